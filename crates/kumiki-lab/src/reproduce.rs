@@ -13,6 +13,7 @@ use crate::progress::Cost;
 use crate::rows::{Output, OutputError, Row};
 use crate::scenario::{Choice, Document, Fault, Point};
 
+mod claims;
 mod cost;
 mod done;
 mod figures;
@@ -26,12 +27,14 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod trends;
+mod verdicts;
 
 use done::Done;
 pub use journal::{Header, Journal};
 pub use merge::Merged;
 pub use run::{Interruption, Options};
 pub use shard::Shard;
+pub use verdicts::{Judgement, Verdict, summary};
 
 /// The commit that the program was built of, where whoever built it has said so. No build script asks for it: a build is to follow from its sources alone.
 pub const COMMIT: Option<&str> = option_env!("KUMIKI_COMMIT");
@@ -186,7 +189,7 @@ impl Results {
     }
 }
 
-/// Writes rows and figures of all results, and says where.
+/// Writes rows, verdicts and figures of all results, and says where.
 ///
 /// # Errors
 ///
@@ -194,6 +197,10 @@ impl Results {
 pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::PathBuf>, OutputError> {
     let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
     let mut files = output.write_rows(&rows)?.to_vec();
+    let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
+    if !verdicts.is_empty() {
+        files.push(output.write(Output::VERDICTS, verdicts::to_jsonl(&verdicts).as_bytes())?);
+    }
     for result in results {
         let tasks = result.task_figure().map(|figure| ("-tasks", figure));
         let figure = result.figure().map(|figure| ("", figure));

@@ -14,7 +14,7 @@
 //! and `graph = "${stack}"` a list where `stack` is defined as one. `${rtt / 2}` and `${rtt * 2}` work on numbers
 //! and quantities, and a name may be made of others: `${stack_${series}}`. No names are replaced in the tables that make
 //! points out of a scenario (`define` apart, whose values are looked at where they are used): `vary`, `quick`, `skip`,
-//! `compare`.
+//! `compare`, `trend`, `claim`.
 //!
 //! # What varies
 //!
@@ -52,6 +52,7 @@ use crate::quantity::Octets;
 mod amount;
 mod builtin;
 mod check;
+mod claim;
 mod drawing;
 mod expand;
 pub(crate) mod fault;
@@ -66,6 +67,7 @@ pub mod tree;
 mod vary;
 
 pub use amount::Amount;
+pub use claim::Claim;
 pub use fault::{Fault, Place, nearest, quantity};
 pub use load::{Choice, Document, Point};
 
@@ -120,6 +122,9 @@ pub struct Scenario {
     /// What the paper says of whole curves.
     #[serde(default)]
     pub trend: Vec<Trend>,
+    /// What the paper says in words.
+    #[serde(default)]
+    pub claim: Vec<Claim>,
 }
 
 /// A host.
@@ -487,6 +492,8 @@ pub struct Report {
     pub cpu: bool,
     /// The window that bounds a TCP here: what it allows is drawn as a limit, and what was used of it told below the table.
     pub window: Option<Window>,
+    /// The points are candidates of which the one is looked for that has the paper's value: the others are not wrong.
+    pub candidates: bool,
     /// The time of tasks, in a table and a figure of their own, and in a row for each task of each host.
     pub tasks: Option<Tasks>,
     /// A limit drawn in the figure: `aal5` (computed from the stack), `none`.
@@ -524,6 +531,8 @@ pub struct Growth {
     pub below: f64,
     /// Where the paper says so.
     pub from: String,
+    /// `ours` where the number is our reading of words.
+    pub reading: Option<String>,
     /// Whether the ratio owes something to a price that was fitted.
     #[serde(default)]
     pub fitted: bool,
@@ -566,6 +575,8 @@ pub struct Compare {
     pub within_mbps: Option<f64>,
     /// Where the paper says so.
     pub from: String,
+    /// `ours` where the number is our reading of words.
+    pub reading: Option<String>,
     /// Whether the profile was fitted to this very value.
     #[serde(default)]
     pub fitted: bool,
@@ -590,6 +601,8 @@ pub struct Trend {
     pub within: Option<f64>,
     /// Where the paper says so.
     pub from: String,
+    /// `ours` where the number is our reading of words.
+    pub reading: Option<String>,
     /// Whether the profile was fitted to this.
     #[serde(default)]
     pub fitted: bool,

@@ -129,6 +129,10 @@ impl Results {
         for line in self.trends() {
             add(line);
         }
+        // What is said of points that are not here is no line of this table.
+        for verdict in self.claims(std::slice::from_ref(self)).iter().filter(|it| it.ours.is_some()) {
+            add(verdict.told());
+        }
         let first = self.points.first();
         for note in first.iter().flat_map(|(point, _)| &point.scenario.report.notes) {
             add(note.clone());

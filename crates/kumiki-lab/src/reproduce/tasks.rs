@@ -2,6 +2,7 @@
 
 use super::Results;
 use super::trends::named;
+use super::verdicts::Verdict;
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Row};
 use crate::scenario::{Growth, Point, Tasks};
@@ -75,8 +76,7 @@ impl Results {
                 }
             }
         }
-        let growth = wanted.growth.iter();
-        let growth = growth.flat_map(|growth| self.growth(growth, &times));
+        let growth = self.growths().into_iter().map(|(_, line)| line);
         Some(Table {
             title: format!("{}: time of tasks (ms)", self.title()),
             corner: "task".to_owned(),
@@ -114,8 +114,15 @@ impl Results {
         })
     }
 
+    /// What became of how tasks grow, and the lines that say it.
+    pub(super) fn growths(&self) -> Vec<(Verdict, String)> {
+        let times = self.times();
+        let growth = self.wanted().into_iter().flat_map(|wanted| &wanted.growth);
+        growth.flat_map(|growth| self.growth(growth, &times)).collect()
+    }
+
     /// What became of `growth` on each host, for each pair of points that differ in nothing else.
-    fn growth(&self, growth: &Growth, times: &[Time<'_>]) -> Vec<String> {
+    fn growth(&self, growth: &Growth, times: &[Time<'_>]) -> Vec<(Verdict, String)> {
         let mut lines = Vec::new();
         for (before, _) in self.points.iter().filter(|(p, _)| p.is_at(&growth.at)) {
             let others = |point: &Point| -> Vec<(String, toml::Value)> {
@@ -144,7 +151,17 @@ impl Results {
                 };
                 let grown = |tasks: &[String]| Some(sum(after, tasks)? - sum(before, tasks)?);
                 if let (Some(of), Some(against)) = (grown(&growth.of), grown(&growth.against)) {
-                    lines.push(line(growth, side, &others(before), of, against));
+                    let place = place(side, &others(before));
+                    let verdict = Verdict {
+                        most: Some(growth.below),
+                        fitted: growth.fitted,
+                        ours_reading: growth.reading.is_some(),
+                        ..self.verdict(&statement(growth), &growth.from, "")
+                    };
+                    // Where the others do not grow there is no part of it.
+                    let ratio = if against > 0.0 { of / against } else { f64::INFINITY };
+                    let line = line(growth, &place, of, against);
+                    lines.push((verdict.judged(&[(place, ratio)], true), line));
                 }
             }
         }
@@ -152,17 +169,26 @@ impl Results {
     }
 }
 
-/// One host's growth, in words.
-fn line(growth: &Growth, side: &str, others: &[(String, toml::Value)], of: f64, against: f64) -> String {
-    let ratio = of / against;
+/// Of which host, and at what else, a growth is.
+fn place(side: &str, others: &[(String, toml::Value)]) -> String {
     let others: toml::Table = others.iter().cloned().collect();
     let place = [side.to_owned(), named(&others)];
-    let place: Vec<&str> = place.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    place.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// What is said of it.
+fn statement(growth: &Growth) -> String {
+    let (of, against) = (growth.of.join(" + "), growth.against.join(" + "));
+    format!("growth of {of} as a part of that of {against}")
+}
+
+/// One host's growth, in words.
+fn line(growth: &Growth, place: &str, of: f64, against: f64) -> String {
+    let ratio = of / against;
     let fitted = if growth.fitted { "by a fitted price" } else { "predicted" };
     let verdict = if against > 0.0 && ratio < growth.below { "" } else { "; missed" };
     format!(
-        "{}: from {} to {} {} grows by {of:.0} ms and {} by {against:.0} ms, a ratio of {ratio:.3}; paper: below {:.3} ({}, {fitted}){verdict}",
-        place.join(", "),
+        "{place}: from {} to {} {} grows by {of:.0} ms and {} by {against:.0} ms, a ratio of {ratio:.3}; paper: below {:.3} ({}, {fitted}){verdict}",
         named(&growth.at),
         named(&growth.to),
         growth.of.join(" + "),

@@ -9,6 +9,7 @@ use crate::rows::{Parameter, to_jsonl};
 use crate::scenario::Repeat;
 use crate::table::{Layout, Lines};
 
+mod statements;
 mod sweeps;
 
 const TWO_HOSTS: &str = include_str!("../../tests/data/two-hosts.toml");
@@ -167,7 +168,7 @@ fn captures_rows_and_figures_are_written() {
     let options = Options { jobs: 2, output: Some(&output), ..Options::default() };
     let results = run(&plan(&[], TWO_HOSTS).unwrap(), Fake { failing: false }, options);
     let files = write(&output, &results).unwrap();
-    assert_eq!(files.len(), 3);
+    assert_eq!(files.len(), 4);
     let capture = output.path("captures/two/004-a.pcapng");
     assert_eq!(std::fs::read(&capture).unwrap(), [1, 2]);
     #[cfg(unix)]

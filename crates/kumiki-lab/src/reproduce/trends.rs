@@ -1,6 +1,7 @@
 //! What the paper says of whole curves, beside ours.
 
 use super::Results;
+use super::verdicts::{AGREEMENT, Verdict};
 use crate::scenario::label::shown;
 use crate::scenario::{Point, Trend};
 
@@ -12,12 +13,13 @@ pub(super) fn named(table: &toml::Table) -> String {
 
 impl Results {
     /// Whether the curve is where the paper has it. Nothing where none of the points was asked for.
-    fn between(&self, trend: &Trend, values: &[(&Point, f64)], low: f64, high: f64) -> Option<String> {
+    fn between(&self, trend: &Trend, values: &[(&Point, f64)], low: f64, high: f64) -> Option<(Verdict, String)> {
         let wanted = self.points.iter().map(|(point, _)| point);
         let wanted = wanted.filter(|point| point.is_at(&trend.of) && point.is_at(&trend.at));
         let wanted = wanted.count();
         let there = values.iter().filter(|(point, _)| point.is_at(&trend.at));
-        let means: Vec<f64> = there.map(|(_, mean)| *mean).collect();
+        let numbers: Vec<(String, f64)> = there.map(|(point, mean)| (super::verdicts::at(point), *mean)).collect();
+        let means: Vec<f64> = numbers.iter().map(|(_, mean)| *mean).collect();
         let least = means.iter().copied().reduce(f64::min)?;
         let most = means.iter().copied().reduce(f64::max)?;
         let within = trend.within.unwrap_or(0.0);
@@ -29,11 +31,20 @@ impl Results {
         } else {
             String::new()
         };
-        Some(format!(
+        let line = format!(
             "{}: {least:.2} to {most:.2}; paper {low} to {high} ({}, {fitted}){verdict}",
             named(&trend.of),
             trend.from
-        ))
+        );
+        let (least, most) = (Some(low - within), Some(high + within));
+        let verdict = Verdict { least, most, ..self.of_trend(trend, "goodput", "Mb/s") };
+        Some((verdict.judged(&numbers, means.len() == wanted), line))
+    }
+
+    /// A verdict of a trend with nothing judged yet.
+    fn of_trend(&self, trend: &Trend, statement: &str, unit: &'static str) -> Verdict {
+        let verdict = self.verdict(statement, &trend.from, unit);
+        Verdict { fitted: trend.fitted, ours_reading: trend.reading.is_some(), ..verdict }
     }
 
     /// A line for each trend of the scenario for which there are points.
@@ -42,10 +53,11 @@ impl Results {
             return Vec::new();
         };
         let trends = &first.scenario.trend;
-        trends.iter().filter_map(|trend| self.trend(trend)).collect()
+        trends.iter().filter_map(|trend| Some(self.trend(trend)?.1)).collect()
     }
 
-    fn trend(&self, trend: &Trend) -> Option<String> {
+    /// What became of a trend, and the line that says it.
+    pub(super) fn trend(&self, trend: &Trend) -> Option<(Verdict, String)> {
         let curve = self.points.iter().filter(|(point, _)| point.is_at(&trend.of));
         let values: Vec<_> =
             curve.filter_map(|(point, done)| Some((point, done.as_ref().ok()?.summary.mean))).collect();
@@ -68,11 +80,21 @@ impl Results {
             }
             Some(_) | None => String::new(),
         };
-        Some(format!(
+        let line = format!(
             "{}: {what}; paper {paper}{unit} ({}{fitted}), difference {:+.2}{verdict}",
             named(&trend.of),
             trend.from,
             ours - paper,
-        ))
+        );
+        let (statement, unit) = if unit.is_empty() { ("peak", "Mb/s") } else { ("below the peak", "%") };
+        let within = trend.within.unwrap_or(AGREEMENT * paper);
+        let verdict = Verdict {
+            value: Some(paper),
+            least: Some(paper - within),
+            most: Some(paper + within),
+            ..self.of_trend(trend, statement, unit)
+        };
+        let place = trend.of.clone().into_iter().chain(trend.at.clone()).collect();
+        Some((verdict.judged(&[(named(&place), ours)], true), line))
     }
 }

@@ -79,6 +79,8 @@ fn numbered(line: usize) -> String {
 }
 
 impl Output {
+    /// What papers say, beside ours, as JSON Lines.
+    pub const VERDICTS: &'static str = "verdicts.jsonl";
     /// Every point that has ended, for whoever goes on.
     pub const JOURNAL: &'static str = "journal.jsonl";
     /// The rows as JSON Lines.

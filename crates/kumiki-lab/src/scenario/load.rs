@@ -66,7 +66,7 @@ fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, Fault> {
 }
 
 /// The tables that say how a scenario becomes points; no names are replaced in them.
-const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"];
+const APART: [&str; 7] = ["define", "vary", "quick", "skip", "compare", "trend", "claim"];
 
 /// The most octets of a file: forty times the longest of ours. Each value that is read takes hundreds.
 pub(super) const LONGEST_FILE: usize = 256 * 1024;
@@ -296,7 +296,8 @@ impl Document {
         for (number, node) in section_list(source, "compare")?.iter().enumerate() {
             let number = number.to_string();
             let path = ["compare", number.as_str()];
-            let _: Compare = node.read().map_err(|problem| problem.fault(source, &path))?;
+            let compare: Compare = node.read().map_err(|problem| problem.fault(source, &path))?;
+            super::claim::reading(source, &path, compare.reading.as_ref())?;
             if let Some(at) = node.child("at") {
                 check::values_of(source, &["compare", &number, "at"], at, axes)?;
             }
@@ -304,13 +305,15 @@ impl Document {
         for (number, node) in section_list(source, "trend")?.iter().enumerate() {
             let number = number.to_string();
             let path = ["trend", number.as_str()];
-            let _: Trend = node.read().map_err(|problem| problem.fault(source, &path))?;
+            let trend: Trend = node.read().map_err(|problem| problem.fault(source, &path))?;
+            super::claim::reading(source, &path, trend.reading.as_ref())?;
             for key in ["of", "at"] {
                 if let Some(table) = node.child(key) {
                     check::values_of(source, &["trend", &number, key], table, axes)?;
                 }
             }
         }
+        super::claim::check(source, section_list(source, "claim")?, axes)?;
         if let Some(node) = self.root.child("report") {
             let report: Report = node.read().map_err(|problem| problem.fault(source, &["report"]))?;
             check::report(source, &report, axes)?;

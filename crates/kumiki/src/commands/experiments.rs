@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_lab::progress::Progress;
-use kumiki_lab::reproduce::{self, Header, Interruption, Journal, Merged, Options, Plan, Results, Runner};
+use kumiki_lab::reproduce::{self, Header, Interruption, Journal, Merged, Options, Plan, Results, Runner, Verdict};
 use kumiki_lab::rows::{Output, Row, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
@@ -123,6 +123,11 @@ fn tell(results: &[Results], output: &Output, json: bool) -> Result<(), Stop> {
             .map(|table| table.draw(layout))
             .collect();
         print(&tables.join("\n"))?;
+        let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
+        // Of one scenario it stands below its table.
+        if results.len() > 1 && !verdicts.is_empty() {
+            print(&format!("\n{}", reproduce::summary(&verdicts)))?;
+        }
         let files: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
         print(&format!("\n{}", files.concat()))?;
     }

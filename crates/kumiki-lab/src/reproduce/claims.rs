@@ -1,0 +1,146 @@
+//! Sentences of the papers, judged by our values.
+
+use super::verdicts::{Verdict, at};
+use super::{Done, Results};
+use crate::rows::Parameter;
+use crate::scenario::{Claim, Point};
+
+/// Where something is, and how much it is.
+type Number = (String, f64);
+
+impl Results {
+    /// What became of the sentences of the scenario.
+    pub(super) fn claims(&self, all: &[Self]) -> Vec<Verdict> {
+        let first = self.points.first();
+        let claims = first.iter().flat_map(|(point, _)| &point.scenario.claim);
+        claims.map(|claim| self.claim(claim, all)).collect()
+    }
+
+    fn claim(&self, claim: &Claim, all: &[Self]) -> Verdict {
+        let unit = match (is_ratio(claim), claim) {
+            (_, Claim { spread: true, .. }) => "%",
+            (true, _) => "",
+            (_, Claim { task: Some(_), .. }) => "ms",
+            (_, Claim { of_limit: true, .. } | Claim { cpu: Some(_), .. }) => "%",
+            _ => "Mb/s",
+        };
+        let verdict = Verdict {
+            least: claim.least,
+            most: claim.most,
+            fitted: claim.fitted,
+            ours_reading: claim.reading.is_some(),
+            ..self.verdict(&claim.words, &claim.from, unit)
+        };
+        let own: Vec<(&Point, Option<f64>)> = self
+            .points
+            .iter()
+            .filter(|(point, _)| point.is_at(&claim.of))
+            .map(|(point, result)| (point, result.as_ref().ok().and_then(|done| value(claim, point, done))))
+            .collect();
+        let is_complete = !own.is_empty() && own.iter().all(|(_, value)| value.is_some());
+        let own: Vec<(&Point, f64)> = own.into_iter().filter_map(|(point, value)| Some((point, value?))).collect();
+        let (numbers, is_complete) = if claim.spread {
+            (spread(&own).into_iter().collect(), is_complete)
+        } else if let Some(along) = &claim.along {
+            (steps(&own, along), is_complete)
+        } else if !claim.best.is_empty() {
+            (bests(&own, claim), is_complete)
+        } else if is_ratio(claim) {
+            let others = claim.other.as_ref().map_or(Some(self), |name| all.iter().find(|it| it.name == *name));
+            let numbers = others.map_or_else(Vec::new, |others| others.ratios(&own, claim));
+            let is_complete = is_complete && numbers.len() == own.len();
+            (numbers, is_complete)
+        } else {
+            (own.iter().map(|(point, value)| (at(point), *value)).collect(), is_complete)
+        };
+        verdict.judged(&numbers, is_complete)
+    }
+
+    /// Each of `own` as a part of its partner here.
+    fn ratios(&self, own: &[(&Point, f64)], claim: &Claim) -> Vec<Number> {
+        let partner = |point: &Point| {
+            let mut wanted: toml::Table = point.varied.iter().cloned().collect();
+            wanted.extend(claim.against.clone());
+            let (other, result) = self.points.iter().find(|(other, _)| other.is_at(&wanted))?;
+            value(claim, other, result.as_ref().ok()?)
+        };
+        own.iter().filter_map(|(point, value)| Some((at(point), value / partner(point)?))).collect()
+    }
+}
+
+fn is_ratio(claim: &Claim) -> bool {
+    !claim.against.is_empty() || claim.other.is_some() || claim.along.is_some() || !claim.best.is_empty()
+}
+
+/// The value of a point; nothing where it has none.
+fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
+    if claim.of_limit {
+        let mut rows = done.rows.iter();
+        let row = rows.find(|row| row.flow.is_none() && row.load == point.scenario.report.load)?;
+        return Some(done.summary.mean / row.limit_mbps? * 100.0);
+    }
+    if let Some(host) = &claim.cpu {
+        let row = done.rows.iter().find(|row| !row.counters.is_empty())?;
+        let of_host = |name: &String| name.split_once('.').is_some_and(|(it, _)| it == host);
+        // A CPU changes between tasks; what else is busy does not.
+        let cpus = row.counters.iter().filter(|(name, counts)| of_host(name) && counts.contains_key("switches"));
+        let busy: Vec<f64> = cpus.filter_map(|(_, counts)| number(*counts.get("busy_us")?)).collect();
+        return Some(crate::stats::mean(&busy)? / (row.measured_s * 1e6) * 100.0);
+    }
+    if let Some(task) = &claim.task {
+        let (side, task) = task.split_once('.')?;
+        let is = |row: &crate::rows::Row, name: &str, wanted: &str| matches!(row.parameter(name), Some(Parameter::Text(text)) if text == wanted);
+        let row = done.rows.iter().find(|row| is(row, "side", side) && is(row, "task", task))?;
+        return match row.parameter("cpu_ms")? {
+            Parameter::Number(ms) => Some(*ms),
+            Parameter::Count(ms) => number(*ms),
+            Parameter::Switch(_) | Parameter::Text(_) => None,
+        };
+    }
+    Some(done.summary.mean)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::unnecessary_wraps,
+    reason = "a part of a percent is more than is asked for"
+)]
+const fn number(count: u64) -> Option<f64> {
+    Some(count as f64)
+}
+
+/// By how much the least is below the greatest, in per cent of that.
+fn spread(own: &[(&Point, f64)]) -> Option<Number> {
+    let (point, least) = own.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (_, most) = own.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((at(point), (most - least) / most * 100.0))
+}
+
+/// What a point has of everything but `names`.
+fn others<'a>(point: &'a Point, names: &[&str]) -> Vec<&'a (String, toml::Value)> {
+    point.varied.iter().filter(|(name, _)| !names.contains(&name.as_str())).collect()
+}
+
+/// Each as a part of the one before it along a name.
+fn steps(own: &[(&Point, f64)], along: &str) -> Vec<Number> {
+    let mut numbers = Vec::new();
+    for (place, (point, value)) in own.iter().enumerate() {
+        let same = |it: &&(&Point, f64)| others(it.0, &[along]) == others(point, &[along]);
+        if let Some((_, before)) = own.iter().take(place).rev().find(same) {
+            numbers.push((at(point), value / before));
+        }
+    }
+    numbers
+}
+
+/// That at `best` as a part of the greatest of those that differ in nothing else.
+fn bests(own: &[(&Point, f64)], claim: &Claim) -> Vec<Number> {
+    let names: Vec<&str> = claim.best.keys().map(String::as_str).collect();
+    let best = own.iter().filter(|(point, _)| point.is_at(&claim.best));
+    let number = |(point, value): &(&Point, f64)| {
+        let same = own.iter().filter(|(other, _)| others(other, &names) == others(point, &names));
+        let greatest = same.filter(|(other, _)| !other.is_at(&claim.best)).map(|(_, value)| *value);
+        Some((at(point), value / greatest.reduce(f64::max)?))
+    };
+    best.filter_map(number).collect()
+}

@@ -1,0 +1,131 @@
+//! What is said of the papers' values and sentences. Ours grow with the window: 4.01, 24.01 and 128.01 Mb/s.
+
+use super::*;
+
+/// The verdicts of the scenario with `more` behind it.
+fn verdicts(more: &str) -> Vec<Verdict> {
+    let text = format!("{TWO_HOSTS}\n{more}");
+    let result = results(&text, 1, false);
+    result.verdicts(std::slice::from_ref(&result))
+}
+
+/// The verdict of one claim with these keys.
+fn claimed(keys: &str) -> (Judgement, Option<f64>) {
+    let all = verdicts(&format!("[[claim]]\nwords = \"it is so\"\nfrom = \"section 9\"\n{keys}"));
+    let verdict = all.last().unwrap();
+    assert_eq!((verdict.statement.as_str(), verdict.source.as_str()), ("it is so", "section 9"));
+    (verdict.verdict, verdict.ours.map(|ours| (ours * 1e3).round() / 1e3))
+}
+
+#[test]
+fn a_value_of_the_paper_holds_within_what_it_says_or_a_twentieth() {
+    let [verdict] = &verdicts("")[..] else { panic!("one value") };
+    assert_eq!((verdict.value, verdict.verdict, verdict.fitted), (Some(133.4), Judgement::Holds, false));
+    assert_eq!(verdict.at, "nagle true, rtt 20 ms, window 256 KiB");
+    let away = verdict.difference.unwrap();
+    assert!((away - (128.01 - 133.4)).abs() < 1e-9, "{away}");
+    let narrow = TWO_HOSTS
+        .replace("goodput_mbps = 133.4", "goodput_mbps = 133.4\nwithin_mbps = 5\nfitted = true\nreading = \"ours\"");
+    let result = results(&narrow, 1, false);
+    let [verdict] = &result.verdicts(&[])[..] else { panic!("one value") };
+    assert_eq!((verdict.verdict, verdict.fitted, verdict.ours_reading), (Judgement::Misses, true, true));
+    assert_eq!(
+        summary(std::slice::from_ref(verdict)),
+        "What the papers say: 0 of 1 values and sentences hold (0 of them fitted, 0 others by our reading of words), 1 miss\n  \
+         paper 2, fig6, nagle true, rtt 20 ms, window 256 KiB: goodput (text, section 5): 128.01 Mb/s, paper 133.40 Mb/s by our reading, fitted; missed\n"
+    );
+    // A point that failed has no value.
+    let failed = results(&TWO_HOSTS.replace("window = \"256 KiB\"", "window = \"48 KiB\""), 1, true);
+    assert_eq!(failed.verdicts(&[])[0].verdict, Judgement::Open);
+    let looked_for = results(&TWO_HOSTS.replace("[report]", "[report]\ncandidates = true"), 1, false);
+    assert!(looked_for.verdicts(&[]).is_empty());
+}
+
+#[test]
+fn a_sentence_is_judged_by_the_number_that_agrees_least() {
+    use Judgement::{Holds, Misses};
+    for (keys, verdict, ours) in [
+        ("least = 4.0", Holds, 4.01),
+        ("least = 5.0", Misses, 4.01),
+        ("most = 100.0", Misses, 128.01),
+        ("of = { window = [\"8 KiB\", \"48 KiB\"] }\nleast = 4.0\nmost = 25.0", Holds, 4.01),
+        ("of = { nagle = true, rtt = \"20 ms\" }\nalong = \"window\"\nleast = 5.0", Holds, 5.332),
+        ("of = { nagle = true, rtt = \"20 ms\" }\nalong = \"window\"\nmost = 5.0", Misses, 5.332),
+        ("of = { nagle = true }\nbest = { window = \"256 KiB\", rtt = \"20 ms\" }\nleast = 1.0", Holds, 5.332),
+        ("of = { nagle = false }\nbest = { window = \"48 KiB\" }\nleast = 1.0", Misses, 0.188),
+        (
+            "of = { nagle = true, window = \"48 KiB\" }\nagainst = { nagle = false }\nleast = 0.99\nmost = 1.01",
+            Holds,
+            1.0,
+        ),
+        ("of = { nagle = true, window = \"48 KiB\" }\nagainst = { window = \"256 KiB\" }\nmost = 0.1", Misses, 0.188),
+        ("of = { window = \"48 KiB\" }\nspread = true\nmost = 1.0", Holds, 0.0),
+        ("spread = true\nmost = 90.0", Misses, 96.867),
+    ] {
+        assert_eq!(claimed(keys), (verdict, Some(ours)), "{keys}");
+    }
+}
+
+#[test]
+fn a_sentence_of_points_that_are_not_there_is_open() {
+    assert_eq!(claimed("other = \"elsewhere\"\nleast = 0.9"), (Judgement::Open, None));
+    // No line of the profile `zero` has a limit here.
+    assert_eq!(claimed("of_limit = true\nleast = 0.9"), (Judgement::Open, None));
+    assert_eq!(claimed("cpu = \"a\"\nleast = 0.9"), (Judgement::Open, None));
+    assert_eq!(claimed("task = \"a.tcp\"\nleast = 0.9"), (Judgement::Open, None));
+    // Those that are there agree, and one has failed.
+    let claim = "\n[[claim]]\nwords = \"so\"\nfrom = \"here\"\nleast = 4.0";
+    let failed = results(&format!("{TWO_HOSTS}{claim}"), 1, true);
+    let verdict = failed.verdicts(&[]).pop().unwrap();
+    assert_eq!((verdict.verdict, verdict.ours.map(f64::round)), (Judgement::Open, Some(4.0)));
+    // A partner that was skipped.
+    let keys = "of = { nagle = true, window = \"8 KiB\" }\nagainst = { nagle = false }\nleast = 0.9";
+    assert_eq!(claimed(keys), (Judgement::Open, None));
+}
+
+#[test]
+fn a_sentence_of_two_scenarios_looks_at_both() {
+    let claim =
+        "\n[[claim]]\nwords = \"alike\"\nfrom = \"here\"\nother = \"two\"\nleast = 0.9\nmost = 1.1\nreading = \"ours\"";
+    let all = [results(TWO_HOSTS, 1, false), results(&format!("{TWO_HOSTS}{claim}"), 1, false)];
+    let verdict = all[1].verdicts(&all).pop().unwrap();
+    assert_eq!((verdict.verdict, verdict.ours, verdict.ours_reading), (Judgement::Holds, Some(1.0), true));
+}
+
+#[test]
+fn a_claim_that_says_nothing_or_speaks_of_what_is_not_there_is_refused() {
+    for (keys, why) in [
+        ("", "nothing that could be missed"),
+        ("least = 1\nof = { widow = 3 }", "widow"),
+        ("least = 1\nof = { window = \"9 KiB\" }", "9 KiB"),
+        ("least = 1\nalong = \"widow\"", "window"),
+        ("least = 1\nalong = \"window\"\nspread = true", "two numbers for a point"),
+        ("least = 1\ncpu = \"a\"\nof_limit = true", "two values of a point"),
+        ("least = 1\nreading = \"theirs\"", "is no reading"),
+        ("least = 1\nwordz = 3", "wordz"),
+    ] {
+        let text = format!("{TWO_HOSTS}\n[[claim]]\nwords = \"so\"\nfrom = \"here\"\n{keys}");
+        let fault = plan(&[], &text).unwrap_err().to_string();
+        assert!(fault.starts_with("two.toml") && fault.contains(why), "{keys}: {fault}");
+    }
+    let fault =
+        plan(&[], &TWO_HOSTS.replace("from = \"text,", "reading = \"x\"\nfrom = \"text,")).unwrap_err().to_string();
+    assert!(fault.contains("compare.0.reading"), "{fault}");
+}
+
+#[test]
+fn verdicts_are_written_beside_the_rows() {
+    let place = std::env::temp_dir().join(format!("kumiki-verdicts-{}", std::process::id()));
+    let output = Output::open(&place, true).unwrap();
+    let files = write(&output, &[results(TWO_HOSTS, 1, false)]).unwrap();
+    assert!(files.contains(&output.path("verdicts.jsonl")));
+    let text = std::fs::read_to_string(output.path("verdicts.jsonl")).unwrap();
+    let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
+    assert_eq!((&line["verdict"], &line["scenario"], &line["paper"]), (&"holds".into(), &"two".into(), &2.into()));
+    // A scenario that says nothing of a paper has no such file.
+    std::fs::remove_dir_all(&place).unwrap();
+    let output = Output::open(&place, true).unwrap();
+    write(&output, &[results(TWO_HOSTS.split("[[compare]]").next().unwrap(), 1, false)]).unwrap();
+    assert!(!output.path("verdicts.jsonl").exists());
+    std::fs::remove_dir_all(&place).unwrap();
+}

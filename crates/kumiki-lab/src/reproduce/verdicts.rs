@@ -1,0 +1,230 @@
+//! What the papers say, beside ours: each value and each sentence, and whether it holds.
+//!
+//! These are no rows: a row is a run, and has what was measured in it. What is said here is of several runs and of a text, and has other fields. So it has a file of its own.
+
+use core::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::Results;
+use super::trends::named;
+use crate::scenario::{Compare, Point};
+
+/// A value that has no `within` of its own agrees within this part of itself.
+pub(super) const AGREEMENT: f64 = 0.05;
+
+/// Whether a statement holds here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judgement {
+    /// Our numbers are as it says.
+    Holds,
+    /// They are not.
+    Misses,
+    /// Some of its points were not run, or failed.
+    Open,
+}
+
+/// What a paper says, with what came out here.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Verdict {
+    /// The paper, 1 to 5, where the scenario belongs to one.
+    pub paper: Option<u8>,
+    /// The scenario.
+    pub scenario: String,
+    /// The table or figure.
+    pub figure: String,
+    /// The paper's words, or of what it gives a value.
+    pub statement: String,
+    /// The points, by what is varied; of several the one that is told.
+    pub at: String,
+    /// Where the paper says so.
+    pub source: String,
+    /// The paper's value, where it is one.
+    pub value: Option<f64>,
+    /// The least number that agrees.
+    pub least: Option<f64>,
+    /// The greatest number that agrees.
+    pub most: Option<f64>,
+    /// Ours: of several the one that agrees least.
+    pub ours: Option<f64>,
+    /// From the paper's value, or from the nearest number that agrees.
+    pub difference: Option<f64>,
+    /// What the numbers are in: `Mb/s`, `%`, `ms`; nothing for a ratio.
+    pub unit: &'static str,
+    /// Whether it holds.
+    pub verdict: Judgement,
+    /// Whether a price was fitted to it, so that it is no prediction.
+    pub fitted: bool,
+    /// Whether the number that agrees is our reading of words.
+    pub ours_reading: bool,
+}
+
+impl Verdict {
+    /// Of a number, or several, that are to lie between two others.
+    pub(super) fn judged(self, numbers: &[(String, f64)], is_complete: bool) -> Self {
+        let outside = |number: f64| {
+            let below = self.least.map_or(f64::NEG_INFINITY, |least| least - number);
+            let above = self.most.map_or(f64::NEG_INFINITY, |most| number - most);
+            below.max(above)
+        };
+        let worst = numbers.iter().max_by(|a, b| outside(a.1).total_cmp(&outside(b.1)));
+        let Some((at, ours)) = worst else {
+            return Self { verdict: Judgement::Open, ..self };
+        };
+        let distance = outside(*ours).max(0.0);
+        let verdict = match (distance > 0.0, is_complete) {
+            (true, _) => Judgement::Misses,
+            (false, true) => Judgement::Holds,
+            (false, false) => Judgement::Open,
+        };
+        let is_below = self.least.is_some_and(|least| *ours < least);
+        let distance = if is_below { -distance } else { distance };
+        let difference = Some(self.value.map_or(distance, |value| ours - value));
+        Self { at: at.clone(), ours: Some(*ours), difference, verdict, ..self }
+    }
+
+    /// What stands in a list of what is missed: where, ours, the paper's.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let paper = self.paper.map(|paper| format!("paper {paper}"));
+        let figure = Some(self.figure.clone());
+        let place = paper.into_iter().chain(figure).chain([self.at.clone()]);
+        let place: Vec<String> = place.filter(|part| !part.is_empty()).collect();
+        format!("{}: {}", place.join(", "), self.told())
+    }
+
+    /// The words with ours, and what would be agreement.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        let mut text = format!("{} ({}): ", self.statement, self.source);
+        match self.ours {
+            Some(ours) => {
+                let _ = write!(text, "{}{unit}", short(ours));
+            }
+            None => text.push_str("no points"),
+        }
+        let range = match (self.least.map(short), self.most.map(short)) {
+            (Some(least), Some(most)) => format!("{least} to {most}"),
+            (Some(least), None) => format!("at least {least}"),
+            (None, Some(most)) => format!("at most {most}"),
+            (None, None) => String::new(),
+        };
+        let agreement =
+            self.value.map_or_else(|| format!("agreement is {range}"), |value| format!("paper {}", short(value)));
+        let reading = if self.ours_reading { " by our reading" } else { "" };
+        let fitted = if self.fitted { ", fitted" } else { "" };
+        let verdict = match self.verdict {
+            Judgement::Holds => "holds",
+            Judgement::Misses => "missed",
+            Judgement::Open => "not all of its points are there",
+        };
+        let _ = write!(text, ", {agreement}{unit}{reading}{fitted}; {verdict}");
+        text
+    }
+}
+
+/// Four digits that mean something.
+fn short(number: f64) -> String {
+    match number.abs() {
+        size if size >= 1000.0 => format!("{number:.0}"),
+        size if size >= 1.0 || size == 0.0 => format!("{number:.2}"),
+        _ => format!("{number:.3}"),
+    }
+}
+
+impl Results {
+    /// A verdict of this scenario with nothing judged yet.
+    pub(super) fn verdict(&self, statement: &str, source: &str, unit: &'static str) -> Verdict {
+        let scenario = self.points.first().map(|(point, _)| &point.scenario);
+        Verdict {
+            paper: scenario.and_then(|it| it.paper),
+            scenario: self.name.clone(),
+            figure: scenario.map(|it| it.figure.clone()).unwrap_or_default(),
+            statement: statement.to_owned(),
+            at: String::new(),
+            source: source.to_owned(),
+            value: None,
+            least: None,
+            most: None,
+            ours: None,
+            difference: None,
+            unit,
+            verdict: Judgement::Open,
+            fitted: false,
+            ours_reading: false,
+        }
+    }
+
+    /// Everything that the scenario says of a paper: values of points, trends of curves, times of tasks, sentences. `all` are the results of all scenarios that were run,
+    /// for sentences that are of two.
+    #[must_use]
+    pub fn verdicts(&self, all: &[Self]) -> Vec<Verdict> {
+        let Some((first, _)) = self.points.first() else {
+            return Vec::new();
+        };
+        let mut verdicts: Vec<Verdict> = Vec::new();
+        // Where one of many is looked for, the others are not wrong.
+        let compares = first.scenario.compare.iter().filter(|_| !first.scenario.report.candidates);
+        verdicts.extend(compares.filter_map(|compare| self.compared(compare)));
+        verdicts.extend(first.scenario.trend.iter().filter_map(|trend| Some(self.trend(trend)?.0)));
+        verdicts.extend(self.growths().into_iter().map(|(verdict, _)| verdict));
+        verdicts.extend(self.claims(all));
+        verdicts
+    }
+
+    /// A value of the paper; nothing where no point is at it, as with `--quick`.
+    fn compared(&self, compare: &Compare) -> Option<Verdict> {
+        let (point, result) = self.points.iter().find(|(point, _)| point.compare() == Some(compare))?;
+        let value = compare.goodput_mbps;
+        let within = compare.within_mbps.unwrap_or(AGREEMENT * value);
+        let numbers: Vec<_> = result.iter().map(|done| (at(point), done.summary.mean)).collect();
+        let verdict = Verdict {
+            at: at(point),
+            value: Some(value),
+            least: Some(value - within),
+            most: Some(value + within),
+            fitted: compare.fitted,
+            ours_reading: compare.reading.is_some(),
+            ..self.verdict("goodput", &compare.from, "Mb/s")
+        };
+        Some(verdict.judged(&numbers, true))
+    }
+}
+
+/// Where a point is.
+pub(super) fn at(point: &Point) -> String {
+    named(&point.varied.iter().cloned().collect())
+}
+
+/// How many statements hold, and which do not.
+#[must_use]
+pub fn summary(verdicts: &[Verdict]) -> String {
+    let of = |outcome: Judgement| verdicts.iter().filter(move |it| it.verdict == outcome);
+    let (holds, misses, open) =
+        (of(Judgement::Holds).count(), of(Judgement::Misses).count(), of(Judgement::Open).count());
+    let fitted = of(Judgement::Holds).filter(|it| it.fitted).count();
+    let ours = of(Judgement::Holds).filter(|it| it.ours_reading && !it.fitted).count();
+    let mut text = format!(
+        "What the papers say: {holds} of {} values and sentences hold ({fitted} of them fitted, {ours} others by our reading of words), {misses} miss",
+        holds + misses
+    );
+    if open > 0 {
+        let _ = write!(text, "; {open} are open, since not all of their points are there");
+    }
+    text.push('\n');
+    for verdict in of(Judgement::Misses) {
+        let _ = writeln!(text, "  {}", verdict.line());
+    }
+    text
+}
+
+/// JSON Lines: one verdict to a line.
+pub(super) fn to_jsonl(verdicts: &[Verdict]) -> String {
+    // Numbers that are not finite are `null` in JSON, and everything else has a form.
+    verdicts
+        .iter()
+        .filter_map(|it| serde_json::to_string(it).ok())
+        .fold(String::new(), |text, line| text + &line + "\n")
+}

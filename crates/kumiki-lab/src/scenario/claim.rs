@@ -1,0 +1,97 @@
+//! What a paper says in words, and what has to be so of our values where the words hold.
+
+use serde::Deserialize;
+
+use super::check::values_of;
+use super::fault::Fault;
+use super::tree::{Node, Source};
+use super::vary::Axis;
+
+/// A sentence of a paper. What it is about is a number for each point that `of` names; the words hold where all of these lie between `least` and `most`.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Claim {
+    /// The words, as near to the paper's as a translation is.
+    pub words: String,
+    /// Where the paper says so.
+    pub from: String,
+    /// The points that it is about, by values of what is varied; a list means any of its values. All unless given.
+    pub of: toml::Table,
+    /// The number is the value as a part of that of the point that has these values, and those of the point for everything else.
+    pub against: toml::Table,
+    /// The same with the point of another scenario, which has the values of the point and those of `against`.
+    pub other: Option<String>,
+    /// The number is each value as a part of the one before it along this varied name.
+    pub along: Option<String>,
+    /// The number is the value at these values as a part of the greatest of all that differ from it in nothing else.
+    pub best: toml::Table,
+    /// The number is by how much the least of the values is below the greatest, in per cent of that.
+    pub spread: bool,
+    /// The value is the goodput in per cent of what the line allows (`limit_mbps`), and not the goodput in Mb/s.
+    pub of_limit: bool,
+    /// The value is how busy the CPUs of this host are, in per cent.
+    pub cpu: Option<String>,
+    /// The value is the time of a task, as `host.task`, in milliseconds.
+    pub task: Option<String>,
+    /// The least number with which the words hold.
+    pub least: Option<f64>,
+    /// The greatest number with which the words hold.
+    pub most: Option<f64>,
+    /// `ours` where `least` or `most` is our reading of words, and no number of the paper.
+    pub reading: Option<String>,
+    /// Whether a price was fitted to it, or chosen for it.
+    pub fitted: bool,
+}
+
+/// What `reading` may be.
+const READING: &str = "ours";
+
+/// Claims say what they are of, and speak of values that there are.
+pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Result<(), Fault> {
+    for (number, node) in nodes.iter().enumerate() {
+        let number = number.to_string();
+        let at = |key| ["claim", number.as_str(), key];
+        let fault =
+            |key, problem: &str, expected: &str| Err(source.locate(Fault::at(at(key), problem).expected(expected)));
+        let claim: Claim = node.read().map_err(|problem| problem.fault(source, &["claim", &number]))?;
+        if claim.words.is_empty() || claim.from.is_empty() {
+            return fault("words", "a claim without words, or without where they are", "`words` and `from`");
+        }
+        if claim.least.is_none() && claim.most.is_none() {
+            return fault("least", "nothing that could be missed", "`least`, `most`, or both");
+        }
+        for key in ["of", "against", "best"] {
+            // Of another scenario nothing is known here.
+            if let Some(table) = node.child(key).filter(|_| key != "against" || claim.other.is_none()) {
+                values_of(source, &at(key), table, axes)?;
+            }
+        }
+        if let Some(along) = claim.along.as_ref().filter(|it| !axes.iter().any(|axis| axis.names.contains(it))) {
+            let known: Vec<&str> = axes.iter().flat_map(|axis| axis.names.iter().map(String::as_str)).collect();
+            return Err(source.locate(Fault::unknown(at("along"), "varied name", along, &known)));
+        }
+        let is_pair = !claim.against.is_empty() || claim.other.is_some();
+        let kinds = [is_pair, claim.along.is_some(), !claim.best.is_empty(), claim.spread];
+        if kinds.into_iter().filter(|is| *is).count() > 1 {
+            return fault("of", "two numbers for a point", "one of `against`, `along`, `best` and `spread`");
+        }
+        let values = [claim.of_limit, claim.cpu.is_some(), claim.task.is_some()];
+        if values.into_iter().filter(|is| *is).count() > 1 {
+            return fault("of", "two values of a point", "one of `of_limit`, `cpu` and `task`");
+        }
+        reading(source, &["claim", &number], claim.reading.as_ref())?;
+    }
+    Ok(())
+}
+
+/// `reading` of the table at `path`.
+pub(super) fn reading(source: &Source<'_>, path: &[&str], reading: Option<&String>) -> Result<(), Fault> {
+    match reading.filter(|it| *it != READING) {
+        None => Ok(()),
+        Some(other) => {
+            let path: Vec<&str> = path.iter().copied().chain(["reading"]).collect();
+            let fault = Fault::at(path, format!("{other:?} is no reading"));
+            Err(source.locate(fault.expected(format!("{READING:?}, or nothing where the paper prints the number"))))
+        }
+    }
+}
