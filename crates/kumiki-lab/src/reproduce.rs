@@ -88,6 +88,21 @@ pub struct Plan {
     costs: Arc<[Cost]>,
 }
 
+/// A scenario that is run.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Its name.
+    pub name: String,
+    /// How many points it has.
+    pub points: usize,
+    /// The seed of the first run of its first point; other runs of a point have those that follow.
+    pub seed: u64,
+    /// The text of its first point, with what hosts are like, `--set` and all names put in.
+    pub text: String,
+    /// SHA-256 of that, in hexadecimal.
+    pub sha256: String,
+}
+
 #[derive(Clone, Debug)]
 struct Part {
     name: String,
@@ -122,9 +137,19 @@ impl Plan {
         Ok(Self { costs: cost::of(&parts, choice), parts: parts.into(), choice: choice.clone() })
     }
 
-    /// The names of its scenarios.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().map(|part| part.name.as_str())
+    /// What is run, by scenario.
+    pub fn described(&self) -> impl Iterator<Item = Described> {
+        self.parts.iter().filter_map(|part| {
+            let first = part.points.first()?;
+            let text = first.resolved().to_string();
+            Some(Described {
+                name: part.name.clone(),
+                points: part.points.len(),
+                seed: first.scenario.run.seed,
+                sha256: key::sha256(text.as_bytes()),
+                text,
+            })
+        })
     }
 
     /// The key of each point, in order.

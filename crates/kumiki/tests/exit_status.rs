@@ -410,7 +410,11 @@ fn what_is_interrupted_says_how_to_go_on_and_waits_for_nothing() {
         let ran = ended_by(&folder, &["run", "x.toml", "--out", "an end", "--force"], signal);
         let said = "interrupted: 2 of 3 points have ended, they are in an end/journal.jsonl. To go on:\n  kumiki run x.toml --out 'an end' --jobs 1 --resume\n";
         assert!(ran.status == Some(status) && ran.out.ends_with(said), "{ran:?}");
-        assert_eq!(folder.0.names("an end"), ["journal.jsonl"]);
+        assert_eq!(folder.0.names("an end"), ["journal.jsonl", "run.json"]);
+    }
+    let from = String::from_utf8(folder.0.read("an end/run.json")).unwrap();
+    for said in ["kumiki run x.toml --out 'an end' --jobs 1\"", "\"done\": 2", "\"all\": 3", "duration = \\\"100 ms"] {
+        assert!(from.contains(said), "{said:?} is not in {from}");
     }
     let refused = refused(&folder.kumiki(&["run", "x.toml", "--out", "an end"]));
     assert!(refused.contains("go on with it by --resume"), "{refused}");

@@ -258,6 +258,17 @@ mod tests {
         assert!(lines.len() > 30);
     }
 
+    /// What was foreseen says that all points are alike; what has been done of a group says more.
+    #[test]
+    fn a_group_that_has_begun_is_judged_by_itself() {
+        let lines = told(&[(300, 0.1, 1.0), (60, 10.0, 1.0)], 1);
+        let late = lines.iter().filter(|(elapsed, ..)| *elapsed > 30.0 + 150.0);
+        for (elapsed, told, left) in late {
+            let ratio = (told + 20.0) / (left + 20.0);
+            assert!((0.8..1.25).contains(&ratio), "after {elapsed}: {told} told, {left} left");
+        }
+    }
+
     /// Where a guess is wrong by far, what is told goes over to what is so once, and not to and fro.
     #[test]
     fn an_estimate_does_not_flip() {

@@ -80,9 +80,10 @@ impl Merged {
         Ok(Self { plan, header: header.of_all(), entries })
     }
 
-    /// The names of the scenarios.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.plan.names()
+    /// What was run.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Writes one journal of all to `output`, copies the captures there, and gives the results as if they had been run at once.

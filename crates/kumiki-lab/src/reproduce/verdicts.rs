@@ -105,13 +105,14 @@ impl Verdict {
             }
             None => text.push_str("no points"),
         }
-        let agreement = match (self.value, self.least, self.most) {
-            (Some(value), ..) => short(value),
-            (None, Some(least), Some(most)) => format!("{} to {}", short(least), short(most)),
-            (None, Some(least), None) => format!("at least {}", short(least)),
-            (None, None, Some(most)) => format!("at most {}", short(most)),
-            (None, None, None) => String::new(),
+        let range = match (self.least.map(short), self.most.map(short)) {
+            (Some(least), Some(most)) => format!("{least} to {most}"),
+            (Some(least), None) => format!("at least {least}"),
+            (None, Some(most)) => format!("at most {most}"),
+            (None, None) => String::new(),
         };
+        let agreement =
+            self.value.map_or_else(|| format!("agreement is {range}"), |value| format!("paper {}", short(value)));
         let reading = if self.ours_reading { " by our reading" } else { "" };
         let fitted = if self.fitted { ", fitted" } else { "" };
         let verdict = match self.verdict {
@@ -119,7 +120,7 @@ impl Verdict {
             Judgement::Misses => "missed",
             Judgement::Open => "not all of its points are there",
         };
-        let _ = write!(text, ", paper {agreement}{unit}{reading}{fitted}; {verdict}");
+        let _ = write!(text, ", {agreement}{unit}{reading}{fitted}; {verdict}");
         text
     }
 }

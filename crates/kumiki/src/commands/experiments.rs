@@ -13,6 +13,9 @@ use kumiki_live::{Bell, Wish};
 
 use super::{Stop, print};
 use crate::cli;
+use provenance::Provenance;
+
+mod provenance;
 
 /// What is to be run.
 pub(super) struct Work<'a> {
@@ -30,6 +33,7 @@ pub(super) struct Work<'a> {
 pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &Arc<R>) -> Result<(), Stop> {
     let Work { what, documents, set, captures, args } = work;
     let choice = Choice { set, quick: args.quick, runs: args.runs };
+    let provenance = Provenance::begin(std::env::args().skip(1));
     let plan = Plan::new(documents, &choice, &**runner)?;
     let wish = Wish::listen(&Bell::default()).map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
     let output = open(&args.out, args.force || args.resume)?;
@@ -64,6 +68,9 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
             journal.discard()?;
             let _ = std::fs::remove_dir(output.directory());
         }
+        if done > 0 {
+            provenance.write(&plan, &output, (done, steps))?;
+        }
         return Err(Stop::Ended { status: wish.status(), why: interrupted((done, steps), &output) });
     }
     if let (true, [result]) = (args.quick, results.as_slice())
@@ -75,7 +82,10 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     if shard.is_whole() && !has_rows(&results) {
         // A file without rows would be in the way of the next attempt.
         journal.discard()?;
-    } else if !shard.is_whole() {
+        return tell(&results, &output, args.json);
+    }
+    provenance.write(&plan, &output, (steps, steps))?;
+    if !shard.is_whole() {
         if args.json {
             print(&to_jsonl(&rows(&results))?)?;
         }
@@ -90,9 +100,12 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
 
 /// Puts together what shards have brought, as if it had been run at once.
 pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
+    let provenance = Provenance::begin(std::env::args().skip(1));
     let merged = Merged::read(&args.directories)?;
+    let plan = merged.plan().clone();
     let output = open(&args.out, args.force)?;
     let results = merged.results(&output)?;
+    provenance.write(&plan, &output, (plan.len(), plan.len()))?;
     tell(&results, &output, args.json)
 }
 

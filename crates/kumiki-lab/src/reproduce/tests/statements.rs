@@ -73,6 +73,11 @@ fn a_sentence_of_points_that_are_not_there_is_open() {
     assert_eq!(claimed("of_limit = true\nleast = 0.9"), (Judgement::Open, None));
     assert_eq!(claimed("cpu = \"a\"\nleast = 0.9"), (Judgement::Open, None));
     assert_eq!(claimed("task = \"a.tcp\"\nleast = 0.9"), (Judgement::Open, None));
+    // Those that are there agree, and one has failed.
+    let claim = "\n[[claim]]\nwords = \"so\"\nfrom = \"here\"\nleast = 4.0";
+    let failed = results(&format!("{TWO_HOSTS}{claim}"), 1, true);
+    let verdict = failed.verdicts(&[]).pop().unwrap();
+    assert_eq!((verdict.verdict, verdict.ours.map(f64::round)), (Judgement::Open, Some(4.0)));
     // A partner that was skipped.
     let keys = "of = { nagle = true, window = \"8 KiB\" }\nagainst = { nagle = false }\nleast = 0.9";
     assert_eq!(claimed(keys), (Judgement::Open, None));
