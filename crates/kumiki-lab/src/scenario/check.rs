@@ -206,7 +206,10 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
             }
             plugged.push(end);
         }
-        let read = line.line().and_then(|it| toward(it.impairment(), &line.ends));
+        let read = line.line().and_then(|it| {
+            it.judge_files()?;
+            toward(it.impairment(), &line.ends)
+        });
         read.map_err(|fault| fault.under(&["link", name]))?;
     }
     for (name, round) in &scenario.ring {
