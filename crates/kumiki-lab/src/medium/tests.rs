@@ -124,8 +124,8 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
             "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", los = 1 }]",
             "schedule.0.los: unknown setting of point-to-point \"los\"; did you mean \"loss\"?",
         ),
-        ("point-to-point", "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", rate = \"1 kbps\" }]", "schedule.0.rate"),
-        ("trace", "traces = []", "traces: this is 0 files; expected one for both directions, or one for each"),
+        ("point-to-point", "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", rate = \"1 kbsp\" }]", "schedule.0.rate"),
+        ("trace", "traces = []", "the key \"traces\" is missing; expected files in mahimahi's format"),
         ("trace", "traces = [\"a\", \"b\", \"c\"]", "traces: this is 3 files"),
         ("oc3c", "impair = { burst_loss = { p = 0.1 } }", "impair.burst_loss: the key \"r\" is missing"),
         (
