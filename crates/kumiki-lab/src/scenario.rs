@@ -308,7 +308,7 @@ impl Link {
         medium::read(&medium::LINES, &self.medium, &self.settings)
     }
 
-    /// What it is, in a few words: medium, rate, propagation, and whether it is switched or impaired.
+    /// What it is, in a few words: medium, rate, propagation, and whether it is switched, changes or is impaired.
     #[must_use]
     pub fn words(&self) -> String {
         let text = |key| self.settings.get(key).and_then(toml::Value::as_str);
@@ -318,6 +318,7 @@ impl Link {
             text("rate"),
             text("propagation"),
             is_there("switched", "switched"),
+            is_there("schedule", "changing"),
             is_there("impair", "impaired"),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

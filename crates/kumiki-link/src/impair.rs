@@ -45,6 +45,20 @@ pub enum Loss {
     },
 }
 
+impl Loss {
+    /// The share of units that is lost in the long run. It begins in the good state, so that of few units fewer are.
+    #[must_use]
+    pub fn stationary(self) -> f64 {
+        match self {
+            Self::None => 0.0,
+            Self::Independent(p) => p,
+            // What never leaves the good state is never in the other.
+            Self::Gilbert { to_bad, good, .. } if to_bad <= 0.0 => good,
+            Self::Gilbert { to_bad, to_good, good, bad } => (to_bad * bad + to_good * good) / (to_bad + to_good),
+        }
+    }
+}
+
 /// For how long a unit is held back, so that others overtake it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hold {

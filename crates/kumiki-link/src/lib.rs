@@ -22,6 +22,8 @@ mod rate;
 mod serial;
 #[cfg(feature = "ppp")]
 pub mod sonet;
+#[cfg(feature = "ppp")]
+mod stepped;
 #[cfg(test)]
 mod testing;
 mod wire;
@@ -36,5 +38,7 @@ pub use occupancy::Occupancy;
 pub use queue::{Backlog, Discipline, DropTail, MarkFrom};
 pub use rate::Rate;
 #[cfg(feature = "ppp")]
-pub use serial::{Carrier, Serial, SerialConfig};
+pub use serial::{Carrier, Opportunities, OpportunityError, Serial, SerialConfig};
+#[cfg(feature = "ppp")]
+pub use stepped::{Changing, LineChange, Stepped};
 pub use wire::Wire;

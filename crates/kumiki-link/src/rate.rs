@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | SONET/SDH payload: ITU-T G.707 (columns of the SPE less path overhead and fixed stuff); DS-3: G.752; PLCP: G.804 |
-//! | Left out | clock tolerance and pointer movements: every line keeps the same perfect clock |
+//! | Left out | clocks that wander: a line's is off by a fixed part ([`Rate::off_by`]); pointer movements |
 //!
 //! A rate is a fraction, and a point in time is computed from a *count* since some beginning, never by adding up rounded
 //! steps: a million frames end where they should.
@@ -54,6 +54,30 @@ impl Rate {
     #[must_use]
     pub const fn ratio(bits: u64, seconds: u64) -> Self {
         Self { bits: if bits == 0 { 1 } else { bits }, seconds: if seconds == 0 { 1 } else { seconds } }
+    }
+
+    /// This, where the clock is `ppm` parts per million fast, or slow where it is negative; at least a bit in some time is taken.
+    ///
+    /// Exact up to 18 Tbit/s; up to 1000 Tbit/s it is off by less than a bit in a million seconds.
+    #[must_use]
+    pub const fn off_by(self, ppm: i32) -> Self {
+        const MILLION: u128 = 1_000_000;
+        if ppm == 0 {
+            return self;
+        }
+        let parts = 1_000_000_i64 + ppm as i64;
+        let parts = if parts < 1 { 1 } else { parts.unsigned_abs() as u128 };
+        let (mut bits, mut seconds) = (self.bits as u128 * parts, self.seconds as u128 * MILLION);
+        let (mut a, mut shared) = (bits, seconds);
+        while a != 0 {
+            (a, shared) = (shared % a, a);
+        }
+        (bits, seconds) = (bits / shared, seconds / shared);
+        while bits > u64::MAX as u128 || seconds > u64::MAX as u128 {
+            (bits, seconds) = (bits >> 1, seconds >> 1);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "they fit by now")]
+        Self::ratio(bits as u64, seconds as u64)
     }
 
     /// Numerator and denominator of the bits per second.
@@ -125,6 +149,22 @@ mod tests {
                 assert_eq!(rate.time_of_octets(bits / 8 * seconds).as_nanos(), seconds * 1_000_000_000);
             }
         }
+    }
+
+    #[test]
+    fn a_clock_that_is_off_gives_as_many_bits_more_or_less_and_drifts_no_further() {
+        for (rate, ppm) in
+            [(Rate::OC3C, 20), (Rate::OC3C, -20), (Rate::OC192C, 7), (Rate::DS3, -3), (Rate::ratio(7, 3), 1)]
+        {
+            let (bits, seconds) = rate.fraction();
+            let (off, per) = rate.off_by(ppm).fraction();
+            let parts = u128::try_from(1_000_000 + i64::from(ppm)).unwrap();
+            assert_eq!(u128::from(off) * u128::from(seconds) * 1_000_000, u128::from(bits) * u128::from(per) * parts);
+        }
+        assert_eq!(Rate::OC3C.off_by(0), Rate::OC3C);
+        assert_eq!(Rate::OC3C.off_by(-2_000_000).time_of_bits(0).as_nanos(), 0);
+        let fastest = Rate::bits_per_second(999_999_999_999_999);
+        assert!((fastest.off_by(100).as_mbps() / fastest.as_mbps() - 1.0001).abs() < 1e-12);
     }
 
     #[test]

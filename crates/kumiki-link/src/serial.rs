@@ -6,14 +6,17 @@
 //! | Left out | shared media, line errors ([`crate::Impaired`]); of SONET/SDH, all but the time of each octet of payload ([`crate::sonet::Section`]) |
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 
 mod carrier;
+mod recorded;
 pub(crate) mod sending;
 
 pub use carrier::Carrier;
+pub use recorded::{Opportunities, OpportunityError};
 
 use crate::{Backlog, Discipline, DropTail, Element, Occupancy, Outlet, Unit};
 use sending::{Sending, Started};
@@ -107,6 +110,25 @@ impl Serial {
     #[must_use]
     pub fn with_disciplines(config: SerialConfig, from_0: Box<dyn Discipline>, from_1: Box<dyn Discipline>) -> Self {
         Self { directions: [Direction::new(config, from_0), Direction::new(config, from_1)], strangers: 0 }
+    }
+
+    /// A line that delivers at the times of a recording instead of at a rate: for frames from port 0 and for frames from port 1. Of the
+    /// carrier of `config` only what it adds to each frame counts; a plain one is meant.
+    #[must_use]
+    pub fn recorded(config: SerialConfig, times: [Arc<Opportunities>; 2], queues: [Box<dyn Discipline>; 2]) -> Self {
+        let [from_0, from_1] = queues;
+        let mut line = Self::with_disciplines(config, from_0, from_1);
+        for (direction, times) in line.directions.iter_mut().zip(times) {
+            direction.sending.follow(times);
+        }
+        line
+    }
+
+    /// Lets no frame from `port` (0, or else 1) begin before `until`. The one that is on the line goes on.
+    pub fn hold(&mut self, port: usize, until: Instant) {
+        let [from_0, from_1] = &mut self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.sending.hold(until);
     }
 
     /// Makes the direction of frames from `port` (0, or else 1) like this from here on.

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::DeviceId;
 use kumiki_link::atm::{Adaptation, Sar, SarConfig, Slots, sar};
-use kumiki_link::{Element, Impaired, Impairment, Rate};
+use kumiki_link::{Element, Impaired, Impairment, Rate, Stepped};
 use kumiki_sim::{ElementId, HostId, Plug, World};
 use siphasher::sip::SipHasher13;
 
 use super::fault::{Fault, fault, unknown};
 use super::hosts::kind_of;
-use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Slotted};
+use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Slotted, Wrong};
 use crate::scenario::{Host, Link, Scenario};
 
 /// What the ends of a line can be.
@@ -45,17 +45,16 @@ fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world
         _ => medium.element(seed_of(ends.seed, name, Random::Medium))?,
     };
     let line = world.add_element(name, element);
-    let impairment = medium.impairment();
     for (port, end) in link.ends.iter().enumerate() {
         let plug = match &medium {
-            Line::Cells(cells) => cell_end(end, cells.slotted.rate(), scenario, ends, world)?,
+            Line::Cells(cells) => cell_end(end, cells.rate(), scenario, ends, world)?,
             Line::Pos(_) | Line::Synchronous(_) | Line::Frames(_) => frame_end(end, (&link.medium, &medium), ends)?,
         };
         plug_in(
             name,
             (line, port),
             (end, plug),
-            impairment.as_ref(),
+            medium.toward(end),
             || seed_of(ends.seed, name, Random::End(port)),
             world,
         );
@@ -87,7 +86,7 @@ fn bridged(
             );
         }
     }
-    Ok(frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue))))
+    frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)))
 }
 
 /// Plugs the end `end` of the medium called `name` in at `plug`, with what goes wrong on the way there between them.
@@ -95,18 +94,20 @@ pub(super) fn plug_in(
     name: &str,
     (medium, port): (ElementId, usize),
     (end, plug): (&str, Plug),
-    impairment: Option<&(Option<&str>, Impairment)>,
+    wrong: Option<Wrong>,
     seed: impl FnOnce() -> u64,
     world: &mut World,
 ) {
-    let Some((_, impairment)) = impairment.filter(|(toward, _)| toward.is_none_or(|toward| toward == end)) else {
+    let Some((impairment, changes)) = wrong else {
         world.plug(Plug::Port(medium, port), plug);
         return;
     };
     // What has come through the medium is impaired just before its end, so that the other way is untouched: there the
     // medium's own queue is next.
-    let element = Impaired::new(impairment.clone(), Impairment::default(), seed());
-    let element = world.add_element(&format!("{name} to {end}"), Box::new(element));
+    let element = Impaired::new(impairment, Impairment::default(), seed());
+    let element: Box<dyn Element> =
+        if changes.is_empty() { Box::new(element) } else { Box::new(Stepped::new(element, changes)) };
+    let element = world.add_element(&format!("{name} to {end}"), element);
     world.plug(Plug::Port(medium, port), Plug::Port(element, 0));
     world.plug(Plug::Port(element, 1), plug);
 }
@@ -336,15 +337,16 @@ fn slots_of(name: &str, ports: usize, switch: &AtmSwitch, scenario: &Scenario) -
     for (port, slots) in slots.iter_mut().enumerate() {
         let end = format!("{name}.{port}");
         let link = scenario.link.values().find(|link| link.ends.contains(&end));
-        let Some((link, slotted)) = link.and_then(|link| Some((link, Slotted::named(&link.medium)?))) else {
+        // What is wrong with the line is said where it is plugged in.
+        let Some((link, Ok(Line::Cells(cells)))) = link.map(|link| (link, link.line())) else {
             continue;
         };
-        if switch.medium.is_some_and(|own| own != slotted) {
+        if switch.medium.is_some_and(|own| own != cells.slotted) {
             let problem = format!("the line at port {port} is {}", link.medium);
             return Err(fault(&["medium"], problem)
                 .expected("none, or that of all its lines: each port sends as its line does"));
         }
-        *slots = Some(Slots::new(slotted.rate()));
+        *slots = Some(Slots::new(cells.rate()));
     }
     Ok(slots)
 }

@@ -25,7 +25,9 @@ fn add_ring(name: &str, ring: &Ring, scenario: &Scenario, ends: &Ends<'_>, world
     let impairment = medium.impairment();
     for (port, end) in ring.ends.iter().enumerate() {
         let seed = || seed_of(ends.seed, name, Random::End(port));
-        plug_in(name, (element, port), (end, device(end, ends)?), impairment.as_ref(), seed, world);
+        let own = impairment.as_ref().filter(|(toward, _)| toward.is_none_or(|toward| toward == end));
+        let wrong = own.map(|(_, impairment)| (impairment.clone(), Vec::new()));
+        plug_in(name, (element, port), (end, device(end, ends)?), wrong, seed, world);
     }
     Ok(())
 }

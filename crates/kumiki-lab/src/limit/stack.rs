@@ -17,7 +17,7 @@ use super::{
     lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, segments, session, sonet, stuffing, tcp, token, tp0,
     tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
-use crate::medium::{self, Framed, Slotted};
+use crate::medium::{self, Framed, Frames, Slotted};
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets};
 use crate::scenario::{Link, Ring, Scenario, Workload};
@@ -455,6 +455,16 @@ fn sonet_line(n: u32) -> (Line, Vec<Overhead>) {
     (oc(n), vec![sonet()])
 }
 
+/// What a recorded line delivers in the long run, in the direction in which it delivers less.
+fn recorded(frames: &Frames) -> Result<u64, String> {
+    let times = frames.recording().map_err(|fault| fault.to_string())?;
+    let rates = times.iter().flatten().map(|times| {
+        let (bits, seconds) = times.rate().fraction();
+        bits / seconds
+    });
+    Ok(rates.min().unwrap_or(0))
+}
+
 /// A line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets or (true) bits are stuffed.
 fn medium(
     link: &Link,
@@ -501,6 +511,7 @@ fn medium(
                 Framed::Oc12c => sonet_line(12),
                 Framed::Oc48c => sonet_line(48),
                 Framed::Line(rate) => at("point-to-point line", rate),
+                Framed::Recorded => at("recorded line", recorded(&frames)?),
             };
             layers.extend(Some(frames.framing).filter(|octets| *octets > 0).map(framing));
             (line, layers)

@@ -4,7 +4,7 @@ use kumiki_link::atm::{Aal34, Adaptation};
 use kumiki_link::{Element, Rate, Wire};
 use kumiki_settings::{Duration, Settings, Word};
 
-use super::{Impair, impaired};
+use super::{Impair, impaired, ppm};
 
 /// What the slots of a line are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
@@ -59,6 +59,9 @@ pub struct Cells {
     pub slotted: Slotted,
     /// Propagation, one way.
     pub propagation: Duration,
+    /// How fast its clock is, in parts per million; below 0 it is slow.
+    #[setting(text = ppm, expected = "a whole number from -1000 to 1000")]
+    pub clock_ppm: i32,
     /// What goes wrong on it.
     #[setting(with = impaired)]
     pub impair: Option<Impair>,
@@ -67,6 +70,12 @@ pub struct Cells {
 impl Cells {
     pub(super) fn on(slotted: Slotted) -> Self {
         Self { slotted, ..Self::default() }
+    }
+
+    /// What cells get of it by its own clock.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.slotted.rate().off_by(self.clock_ppm)
     }
 
     pub(super) fn element(&self) -> Box<dyn Element> {

@@ -1,9 +1,15 @@
 //! Lines that carry frames of no particular form.
 
-use kumiki_link::{Carrier, Element, Rate, Serial, SerialConfig};
-use kumiki_settings::{Duration, Settings};
+use std::path::Path;
+use std::sync::Arc;
 
-use super::{FASTEST, FrameImpair, Queue, impaired};
+use kumiki_link::{Carrier, Element, Opportunities, Rate, Serial, SerialConfig, Stepped};
+use kumiki_settings::{BuildError, Duration, Reader, Settings};
+
+use super::schedule::{self, Step};
+use super::{FASTEST, FrameImpair, Queue, impaired, ppm};
+use crate::scenario::fault::read_file;
+use crate::scenario::{Fault, Place};
 
 /// What the frames are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +22,8 @@ pub enum Framed {
     Oc48c,
     /// Nothing: a line of so many bits per second.
     Line(u64),
+    /// Nothing: a line that delivers at the times of a recording.
+    Recorded,
 }
 
 /// A line that carries frames.
@@ -29,12 +37,21 @@ pub struct Frames {
     /// What the line adds to each frame.
     #[setting(0..=65535, octets)]
     pub framing: u32,
+    /// How fast its clock is, in parts per million; below 0 it is slow.
+    #[setting(text = ppm, expected = "a whole number from -1000 to 1000")]
+    pub clock_ppm: i32,
     /// What waits at each end.
     #[setting(flatten)]
     pub queue: Queue,
     /// What goes wrong on it.
     #[setting(with = impaired)]
     pub impair: Option<FrameImpair>,
+    /// What changes while it runs.
+    #[setting(skip)]
+    pub schedule: Vec<Step>,
+    /// The files of a recording: one for both directions, or from the first end and from the second.
+    #[setting(skip)]
+    pub traces: Vec<String>,
 }
 
 /// A line whose rate is said.
@@ -45,24 +62,79 @@ pub(super) struct AtRate {
     rate: u64,
     #[setting(flatten)]
     frames: Frames,
+    /// What changes while it runs.
+    #[setting(with = schedule::read)]
+    schedule: Vec<Step>,
+}
+
+/// A line that delivers at the times of a recording.
+#[derive(Settings)]
+#[settings(check = Self::has_a_trace_for_each_direction)]
+pub(super) struct Recorded {
+    /// Files in mahimahi's format, of times in ms at which the line takes 1500 octets: one for both directions, or one from the first end and one from the second.
+    #[setting(
+        list,
+        expected = "the path of a file",
+        required = "files in mahimahi's format: one for both directions, or one for each"
+    )]
+    traces: Vec<String>,
+    /// Propagation, one way.
+    propagation: Duration,
+    /// What the line adds to each frame.
+    #[setting(0..=65535, octets)]
+    framing: u32,
+    /// What waits at each end.
+    #[setting(flatten)]
+    queue: Queue,
+    /// What goes wrong on it.
+    #[setting(with = impaired)]
+    impair: Option<FrameImpair>,
+}
+
+impl Recorded {
+    pub(super) fn new() -> Self {
+        let Frames { propagation, framing, queue, impair, traces, .. } = Frames::on(Framed::Recorded);
+        Self { traces, propagation, framing, queue, impair }
+    }
+
+    fn has_a_trace_for_each_direction(&self, reader: &Reader<'_>) -> Result<(), BuildError> {
+        match self.traces.len() {
+            1 | 2 => Ok(()),
+            count => Err(reader.wrong("traces", &format!("{count} files"), "one for both directions, or one for each")),
+        }
+    }
+}
+
+impl From<Recorded> for Frames {
+    fn from(Recorded { traces, propagation, framing, queue, impair }: Recorded) -> Self {
+        Self { traces, propagation, framing, queue, impair, ..Self::on(Framed::Recorded) }
+    }
 }
 
 impl Default for AtRate {
     fn default() -> Self {
-        Self { rate: 0, frames: Frames::on(Framed::Line(0)) }
+        Self { rate: 0, frames: Frames::on(Framed::Line(0)), schedule: Vec::new() }
     }
 }
 
 impl From<AtRate> for Frames {
-    fn from(AtRate { rate, frames }: AtRate) -> Self {
-        Self { framed: Framed::Line(rate), ..frames }
+    fn from(AtRate { rate, frames, schedule }: AtRate) -> Self {
+        Self { framed: Framed::Line(rate), schedule, ..frames }
     }
 }
 
 impl Frames {
     pub(super) const fn on(framed: Framed) -> Self {
-        let queue = Queue { queue_frames: None, mark_frames: None };
-        Self { framed, propagation: Duration::ZERO, framing: 0, queue, impair: None }
+        Self {
+            framed,
+            propagation: Duration::ZERO,
+            framing: 0,
+            clock_ppm: 0,
+            queue: Queue { queue_frames: None, mark_frames: None },
+            impair: None,
+            schedule: Vec::new(),
+            traces: Vec::new(),
+        }
     }
 
     const fn rate(&self) -> Rate {
@@ -71,14 +143,45 @@ impl Frames {
             Framed::Oc12c => Rate::OC12C,
             Framed::Oc48c => Rate::OC48C,
             Framed::Line(rate) => Rate::bits_per_second(rate),
+            // Nothing goes at it.
+            Framed::Recorded => Rate::bits_per_second(1),
         }
     }
 
+    /// The times at which a recorded line delivers what the first end sends, and the second; `None` for other lines.
+    ///
+    /// # Errors
+    /// A [`Fault`] with the file and its line, or at `traces`.
+    pub(crate) fn recording(&self) -> Result<Option<[Arc<Opportunities>; 2]>, Fault> {
+        let read = |(number, file): (usize, &String)| {
+            let at = ["traces".to_owned(), number.to_string()];
+            let text = read_file(Path::new(file)).map_err(|fault| Fault::at(&at, fault.to_string()))?;
+            Opportunities::parse(&text)
+                .map(Arc::new)
+                .map_err(|error| Fault::new(error.problem).in_file(file).in_place(Place::Line(error.line, 1)))
+        };
+        let times = self.traces.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+        Ok(match times.as_slice() {
+            [] => None,
+            [both] => Some([Arc::clone(both), Arc::clone(both)]),
+            [one, other, ..] => Some([Arc::clone(one), Arc::clone(other)]),
+        })
+    }
+
     /// The line, at whose ends this waits.
-    pub(crate) fn element(&self, queues: [Queue; 2]) -> Box<dyn Element> {
-        let carrier = Carrier::Plain { rate: self.rate(), overhead: self.framing };
+    ///
+    /// # Errors
+    /// Those of [`Frames::recording`].
+    pub(crate) fn element(&self, queues: [Queue; 2]) -> Result<Box<dyn Element>, Fault> {
+        let carrier = Carrier::Plain { rate: self.rate().off_by(self.clock_ppm), overhead: self.framing };
         let config = SerialConfig { carrier, propagation: self.propagation, say_sent: true };
-        let [from_0, from_1] = queues.map(Queue::discipline);
-        Box::new(Serial::with_disciplines(config, from_0, from_1))
+        let queues = queues.map(Queue::discipline);
+        if let Some(times) = self.recording()? {
+            return Ok(Box::new(Serial::recorded(config, times, queues)));
+        }
+        let [from_0, from_1] = queues;
+        let line = Serial::with_disciplines(config, from_0, from_1);
+        let changes = schedule::of_line(&self.schedule, config, self.clock_ppm);
+        Ok(if changes.is_empty() { Box::new(line) } else { Box::new(Stepped::new(line, changes)) })
     }
 }

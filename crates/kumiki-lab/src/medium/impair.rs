@@ -1,12 +1,13 @@
 //! What goes wrong on a medium.
 
 use kumiki_link::{Hold, Impairment, Loss};
-use kumiki_settings::{BuildError, Duration, Reader, Settings};
+use kumiki_settings::{BuildError, Duration, HasSettings as _, Reader, Settings};
 
 use crate::scenario::{Fault, settings};
 
 /// What can go wrong on every medium. Chances are per frame or cell, from 0 to 1.
 #[derive(Clone, PartialEq, Debug, Default, Settings)]
+#[settings(check = Self::loses_one_way)]
 pub struct Impair {
     /// Only what travels towards this end of the line is impaired.
     #[setting(text, expected = "an end of the line", unset = "all that travels is")]
@@ -14,6 +15,9 @@ pub struct Impair {
     /// Chance of loss.
     #[setting(share)]
     pub loss: f64,
+    /// Loss in bursts.
+    #[setting(with = bursts)]
+    pub burst_loss: Option<BurstLoss>,
     /// Chance of being sent twice.
     #[setting(share)]
     pub duplicate: f64,
@@ -24,6 +28,60 @@ pub struct Impair {
     pub delay: Duration,
     /// Added to the delay: a random time below this.
     pub jitter: Duration,
+}
+
+/// Loss in bursts, after Gilbert (1960) and Elliott (1963): a good and a bad state, which may change before each frame or cell. In the
+/// long run `p (1 - h) / (p + r) + r (1 - k) / (p + r)` of them are lost. The letters are those of Linux's `netem`.
+#[derive(Clone, Copy, PartialEq, Debug, Settings)]
+pub struct BurstLoss {
+    /// Chance of going from the good to the bad state.
+    #[setting(share, unset = "")]
+    pub p: f64,
+    /// Chance of going from the bad to the good state: where all is lost in the bad one, bursts are 1/`r` long on average.
+    #[setting(share, unset = "")]
+    pub r: f64,
+    /// Chance of getting through in the bad state.
+    #[setting(share)]
+    pub h: f64,
+    /// Chance of getting through in the good state.
+    #[setting(share)]
+    pub k: f64,
+}
+
+impl Default for BurstLoss {
+    fn default() -> Self {
+        Self { p: 0.0, r: 0.0, h: 0.0, k: 1.0 }
+    }
+}
+
+impl BurstLoss {
+    const fn loss(self) -> Loss {
+        Loss::Gilbert { to_bad: self.p, to_good: self.r, good: 1.0 - self.k, bad: 1.0 - self.h }
+    }
+}
+
+fn bursts(place: &mut Option<BurstLoss>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    if reader.lists() {
+        return super::perhaps("burst_loss", place, reader);
+    }
+    if reader.is_set("burst_loss") {
+        reader.table("burst_loss", |reader| {
+            let mut own = BurstLoss::default();
+            own.read(reader)?;
+            for (key, chance) in [("p", own.p), ("r", own.r)] {
+                if !reader.is_set(key) {
+                    return Err(reader.missing(key, "a chance such as \"1 %\""));
+                }
+                if chance <= 0.0 {
+                    let expected = "more than nothing: without both ways between the states there are no bursts";
+                    return Err(reader.wrong(key, &"nothing", expected));
+                }
+            }
+            *place = Some(own);
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// What can go wrong on a medium with frames: an ATM connection keeps the order of its cells, and a cell has no room for IP's mark.
@@ -44,10 +102,25 @@ pub struct FrameImpair {
 }
 
 impl Impair {
+    fn loses_one_way(&self, reader: &Reader<'_>) -> Result<(), BuildError> {
+        if self.burst_loss.is_some() && self.loss > 0.0 {
+            return Err(reader.wrong(
+                "loss",
+                &self.loss,
+                "left out beside burst_loss, whose `k` says what is lost between bursts",
+            ));
+        }
+        Ok(())
+    }
+
     /// Towards which end alone, and what goes wrong.
     pub(crate) fn impairment(&self) -> (Option<&str>, Impairment) {
         let impairment = Impairment {
-            loss: if self.loss > 0.0 { Loss::Independent(self.loss) } else { Loss::None },
+            loss: match self.burst_loss {
+                Some(bursts) => bursts.loss(),
+                None if self.loss > 0.0 => Loss::Independent(self.loss),
+                None => Loss::None,
+            },
             duplicate: self.duplicate,
             corrupt: self.corrupt,
             delay: self.delay,

@@ -5,7 +5,7 @@
 //! | [`Cells`] | `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `ds3`, `ds3-plcp`, `taxi-140` | cells, in slots |
 //! | [`Pos`] | `oc3c-pos`, `oc12c-pos`, `oc48c-pos`, `oc192c-pos` | HDLC-like frames in the payload of SONET/SDH (PPP, MAPOS) |
 //! | [`Synchronous`] | `sync-64k`, `sync-2m`, `synchronous` | HDLC frames bit by bit (LAPB) |
-//! | [`Frames`] | `oc3c`, `oc12c`, `oc48c`, `point-to-point` | frames of no particular form |
+//! | [`Frames`] | `oc3c`, `oc12c`, `oc48c`, `point-to-point`, `trace` | frames of no particular form |
 //! | [`Ring`] | `fddi` | frames, when the token comes |
 //! | [`Switch`] | `atm`, `ethernet` | cells; frames of Ethernet |
 //!
@@ -17,6 +17,7 @@ mod frames;
 mod impair;
 mod pos;
 mod ring;
+mod schedule;
 mod switch;
 mod synchronous;
 #[cfg(test)]
@@ -26,12 +27,14 @@ pub use cells::{Cells, Device, Slotted};
 pub use frames::{Framed, Frames};
 pub(crate) use impair::is_end;
 pub use impair::{FrameImpair, Impair};
+use kumiki_graph::Instant;
 use kumiki_link::sonet::Level;
 use kumiki_link::{Discipline, DropTail, Element, Impairment, MarkFrom};
 use kumiki_settings::{BuildError, Duration, HasSettings, Reader, Setting, Settings};
 use kumiki_wire::ppp::hdlc::FcsKind;
 pub use pos::Pos;
 pub use ring::Ring;
+pub use schedule::Step;
 pub use switch::{AtmSwitch, Channel, Discard, EthernetSwitch, SWITCHES, Switch};
 pub use synchronous::{Switched, Synchronous};
 
@@ -50,11 +53,14 @@ pub enum Line {
     Frames(Frames),
 }
 
+/// What goes wrong at first, and from which times on something else.
+pub(crate) type Wrong = (Impairment, Vec<(Instant, Impairment)>);
+
 /// What makes a medium of its settings.
 pub type Make<T> = fn(&Reader<'_>) -> Result<T, BuildError>;
 
 /// The media of links, by name.
-pub const LINES: [(&str, Make<Line>); 17] = [
+pub const LINES: [(&str, Make<Line>); 18] = [
     ("oc3c-atm", |it| set(Cells::on(Slotted::Oc3c), it).map(Line::Cells)),
     ("oc12c-atm", |it| set(Cells::on(Slotted::Oc12c), it).map(Line::Cells)),
     ("oc48c-atm", |it| set(Cells::on(Slotted::Oc48c), it).map(Line::Cells)),
@@ -72,6 +78,7 @@ pub const LINES: [(&str, Make<Line>); 17] = [
     ("sync-2m", |it| set(Synchronous::at(2_000_000), it).map(Line::Synchronous)),
     ("synchronous", |it| set(synchronous::AtRate::default(), it).map(|it| Line::Synchronous(it.into()))),
     ("point-to-point", |it| set(frames::AtRate::default(), it).map(|it| Line::Frames(it.into()))),
+    ("trace", |it| set(frames::Recorded::new(), it).map(|it| Line::Frames(it.into()))),
 ];
 
 /// The media of rings, by name.
@@ -138,7 +145,28 @@ impl Line {
             Self::Cells(cells) => Ok(cells.element()),
             Self::Pos(pos) => Ok(pos.element(seed)),
             Self::Synchronous(synchronous) => synchronous.element(),
-            Self::Frames(frames) => Ok(frames.element([frames.queue; 2])),
+            Self::Frames(frames) => frames.element([frames.queue; 2]),
+        }
+    }
+
+    /// What goes wrong towards `end`, and how that changes; `None` where nothing ever does.
+    pub(crate) fn toward(&self, end: &str) -> Option<Wrong> {
+        let steps = match self {
+            Self::Frames(frames) => frames.schedule.as_slice(),
+            Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => &[],
+        };
+        let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| toward == end));
+        schedule::of_path(steps, own.map(|(_, impairment)| impairment))
+    }
+
+    /// Reads what is not in the scenario itself.
+    ///
+    /// # Errors
+    /// A [`Fault`] of a file, or at the keys of the link.
+    pub(crate) fn judge_files(&self) -> Result<(), Fault> {
+        match self {
+            Self::Frames(frames) => frames.recording().map(|_| ()),
+            Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => Ok(()),
         }
     }
 
@@ -210,6 +238,11 @@ fn perhaps<T: HasSettings + Default>(
 /// What goes wrong on a medium, where `impair` says so.
 fn impaired<T: HasSettings + Default>(place: &mut Option<T>, reader: &Reader<'_>) -> Result<(), BuildError> {
     perhaps("impair", place, reader)
+}
+
+/// How fast a clock is, in parts per million.
+fn ppm(text: &str) -> Option<i32> {
+    text.parse().ok().filter(|ppm| (-1000..=1000).contains(ppm))
 }
 
 /// A time, for lists of them.

@@ -8,6 +8,9 @@ use super::*;
 const VALUES: &str = r#"
 rate = "10 Mb/s"
 propagation = "1 ms"
+clock_ppm = -20
+schedule = [{ at = "1 s", rate = "5 Mb/s" }, { at = "2 s", loss = 0.1, up = false }]
+traces = ["up", "down"]
 framing = "2 B"
 fcs = 16
 flags = "2"
@@ -33,10 +36,12 @@ fn each_has_its_own<T: core::fmt::Debug>(media: &[(&str, Make<T>)]) -> BTreeSet<
     for (name, _) in media {
         let own = first_keys(media, name);
         let mut table = toml::Table::new();
-        if own.contains("rate") {
-            let fault = read(media, name, &table).unwrap_err().to_string();
-            assert!(fault.contains("the key \"rate\" is missing; expected a rate such as"), "{fault}");
-            table.insert("rate".to_owned(), values["rate"].clone());
+        for (must, expected) in [("rate", "a rate such as"), ("traces", "files in mahimahi's format")] {
+            if own.contains(must) {
+                let fault = read(media, name, &table).unwrap_err().to_string();
+                assert!(fault.contains(&format!("the key \"{must}\" is missing; expected {expected}")), "{fault}");
+                table.insert(must.to_owned(), values[must].clone());
+            }
         }
         for (key, value) in &values {
             let mut table = table.clone();
@@ -94,6 +99,46 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
             "switched = { numbers = [\"1\", \"2\"] }\nmark_frames = 4",
             "mark_frames: this is 4; expected left out",
         ),
+        ("oc3c-atm", "clock_ppm = 2000", "clock_ppm: this is \"2000\"; expected a whole number from -1000 to 1000"),
+        ("oc3c-atm", "clock_ppm = 1.5", "clock_ppm: this is the number 1.5; expected a whole number from -1000"),
+        ("oc3c", "schedule = []", "schedule: unknown setting of oc3c"),
+        ("point-to-point", "rate = \"1 Mb/s\"\nschedule = []", "schedule: this is"),
+        ("point-to-point", "rate = \"1 Mb/s\"\nschedule = [5]", "schedule: this is"),
+        (
+            "point-to-point",
+            "rate = \"1 Mb/s\"\nschedule = [{ rate = \"1 kb/s\" }]",
+            "schedule.0: the key \"at\" is missing",
+        ),
+        (
+            "point-to-point",
+            "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\" }]",
+            "schedule: this is 1 s alone; expected a change beside it",
+        ),
+        (
+            "point-to-point",
+            "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", up = true }, { at = \"1 s\", up = false }]",
+            "schedule: this is 1 s; expected times each later than the one before",
+        ),
+        (
+            "point-to-point",
+            "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", los = 1 }]",
+            "schedule.0.los: unknown setting of point-to-point \"los\"; did you mean \"loss\"?",
+        ),
+        ("point-to-point", "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", rate = \"1 kbsp\" }]", "schedule.0.rate"),
+        ("trace", "traces = []", "the key \"traces\" is missing; expected files in mahimahi's format"),
+        ("trace", "traces = [\"a\", \"b\", \"c\"]", "traces: this is 3 files"),
+        ("oc3c", "impair = { burst_loss = { p = 0.1 } }", "impair.burst_loss: the key \"r\" is missing"),
+        (
+            "oc3c",
+            "impair = { burst_loss = { p = 0.1, r = 0 } }",
+            "impair.burst_loss.r: this is nothing; expected more than nothing",
+        ),
+        (
+            "oc3c",
+            "impair = { loss = 0.1, burst_loss = { p = 0.1, r = 0.1 } }",
+            "impair.loss: this is 0.1; expected left out beside burst_loss",
+        ),
+        ("oc3c", "impair = { burst_loss = { p = 0.1, r = 0.1, g = 1 } }", "impair.burst_loss.g: unknown setting"),
         ("sync-2m", "switched = { setup = \"1 s\" }", "switched: the key \"numbers\" is missing"),
     ] {
         let fault =

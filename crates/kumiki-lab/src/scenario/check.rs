@@ -209,7 +209,10 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
                 return Err(Fault::at(path, "another line ends here already"));
             }
         }
-        let read = line.line().and_then(|it| toward(it.impairment(), &line.ends));
+        let read = line.line().and_then(|it| {
+            it.judge_files()?;
+            toward(it.impairment(), &line.ends)
+        });
         read.map_err(|fault| fault.under(&["link", name]))?;
     }
     for (name, round) in &scenario.ring {

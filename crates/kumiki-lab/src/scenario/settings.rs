@@ -50,6 +50,8 @@ fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting])
             }
         },
         toml::Value::Integer(number) => match form {
+            // A number that may be below 0 has no form of its own.
+            Some(Form::Text(expected)) if expected.starts_with("a whole number") => Value::Text(number.to_string()),
             Some(Form::Word(words)) if words.iter().any(|word| *word == number.to_string()) => {
                 Value::Text(number.to_string())
             }
@@ -57,6 +59,16 @@ fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting])
             Some(_) | None => Value::Integer(*number),
         },
         toml::Value::Boolean(yes) => Value::Boolean(*yes),
+        // A list of tables is a table of them by number.
+        toml::Value::Array(values) if !values.is_empty() && values.iter().all(toml::Value::is_table) => {
+            let mut tables = Settings::new();
+            for (number, value) in values.iter().enumerate() {
+                let number = number.to_string();
+                let mut path: Vec<&str> = path.iter().copied().chain([number.as_str()]).collect();
+                tables.set(&number, self::value(&mut path, value, known)?);
+            }
+            Value::Table(tables)
+        }
         toml::Value::Array(values) => {
             Value::List(values.iter().map(|item| self::value(path, item, &[])).collect::<Result<_, _>>()?)
         }

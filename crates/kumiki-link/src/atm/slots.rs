@@ -110,6 +110,22 @@ mod tests {
     }
 
     #[test]
+    fn clocks_that_are_40_ppm_apart_drift_by_as_much_and_no_more() {
+        let [fast, slow] = [20, -20].map(|ppm| Slots::new(Rate::OC3C.off_by(ppm)));
+        let end = Instant::from_nanos(100_000_000_000);
+        // 100 s of 149.76e6 (1 +- 20e-6) bits in cells of 424: the slots that begin before the end.
+        let begun = |parts: u64| (100_u128 * 149_760_000 * u128::from(parts)).div_ceil(424 * 1_000_000);
+        assert_eq!(u128::from(fast.first_at_or_after(end)), begun(1_000_020));
+        assert_eq!(u128::from(slow.first_at_or_after(end)), begun(999_980));
+        // 40 ppm of 35320754.7 slots.
+        assert_eq!(begun(1_000_020) - begun(999_980), 1413);
+        // 18720000 slots in 53 s are 93601872 in 265 s with 20 ppm more, and 93598128 with as much less.
+        assert_eq!(fast.at(93_601_872).as_nanos(), 265_000_000_000);
+        assert_eq!(slow.at(93_598_128).as_nanos(), 265_000_000_000);
+        assert_eq!(Slots::new(Rate::OC3C.off_by(0)), Slots::new(Rate::OC3C));
+    }
+
+    #[test]
     fn plcp_has_96000_cells_a_second() {
         assert_eq!(Slots::new(Rate::DS3_PLCP).at(96_000).as_nanos(), 1_000_000_000);
     }

@@ -1,4 +1,4 @@
-#![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers in tests")]
 
 use kumiki_graph::{Address, Rng};
 use kumiki_octets::{Checksum, Message, Pattern, Sum};
@@ -136,6 +136,41 @@ fn losses_come_as_often_as_said_and_gilberts_in_bursts() {
     let (lost, bursts) = runs_of(Loss::Gilbert { to_bad: 1.0 / 190.0, to_good: 0.1, good: 0.0, bad: 1.0 });
     assert!((700..1300).contains(&lost), "{lost}");
     assert!(lost > bursts * 7, "{lost} in {bursts}");
+}
+
+/// Gilbert and Elliott's chain against its theory. The state is bad for p/(p + r) of the time, and whether two units so many apart are lost
+/// goes together by (1 - p - r) to that power, which widens the error of the sample.
+#[test]
+fn losses_in_bursts_are_those_of_the_stationary_chain() {
+    const UNITS: u32 = 400_000;
+    for (number, (p, r, h, k)) in
+        [(0.01, 0.1, 0.0, 1.0), (0.002, 0.3, 0.5, 1.0), (0.05, 0.2, 0.3, 0.99), (0.6, 0.7, 0.1, 0.9)]
+            .into_iter()
+            .enumerate()
+    {
+        let loss = Loss::Gilbert { to_bad: p, to_good: r, good: 1.0 - k, bad: 1.0 - h };
+        let impairment = Impairment::loss(loss);
+        let mut draw = fate::Draw::new(Rng::new(number as u64, 0));
+        let lost: Vec<bool> = (0..UNITS).map(|_| draw.loses_next(&impairment, Instant::ZERO)).collect();
+        let share = lost.iter().filter(|lost| **lost).count() as f64 / f64::from(UNITS);
+        let bad = p / (p + r);
+        let expected = loss.stationary();
+        assert!((expected - (bad * (1.0 - h) + (1.0 - bad) * (1.0 - k))).abs() < 1e-12);
+        let together = 1.0 - p - r;
+        let variance =
+            expected * (1.0 - expected) + 2.0 * (k - h) * (k - h) * bad * (1.0 - bad) * together / (1.0 - together);
+        let deviation = (variance / f64::from(UNITS)).sqrt();
+        assert!((share - expected).abs() < 4.0 * deviation, "{p} {r} {h} {k}: {share}, not {expected} +- {deviation}");
+        if h <= 0.0 && k >= 1.0 {
+            // All is lost in the bad state, so bursts are as long as that is: 1/r.
+            let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+            let mean = share * f64::from(UNITS) / bursts;
+            assert!((mean - 1.0 / r).abs() < 4.0 * (1.0 - r).sqrt() / r / bursts.sqrt(), "{mean}");
+        }
+    }
+    assert_eq!([Loss::None, Loss::Independent(0.25)].map(Loss::stationary), [0.0, 0.25]);
+    let stuck = Loss::Gilbert { to_bad: 0.0, to_good: 0.0, good: 0.1, bad: 1.0 };
+    assert!((stuck.stationary() - 0.1).abs() < 1e-12);
 }
 
 #[test]

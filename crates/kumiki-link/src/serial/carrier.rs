@@ -1,9 +1,12 @@
 //! What carries the frames of a line: how many octets or bits each takes, and when those are on it.
 
+use std::sync::Arc;
+
 use kumiki_graph::Instant;
 use kumiki_octets::Message;
 use kumiki_wire::ppp::hdlc::{BitFraming, Framing};
 
+use super::recorded::{Following, Opportunities};
 use crate::Rate;
 use crate::sonet::OctetClock;
 
@@ -55,7 +58,7 @@ impl Carrier {
 }
 
 /// How far one direction of a line has come.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
     /// Plain: when the line was last found free, and the octets it has carried since without a gap.
     busy_since: Instant,
@@ -63,19 +66,34 @@ pub(super) struct Pace {
     /// SONET/SDH: the first octet of payload that no frame has. Bit-synchronous: the first bit behind the last frame, counted from
     /// the beginning of all time, when a flag had just ended.
     next_free: u64,
+    /// Plain: where frames go when a recording says.
+    following: Option<Box<Following>>,
 }
 
 impl Pace {
+    /// A busy time is counted at one rate: the next frame begins a new one.
+    pub(super) fn begin_anew(&mut self) {
+        *self = Self { following: self.following.take(), ..Self::default() };
+    }
+
+    /// From here on frames go when `times` says.
+    pub(super) fn follow(&mut self, times: Arc<Opportunities>) {
+        self.following = Some(Box::new(Following::new(times)));
+    }
+
     /// SONET/SDH: the first octet of payload that no frame has.
     pub(super) const fn next_free(&self) -> u64 {
         self.next_free
     }
 
-    /// Puts a frame of `size` on the line at `at` or as soon as it can take it; `gap` says whether the line has been idle before. Returns
-    /// when the last of it is on the line.
-    pub(super) fn carry(&mut self, carrier: &Carrier, at: Instant, gap: bool, size: u64) -> Instant {
+    /// Puts a frame of `size` on the line at `at` or as soon as it can take it; `gap` says whether the line has been idle before, `fresh` whether
+    /// the frame has just come. Returns when the last of it is on the line.
+    pub(super) fn carry(&mut self, carrier: &Carrier, at: Instant, (gap, fresh): (bool, bool), size: u64) -> Instant {
         match carrier {
             Carrier::Plain { rate, .. } => {
+                if let Some(following) = &mut self.following {
+                    return following.carry(at, fresh, size);
+                }
                 if gap || self.octets_since == 0 {
                     self.busy_since = at;
                     self.octets_since = 0;

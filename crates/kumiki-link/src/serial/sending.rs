@@ -1,10 +1,12 @@
 //! The sending end of a line: a queue, and frames that go on the line one behind the other.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 
+use super::Opportunities;
 use super::carrier::Pace;
 use super::{Carrier, SerialConfig};
 use crate::mark::mark;
@@ -93,9 +95,22 @@ impl Sending {
         };
         if !same {
             // A busy time is counted at one rate, and begins anew with the frame that comes next.
-            self.pace = Pace::default();
+            self.pace.begin_anew();
         }
         self.config = config;
+    }
+
+    /// From here on frames go when `times` says.
+    pub(crate) fn follow(&mut self, times: Arc<Opportunities>) {
+        self.pace.follow(times);
+    }
+
+    /// No frame begins before `until`.
+    pub(crate) fn hold(&mut self, until: Instant) {
+        if self.free_at < until {
+            self.free_at = until;
+            self.pace.begin_anew();
+        }
     }
 
     /// From here on `discipline` decides.
@@ -162,7 +177,7 @@ impl Sending {
             self.tally.marks += u64::from(mark(&mut data));
         }
         if idle {
-            carry(self.start(now, number, data, address));
+            carry(self.start(now, true, number, data, address));
         } else {
             self.occupancy.change(now, self.backlog.frames);
             self.backlog.frames += 1;
@@ -171,12 +186,12 @@ impl Sending {
         }
     }
 
-    /// Puts a frame on the line, which is free at `at`.
-    fn start(&mut self, at: Instant, number: u64, mut data: Message, address: Address) -> Started {
+    /// Puts a frame on the line, which is free at `at`, when the frame has come or, unless it is `fresh`, has been there before.
+    fn start(&mut self, at: Instant, fresh: bool, number: u64, mut data: Message, address: Address) -> Started {
         let before = self.free_at.max(at);
         let size = self.config.carrier.size_of(&data);
         let gap = at > self.free_at;
-        self.free_at = self.pace.carry(&self.config.carrier, at, gap, size);
+        self.free_at = self.pace.carry(&self.config.carrier, at, (gap, fresh), size);
         self.tally.busy += self.free_at.saturating_since(before);
         self.tally.frames += 1;
         self.bits += self.config.carrier.bits_of_size(size);
@@ -200,7 +215,7 @@ impl Sending {
             self.backlog.octets -= frame.data.len() as u64;
             let waited = at.saturating_since(frame.since);
             if self.discipline.release(at, waited, self.backlog) {
-                carry(self.start(at, frame.number, frame.data, frame.address));
+                carry(self.start(at, frame.since == at, frame.number, frame.data, frame.address));
             } else {
                 self.refuse(frame.number, frame.address, (port, out));
             }

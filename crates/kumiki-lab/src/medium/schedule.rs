@@ -1,0 +1,154 @@
+//! Lines that change at given times.
+
+use kumiki_graph::Instant;
+use kumiki_link::{Carrier, Impairment, LineChange, Loss, Rate, SerialConfig};
+use kumiki_settings::{BuildError, Duration, HasSettings as _, Reader, Settings};
+
+use super::FASTEST;
+
+/// What changes of a line at a time, both ways.
+#[derive(Clone, PartialEq, Debug, Default, Settings)]
+pub struct Step {
+    /// When, from the beginning of the run.
+    #[setting(unset = "")]
+    pub at: Duration,
+    /// The rate from then on; with 0 b/s the line stands still, and what comes waits. A frame that is on the line keeps its time.
+    #[setting(0..=FASTEST, rate, unset = "as before")]
+    pub rate: Option<u64>,
+    /// The propagation, one way; none overtakes where it becomes less.
+    #[setting(unset = "as before")]
+    pub propagation: Option<Duration>,
+    /// Chance of loss, of frames that arrive from then on.
+    #[setting(share, unset = "as before")]
+    pub loss: Option<f64>,
+    /// Whether the line is there: frames that would arrive while it is not are lost. Hosts are not told.
+    #[setting(unset = "as before")]
+    pub up: Option<bool>,
+}
+
+/// Reads the changes, which are in order.
+pub(super) fn read(place: &mut Vec<Step>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const EXPECTED: &str = "a list of changes, each such as { at = \"10 s\", rate = \"5 Mb/s\" }";
+    // The notation has numbered them.
+    if let Some(found) = reader.peek("schedule").filter(|it| !matches!(it, kumiki_settings::Value::Table(_))) {
+        return Err(reader.wrong("schedule", found, EXPECTED));
+    }
+    let mut steps: Vec<((usize, String), Step)> = Vec::new();
+    reader.tables("schedule", "<number>", |name, reader| {
+        let mut step = Step::default();
+        step.read(reader)?;
+        if !reader.is_set("at") && !reader.lists() {
+            return Err(reader.missing("at", "a time such as \"10 s\""));
+        }
+        steps.push(((name.len(), name.to_owned()), step));
+        Ok(())
+    })?;
+    if let Some((_, step)) = steps.iter().find(|(_, step)| *step == Step { at: step.at, ..Step::default() })
+        && !reader.lists()
+    {
+        let found = format!("{} alone", step.at);
+        return Err(reader.wrong("schedule", &found, "a change beside it: rate, propagation, loss or up"));
+    }
+    // In the order of their numbers.
+    steps.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let late = steps.windows(2).find_map(|pair| match pair {
+        [(_, one), (_, next)] if next.at <= one.at => Some(next.at),
+        _ => None,
+    });
+    if let Some(at) = late.filter(|_| !reader.lists()) {
+        return Err(reader.wrong("schedule", &at, "times each later than the one before"));
+    }
+    *place = steps.into_iter().map(|(_, step)| step).collect();
+    Ok(())
+}
+
+/// The changes of a plain line that begins as `config` has it and whose clock is `ppm` fast.
+pub(super) fn of_line(steps: &[Step], mut config: SerialConfig, ppm: i32) -> Vec<(Instant, LineChange)> {
+    let (mut changes, mut still) = (Vec::new(), false);
+    for (number, step) in steps.iter().enumerate() {
+        if step.rate.is_none() && step.propagation.is_none() {
+            continue;
+        }
+        if let (Some(bits), Carrier::Plain { rate, .. }) = (step.rate, &mut config.carrier) {
+            still = bits == 0;
+            *rate = if still { *rate } else { Rate::bits_per_second(bits).off_by(ppm) };
+        }
+        config.propagation = step.propagation.unwrap_or(config.propagation);
+        let later = steps.get(number + 1..).unwrap_or_default();
+        let moves = later.iter().find(|it| it.rate.is_some_and(|bits| bits > 0));
+        let until = moves.map_or(Instant::from_nanos(u64::MAX), |it| Instant::ZERO + it.at);
+        let change = LineChange { config, still_until: still.then_some(until) };
+        changes.push((Instant::ZERO + step.at, change));
+    }
+    changes
+}
+
+/// What goes wrong towards an end, and its changes: `own` and what `steps` add; `None` where nothing ever does.
+pub(super) fn of_path(steps: &[Step], own: Option<Impairment>) -> Option<(Impairment, Vec<(Instant, Impairment)>)> {
+    let is_own = own.is_some();
+    let mut base = own.unwrap_or_default();
+    let mut down = None;
+    for (at, up) in steps.iter().filter_map(|step| Some((Instant::ZERO + step.at, step.up?))) {
+        match (down, up) {
+            (None, false) => down = Some(at),
+            (Some(from), true) => {
+                base.down.push((from, at));
+                down = None;
+            }
+            (None, true) | (Some(_), false) => {}
+        }
+    }
+    base.down.extend(down.map(|from| (from, Instant::from_nanos(u64::MAX))));
+    let losses = steps.iter().filter_map(|step| {
+        let loss = step.loss.map(|p| if p > 0.0 { Loss::Independent(p) } else { Loss::None })?;
+        Some((Instant::ZERO + step.at, Impairment { loss, ..base.clone() }))
+    });
+    let losses: Vec<_> = losses.collect();
+    (is_own || !base.down.is_empty() || !losses.is_empty()).then_some((base, losses))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_line_is_like_at_each_step_is_what_was_said_last() {
+        let s = Duration::from_secs;
+        let at = |seconds| Step { at: s(seconds), ..Step::default() };
+        let steps = [
+            Step { rate: Some(5), ..at(1) },
+            Step { loss: Some(0.5), ..at(2) },
+            Step { rate: Some(0), ..at(3) },
+            Step { propagation: Some(s(9)), up: Some(false), ..at(4) },
+            Step { rate: Some(7), up: Some(true), loss: Some(0.0), ..at(5) },
+            Step { up: Some(false), ..at(6) },
+        ];
+        let plain = |bits, propagation| {
+            let carrier = Carrier::Plain { rate: Rate::bits_per_second(bits), overhead: 3 };
+            SerialConfig { carrier, propagation, say_sent: true }
+        };
+        let found: Vec<_> = of_line(&steps, plain(2, s(1)), 0)
+            .into_iter()
+            .map(|(at, change)| (at.as_nanos() / 1_000_000_000, change.config, change.still_until))
+            .collect();
+        let until = Some(Instant::ZERO + s(5));
+        let expected = [
+            (1, plain(5, s(1)), None),
+            (3, plain(5, s(1)), until),
+            (4, plain(5, s(9)), until),
+            (5, plain(7, s(9)), None),
+        ];
+        assert_eq!(found, expected);
+        let (base, losses) = of_path(&steps, None).unwrap();
+        let t = |seconds| Instant::ZERO + s(seconds);
+        assert_eq!(base.down, [(t(4), t(5)), (t(6), Instant::from_nanos(u64::MAX))]);
+        assert_eq!(base.loss, Loss::None);
+        assert_eq!(
+            losses.iter().map(|(at, it)| (*at, it.loss)).collect::<Vec<_>>(),
+            [(t(2), Loss::Independent(0.5)), (t(5), Loss::None)]
+        );
+        assert!(losses.iter().all(|(_, it)| it.down == base.down));
+        assert_eq!(of_path(&[Step { rate: Some(1), ..at(1) }], None), None);
+        assert!(of_path(&[], Some(Impairment::default())).is_some());
+    }
+}

@@ -1,0 +1,102 @@
+//! Elements that are changed while they run, at times given beforehand.
+
+use std::collections::VecDeque;
+
+use kumiki_graph::Instant;
+
+use crate::{Element, Impaired, Impairment, Occupancy, Outlet, Serial, SerialConfig, Unit};
+
+/// What can be changed at a given time.
+pub trait Changing: Element {
+    /// How it is after a change.
+    type Change: Send;
+
+    /// From `now` on it is as `change` has it.
+    fn change(&mut self, now: Instant, change: Self::Change);
+}
+
+/// A line from a change on, both ways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineChange {
+    /// What it is like.
+    pub config: SerialConfig,
+    /// Until when no frame begins, where the line stands still. The one that is on it goes on.
+    pub still_until: Option<Instant>,
+}
+
+impl Changing for Serial {
+    type Change = LineChange;
+
+    fn change(&mut self, _: Instant, LineChange { config, still_until }: LineChange) {
+        for port in 0..2 {
+            self.set_config(port, config);
+            if let Some(until) = still_until {
+                self.hold(port, until);
+            }
+        }
+    }
+}
+
+/// Units from port 0 are impaired in this way; those from port 1 as before.
+impl Changing for Impaired {
+    type Change = Impairment;
+
+    fn change(&mut self, _: Instant, change: Impairment) {
+        self.set(0, change);
+    }
+}
+
+/// An element and its changes. What begins at the very instant of a change begins as that has it.
+pub struct Stepped<E: Changing> {
+    element: E,
+    steps: VecDeque<(Instant, E::Change)>,
+}
+
+impl<E: Changing> Stepped<E> {
+    /// `element`, changed at these times, which are in order; at times that have passed already it is changed at once.
+    #[must_use]
+    pub fn new(element: E, steps: impl IntoIterator<Item = (Instant, E::Change)>) -> Self {
+        Self { element, steps: steps.into_iter().collect() }
+    }
+
+    fn step(&mut self, now: Instant, out: &mut Outlet) {
+        while let Some((at, change)) = self.steps.pop_front_if(|(at, _)| *at <= now) {
+            // All that begins before it begins as it was.
+            if let Some(before) = at.as_nanos().checked_sub(1) {
+                self.element.poll(Instant::from_nanos(before), out);
+            }
+            self.element.change(at, change);
+        }
+    }
+}
+
+impl<E: Changing> Element for Stepped<E> {
+    fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
+        self.step(now, out);
+        self.element.offer(now, port, unit, out);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let step = self.steps.front().map(|(at, _)| *at);
+        match (step, self.element.next_deadline()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn poll(&mut self, now: Instant, out: &mut Outlet) {
+        self.step(now, out);
+        self.element.poll(now, out);
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.element.counters()
+    }
+
+    fn queues(&self, now: Instant) -> Vec<(&'static str, Occupancy)> {
+        self.element.queues(now)
+    }
+}
+
+#[cfg(test)]
+mod tests;
