@@ -22,7 +22,7 @@ use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
-use crate::topology::{Topology, place};
+use crate::topology::Topology;
 use fault::Fault;
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
@@ -116,12 +116,7 @@ impl Experiment {
         let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
         let topology = Topology::of(scenario);
-        let (mut loads, mut programs) = programs::of_scenario(scenario, &topology, &by_host)?;
-        for (name, load) in &mut loads {
-            let pairs = scenario.load.get(name).into_iter().flat_map(|load| load.pairs());
-            let ways = pairs.filter_map(|(from, to)| topology.way(place(from), place(to)));
-            load.path = ways.flatten().filter_map(|hop| path::Crossed::of(&hop)).collect();
-        }
+        let (loads, mut programs) = programs::of_scenario(scenario, &topology, &by_host)?;
         let mut world = World::new();
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let mut captured = Vec::new();
@@ -189,8 +184,22 @@ impl Experiment {
         if self.loads.values().all(|load| load.until_done) {
             let every = Duration::from_millis(10);
             let (hosts, loads) = (self.hosts.clone(), self.loads.clone());
-            let is_done = |world: &World| loads.values().all(|load| measure::is_done(world, &hosts, load));
-            self.run_to(end, &mut sampler, |world, end| world.run_until_done(end, every, is_done));
+            // The same moments whenever else somebody looks.
+            let mut next = began;
+            self.run_to(end, &mut sampler, |world, end| {
+                loop {
+                    if world.now() >= next {
+                        if loads.values().all(|load| measure::is_done(world, &hosts, load)) {
+                            return true;
+                        }
+                        next += every;
+                    }
+                    if world.now() >= end || world.standstill().is_some() {
+                        return false;
+                    }
+                    world.run_until(next.min(end));
+                }
+            });
         } else {
             self.run_to(end, &mut sampler, |world, end| {
                 world.run_until(end);

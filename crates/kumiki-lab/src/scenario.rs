@@ -465,8 +465,10 @@ impl Workload {
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let (writers, readers) = (self.from.0.len(), self.to.0.len());
         self.from.0.iter().enumerate().flat_map(move |(number, from)| {
+            let sessions = usize::try_from(self.sessions).unwrap_or(usize::MAX);
             let own = match (writers, readers) {
-                (1, all) => 0..all,
+                // Those behind the last session get none.
+                (1, all) => 0..all.min(sessions),
                 (_, 1) => 0..1,
                 _ => number..number.saturating_add(1),
             };

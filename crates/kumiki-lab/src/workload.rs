@@ -45,6 +45,8 @@ pub struct Opening {
     pub start: Duration,
     /// How long after the one before it each does.
     pub stagger: Distribution<Duration>,
+    /// Whether the first is put off by such a time, too: it is one of several programs that begin at random.
+    pub is_one_of_several: bool,
     /// Each is put off by a random time below this, so that repetitions differ.
     pub jitter: Duration,
     /// From then on nothing new is opened or written.
@@ -54,7 +56,7 @@ pub struct Opening {
 impl Default for Opening {
     fn default() -> Self {
         let (start, jitter) = (Duration::ZERO, Duration::ZERO);
-        Self { start, stagger: Distribution::Constant(Duration::ZERO), jitter, stop: None }
+        Self { start, stagger: Distribution::Constant(Duration::ZERO), is_one_of_several: false, jitter, stop: None }
     }
 }
 
@@ -63,7 +65,7 @@ impl Opening {
     fn times(&self, sessions: u32, cx: &mut Context<'_>) -> Vec<Instant> {
         let mut next = cx.now() + self.start;
         let mut time = |number| {
-            if number > 0 {
+            if number > 0 || self.is_one_of_several {
                 next += self.stagger.draw(cx.rng());
             }
             next + Duration::from_nanos(cx.rng().below(self.jitter.as_nanos()))

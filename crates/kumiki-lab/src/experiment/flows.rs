@@ -40,6 +40,10 @@ pub struct Flow {
     pub delays: Option<Histogram<u32>>,
     /// How long its exchanges took, in nanoseconds, where it is made of them.
     pub exchanges: Option<Histogram<u32>>,
+    /// Its writer and reader, by their numbers in the load and among the readers of the writer.
+    pub(super) way: (usize, usize),
+    /// For which part of the measured time the busiest line on its way was busy.
+    pub(super) line: f64,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     held: BTreeMap<Limit, f64>,
 }
@@ -115,6 +119,8 @@ impl Flow {
             from: String::new(),
             delays: None,
             exchanges: None,
+            way: (0, 0),
+            line: 0.0,
             held,
         }
     }
@@ -309,7 +315,7 @@ pub(super) fn flows(
     let mut all = Vec::new();
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
     for matched in matched(world, hosts, load, sinks) {
-        let Matched { from, writer, place } = matched;
+        let Matched { from, writer, place, way } = matched;
         let records = records_of.entry(from).or_insert_with(|| records(world, hosts, from).collect());
         let progress = place.and_then(|(sink, number)| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
         let earlier = place.and_then(|(sink, number)| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
@@ -328,7 +334,7 @@ pub(super) fn flows(
             own
         });
         let (delays, exchanges) = if load.kind == Kind::Rpc { (None, times) } else { (times, None) };
-        all.push((progress, Flow { sender, from: from.to_owned(), delays, exchanges, ..flow }));
+        all.push((progress, Flow { sender, from: from.to_owned(), delays, exchanges, way, ..flow }));
     }
     all
 }
@@ -354,6 +360,8 @@ pub(super) struct Matched<'a> {
     pub(super) writer: Writer,
     /// The number of the reader among those of the load, and that of the session there; `None` before it got as far.
     pub(super) place: Option<(usize, usize)>,
+    /// Writer and reader, by their numbers in the load and among the readers of the writer.
+    way: (usize, usize),
 }
 
 /// The sessions of `load`, writer by writer and in the order of opening, each with that of its reader among `sinks`.
@@ -368,15 +376,16 @@ pub(super) fn matched<'a>(
     for (number, from) in load.from.iter().enumerate() {
         // Of those that ask the reader is the writer itself, with the same sessions.
         let is_rpc = load.kind == Kind::Rpc;
-        let mut readers = if is_rpc { number..number.saturating_add(1) } else { load.readers(number) }.cycle();
+        let mut readers = load.readers(number).enumerate().cycle();
         for (session, writer) in writers(world, hosts, load, from).into_iter().enumerate() {
-            let sink = readers.next().unwrap_or(0);
+            let (reader, sink) = readers.next().unwrap_or((0, 0));
+            let way = (number, reader);
             if is_rpc {
-                all.push(Matched { from: &from.0, writer, place: Some((sink, session)) });
+                all.push(Matched { from: &from.0, writer, place: Some((number, session)), way });
                 continue;
             }
             let place = unmatched.get_mut(sink).and_then(|it| it.take(&writer)).map(|number| (sink, number));
-            all.push(Matched { from: &from.0, writer, place });
+            all.push(Matched { from: &from.0, writer, place, way });
         }
     }
     all

@@ -1,6 +1,6 @@
 //! What is measured, and what bound it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::Histogram;
 use kumiki_graph::{Duration, Instant, Reason};
@@ -200,11 +200,12 @@ impl Snapshot {
     fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
         let sinks = progress(world, hosts, load);
         let sent = || sources(world, hosts, load).flat_map(|(_, source)| source.sent());
-        let lines = load.path.iter().filter_map(|crossed| {
-            let mut media = world.media();
-            let (_, counters) = media.find(|(name, _)| *name == crossed.line)?;
-            let (_, busy) = counters.into_iter().find(|(name, _)| *name == crossed.busy())?;
-            Some((crossed.clone(), busy))
+        let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
+        let media: BTreeMap<&str, Vec<(&'static str, u64)>> = world.media().collect();
+        let lines = crossed.into_iter().filter_map(|crossed| {
+            let counters = media.get(crossed.line.as_str())?;
+            let (_, busy) = counters.iter().find(|(name, _)| *name == crossed.busy())?;
+            Some((crossed.clone(), *busy))
         });
         Self {
             at: world.now(),
@@ -266,7 +267,7 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
         }
         Kind::File => file_user(world, hosts, load).is_some_and(FileUser::is_over),
         Kind::Units => all_done(world, hosts, load, |it: &UdpSource| it.is_done(world.now())),
-        Kind::Ping => all_done(world, hosts, load, Ping::is_done),
+        Kind::Ping => all_done(world, hosts, load, |it: &Ping| it.is_done() || it.has_stopped(world.now())),
         Kind::Rpc => all_done(world, hosts, load, |it: &RpcClient| it.is_done(world.now())),
     }
 }
@@ -349,7 +350,9 @@ impl Measured {
             Bound::Host
         } else if of.is_all_there() {
             Bound::Held(Limit::Application)
-        } else if limit_mbps.is_some_and(|limit| of.goodput_mbps >= limit * FULL) || of.line >= FULL_LINE {
+        } else if limit_mbps.is_some_and(|limit| of.goodput_mbps >= limit * FULL)
+            || flow.map_or(of.line, |flow| flow.line) >= FULL_LINE
+        {
             Bound::Link
         } else {
             let held = flow.map_or_else(|| of.held(), Flow::held);
@@ -432,7 +435,6 @@ impl LoadResult {
             all.goodput_mbps += load.goodput_mbps;
             all.time = all.time.max(load.time);
             all.flows.extend(load.flows.iter().cloned());
-            all.line = all.line.max(load.line);
             for (host, waited) in &load.waited {
                 *all.waited.entry(host.clone()).or_default() += waited;
             }
@@ -444,8 +446,18 @@ impl LoadResult {
             if let Some(units) = load.units {
                 *all.units.get_or_insert_default() += units;
             }
-            all.echoes = all.echoes.or(load.echoes);
+            if let Some(echoes) = load.echoes {
+                *all.echoes.get_or_insert_default() += echoes;
+            }
+            if let Some(round_trips) = &load.round_trips {
+                match &mut all.round_trips {
+                    // It grows as it must.
+                    Some(others) => drop(others.add(round_trips)),
+                    None => all.round_trips = Some(round_trips.clone()),
+                }
+            }
         }
+        all.line = all.flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0);
         all.jain = jain(&all.flows);
         all
     }
@@ -478,7 +490,7 @@ fn measure(
             transfer_time(&sources, &sinks, written.or_else(|| (!done).then_some(after.at)))
         }
         // Several loads are compared, so the time is the same for all.
-        (Some(first), Some(last)) if last > first && is_alone => last.saturating_since(first),
+        (Some(first), Some(last)) if last > first && is_alone && load.is_steady => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),
     };
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
@@ -496,13 +508,21 @@ fn measure(
         *waited.entry(host.clone()).or_default() += if time.is_zero() { 0.0 } else { share };
     }
     // Datagrams that were all sent are over, and have not stopped.
-    let over = load.kind == Kind::Units && is_done(world, hosts, load);
+    // Nor have those that are silent for a time.
+    let over = load.kind == Kind::Units && (!load.is_steady || is_done(world, hosts, load));
     let stopped = if over { 0 } else { flows::stopped(&flows) };
-    let flows: Vec<Flow> = flows.into_iter().map(|(_, flow)| flow).collect();
+    let shares: BTreeMap<&Crossed, f64> = after.lines.iter().map(|it| (it.0, line_share(it))).collect();
+    let of_flow = |(_, mut flow): (_, Flow)| {
+        let way = load.ways.get(flow.way.0).and_then(|ways| ways.get(flow.way.1));
+        let lines = way.into_iter().flatten().filter_map(|line| shares.get(line));
+        flow.line = lines.copied().fold(0.0, f64::max);
+        flow
+    };
+    let flows: Vec<Flow> = flows.into_iter().map(of_flow).collect();
     let result = LoadResult {
         time,
         jain: jain(&flows),
-        line: after.lines.iter().map(line_share).fold(0.0, f64::max),
+        line: flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0),
         waited,
         page_waits: after.page_waits - before.page_waits,
         stopped,
@@ -522,7 +542,13 @@ fn measure(
             let _ = before.round_trips.as_ref().map(|earlier| all.subtract(earlier));
             all
         }),
-        echoes: load.from.first().and_then(|from| program::<Ping>(world, hosts, from)).map(Ping::echoes),
+        echoes: {
+            let pings = load.from.iter().filter_map(|from| program::<Ping>(world, hosts, from));
+            pings.map(Ping::echoes).reduce(|mut all, echoes| {
+                all += echoes;
+                all
+            })
+        },
         flows,
         ..LoadResult::default()
     };

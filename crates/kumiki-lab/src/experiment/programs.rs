@@ -33,10 +33,12 @@ pub(super) struct Load {
     pub(super) from: Vec<(String, String)>,
     /// Hosts and nodes of the reading programs.
     pub(super) to: Vec<(String, String)>,
-    /// The lines between them.
-    pub(super) path: BTreeSet<Crossed>,
+    /// The lines from each writer to each reader that it has.
+    pub(super) ways: Vec<Vec<Vec<Crossed>>>,
     /// Whether this load is over when the writing program is done.
     pub(super) until_done: bool,
+    /// Whether it writes all the time, from its beginning to the end of the run.
+    pub(super) is_steady: bool,
     /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
     pub(super) sender_clock: bool,
     /// Whether the time of a file begins when the association is asked for, and not when it stands.
@@ -123,11 +125,12 @@ fn of_workload(
 ) -> Result<(Load, Programs), Fault> {
     let hosts = &scenario.host;
     let (kind, until_done) = kind(workload)?;
-    let load = Load {
+    let mut load = Load {
         kind,
         from: workload.from.0.iter().map(|from| place(from, "from", hosts)).collect::<Result<_, _>>()?,
         to: workload.to.0.iter().map(|to| place(to, "to", hosts)).collect::<Result<_, _>>()?,
         until_done,
+        is_steady: matches!(kind, Kind::Stream | Kind::Units) && workload.stop.is_none() && workload.on.is_none(),
         sender_clock: match workload.clock.as_deref() {
             None | Some("receiver") => false,
             Some("sender") if kind == Kind::Stream && until_done => true,
@@ -144,7 +147,7 @@ fn of_workload(
                 return Err(unknown(&path, "clock", other, &known));
             }
         },
-        path: BTreeSet::new(),
+        ways: Vec::new(),
         from_request: workload.clock.as_deref() == Some("request"),
     };
     if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
@@ -162,18 +165,21 @@ fn of_workload(
     if message == 0 {
         return Err(wrong("message", "a message has at least one octet"));
     }
-    let (mut locals, mut peers) = (Vec::new(), Vec::new());
+    let (mut locals, mut peers, mut all_ways) = (Vec::new(), Vec::new(), Vec::new());
     for (number, (from, writer)) in load.from.iter().enumerate() {
-        let (mut local, mut own) = (None, Vec::new());
+        let (mut local, mut own, mut ways) = (None, Vec::new(), Vec::new());
         for (to, reader) in load.to.get(load.readers(number)).unwrap_or_default() {
             // A host with several addresses is called by that of the line that leads there.
             let way = topology.way(from, to).unwrap_or_default();
+            ways.push(way.iter().filter_map(Crossed::of).collect());
             local = local.or_else(|| way.first().map(|hop| hop.out));
             own.push(address(to, reader, way.last().map(|hop| hop.into), hosts)?);
         }
         locals.push(address(from, writer, local, hosts)?);
         peers.push(own);
+        all_ways.push(ways);
     }
+    load.ways = all_ways;
     let setup = Setup {
         workload,
         load: &load,
@@ -184,6 +190,7 @@ fn of_workload(
             start: time("start", workload.start.as_ref())?,
             stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
             jitter: time("jitter", workload.jitter.as_ref())?,
+            is_one_of_several: false,
             stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
         },
         locals,
@@ -235,6 +242,7 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
             "ftam",
         ),
         ("way", workload.way.is_some(), kind.0 == Kind::File, "ftam"),
+        ("stop", workload.stop.is_some(), kind.0 != Kind::File, "the others"),
         ("count", counts, kind.0 != Kind::File, "the others"),
         ("read", workload.read.is_some(), stream, "ttcp and netperf"),
         ("busy", workload.busy.is_some(), stream, "ttcp and netperf"),
@@ -304,13 +312,21 @@ impl Setup<'_> {
         let places = self.load.from.iter().zip(&self.locals).enumerate();
         places.map(|(number, (place, local))| {
             let earlier = u64::try_from(number).unwrap_or(u64::MAX).saturating_mul(self.workload.sessions.into());
-            let mean = self.opening.stagger.mean();
-            let stagger = Duration::from_nanos(mean.as_nanos().saturating_mul(earlier));
+            let (start, is_one_of_several) = match self.opening.stagger {
+                // One row of sessions over all writers.
+                Distribution::Constant(stagger) => {
+                    let before = Duration::from_nanos(stagger.as_nanos().saturating_mul(earlier));
+                    (self.opening.start + before, false)
+                }
+                Distribution::Exponential(_) | Distribution::Uniform(..) | Distribution::Pareto(..) => {
+                    (self.opening.start, self.load.from.len() > 1)
+                }
+            };
             Writer {
                 place,
                 local: *local,
                 peers: self.peers.get(number).map(Vec::as_slice).unwrap_or_default(),
-                opening: Opening { start: self.opening.start + stagger, ..self.opening },
+                opening: Opening { start, is_one_of_several, ..self.opening },
             }
         })
     }

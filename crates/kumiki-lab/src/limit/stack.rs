@@ -50,7 +50,7 @@ pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     slowest.ok_or_else(|| format!("no line ends on a device of `{from}`"))
 }
 
-/// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike.
+/// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike and what one cannot use is left to the others (max-min).
 ///
 /// # Errors
 /// As [`of_load`].
@@ -58,14 +58,38 @@ pub fn of_all(scenario: &Scenario, load: &Workload) -> Result<f64, String> {
     let topology = Topology::of(scenario);
     let pairs = load.pairs().map(|pair| of_pair(scenario, load, &topology, pair));
     let pairs = pairs.collect::<Result<Vec<_>, String>>()?;
-    let mut users: BTreeMap<&Direction<'_>, f64> = BTreeMap::new();
-    for (direction, _) in pairs.iter().flatten() {
-        *users.entry(direction).or_default() += 1.0;
+    // Of each line: what a pair takes of it for each Mb/s, and what is left.
+    let mut left: BTreeMap<Direction<'_>, f64> = BTreeMap::new();
+    let mut growing: Vec<Vec<(Direction<'_>, f64)>> = Vec::new();
+    for lines in &pairs {
+        let shares = lines.iter().map(|(direction, ladder)| (*direction, 1.0 / ladder.goodput_mbps().as_f64()));
+        growing.push(shares.collect());
+        left.extend(lines.iter().map(|(direction, _)| (*direction, 1.0)));
     }
-    let share = |(direction, ladder): &(Direction<'_>, Ladder)| {
-        ladder.goodput_mbps().as_f64() / users.get(direction).copied().unwrap_or(1.0)
-    };
-    Ok(pairs.iter().filter_map(|lines| lines.iter().map(share).reduce(f64::min)).sum())
+    let (mut rate, mut sum) = (0.0, 0.0);
+    while !growing.is_empty() {
+        let mut wanted: BTreeMap<Direction<'_>, f64> = BTreeMap::new();
+        for (direction, share) in growing.iter().flatten() {
+            *wanted.entry(*direction).or_default() += share;
+        }
+        let full = wanted.iter().filter_map(|(direction, share)| Some((left.get(direction)? / share, *direction)));
+        let Some((more, narrowest)) = full.min_by(|(one, _), (other, _)| one.total_cmp(other)) else {
+            break;
+        };
+        rate += more;
+        for (direction, share) in &wanted {
+            if let Some(left) = left.get_mut(direction) {
+                *left -= share * more;
+            }
+        }
+        // Those that the line holds grow no further.
+        let count = growing.len();
+        growing.retain(|lines| !lines.iter().any(|(direction, _)| *direction == narrowest));
+        for _ in growing.len()..count {
+            sum += rate;
+        }
+    }
+    Ok(sum)
 }
 
 fn slower(one: Ladder, other: Ladder) -> Ladder {

@@ -25,7 +25,10 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const MOST_INTERVALS: u64 = 100_000;
 
 /// The most ports of a switch: each takes memory, used or not.
-const MOST_PORTS: usize = 4096;
+const MOST_PORTS: usize = 8192;
+
+/// The most sessions of a load, all writers together: each is a row.
+const MOST_FLOWS: u64 = 262_144;
 
 /// The most decimals of a table: beyond them is only what a binary fraction looks like.
 const MOST_DECIMALS: u8 = 9;
@@ -187,7 +190,7 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
     }
     for (name, switch) in &scenario.switch {
         if !(1..=MOST_PORTS).contains(&switch.ports) {
-            let fault = Fault::at(["switch", name, "ports"], "no such switch");
+            let fault = Fault::at(["switch", name, "ports"], "not a number of ports");
             return Err(fault.expected(format!("1 to {MOST_PORTS} ports")));
         }
         switch.switch().map_err(|fault| fault.under(&["switch", name]))?;
@@ -282,6 +285,9 @@ fn runs(runs: &Runs) -> Result<(), Fault> {
         }
         if interval.is_zero() {
             return Err(Fault::at(["interval"], "no time at all"));
+        }
+        if interval.as_nanos() > whole {
+            return Err(Fault::at(["interval"], "longer than the run").expected("several of them in it"));
         }
     }
     if let Some(repeat) = &runs.repeat {
@@ -546,6 +552,22 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     if workload.sessions > most {
         return Err(Fault::at(["sessions"], "each session has a port of its own toward its peer")
             .expected(format!("1 to {most}")));
+    }
+    let flows = u64::from(workload.sessions).saturating_mul(writers as u64);
+    if flows > MOST_FLOWS {
+        let problem = format!("{flows} sessions of all writers together");
+        return Err(Fault::at(["sessions"], problem).expected(format!("at most {MOST_FLOWS}")));
+    }
+    if workload.port == Some(0) {
+        return Err(Fault::at(["port"], "no port").expected("1 to 65535"));
+    }
+    let times = |key, text: &Option<String>| match text {
+        Some(text) => quantity::<Duration>(&[key], text).map(Some),
+        None => Ok(None),
+    };
+    let start = times("start", &workload.start)?.unwrap_or_default();
+    if times("stop", &workload.stop)?.is_some_and(|stop| stop <= start) {
+        return Err(Fault::at(["stop"], "it stops before it starts").expected("a time behind `start`"));
     }
     if let Some(busy) = workload.busy.filter(|&busy| busy == 0 || busy > workload.sessions) {
         return Err(Fault::at(["busy"], format!("{busy} of {} sessions", workload.sessions))

@@ -45,13 +45,16 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
             continue;
         };
         let kind = load.kind.clone();
-        if let Some(end) = load.to.0.iter().find(|end| load.from.0.contains(end)) {
+        for (key, ends) in [("from", &mut load.from), ("to", &mut load.to)] {
+            *ends = all_of(ends, &scenario.host).map_err(|fault| fault.under(&["load", name, key]))?;
+        }
+        let writes: BTreeSet<&String> = load.from.0.iter().collect();
+        if let Some(end) = load.to.0.iter().find(|end| writes.contains(end)) {
             return Err(Fault::at(["load", name, "to"], format!("{end:?} writes, and cannot read as well")));
         }
         for (key, ends) in [("from", &mut load.from), ("to", &mut load.to)] {
             let under = |fault: Fault| fault.under(&["load", name, key]);
             let at = End { load: name, kind: &kind, key };
-            *ends = all_of(ends, &scenario.host).map_err(under)?;
             for end in &mut ends.0 {
                 *end = at.node(end, scenario, &mut taken).map_err(under)?;
             }
@@ -124,7 +127,8 @@ impl End<'_> {
         let kind = node
             .filter(|node| !is_layer(host, node))
             .map(|node| host.kind.get(node).map_or(node, String::as_str).to_owned());
-        let kind = kind.or_else(|| (self.kind != "udp").then(|| self.kind.to_owned()));
+        // A load may be called as a protocol is, and is none.
+        let kind = kind.or_else(|| Some(if self.kind == "udp" { "datagrams" } else { self.kind }.to_owned()));
         add(host, &own, below);
         if let Some(kind) = kind.filter(|kind| *kind != own) {
             host.kind.insert(own.clone(), kind);

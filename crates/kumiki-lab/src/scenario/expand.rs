@@ -199,7 +199,8 @@ impl<'a> Expander<'a> {
         let known: Vec<&str> = varied.chain(self.defined.iter().map(|e| e.key.as_str())).collect();
         let fault = self.fault(node, format!("unknown name ${{{name}}}"));
         if name == NUMBER {
-            return fault.expected("`count` in the same host, switch or link, whose number it then is");
+            return fault
+                .expected("`count` in the same host, switch or link: ${i} is the number of each of its members");
         }
         match super::fault::nearest(name, &known) {
             Some(near) => fault.suggest(format!("${{{near}}}")),

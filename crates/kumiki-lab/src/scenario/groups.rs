@@ -59,7 +59,7 @@ fn of_group(
         Value::Text(_) | Value::Float(_) | Value::Switch(_) | Value::List(_) | Value::Table(_) => None,
     };
     let Some(number) = number else {
-        let fault = expander.fault(&written, format!("this many {section}s cannot be"));
+        let fault = expander.fault(&written, "not a number of members");
         return Err(fault.expected(format!("a whole number from 1 to {MOST_MEMBERS}")));
     };
     let others = entry.node.entries().iter().filter(|own| own.key != COUNT).cloned();
@@ -149,14 +149,10 @@ run.duration = "1 s"
             (
                 "define.n = 3",
                 "define.n = 0",
-                "x.toml:4: host.s.count = 0: this many hosts cannot be; expected a whole number from 1 to 4096",
+                "x.toml:4: host.s.count = 0: not a number of members; expected a whole number from 1 to 4096",
             ),
             ("define.n = 3", "define.n = 99999", "a whole number from 1 to 4096"),
-            (
-                "count = \"${n}\", graph",
-                "count = \"many\", graph",
-                "host.s.count = \"many\": this many hosts cannot be",
-            ),
+            ("count = \"${n}\", graph", "count = \"many\", graph", "host.s.count = \"many\": not a number of members"),
             ("host.r = {", "host.r = { count = 2,", "unknown host or switch \"r\"; did you mean \"r0\"?"),
             (
                 "like = \"s\", ip.mtu = \"9180 B\"",

@@ -76,6 +76,19 @@ impl core::fmt::Display for Echoes {
     }
 }
 
+impl core::ops::AddAssign for Echoes {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.answered += other.answered;
+        self.stray += other.stray;
+        self.errors += other.errors;
+        self.wrong += other.wrong;
+        self.min = [self.min, other.min].into_iter().flatten().min();
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+    }
+}
+
 impl Echoes {
     /// The mean round trip, where there was one.
     #[must_use]
@@ -130,6 +143,12 @@ impl Ping {
         let Echoes { sent, errors, .. } = self.echoes;
         let out = u64::try_from(self.open.len()).unwrap_or(u64::MAX);
         self.config.count.is_some_and(|count| sent >= count) && out <= errors
+    }
+
+    /// Whether it was to stop by now.
+    #[must_use]
+    pub fn has_stopped(&self, now: Instant) -> bool {
+        self.config.opening.is_over(now)
     }
 
     /// Whether no more echoes will be asked for.

@@ -299,7 +299,7 @@ impl Protocol for Source {
         }
         for (number, at) in (0..).zip(opening.times(self.config.sessions, cx)) {
             if let (Some(size), Some(session)) = (self.config.size, self.session(handle(number))) {
-                // Nothing at all cannot be waited for.
+                // A session without any octets would have no end that arrives.
                 session.size = Some(size.draw(cx.rng()).count().max(1));
             }
             let token = Token { session: handle(number), kind: Kind::Open as u32 };

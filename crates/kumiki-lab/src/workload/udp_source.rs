@@ -74,14 +74,20 @@ pub struct SentUnits {
     pub refused: Option<Reason>,
 }
 
+/// A time of sending; all of it where there are no bursts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Burst {
+    began: Instant,
+    /// How long it had sent before.
+    sending: Duration,
+    until: Option<Instant>,
+}
+
 #[derive(Debug, Default)]
 struct Session {
-    /// When the burst began, all of which is one where there are none.
-    began: Instant,
-    /// Datagrams in it so far.
-    of_burst: u64,
-    /// When it ends.
-    until: Option<Instant>,
+    burst: Burst,
+    /// After how much time of sending the next datagram leaves.
+    due: Duration,
     timer: TimerSlot,
     sent: SentUnits,
 }
@@ -169,14 +175,13 @@ impl UdpSource {
         cx.charge(Work::Map, transfer.pages_to_map(message));
         cx.charge(Work::Copy, u64::from(message) * transfer.copies);
         cx.down(STACK, Request::Unit(Box::new(Unit { source: session.sent.local, ..Unit::of(unit) })));
-        session.of_burst += 1;
         let at = self.next(number, cx);
         if let Some(session) = self.session(number) {
             cx.set_timer(&mut session.timer, token(number, Kind::Send), at);
         }
     }
 
-    /// When the next datagram leaves; begins a burst where that is after the end of one.
+    /// When the next datagram leaves. Time is counted while it sends: what is left to wait when a burst ends is waited in the next one.
     fn next(&mut self, number: u32, cx: &mut Context<'_>) -> Instant {
         let now = cx.now();
         let UdpSourceConfig { message, bits_per_second, poisson, bursts, .. } = self.config;
@@ -185,22 +190,25 @@ impl UdpSource {
             let time = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));
             Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX))
         };
+        let random = if poisson { Distribution::Exponential(gap(1)).draw(cx.rng()) } else { Duration::ZERO };
         let Some(session) = self.session(number) else {
             return now;
         };
-        let at = if poisson {
-            now + Distribution::Exponential(gap(1)).draw(cx.rng())
-        } else {
-            // From the beginning on, so that no rounding adds up.
-            (session.began + gap(session.of_burst)).max(now)
-        };
-        let Some((bursts, until)) = bursts.zip(session.until).filter(|(_, until)| at >= *until) else {
-            return at;
-        };
-        let began = until + bursts.off.draw(cx.rng());
-        (session.began, session.of_burst) = (began, 0);
-        session.until = Some(began + bursts.on.draw(cx.rng()));
-        began
+        // From the beginning on, so that no rounding adds up.
+        session.due = if poisson { session.due + random } else { gap(session.sent.units) };
+        let due = session.due;
+        let Burst { mut began, mut sending, mut until } = session.burst;
+        if let Some(Bursts { on, off }) = bursts {
+            while let Some(end) = until.filter(|end| began + due.saturating_sub(sending) >= *end) {
+                sending = sending + end.saturating_since(began);
+                began = end + off.draw(cx.rng());
+                until = Some(began + on.draw(cx.rng()));
+            }
+        }
+        if let Some(session) = self.session(number) {
+            session.burst = Burst { began, sending, until };
+        }
+        (began + due.saturating_sub(sending)).max(now)
     }
 }
 
@@ -246,7 +254,7 @@ impl Protocol for UdpSource {
             let until = self.config.bursts.map(|bursts| now + bursts.on.draw(cx.rng()));
             if let Some(session) = self.session(opened.user.index) {
                 session.sent.local = opened.local;
-                (session.began, session.until) = (now, until);
+                session.burst = Burst { began: now, sending: Duration::ZERO, until };
             }
             self.send(opened.user.index, cx);
         } else if let Indication::Aborted { session, reason, .. } = indication {

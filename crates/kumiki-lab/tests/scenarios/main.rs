@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 use kumiki_lab::experiment::{Experiment, Measured, Options, SampleOf, Units};
 use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::limit;
 use kumiki_lab::profile;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::Scope;
@@ -582,7 +583,7 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         ("oc48", "load.bulk.to=a.netperf", "cannot read as well"),
         ("lossy", "run.warm_up=1 s", "no part left out"),
         ("oc48", "load.bulk.sessions=4000000000", "expected 1 to 16384"),
-        ("interleaved-vcs", "switch.exchange.ports=1000000000000000", "expected 1 to 4096 ports"),
+        ("interleaved-vcs", "switch.exchange.ports=1000000000000000", "expected 1 to 8192 ports"),
         ("udp-over-atm", "load.datagrams.message=4 B", "expected 16 B to 65507 B"),
         ("udp-over-atm", "load.datagrams.rate=0 b/s", "nothing would ever be sent"),
         (
@@ -874,9 +875,58 @@ fn the_examples_of_the_language_can_be_built() {
 /// Looking at a run changes nothing of it.
 #[test]
 fn values_over_time_leave_a_run_as_it_is() {
-    let plain = run_with("marked-queue", &[], 1);
-    let looked_at = run_with("marked-queue", &["run.interval=10 ms"], 1);
-    assert_eq!(plain, looked_at);
+    // One that writes for a time, and one that ends.
+    for (name, set) in [("marked-queue", &[][..]), ("path-mtu", &[])] {
+        let plain = run_with(name, set, 1);
+        for interval in ["run.interval=10 ms", "run.interval=7 ms"] {
+            assert_eq!(plain, run_with(name, &[set, &[interval]].concat(), 1), "{name} {interval}");
+        }
+    }
+}
+
+/// Half of the time they are silent, so they send half of their rate, however short the bursts are; what comes at random too.
+#[test]
+fn bursts_keep_the_rate_while_they_last() {
+    let text = r#"
+title = "Bursts"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "100 Mb/s" }
+run.duration = "20 s"
+load.long = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "1 Mb/s", on = "exponential 100 ms", off = "exponential 100 ms" }
+load.short = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "1 Mb/s", on = "exponential 2 ms", off = "exponential 2 ms" }
+load.random = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "1 Mb/s", on = "8 ms", off = "8 ms", arrivals = "poisson" }
+"#;
+    let document = Document::parse("x", "x.toml", text).unwrap();
+    let point = document.points(&Choice::default()).unwrap().remove(0);
+    let measured = build(&point, 1).unwrap_or_else(|fault| panic!("{fault}")).run().measured;
+    for (name, load) in &measured.loads {
+        assert!(near(load.goodput_mbps, 0.5, 0.1), "{name}: {}", load.goodput_mbps);
+        assert_eq!(load.stopped, 0, "{name}: silence is no standstill");
+    }
+}
+
+/// A line of 1 Mb/s holds one of them and not the other, whose buffer does; what the one cannot use of a shared line is left to the other.
+#[test]
+fn what_bounds_a_flow_and_how_much_all_can_have_depend_on_the_way_of_each() {
+    let text = r#"
+title = "Unequal"
+host.a = { count = 2, graph = ["ip", "l0"] }
+host.b.graph = ["ip", "l0"]
+host.r = { graph = { ip = ["l0", "l1", "out"] }, ip.forwarding = true }
+link.slow = { ends = ["a0", "r.l0"], medium = "point-to-point", rate = "1 Mb/s", propagation = "5 ms" }
+link.fast = { ends = ["a1", "r.l1"], medium = "point-to-point", rate = "100 Mb/s", propagation = "5 ms" }
+link.out = { ends = ["r.out", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms" }
+run = { warm_up = "2 s", duration = "10 s" }
+load.bulk = { kind = "netperf", from = "a*", to = "b", message = "8 KiB", socket_buffer = "8 KiB" }
+"#;
+    let document = Document::parse("x", "x.toml", text).unwrap();
+    let point = document.points(&Choice::default()).unwrap().remove(0);
+    let limit = limit::of_all(&point.scenario, &point.scenario.load["bulk"]).unwrap();
+    assert!(near(limit, 10.0 * 1448.0 / 1500.0, 1e-6), "{limit}");
+    let rows = Laboratory::default().run(&point).unwrap().rows;
+    let bound = |from: &str| rows.iter().find(|row| row.from.as_deref() == Some(from)).unwrap().bound_by.as_str();
+    assert_eq!((bound("a0"), bound("a1")), ("link", "send buffer"));
 }
 
 /// Acknowledgments cost the ring what the limit, which has only data, does not know.
@@ -884,8 +934,7 @@ fn values_over_time_leave_a_run_as_it_is() {
 fn tcp_on_an_fddi_ring_comes_near_what_the_ring_leaves_it() {
     let measured = run("fddi");
     let point = points("fddi", &[]).unwrap_or_else(|fault| panic!("{fault}"));
-    let limit =
-        kumiki_lab::limit::of_load(&point[0].scenario, point[0].scenario.load.values().next().unwrap()).unwrap();
+    let limit = limit::of_load(&point[0].scenario, point[0].scenario.load.values().next().unwrap()).unwrap();
     let limit = limit.goodput_mbps().as_f64();
     assert!(measured.total.goodput_mbps < limit);
     assert!(near(measured.total.goodput_mbps, limit, 0.02), "{measured:?}");

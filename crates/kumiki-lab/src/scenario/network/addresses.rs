@@ -71,9 +71,18 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
         }
     }
     networks.give(scenario, &mut all, &given)?;
-    for (number, interface) in (1_u32..).zip(&all) {
+    let given = scenario.host.values().flat_map(|host| host.settings.values());
+    let given = given.filter_map(|table| Some(table.get("address")?.as_str()?.to_ascii_lowercase()));
+    let taken: BTreeSet<String> = given.collect();
+    // Locally administered (IEEE 802).
+    let all_macs = (1_u32..).map(|number| {
+        let [a, b, c, d] = number.to_be_bytes();
+        format!("02:00:{a:02x}:{b:02x}:{c:02x}:{d:02x}")
+    });
+    let mut free = all_macs.filter(|mac| !taken.contains(mac));
+    for interface in &all {
         if let Some(host) = scenario.host.get_mut(&interface.host) {
-            lower_layers(host, interface, number);
+            lower_layers(host, interface, &mut free);
         }
     }
     Ok(all)
@@ -290,8 +299,8 @@ impl Groups {
     }
 }
 
-/// What layers below `interface`, the `number`th of all, want to know of addresses.
-fn lower_layers(host: &mut Host, interface: &Interface, number: u32) {
+/// What layers below `interface` want to know of addresses; `free` has those of Ethernet that nobody has.
+fn lower_layers(host: &mut Host, interface: &Interface, free: &mut impl Iterator<Item = String>) {
     let (below, kind) = (interface.below.clone(), interface.neighbour_kind(host).to_owned());
     if let Some(address) = interface.address.filter(|_| ["arp", "atm_arp"].contains(&kind.as_str())) {
         let own = host.settings.entry(below).or_default();
@@ -303,11 +312,12 @@ fn lower_layers(host: &mut Host, interface: &Interface, number: u32) {
     }
     for layer in &interface.layers {
         if ["eth", "fddi"].contains(&kind_of(host, layer)) {
-            // Locally administered (IEEE 802).
-            let [a, b, c, d] = number.to_be_bytes();
-            let mac = format!("02:00:{a:02x}:{b:02x}:{c:02x}:{d:02x}");
             let own = host.settings.entry(layer.clone()).or_default();
-            own.entry("address".to_owned()).or_insert_with(|| mac.into());
+            if !own.contains_key("address")
+                && let Some(mac) = free.next()
+            {
+                own.insert("address".to_owned(), mac.into());
+            }
         }
     }
 }

@@ -23,23 +23,30 @@ struct Leg {
     switches: Vec<(String, usize, usize)>,
 }
 
+impl Leg {
+    /// The switches from the other end on.
+    fn reversed(&self) -> Vec<(String, usize, usize)> {
+        self.switches.iter().rev().map(|(switch, from, to)| (switch.clone(), *to, *from)).collect()
+    }
+}
+
 /// Makes the channels that loads need and nobody gave.
 pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) {
     let legs = legs(scenario, interfaces);
     let given: BTreeSet<String> =
         scenario.switch.iter().filter(|(_, it)| it.channels().next().is_some()).map(|(name, _)| name.clone()).collect();
-    let known = channels(scenario);
-    let found: Vec<Option<[Vc; 2]>> = legs.iter().map(|leg| through(leg, &known)).collect();
-    for ((leg, found), number) in legs.iter().zip(found).zip(0..) {
+    let (known, taken) = (channels(scenario), named(scenario));
+    let both = |leg: &Leg| Some([through(&leg.switches, &known)?, through(&leg.reversed(), &known)?]);
+    let found: Vec<Option<[Vc; 2]>> = legs.iter().map(both).collect();
+    let mut free = (0..).filter_map(own).filter(|circuit| !taken.contains(&format!("{}/{}", circuit.vpi, circuit.vci)));
+    for (leg, found) in legs.iter().zip(found) {
         // Where some are given, all must be: what lacks is seen when it is used.
         let is_given = leg.switches.iter().any(|(switch, ..)| given.contains(switch));
-        let circuits = match (is_given, own(number)) {
-            (true, _) => found,
-            (false, Some(own)) => {
-                connect(scenario, leg, own);
-                Some([own, own])
-            }
-            (false, None) => None,
+        let circuits = if is_given {
+            found
+        } else {
+            let own = free.next();
+            own.inspect(|own| connect(scenario, leg, *own)).map(|own| [own, own])
         };
         let Some(circuits) = circuits else {
             continue;
@@ -145,17 +152,36 @@ fn channels(scenario: &Scenario) -> BTreeMap<(&str, PortVc), PortVc> {
     all
 }
 
-/// The circuits at both ends of the first channel that leads through all switches of `leg`.
-fn through(leg: &Leg, channels: &BTreeMap<(&str, PortVc), PortVc>) -> Option<[Vc; 2]> {
-    let (first, entered, _) = leg.switches.first()?;
+/// The circuit at the beginning of the first channel that leads through all `switches`.
+fn through(switches: &[(String, usize, usize)], channels: &BTreeMap<(&str, PortVc), PortVc>) -> Option<Vc> {
+    let (first, entered, _) = switches.first()?;
     let starts = channels.keys().filter(|(switch, at)| switch == first && at.port == *entered);
-    starts.map(|(_, at)| Vc { vpi: at.vpi, vci: at.vci }).find_map(|start| {
-        let mut vc = start;
-        for (switch, from, to) in &leg.switches {
+    starts.map(|(_, at)| Vc { vpi: at.vpi, vci: at.vci }).find(|start| {
+        let mut vc = *start;
+        switches.iter().all(|(switch, from, to)| {
             let at = PortVc { port: *from, vpi: vc.vpi, vci: vc.vci };
-            let next = channels.get(&(switch.as_str(), at)).filter(|next| next.port == *to)?;
-            vc = Vc { vpi: next.vpi, vci: next.vci };
-        }
-        Some([start, vc])
+            let next = channels.get(&(switch.as_str(), at)).filter(|next| next.port == *to);
+            next.inspect(|next| vc = Vc { vpi: next.vpi, vci: next.vci }).is_some()
+        })
     })
+}
+
+/// The circuits that hosts name, `vpi/vci`.
+fn named(scenario: &Scenario) -> BTreeSet<String> {
+    fn texts(value: &toml::Value, all: &mut BTreeSet<String>) {
+        match value {
+            toml::Value::String(text) => drop(all.insert(text.clone())),
+            toml::Value::Array(items) => items.iter().for_each(|item| texts(item, all)),
+            toml::Value::Table(table) => table.values().for_each(|item| texts(item, all)),
+            toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) | toml::Value::Datetime(_) => {}
+        }
+    }
+    let mut all = BTreeSet::new();
+    let tables = scenario.host.values().flat_map(|host| host.settings.values());
+    for value in tables.flat_map(|table| {
+        table.iter().filter(|(key, _)| ["neighbours", "known", "circuits", "interface"].contains(&key.as_str()))
+    }) {
+        texts(value.1, &mut all);
+    }
+    all
 }
