@@ -200,7 +200,7 @@ impl UdpSource {
         let Burst { mut began, mut sending, mut until } = session.burst;
         if let Some(Bursts { on, off }) = bursts {
             while let Some(end) = until.filter(|end| began + due.saturating_sub(sending) >= *end) {
-                sending = sending + end.saturating_since(began);
+                sending += end.saturating_since(began);
                 began = end + off.draw(cx.rng());
                 until = Some(began + on.draw(cx.rng()));
             }
