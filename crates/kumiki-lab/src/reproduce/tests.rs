@@ -167,8 +167,23 @@ fn captures_rows_and_figures_are_written() {
     let output = Output::open(&folder, true).unwrap();
     let options = Options { jobs: 2, output: Some(&output), ..Options::default() };
     let results = run(&plan(&[], TWO_HOSTS).unwrap(), Fake { failing: false }, options);
+    let origin =
+        r#"{"command": "kumiki run <two>", "machine": {"cores": 2, "cpu": null}, "took_s": 1.25, "points": []}"#;
+    output.write(Output::RUN, origin.as_bytes()).unwrap();
     let files = write(&output, &results).unwrap();
-    assert_eq!(files.len(), 4);
+    assert_eq!(files.len(), 5);
+    let page = std::fs::read_to_string(output.path("report.html")).unwrap();
+    for said in [
+        "<h1>Paper 2, fig6: Two hosts, one line</h1>",
+        "<th scope=\"row\">nagle on, window 8 KiB, rtt 1 ms</th>\n<td>1</td>\n<td class=\"number\">4.01</td>",
+        "<td>window</td>",
+        "kumiki run &lt;two&gt;",
+        "<dd>2 cores</dd>",
+        "<dd>1.2 s</dd>",
+        "<li>a fake</li>",
+    ] {
+        assert!(page.contains(said), "{said:?} is not in {page}");
+    }
     let capture = output.path("captures/two/004-a.pcapng");
     assert_eq!(std::fs::read(&capture).unwrap(), [1, 2]);
     #[cfg(unix)]

@@ -83,6 +83,10 @@ impl Output {
     pub const VERDICTS: &'static str = "verdicts.jsonl";
     /// Every point that has ended, for whoever goes on.
     pub const JOURNAL: &'static str = "journal.jsonl";
+    /// The page of all results.
+    pub const REPORT: &'static str = "report.html";
+    /// Where results come from, as JSON, where a program has written it.
+    pub const RUN: &'static str = "run.json";
     /// The rows as JSON Lines.
     pub const ROWS_JSONL: &'static str = "rows.jsonl";
     /// The rows as CSV.
