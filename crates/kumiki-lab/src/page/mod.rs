@@ -105,6 +105,9 @@ impl Page {
 
     fn navigation(&self, html: &mut Html) {
         html.open("nav", &[("aria-label", "On this page")]);
+        // Of many scenarios the summary has a list.
+        html.open("details", if self.parts.len() <= 6 { &[("open", "open")] } else { &[] });
+        html.leaf("summary", &[], "On this page");
         html.open("ul", &[]);
         let parts = self.parts.iter().map(|part| (part.id(), part.title.clone()));
         let ends = [("provenance".to_owned(), "Where this comes from".to_owned())];
@@ -113,6 +116,7 @@ impl Page {
             html.leaf("a", &[("href", &format!("#{id}"))], &title);
             html.close();
         }
+        html.close();
         html.close();
         html.close();
     }

@@ -96,7 +96,8 @@ fn table(html: &mut Html, table: &Table) {
     html.open("tbody", &[]);
     for (head, cells) in &table.rows {
         html.open("tr", &[]);
-        html.leaf("th", &[("scope", "row")], head);
+        // Where nothing is varied the only point has no name.
+        html.leaf("th", &[("scope", "row")], if head.is_empty() { "the only point" } else { head });
         for i in 0..count {
             cell(html, cells.get(i));
         }

@@ -92,7 +92,7 @@ fn bound_of(point: &Point, row: &Row, is_alone: bool) -> (String, Vec<Cell>) {
         Cell::text(&row.bound_by),
         Cell::text(held.join(", ")),
     ];
-    (if head.is_empty() { "the only point".to_owned() } else { head.join(", ") }, cells)
+    (head.join(", "), cells)
 }
 
 /// What the program knows of itself and was told, and what `run.json` adds.
