@@ -193,12 +193,12 @@ impl Pen {
     }
 }
 
-/// The lines of the hatch number `index` in a bar of this size: none, rising, falling, level, upright, and again. With seven colours that makes 35 looks.
+/// The lines of the hatch number `index` in a bar of this size: none, rising, falling, level, upright, crossed, and again. With seven colours that makes 42 looks.
 fn hatch(index: usize, width: f64, height: f64) -> Vec<(f64, f64, f64, f64)> {
     let steps = |to: f64| (1..400_u16).map(|n| f64::from(n) * HATCH).take_while(move |at| *at < to);
     // A line on which the distances from one corner add up to `sum`: where it leaves the bar.
     let slanted = |sum: f64| (sum.min(width), sum - sum.min(width), sum - sum.min(height), sum.min(height));
-    match index.checked_rem(5) {
+    match index.checked_rem(6) {
         Some(1) => steps(width + height).map(slanted).collect(),
         Some(2) => {
             let turned = |(x1, y1, x2, y2): (f64, f64, f64, f64)| (width - x1, y1, width - x2, y2);
@@ -206,6 +206,7 @@ fn hatch(index: usize, width: f64, height: f64) -> Vec<(f64, f64, f64, f64)> {
         }
         Some(3) => steps(height).map(|y| (0.0, y, width, y)).collect(),
         Some(4) => steps(width).map(|x| (x, 0.0, x, height)).collect(),
+        Some(5) => [hatch(1, width, height), hatch(2, width, height)].concat(),
         _ => Vec::new(),
     }
 }

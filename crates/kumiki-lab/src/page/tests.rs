@@ -203,6 +203,26 @@ fn words_and_lines_stand_out_in_light_and_dark() {
     }
 }
 
+/// All that a script adds it makes itself: without one no button is there that does nothing, and no words are missing.
+#[test]
+fn the_page_is_whole_without_its_script() {
+    let html = page("A title");
+    let document = parsed(&html);
+    assert_eq!(named(&document, "button").count(), 0);
+    assert!(document.descendants().all(|node| node.attribute("hidden").is_none()));
+    assert!(named(&document, "title").any(|it| words(it) == "A title: 2 at 1"), "a browser shows it under the mouse");
+    // What the script looks for is there.
+    let has = |class: &str| {
+        let classes =
+            |node: &Node<'_, '_>| node.attribute("class").unwrap_or_default().split(' ').any(|it| it == class);
+        document.descendants().any(|node| classes(&node))
+    };
+    assert!(["pt", "key", "series", "s0", "scroll"].into_iter().all(has));
+    for moving in ["transition", "animation", "smooth"] {
+        assert!(!STYLE.contains(moving) && !SCRIPT.contains(moving), "{moving}");
+    }
+}
+
 #[test]
 fn an_empty_page_is_one() {
     parsed(&Page::default().to_html());

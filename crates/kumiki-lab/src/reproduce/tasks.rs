@@ -105,7 +105,7 @@ impl Results {
         }
         let (first, _) = self.points.first()?;
         Some(Figure {
-            title: format!("{}: time of tasks", self.title()),
+            title: self.title(),
             x: Axis { label: "task".to_owned(), scale: Scale::Names(wanted.names.clone()), ..Axis::default() },
             y: Axis { label: "CPU time".to_owned(), unit: "ms".to_owned(), ..Axis::default() },
             series,
