@@ -96,13 +96,13 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Exists`] where rows or a journal are there and `force` is false; [`OutputError::Io`] where the directory cannot
+    /// [`OutputError::Exists`] where rows, a journal, verdicts or a page are there and `force` is false; [`OutputError::Io`] where the directory cannot
     /// be made.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
         fs::create_dir_all(&output.directory)
             .map_err(|source| OutputError::Io { path: output.directory.clone(), source })?;
-        for name in [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL] {
+        for name in [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT] {
             output.refuse_existing(Path::new(name))?;
         }
         Ok(output)
