@@ -192,7 +192,7 @@ fn bound<'a>(result: &'a Result<Done, String>, load: Option<&String>) -> &'a str
 }
 
 /// Of more limits than there is room to name, the lowest and the highest.
-fn extremes(mut limits: Vec<Limit>) -> Vec<Limit> {
+pub(super) fn extremes(mut limits: Vec<Limit>) -> Vec<Limit> {
     const MOST: usize = 3;
     if limits.len() <= MOST {
         return limits;

@@ -134,6 +134,30 @@ fn the_figure_has_one_curve_for_each_series() {
     assert_eq!(figure.series[1].points[0].x, 49_152.0);
 }
 
+/// What is the same for all, or follows from the rest, is in no legend.
+#[test]
+fn curves_are_named_by_what_differs_in_words() {
+    let more =
+        "nagle = [true, false]\n\"kind_of, copy\" = [[\"a\", 7], [\"b\", 8]]\ndelayed_ack = [1, 2]\nsame = [9]\n";
+    let text = TWO_HOSTS.replace("nagle = [true, false]\n", more);
+    let text = text.replace("series = [\"nagle\"]", "series = [\"same\", \"kind_of\"]");
+    let text = text.replacen("about = \"", "about = \"${kind_of} ${copy} ${delayed_ack} ${same} ", 1);
+    let figure = results(&text, 2, false).figure().unwrap();
+    let curves: Vec<&str> = figure.series.iter().map(|s| s.label.as_str()).collect();
+    assert_eq!(curves.first(), Some(&"nagle on, a, delayed ack 1"), "{curves:?}");
+    assert_eq!(curves.len(), 8, "{curves:?}");
+    assert!(figure.series.iter().flat_map(|s| &s.points).all(|point| point.bound == "window"));
+}
+
+#[test]
+fn of_many_limits_the_ends_are_drawn() {
+    let limit = |y| crate::figure::Limit { label: "line".to_owned(), y };
+    assert_eq!(figures::extremes([3.0, 1.0, 2.0].map(limit).to_vec()).len(), 3);
+    let ends = figures::extremes([3.0, 1.0, 4.0, 2.0].map(limit).to_vec());
+    let ends: Vec<(&str, f64)> = ends.iter().map(|limit| (limit.label.as_str(), limit.y)).collect();
+    assert_eq!(ends, [("line, the lowest", 1.0), ("line, the highest", 4.0)]);
+}
+
 #[test]
 fn a_point_is_repeated_with_other_seeds_until_the_interval_is_narrow() {
     let wide = TWO_HOSTS.replace(
