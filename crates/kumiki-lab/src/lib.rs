@@ -6,6 +6,7 @@ pub mod figure;
 pub mod laboratory;
 pub mod limit;
 pub mod medium;
+pub mod page;
 pub mod picture;
 pub mod profile;
 pub mod progress;

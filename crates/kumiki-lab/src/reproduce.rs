@@ -20,6 +20,7 @@ mod figures;
 mod journal;
 mod key;
 mod merge;
+mod report;
 mod run;
 mod shard;
 mod tables;
@@ -214,7 +215,7 @@ impl Results {
     }
 }
 
-/// Writes rows, verdicts and figures of all results, and says where.
+/// Writes rows, verdicts, figures and the page of all results, and says where.
 ///
 /// # Errors
 ///
@@ -234,5 +235,6 @@ pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::Path
             files.push(output.write(&name, figure.to_svg().as_bytes())?);
         }
     }
+    files.push(output.write(Output::REPORT, report::page(output, results).to_html().as_bytes())?);
     Ok(files)
 }

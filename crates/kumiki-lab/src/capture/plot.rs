@@ -44,9 +44,9 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
         let highest = column.iter().enumerate().max_by(|(_, a), (_, b)| a.y.total_cmp(&b.y));
         if let (Some(low), Some(high)) = (lowest, highest) {
             let (one, other) = if low.0 <= high.0 { (low, high) } else { (high, low) };
-            kept.push(*one.1);
+            kept.push(one.1.clone());
             if one.0 != other.0 {
-                kept.push(*other.1);
+                kept.push(other.1.clone());
             }
         }
         if width <= 0.0 {
@@ -54,7 +54,7 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
         }
         // Rounding may leave the last points beyond the last column.
         if end > last.x {
-            kept.extend(rest);
+            kept.extend_from_slice(rest);
             break;
         }
     }

@@ -1,9 +1,11 @@
 //! Where everything goes, and what is drawn around the series.
 
-use svg::Document;
-use svg::node::element::{Group, Line, Rectangle, SVG, Text, Title};
+use svg::node::element::{Description, Group, Line, SVG, Text, Title};
+use svg::{Document, Node as _};
 
+use super::describe::describe;
 use super::marks::{Bars, Pen, pens};
+use super::palette::NEUTRAL;
 use super::scale::{Needs, Ruler, number};
 use super::text::{clean, width, wrap};
 use super::{Axis, Figure, Limit, Scale, Shape};
@@ -19,7 +21,6 @@ const KEY: f64 = 34.0;
 
 pub(crate) const INK: &str = "#222222";
 pub(crate) const GREY: &str = "#555555";
-const GRID: &str = "#e2e2e2";
 
 /// The frame of the plot and the two axes.
 pub(super) struct Plot {
@@ -53,14 +54,14 @@ impl Plot {
 
 /// The figures below each other on one page.
 pub(super) fn document(figures: &[Figure]) -> String {
-    let (mut page, mut height) = (Group::new(), 0.0);
+    let (mut panels, mut height) = (Vec::new(), 0.0);
     for figure in figures {
         let (panel, own) = panel(figure);
         // A page of one figure has no need to move it.
-        page =
-            page.add(if height > 0.0 { panel.set("transform", format!("translate(0 {})", at(height))) } else { panel });
+        panels.push(if height > 0.0 { panel.set("transform", format!("translate(0 {})", at(height))) } else { panel });
         height += own;
     }
+    let described: Vec<String> = figures.iter().map(describe).collect();
     let titles: Vec<String> = figures.iter().map(|figure| clean(&figure.title)).collect();
     let document = Document::new()
         .set("width", at(WIDTH))
@@ -69,8 +70,8 @@ pub(super) fn document(figures: &[Figure]) -> String {
         .set("role", "img")
         .set("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
         .add(Title::new(titles.join("; ")))
-        .add(Rectangle::new().set("width", at(WIDTH)).set("height", at(height)).set("fill", "#ffffff"));
-    let document = page.get_children().iter().fold(document, |document, panel| document.add(panel.clone()));
+        .add(Description::new().add(svg::node::Text::new(described.join(" "))));
+    let document = panels.into_iter().fold(document, Document::add);
     format!("{document}\n")
 }
 
@@ -79,7 +80,7 @@ fn panel(figure: &Figure) -> (Group, f64) {
     let mut page = Group::new();
     let mut top = PAD;
     for line in wrap(&clean(&figure.title), TITLE * 1.16, WIDTH - 2.0 * PAD) {
-        page = page.add(words(&line, PAD, top + TITLE * 0.8, TITLE, INK).set("font-weight", "bold"));
+        page = page.add(words(&line, PAD, top + TITLE * 0.8, TITLE, NEUTRAL).set("font-weight", "bold"));
         top += TITLE * 1.3;
     }
     // The legend shows how lines are drawn, which depends on where they run; its own height then places the plot.
@@ -101,11 +102,11 @@ fn panel(figure: &Figure) -> (Group, f64) {
         .set("viewBox", [plot.left, plot.top, plot.right - plot.left, plot.bottom - plot.top].map(at).join(" "));
     let bars = Bars::of(figure, &plot);
     for (pen, series) in pens.iter().zip(&figure.series) {
-        clipped = clipped.add(pen.shape(series, &plot, &bars));
+        clipped = clipped.add(pen.shape(series, figure, &plot, &bars));
     }
     page = page.add(clipped);
     for (pen, series) in pens.iter().zip(&figure.series) {
-        page = page.add(pen.points(series, &figure.y, &plot, &bars));
+        page = page.add(pen.points(series, figure, &plot, &bars));
     }
     for (pen, series) in pens.iter().zip(&figure.series) {
         page = page.add(pen.paper(series, &plot, &bars));
@@ -114,7 +115,7 @@ fn panel(figure: &Figure) -> (Group, f64) {
     page = page.add(axes);
     bottom += 10.0;
     for line in wrap(&clean(&figure.caption), CAPTION, WIDTH - 2.0 * PAD) {
-        page = page.add(words(&line, PAD, bottom + CAPTION, CAPTION, GREY));
+        page = page.add(soft(words(&line, PAD, bottom + CAPTION, CAPTION, NEUTRAL)));
         bottom += CAPTION * 1.35;
     }
     (page, bottom + PAD * 0.6)
@@ -171,41 +172,33 @@ fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
             continue;
         }
         let (x, y) = place(&label);
-        group = match series.shape {
-            Shape::Bars => group.add(
-                Rectangle::new()
-                    .set("x", at(x + 8.0))
-                    .set("y", at(y - 8.0))
-                    .set("width", "18")
-                    .set("height", "16")
-                    .set("fill", pen.colour()),
-            ),
+        let mut key = pen.group("key");
+        key = match series.shape {
+            Shape::Bars => key.add(pen.bar(x + 4.0, y - 9.0, 26.0, 18.0)),
             Shape::Line | Shape::Curve => {
-                group.add(stroke(line(x, y, x + KEY, y), pen.colour(), 2.5).set("stroke-dasharray", pen.dashes()))
+                let sample = stroke(line(x, y, x + KEY, y), pen.colour(), 2.5).set("class", "ln");
+                key.add(sample.set("stroke-dasharray", pen.dashes()))
             }
-            Shape::Scatter => group,
+            Shape::Scatter => key,
         };
         if matches!(series.shape, Shape::Line | Shape::Scatter) {
-            group = group.add(pen.filled(x + KEY / 2.0, y));
+            key = key.add(pen.filled(x + KEY / 2.0, y));
         }
-        group = group.add(words(&label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, INK));
+        group = group.add(key.add(words(&label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, NEUTRAL)));
     }
     if figure.series.iter().any(|s| !s.paper.is_empty()) {
         let label = "paper (hollow)";
         let (x, y) = place(label);
-        group = group.add(Pen::default().hollow(x + KEY / 2.0, y, GREY)).add(words(
-            label,
-            x + KEY + 8.0,
-            y + SMALL * 0.36,
-            SMALL,
-            INK,
-        ));
+        let mut marker = Pen::default().hollow(x + KEY / 2.0, y, NEUTRAL);
+        marker.assign("class", "limit");
+        group = group.add(marker).add(words(label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, NEUTRAL));
     }
     (group, y + SMALL * 0.8)
 }
 
 fn grid(figure: &Figure, plot: &Plot) -> Group {
-    let mut group = Group::new().set("stroke", GRID).set("stroke-width", "1");
+    let mut group =
+        Group::new().set("class", "grid").set("stroke", NEUTRAL).set("stroke-opacity", "0.3").set("stroke-width", "1");
     for y in plot.y.ticks.iter().filter_map(|t| plot.down(t.at)) {
         group = group.add(line(plot.left, y, plot.right, y));
     }
@@ -219,7 +212,7 @@ fn grid(figure: &Figure, plot: &Plot) -> Group {
 /// The frame, ticks and labels, and where they end.
 fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
     let mut group = Group::new();
-    let mut frame = Group::new().set("stroke", INK).set("stroke-width", "1.5");
+    let mut frame = Group::new().set("class", "frame").set("stroke", NEUTRAL).set("stroke-width", "1.5");
     frame = frame.add(line(plot.left, plot.top, plot.left, plot.bottom));
     frame = frame.add(line(plot.left, plot.bottom, plot.right, plot.bottom));
     for tick in &plot.y.ticks {
@@ -227,7 +220,7 @@ fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
             continue;
         };
         frame = frame.add(line(plot.left - 5.0, y, plot.left, y));
-        let label = words(&tick.label, plot.left - 9.0, y + SMALL * 0.36, SMALL, INK);
+        let label = words(&tick.label, plot.left - 9.0, y + SMALL * 0.36, SMALL, NEUTRAL);
         group = group.add(label.set("text-anchor", "end"));
     }
     let slot = plot.x.unit() * (plot.right - plot.left);
@@ -244,7 +237,7 @@ fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
         };
         let mut y = plot.bottom + 8.0 + SMALL;
         for line in lines {
-            group = group.add(words(&line, x, y, SMALL, INK).set("text-anchor", "middle"));
+            group = group.add(words(&line, x, y, SMALL, NEUTRAL).set("text-anchor", "middle"));
             bottom = bottom.max(y);
             y += SMALL * 1.2;
         }
@@ -252,20 +245,20 @@ fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
     let x_label = title(&figure.x);
     if !x_label.is_empty() {
         bottom += LABEL * 1.5;
-        group =
-            group.add(words(&x_label, (plot.left + plot.right) / 2.0, bottom, LABEL, INK).set("text-anchor", "middle"));
+        group = group
+            .add(words(&x_label, (plot.left + plot.right) / 2.0, bottom, LABEL, NEUTRAL).set("text-anchor", "middle"));
     }
     let y_label = title(&figure.y);
     if !y_label.is_empty() {
         let (x, y) = (PAD + LABEL * 0.6, (plot.top + plot.bottom) / 2.0);
-        let turned = words(&y_label, x, y, LABEL, INK).set("transform", format!("rotate(-90 {} {})", at(x), at(y)));
+        let turned = words(&y_label, x, y, LABEL, NEUTRAL).set("transform", format!("rotate(-90 {} {})", at(x), at(y)));
         group = group.add(turned.set("text-anchor", "middle"));
     }
     (group.add(frame), bottom + 6.0)
 }
 
 /// "window (KB)".
-fn title(axis: &Axis) -> String {
+pub(super) fn title(axis: &Axis) -> String {
     match (axis.label.is_empty(), axis.unit.is_empty()) {
         (_, true) => clean(&axis.label),
         (true, false) => clean(&axis.unit),
@@ -296,12 +289,13 @@ fn limits(figure: &Figure, plot: &Plot) -> Group {
         labels.iter().map(|(_, lines)| LINE * f64::from(u16::try_from(lines.len()).unwrap_or(1)) + 8.0).collect();
     let wanted: Vec<(f64, f64)> = labels.iter().map(|(y, _)| *y).zip(heights).collect();
     for ((y, lines), centre) in labels.iter().zip(spread_out(&wanted, plot.top - 8.0)) {
-        group = group.add(stroke(line(plot.left, *y, plot.right, *y), GREY, 1.5).set("stroke-dasharray", "8 5"));
-        group = group.add(stroke(line(plot.right + 2.0, *y, plot.right + 16.0, centre), GREY, 1.0));
+        let limit = |line, width| stroke(line, NEUTRAL, width).set("class", "limit");
+        group = group.add(limit(line(plot.left, *y, plot.right, *y), 1.5).set("stroke-dasharray", "8 5"));
+        group = group.add(limit(line(plot.right + 2.0, *y, plot.right + 16.0, centre), 1.0));
         let count = f64::from(u16::try_from(lines.len()).unwrap_or(1));
         let mut baseline = centre - LINE * count / 2.0 + SMALL * 0.86;
         for text in lines {
-            group = group.add(words(text, plot.right + 20.0, baseline, SMALL, GREY));
+            group = group.add(soft(words(text, plot.right + 20.0, baseline, SMALL, NEUTRAL)));
             baseline += LINE;
         }
     }
@@ -351,6 +345,11 @@ fn spread_out(wanted: &[(f64, f64)], ceiling: f64) -> Vec<f64> {
 
 pub(crate) fn words(text: &str, x: f64, y: f64, size: f64, ink: &str) -> Text {
     Text::new(text).set("x", at(x)).set("y", at(y)).set("font-size", at(size)).set("fill", ink)
+}
+
+/// Words that matter less, where a style sheet says what that looks like.
+fn soft(text: Text) -> Text {
+    text.set("class", "soft")
 }
 
 pub(crate) fn line(x1: f64, y1: f64, x2: f64, y2: f64) -> Line {

@@ -3,13 +3,13 @@
 use svg::Node;
 use svg::node::element::{Circle, Element, Group, Path, Polyline, Rectangle, Title};
 
-use super::draw::{INK, Plot, at, line, stroke};
-use super::scale::number;
-use super::text::clean;
-use super::{Axis, Figure, Scale, Series, Shape};
+use super::describe::of_point;
+use super::draw::{Plot, at, line, stroke};
+use super::palette::{COLOURS, NEUTRAL};
+use super::{Figure, Scale, Series, Shape};
 
-/// Okabe and Ito's colours from the darkest; their yellow is too light for lines on white.
-const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
+/// Between two lines of a hatch.
+const HATCH: f64 = 7.0;
 
 /// What tells one series from the others.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,23 +44,30 @@ pub(super) fn pens(figure: &Figure, plot: &Plot) -> Vec<Pen> {
 
 impl Pen {
     pub(super) fn colour(self) -> &'static str {
-        self.index.checked_rem(COLOURS.len()).and_then(|n| COLOURS.get(n)).copied().unwrap_or(INK)
+        self.index.checked_rem(COLOURS.len()).and_then(|n| COLOURS.get(n)).copied().unwrap_or(NEUTRAL)
     }
 
     pub(super) fn dashes(self) -> &'static str {
         if self.broken { "9 7" } else { "none" }
     }
 
+    /// A group of what belongs to the series, which a page can colour and hide by its classes: `sN` is the series, `cN` its colour.
+    pub(super) fn group(self, class: &str) -> Group {
+        let colour = self.index.checked_rem(COLOURS.len()).unwrap_or(0);
+        Group::new().set("class", format!("{class} s{} c{colour}", self.index))
+    }
+
     /// The line or the bars of a series.
-    pub(super) fn shape(self, series: &Series, plot: &Plot, bars: &Bars) -> Group {
-        let group = Group::new();
-        let places = series.points.iter().filter_map(|p| plot.place(p.x, p.y));
+    pub(super) fn shape(self, series: &Series, figure: &Figure, plot: &Plot, bars: &Bars) -> Group {
+        let group = self.group("series");
+        let places = series.points.iter().filter_map(|p| Some((p, plot.place(p.x, p.y)?)));
         match series.shape {
             Shape::Scatter => group,
             Shape::Line | Shape::Curve => {
-                let points: Vec<String> = places.map(|(x, y)| format!("{},{}", at(x), at(y))).collect();
+                let points: Vec<String> = places.map(|(_, (x, y))| format!("{},{}", at(x), at(y))).collect();
                 let curve = Polyline::new()
                     .set("points", points.join(" "))
+                    .set("class", "ln")
                     .set("fill", "none")
                     .set("stroke", self.colour())
                     .set("stroke-width", "2.5")
@@ -70,22 +77,49 @@ impl Pen {
             }
             Shape::Bars => {
                 let zero = plot.down(0.0).unwrap_or(plot.bottom);
-                places.fold(group, |group, (x, y)| {
-                    let bar = Rectangle::new()
-                        .set("x", at(x + bars.shift(self.index) - bars.width / 2.0 + 1.0))
-                        .set("y", at(y.min(zero)))
-                        .set("width", at((bars.width - 2.0).max(1.0)))
-                        .set("height", at((zero - y).abs()))
-                        .set("fill", self.colour());
-                    group.add(bar)
+                places.fold(group, |group, (point, (x, y))| {
+                    let left = x + bars.shift(self.index) - bars.width / 2.0 + 1.0;
+                    // What is far outside is cut off here, so that its hatch has an end.
+                    let (top, foot) = (y.min(zero).max(plot.top - 9.0), y.max(zero).min(plot.bottom + 9.0));
+                    let bar = self.bar(left, top, (bars.width - 2.0).max(1.0), (foot - top).max(0.0));
+                    group.add(bar.set("class", "pt").add(Title::new(of_point(point, series, figure))))
                 })
             }
         }
     }
 
+    /// A bar with a hatch of its own, so that it is not known by its colour alone.
+    pub(super) fn bar(self, x: f64, y: f64, width: f64, height: f64) -> Group {
+        let face = Rectangle::new()
+            .set("x", at(x))
+            .set("y", at(y))
+            .set("width", at(width))
+            .set("height", at(height))
+            .set("class", "br")
+            .set("fill", self.colour())
+            .set("fill-opacity", "0.3")
+            .set("stroke", self.colour())
+            .set("stroke-width", "1.5");
+        let lines: Vec<String> = hatch(self.index, width, height)
+            .into_iter()
+            .map(|(x1, y1, x2, y2)| format!("M{} {}L{} {}", at(x + x1), at(y + y1), at(x + x2), at(y + y2)))
+            .collect();
+        let group = Group::new().add(face);
+        if lines.is_empty() {
+            return group;
+        }
+        group.add(
+            Path::new()
+                .set("d", lines.concat())
+                .set("class", "ln")
+                .set("stroke", self.colour())
+                .set("stroke-width", "1.2"),
+        )
+    }
+
     /// Error bars and markers of a series; each says its values where a reader points at it.
-    pub(super) fn points(self, series: &Series, y_axis: &Axis, plot: &Plot, bars: &Bars) -> Group {
-        let mut group = Group::new();
+    pub(super) fn points(self, series: &Series, figure: &Figure, plot: &Plot, bars: &Bars) -> Group {
+        let mut group = self.group("series");
         for point in &series.points {
             let Some((x, y)) = plot.inside(point.x, point.y) else {
                 continue;
@@ -94,17 +128,17 @@ impl Pen {
             let ends = point.spread.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
             if let Some((low, high)) = ends {
                 let (low, high) = (low.clamp(plot.top, plot.bottom), high.clamp(plot.top, plot.bottom));
-                let ink = if series.shape == Shape::Bars { INK } else { self.colour() };
+                let (ink, class) = if series.shape == Shape::Bars { (NEUTRAL, "frame") } else { (self.colour(), "ln") };
                 for (x1, y1, x2, y2) in
                     [(x, low, x, high), (x - 6.0, low, x + 6.0, low), (x - 6.0, high, x + 6.0, high)]
                 {
-                    group = group.add(stroke(line(x1, y1, x2, y2), ink, 1.5));
+                    group = group.add(stroke(line(x1, y1, x2, y2), ink, 1.5).set("class", class));
                 }
             }
             if matches!(series.shape, Shape::Line | Shape::Scatter) {
-                let said = format!("{}: {} {}", clean(&series.label), number(point.y, 3), clean(&y_axis.unit));
                 let mut marker = self.filled(x, y);
-                marker.append(Title::new(said.trim_end()));
+                marker.assign("class", "mk pt");
+                marker.append(Title::new(of_point(point, series, figure)));
                 group = group.add(marker);
             }
         }
@@ -113,25 +147,19 @@ impl Pen {
 
     /// The paper's points of a series.
     pub(super) fn paper(self, series: &Series, plot: &Plot, bars: &Bars) -> Group {
-        let ink = if series.shape == Shape::Bars { INK } else { self.colour() };
-        series.paper.iter().filter_map(|&(x, y)| plot.inside(x, y)).fold(Group::new(), |group, (x, y)| {
-            let x = x + bars.shift(self.index);
-            // On a bar of any colour a rim of white keeps the marker in sight.
-            let rim = (series.shape == Shape::Bars).then(|| {
-                let mut rim = self.hollow(x, y, "#ffffff");
-                rim.assign("stroke-width", "5");
-                rim
-            });
-            rim.into_iter().fold(group, Group::add).add(self.hollow(x, y, ink))
+        let (ink, class) = if series.shape == Shape::Bars { (NEUTRAL, "frame") } else { (self.colour(), "ln") };
+        series.paper.iter().filter_map(|&(x, y)| plot.inside(x, y)).fold(self.group("series"), |group, (x, y)| {
+            let mut marker = self.hollow(x + bars.shift(self.index), y, ink);
+            marker.assign("class", class);
+            group.add(marker)
         })
     }
 
-    /// Our marker: filled, with a white rim that keeps it apart from lines below it.
+    /// Our marker: filled.
     pub(super) fn filled(self, x: f64, y: f64) -> Element {
         let mut marker = self.outline(x, y, if self.broken { 3.6 } else { 5.5 });
+        marker.assign("class", "mk");
         marker.assign("fill", self.colour());
-        marker.assign("stroke", "#ffffff");
-        marker.assign("stroke-width", "1.2");
         marker
     }
 
@@ -162,6 +190,24 @@ impl Pen {
         let points: Vec<String> =
             corners.iter().map(|(dx, dy)| format!("{} {}", at(x + dx * radius), at(y + dy * radius))).collect();
         Element::from(Path::new().set("d", format!("M{}Z", points.join("L"))).set("stroke-linejoin", "round"))
+    }
+}
+
+/// The lines of the hatch number `index` in a bar of this size: none, rising, falling, level, upright, crossed, and again. With seven colours that makes 42 looks.
+fn hatch(index: usize, width: f64, height: f64) -> Vec<(f64, f64, f64, f64)> {
+    let steps = |to: f64| (1..400_u16).map(|n| f64::from(n) * HATCH).take_while(move |at| *at < to);
+    // A line on which the distances from one corner add up to `sum`: where it leaves the bar.
+    let slanted = |sum: f64| (sum.min(width), sum - sum.min(width), sum - sum.min(height), sum.min(height));
+    match index.checked_rem(6) {
+        Some(1) => steps(width + height).map(slanted).collect(),
+        Some(2) => {
+            let turned = |(x1, y1, x2, y2): (f64, f64, f64, f64)| (width - x1, y1, width - x2, y2);
+            steps(width + height).map(slanted).map(turned).collect()
+        }
+        Some(3) => steps(height).map(|y| (0.0, y, width, y)).collect(),
+        Some(4) => steps(width).map(|x| (x, 0.0, x, height)).collect(),
+        Some(5) => [hatch(1, width, height), hatch(2, width, height)].concat(),
+        _ => Vec::new(),
     }
 }
 

@@ -2,16 +2,21 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | SVG 1.1, static; sizes in user units, 960 wide; no scripts, no style sheets, no fonts but the reader's own sans-serif |
-//! | Colours | Okabe and Ito, "Color Universal Design" (2008), without its yellow; each series also has a marker shape of its own |
+//! | Specification | SVG 1.1, static; sizes in user units, 960 wide; no scripts, no style sheets, no fonts but the reader's own sans-serif; no ground of its own |
+//! | Colours | Okabe and Ito, "Color Universal Design" (2008), so that they stand out on light and dark ground; each series also has a marker, dashes or a hatch of its own |
+//! | Classes | by which a page can colour it otherwise: `sN` the series, `cN` its colour; in it `ln` lines, `mk` markers, `br` bars, `pt` what says its values; `frame`, `grid`, `limit`, and `soft` words |
 //! | Left out | logarithmic y axes, two y axes, interaction |
 //!
 //! The same [`Figure`] gives the same octets. Text cannot be measured without a font, so its width is estimated on the
 //! wide side, and everything that could meet a curve has a place outside the plot: the legend above, the names of
 //! limits to the right.
 
+#[cfg(test)]
+pub(crate) mod contrast;
+mod describe;
 pub(crate) mod draw;
 mod marks;
+mod palette;
 mod scale;
 #[cfg(test)]
 mod tests;
@@ -92,7 +97,7 @@ pub enum Shape {
 }
 
 /// One measured value.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     /// Where.
     pub x: f64,
@@ -100,19 +105,21 @@ pub struct Point {
     pub y: f64,
     /// The ends of the error bar.
     pub spread: Option<(f64, f64)>,
+    /// What bound it; empty where that is not known.
+    pub bound: String,
 }
 
 impl Point {
     /// A value without an error bar.
     #[must_use]
     pub const fn new(x: f64, y: f64) -> Self {
-        Self { x, y, spread: None }
+        Self { x, y, spread: None, bound: String::new() }
     }
 
     /// A mean with half the width of its interval, if there is one.
     #[must_use]
     pub fn with_half_width(x: f64, y: f64, half_width: Option<f64>) -> Self {
-        Self { x, y, spread: half_width.map(|w| (y - w, y + w)) }
+        Self { x, y, spread: half_width.map(|w| (y - w, y + w)), bound: String::new() }
     }
 }
 

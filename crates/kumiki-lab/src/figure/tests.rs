@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -16,7 +17,10 @@ fn figure() -> Figure {
             Series {
                 label: "atm-board <1 & 2>".to_owned(),
                 points: [(8.0, 10.6), (16.0, 70.0), (48.0, 133.1), (256.0, 133.38)]
-                    .map(|(x, y)| Point::with_half_width(octets(x), y, Some(1.5)))
+                    .map(|(x, y)| Point {
+                        bound: "window".to_owned(),
+                        ..Point::with_half_width(octets(x), y, Some(1.5))
+                    })
                     .to_vec(),
                 paper: vec![(octets(8.0), 10.6), (octets(256.0), 133.4)],
                 ..Series::default()
@@ -59,9 +63,14 @@ fn everything_that_was_said_is_in_the_figure() {
         "packets",
         "134.581 Mb/s",
         "profile atm-board, 1 seed",
+        "Across: window. Upwards: goodput (Mb/s). Curve atm-board &lt;1 &amp; 2&gt;: 4 values, 10.6 to 133.38 Mb/s. \
+         Bars bars: 1 values, 50 Mb/s. packets: 134.581 Mb/s.",
+        "atm-board &lt;1 &amp; 2&gt;: 70 Mb/s at 16 KiB, bound by window",
+        "bars: 50 Mb/s at 32 KiB",
     ] {
         assert!(words.iter().any(|w| w == expected), "{expected:?} is not among {words:?}");
     }
+    assert!(!svg.contains("#ffffff"), "nothing is painted behind it");
     // Two hollow markers over the curve and one in the legend.
     assert_eq!(svg.matches("fill=\"none\" r=\"9\"").count(), 3);
 }
@@ -112,6 +121,49 @@ fn an_independent_renderer_reads_the_figure() {
     assert!(output.stdout.starts_with(b"\x89PNG"));
 }
 
+/// Nothing is told by colour alone.
+#[test]
+fn no_two_of_eight_bars_look_alike() {
+    let bars = |n: usize| Series {
+        label: format!("series {n}"),
+        shape: Shape::Bars,
+        points: vec![Point::new(0.0, 10.0)],
+        ..Series::default()
+    };
+    let figure = Figure {
+        x: Axis { scale: Scale::Names(vec!["only".to_owned()]), ..Axis::default() },
+        series: (0..8).map(bars).collect(),
+        ..Figure::default()
+    };
+    let svg = figure.to_svg();
+    // The ways that lines of the hatch go.
+    let sign = |step: f64| match step {
+        0.0 => "0",
+        step if step > 0.0 => "+",
+        _ => "-",
+    };
+    let way = |line: &str| {
+        let numbers: Vec<f64> = line.split([' ', 'L', '"']).map_while(|it| it.parse().ok()).collect();
+        let [x1, y1, x2, y2] = numbers[..] else { return None };
+        Some([sign(x2 - x1), sign(y2 - y1)].concat())
+    };
+    let look = |key: &str| {
+        let colour = key.split("fill=\"").nth(1).unwrap().get(..7).unwrap();
+        let hatch = key.split("<path").nth(1).and_then(|it| it.split(" d=\"").nth(1)).unwrap_or_default();
+        let mut ways: Vec<String> = hatch.split('M').filter_map(way).collect();
+        ways.sort();
+        ways.dedup();
+        (colour.to_owned(), ways)
+    };
+    let mut looks: Vec<(String, Vec<String>)> = svg.split("<g class=\"key ").skip(1).map(look).collect();
+    assert_eq!(looks.len(), 8);
+    let hatches: BTreeSet<&Vec<String>> = looks.iter().map(|(_, ways)| ways).collect();
+    assert_eq!(hatches.len(), 6, "{looks:?}");
+    looks.sort();
+    looks.dedup();
+    assert_eq!(looks.len(), 8, "{looks:?}");
+}
+
 #[test]
 fn empty_figures_are_drawn() {
     assert!(Figure::default().to_svg().ends_with("</svg>\n"));
@@ -147,7 +199,7 @@ proptest! {
         figure.series.push(Series {
             label: text.clone(),
             shape,
-            points: points.iter().map(|&(x, y, spread)| Point { x, y, spread }).collect(),
+            points: points.iter().map(|&(x, y, spread)| Point { spread, ..Point::new(x, y) }).collect(),
             paper: points.iter().map(|&(x, y, _)| (x, y)).collect(),
         });
         figure.limits.extend(limits.into_iter().map(|y| Limit { label: text.clone(), y }));

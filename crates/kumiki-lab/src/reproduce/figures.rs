@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Results;
+use super::{Done, Results};
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
+use crate::rows::Scope;
 use crate::scenario::label::{amount, ratio, shown};
 use crate::scenario::{Amount, Point};
+use crate::stats::Summary;
 
 impl Results {
     /// One curve for each combination of what is not the horizontal axis. `None` where `[report]` names no axis.
@@ -14,12 +16,7 @@ impl Results {
         let (first, _) = self.points.first()?;
         let report = &first.scenario.report;
         let x_name = report.x.as_ref()?;
-        let others: Vec<&String> = first
-            .varied
-            .iter()
-            .map(|(name, _)| name)
-            .filter(|name| report.series.contains(name) || !self.follows(name, &[x_name]))
-            .collect();
+        let others = self.distinct(first, x_name);
         let x_values: Vec<&toml::Value> = self.points.iter().filter_map(|(p, _)| p.value(x_name)).collect();
         let axis = Horizontal::of(&x_values);
         let mut curves = Curves::default();
@@ -28,13 +25,13 @@ impl Results {
             let Some(x) = point.value(x_name).and_then(|value| axis.place(value)) else {
                 continue;
             };
-            let label = point.label_of(&others);
+            let label = point.words_of(&others);
             let shape = if axis.names.is_some() { Shape::Bars } else { Shape::Line };
             // Each load has a curve, where there are several and none of them is the one.
             let loads = result.as_ref().map_or(&[][..], |done| &done.loads);
             for (name, summary) in loads {
                 let label = if label.is_empty() { name.clone() } else { format!("{label}, {name}") };
-                let mark = Mark::with_half_width(x, summary.mean, summary.half_width);
+                let mark = mark(x, summary, bound(result, Some(name)));
                 curves.with(&label, shape, |curve| curve.points.push(mark));
             }
             if let Some(compare) = point.compare() {
@@ -45,7 +42,7 @@ impl Results {
                 continue;
             };
             if loads.is_empty() {
-                let mark = Mark::with_half_width(x, done.summary.mean, done.summary.half_width);
+                let mark = mark(x, &done.summary, bound(result, report.load.as_ref()));
                 curves.with(&label, shape, |curve| curve.points.push(mark));
             }
             if report.limit.as_deref().is_some_and(|limit| limit != "none") {
@@ -83,7 +80,7 @@ impl Results {
                 range: report.y_range.map(|[low, high]| (low, high)),
             },
             series,
-            limits,
+            limits: extremes(limits),
             caption: self.caption(first),
         })
     }
@@ -111,6 +108,23 @@ impl Results {
             }
         }
         curves
+    }
+
+    /// The names that tell one curve from another: those of `[report] series` that differ, and of the others each that differs where those before it are the same.
+    fn distinct<'a>(&self, first: &'a Point, x_name: &str) -> Vec<&'a String> {
+        let series = &first.scenario.report.series;
+        let names = first.varied.iter().map(|(name, _)| name);
+        let (mut kept, others): (Vec<&String>, Vec<&String>) = names.partition(|name| series.contains(name));
+        if kept.iter().any(|name| !self.follows(name, &[])) {
+            kept.retain(|name| !self.follows(name, &[]));
+        }
+        for name in others {
+            let known: Vec<&str> = kept.iter().map(|it| it.as_str()).chain([x_name]).collect();
+            if !self.follows(name, &known) {
+                kept.push(name);
+            }
+        }
+        kept
     }
 
     /// Whether the value of `name` is known once those of `others` are: varied in lockstep with them, or not varied at all.
@@ -163,6 +177,29 @@ impl Results {
             .collect();
         parts.join(" ")
     }
+}
+
+/// What is measured at `x`.
+fn mark(x: f64, summary: &Summary, bound: &str) -> Mark {
+    Mark { bound: bound.to_owned(), ..Mark::with_half_width(x, summary.mean, summary.half_width) }
+}
+
+/// What bound a load, or all together, in the first run.
+fn bound<'a>(result: &'a Result<Done, String>, load: Option<&String>) -> &'a str {
+    let rows = result.iter().flat_map(|done| &done.rows);
+    let mut rows = rows.filter(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
+    rows.next().map_or("", |row| row.bound_by.as_str())
+}
+
+/// Of more limits than there is room to name, the lowest and the highest.
+pub(super) fn extremes(mut limits: Vec<Limit>) -> Vec<Limit> {
+    const MOST: usize = 3;
+    if limits.len() <= MOST {
+        return limits;
+    }
+    limits.sort_by(|a, b| a.y.total_cmp(&b.y));
+    let ends = [limits.first(), limits.last()].into_iter().flatten().zip(["the lowest", "the highest"]);
+    ends.map(|(limit, which)| Limit { label: format!("{}, {which}", limit.label), y: limit.y }).collect()
 }
 
 /// Curves in the order in which they were first named.

@@ -50,13 +50,13 @@ impl Results {
             "goodput".clone_into(only);
         }
         let corner: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
-        Table {
-            title: format!("{} (Mb/s)", self.title()),
-            corner: corner.join(", "),
-            columns,
-            rows,
-            legend: self.legend(),
-        }
+        Table { title: self.headed(), corner: corner.join(", "), columns, rows, legend: self.legend() }
+    }
+
+    /// What stands above the table. Where the title is of tasks, this is not.
+    fn headed(&self) -> String {
+        let of_tasks = self.points.first().is_some_and(|(point, _)| point.scenario.report.tasks.is_some());
+        format!("{}{} (Mb/s)", self.title(), if of_tasks { ": goodput" } else { "" })
     }
 
     /// The names of what is varied that say which point is meant. What is varied in lockstep with a word, or with the series where one of

@@ -134,6 +134,30 @@ fn the_figure_has_one_curve_for_each_series() {
     assert_eq!(figure.series[1].points[0].x, 49_152.0);
 }
 
+/// What is the same for all, or follows from the rest, is in no legend.
+#[test]
+fn curves_are_named_by_what_differs_in_words() {
+    let more =
+        "nagle = [true, false]\n\"kind_of, copy\" = [[\"a\", 7], [\"b\", 8]]\ndelayed_ack = [1, 2]\nsame = [9]\n";
+    let text = TWO_HOSTS.replace("nagle = [true, false]\n", more);
+    let text = text.replace("series = [\"nagle\"]", "series = [\"same\", \"kind_of\"]");
+    let text = text.replacen("about = \"", "about = \"${kind_of} ${copy} ${delayed_ack} ${same} ", 1);
+    let figure = results(&text, 2, false).figure().unwrap();
+    let curves: Vec<&str> = figure.series.iter().map(|s| s.label.as_str()).collect();
+    assert_eq!(curves.first(), Some(&"nagle on, a, delayed ack 1"), "{curves:?}");
+    assert_eq!(curves.len(), 8, "{curves:?}");
+    assert!(figure.series.iter().flat_map(|s| &s.points).all(|point| point.bound == "window"));
+}
+
+#[test]
+fn of_many_limits_the_ends_are_drawn() {
+    let limit = |y| crate::figure::Limit { label: "line".to_owned(), y };
+    assert_eq!(figures::extremes([3.0, 1.0, 2.0].map(limit).to_vec()).len(), 3);
+    let ends = figures::extremes([3.0, 1.0, 4.0, 2.0].map(limit).to_vec());
+    let ends: Vec<(&str, f64)> = ends.iter().map(|limit| (limit.label.as_str(), limit.y)).collect();
+    assert_eq!(ends, [("line, the lowest", 1.0), ("line, the highest", 4.0)]);
+}
+
 #[test]
 fn a_point_is_repeated_with_other_seeds_until_the_interval_is_narrow() {
     let wide = TWO_HOSTS.replace(
@@ -167,8 +191,23 @@ fn captures_rows_and_figures_are_written() {
     let output = Output::open(&folder, true).unwrap();
     let options = Options { jobs: 2, output: Some(&output), ..Options::default() };
     let results = run(&plan(&[], TWO_HOSTS).unwrap(), Fake { failing: false }, options);
+    let origin =
+        r#"{"command": "kumiki run <two>", "machine": {"cores": 2, "cpu": null}, "took_s": 1.25, "points": []}"#;
+    output.write(Output::RUN, origin.as_bytes()).unwrap();
     let files = write(&output, &results).unwrap();
-    assert_eq!(files.len(), 4);
+    assert_eq!(files.len(), 5);
+    let page = std::fs::read_to_string(output.path("report.html")).unwrap();
+    for said in [
+        "<h1>Paper 2, fig6: Two hosts, one line</h1>",
+        "<th scope=\"row\">nagle on, window 8 KiB, rtt 1 ms</th>\n<td>1</td>\n<td class=\"number\">4.01</td>",
+        "<td>window</td>",
+        "kumiki run &lt;two&gt;",
+        "<dd>2 cores</dd>",
+        "<dd>1.2 s</dd>",
+        "<li>a fake</li>",
+    ] {
+        assert!(page.contains(said), "{said:?} is not in {page}");
+    }
     let capture = output.path("captures/two/004-a.pcapng");
     assert_eq!(std::fs::read(&capture).unwrap(), [1, 2]);
     #[cfg(unix)]

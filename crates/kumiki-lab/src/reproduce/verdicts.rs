@@ -87,32 +87,22 @@ impl Verdict {
     /// What stands in a list of what is missed: where, ours, the paper's.
     #[must_use]
     pub fn line(&self) -> String {
-        let paper = self.paper.map(|paper| format!("paper {paper}"));
-        let figure = Some(self.figure.clone());
-        let place = paper.into_iter().chain(figure).chain([self.at.clone()]);
-        let place: Vec<String> = place.filter(|part| !part.is_empty()).collect();
+        let place = [self.place(), self.at.clone()];
+        let place: Vec<String> = place.into_iter().filter(|part| !part.is_empty()).collect();
         format!("{}: {}", place.join(", "), self.told())
+    }
+
+    /// Of which paper and figure it is.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let paper = self.paper.map(|paper| format!("paper {paper}"));
+        let place = paper.into_iter().chain([self.figure.clone()]);
+        place.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
     /// The words with ours, and what would be agreement.
     #[must_use]
     pub fn told(&self) -> String {
-        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
-        let mut text = format!("{} ({}): ", self.statement, self.source);
-        match self.ours {
-            Some(ours) => {
-                let _ = write!(text, "{}{unit}", short(ours));
-            }
-            None => text.push_str("no points"),
-        }
-        let range = match (self.least.map(short), self.most.map(short)) {
-            (Some(least), Some(most)) => format!("{least} to {most}"),
-            (Some(least), None) => format!("at least {least}"),
-            (None, Some(most)) => format!("at most {most}"),
-            (None, None) => String::new(),
-        };
-        let agreement =
-            self.value.map_or_else(|| format!("agreement is {range}"), |value| format!("paper {}", short(value)));
         let reading = if self.ours_reading { " by our reading" } else { "" };
         let fitted = if self.fitted { ", fitted" } else { "" };
         let verdict = match self.verdict {
@@ -120,8 +110,40 @@ impl Verdict {
             Judgement::Misses => "missed",
             Judgement::Open => "not all of its points are there",
         };
-        let _ = write!(text, ", {agreement}{unit}{reading}{fitted}; {verdict}");
-        text
+        let whose = if self.value.is_some() { "paper" } else { "agreement is" };
+        let (statement, source, here, agreement) = (&self.statement, &self.source, self.here(), self.agreement());
+        format!("{statement} ({source}): {here}, {whose} {agreement}{reading}{fitted}; {verdict}")
+    }
+
+    /// What the paper gives, or what would be agreement, with its unit.
+    #[must_use]
+    pub fn agreement(&self) -> String {
+        let agreement = match (self.value, self.least, self.most) {
+            (Some(value), ..) => short(value),
+            (None, Some(least), Some(most)) => format!("{} to {}", short(least), short(most)),
+            (None, Some(least), None) => format!("at least {}", short(least)),
+            (None, None, Some(most)) => format!("at most {}", short(most)),
+            (None, None, None) => String::new(),
+        };
+        self.with_unit(&agreement)
+    }
+
+    /// What came out here, with its unit.
+    #[must_use]
+    pub fn here(&self) -> String {
+        self.ours.map_or_else(|| "no points".to_owned(), |ours| self.with_unit(&short(ours)))
+    }
+
+    /// How far that is from agreement, or from the paper's value, with its sign and unit; nothing where there is no distance.
+    #[must_use]
+    pub fn distance(&self) -> String {
+        let sign = |difference: f64| if difference > 0.0 { "+" } else { "" };
+        let difference = self.difference.filter(|difference| *difference != 0.0);
+        difference.map_or_else(String::new, |it| self.with_unit(&format!("{}{}", sign(it), short(it))))
+    }
+
+    fn with_unit(&self, number: &str) -> String {
+        if self.unit.is_empty() { number.to_owned() } else { format!("{number} {}", self.unit) }
     }
 }
 

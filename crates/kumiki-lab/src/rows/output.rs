@@ -83,6 +83,10 @@ impl Output {
     pub const VERDICTS: &'static str = "verdicts.jsonl";
     /// Every point that has ended, for whoever goes on.
     pub const JOURNAL: &'static str = "journal.jsonl";
+    /// The page of all results.
+    pub const REPORT: &'static str = "report.html";
+    /// Where results come from, as JSON, where a program has written it.
+    pub const RUN: &'static str = "run.json";
     /// The rows as JSON Lines.
     pub const ROWS_JSONL: &'static str = "rows.jsonl";
     /// The rows as CSV.
@@ -92,13 +96,13 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Exists`] where rows or a journal are there and `force` is false; [`OutputError::Io`] where the directory cannot
+    /// [`OutputError::Exists`] where rows, a journal, verdicts or a page are there and `force` is false; [`OutputError::Io`] where the directory cannot
     /// be made.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
         fs::create_dir_all(&output.directory)
             .map_err(|source| OutputError::Io { path: output.directory.clone(), source })?;
-        for name in [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL] {
+        for name in [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT] {
             output.refuse_existing(Path::new(name))?;
         }
         Ok(output)

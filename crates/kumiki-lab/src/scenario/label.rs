@@ -12,19 +12,28 @@ use crate::rows::{Parameter, Row};
 impl Point {
     /// The values of these names as a person reads them: words as they are, others with their name, "sessions 5".
     pub(crate) fn label_of<S: AsRef<str>>(&self, names: &[S]) -> String {
+        self.labelled(names, |name| name.to_owned())
+    }
+
+    /// The same for who does not know the file: `delayed_ack` is two words.
+    pub(crate) fn words_of<S: AsRef<str>>(&self, names: &[S]) -> String {
+        self.labelled(names, |name| name.replace('_', " "))
+    }
+
+    fn labelled<S: AsRef<str>>(&self, names: &[S], worded: impl Fn(&str) -> String) -> String {
         let parts: Vec<String> = self
             .varied
             .iter()
             .filter(|(name, _)| names.iter().any(|n| n.as_ref() == name))
             .map(|(name, value)| match value {
                 toml::Value::String(text) if Amount::parse(text).is_none() => text.clone(),
-                toml::Value::Boolean(on) => format!("{name} {}", if *on { "on" } else { "off" }),
+                toml::Value::Boolean(on) => format!("{} {}", worded(name), if *on { "on" } else { "off" }),
                 toml::Value::String(_)
                 | toml::Value::Integer(_)
                 | toml::Value::Float(_)
                 | toml::Value::Datetime(_)
                 | toml::Value::Array(_)
-                | toml::Value::Table(_) => format!("{name} {}", shown(value)),
+                | toml::Value::Table(_) => format!("{} {}", worded(name), shown(value)),
             })
             .collect();
         parts.join(", ")

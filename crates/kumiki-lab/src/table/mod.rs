@@ -13,6 +13,9 @@ use crate::stats::Summary;
 #[cfg(test)]
 mod tests;
 
+/// What a `*` behind a value says.
+pub(crate) const FITTED: &str = "* the profile was fitted to this value; the others are predicted";
+
 /// A table before it is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
@@ -81,8 +84,18 @@ impl Cell {
         Self { word: word.into(), ..self }
     }
 
+    /// Whether it is a number, and no words.
+    pub(crate) const fn is_number(&self) -> bool {
+        self.number.is_some()
+    }
+
+    /// Whether the profile was fitted to it.
+    pub(crate) const fn is_fitted(&self) -> bool {
+        self.fitted
+    }
+
     /// Value, paper's value and difference as they are shown.
-    fn parts(&self, marked: bool) -> [String; 3] {
+    pub(crate) fn parts(&self, marked: bool) -> [String; 3] {
         let mark = match (marked, self.fitted) {
             (false, _) => "",
             (true, true) => "*",
@@ -154,10 +167,7 @@ impl Table {
         }
         text.push_str(&grid);
         text.push('\n');
-        let mark = self
-            .cells()
-            .any(|c| c.fitted)
-            .then_some("* the profile was fitted to this value; the others are predicted");
+        let mark = self.is_fitted().then_some(FITTED);
         for line in mark.into_iter().chain(self.legend.iter().map(String::as_str)) {
             text.push_str(line);
             text.push('\n');
@@ -165,8 +175,9 @@ impl Table {
         text
     }
 
-    fn cells(&self) -> impl Iterator<Item = &Cell> {
-        self.rows.iter().flat_map(|(_, cells)| cells)
+    /// Whether it has a value with a `*`.
+    pub(crate) fn is_fitted(&self) -> bool {
+        self.rows.iter().flat_map(|(_, cells)| cells).any(Cell::is_fitted)
     }
 
     fn grid(&self, layout: Layout, parts: Parts) -> String {

@@ -21,9 +21,6 @@ pub(super) struct Provenance {
 }
 
 impl Provenance {
-    /// The name of the file.
-    pub(super) const NAME: &str = "run.json";
-
     pub(super) fn begin(arguments: impl Iterator<Item = String>) -> Self {
         Self {
             started: kumiki_live::date(),
@@ -48,7 +45,7 @@ impl Provenance {
             "points": { "done": done, "all": all },
         });
         let text = serde_json::to_string_pretty(&value).map_err(|why| Stop::Failed(why.to_string()))?;
-        output.write(Self::NAME, format!("{text}\n").as_bytes())?;
+        output.write(Output::RUN, format!("{text}\n").as_bytes())?;
         Ok(())
     }
 }

@@ -1,0 +1,52 @@
+//! What a figure shows, in words: for who listens to it, or points at one of its values.
+
+use super::draw::title;
+use super::scale::number;
+use super::text::clean;
+use super::{Axis, Figure, Point, Scale, Series, Shape};
+
+/// The axes, and of each series how many points it has and between which values they are.
+pub(super) fn describe(figure: &Figure) -> String {
+    let (x, y) = (title(&figure.x), title(&figure.y));
+    let axes = [("Across", x), ("Upwards", y)].into_iter().filter(|(_, name)| !name.is_empty());
+    let axes = axes.map(|(way, name)| format!("{way}: {name}."));
+    let series = figure.series.iter().filter_map(|series| of_series(series, &figure.y));
+    let limits = figure.limits.iter();
+    let limits = limits.map(|limit| format!("{}: {}.", clean(&limit.label), value(&figure.y, limit.y)));
+    axes.chain(series).chain(limits).collect::<Vec<_>>().join(" ")
+}
+
+fn of_series(series: &Series, axis: &Axis) -> Option<String> {
+    let values = || series.points.iter().map(|point| point.y).filter(|y| y.is_finite());
+    let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
+    let what = match series.shape {
+        Shape::Line | Shape::Curve => "Curve",
+        Shape::Scatter => "Points",
+        Shape::Bars => "Bars",
+    };
+    let label = clean(&series.label);
+    let name = if label.is_empty() { what.to_owned() } else { format!("{what} {label}") };
+    let range = if least < most { format!("{} to {}", number(least, 3), value(axis, most)) } else { value(axis, most) };
+    Some(format!("{name}: {} values, {range}.", values().count()))
+}
+
+/// What is said of a point: its series, where it is, its value, and what bound it.
+pub(super) fn of_point(point: &Point, series: &Series, figure: &Figure) -> String {
+    let label = clean(&series.label);
+    let colon = if label.is_empty() { "" } else { ": " };
+    let bound = if point.bound.is_empty() { String::new() } else { format!(", bound by {}", clean(&point.bound)) };
+    format!("{label}{colon}{} at {}{bound}", value(&figure.y, point.y), value(&figure.x, point.x))
+}
+
+/// "8 KiB", "133.4 Mb/s", "nagle".
+fn value(axis: &Axis, value: f64) -> String {
+    let unit = if axis.unit.is_empty() { String::new() } else { format!(" {}", clean(&axis.unit)) };
+    match &axis.scale {
+        Scale::Names(names) => {
+            let name = names.iter().zip(0_u32..).find(|(_, place)| (f64::from(*place) - value).abs() < 0.5);
+            name.map_or_else(|| number(value, 0), |(name, _)| clean(name))
+        }
+        Scale::Octets => super::scale::octets(value),
+        Scale::Linear | Scale::Log2 | Scale::Log10 => format!("{}{unit}", number(value, 3)),
+    }
+}

@@ -1,0 +1,166 @@
+//! One scenario: figures, tables, verdicts, notes, and what bound each point.
+
+use super::Part;
+use super::html::Html;
+use crate::figure::Figure;
+use crate::reproduce::{Judgement, Verdict};
+use crate::table::{Cell, FITTED, Table};
+
+impl Part {
+    pub(super) fn write(&self, html: &mut Html) {
+        let id = self.id();
+        let title = format!("{id}-title");
+        html.open("section", &[("id", &id), ("aria-labelledby", &title)]);
+        html.leaf("h2", &[("id", &title)], &self.title);
+        for paragraph in self.about.split("\n\n").map(str::trim).filter(|it| !it.is_empty()) {
+            html.leaf("p", &[], paragraph);
+        }
+        for (label, why) in &self.failures {
+            let colon = if label.is_empty() { "" } else { ": " };
+            html.leaf("p", &[("class", "failed")], &format!("✗ failed: {label}{colon}{why}"));
+        }
+        for it in &self.figures {
+            figure(html, it);
+        }
+        for it in self.tables.iter().filter(|table| !table.rows.is_empty()) {
+            table(html, it);
+        }
+        let verdicts: Vec<&Verdict> = self.verdicts.iter().collect();
+        if !verdicts.is_empty() {
+            html.leaf("h3", &[], "What the paper says");
+            self::verdicts(html, "Statements of the paper, and whether they hold here", &verdicts, false);
+        }
+        self.write_notes(html);
+        if !self.bounds.rows.is_empty() {
+            html.open("details", &[]);
+            html.leaf("summary", &[], "What bound each point");
+            table(html, &self.bounds);
+            html.close();
+        }
+        if !self.scenario.is_empty() {
+            html.open("details", &[]);
+            html.leaf("summary", &[], "The scenario at its first point, with everything put in");
+            html.leaf("pre", &[("tabindex", "0")], &self.scenario);
+            html.close();
+        }
+        html.close();
+    }
+
+    fn write_notes(&self, html: &mut Html) {
+        let is_fitted = self.tables.iter().any(Table::is_fitted);
+        let notes: Vec<&str> =
+            is_fitted.then_some(FITTED).into_iter().chain(self.notes().map(String::as_str)).collect();
+        if notes.is_empty() {
+            return;
+        }
+        html.leaf("h3", &[], "Notes");
+        html.open("ul", &[("class", "notes")]);
+        for note in notes {
+            html.leaf("li", &[], note);
+        }
+        html.close();
+    }
+}
+
+/// Begins what scrolls by itself where it is wider than the page; a keyboard reaches it.
+pub(super) fn scroll(html: &mut Html, label: &str) {
+    html.open("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", label)]);
+}
+
+fn figure(html: &mut Html, figure: &Figure) {
+    html.open("figure", &[]);
+    scroll(html, &format!("Figure: {}", figure.title));
+    // Its words are escaped where it is drawn.
+    html.raw(&figure.to_svg());
+    html.close();
+    html.close();
+}
+
+pub(super) fn heads<'a>(html: &mut Html, names: impl Iterator<Item = &'a str>) {
+    html.open("thead", &[]);
+    html.open("tr", &[]);
+    for name in names {
+        html.leaf("th", &[("scope", "col")], name);
+    }
+    html.close();
+    html.close();
+}
+
+fn table(html: &mut Html, table: &Table) {
+    scroll(html, &format!("Table: {}", table.title));
+    html.open("table", &[]);
+    html.leaf("caption", &[], &table.title);
+    let count = table.rows.iter().map(|(_, cells)| cells.len()).chain([table.columns.len()]).max().unwrap_or(0);
+    let columns = (0..count).map(|i| table.columns.get(i).map_or("", String::as_str));
+    heads(html, std::iter::once(table.corner.as_str()).chain(columns));
+    html.open("tbody", &[]);
+    for (head, cells) in &table.rows {
+        html.open("tr", &[]);
+        // Where nothing is varied the only point has no name.
+        html.leaf("th", &[("scope", "row")], if head.is_empty() { "the only point" } else { head });
+        for i in 0..count {
+            cell(html, cells.get(i));
+        }
+        html.close();
+    }
+    html.close();
+    html.close();
+    html.close();
+}
+
+fn cell(html: &mut Html, cell: Option<&Cell>) {
+    let Some(cell) = cell else {
+        return html.leaf("td", &[], "");
+    };
+    let [value, paper, difference] = cell.parts(cell.is_fitted());
+    html.open("td", if cell.is_number() { &[("class", "number")] } else { &[] });
+    html.text(&value);
+    if !paper.is_empty() {
+        let difference = if difference.is_empty() { String::new() } else { format!(" ({difference})") };
+        html.leaf("span", &[("class", "paper")], &format!("{paper}{difference}"));
+    }
+    html.close();
+}
+
+/// Its class, and its sign and word: colour alone says nothing.
+pub(super) const fn judgement(judgement: Judgement) -> (&'static str, &'static str) {
+    match judgement {
+        Judgement::Holds => ("holds", "✓ holds"),
+        Judgement::Misses => ("misses", "✗ misses"),
+        Judgement::Open => ("open", "? open"),
+    }
+}
+
+/// What papers say; of several scenarios with where that is.
+pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_of_several: bool) {
+    scroll(html, title);
+    html.open("table", &[]);
+    html.leaf("caption", &[], title);
+    heads(html, ["statement", "at", "paper", "here", "difference", "verdict"].into_iter());
+    html.open("tbody", &[]);
+    for verdict in verdicts {
+        html.open("tr", &[]);
+        html.open("th", &[("scope", "row")]);
+        html.text(&verdict.statement);
+        let place = if are_of_several { verdict.place() } else { String::new() };
+        let from: Vec<&str> = [place.as_str(), &verdict.source].into_iter().filter(|it| !it.is_empty()).collect();
+        html.leaf("span", &[("class", "from")], &from.join(", "));
+        html.close();
+        html.leaf("td", &[], &verdict.at);
+        html.leaf("td", &[], &verdict.agreement());
+        html.leaf("td", &[("class", "number")], &verdict.here());
+        html.leaf("td", &[("class", "number")], &verdict.distance());
+        let (class, word) = judgement(verdict.verdict);
+        html.open("td", &[]);
+        html.leaf("span", &[("class", class)], word);
+        let marks = [(verdict.fitted, "fitted"), (verdict.ours_reading, "by our reading")];
+        for (_, mark) in marks.into_iter().filter(|(is_so, _)| *is_so) {
+            html.leaf("span", &[("class", "from")], mark);
+        }
+        html.close();
+        html.close();
+    }
+    html.close();
+    html.close();
+    html.close();
+}

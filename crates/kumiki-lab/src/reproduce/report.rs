@@ -1,0 +1,139 @@
+//! The page of all results: what stands on it, and where it comes from.
+
+use serde_json::Value;
+
+use super::{COMMIT, Done, Results};
+use crate::page::{Page, Part};
+use crate::rows::{Output, Row, Scope};
+use crate::scenario::Point;
+use crate::table::{Cell, Table};
+
+/// So many of what held a point back are told; the rest is in its row.
+const HELD: usize = 3;
+
+/// The page of these results. What another part of the program has written of where they come from is read from `output`.
+pub(super) fn page(output: &Output, results: &[Results]) -> Page {
+    Page {
+        title: title(results),
+        parts: results.iter().map(|result| result.part(results)).collect(),
+        provenance: provenance(output, results),
+    }
+}
+
+fn title(results: &[Results]) -> String {
+    if let [only] = results {
+        return only.title();
+    }
+    let mut papers: Vec<u8> = results.iter().filter_map(|it| it.points.first()?.0.scenario.paper).collect();
+    papers.sort_unstable();
+    papers.dedup();
+    match papers.as_slice() {
+        [] => format!("{} scenarios", results.len()),
+        [paper] => format!("Paper {paper}: {} scenarios", results.len()),
+        [first, .., last] => format!("Papers {first} to {last}: {} scenarios", results.len()),
+    }
+}
+
+impl Results {
+    fn part(&self, all: &[Self]) -> Part {
+        let first = self.points.first().map(|(point, _)| point);
+        Part {
+            name: self.name.clone(),
+            title: self.title(),
+            about: first.map(|point| point.scenario.about.clone()).unwrap_or_default(),
+            points: self.points.len(),
+            figures: [self.figure(), self.task_figure()].into_iter().flatten().collect(),
+            tables: [Some(self.table()), self.task_table()].into_iter().flatten().collect(),
+            verdicts: self.verdicts(all),
+            bounds: self.bounds(),
+            failures: self.failures(),
+            scenario: first.map(|point| point.resolved().to_string()).unwrap_or_default(),
+        }
+    }
+
+    /// What bound each point, and each of its loads where there are several: of its first run.
+    fn bounds(&self) -> Table {
+        let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
+        Table {
+            title: "What bound each point, in its first run".to_owned(),
+            corner: "point".to_owned(),
+            columns: ["seed", "goodput (Mb/s)", "limit (Mb/s)", "bound by", "held back by"].map(str::to_owned).to_vec(),
+            rows: done.flat_map(|(point, done)| bounds_of(point, done)).collect(),
+            legend: Vec::new(),
+        }
+    }
+}
+
+fn bounds_of(point: &Point, done: &Done) -> Vec<(String, Vec<Cell>)> {
+    let is_alone = point.scenario.load.len() < 2;
+    let loads = done.rows.iter().filter(|row| row.repetition == 0 && row.scope == Scope::Load);
+    let total = done.rows.first().filter(|_| !is_alone);
+    let mut rows: Vec<&Row> = loads.chain(total).collect();
+    if rows.is_empty() {
+        // Where nothing runs there are no loads either.
+        rows.extend(done.rows.first());
+    }
+    rows.into_iter().map(|row| bound_of(point, row, is_alone)).collect()
+}
+
+fn bound_of(point: &Point, row: &Row, is_alone: bool) -> (String, Vec<Cell>) {
+    let load = row.load.clone().filter(|_| !is_alone);
+    let all = (!is_alone && row.load.is_none()).then(|| "all loads".to_owned());
+    let head: Vec<String> =
+        [Some(point.label()), load, all].into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let mut held: Vec<(&String, f64)> = row.held.iter().map(|(what, share)| (what, *share)).collect();
+    held.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let held = held.iter().filter(|(_, share)| *share >= 0.005).take(HELD);
+    let held: Vec<String> = held.map(|(what, share)| format!("{what} {:.0} %", share * 100.0)).collect();
+    let cells = vec![
+        Cell::text(row.seed.to_string()),
+        Cell::number(row.goodput_mbps, 2),
+        row.limit_mbps.map_or_else(Cell::empty, |limit| Cell::number(limit, 2)),
+        Cell::text(&row.bound_by),
+        Cell::text(held.join(", ")),
+    ];
+    (head.join(", "), cells)
+}
+
+/// What the program knows of itself and was told, and what `run.json` adds.
+fn provenance(output: &Output, results: &[Results]) -> Vec<(String, String)> {
+    let mut known: Vec<(String, String)> = Vec::new();
+    let run = std::fs::read(output.path(Output::RUN)).ok();
+    let run: Option<Value> = run.and_then(|octets| serde_json::from_slice(&octets).ok());
+    // What is not of the form that is known is only not told.
+    let told = |path: &str| match run.as_ref()?.pointer(path)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let mut add = |name: &str, value: Option<String>| {
+        known.extend(value.filter(|value| !value.is_empty()).map(|value| (name.to_owned(), value)));
+    };
+    add("Command", told("/command"));
+    add("Version", Some(format!("Kumiki {}", env!("CARGO_PKG_VERSION"))));
+    add("Commit", COMMIT.map(str::to_owned));
+    if let Some(choice) = results.first().map(|result| &result.choice) {
+        let set = choice.set.iter().map(|set| format!("--set {set:?}"));
+        let quick = choice.quick.then(|| "--quick".to_owned());
+        let runs = choice.runs.map(|runs| format!("--runs {runs}"));
+        add("Options", Some(set.chain(quick).chain(runs).collect::<Vec<_>>().join(" ")));
+    }
+    let points: usize = results.iter().map(|result| result.points.len()).sum();
+    add("Points", Some(points.to_string()));
+    add("Seeds", seeds(results));
+    let machine = ["/machine/cpu", "/machine/architecture", "/machine/system", "/machine/kernel"];
+    let cores = told("/machine/cores").map(|cores| format!("{cores} cores"));
+    let machine: Vec<String> = machine.into_iter().filter_map(told).chain(cores).collect();
+    add("Machine", Some(machine.join(", ")));
+    add("Started", told("/started"));
+    let took = told("/took_s").and_then(|text| text.parse::<f64>().ok());
+    add("Took", took.map(|seconds| format!("{seconds:.1} s")));
+    known
+}
+
+/// "1", or "1 to 40".
+fn seeds(results: &[Results]) -> Option<String> {
+    let seeds = || results.iter().flat_map(Results::rows).map(|row| row.seed);
+    let (first, last) = (seeds().min()?, seeds().max()?);
+    Some(if first == last { first.to_string() } else { format!("{first} to {last}") })
+}
