@@ -58,6 +58,10 @@ pub fn of_all(scenario: &Scenario, load: &Workload) -> Result<f64, String> {
     let topology = Topology::of(scenario);
     let pairs = load.pairs().map(|pair| of_pair(scenario, load, &topology, pair));
     let pairs = pairs.collect::<Result<Vec<_>, String>>()?;
+    if let [only] = pairs.as_slice() {
+        let each = only.iter().map(|(_, ladder)| ladder.goodput_mbps().as_f64());
+        return Ok(each.reduce(f64::min).unwrap_or(0.0));
+    }
     // Of each line: what a pair takes of it for each Mb/s, and what is left.
     let mut left: BTreeMap<Direction<'_>, f64> = BTreeMap::new();
     let mut growing: Vec<Vec<(Direction<'_>, f64)>> = Vec::new();

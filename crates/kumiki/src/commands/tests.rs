@@ -60,7 +60,10 @@ fn files(args: &cli::Results) -> Vec<PathBuf> {
 fn a_run_leaves_rows_and_figures_and_refuses_to_run_over_them() {
     let args = args("leaves");
     run_two(&args, |_| false).unwrap();
-    assert_eq!(files(&args), ["figures", "journal.jsonl", "report.html", "rows.csv", "rows.jsonl", "run.json"].map(PathBuf::from));
+    assert_eq!(
+        files(&args),
+        ["figures", "journal.jsonl", "report.html", "rows.csv", "rows.jsonl", "run.json"].map(PathBuf::from)
+    );
     assert_eq!(read_rows(&args.out.join("rows.jsonl")).unwrap().len(), 2);
     assert!(matches!(run_two(&args, |_| false), Err(Stop::Input(_))));
     std::fs::remove_dir_all(&args.out).unwrap();
