@@ -552,6 +552,8 @@ pub struct Report {
     pub series: Vec<String>,
     /// The names under which result rows carry what is varied, with their units: `window = "window_bytes"`.
     pub rows: BTreeMap<String, String>,
+    /// Which value of the rows the table and the figure show: `goodput_mbps` unless given (see [`crate::rows::ValueName`]).
+    pub value: Option<String>,
     /// The load that the table and the figure are about, and the paper's values; without it all of them together, and each beside that.
     pub load: Option<String>,
     /// Decimals in the table; 2 unless given.
@@ -572,6 +574,14 @@ pub struct Report {
     pub caption: Option<String>,
     /// Below the table: what the numbers do not say by themselves.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Which value of the rows the table and the figure show.
+    pub(crate) fn shown(&self) -> crate::rows::ValueName {
+        let name = self.value.as_deref().and_then(crate::rows::ValueName::new);
+        name.unwrap_or_default()
+    }
 }
 
 /// The time of tasks.

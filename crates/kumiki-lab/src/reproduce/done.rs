@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::journal::Entry;
 use super::{Failure, Interruption, NOT_RUN, Runner};
 use crate::rows::{Row, Scope};
-use crate::scenario::{Point, Repeat};
+use crate::scenario::{Point, Repeat, Workload};
 use crate::stats::{self, Level, Stopping, Summary, Verdict};
 
 /// What one run of a point has brought, but for captures.
@@ -109,8 +109,9 @@ fn is_own(row: &Row, point: &Point) -> bool {
 }
 
 fn own_value(rows: &[Row], point: &Point) -> Result<f64, String> {
-    let own = rows.iter().find(|row| is_own(row, point));
-    Ok(own.ok_or("the run gave no result")?.goodput_mbps)
+    let own = rows.iter().find(|row| is_own(row, point)).ok_or("the run gave no result")?;
+    let shown = point.scenario.report.shown();
+    own.value(&shown).ok_or_else(|| format!("the run has no {}", shown.name()))
 }
 
 /// The rule by which a point is repeated until its interval is narrow, where it has one.
@@ -187,12 +188,14 @@ pub(super) fn of_runs(note: String, seeds: &[u64], runs: usize) -> String {
 /// What the runs say of each load, where there are several and `[report]` names none.
 fn of_loads(point: &Point, rows: &[Row], fixed: Option<&Repeat>, level: Level) -> Vec<(String, Summary)> {
     let loads = &point.scenario.load;
+    let shown = point.scenario.report.shown();
     // Echoes have no goodput; a note says what became of them.
-    let loads = loads.iter().filter(|(_, load)| loads.len() > 1 && load.kind != "ping");
+    let has_value = |load: &Workload| !shown.is_goodput() || load.kind != "ping";
+    let loads = loads.iter().filter(|(_, load)| loads.len() > 1 && has_value(load));
     let names = loads.map(|(name, _)| name.clone()).filter(|_| point.scenario.report.load.is_none());
     let of_load = |name: String| {
         let own = rows.iter().filter(|row| row.scope == Scope::Load && row.load.as_ref() == Some(&name));
-        let mut values: Vec<f64> = own.map(|row| row.goodput_mbps).collect();
+        let mut values: Vec<f64> = own.filter_map(|row| row.value(&shown)).collect();
         if let Some(fixed) = fixed {
             one_of(fixed, &mut values, &mut Vec::new());
         }

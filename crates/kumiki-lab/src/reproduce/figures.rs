@@ -45,7 +45,7 @@ impl Results {
                 let mark = mark(x, &done.summary, bound(result, report.load.as_ref()));
                 curves.with(&label, shape, |curve| curve.points.push(mark));
             }
-            if report.limit.as_deref().is_some_and(|limit| limit != "none") {
+            if report.limit.as_deref().is_some_and(|limit| limit != "none") && report.shown().is_goodput() {
                 for (label, y) in &done.limits {
                     let limit = Limit { label: label.clone(), y: *y };
                     if !limits.contains(&limit) {
@@ -74,8 +74,8 @@ impl Results {
                 range: None,
             },
             y: Axis {
-                label: "goodput".to_owned(),
-                unit: "Mb/s".to_owned(),
+                label: self.shown().label(),
+                unit: self.shown().unit().to_owned(),
                 scale: Scale::Linear,
                 range: report.y_range.map(|[low, high]| (low, high)),
             },

@@ -1,7 +1,7 @@
 //! The table of a scenario: our values beside the paper's.
 
 use super::{Done, Results};
-use crate::rows::Scope;
+use crate::rows::{Scope, ValueName};
 use crate::scenario::label::shown;
 use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
@@ -47,7 +47,7 @@ impl Results {
         if let [only] = columns.as_mut_slice()
             && only.is_empty()
         {
-            "goodput".clone_into(only);
+            *only = self.shown().label();
         }
         let corner: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
         Table { title: self.headed(), corner: corner.join(", "), columns, rows, legend: self.legend() }
@@ -56,7 +56,15 @@ impl Results {
     /// What stands above the table. Where the title is of tasks, this is not.
     fn headed(&self) -> String {
         let of_tasks = self.points.first().is_some_and(|(point, _)| point.scenario.report.tasks.is_some());
-        format!("{}{} (Mb/s)", self.title(), if of_tasks { ": goodput" } else { "" })
+        let shown = self.shown();
+        let what = if of_tasks || !shown.is_goodput() { format!(": {}", shown.label()) } else { String::new() };
+        let unit = if shown.unit().is_empty() { String::new() } else { format!(" ({})", shown.unit()) };
+        format!("{}{what}{unit}", self.title())
+    }
+
+    /// What the table and the figure show.
+    pub(super) fn shown(&self) -> ValueName {
+        self.points.first().map(|(point, _)| point.scenario.report.shown()).unwrap_or_default()
     }
 
     /// The names of what is varied that say which point is meant. What is varied in lockstep with a word, or with the series where one of

@@ -72,6 +72,28 @@ fn results_do_not_depend_on_the_number_of_threads() {
     assert_eq!(rows(1).lines().count(), 5);
 }
 
+#[test]
+fn a_table_and_a_figure_show_the_value_that_is_asked_for() {
+    let without_paper = TWO_HOSTS.split("[[compare]]").next().unwrap();
+    let text = without_paper.replace("[report]", "[report]\nvalue = \"measured_s\"");
+    let shown = results(&text, 1, false);
+    let table = shown.table().draw(Layout { lines: Lines::Ascii, width: None });
+    assert!(table.starts_with("Paper 2, fig6: Two hosts, one line: measured (s)\n"), "{table}");
+    assert!(!table.contains("4.01"), "{table}");
+    let svg = shown.figure().unwrap().to_svg();
+    assert!(svg.contains("measured (s)") && !svg.contains("goodput"), "{svg}");
+    let none = results(&text.replace("measured_s", "delay_ms.p99"), 1, false);
+    let table = none.table().draw(Layout { lines: Lines::Ascii, width: None });
+    assert!(table.contains("the run has no delay_ms.p99"), "{table}");
+    for (value, words) in [("goodput_mbp", "did you mean \"goodput_mbps\"?"), ("delay_ms.p98", "one of goodput_mbps, ")]
+    {
+        let fault = plan(&[], &text.replace("measured_s", value)).unwrap_err().to_string();
+        assert!(fault.contains("report.value") && fault.contains(words), "{fault}");
+    }
+    let both = TWO_HOSTS.replace("[report]", "[report]\nvalue = \"jain\"");
+    assert!(plan(&[], &both).unwrap_err().to_string().contains("[[compare]] is about goodput"));
+}
+
 /// Paper 1 leaves the best and the worst of its runs out of their mean.
 #[test]
 fn of_a_fixed_number_of_runs_one_number_is_shown() {

@@ -21,9 +21,11 @@ mod csv_form;
 mod output;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use csv_form::to_csv;
 pub use output::{Output, OutputError, read_rows};
+pub use value::ValueName;
 
 /// The value of a varied parameter. Its unit is in the parameter's name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

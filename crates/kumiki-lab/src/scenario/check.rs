@@ -10,6 +10,7 @@ use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
 use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload};
 use crate::quantity::{Distribution, Octets, Quantity, Rate};
+use crate::rows::ValueName;
 use crate::{medium, profile};
 
 /// The keys of a host that are not settings of its nodes.
@@ -125,6 +126,16 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
     };
     if let Some(x) = &report.x {
         check(&["report", "x"], x)?;
+    }
+    if let Some(value) = &report.value {
+        let path = ["report", "value"];
+        let name = ValueName::new(value)
+            .ok_or_else(|| source.locate(Fault::unknown(path, "value of a row", value, &ValueName::known())))?;
+        let judged = ["compare", "trend", "claim"].into_iter().find(|key| source.root.child(key).is_some());
+        if let Some(key) = judged.filter(|_| !name.is_goodput()) {
+            let problem = format!("[[{key}]] is about goodput");
+            return Err(source.locate(Fault::at(path, problem).expected("one of the two")));
+        }
     }
     for (number, name) in report.series.iter().enumerate() {
         check(&["report", "series", &number.to_string()], name)?;

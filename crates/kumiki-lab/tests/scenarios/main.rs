@@ -863,7 +863,7 @@ fn the_examples_of_the_language_can_be_built() {
     let text = include_str!("../../../../docs/language.md");
     let blocks = text.split("```toml\n").skip(1).filter_map(|block| block.split("```").next());
     let whole: Vec<&str> = blocks.filter(|block| block.starts_with("title")).collect();
-    assert_eq!(whole.len(), 4);
+    assert_eq!(whole.len(), 5);
     for block in whole {
         let points = Document::parse("language", "language.md", block).and_then(|it| it.points(&Choice::default()));
         for point in points.unwrap_or_else(|fault| panic!("{fault}")) {

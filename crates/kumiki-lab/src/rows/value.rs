@@ -1,0 +1,177 @@
+//! Values of rows by their names: what a table or a figure may show.
+
+use super::{Parameter, Row};
+
+/// The name of a value of a row: a field (`jain`), one of several by name (`completion_ms.p99`, `held.send buffer`), of a queue (`queues.line.a.mean`) or a
+/// counter (`counters.line.a_drops`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ValueName(String);
+
+/// The names of times.
+const QUANTILES: [&str; 6] = ["mean", "min", "p50", "p95", "p99", "max"];
+
+/// What is shown where nothing else is asked for.
+const GOODPUT: &str = "goodput_mbps";
+
+impl Default for ValueName {
+    fn default() -> Self {
+        Self(GOODPUT.to_owned())
+    }
+}
+
+impl ValueName {
+    /// `text` as a name; `None` where no row has a value that could be called so.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let is_field = Self::fields().iter().any(|field| field == text);
+        let is_one_of = || {
+            let (map, name) = text.split_once('.')?;
+            let row = Row::default();
+            let is_map = row.maps().iter().any(|(known, _)| *known == map);
+            Some(match map {
+                "queues" | "counters" => name.contains('.'),
+                "held" => true,
+                _ => is_map && QUANTILES.contains(&name),
+            })
+        };
+        (is_field || is_one_of().unwrap_or(false)).then(|| Self(text.to_owned()))
+    }
+
+    /// Fields that may be shown, and how the others are written.
+    #[must_use]
+    pub fn known() -> Vec<String> {
+        let mut known = Self::fields();
+        known.extend(
+            ["round_trip_ms.mean", "delay_ms.p99", "completion_ms.p99", "queues.LINE.END.mean", "counters.LAYER.NAME"]
+                .map(str::to_owned),
+        );
+        known
+    }
+
+    /// The fields that are numbers and say how it went.
+    fn fields() -> Vec<String> {
+        const SHOWN: [&str; 10] = [
+            GOODPUT,
+            "octets",
+            "measured_s",
+            "completions",
+            "longest_gap_s",
+            "limit_mbps",
+            "jain",
+            "segments_sent",
+            "retransmissions",
+            "timeouts",
+        ];
+        SHOWN.map(str::to_owned).to_vec()
+    }
+
+    /// Whether it is what is shown where nothing else is asked for.
+    #[must_use]
+    pub fn is_goodput(&self) -> bool {
+        self.0 == GOODPUT
+    }
+
+    /// What it is called, in words.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let name = self.0.strip_prefix("queues.").map_or_else(|| self.0.clone(), |queue| format!("queue {queue}"));
+        let name = name.strip_prefix("counters.").map_or_else(|| name.clone(), str::to_owned);
+        let (field, part) = match name.split_once('.') {
+            Some((field, part)) if self.0.starts_with(field) => (field.to_owned(), format!(", {part}")),
+            _ => (name, String::new()),
+        };
+        let field = ["_mbps", "_ms", "_s"]
+            .iter()
+            .find_map(|unit| field.strip_suffix(unit))
+            .map_or_else(|| field.clone(), str::to_owned);
+        format!("{}{part}", field.replace('_', " "))
+    }
+
+    /// Its unit; empty for none.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        let field = self.0.split('.').next().unwrap_or_default();
+        match field {
+            "queues" => "frames",
+            "octets" => "octets",
+            _ if field.ends_with("_mbps") => "Mb/s",
+            _ if field.ends_with("_ms") => "ms",
+            _ if field.ends_with("_s") => "s",
+            _ => "",
+        }
+    }
+
+    /// As a file writes it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Row {
+    /// The value of that name, where the row has one.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "what is shown needs no more than 53 bits")]
+    pub fn value(&self, name: &ValueName) -> Option<f64> {
+        let text = name.name();
+        let count = |count: u64| count as f64;
+        if let Some((map, rest)) = text.split_once('.') {
+            return match map {
+                "queues" => {
+                    let (queue, part) = rest.rsplit_once('.')?;
+                    self.queues.get(queue)?.get(part).copied()
+                }
+                "counters" => {
+                    let (layer, counter) = rest.rsplit_once('.')?;
+                    self.counters.get(layer)?.get(counter).copied().map(count)
+                }
+                _ => self.maps().into_iter().find(|(known, _)| *known == map)?.1.get(rest).copied(),
+            };
+        }
+        let (_, value) = self.fields().into_iter().find(|(field, _)| *field == text)?;
+        match value? {
+            Parameter::Number(number) => Some(number),
+            Parameter::Count(number) => Some(count(number)),
+            Parameter::Switch(_) | Parameter::Text(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_their_names_and_told_in_words() {
+        let one = |name: &str, value: f64| BTreeMap::from([(name.to_owned(), value)]);
+        let row = Row {
+            goodput_mbps: 9.5,
+            jain: Some(0.9),
+            retransmissions: Some(3),
+            completion_ms: one("p99", 40.0),
+            queues: BTreeMap::from([("line.a".to_owned(), one("mean", 2.5))]),
+            counters: BTreeMap::from([("line".to_owned(), BTreeMap::from([("a_drops".to_owned(), 7)]))]),
+            held: one("send buffer", 0.5),
+            ..Row::default()
+        };
+        for (name, value, label, unit) in [
+            ("goodput_mbps", 9.5, "goodput", "Mb/s"),
+            ("jain", 0.9, "jain", ""),
+            ("retransmissions", 3.0, "retransmissions", ""),
+            ("completion_ms.p99", 40.0, "completion, p99", "ms"),
+            ("queues.line.a.mean", 2.5, "queue line.a.mean", "frames"),
+            ("counters.line.a_drops", 7.0, "line.a drops", ""),
+            ("held.send buffer", 0.5, "held, send buffer", ""),
+        ] {
+            let known = ValueName::new(name).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!((row.value(&known), known.label().as_str(), known.unit()), (Some(value), label, unit), "{name}");
+        }
+        let none = ValueName::new("delay_ms.mean").unwrap();
+        assert_eq!(row.value(&none), None);
+        for name in ["", "goodput", "delay_ms", "delay_ms.p98", "queues.line", "seed", "bound_by", "held"] {
+            assert_eq!(ValueName::new(name), None, "{name}");
+        }
+    }
+}
