@@ -210,6 +210,12 @@ impl Document {
             root.set(&path, node)
                 .map_err(|part| fault_at(&source, &path, at, format!("there is no table above {part:?}")))?;
         }
+        // What was set there is judged like what was written.
+        let changed = Source { root: &root, ..source.clone() };
+        if let Some(node) = root.child("report") {
+            let report: Report = node.read().map_err(|problem| problem.fault(&changed, &["report"]))?;
+            check::report(&changed, &report, &full)?;
+        }
         let combinations = product(&axes).ok_or_else(|| {
             let fault = Fault::at(["vary"], format!("more than {MOST_POINTS} combinations"));
             source.locate(fault)

@@ -347,6 +347,13 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
 
 #[test]
 fn a_wrong_value_from_set_is_said_to_be_from_there() {
+    for (set, words) in [
+        ("report.value=jian", "--set report.value=jian"),
+        ("report.x=widow", "unknown varied name \"widow\""),
+        ("report.x_scale=log3", "unknown scale \"log3\""),
+    ] {
+        assert!(refused_set(set).contains(words), "{}", refused_set(set));
+    }
     assert_eq!(
         refused_set("load.bulk.message=8 KB"),
         "--set load.bulk.message=8 KB (scenarios/x.toml): load.bulk.message = \"8 KB\": unit \"KB\" is not accepted, as it stands for 1000 as \
