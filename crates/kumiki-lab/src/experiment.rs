@@ -134,7 +134,7 @@ impl Experiment {
                 &options.captures,
                 &mut host,
                 |layer| built.devices.contains_key(layer),
-                |layer| hosts::kind_of(spec, layer).to_owned(),
+                |layer| spec.kind_of(layer).to_owned(),
             ));
             let id = world.add_host(host);
             hosts.insert(name.clone(), id);

@@ -151,6 +151,14 @@ pub struct Host {
     pub settings: BTreeMap<String, toml::Table>,
 }
 
+impl Host {
+    /// The kind of node that `node` is.
+    #[must_use]
+    pub fn kind_of<'a>(&'a self, node: &'a str) -> &'a str {
+        self.kind.get(node).map_or(node, String::as_str)
+    }
+}
+
 /// A protocol graph.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Graph {

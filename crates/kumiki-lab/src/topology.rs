@@ -139,7 +139,7 @@ impl<'a> Topology<'a> {
 /// Whether a host sends nothing on. What has no IP may switch at a layer below.
 fn is_end(host: &Host) -> bool {
     let nodes = host.graph.as_ref().map(Graph::nodes).unwrap_or_default();
-    let is_ip = |node: &&str| ["ip", "ipv6"].contains(&host.kind.get(*node).map_or(*node, String::as_str));
+    let is_ip = |node: &&str| ["ip", "ipv6"].contains(&host.kind_of(node));
     let forwards = |table: &toml::Table| table.get("forwarding").and_then(toml::Value::as_bool) == Some(true);
     nodes.iter().any(is_ip) && !host.settings.values().any(forwards)
 }

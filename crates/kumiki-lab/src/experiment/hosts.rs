@@ -34,12 +34,6 @@ pub(super) fn layers(graph: &scenario::Graph) -> Vec<(String, Vec<String>)> {
     }
 }
 
-/// The kind of node that `name` is.
-#[must_use]
-pub(super) fn kind_of<'a>(spec: &'a scenario::Host, name: &'a str) -> &'a str {
-    spec.kind.get(name).map_or(name, String::as_str)
-}
-
 /// What the hosts of an experiment share.
 pub(super) struct Plan<'a> {
     /// The programs that the load puts on top, by host and node; taken as they are placed.
@@ -72,7 +66,7 @@ pub(super) fn build(
     let mut nodes = BTreeMap::new();
     for (node, below) in &layers {
         let protocol = protocol(name, node, below, spec, plan)?;
-        let task = tasks.of(node, kind_of(spec, node));
+        let task = tasks.of(node, spec.kind_of(node));
         nodes.insert(node.clone(), graph.add_node(node, task, protocol).map_err(graph_error)?);
     }
     let devices = add_devices(&layers, &mut graph)?;
@@ -90,7 +84,7 @@ pub(super) fn build(
     }
     for (node, id) in &nodes {
         let prices = &profile.price;
-        if let Some(prices) = prices.get(node).or_else(|| prices.get(kind_of(spec, node))) {
+        if let Some(prices) = prices.get(node).or_else(|| prices.get(spec.kind_of(node))) {
             graph.set_prices(*id, price_list(prices)?);
         }
     }
@@ -127,7 +121,7 @@ fn protocol(
     if let Some(program) = plan.programs.take(host, node) {
         return Ok(program);
     }
-    let kind = kind_of(spec, node);
+    let kind = spec.kind_of(node);
     if idle::NAMES.contains(&kind) {
         return Ok(Box::new(Idle));
     }

@@ -10,7 +10,6 @@ use kumiki_sim::{ElementId, HostId, Plug, World};
 use siphasher::sip::SipHasher13;
 
 use super::fault::{Fault, fault, unknown};
-use super::hosts::kind_of;
 use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Slotted, Wrong};
 use crate::scenario::{Host, Link, Scenario};
 
@@ -155,7 +154,7 @@ fn stands_on(host: &Host, kind: &str, device: &str) -> bool {
         return false;
     };
     let mut nodes = graph.nodes().into_iter();
-    nodes.any(|node| kind_of(host, node) == kind && graph.below(node).contains(&device))
+    nodes.any(|node| host.kind_of(node) == kind && graph.below(node).contains(&device))
 }
 
 /// Settings of devices: those of devices that send cells.

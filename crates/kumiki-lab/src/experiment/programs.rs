@@ -585,7 +585,7 @@ fn address(host: &str, program: &str, plug: Option<&str>, hosts: &BTreeMap<Strin
     let spec = hosts.get(host).ok_or_else(missing)?;
     for node in below(spec, program) {
         let settings = || spec.settings.get(&node).ok_or_else(missing);
-        let found = match super::hosts::kind_of(spec, &node) {
+        let found = match spec.kind_of(&node) {
             "ip" | "ipv6" | "vnet" => {
                 let interfaces = spec.graph.as_ref().map(|graph| graph.below(&node)).unwrap_or_default();
                 let leads = |interface: &&str| device.as_ref().is_some_and(|it| below(spec, interface).contains(it));

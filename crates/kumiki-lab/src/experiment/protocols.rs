@@ -8,7 +8,6 @@ use kumiki_osi_service::x25::Number;
 use kumiki_stack::Settings;
 
 use super::fault::{Fault, fault, quantity};
-use super::hosts::kind_of;
 use crate::quantity::Octets;
 use crate::scenario::{Host, settings};
 
@@ -51,7 +50,7 @@ pub(super) fn build(kind: &str, given: &toml::Table, place: Place<'_>) -> Result
 
 /// The largest MTU of the IP (version 4) right below, where there is one.
 fn mtu(place: Place<'_>) -> Option<u32> {
-    let ip = place.below.iter().find(|node| kind_of(place.host, node) == "ip")?;
+    let ip = place.below.iter().find(|node| place.host.kind_of(node) == "ip")?;
     let empty = toml::Table::new();
     let settings = place.host.settings.get(ip).unwrap_or(&empty);
     let of = |table: &toml::Table| match table.get("mtu") {

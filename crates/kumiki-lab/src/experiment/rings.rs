@@ -3,7 +3,6 @@
 use kumiki_sim::World;
 
 use super::fault::Fault;
-use super::hosts::kind_of;
 use super::media::{Ends, Random, device, plug_in, seed_of};
 use crate::scenario::{Ring, Scenario};
 
@@ -38,6 +37,6 @@ fn address(scenario: &Scenario, end: &str) -> Option<kumiki_wire::inet::ethernet
     let host = scenario.host.get(host)?;
     let graph = host.graph.as_ref()?;
     let mut nodes = graph.nodes().into_iter();
-    let node = nodes.find(|node| kind_of(host, node) == "fddi" && graph.below(node).contains(&device))?;
+    let node = nodes.find(|node| host.kind_of(node) == "fddi" && graph.below(node).contains(&device))?;
     host.settings.get(node)?.get("address")?.as_str()?.parse().ok()
 }

@@ -124,9 +124,7 @@ impl End<'_> {
         }
         let own = free_name(host, self.load);
         // What a profile says of programs it says by the names that they have there.
-        let kind = node
-            .filter(|node| !is_layer(host, node))
-            .map(|node| host.kind.get(node).map_or(node, String::as_str).to_owned());
+        let kind = node.filter(|node| !is_layer(host, node)).map(|node| host.kind_of(node).to_owned());
         // A load may be called as a protocol is, and is none.
         let kind = kind.or_else(|| Some(if self.kind == "udp" { "datagrams" } else { self.kind }.to_owned()));
         add(host, &own, below);
@@ -169,14 +167,14 @@ impl End<'_> {
 
 /// Whether `node` is a protocol's, and no program's.
 fn is_layer(host: &Host, node: &str) -> bool {
-    let kind = host.kind.get(node).map_or(node, String::as_str);
+    let kind = host.kind_of(node);
     kumiki_stack::kinds().any(|known| known == kind)
 }
 
 /// The layers of `host` of one of these kinds, by name.
 fn of_kind(host: &Host, kinds: &[&str]) -> Vec<String> {
     let nodes = host.graph.as_ref().map(Graph::nodes).unwrap_or_default();
-    let is_one = |node: &&str| kinds.contains(&host.kind.get(*node).map_or(*node, String::as_str));
+    let is_one = |node: &&str| kinds.contains(&host.kind_of(node));
     nodes.into_iter().filter(is_one).map(str::to_owned).collect()
 }
 
@@ -226,7 +224,7 @@ fn ports(scenario: &mut Scenario) -> Result<(), Fault> {
         let transports: BTreeSet<String> = load.to.0.iter().filter_map(|to| transport(hosts, to)).collect();
         let has_ports = |transport: &String| {
             let (host, node) = transport.split_once('.').unwrap_or_default();
-            hosts.get(host).is_some_and(|host| WITH_PORTS.contains(&host.kind.get(node).map_or(node, String::as_str)))
+            hosts.get(host).is_some_and(|host| WITH_PORTS.contains(&host.kind_of(node)))
         };
         // Where there are none, all are the same one.
         let slot = |transport: &String, port| (transport.clone(), if has_ports(transport) { port } else { 0 });

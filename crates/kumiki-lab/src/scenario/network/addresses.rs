@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::fault::Fault;
 use super::super::{Graph, Host, Scenario};
-use super::{kind_of, natural};
+use super::natural;
 
 /// An interface of an `ip` that a line ends below.
 pub(super) struct Interface {
@@ -40,7 +40,7 @@ impl Interface {
 
     /// The kind of the layer right below it.
     pub(super) fn neighbour_kind<'a>(&'a self, host: &'a Host) -> &'a str {
-        kind_of(host, &self.below)
+        host.kind_of(&self.below)
     }
 }
 
@@ -113,7 +113,7 @@ fn interfaces(scenario: &Scenario) -> Vec<Interface> {
         let Some(graph) = &host.graph else {
             continue;
         };
-        for ip in graph.nodes().into_iter().filter(|node| kind_of(host, node) == "ip") {
+        for ip in graph.nodes().into_iter().filter(|node| host.kind_of(node) == "ip") {
             for below in graph.below(ip) {
                 let mut layers = Vec::new();
                 let is_plugged = |device: &str| plugs.contains(&format!("{name}.{device}"));
@@ -149,7 +149,7 @@ fn way_down<'a>(
         return Some(node);
     }
     // A circle is refused elsewhere; here it must only end.
-    if layers.contains(&node) || ["ip", "ipv6", "sim_ether"].contains(&kind_of(host, node)) {
+    if layers.contains(&node) || ["ip", "ipv6", "sim_ether"].contains(&host.kind_of(node)) {
         return None;
     }
     layers.push(node);
@@ -311,7 +311,7 @@ fn lower_layers(host: &mut Host, interface: &Interface, free: &mut impl Iterator
         }
     }
     for layer in &interface.layers {
-        if ["eth", "fddi"].contains(&kind_of(host, layer)) {
+        if ["eth", "fddi"].contains(&host.kind_of(layer)) {
             let own = host.settings.entry(layer.clone()).or_default();
             if !own.contains_key("address")
                 && let Some(mac) = free.next()

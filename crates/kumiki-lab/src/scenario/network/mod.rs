@@ -18,8 +18,8 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
+use super::Scenario;
 use super::fault::Fault;
-use super::{Host, Scenario};
 use crate::topology::{Topology, place};
 
 /// Fills in what is not given.
@@ -51,11 +51,6 @@ pub(super) fn ways(scenario: &Scenario) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-/// The kind of node that `name` is.
-fn kind_of<'a>(host: &'a Host, name: &'a str) -> &'a str {
-    host.kind.get(name).map_or(name, String::as_str)
 }
 
 /// A name with its number, so that s10 comes behind s9.
