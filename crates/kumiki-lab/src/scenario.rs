@@ -47,7 +47,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::medium;
-use crate::quantity::Octets;
+use crate::quantity::{Octets, Share};
 
 mod amount;
 mod arithmetic;
@@ -584,9 +584,18 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
+impl Scenario {
+    /// Whose the values of `[[compare]]` are, in a word.
+    #[must_use]
+    pub const fn whose_values(&self) -> &'static str {
+        if self.paper.is_some() { "paper" } else { "expected" }
+    }
+}
+
 impl Report {
     /// Which value of the rows the table and the figure show.
-    pub(crate) fn shown(&self) -> crate::rows::ValueName {
+    #[must_use]
+    pub fn shown(&self) -> crate::rows::ValueName {
         let name = self.value.as_deref().and_then(crate::rows::ValueName::new);
         name.unwrap_or_default()
     }
@@ -651,23 +660,60 @@ impl Window {
     }
 }
 
-/// One value that the paper prints.
+/// One value that the paper prints, or that theory gives, of what `[report]` shows.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
     /// At which values of what is varied.
     pub at: toml::Table,
-    /// The paper's value.
-    pub goodput_mbps: f64,
+    /// The value, in the unit of what `[report]` shows.
+    pub value: f64,
     /// How far from it is still agreement.
-    pub within_mbps: Option<f64>,
-    /// Where the paper says so.
+    pub within: Option<Within>,
+    /// Where the paper says so, or by what theory.
     pub from: String,
     /// `ours` where the number is our reading of words.
     pub reading: Option<String>,
     /// Whether the profile was fitted to this very value.
     #[serde(default)]
     pub fitted: bool,
+}
+
+/// How far from a value is still agreement.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Within {
+    /// So much, in the value's own unit.
+    Amount(f64),
+    /// Such a part of the value.
+    Part(f64),
+}
+
+impl Within {
+    /// So far from `value`, in its unit.
+    #[must_use]
+    pub fn of(self, value: f64) -> f64 {
+        match self {
+            Self::Amount(amount) => amount,
+            Self::Part(part) => part * value.abs(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Within {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let found = toml::Value::deserialize(deserializer)?;
+        let number = match &found {
+            toml::Value::Integer(whole) => i32::try_from(*whole).ok().map(f64::from),
+            toml::Value::Float(number) => Some(*number),
+            _ => None,
+        };
+        let part = || crate::quantity::parse::<Share>(found.as_str()?).ok().map(Share::as_f64);
+        let of_number = number.filter(|number| number.is_finite() && *number >= 0.0).map(Self::Amount);
+        of_number.or_else(|| part().map(Self::Part)).ok_or_else(|| {
+            D::Error::custom("expected a number in the unit of the value, or a share of it such as \"2 %\"")
+        })
+    }
 }
 
 /// What the paper says of a whole curve: its peak, how far it falls, or between which values it is.

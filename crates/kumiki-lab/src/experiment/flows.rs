@@ -112,7 +112,7 @@ impl Flow {
             },
             completion: came.ended.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
             called: writer.called.is_some(),
-            aborted: came.aborted.clone(),
+            aborted: writer.aborted.clone().or_else(|| came.aborted.clone()),
             writes: writer.writes,
             opened: writer.opened.is_some(),
             sender: None,
@@ -123,6 +123,11 @@ impl Flow {
             line: 0.0,
             held,
         }
+    }
+
+    /// Whether it waited for retransmission timers for most of the time: others may fill the line, but that is not what it waits for.
+    pub(super) fn is_locked_out(&self) -> bool {
+        self.held().first().is_some_and(|(limit, share)| *limit == Limit::Timeout && *share > 0.5)
     }
 
     /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
@@ -233,6 +238,7 @@ pub(super) struct Writer {
     /// When it began to call.
     called: Option<Instant>,
     opened: Option<Instant>,
+    aborted: Option<Reason>,
     writes: bool,
 }
 
@@ -245,6 +251,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             remote: it.remote,
             called: it.called,
             opened: it.opened,
+            aborted: it.aborted,
             writes: number < source.busy(),
         })
     });
@@ -254,6 +261,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             remote: Address::NONE,
             called: it.first,
             opened: it.first,
+            aborted: None,
             writes: true,
         })
     });
@@ -262,6 +270,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         remote: Address::NONE,
         called: user.begun(),
         opened: user.opened(),
+        aborted: None,
         writes: true,
     });
     let rpc = program::<RpcClient>(world, hosts, from).into_iter().flat_map(|client| {
@@ -270,6 +279,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             remote: it.remote,
             called: it.called,
             opened: it.opened,
+            aborted: it.aborted.clone(),
             writes: true,
         })
     });

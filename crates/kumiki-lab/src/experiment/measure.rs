@@ -28,6 +28,8 @@ pub enum Bound {
     Host,
     /// Writers waited for pages.
     Pages,
+    /// The connection was aborted: given up, or reset.
+    Aborted,
 }
 
 impl Bound {
@@ -40,6 +42,7 @@ impl Bound {
             Self::Window => "window",
             Self::Host => "host",
             Self::Pages => "pages",
+            Self::Aborted => "aborted",
         }
     }
 }
@@ -342,7 +345,9 @@ impl Measured {
     pub fn bound(&self, of: &LoadResult, flow: Option<&Flow>, limit_mbps: Option<f64>) -> Bound {
         const FULL: f64 = 0.99;
         const FULL_LINE: f64 = 0.98;
-        if flow.is_some_and(|flow| !flow.opened) {
+        if flow.is_some_and(|flow| flow.aborted.is_some()) {
+            Bound::Aborted
+        } else if flow.is_some_and(|flow| !flow.opened) {
             Bound::Held(Limit::Opening)
         } else if of.page_waits > 0 {
             Bound::Pages
@@ -350,8 +355,9 @@ impl Measured {
             Bound::Host
         } else if of.is_all_there() {
             Bound::Held(Limit::Application)
-        } else if limit_mbps.is_some_and(|limit| of.goodput_mbps >= limit * FULL)
-            || flow.map_or(of.line, |flow| flow.line) >= FULL_LINE
+        } else if !flow.is_some_and(Flow::is_locked_out)
+            && (limit_mbps.is_some_and(|limit| of.goodput_mbps >= limit * FULL)
+                || flow.map_or(of.line, |flow| flow.line) >= FULL_LINE)
         {
             Bound::Link
         } else {

@@ -187,7 +187,7 @@ fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
         group = group.add(key.add(words(&label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, NEUTRAL)));
     }
     if figure.series.iter().any(|s| !s.paper.is_empty()) {
-        let label = "paper (hollow)";
+        let label = &format!("{} (hollow)", if figure.whose.is_empty() { "paper" } else { figure.whose });
         let (x, y) = place(label);
         let mut marker = Pen::default().hollow(x + KEY / 2.0, y, NEUTRAL);
         marker.assign("class", "limit");

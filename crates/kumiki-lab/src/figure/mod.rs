@@ -37,6 +37,8 @@ pub struct Figure {
     pub limits: Vec<Limit>,
     /// Below the figure: where it comes from (profile, version, how many seeds).
     pub caption: String,
+    /// Whose values the hollow markers are; empty: the paper's.
+    pub whose: &'static str,
 }
 
 /// An axis.

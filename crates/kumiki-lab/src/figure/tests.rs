@@ -33,6 +33,7 @@ fn figure() -> Figure {
             },
         ],
         limits: vec![Limit { label: "packets".to_owned(), y: 134.581 }],
+        whose: "",
         caption: "profile atm-board, 1 seed".to_owned(),
     }
 }

@@ -34,12 +34,12 @@ fn unfair(jain: Option<f64>) -> Option<String> {
 
 fn notes_of(load: &LoadResult) -> Vec<String> {
     let sessions = load.flows.len();
-    let aborted = load.flows.iter().filter(|flow| flow.aborted.is_some());
-    let aborted = aborted.count();
-    let mut notes = Vec::new();
-    if aborted > 0 {
-        notes.push(format!("{aborted} of {sessions} sessions were aborted"));
+    let mut aborted: BTreeMap<String, u64> = BTreeMap::new();
+    for reason in load.flows.iter().filter_map(|flow| flow.aborted.as_ref()) {
+        *aborted.entry(reason.to_string()).or_default() += 1;
     }
+    let mut notes: Vec<String> =
+        aborted.into_iter().map(|(why, count)| format!("{count} of {sessions} sessions were aborted: {why}")).collect();
     if let Some(none) = &load.unconnected {
         notes.push(format!("no connection was established: {}", none.why));
     } else if load.stopped > 0 {

@@ -28,7 +28,7 @@ pub fn table(ladder: &Ladder, paper: &[f64]) -> Table {
             (1, 1) => Cell::empty(),
             (left, there) => Cell::text(format!("{left}/{there}")),
         };
-        let rate = Cell::number(step.rate_mbps.as_f64(), 3).paper(paper.copied());
+        let rate = Cell::number(step.rate_mbps.as_f64(), 3).expected("paper", paper.copied());
         (step.name.clone(), vec![rate, factor, octets, Cell::text(&step.note)])
     };
     let heads = ["Mb/s", "left", "octets", "what it is"];
@@ -127,6 +127,7 @@ pub fn figure(
             points: points.into_iter().map(|(x, y)| Point::new(f64::from(x), y)).collect(),
             paper: Vec::new(),
         }],
+        whose: "",
         limits: Vec::new(),
         caption: format!("Exact arithmetic; {}.", names.join(", ")),
     })

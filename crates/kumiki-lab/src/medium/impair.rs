@@ -163,15 +163,20 @@ impl FrameImpair {
         let (toward, impairment) = self.impairment();
         is_end(toward, &ends)?;
         Ok(ends.map(|end| match toward {
-            Some(toward) if toward != end => Impairment::default(),
+            Some(toward) if !is_named(toward, end) => Impairment::default(),
             Some(_) | None => impairment.clone(),
         }))
     }
 }
 
+/// Whether `toward` means the end `host.device`: it says so, or names the host or switch alone.
+pub(crate) fn is_named(toward: &str, end: &str) -> bool {
+    toward == end || end.split_once('.').is_some_and(|(place, _)| place == toward)
+}
+
 /// Whether `toward` is one of `ends`, where it says anything.
 pub(crate) fn is_end(toward: Option<&str>, ends: &[impl AsRef<str>]) -> Result<(), Fault> {
-    match toward.filter(|toward| !ends.iter().any(|end| end.as_ref() == *toward)) {
+    match toward.filter(|toward| !ends.iter().any(|end| is_named(toward, end.as_ref()))) {
         Some(toward) => Err(Fault::unknown(["toward"], "end of this line", toward, ends)),
         None => Ok(()),
     }

@@ -25,8 +25,8 @@ mod tests;
 
 pub use cells::{Cells, Device, Slotted};
 pub use frames::{Framed, Frames};
-pub(crate) use impair::is_end;
 pub use impair::{FrameImpair, Impair};
+pub(crate) use impair::{is_end, is_named};
 use kumiki_graph::Instant;
 use kumiki_link::sonet::Level;
 use kumiki_link::{Discipline, DropTail, Element, Impairment, MarkFrom};
@@ -155,7 +155,7 @@ impl Line {
             Self::Frames(frames) => frames.schedule.as_slice(),
             Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => &[],
         };
-        let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| toward == end));
+        let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| is_named(toward, end)));
         schedule::of_path(steps, own.map(|(_, impairment)| impairment))
     }
 

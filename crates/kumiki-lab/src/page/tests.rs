@@ -39,7 +39,7 @@ fn part(name: &str, text: &str) -> Part {
         corner: text.to_owned(),
         columns: vec![text.to_owned(), "second".to_owned()],
         rows: vec![
-            (text.to_owned(), vec![Cell::number(133.37, 2).paper(Some(133.4)).fitted(true).word(text)]),
+            (text.to_owned(), vec![Cell::number(133.37, 2).expected("paper", Some(133.4)).fitted(true).word(text)]),
             ("short".to_owned(), Vec::new()),
         ],
         legend: vec![text.to_owned()],

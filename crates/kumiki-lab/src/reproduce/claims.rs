@@ -2,7 +2,7 @@
 
 use super::verdicts::{Verdict, at};
 use super::{Done, Results};
-use crate::rows::Parameter;
+use crate::rows::{Parameter, Row, ValueName};
 use crate::scenario::{Claim, Point};
 
 /// Where something is, and how much it is.
@@ -17,12 +17,14 @@ impl Results {
     }
 
     fn claim(&self, claim: &Claim, all: &[Self]) -> Verdict {
+        let first = self.points.first();
         let unit = match (is_ratio(claim), claim) {
             (_, Claim { spread: true, .. }) => "%",
             (true, _) => "",
             (_, Claim { task: Some(_), .. }) => "ms",
             (_, Claim { of_limit: true, .. } | Claim { cpu: Some(_), .. }) => "%",
-            _ => "Mb/s",
+            (_, Claim { value: Some(name), .. }) => ValueName::new(name).unwrap_or_default().unit(),
+            _ => first.map_or("", |(point, _)| point.scenario.report.shown().unit()),
         };
         let verdict = Verdict {
             least: claim.least,
@@ -79,6 +81,11 @@ fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
         let row = rows.find(|row| row.flow.is_none() && row.load == point.scenario.report.load)?;
         return Some(done.summary.mean / row.limit_mbps? * 100.0);
     }
+    if let Some(name) = claim.value.as_deref().and_then(ValueName::new) {
+        let own = |row: &&Row| row.flow.is_none() && row.load == point.scenario.report.load;
+        let values: Option<Vec<f64>> = done.rows.iter().filter(own).map(|row| row.value(&name)).collect();
+        return crate::stats::mean(&values?);
+    }
     if let Some(host) = &claim.cpu {
         let row = done.rows.iter().find(|row| !row.counters.is_empty())?;
         let of_host = |name: &String| name.split_once('.').is_some_and(|(it, _)| it == host);
@@ -89,7 +96,7 @@ fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
     }
     if let Some(task) = &claim.task {
         let (side, task) = task.split_once('.')?;
-        let is = |row: &crate::rows::Row, name: &str, wanted: &str| matches!(row.parameter(name), Some(Parameter::Text(text)) if text == wanted);
+        let is = |row: &Row, name: &str, wanted: &str| matches!(row.parameter(name), Some(Parameter::Text(text)) if text == wanted);
         let row = done.rows.iter().find(|row| is(row, "side", side) && is(row, "task", task))?;
         return match row.parameter("cpu_ms")? {
             Parameter::Number(ms) => Some(*ms),

@@ -35,7 +35,7 @@ impl Results {
                 curves.with(&label, shape, |curve| curve.points.push(mark));
             }
             if let Some(compare) = point.compare() {
-                curves.with(&label, shape, |curve| curve.paper.push((x, compare.goodput_mbps)));
+                curves.with(&label, shape, |curve| curve.paper.push((x, compare.value)));
             }
             let Ok(done) = result else {
                 curves.with(&label, shape, |_| {});
@@ -82,6 +82,7 @@ impl Results {
             series,
             limits: extremes(limits),
             caption: self.caption(first),
+            whose: first.scenario.whose_values(),
         })
     }
 

@@ -44,7 +44,7 @@ pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<Strin
         add(name);
         add(&value.to_string());
     }
-    let compare = point.compare().map(|it| (it.goodput_mbps, it.fitted));
+    let compare = point.compare().map(|it| (it.value, it.fitted));
     add(&format!("{compare:?}"));
     add(&format!("{:?}", point.scenario.run.repeat.as_ref().and(choice.runs)));
     let names = point.scenario.host.values().map(|host| host.profile.as_deref().unwrap_or(profile::ZERO));

@@ -131,7 +131,8 @@ impl Results {
         }
         for (point, _) in &self.points {
             if let Some(compare) = point.compare() {
-                add(format!("paper's values: {}", compare.from));
+                let whose = if point.scenario.paper.is_some() { "paper's" } else { "expected" };
+                add(format!("{whose} values: {}", compare.from));
             }
         }
         for line in self.trends() {
@@ -241,19 +242,20 @@ fn cell(point: &Point, done: &Done) -> Cell {
     let word = bound(point, done, point.scenario.report.load.as_ref());
     number(point, &done.summary)
         .word(word)
-        .paper(compare.map(|c| c.goodput_mbps))
+        .expected(point.scenario.whose_values(), compare.map(|c| c.value))
         .fitted(compare.is_some_and(|c| c.fitted))
 }
 
 /// A value further from the paper's than the scenario says is agreement.
 fn miss(point: &Point, summary: &Summary) -> Option<String> {
     let compare = point.compare()?;
-    let within = compare.within_mbps?;
-    let off = (summary.mean - compare.goodput_mbps).abs();
+    let within = compare.within?.of(compare.value);
+    let off = (summary.mean - compare.value).abs();
+    let whose = if point.scenario.paper.is_some() { "the paper's" } else { "the expected" };
     (off > within).then(|| {
         let label = point.label();
         let colon = if label.is_empty() { "" } else { ": " };
-        format!("missed: {label}{colon}{off:.2} from the paper's value, where {within} is agreement")
+        format!("missed: {label}{colon}{off:.2} from {whose} value, where {within:.3} is agreement")
     })
 }
 

@@ -90,8 +90,11 @@ fn a_table_and_a_figure_show_the_value_that_is_asked_for() {
         let fault = plan(&[], &text.replace("measured_s", value)).unwrap_err().to_string();
         assert!(fault.contains("report.value") && fault.contains(words), "{fault}");
     }
-    let both = TWO_HOSTS.replace("[report]", "[report]\nvalue = \"jain\"");
-    assert!(plan(&[], &both).unwrap_err().to_string().contains("[[compare]] is about goodput"));
+    let both = format!(
+        "{}\n[[trend]]\nof = {{}}\npeak_mbps = 1.0\nfrom = \"x\"\n",
+        TWO_HOSTS.replace("[report]", "[report]\nvalue = \"jain\"")
+    );
+    assert!(plan(&[], &both).unwrap_err().to_string().contains("[[trend]] is about goodput"));
 }
 
 /// Paper 1 leaves the best and the worst of its runs out of their mean.

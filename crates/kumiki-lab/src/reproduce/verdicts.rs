@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Results;
 use super::trends::named;
-use crate::scenario::{Compare, Point};
+use crate::scenario::{Compare, Point, Within};
 
 /// A value that has no `within` of its own agrees within this part of itself.
 pub(super) const AGREEMENT: f64 = 0.05;
@@ -110,7 +110,11 @@ impl Verdict {
             Judgement::Misses => "missed",
             Judgement::Open => "not all of its points are there",
         };
-        let whose = if self.value.is_some() { "paper" } else { "agreement is" };
+        let whose = match (self.value, self.paper) {
+            (Some(_), Some(_)) => "paper",
+            (Some(_), None) => "expected",
+            (None, _) => "agreement is",
+        };
         let (statement, source, here, agreement) = (&self.statement, &self.source, self.here(), self.agreement());
         format!("{statement} ({source}): {here}, {whose} {agreement}{reading}{fitted}; {verdict}")
     }
@@ -199,8 +203,9 @@ impl Results {
     /// A value of the paper; nothing where no point is at it, as with `--quick`.
     fn compared(&self, compare: &Compare) -> Option<Verdict> {
         let (point, result) = self.points.iter().find(|(point, _)| point.compare() == Some(compare))?;
-        let value = compare.goodput_mbps;
-        let within = compare.within_mbps.unwrap_or(AGREEMENT * value);
+        let value = compare.value;
+        let within = compare.within.unwrap_or(Within::Part(AGREEMENT)).of(value);
+        let shown = point.scenario.report.shown();
         let numbers: Vec<_> = result.iter().map(|done| (at(point), done.summary.mean)).collect();
         let verdict = Verdict {
             at: at(point),
@@ -209,7 +214,7 @@ impl Results {
             most: Some(value + within),
             fitted: compare.fitted,
             ours_reading: compare.reading.is_some(),
-            ..self.verdict("goodput", &compare.from, "Mb/s")
+            ..self.verdict(&shown.label(), &compare.from, shown.unit())
         };
         Some(verdict.judged(&numbers, true))
     }

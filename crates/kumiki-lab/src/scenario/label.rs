@@ -97,13 +97,14 @@ impl Point {
             fit_points += profile.fit_points.len();
             fit_parameters += profile.fit_parameters.len();
         }
+        let of_paper = self.scenario.paper.is_some() && self.scenario.report.shown().is_goodput();
         Ok(Row {
             paper: self.scenario.paper,
             figure: self.scenario.figure.clone(),
             series: self.series(),
             varied: self.parameters(),
             seed: self.scenario.run.seed,
-            paper_mbps: compare.map(|compare| compare.goodput_mbps),
+            paper_mbps: compare.filter(|_| of_paper).map(|compare| compare.value),
             profile: names.join(", "),
             fitted: compare.is_some_and(|compare| compare.fitted),
             fit_points: u32::try_from(fit_points).unwrap_or(u32::MAX),

@@ -36,7 +36,7 @@ pub struct Table {
 pub struct Cell {
     value: String,
     number: Option<f64>,
-    paper: Option<f64>,
+    expected: Option<(&'static str, f64)>,
     fitted: bool,
     word: String,
 }
@@ -66,10 +66,10 @@ impl Cell {
         Self { value: summary.short(decimals), number: Some(summary.mean), ..Self::default() }
     }
 
-    /// With the paper's value, where it prints one.
+    /// With the value that is expected, where there is one: `whose` is `paper`, where one prints it.
     #[must_use]
-    pub fn paper(self, paper: Option<f64>) -> Self {
-        Self { paper, ..self }
+    pub fn expected(self, whose: &'static str, value: Option<f64>) -> Self {
+        Self { expected: value.map(|value| (whose, value)), ..self }
     }
 
     /// With the mark of a value that the profile was fitted to.
@@ -106,8 +106,8 @@ impl Cell {
                 "" => format!("{}{mark}", self.value),
                 word => format!("{}{mark} {word}", self.value),
             },
-            self.paper.map(|paper| format!("paper {paper}")).unwrap_or_default(),
-            self.number.zip(self.paper).and_then(|(ours, paper)| difference(ours, paper)).unwrap_or_default(),
+            self.expected.map(|(whose, value)| format!("{whose} {value}")).unwrap_or_default(),
+            self.number.zip(self.expected).and_then(|(ours, (_, value))| difference(ours, value)).unwrap_or_default(),
         ]
     }
 }

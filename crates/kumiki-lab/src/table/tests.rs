@@ -3,8 +3,11 @@ use crate::stats::Level;
 
 fn table() -> Table {
     let row = |head: &str, ours: f64, paper, fitted| {
-        let cells =
-            vec![Cell::number(ours, 2).paper(paper).fitted(fitted), Cell::number(134.581, 2), Cell::text("link")];
+        let cells = vec![
+            Cell::number(ours, 2).expected("paper", paper).fitted(fitted),
+            Cell::number(134.581, 2),
+            Cell::text("link"),
+        ];
         (head.to_owned(), cells)
     };
     Table {
@@ -75,6 +78,6 @@ fn short_rows_empty_tables_and_markdown_are_drawn() {
 #[test]
 fn a_summary_is_compared_by_its_mean() {
     let summary = Summary::of(&[99.0, 100.0, 101.0], Level::P99).unwrap();
-    let parts = Cell::summary(&summary, 1).paper(Some(100.0)).parts(false);
+    let parts = Cell::summary(&summary, 1).expected("paper", Some(100.0)).parts(false);
     assert_eq!(parts, ["100.0 +- 5.7", "paper 100", "0.00 %"]);
 }

@@ -57,7 +57,7 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test() {
     let tested = "beside-tcp buffers classical-ip delayed-line ethernet fddi ftam-stall incast interleaved-vcs lossy \
-        mapos marked-queue oc48 path-mtu pos router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
+        mapos marked-queue oc48 path-mtu pos romanow-floyd router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
         udp-over-atm x32-dialup";
     let found = Document::builtin().unwrap();
     let found = found.iter().map(Document::name);
@@ -600,7 +600,7 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
             "unknown setting of oc48c-atm \"reorder\"; one of toward, loss",
         ),
         ("lossy", "link.line.impair={loss=2.0}", "or a number from 0 to 1"),
-        ("lossy", "link.line.impair={loss=0.1, toward=\"b\"}", "unknown end of this line"),
+        ("lossy", "link.line.impair={loss=0.1, toward=\"c\"}", "unknown end of this line"),
     ];
     for (name, set, expected) in cases {
         let said = said(name, set);

@@ -1,54 +1,53 @@
-//! The scenarios whose outcome theory gives.
+//! The scenarios whose outcome theory gives: what they compare with is in them.
 
-use kumiki_lab::experiment::{Bound, Limit};
+use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::limit;
+use kumiki_lab::reproduce::Runner as _;
+use kumiki_lab::rows::Row;
+use kumiki_lab::scenario::Point;
 
 use super::{build, count, near, points};
 
-/// A window in each round trip, which is the propagation both ways and the time on the line: of a segment of 8948 + 52 octets, and of an acknowledgment.
+/// Runs all points of the scenario: what their tables show is as near to theory as the scenario asks. What is held all together, of each point.
+fn as_theory_has_it(name: &str, set: &[&str]) -> Vec<Row> {
+    let points = points(name, set).unwrap();
+    let total = |point: &Point| {
+        let outcome = Laboratory::default().run(point).unwrap();
+        let row = outcome.rows.into_iter().next().unwrap();
+        let found = row.value(&point.scenario.report.shown()).unwrap();
+        let compare = point.compare().unwrap_or_else(|| panic!("{name} at {}: nothing to compare with", point.label()));
+        let (theory, within) = (compare.value, compare.within.unwrap().of(compare.value));
+        assert!((found - theory).abs() <= within, "{name} at {}: {found}, and theory has {theory}", point.label());
+        row
+    };
+    points.iter().map(total).collect()
+}
+
+/// The round trip is the propagation both ways and the time on the line: of a segment of 8948 + 52 octets, and of an acknowledgment.
 #[test]
 fn a_fixed_window_goes_once_around_in_a_round_trip() {
-    for point in points("theory-window", &["run.duration=4 s"]).unwrap() {
-        let of = |name: &str| point.varied.iter().find(|(key, _)| key == name).unwrap().1.as_str().unwrap();
-        let window: f64 = of("window").trim_end_matches(" B").parse().unwrap();
-        let rtt: f64 = of("rtt").trim_end_matches(" ms").parse::<f64>().unwrap() / 1e3 + (9000.0 + 52.0) * 8.0 / 100e9;
-        let found = build(&point, 1).unwrap().run().measured.total.goodput_mbps;
-        let theory = window * 8.0 / rtt / 1e6;
-        assert!(near(found, theory, 0.001), "{window} octets in {rtt} s: {found}, and theory has {theory}");
-    }
+    as_theory_has_it("theory-window", &["run.duration=4 s"]);
 }
 
 /// Pollaczek and Khinchine: the mean number that waits, which is the mean wait times the rate of arrivals (Little).
 #[test]
 fn datagrams_at_random_wait_as_in_an_md1_queue() {
-    for (point, rho) in points("theory-queue", &[]).unwrap().iter().zip([0.5, 0.8]) {
-        let measured = build(point, 3).unwrap().run().measured;
-        let (found, theory) = (measured.queues["line.a"].mean(), rho * rho / 2.0 / (1.0 - rho));
-        assert!(near(found, theory, 0.02), "at a load of {rho}: {found} wait, and theory has {theory}");
-        let bound = measured.bound(&measured.total, None, None);
-        assert_eq!(bound, Bound::Held(Limit::Application));
+    for row in as_theory_has_it("theory-queue", &[]) {
+        assert_eq!(row.bound_by, "application");
     }
 }
 
 #[test]
 fn random_loss_leaves_what_the_square_root_law_has() {
-    for (point, loss) in points("theory-loss", &[]).unwrap().iter().zip([1e-4_f64, 1e-3, 1e-2]) {
-        let measured = build(point, 1).unwrap().run().measured;
-        let theory = 1448.0 * 8.0 / 0.010 * (1.5 / loss).sqrt() / 1e6;
-        let found = measured.total.goodput_mbps;
-        assert!(near(found, theory, 0.1), "with a loss of {loss}: {found}, and theory has {theory}");
-        assert_eq!(measured.bound(&measured.total, None, None), Bound::Held(Limit::Loss));
+    for row in as_theory_has_it("theory-loss", &[]) {
+        assert_eq!(row.bound_by, "congestion window after a loss");
     }
 }
 
 /// Rate times round trip is 166 frames of 1500 octets.
 #[test]
 fn slow_start_loses_as_much_as_path_and_queue_hold() {
-    for (point, queue) in points("theory-overshoot", &[]).unwrap().iter().zip([166.0, 500.0]) {
-        let measured = build(point, 1).unwrap().run().measured;
-        let drops = count(&measured, "line", "a_drops");
-        assert!(near(drops as f64, 166.0 + queue, 0.02), "a queue of {queue}: {drops} lost");
-    }
+    as_theory_has_it("theory-overshoot", &[]);
     let gentle = points("theory-overshoot", &["host.a.tcp.hystart=true", "queue=500"]).unwrap();
     let measured = build(&gentle[0], 1).unwrap().run().measured;
     assert!(count(&measured, "line", "a_drops") < 300, "HyStart++ ends slow start earlier");
@@ -63,11 +62,45 @@ fn equal_flows_come_to_share_a_line_alike() {
     let ladder = limit::of_load(&point.scenario, load).unwrap();
     assert!(near(ladder.goodput_mbps().as_f64(), limit, 1e-9));
     assert!(near(limit::of_all(&point.scenario, load).unwrap(), limit, 1e-9));
-    let measured = build(point, 1).unwrap().run().measured;
-    assert!(measured.total.jain.is_some_and(|jain| jain > 0.97), "{:?}", measured.total.jain);
-    assert!(near(measured.total.goodput_mbps, limit, 0.02), "{}", measured.total.goodput_mbps);
-    assert_eq!(measured.bound(&measured.total, None, None), Bound::Link);
-    let mut starts: Vec<&str> = measured.total.flows.iter().map(|flow| flow.from.as_str()).collect();
-    starts.sort_unstable();
-    assert_eq!(starts, ["a0", "a1", "a2", "a3"]);
+    let rows = as_theory_has_it("theory-fairness", &[]);
+    assert!(near(rows[0].goodput_mbps, limit, 0.02), "{}", rows[0].goodput_mbps);
+    assert_eq!(rows[0].bound_by, "link");
+}
+
+/// Romanow and Floyd's sentences, at the buffer of which they say most and with segments in ten and in many cells. The whole scenario takes a minute.
+#[test]
+fn whole_packets_dropped_early_leave_the_most_of_a_switch() {
+    for mtu in ["1500 B", "9180 B"] {
+        let set = [&format!("mtu=\"{mtu}\"") as &str, "cells=1000", "run.duration=3 s"];
+        let points = points("romanow-floyd", &set).unwrap();
+        let rows =
+            points.iter().map(|point| Laboratory::default().run(point).unwrap().rows.into_iter().next().unwrap());
+        let rows: Vec<Row> = rows.collect();
+        let [tail, ppd, epd] = &rows[..] else {
+            panic!("{} points", rows.len());
+        };
+        let found = format!("{mtu}: {:?}", [tail, ppd, epd].map(|row| (row.goodput_mbps, row.jain)));
+        let (most, limit) = (epd.goodput_mbps, epd.limit_mbps.unwrap());
+        assert!(tail.goodput_mbps < ppd.goodput_mbps && ppd.goodput_mbps < most, "{found}");
+        assert!(most > 0.9 * limit, "{found}");
+        assert!(rows.iter().all(|row| row.jain.unwrap() > 0.8), "{found}");
+    }
+}
+
+/// Of ten hosts that give up soon those that are kept out say so, and not that the line, which another fills, is what they wait for.
+#[test]
+fn who_is_kept_out_of_a_full_line_says_why() {
+    let set = ["mtu=\"9180 B\"", "discard=\"tail\"", "cells=256", "run.duration=1 s", "host.s.tcp.syn_retries=2"];
+    let points = points("romanow-floyd", &[&set[..], &["host.s.tcp.max_retransmissions=4"]].concat()).unwrap();
+    let outcome = Laboratory::default().run(&points[0]).unwrap();
+    let flows: Vec<&Row> = outcome.rows.iter().filter(|row| row.flow.is_some()).collect();
+    let aborted = flows.iter().filter(|row| row.bound_by == "aborted").count();
+    let idle = flows.iter().filter(|row| row.octets == 0).all(|row| row.bound_by != "link");
+    assert!(
+        flows.len() == 10 && aborted > 0 && idle,
+        "{:?}",
+        flows.iter().map(|row| &row.bound_by).collect::<Vec<_>>()
+    );
+    let told = format!("{aborted} of 10 sessions were aborted: ");
+    assert!(outcome.notes.iter().any(|note| note.starts_with(&told)), "{:?}", outcome.notes);
 }

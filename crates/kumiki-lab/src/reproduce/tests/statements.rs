@@ -24,8 +24,7 @@ fn a_value_of_the_paper_holds_within_what_it_says_or_a_twentieth() {
     assert_eq!(verdict.at, "nagle true, rtt 20 ms, window 256 KiB");
     let away = verdict.difference.unwrap();
     assert!((away - (128.01 - 133.4)).abs() < 1e-9, "{away}");
-    let narrow = TWO_HOSTS
-        .replace("goodput_mbps = 133.4", "goodput_mbps = 133.4\nwithin_mbps = 5\nfitted = true\nreading = \"ours\"");
+    let narrow = TWO_HOSTS.replace("value = 133.4", "value = 133.4\nwithin = 5\nfitted = true\nreading = \"ours\"");
     let result = results(&narrow, 1, false);
     let [verdict] = &result.verdicts(&[])[..] else { panic!("one value") };
     assert_eq!((verdict.verdict, verdict.fitted, verdict.ours_reading), (Judgement::Misses, true, true));
