@@ -113,7 +113,7 @@ impl Experiment {
     ) -> Result<Self, Fault> {
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
-        let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
+        let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.drawn(seed, name))));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
         let topology = Topology::of(scenario);
         let (loads, mut programs) = programs::of_scenario(scenario, &topology, &by_host)?;

@@ -17,8 +17,10 @@ mod builtin;
 mod load;
 #[cfg(test)]
 mod tests;
+mod variation;
 
 pub use load::{ZERO, load, names, parse as parse_text};
+pub use variation::Variation;
 
 /// A price list and what it stands on. All prices carry where they come from.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
@@ -54,6 +56,9 @@ pub struct Profile {
     /// How programs' data gets into and out of the stack.
     #[serde(default)]
     pub transfer: Transfer,
+    /// Which prices differ from run to run, by a name for those that differ together.
+    #[serde(default)]
+    pub variation: BTreeMap<String, Variation>,
 }
 
 /// A value and where it comes from: a source, `fitted: ...`, or `assumed: ...`.

@@ -152,6 +152,7 @@ fn check(profile: &Profile) -> Result<(), Fault> {
     if let Some(wait) = &profile.transfer.wait_octet {
         sourced::<Picoseconds>(&["transfer", "wait_octet"], wait)?;
     }
+    super::variation::check(profile)?;
     adapter(&profile.adapter)?;
     for (name, memory) in &profile.memory {
         check_memory(name, memory)?;

@@ -94,3 +94,49 @@ fn a_wrong_profile_gets_one_message_with_its_line() {
     let free = refused("[adapter]", "[adapter]\ncommands = \"single\"");
     assert!(free.contains("at no stated cost"), "{free}");
 }
+
+const VARIES: &str = r#"
+[variation.day]
+of = ["price.tcp.push", "cpu.main.switch"]
+spread = "20 %"
+from = "assumed: a guess"
+"#;
+
+#[test]
+fn what_varies_is_drawn_together_for_each_run_and_host() {
+    let board = parse_text("x", &format!("{BOARD}{VARIES}")).unwrap();
+    let push = |profile: &Profile| profile.price["tcp"]["push"].picoseconds().unwrap();
+    let mut factors = Vec::new();
+    for seed in 1..=400 {
+        let drawn = board.drawn(seed, "a");
+        let factor = push(&drawn) as f64 / push(&board) as f64;
+        let switch = drawn.cpu["main"].switch.duration().unwrap().as_nanos() as f64 / 12_000.0;
+        assert!((factor - switch).abs() < 1e-3, "{seed}: {factor}, {switch}");
+        assert_eq!(drawn.price["tcp"]["copy"], board.price["tcp"]["copy"]);
+        assert_eq!((drawn.clone(), drawn.drawn(seed, "a")), (board.drawn(seed, "a"), drawn));
+        factors.push(factor.ln());
+    }
+    assert_ne!(push(&board.drawn(1, "a")), push(&board.drawn(1, "b")));
+    // Of 400, the mean lies within three of its deviations, 0.01, and so does the deviation of the deviation, 0.007.
+    let (mean, deviation) = (crate::stats::mean(&factors).unwrap(), crate::stats::sample_deviation(&factors).unwrap());
+    assert!(mean.abs() < 0.03 && (deviation - 0.2).abs() < 0.021, "{mean}, {deviation}");
+}
+
+#[test]
+fn a_variation_of_what_is_not_there_is_refused() {
+    for (from, to, expected) in [
+        (
+            "price.tcp.push",
+            "price.tcp.pull",
+            "variation.day.of.0 = \"price.tcp.pull\": there is no price \"price.tcp.pull\" in this profile",
+        ),
+        ("\"cpu.main.switch\"", "\"price.tcp.push\"", "\"price.tcp.push\" varies already"),
+        ("20 %", "120 %", "variation.day.spread = 120 %"),
+        ("20 %", "2 ms", "variation.day.spread"),
+        ("assumed: a guess\"\n", "\"\n", "a variation must say where it comes from"),
+    ] {
+        let text = VARIES.replace(from, to);
+        let fault = parse_text("profiles/x.toml", &format!("{BOARD}{text}")).unwrap_err().to_string();
+        assert!(fault.contains(expected), "{fault}");
+    }
+}
