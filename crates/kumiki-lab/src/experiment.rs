@@ -11,6 +11,7 @@ mod programs;
 mod protocols;
 mod rings;
 mod series;
+mod steps;
 mod window;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub use kumiki_inet::tcp::Limit;
 pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
 use programs::Load;
 pub use series::{Sample, SampleOf, Samples};
+pub use steps::Course;
 pub use window::{ControlShare, WindowUse};
 
 /// What else a run should bring.
@@ -38,6 +40,8 @@ pub struct Options {
     pub captures: Layers,
     /// Keep traces of connections.
     pub traces: bool,
+    /// Keep the goodput of so many equal parts of the measured time.
+    pub parts: Option<u32>,
 }
 
 /// The graph of one host as a scenario would describe it, with these `nodes` beside those that are made by
@@ -82,6 +86,8 @@ pub struct Experiment {
     duration: Duration,
     /// How often values over time are taken.
     interval: Option<Duration>,
+    /// In how many parts of the measured time the goodput is kept.
+    parts: Option<u32>,
     captured: Vec<Captured>,
 }
 
@@ -95,6 +101,8 @@ pub struct Run {
     pub traces: Vec<Connection>,
     /// Values over time, where they were asked for.
     pub samples: Option<Samples>,
+    /// The goodput of the parts of the measured time, where it was asked for.
+    pub course: Option<Course>,
     /// Set where the world stopped at one instant because something went round without time passing; the figures then
     /// mean nothing.
     pub standstill: Option<Standstill>,
@@ -162,6 +170,7 @@ impl Experiment {
             warm_up: warm_up.unwrap_or_default(),
             duration: fault::quantity(&["run", "duration"], &runs.duration)?,
             interval: runs.interval.as_ref().map(|text| fault::quantity(&["run", "interval"], text)).transpose()?,
+            parts: options.parts,
             captured,
         })
     }
@@ -170,10 +179,13 @@ impl Experiment {
     #[must_use]
     pub fn run(mut self) -> Run {
         let began = Instant::ZERO + self.warm_up;
-        let mut sampler = self.interval.map(series::Sampler::new);
+        let mut watch = Watch {
+            sampler: self.interval.map(series::Sampler::new),
+            steps: self.parts.map(|parts| steps::Steps::new(began, self.duration, parts)),
+        };
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
-            self.run_to(began, &mut sampler, |world, end| {
+            self.run_to(began, &mut watch, |world, end| {
                 world.run_until(end);
                 false
             });
@@ -186,7 +198,7 @@ impl Experiment {
             let (hosts, loads) = (self.hosts.clone(), self.loads.clone());
             // The same moments whenever else somebody looks.
             let mut next = began;
-            self.run_to(end, &mut sampler, |world, end| {
+            self.run_to(end, &mut watch, |world, end| {
                 loop {
                     if world.now() >= next {
                         if loads.values().all(|load| measure::is_done(world, &hosts, load)) {
@@ -201,7 +213,7 @@ impl Experiment {
                 }
             });
         } else {
-            self.run_to(end, &mut sampler, |world, end| {
+            self.run_to(end, &mut watch, |world, end| {
                 world.run_until(end);
                 false
             });
@@ -216,26 +228,44 @@ impl Experiment {
             }
         }
         let standstill = self.world.standstill().cloned();
-        let samples = sampler.map(series::Sampler::finish);
-        Run { measured, captured, traces, samples, standstill }
+        let samples = watch.sampler.map(series::Sampler::finish);
+        let course = watch.steps.map(steps::Steps::finish);
+        Run { measured, captured, traces, samples, course, standstill }
     }
 
-    /// Lets `run` go on to `end`, with a stop at the end of each interval to look at everything, until it says that all is done.
-    fn run_to(
-        &mut self,
-        end: Instant,
-        sampler: &mut Option<series::Sampler>,
-        mut run: impl FnMut(&mut World, Instant) -> bool,
-    ) {
+    /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done.
+    fn run_to(&mut self, end: Instant, watch: &mut Watch, mut run: impl FnMut(&mut World, Instant) -> bool) {
         loop {
-            let next = sampler.as_ref().map_or(end, |sampler| sampler.next().min(end));
+            let next = watch.next().map_or(end, |next| next.min(end));
             let is_done = run(&mut self.world, next);
-            if let Some(sampler) = sampler.as_mut().filter(|sampler| self.world.now() >= sampler.next()) {
-                sampler.take(&self.world, &self.hosts, &self.loads);
-            }
+            watch.look(&self.world, &self.hosts, &self.loads);
             if is_done || next >= end || self.world.standstill().is_some() {
                 return;
             }
+        }
+    }
+}
+
+/// Who looks at a run while it goes on.
+struct Watch {
+    sampler: Option<series::Sampler>,
+    steps: Option<steps::Steps>,
+}
+
+impl Watch {
+    /// When somebody wants to look.
+    fn next(&self) -> Option<Instant> {
+        let sampler = self.sampler.as_ref().map(series::Sampler::next);
+        sampler.into_iter().chain(self.steps.as_ref().map(steps::Steps::next)).min()
+    }
+
+    /// Lets those look whose time has come.
+    fn look(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
+        if let Some(sampler) = self.sampler.as_mut().filter(|it| world.now() >= it.next()) {
+            sampler.take(world, hosts, loads);
+        }
+        if let Some(steps) = self.steps.as_mut().filter(|it| world.now() >= it.next()) {
+            steps.take(world, hosts, loads);
         }
     }
 }

@@ -3,8 +3,10 @@
 mod notes;
 mod rows;
 
-use core::fmt::Write as _;
+use core::fmt::{self, Write as _};
 use std::collections::BTreeMap;
+
+use kumiki_graph::Duration;
 
 use crate::capture::{self, Layers, trace};
 use crate::experiment::{ControlShare, Experiment, Options, Run, WindowUse};
@@ -12,7 +14,10 @@ use crate::figure::Figure;
 use crate::limit;
 use crate::profile::{self, Profile};
 use crate::reproduce::{Failure, Outcome, Runner};
+use crate::rows::{HALF_WIDTH, Row};
+use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::{Fault, Point, Workload};
+use crate::stats::{self, Level};
 use crate::table::{Layout, Lines};
 
 /// Runs points in virtual time.
@@ -25,7 +30,7 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    fn build(&self, point: &Point) -> Result<Experiment, Fault> {
+    fn build(point: &Point, options: &Options) -> Result<Experiment, Fault> {
         let mut profiles: BTreeMap<String, Profile> = BTreeMap::new();
         for host in point.scenario.host.values() {
             let name = host.profile.as_deref().unwrap_or(profile::ZERO);
@@ -33,9 +38,8 @@ impl Laboratory {
                 profiles.insert(name.to_owned(), profile::load(name)?);
             }
         }
-        let options = Options { captures: self.pcap.clone(), traces: self.trace };
         let seed = point.scenario.run.seed;
-        Experiment::build(&point.scenario, &profiles, seed, &options)
+        Experiment::build(&point.scenario, &profiles, seed, options)
     }
 
     /// The overhead ladders of a point's loads, as text.
@@ -84,6 +88,57 @@ const LIMIT: &str = "limit";
 /// So many connections have their traces drawn.
 const DRAWN: usize = 4;
 
+/// The end of a warm-up that was looked for.
+#[derive(Clone, Copy, Debug)]
+struct WarmUp {
+    /// How long it is.
+    time: Duration,
+    /// Whether it is known: else half of the run that was looked at.
+    is_settled: bool,
+}
+
+impl fmt::Display for WarmUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { time, is_settled } = self;
+        match is_settled {
+            true => write!(f, "warm-up: {time}, found where the rest varies least (MSER-5)"),
+            false => write!(
+                f,
+                "warm-up: {time}, half of what was looked at, for goodput had not settled by then: a longer `duration` shows whether it does"
+            ),
+        }
+    }
+}
+
+/// In so many parts the run is cut in which the end of the warm-up is looked for.
+const PARTS: u32 = 500;
+
+/// Looks for the end of the warm-up in a run of its own, as long as that which is measured.
+fn warm_up(point: &Point) -> Result<WarmUp, Failure> {
+    let options = Options { parts: Some(PARTS), ..Options::default() };
+    let run = Laboratory::build(&warmed_up(point, None), &options)?.run();
+    let course = run.course.unwrap_or_default();
+    let settled = stats::settled_after(&course.total());
+    let parts = settled.unwrap_or(PARTS as usize / 2);
+    let time = Duration::from_nanos(course.every.as_nanos().saturating_mul(parts as u64));
+    Ok(WarmUp { time, is_settled: settled.is_some() })
+}
+
+/// The point with that warm-up in the place of one that is to be found.
+fn warmed_up(point: &Point, found: Option<WarmUp>) -> Point {
+    let mut point = point.clone();
+    if point.scenario.run.warm_up.as_deref() == Some(WARM_UP_FOUND) {
+        point.scenario.run.warm_up = found.map(|found| format!("{} ns", found.time.as_nanos()));
+    }
+    point
+}
+
+impl Laboratory {
+    fn options(&self, point: &Point) -> Options {
+        Options { captures: self.pcap.clone(), traces: self.trace, parts: point.scenario.run.batches }
+    }
+}
+
 impl Runner for Laboratory {
     fn check(&self, point: &Point) -> Result<(), Fault> {
         if let Some((name, load)) = counts_octets(point) {
@@ -95,14 +150,19 @@ impl Runner for Laboratory {
         if let Some(window) = &point.scenario.report.window {
             window.limit_mbps()?;
         }
-        self.build(point).map(drop)
+        // As long as it takes to tell whether there may be one.
+        let least = WarmUp { time: Duration::from_nanos(1), is_settled: false };
+        Self::build(&warmed_up(point, Some(least)), &self.options(point)).map(drop)
     }
 
     fn run(&self, point: &Point) -> Result<Outcome, Failure> {
         if let Some((_, load)) = counts_octets(point) {
             return Self::step(point, load);
         }
-        let run = self.build(point)?.run();
+        let found =
+            (point.scenario.run.warm_up.as_deref() == Some(WARM_UP_FOUND)).then(|| warm_up(point)).transpose()?;
+        let point = &warmed_up(point, found);
+        let run = Self::build(point, &self.options(point))?.run();
         if let Some(standstill) = &run.standstill {
             return Err(standstill.to_string().into());
         }
@@ -122,6 +182,7 @@ impl Runner for Laboratory {
             }
         }
         let mut notes = notes::notes(measured, point.scenario.report.load.as_ref());
+        notes.extend(found.map(|found| found.to_string()));
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());
         }
@@ -137,7 +198,16 @@ impl Runner for Laboratory {
             notes.extend(WindowUse::of(measured).map(|used| used.to_string()));
             notes.extend(ControlShare::of(measured).map(|share| share.to_string()));
         }
-        let rows = rows::rows(point, measured)?;
+        let mut rows = rows::rows(point, measured)?;
+        if let Some(found) = found {
+            rows::say(&mut rows, "warm_up_s", |_| Some(found.time.as_secs_f64()));
+        }
+        if let Some(course) = &run.course {
+            let half =
+                |row: &Row| rows::batches_of(course, row).and_then(|batches| stats::half_width(&batches, Level::P95));
+            rows::say(&mut rows, HALF_WIDTH, half);
+            notes.extend(rows::batches_of(course, &Row::default()).and_then(|batches| notes::alike(&batches)));
+        }
         let own = rows.iter().find(|row| row.load == point.scenario.report.load);
         let limit = own.and_then(|row| row.limit_mbps).map(|limit| ("limit of the line".to_owned(), limit));
         let rows = match &point.scenario.report.tasks {

@@ -52,7 +52,7 @@ use crate::quantity::{Octets, Share};
 mod amount;
 mod arithmetic;
 mod builtin;
-mod check;
+pub(crate) mod check;
 mod claim;
 mod drawing;
 mod ends;
@@ -380,7 +380,7 @@ impl Ring {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Runs {
-    /// Not measured: what happens before this, of loads that have no end of their own.
+    /// Not measured: what happens before this, of loads that have no end of their own; `auto`: it is looked for in a run that is not shown.
     pub warm_up: Option<String>,
     /// How long is measured after that; the longest that loads with an end of their own may take.
     pub duration: String,
@@ -388,6 +388,8 @@ pub struct Runs {
     pub repeat: Option<Repeat>,
     /// Runs with other seeds until the interval is as narrow as wanted.
     pub confidence: Option<Confidence>,
+    /// The measured time is cut into so many parts, whose means give an interval of one run.
+    pub batches: Option<u32>,
     /// Seed of the first run.
     #[serde(default = "first_seed")]
     pub seed: u64,
@@ -703,11 +705,8 @@ impl<'de> Deserialize<'de> for Within {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;
         let found = toml::Value::deserialize(deserializer)?;
-        let number = match &found {
-            toml::Value::Integer(whole) => i32::try_from(*whole).ok().map(f64::from),
-            toml::Value::Float(number) => Some(*number),
-            _ => None,
-        };
+        let whole = found.as_integer().and_then(|whole| i32::try_from(whole).ok()).map(f64::from);
+        let number = whole.or_else(|| found.as_float());
         let part = || crate::quantity::parse::<Share>(found.as_str()?).ok().map(Share::as_f64);
         let of_number = number.filter(|number| number.is_finite() && *number >= 0.0).map(Self::Amount);
         of_number.or_else(|| part().map(Self::Part)).ok_or_else(|| {

@@ -4,7 +4,8 @@
 
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Runner as _;
-use kumiki_lab::rows::{Row, Scope};
+use kumiki_lab::rows::{HALF_WIDTH, Parameter, Row, Scope};
+use kumiki_lab::scenario::Choice;
 
 mod arrange;
 
@@ -135,4 +136,76 @@ fn the_queue_of_an_overloaded_line_is_full() {
     assert!(queue["mean"] > 49.0 && queue["p50"] >= 49.0 && queue["max"] == 50.0, "{queue:?}");
     // Nothing comes back.
     assert_eq!((row.queues["line.b"]["mean"], row.queues["line.b"]["max"]), (0.0, 0.0));
+}
+
+/// One connection over 50 Mb/s and a round trip of 100 ms: it takes a second until the line is full.
+const LONG: &str = r#"
+title = "From nothing"
+host.a = { graph = ["tcp", "ip", "l0"] }
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "50 Mb/s", propagation = "50 ms", queue_frames = 1000 }
+run = { duration = "10 s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+"#;
+
+#[test]
+fn a_warm_up_that_is_found_leaves_out_the_beginning_of_a_transfer() {
+    let run =
+        |warm_up: &str| Laboratory::default().run(&point(&parse(LONG), &[&format!("run.warm_up={warm_up}")])).unwrap();
+    let (whole, found) = (run("0 s"), run("auto"));
+    let Some(Parameter::Number(warm_up)) = found.rows[0].parameter("warm_up_s").cloned() else {
+        panic!("{:?}", found.rows[0].varied);
+    };
+    assert!((0.4..4.0).contains(&warm_up), "{warm_up}");
+    let (whole, found, notes) = (&whole.rows[0], &found.rows[0], &found.notes);
+    assert!(
+        found.goodput_mbps > whole.goodput_mbps + 1.0 && found.measured_s > 9.9,
+        "{} {}",
+        found.goodput_mbps,
+        whole.goodput_mbps
+    );
+    assert_eq!(found.bound_by, "link");
+    assert!(notes.iter().any(|note| note.contains("found where the rest varies least")), "{notes:?}");
+    // The same as if it had been given.
+    let given = run(&format!("{:.0} ns", warm_up * 1e9)).rows[0].clone();
+    assert_eq!((given.octets, &given.counters, &given.held), (found.octets, &found.counters, &found.held));
+}
+
+/// Of n datagrams that come as a Poisson process the number varies by its root.
+#[test]
+fn batches_give_an_interval_as_wide_as_chance_makes_it() {
+    let bulk = r#"kind = "netperf", from = "a", to = "b", message = "8 KiB""#;
+    let voice = r#"kind = "udp", from = "a", to = "b", message = "200 B", rate = "1 Mb/s", arrivals = "poisson""#;
+    let set = ["run.batches=20", "run.duration=20 s"];
+    let outcome = Laboratory::default().run(&point(&parse(&LONG.replace(bulk, voice)), &set)).unwrap();
+    let row = of(&outcome.rows, Scope::Load)[0];
+    let Some(Parameter::Number(half)) = row.parameter(HALF_WIDTH).cloned() else {
+        panic!("{:?}", row.varied);
+    };
+    // 625 a second, over 20 s; the two-sided t for 19 degrees of freedom.
+    let expected = row.goodput_mbps * 2.093 / (625.0_f64 * 20.0).sqrt();
+    assert!((0.6..1.6).contains(&(half / expected)), "{half}, and chance makes {expected}");
+    let slow = rows(&["run.batches=20", "run.duration=1 s"]);
+    assert!(slow[0].parameter(HALF_WIDTH).is_some());
+}
+
+#[test]
+fn what_cannot_have_a_warm_up_or_batches_is_told_so() {
+    let ends = LONG.replace("netperf", "ttcp").replace("message", "count = 10, message");
+    for (text, set, expected) in [
+        (&ends[..], "run.warm_up=auto", "run.warm_up: these loads are measured from their first opening"),
+        (&ends, "run.batches=10", "run.batches: batches are parts of a time that is given"),
+        (LONG, "run.batches=4", "run.batches = 4: out of range; expected 5 to 1000"),
+        (
+            &LONG.replace("run = {", "run = { repeat.runs = 3, batches = 5,"),
+            "run.seed=1",
+            "run.batches = 5: an interval of the parts of one run",
+        ),
+        (LONG, "run.warm_up=automatic", "run.warm_up"),
+    ] {
+        let set = [set.to_owned()].to_vec();
+        let points = parse(text).points(&Choice { set, quick: false, runs: None });
+        let fault = points.and_then(|points| Laboratory::default().check(&points[0])).unwrap_err().to_string();
+        assert!(fault.contains(expected), "{fault}");
+    }
 }

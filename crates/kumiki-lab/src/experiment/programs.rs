@@ -114,6 +114,10 @@ pub(super) fn of_scenario(
         let problem = "these loads are measured from their first opening to their last end, with no part left out";
         return Err(fault(&["run", "warm_up"], problem));
     }
+    if scenario.run.batches.is_some() && loads.values().all(|load| load.until_done) {
+        let problem = "batches are parts of a time that is given, and these loads end when they are done";
+        return Err(fault(&["run", "batches"], problem));
+    }
     Ok((loads, programs))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use kumiki_link::Occupancy;
 
-use crate::experiment::{Flow, Limit, LoadResult, Measured, Sender};
+use crate::experiment::{Course, Flow, Limit, LoadResult, Measured, Sender};
 use crate::limit;
 use crate::reproduce::Failure;
 use crate::rows::{Parameter, Row, Scope};
@@ -50,6 +50,24 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     }
     show_times(point, &mut rows);
     Ok(rows)
+}
+
+/// Lets each row say what `of` knows of it.
+pub(super) fn say(rows: &mut [Row], name: &str, of: impl Fn(&Row) -> Option<f64>) {
+    for row in rows {
+        if let Some(number) = of(row) {
+            row.varied.push((name.to_owned(), Parameter::Number(number)));
+        }
+    }
+}
+
+/// The goodput of each batch, of what the row is about: a load, or all together.
+pub(super) fn batches_of(course: &Course, row: &Row) -> Option<Vec<f64>> {
+    match (row.scope, &row.load) {
+        (Scope::Total, _) => Some(course.total()),
+        (Scope::Load, Some(load)) => course.loads.get(load).cloned(),
+        (Scope::Load | Scope::Flow, _) => None,
+    }
 }
 
 /// Multiplies what is shown of loads that say so; the total is then the sum of what is shown.

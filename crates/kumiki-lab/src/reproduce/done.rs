@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::Entry;
 use super::{Failure, Interruption, NOT_RUN, Runner};
-use crate::rows::{Row, Scope};
+use crate::rows::{HALF_WIDTH, Parameter, Row, Scope};
 use crate::scenario::{Point, Repeat, Workload};
 use crate::stats::{self, Level, Stopping, Summary, Verdict};
 
@@ -170,7 +170,10 @@ impl Done {
             one_of(fixed, &mut values, &mut notes);
         }
         let level = stopping.map_or(Level::P99, |stopping| stopping.level());
-        let summary = Summary::of(&values, level).ok_or("the point did not run at all")?;
+        let mut summary = Summary::of(&values, level).ok_or("the point did not run at all")?;
+        if let Some(own) = rows.iter().find(|row| is_own(row, point)) {
+            of_batches(&mut summary, own, point);
+        }
         let loads = of_loads(point, &rows, fixed, level);
         Ok(Self { rows, summary, loads, notes, limits })
     }
@@ -199,9 +202,23 @@ fn of_loads(point: &Point, rows: &[Row], fixed: Option<&Repeat>, level: Level) -
         if let Some(fixed) = fixed {
             one_of(fixed, &mut values, &mut Vec::new());
         }
-        Some((name, Summary::of(&values, level)?))
+        let mut summary = Summary::of(&values, level)?;
+        if let Some(row) = rows.iter().find(|row| row.scope == Scope::Load && row.load.as_ref() == Some(&name)) {
+            of_batches(&mut summary, row, point);
+        }
+        Some((name, summary))
     };
     names.filter_map(of_load).collect()
+}
+
+/// Gives the summary of a single run the interval that its batches have, where goodput is shown.
+fn of_batches(summary: &mut Summary, row: &Row, point: &Point) {
+    if let Some(Parameter::Number(width)) = row.parameter(HALF_WIDTH)
+        && point.scenario.report.shown().is_goodput()
+    {
+        summary.half_width = Some(*width).filter(|width| *width > 0.0);
+        summary.level = Level::P95;
+    }
 }
 
 /// Makes one value of a fixed number of runs.

@@ -154,16 +154,18 @@ impl Results {
             several => Some(format!("Profiles {}.", several.join(", "))),
         };
         let quick = self.is_shortened().then(|| "--quick: fewer points.".to_owned());
-        let runs = self.points.iter().filter_map(|(_, result)| result.as_ref().ok()).map(|done| done.summary.n);
-        let runs = match runs.max() {
-            Some(n) if n > 1 => "Bars: confidence intervals.",
-            _ => "One seed for each point.",
+        let summaries = || self.points.iter().filter_map(|(_, result)| Some(result.as_ref().ok()?.summary));
+        let repeat = first.scenario.run.repeat.as_ref().filter(|repeat| repeat.runs > 1);
+        let runs = match (summaries().any(|it| it.half_width.is_some()), repeat) {
+            (true, _) => "Bars: confidence intervals.".to_owned(),
+            (false, Some(repeat)) => format!("Each value is of {} runs.", repeat.runs),
+            (false, None) => "One seed for each point.".to_owned(),
         };
-        let hollow = self
-            .points
-            .iter()
-            .any(|(point, _)| point.compare().is_some())
-            .then(|| "Hollow: the paper's values.".to_owned());
+        let hollow =
+            self.points.iter().any(|(point, _)| point.compare().is_some()).then(|| match first.scenario.paper {
+                Some(_) => "Hollow: the paper's values.".to_owned(),
+                None => "Hollow: the expected values.".to_owned(),
+            });
         let parts: Vec<String> = first
             .scenario
             .report
@@ -171,7 +173,7 @@ impl Results {
             .clone()
             .into_iter()
             .chain(profiles)
-            .chain([runs.to_owned()])
+            .chain([runs])
             .chain(hollow)
             .chain(quick)
             .chain([format!("Kumiki {}.", env!("CARGO_PKG_VERSION"))])

@@ -118,7 +118,13 @@ impl Results {
             add(format!("+- is half the {level} % interval over {runs} seeds; without it all runs were equal"));
         }
         let repeats = |(point, _): &(&Point, &Done)| point.scenario.run.repeat.is_some();
-        let single = |it: &(&Point, &Done)| it.1.summary.n == 1 && !repeats(it);
+        let batches = done.iter().filter(|(_, result)| result.summary.n == 1 && result.summary.half_width.is_some());
+        let batches = batches.filter_map(|(point, _)| point.scenario.run.batches);
+        if let (Some(fewest), Some(most)) = (batches.clone().min(), batches.max()) {
+            let parts = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+            add(format!("+- is half the 95 % interval over {parts} batches of one run"));
+        }
+        let single = |it: &(&Point, &Done)| it.1.summary.n == 1 && it.1.summary.half_width.is_none() && !repeats(it);
         if !done.is_empty() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
         }
@@ -223,7 +229,11 @@ fn columns_of(point: &Point, result: &Result<Done, String>) -> Vec<(String, Cell
 
 fn number(point: &Point, summary: &Summary) -> Cell {
     let decimals = point.scenario.report.decimals.map_or(DECIMALS, usize::from);
-    if summary.n == 1 { Cell::number(summary.mean, decimals) } else { Cell::summary(summary, decimals) }
+    if summary.half_width.is_none() && summary.n == 1 {
+        Cell::number(summary.mean, decimals)
+    } else {
+        Cell::summary(summary, decimals)
+    }
 }
 
 fn shows_bound(point: &Point) -> bool {

@@ -273,6 +273,9 @@ fn loads(scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
+/// What `warm_up` is where it is to be found.
+pub(crate) const WARM_UP_FOUND: &str = "auto";
+
 /// When is measured, and how often.
 fn runs(runs: &Runs) -> Result<(), Fault> {
     let duration: Duration = quantity(&["duration"], &runs.duration)?;
@@ -282,11 +285,20 @@ fn runs(runs: &Runs) -> Result<(), Fault> {
     if duration > LONGEST {
         return Err(too_long("duration"));
     }
-    optional_time("warm_up", runs.warm_up.as_ref())?;
+    let given = runs.warm_up.as_ref().filter(|text| *text != WARM_UP_FOUND);
+    optional_time("warm_up", given)?;
+    if let Some(batches) = runs.batches {
+        if !(5..=1000).contains(&batches) {
+            return Err(Fault::at(["batches"], "out of range").expected("5 to 1000 parts of the measured time"));
+        }
+        if runs.confidence.is_some() || runs.repeat.is_some() {
+            let problem = "an interval of the parts of one run, or of several runs";
+            return Err(Fault::at(["batches"], problem).expected("no `confidence` nor `repeat` beside it"));
+        }
+    }
     if let Some(interval) = &runs.interval {
         let interval: Duration = quantity(&["interval"], interval)?;
-        let warm_up: Duration =
-            runs.warm_up.as_ref().map_or(Ok(Duration::ZERO), |time| quantity(&["warm_up"], time))?;
+        let warm_up: Duration = given.map_or(Ok(Duration::ZERO), |time| quantity(&["warm_up"], time))?;
         let whole = duration.as_nanos().saturating_add(warm_up.as_nanos());
         if whole / MOST_INTERVALS > interval.as_nanos() {
             let expected = format!("at least {}", Duration::from_nanos(whole.div_ceil(MOST_INTERVALS)));

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | Student's t for means of few runs; netperf's `-I` and `-i` as its `netlib.c` applies them; Jain, Chiu and Hawe, "A quantitative measure of fairness", DEC-TR-301 (1984) |
+//! | Specification | Student's t for means of few runs; netperf's `-I` and `-i` as its `netlib.c` applies them; Jain, Chiu and Hawe, "A quantitative measure of fairness", DEC-TR-301 (1984); MSER-5 (White, 1997): the warm-up ends where the marginal standard error of the rest is least |
 //! | Left out | medians and other quantiles, tests of significance, regression |
 //!
 //! In virtual time the same seed gives the same result, so runs that were not varied have no spread, and a spread of
@@ -59,6 +59,34 @@ pub fn sample_deviation(values: &[f64]) -> Option<f64> {
         return Some(0.0);
     }
     Some((values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / float(degrees)).sqrt())
+}
+
+/// After how many of `values`, which came one after another, what they are of had settled (MSER-5): the number that leaves the least variance over the square of
+/// how many are left, counted in means of five. Only the first half is looked at; `None` where the least is at its end, so that it cannot be told.
+#[must_use]
+pub fn settled_after(values: &[f64]) -> Option<usize> {
+    const BATCH: usize = 5;
+    let means: Vec<f64> = values.chunks_exact(BATCH).filter_map(mean).collect();
+    let error = |from: usize| {
+        let rest = means.get(from..)?;
+        let middle = mean(rest)?;
+        let squares: f64 = rest.iter().map(|value| (value - middle).powi(2)).sum();
+        Some(squares / float(rest.len()).powi(2))
+    };
+    let half = means.len() / 2;
+    let errors = (0..=half).filter_map(|from| Some((from, error(from)?)));
+    let (from, _) = errors.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    (from < half).then_some(from * BATCH)
+}
+
+/// How much neighbours in `values` are alike: their correlation at a distance of one, from -1 to 1; `None` where nothing varies.
+#[must_use]
+pub fn neighbours(values: &[f64]) -> Option<f64> {
+    let middle = mean(values)?;
+    let variance: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
+    let pairs = values.iter().zip(values.get(1..)?);
+    let common: f64 = pairs.map(|(one, next)| (one - middle) * (next - middle)).sum();
+    (variance > 0.0).then(|| common / variance)
 }
 
 /// Jain's fairness index, (sum x)^2 / (n sum x^2): 1 where all have the same, 1/n where one has everything. `None` of

@@ -85,3 +85,27 @@ fn no_spread_is_not_printed_as_confidence() {
     let summary = Summary::of(&[3.0, 1.0], Level::P95).unwrap();
     assert_eq!((summary.min, summary.max, summary.n), (1.0, 3.0, 2));
 }
+
+/// What decays by half in each of the first values has settled when it is lost in what varies.
+#[test]
+fn the_end_of_a_decay_is_found() {
+    let noise = |place: usize| [0.5, -0.25, 0.125, -0.5, 0.25, -0.125, 0.375][place % 7];
+    let decays = |half_life: f64| -> Vec<f64> {
+        (0..500).map(|place| 100.0 + noise(place) - 80.0 * 0.5_f64.powf(place as f64 / half_life)).collect()
+    };
+    let after = settled_after(&decays(10.0)).unwrap();
+    assert!((50..=120).contains(&after), "{after}");
+    assert!(settled_after(&decays(1e-9)).unwrap() <= 10, "settled from the beginning");
+    let climbs: Vec<f64> = (0..500).map(f64::from).collect();
+    assert_eq!(settled_after(&climbs), None, "what always grows never settles");
+    assert_eq!(settled_after(&[]), None);
+}
+
+#[test]
+fn neighbours_that_go_together_are_told_from_those_that_do_not() {
+    let slow: Vec<f64> = (0..100).map(|place| f64::from(place / 20)).collect();
+    assert!(neighbours(&slow).unwrap() > 0.9);
+    let fast: Vec<f64> = (0..100).map(|place| f64::from(place % 2)).collect();
+    assert!(neighbours(&fast).unwrap() < -0.9);
+    assert_eq!((neighbours(&[1.0; 5]), neighbours(&[])), (None, None));
+}

@@ -1,5 +1,7 @@
 //! The scenarios whose outcome theory gives: what they compare with is in them.
 
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::limit;
 use kumiki_lab::reproduce::Runner as _;
