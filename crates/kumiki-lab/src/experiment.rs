@@ -121,8 +121,12 @@ impl Experiment {
     ) -> Result<Self, Fault> {
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
-        let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.drawn(seed, name))));
-        let by_host: BTreeMap<String, Profile> = by_host.collect();
+        let own = |name: &str, spec: &Host, profile: &Profile| {
+            let own = profile.with_prices_of(spec).map_err(|fault| fault.under(&["host", name]));
+            own.map(|own| (name.to_owned(), own.drawn(seed, name)))
+        };
+        let by_host = specs.iter().filter_map(|(name, spec)| Some(own(name, spec, profile(spec)?)));
+        let by_host: BTreeMap<String, Profile> = by_host.collect::<Result<_, Fault>>()?;
         let topology = Topology::of(scenario);
         let (loads, mut programs) = programs::of_scenario(scenario, &topology, &by_host)?;
         let mut world = World::new();

@@ -15,6 +15,7 @@ use crate::quantity::{Invalid, Octets, parse};
 
 mod builtin;
 mod load;
+mod own;
 #[cfg(test)]
 mod tests;
 mod variation;

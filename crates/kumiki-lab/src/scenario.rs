@@ -138,6 +138,9 @@ pub struct Host {
     pub like: Option<String>,
     /// The price list: a file in `profiles/`, or `zero` (the default), which has no CPU cost.
     pub profile: Option<String>,
+    /// Prices in the place of those of the profile, by node and kind of work ([`kumiki_graph::Work::name`]).
+    #[serde(default)]
+    pub prices: BTreeMap<String, BTreeMap<String, String>>,
     /// Work on messages shorter than this costs nothing, whatever the profile says: to see what control packets cost.
     /// Interrupts for starting a transmission are priced all the same, whatever is transmitted.
     pub free_below: Option<String>,

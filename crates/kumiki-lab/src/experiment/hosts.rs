@@ -78,7 +78,7 @@ pub(super) fn build(
     let mut known = nodes.keys().chain(devices.keys()).map(String::as_str);
     let stray = spec.settings.keys().find(|key| !nodes.contains_key(*key) && !devices.contains_key(*key));
     if let Some(key) = stray {
-        let mut names: Vec<&str> = vec!["profile", "free_below", "like", "graph", "kind"];
+        let mut names: Vec<&str> = vec!["profile", "prices", "free_below", "like", "graph", "kind"];
         names.extend(&mut known);
         return Err(unknown(&[key], "key or node", key, &names));
     }

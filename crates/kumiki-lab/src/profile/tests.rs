@@ -1,4 +1,5 @@
 use super::*;
+use crate::scenario::{Graph, Host};
 
 const BOARD: &str = r#"
 title = "A board"
@@ -139,4 +140,16 @@ fn a_variation_of_what_is_not_there_is_refused() {
         let fault = parse_text("profiles/x.toml", &format!("{BOARD}{text}")).unwrap_err().to_string();
         assert!(fault.contains(expected), "{fault}");
     }
+}
+
+/// A node's own price stands beside what its kind has.
+#[test]
+fn a_host_has_prices_of_its_own_in_the_place_of_those_of_its_profile() {
+    let board = parse_text("x", BOARD).unwrap();
+    let mut host = Host { graph: Some(Graph::Chain(vec!["os_tcp".to_owned(), "line".to_owned()])), ..Host::default() };
+    host.kind.insert("os_tcp".to_owned(), "tcp".to_owned());
+    host.prices.insert("os_tcp".to_owned(), BTreeMap::from([("push".to_owned(), "0 ns".to_owned())]));
+    let own = board.with_prices_of(&host).unwrap();
+    let price = |node: &str, work: &str| own.price[node][work].picoseconds().unwrap();
+    assert_eq!((price("os_tcp", "push"), price("os_tcp", "copy"), price("tcp", "push")), (0, 46_100, 110_000_000));
 }

@@ -14,7 +14,7 @@ use crate::rows::ValueName;
 use crate::{medium, profile};
 
 /// The keys of a host that are not settings of its nodes.
-const HOST_KEYS: [&str; 6] = ["count", "like", "profile", "free_below", "graph", "kind"];
+const HOST_KEYS: [&str; 7] = ["count", "like", "profile", "prices", "free_below", "graph", "kind"];
 
 /// The most sessions of a load: the dynamic ports of a host, 49152 to 65535 (RFC 6335 section 6).
 const MOST_SESSIONS: u32 = 16_384;
