@@ -23,6 +23,17 @@ impl Rng {
         Self(rng)
     }
 
+    /// The stream of what is called `name` within the stream `stream` of `seed`: the same whatever else there is.
+    ///
+    /// The names of one stream are few, so that a hash of 64 bits (FNV-1a) keeps them apart.
+    #[must_use]
+    pub fn named(seed: u64, stream: u64, name: &str) -> Self {
+        const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let octets = stream.to_le_bytes().into_iter().chain(name.bytes());
+        Self::new(seed, octets.fold(BASIS, |hash, octet| (hash ^ u64::from(octet)).wrapping_mul(PRIME)))
+    }
+
     /// The next 32 bits.
     pub fn next_u32(&mut self) -> u32 {
         self.0.next_u32()

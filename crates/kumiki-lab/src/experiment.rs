@@ -60,7 +60,7 @@ pub fn graph_of_host(
         programs.put(NAME, node, program);
     }
     let mut plan = hosts::Plan { programs: &mut programs, seed, trace: false };
-    let built = hosts::build(NAME, 0, spec, &Profile::default(), &mut plan)?;
+    let built = hosts::build(NAME, spec, &Profile::default(), &mut plan)?;
     Ok((built.host.graph, built.devices))
 }
 
@@ -132,15 +132,14 @@ impl Experiment {
         let mut world = World::new();
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let mut captured = Vec::new();
-        for (number, (name, spec)) in (0_u64..).zip(specs) {
+        for (name, spec) in specs {
             let wanted = spec.profile.as_deref().unwrap_or("zero");
             let profile = by_host.get(name).ok_or_else(|| {
                 let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
                 fault::unknown(&["host", name, "profile"], "profile", wanted, &known)
             })?;
             let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces };
-            let built =
-                hosts::build(name, number, spec, profile, &mut plan).map_err(|fault| fault.under(&["host", name]))?;
+            let built = hosts::build(name, spec, profile, &mut plan).map_err(|fault| fault.under(&["host", name]))?;
             let mut host = built.host;
             captured.push(Captured::tap(
                 &options.captures,

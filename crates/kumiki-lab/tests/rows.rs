@@ -209,3 +209,17 @@ fn what_cannot_have_a_warm_up_or_batches_is_told_so() {
         assert!(fault.contains(expected), "{fault}");
     }
 }
+
+/// What one draws does not follow from what else there is: neither from other hosts nor from other loads.
+#[test]
+fn another_host_and_another_load_change_no_random_number() {
+    let text = LONG.replace("message = ", "jitter = \"50 ms\", message = ");
+    let more = "host.aa.like = \"a\"\nhost.zz.like = \"a\"\nlink.aside = { ends = [\"aa\", \"zz\"], medium = \"point-to-point\", rate = \"1 Mb/s\" }
+load.aside = { kind = \"udp\", from = \"aa\", to = \"zz\", message = \"100 B\", rate = \"10 kb/s\", arrivals = \"poisson\" }\n";
+    let flow = |text: &str| {
+        let rows = Laboratory::default().run(&point(&parse(text), &["run.duration=3 s"])).unwrap().rows;
+        let row = rows.into_iter().find(|row| row.flow.is_some() && row.load.as_deref() == Some("bulk")).unwrap();
+        (row.octets, row.round_trip_ms, row.held)
+    };
+    assert_eq!(flow(&text), flow(&format!("{text}{more}")));
+}

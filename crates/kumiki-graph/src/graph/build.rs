@@ -41,7 +41,7 @@ impl Graph {
             prices: Prices::default(),
             name: name.to_owned(),
             stands_on: Vec::new(),
-            rng: Rng::new(self.seed, self.stream << 16 | u64::from(number)),
+            rng: Rng::named(self.seed, self.stream, name),
         });
         Ok(NodeId(number))
     }

@@ -7,6 +7,7 @@ use kumiki_graph::{DeviceId, Duration, Graph, Pool, Prices, Service, TaskId, Wor
 use kumiki_sim::{AdapterConfig, Commands, CpuConfig, Host, Notice, TaskConfig};
 
 use super::fault::{Fault, fault, quantity, unknown};
+use super::media::Random;
 use super::programs::Programs;
 use super::protocols::{self, Place};
 use crate::profile::{Memory, Profile, Sourced};
@@ -44,20 +45,14 @@ pub(super) struct Plan<'a> {
     pub trace: bool,
 }
 
-/// Builds the host `name`, the `number`th of the world.
+/// Builds the host `name`.
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the host's keys.
-pub(super) fn build(
-    name: &str,
-    number: u64,
-    spec: &scenario::Host,
-    profile: &Profile,
-    plan: &mut Plan<'_>,
-) -> Result<Built, Fault> {
+pub(super) fn build(name: &str, spec: &scenario::Host, profile: &Profile, plan: &mut Plan<'_>) -> Result<Built, Fault> {
     let missing = || fault(&[], "it has no graph, nor is it like a host that has one");
     let layers = layers(spec.graph.as_ref().ok_or_else(missing)?);
-    let mut graph = Graph::new(plan.seed, number);
+    let mut graph = Graph::new(plan.seed, super::media::seed_of(0, name, Random::Host));
     if let Some(octets) = &spec.free_below {
         let octets = quantity::<Octets>(&["free_below"], octets)?.count();
         graph.set_free_below(u32::try_from(octets).unwrap_or(u32::MAX));

@@ -118,9 +118,11 @@ pub(super) enum Random {
     Medium,
     /// What goes wrong on the way to one of its ends, in the order of the scenario.
     End(usize),
+    /// What the nodes of a host of that name draw.
+    Host,
 }
 
-/// The seed of what is random of the medium called `name`: the same whatever else is in the scenario.
+/// The seed of what is random of the medium or host called `name`: the same whatever else is in the scenario.
 ///
 /// It is a keyed hash, so that runs whose seeds follow each other, and media whose names differ in a letter, have nothing to do with each other.
 pub(super) fn seed_of(seed: u64, name: &str, random: Random) -> u64 {
@@ -128,6 +130,7 @@ pub(super) fn seed_of(seed: u64, name: &str, random: Random) -> u64 {
     let (kind, port): (u64, u64) = match random {
         Random::Medium => (0, 0),
         Random::End(port) => (1, port as u64),
+        Random::Host => (2, 0),
     };
     let mut hasher = SipHasher13::new_with_keys(seed, DOMAIN);
     hasher.write(&kind.to_le_bytes());
