@@ -130,6 +130,7 @@ impl Experiment {
         let topology = Topology::of(scenario);
         let (loads, mut programs) = programs::of_scenario(scenario, &topology, &by_host)?;
         let mut world = World::new();
+        world.set_rounds(rounds(specs.len()));
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let mut captured = Vec::new();
         for (name, spec) in specs {
@@ -271,6 +272,13 @@ impl Watch {
             steps.take(world, hosts, loads);
         }
     }
+}
+
+/// How many rounds an instant may have with so many hosts: on a shared medium each may call out to all at once, as when all ask for an address.
+fn rounds(hosts: usize) -> u64 {
+    const FOR_EACH: u64 = 16;
+    let hosts = hosts as u64;
+    kumiki_sim::ROUNDS.saturating_add(hosts.saturating_mul(hosts).saturating_mul(FOR_EACH))
 }
 
 /// Every access point that was asked for by name must be there.

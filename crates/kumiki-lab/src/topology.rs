@@ -44,6 +44,8 @@ pub(crate) struct Topology<'a> {
     ends: BTreeSet<&'a str>,
     /// Of switches with channels, the plugs to which these lead from each of their plugs.
     channels: BTreeMap<&'a str, BTreeSet<String>>,
+    /// The first hop from each place, or plug of a switch with channels, to each host beside it: so that no search looks at all neighbours of a switch.
+    beside: BTreeMap<&'a str, BTreeMap<&'a str, Hop<'a>>>,
 }
 
 impl<'a> Topology<'a> {
@@ -53,6 +55,7 @@ impl<'a> Topology<'a> {
             plugs: BTreeMap::new(),
             ends: scenario.host.iter().filter(|(_, host)| is_end(host)).map(|(name, _)| name.as_str()).collect(),
             channels: BTreeMap::new(),
+            beside: BTreeMap::new(),
         };
         for (line, link) in &scenario.link {
             let [a, b] = link.ends.each_ref().map(String::as_str);
@@ -73,6 +76,17 @@ impl<'a> Topology<'a> {
                 let to = port.and_then(|port: usize| leads.get(&port)).into_iter().flatten();
                 topology.channels.insert(plug, to.map(|to| format!("{name}.{to}")).collect());
             }
+        }
+        let nodes: Vec<&str> = topology.plugs.keys().chain(topology.channels.keys()).copied().collect();
+        for node in nodes {
+            let mut beside: BTreeMap<&str, Hop<'_>> = BTreeMap::new();
+            for hop in topology.hops_from(node) {
+                let far = topology.node(hop);
+                if scenario.host.contains_key(far) {
+                    beside.entry(far).or_insert(*hop);
+                }
+            }
+            topology.beside.insert(node, beside);
         }
         topology
     }
@@ -106,7 +120,7 @@ impl<'a> Topology<'a> {
         led.chain(own).filter_map(|plug| self.hops.get(plug)).flatten()
     }
 
-    fn search(&self, from: &str, to: &str, ends: impl Fn(&str) -> bool) -> Option<Vec<Hop<'a>>> {
+    fn search<'s>(&'s self, from: &'s str, to: &'s str, ends: impl Fn(&str) -> bool) -> Option<Vec<Hop<'a>>> {
         let mut came: BTreeMap<&str, (&str, Hop<'a>)> = BTreeMap::new();
         let mut next = VecDeque::from([from]);
         while let Some(here) = next.pop_front() {
@@ -115,6 +129,10 @@ impl<'a> Topology<'a> {
             }
             if here != from && ends(here) {
                 continue;
+            }
+            if let Some(hop) = self.beside.get(here).and_then(|beside| beside.get(to)) {
+                came.entry(to).or_insert((here, *hop));
+                break;
             }
             for hop in self.hops_from(here) {
                 let far = self.node(hop);

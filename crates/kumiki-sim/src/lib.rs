@@ -18,4 +18,4 @@ mod world;
 
 pub use adapter::{AdapterConfig, AdapterCounters, Commands, Notice};
 pub use host::{CpuConfig, CpuCounters, Host, TaskConfig};
-pub use world::{ElementId, HostId, Plug, Standstill, World};
+pub use world::{ElementId, HostId, Plug, ROUNDS, Standstill, World};

@@ -121,7 +121,7 @@ impl Default for World {
 }
 
 /// Seconds of real time; an honest world in which nothing takes any time moves gigabytes in so many.
-const ROUNDS: u64 = 20_000_000;
+pub const ROUNDS: u64 = 20_000_000;
 
 impl World {
     /// An empty world at the start of the clock.
