@@ -55,6 +55,21 @@ impl Laboratory {
                 let _ = writeln!(text, "{name}: {} -> {}", load.from.0.join(", "), load.to.0.join(", "));
             }
             text += &limit::table(&ladder, printed).draw(Layout { lines: Lines::Unicode, width: None });
+            let lines = limit::lines(&point.scenario, load).map_err(|why| format!("load.{name}: {why}"))?;
+            if lines.len() > 1 {
+                let least = lines.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
+                let told = |(line, rate): &(String, f64)| {
+                    let narrowest = if (rate - least).abs() < 1e-9 { ", the narrowest" } else { "" };
+                    format!("{line} {rate:.3}{narrowest}")
+                };
+                let told: Vec<String> = lines.iter().map(told).collect();
+                let _ = writeln!(text, "Lines on the way, each alone (Mb/s): {}", told.join("; "));
+            }
+            let pairs = load.pairs().count();
+            if pairs > 1 {
+                let all = limit::of_all(&point.scenario, load).map_err(|why| format!("load.{name}: {why}"))?;
+                let _ = writeln!(text, "All {pairs} pairs together: {all:.3} Mb/s");
+            }
         }
         Ok(text)
     }

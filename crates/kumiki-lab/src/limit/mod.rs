@@ -26,7 +26,7 @@ pub use layers::{
 use packet::Packet;
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};
-pub use stack::{of_all, of_load};
+pub use stack::{lines, of_all, of_load};
 
 /// A line, before anything has taken its share.
 #[derive(Clone, PartialEq, Eq, Debug)]

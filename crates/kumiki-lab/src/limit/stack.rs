@@ -50,6 +50,17 @@ pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     slowest.ok_or_else(|| format!("no line ends on a device of `{from}`"))
 }
 
+/// The lines between the first writer of a load and its reader, in the order of the way, and what each alone leaves, in Mb/s.
+///
+/// # Errors
+/// As [`of_load`].
+pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<(String, f64)>, String> {
+    let topology = Topology::of(scenario);
+    let pair = load.pairs().next().ok_or("nobody writes")?;
+    let ladders = of_pair(scenario, load, &topology, pair)?;
+    Ok(ladders.into_iter().map(|((line, _), ladder)| (line.to_owned(), ladder.goodput_mbps().as_f64())).collect())
+}
+
 /// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike and what one cannot use is left to the others (max-min).
 ///
 /// # Errors

@@ -64,6 +64,10 @@ fn equal_flows_come_to_share_a_line_alike() {
     let ladder = limit::of_load(&point.scenario, load).unwrap();
     assert!(near(ladder.goodput_mbps().as_f64(), limit, 1e-9));
     assert!(near(limit::of_all(&point.scenario, load).unwrap(), limit, 1e-9));
+    let text = Laboratory::limit(point).unwrap();
+    for told in ["in0 965.333; bottleneck 96.533, the narrowest; out0 965.333", "All 4 pairs together: 96.533 Mb/s"] {
+        assert!(text.contains(told), "{text}");
+    }
     let rows = as_theory_has_it("theory-fairness", &[]);
     assert!(near(rows[0].goodput_mbps, limit, 0.02), "{}", rows[0].goodput_mbps);
     assert_eq!(rows[0].bound_by, "link");
