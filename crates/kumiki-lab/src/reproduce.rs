@@ -7,6 +7,7 @@
 //!
 //! What a point *does* is behind the trait [`Runner`]: this module knows no protocol.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::progress::Cost;
@@ -17,6 +18,7 @@ mod claims;
 mod cost;
 mod done;
 mod figures;
+mod foresee;
 mod journal;
 mod key;
 mod merge;
@@ -31,6 +33,7 @@ mod trends;
 mod verdicts;
 
 use done::Done;
+pub use foresee::Foreseen;
 pub use journal::{Header, Journal};
 pub use merge::Merged;
 pub use run::{Interruption, Options};
@@ -102,6 +105,8 @@ pub struct Described {
     pub text: String,
     /// SHA-256 of that, in hexadecimal.
     pub sha256: String,
+    /// SHA-256 of what each of its profiles says, in hexadecimal, by its name.
+    pub profiles: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug)]
@@ -148,9 +153,16 @@ impl Plan {
                 points: part.points.len(),
                 seed: first.scenario.run.seed,
                 sha256: key::sha256(text.as_bytes()),
+                profiles: part.points.iter().filter_map(|point| key::profiles(point).ok()).flatten().collect(),
                 text,
             })
         })
+    }
+
+    /// What of the scenarios was chosen.
+    #[must_use]
+    pub const fn choice(&self) -> &Choice {
+        &self.choice
     }
 
     /// The key of each point, in order.

@@ -130,7 +130,9 @@ fn plot(figure: &Figure) -> Plot {
     let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low, high]);
     let ys =
         points().map(|p| p.y).chain(spreads).chain(printed().map(|p| p.1)).chain(figure.limits.iter().map(|l| l.y));
-    let y_axis = Axis { scale: Scale::Linear, ..figure.y.clone() };
+    // Bars stand on zero, which has no place among equal factors.
+    let scale = if figure.y.scale == Scale::Log10 && !bars { Scale::Log10 } else { Scale::Linear };
+    let y_axis = Axis { scale, ..figure.y.clone() };
     let y = Ruler::new(&y_axis, ys, Needs { zero: bars, vertical: true, ticks: 7, margin: 0.0 });
 
     let ticks = y.ticks.iter().map(|t| width(&t.label, SMALL)).fold(0.0, f64::max);
