@@ -19,6 +19,7 @@ mod cost;
 mod done;
 mod figures;
 mod foresee;
+mod held;
 mod journal;
 mod key;
 mod merge;
@@ -241,8 +242,9 @@ pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::Path
     }
     for result in results {
         let tasks = result.task_figure().map(|figure| ("-tasks", figure));
+        let held = result.held_figure().map(|figure| ("-held", figure));
         let figure = result.figure().map(|figure| ("", figure));
-        for (suffix, figure) in figure.into_iter().chain(tasks) {
+        for (suffix, figure) in figure.into_iter().chain(tasks).chain(held) {
             let name = format!("figures/{}{suffix}.svg", result.name());
             files.push(output.write(&name, figure.to_svg().as_bytes())?);
         }

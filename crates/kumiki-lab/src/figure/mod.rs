@@ -96,6 +96,8 @@ pub enum Shape {
     Scatter,
     /// Bars from zero; several such series stand beside each other.
     Bars,
+    /// Parts of bars: each series stands on those before it.
+    Stack,
 }
 
 /// One measured value.
