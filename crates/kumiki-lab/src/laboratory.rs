@@ -25,8 +25,9 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    fn build(&self, point: &Point) -> Result<Experiment, Fault> {
-        let mut profiles: BTreeMap<String, Profile> = BTreeMap::new();
+    /// `given` are profiles in the place of those of their names.
+    fn build(&self, point: &Point, given: &BTreeMap<String, Profile>) -> Result<Experiment, Fault> {
+        let mut profiles = given.clone();
         for host in point.scenario.host.values() {
             let name = host.profile.as_deref().unwrap_or(profile::ZERO);
             if !profiles.contains_key(name) {
@@ -36,6 +37,60 @@ impl Laboratory {
         let options = Options { captures: self.pcap.clone(), traces: self.trace };
         let seed = point.scenario.run.seed;
         Experiment::build(&point.scenario, &profiles, seed, &options)
+    }
+
+    /// As [`Runner::run`], with the profiles in `given` in the place of those of their names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Runner::run`].
+    pub fn run_with(&self, point: &Point, given: &BTreeMap<String, Profile>) -> Result<Outcome, Failure> {
+        if let Some((_, load)) = counts_octets(point) {
+            return Self::step(point, load);
+        }
+        let run = self.build(point, given)?.run();
+        if let Some(standstill) = &run.standstill {
+            return Err(standstill.to_string().into());
+        }
+        let measured = &run.measured;
+        if let Some(position) = measured.total.wrong {
+            return Err(format!("octet {position} arrived wrong").into());
+        }
+        if let Some(why) = &measured.total.failure {
+            return Err(format!("the file did not arrive: {why}").into());
+        }
+        // One of several that is only unlucky is a result, too.
+        let all = measured.loads.values().all(|load| load.unconnected.is_some());
+        for (name, load) in &measured.loads {
+            if let Some(none) = load.unconnected.as_ref().filter(|it| all || !it.silent) {
+                let of = if measured.loads.len() > 1 { format!(" for load.{name}") } else { String::new() };
+                return Err(format!("no connection was established{of}: {}", none.why).into());
+            }
+        }
+        let mut notes = notes::notes(measured, point.scenario.report.load.as_ref());
+        if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
+            notes.push("nothing arrived while it was measured".to_owned());
+        }
+        let captures = files(&run, &point.label())?;
+        let traced = run.traces.len();
+        if traced > DRAWN {
+            notes.push(format!("pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"));
+        }
+        if point.scenario.report.cpu {
+            notes.push(notes::cpu_use(measured));
+        }
+        if point.scenario.report.window.is_some() {
+            notes.extend(WindowUse::of(measured).map(|used| used.to_string()));
+            notes.extend(ControlShare::of(measured).map(|share| share.to_string()));
+        }
+        let rows = rows::rows(point, measured)?;
+        let own = rows.iter().find(|row| row.load == point.scenario.report.load);
+        let limit = own.and_then(|row| row.limit_mbps).map(|limit| ("limit of the line".to_owned(), limit));
+        let rows = match &point.scenario.report.tasks {
+            Some(tasks) => rows::task_rows(rows, tasks, measured)?,
+            None => rows,
+        };
+        Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect() })
     }
 
     /// The overhead ladders of a point's loads, as text.
@@ -95,56 +150,11 @@ impl Runner for Laboratory {
         if let Some(window) = &point.scenario.report.window {
             window.limit_mbps()?;
         }
-        self.build(point).map(drop)
+        self.build(point, &BTreeMap::new()).map(drop)
     }
 
     fn run(&self, point: &Point) -> Result<Outcome, Failure> {
-        if let Some((_, load)) = counts_octets(point) {
-            return Self::step(point, load);
-        }
-        let run = self.build(point)?.run();
-        if let Some(standstill) = &run.standstill {
-            return Err(standstill.to_string().into());
-        }
-        let measured = &run.measured;
-        if let Some(position) = measured.total.wrong {
-            return Err(format!("octet {position} arrived wrong").into());
-        }
-        if let Some(why) = &measured.total.failure {
-            return Err(format!("the file did not arrive: {why}").into());
-        }
-        // One of several that is only unlucky is a result, too.
-        let all = measured.loads.values().all(|load| load.unconnected.is_some());
-        for (name, load) in &measured.loads {
-            if let Some(none) = load.unconnected.as_ref().filter(|it| all || !it.silent) {
-                let of = if measured.loads.len() > 1 { format!(" for load.{name}") } else { String::new() };
-                return Err(format!("no connection was established{of}: {}", none.why).into());
-            }
-        }
-        let mut notes = notes::notes(measured, point.scenario.report.load.as_ref());
-        if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
-            notes.push("nothing arrived while it was measured".to_owned());
-        }
-        let captures = files(&run, &point.label())?;
-        let traced = run.traces.len();
-        if traced > DRAWN {
-            notes.push(format!("pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"));
-        }
-        if point.scenario.report.cpu {
-            notes.push(notes::cpu_use(measured));
-        }
-        if point.scenario.report.window.is_some() {
-            notes.extend(WindowUse::of(measured).map(|used| used.to_string()));
-            notes.extend(ControlShare::of(measured).map(|share| share.to_string()));
-        }
-        let rows = rows::rows(point, measured)?;
-        let own = rows.iter().find(|row| row.load == point.scenario.report.load);
-        let limit = own.and_then(|row| row.limit_mbps).map(|limit| ("limit of the line".to_owned(), limit));
-        let rows = match &point.scenario.report.tasks {
-            Some(tasks) => rows::task_rows(rows, tasks, measured)?,
-            None => rows,
-        };
-        Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect() })
+        self.run_with(point, &BTreeMap::new())
     }
 }
 

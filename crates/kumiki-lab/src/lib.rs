@@ -4,6 +4,7 @@ pub mod capture;
 pub mod compare;
 pub mod experiment;
 pub mod figure;
+pub mod fit;
 pub mod laboratory;
 pub mod limit;
 pub mod medium;

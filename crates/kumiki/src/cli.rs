@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Compare(Box<crate::commands::compare::CompareArgs>),
     /// Draw several results, and CSV files of one's own measurements, in one figure
     Plot(Box<crate::commands::plot::PlotArgs>),
+    /// Find the prices of a profile with which a scenario comes out as what was measured
+    Fit(Box<crate::commands::fit::FitArgs>),
     /// List the scenarios that `run`, `limit` and `graph` know by name, or what results are in directories
     #[command(alias = "list")]
     Scenarios(Scenarios),

@@ -18,6 +18,7 @@ mod adversity;
 pub(crate) mod compare;
 mod decode;
 mod experiments;
+pub(crate) mod fit;
 mod list;
 mod manual;
 mod picture;
@@ -82,6 +83,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Merge(args) => experiments::merge(&args),
         cli::Command::Compare(args) => compare::run(&args),
         cli::Command::Plot(args) => plot::run(&args),
+        cli::Command::Fit(args) => fit::run(&args),
         cli::Command::Scenarios(args) => list::run(&args.directories),
         cli::Command::Limit(args) => {
             let point = first_point(args.scenario)?;

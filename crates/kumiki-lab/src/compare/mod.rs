@@ -139,7 +139,8 @@ impl core::str::FromStr for Allowance {
         let number = text.strip_prefix(['+', '-']).unwrap_or(text);
         let number = number.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
         let percent = number.filter(|percent| percent.is_finite() && percent.is_sign_positive());
-        let percent = percent.ok_or("expected per cent, such as 3%, or -3% for what is less alone, +3% for what is more alone")?;
+        let percent = percent
+            .ok_or("expected per cent, such as 3%, or -3% for what is less alone, +3% for what is more alone")?;
         Ok(Self { percent, less, more })
     }
 }
@@ -317,10 +318,8 @@ fn runs(
         };
         let varied: Vec<(String, Parameter)> =
             columns.iter().filter_map(|(name, found)| Some((name.clone(), record.get(found)?))).collect();
-        let mut key = Key {
-            varied: varied.iter().map(|(name, value)| (name.clone(), told(value))).collect(),
-            ..Key::default()
-        };
+        let mut key =
+            Key { varied: varied.iter().map(|(name, value)| (name.clone(), told(value))).collect(), ..Key::default() };
         if let Some(row) = record.row() {
             (key.paper, key.figure) = (row.paper, row.figure.clone());
             (key.load, key.flow) = (row.load.clone(), row.flow);
@@ -353,7 +352,8 @@ fn hint(sides: &[Runs]) -> Option<String> {
     if first.0.iter().any(|key| is_common(&key)) {
         return None;
     }
-    let names: BTreeSet<&String> = sides.iter().flat_map(|(order, _)| order.iter().flat_map(|it| it.varied.keys())).collect();
+    let names: BTreeSet<&String> =
+        sides.iter().flat_map(|(order, _)| order.iter().flat_map(|it| it.varied.keys())).collect();
     let joins = |name: &&&String| {
         let own: BTreeSet<Key> = first.0.iter().map(|key| key.without(name)).collect();
         others.iter().flat_map(|(order, _)| order).any(|key| own.contains(&key.without(name)))

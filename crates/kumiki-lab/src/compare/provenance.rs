@@ -97,9 +97,10 @@ fn named<'a>(run: &'a Value, path: &str) -> BTreeMap<String, &'a Value> {
 /// The text of the first point of each scenario.
 fn scenarios(run: &Value) -> BTreeMap<String, &str> {
     let all = run.pointer("/scenarios").and_then(Value::as_array);
-    let named = all.into_iter().flatten().filter_map(|it| {
-        Some((it.get("name")?.as_str()?.to_owned(), it.get("first_point")?.as_str()?))
-    });
+    let named = all
+        .into_iter()
+        .flatten()
+        .filter_map(|it| Some((it.get("name")?.as_str()?.to_owned(), it.get("first_point")?.as_str()?)));
     named.collect()
 }
 
@@ -131,6 +132,11 @@ fn flatten(path: &str, value: &toml::Value, into: &mut BTreeMap<String, String>)
                 flatten(&path, value, into);
             }
         }
-        other => drop(into.insert(path.to_owned(), other.to_string())),
+        toml::Value::String(_)
+        | toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_) => drop(into.insert(path.to_owned(), value.to_string())),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Comparison, Compared, Difference, label};
+use super::{Compared, Comparison, Difference, label};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope};
 use crate::sources::{number, unit, words};
@@ -29,11 +29,16 @@ impl Comparison {
         for (place, name) in self.sides.iter().enumerate() {
             columns.push(name.clone());
             if place > 0 {
-                columns.push(if self.sides.len() > 2 { format!("{name}: difference") } else { "difference".to_owned() });
+                columns.push(if self.sides.len() > 2 {
+                    format!("{name}: difference")
+                } else {
+                    "difference".to_owned()
+                });
             }
         }
         let row = |point: &Compared| {
-            let cell = |side: &Option<Summary>| side.as_ref().map_or_else(Cell::empty, |it| Cell::summary(it, decimals));
+            let cell =
+                |side: &Option<Summary>| side.as_ref().map_or_else(Cell::empty, |it| Cell::summary(it, decimals));
             let mut cells: Vec<Cell> = point.sides.first().map(cell).into_iter().collect();
             let mut differences = self.differences(point);
             for side in point.sides.iter().skip(1) {
@@ -118,7 +123,11 @@ impl Comparison {
             let Some(x) = axis.place(point) else {
                 continue;
             };
-            let own = if axis.name.is_some() { label(&point.key, &point.varied, axis.name.as_deref()) } else { String::new() };
+            let own = if axis.name.is_some() {
+                label(&point.key, &point.varied, axis.name.as_deref())
+            } else {
+                String::new()
+            };
             let named = |name: &str| if own.is_empty() { name.to_owned() } else { format!("{name}, {own}") };
             for (place, (name, side)) in self.sides.iter().zip(&point.sides).enumerate() {
                 let Some(side) = side else {

@@ -39,7 +39,11 @@ fn means_of_several_runs_have_an_interval_and_single_runs_have_none() {
     assert!(several.is_certain());
     assert_eq!((single.half_width, single.percent), (None, Some(-5.0)));
     let text = told(&comparison);
-    assert!(text.contains("window 8 KiB") && text.contains("+1.000 +- 0.453  +10.00 % *") || text.contains("+1.00 +- 0.45  +10.00 % *"), "{text}");
+    assert!(
+        text.contains("window 8 KiB") && text.contains("+1.000 +- 0.453  +10.00 % *")
+            || text.contains("+1.00 +- 0.45  +10.00 % *"),
+        "{text}"
+    );
     assert!(text.contains("1 of 2 differences without an interval: of a single run nothing says"), "{text}");
 }
 

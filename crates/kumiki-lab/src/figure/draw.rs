@@ -131,8 +131,12 @@ fn plot(figure: &Figure) -> Plot {
     let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low, high]);
     let tops = figure.series.iter().enumerate().filter(|(_, s)| s.shape == Shape::Stack);
     let tops = tops.flat_map(|(i, s)| s.points.iter().map(move |p| foot(figure, i, p.x) + p.y));
-    let ys =
-        points().map(|p| p.y).chain(tops).chain(spreads).chain(printed().map(|p| p.1)).chain(figure.limits.iter().map(|l| l.y));
+    let ys = points()
+        .map(|p| p.y)
+        .chain(tops)
+        .chain(spreads)
+        .chain(printed().map(|p| p.1))
+        .chain(figure.limits.iter().map(|l| l.y));
     // Bars stand on zero, which has no place among equal factors.
     let scale = if figure.y.scale == Scale::Log10 && !bars { Scale::Log10 } else { Scale::Linear };
     let y_axis = Axis { scale, ..figure.y.clone() };

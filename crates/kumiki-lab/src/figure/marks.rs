@@ -84,7 +84,7 @@ impl Pen {
                     return group;
                 };
                 let (top, foot) = (above.max(plot.top - 9.0), below.min(plot.bottom + 9.0));
-                let bar = self.bar(x - bars.width / 2.0, top, bars.width, (foot - top).max(0.0));
+                let bar = self.bar(x + bars.left(), top, bars.width, (foot - top).max(0.0));
                 group.add(bar.set("class", "pt").add(Title::new(of_point(point, series, figure))))
             }),
             Shape::Bars => {
@@ -241,7 +241,9 @@ pub(super) struct Bars {
 /// The size of words beside parts of bars.
 const WORD: f64 = 14.0;
 /// Less room for them is none.
-const LEAST_ROOM: f64 = 90.0;
+const LEAST_ROOM: f64 = 84.0;
+/// Between a bar and the words beside it.
+const GAP: f64 = 8.0;
 
 impl Bars {
     pub(super) fn of(figure: &Figure, plot: &Plot) -> Self {
@@ -264,11 +266,18 @@ impl Bars {
         if !is_stack {
             return Self { series, width, room: 0.0 };
         }
-        // Where names have room beside bars, these are narrower and stand in the middle of their places.
-        let narrow = (slot * 0.4).min(90.0);
-        let beside = (slot - narrow) / 2.0;
-        let (width, room) = if beside >= LEAST_ROOM { (narrow, beside) } else { (width, 0.0) };
-        Self { series, width, room: (room - 12.0).max(0.0) }
+        // Where names have room beside bars, these are narrower, and both stand in the middle together.
+        let narrow = (slot * 0.32).min(80.0);
+        let room = slot * 0.92 - narrow;
+        if room < LEAST_ROOM {
+            return Self { series, width, room: 0.0 };
+        }
+        Self { series, width: narrow, room }
+    }
+
+    /// Where the left edge of a bar of parts is, beside its value's place.
+    fn left(&self) -> f64 {
+        -(self.width + self.room) / 2.0
     }
 
     /// The names of the parts of bars beside them, where there is room.
@@ -287,15 +296,23 @@ impl Bars {
                 };
                 let share = number(point.y, if point.y < 9.95 { 1 } else { 0 });
                 let unit = if figure.y.unit.is_empty() { String::new() } else { format!(" {}", figure.y.unit) };
-                let lines = wrap(&format!("{} {share}{unit}", clean(&series.label)), WORD, self.room);
+                let share = format!("{share}{unit}");
+                let mut lines = wrap(&clean(&series.label), WORD, self.room - GAP);
+                // A number and its unit stay together.
+                match lines.last_mut() {
+                    Some(last) if width(&format!("{last} {share}"), WORD) <= self.room - GAP => {
+                        last.push_str(&format!(" {share}"));
+                    }
+                    _ => lines.push(share),
+                }
                 let height = f64::from(u16::try_from(lines.len()).unwrap_or(u16::MAX)) * WORD * 1.15;
                 // What is lower than its name would write over the next one.
-                if below - above < height || lines.iter().any(|line| width(line, WORD) > self.room) {
+                if below - above < height || lines.iter().any(|line| width(line, WORD) > self.room - GAP) {
                     continue;
                 }
                 let mut y = f64::midpoint(below, above) - height / 2.0 + WORD;
                 for line in lines {
-                    group = group.add(words(&line, x + self.width / 2.0 + 8.0, y, WORD, NEUTRAL));
+                    group = group.add(words(&line, x + self.left() + self.width + GAP, y, WORD, NEUTRAL));
                     y += WORD * 1.15;
                 }
             }

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, HALF_WIDTHS, INTERVALS, Record, Source, is_same, labelled, told, unit, with_end, words};
+use crate::sources::{
+    Condition, Found, HALF_WIDTHS, INTERVALS, Record, Source, is_same, labelled, told, unit, with_end, words,
+};
 use crate::stats::{Level, Summary};
 
 #[cfg(test)]
@@ -126,7 +128,8 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
         }
     }
     let records = Condition::select(&options.conditions, source)?;
-    let varied = |name: &str| sources.iter().any(|it| !it.is_measured() && it.keys().iter().any(|key| is_same(key, name)));
+    let varied =
+        |name: &str| sources.iter().any(|it| !it.is_measured() && it.keys().iter().any(|key| is_same(key, name)));
     for name in source.keys() {
         let is_other = is_same(x, name)
             || options.over.iter().any(|over| is_same(over, name))
@@ -145,13 +148,7 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
     Ok(names)
 }
 
-fn of_source(
-    source: &Source,
-    x: &str,
-    y: &str,
-    sources: &[Source],
-    options: &Options,
-) -> Result<Vec<Drawn>, Fault> {
+fn of_source(source: &Source, x: &str, y: &str, sources: &[Source], options: &Options) -> Result<Vec<Drawn>, Fault> {
     let at = source.find(x).ok_or_else(|| source.lacks(x))?;
     let value = source.find(y).ok_or_else(|| source.lacks(y))?;
     source.check_numbers(&value)?;

@@ -141,6 +141,16 @@ impl Results {
     }
 
     pub(super) fn caption(&self, first: &Point) -> String {
+        let runs = self.points.iter().filter_map(|(_, result)| result.as_ref().ok()).map(|done| done.summary.n);
+        let runs = match runs.max() {
+            Some(n) if n > 1 => "Bars: confidence intervals.",
+            _ => "One seed for each point.",
+        };
+        self.captioned(first, runs)
+    }
+
+    /// The caption with what it says of the runs.
+    pub(super) fn captioned(&self, first: &Point, runs: &str) -> String {
         let mut profiles: Vec<&str> = Vec::new();
         for row in self.rows() {
             if !profiles.contains(&row.profile.as_str()) {
@@ -153,11 +163,6 @@ impl Results {
             several => Some(format!("Profiles {}.", several.join(", "))),
         };
         let quick = self.is_shortened().then(|| "--quick: fewer points.".to_owned());
-        let runs = self.points.iter().filter_map(|(_, result)| result.as_ref().ok()).map(|done| done.summary.n);
-        let runs = match runs.max() {
-            Some(n) if n > 1 => "Bars: confidence intervals.",
-            _ => "One seed for each point.",
-        };
         let hollow = self
             .points
             .iter()

@@ -142,7 +142,11 @@ impl Foreseen {
         let jobs = jobs.clamp(1, runs);
         let share = u32::try_from(jobs).ok().and_then(|jobs| self.time().checked_div(jobs)).unwrap_or_default();
         let time = share.max(longest.unwrap_or_default());
-        let basis = if self.is_measured { "by what points have taken" } else { "a guess, by the packets and cells that lines allow" };
+        let basis = if self.is_measured {
+            "by what points have taken"
+        } else {
+            "a guess, by the packets and cells that lines allow"
+        };
         format!(
             "{}; about {} of one core, {} with {jobs} at a time ({basis}). Nothing was written.\n",
             parts.join(", "),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Results;
+use super::{Done, Results};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Row, Scope};
 use crate::scenario::Point;
@@ -35,7 +35,8 @@ impl Results {
         let mut series: Vec<Series> =
             named.iter().map(|what| curve(what, &|row| row.held.get(*what).copied().unwrap_or(0.0))).collect();
         if named.len() < totals.len() {
-            let other = |row: &Row| row.held.iter().filter(|(it, _)| !named.contains(&it.as_str())).map(|(_, it)| it).sum();
+            let other =
+                |row: &Row| row.held.iter().filter(|(it, _)| !named.contains(&it.as_str())).map(|(_, it)| it).sum();
             series.push(curve("other", &other));
         }
         Some(Figure {
@@ -49,7 +50,7 @@ impl Results {
             },
             series,
             limits: Vec::new(),
-            caption: format!("The first run of each point. {}", self.caption(first)),
+            caption: self.captioned(first, "The first run of each point."),
         })
     }
 
@@ -58,10 +59,13 @@ impl Results {
         let report = &first.scenario.report;
         let rows = |scope: Scope| -> Vec<(String, &Row)> {
             let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
-            let rows = done.flat_map(|(point, done)| done.rows.iter().map(move |row| (point, row)));
-            let first_runs = rows.filter(|(_, row)| row.repetition == 0 && row.scope == scope && !row.held.is_empty());
+            let rows = done.flat_map(|(point, done)| done.rows.iter().map(move |row| (point, done, row)));
+            let first_runs = rows.filter(|(.., row)| row.repetition == 0 && row.scope == scope && !row.held.is_empty());
             let of_load = |row: &Row| report.load.is_none() || scope == Scope::Total || row.load == report.load;
-            first_runs.filter(|(_, row)| of_load(row)).map(|(point, row)| (bar(point, row), row)).collect()
+            let is_one_of =
+                |done: &Done, row: &Row| done.rows.iter().any(|it| it.load == row.load && it.flow == Some(1));
+            let named = |(point, done, row)| (bar(point, row, is_one_of(done, row)), row);
+            first_runs.filter(|(.., row)| of_load(row)).map(named).collect()
         };
         let bars = match (report.held.as_deref(), first.scenario.paper) {
             (Some("flow"), _) => rows(Scope::Flow),
@@ -70,7 +74,11 @@ impl Results {
             (Some(_), _) | (None, Some(_)) => return None,
             (None, None) => {
                 let kinds = [(Scope::Flow, MOST_FLOWS), (Scope::Load, MOST_BARS), (Scope::Total, MOST_BARS)];
-                kinds.into_iter().map(|(scope, most)| (rows(scope), most)).find(|(bars, most)| (1..=*most).contains(&bars.len()))?.0
+                kinds
+                    .into_iter()
+                    .map(|(scope, most)| (rows(scope), most))
+                    .find(|(bars, most)| (1..=*most).contains(&bars.len()))?
+                    .0
             }
         };
         (!bars.is_empty()).then_some(bars)
@@ -78,9 +86,10 @@ impl Results {
 }
 
 /// "16 KiB, bulk, flow 2": what is varied, the load where there are several, the flow where its load has several.
-fn bar(point: &Point, row: &Row) -> String {
+fn bar(point: &Point, row: &Row, is_one_of: bool) -> String {
     let load = row.load.clone().filter(|_| point.scenario.load.len() > 1);
-    let flow = row.flow.map(|flow| format!("flow {flow}"));
-    let parts: Vec<String> = [Some(point.label()), load, flow].into_iter().flatten().filter(|it| !it.is_empty()).collect();
+    let flow = row.flow.filter(|_| is_one_of).map(|flow| format!("flow {flow}"));
+    let parts: Vec<String> =
+        [Some(point.label()), load, flow].into_iter().flatten().filter(|it| !it.is_empty()).collect();
     if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
 }

@@ -68,6 +68,7 @@ fn texts(point: &Point) -> Result<BTreeMap<&str, String>, Fault> {
 /// [`Fault`] where a profile cannot be read again.
 pub(super) fn profiles(point: &Point) -> Result<BTreeMap<String, String>, Fault> {
     // Where a file is on this machine is nobody's business.
-    let named = |name: &str| Path::new(name).file_name().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
+    let named =
+        |name: &str| Path::new(name).file_name().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
     Ok(texts(point)?.into_iter().map(|(name, text)| (named(name), sha256(text.as_bytes()))).collect())
 }

@@ -39,7 +39,9 @@ impl Runner for Fake {
         };
         row.goodput_mbps = f64::from(u32::try_from(window)?) / 2048.0 + f64::from(u32::try_from(row.seed)?) / 100.0;
         row.bound_by = "window".to_owned();
-        row.held = [("receive window".to_owned(), 0.75), ("slow start".to_owned(), 0.248), ("pacing".to_owned(), 0.002)].into();
+        row.held =
+            [("receive window".to_owned(), 0.75), ("slow start".to_owned(), 0.248), ("pacing".to_owned(), 0.002)]
+                .into();
         Ok(Outcome {
             rows: vec![row],
             captures: vec![("a.pcapng".to_owned(), vec![1, 2])],

@@ -50,7 +50,8 @@ pub(super) fn split(name: &str) -> (&str, Option<Unit>) {
         let unit = Unit::of(Amount::Rate(Rate::from_bits_per_second(1)));
         return (stem.trim_end_matches(['_', '.']), unit);
     }
-    let found = SUFFIXES.iter().find_map(|(suffix, worth, of)| Some((name.strip_suffix(suffix)?, Unit::of(of(*worth)))));
+    let found =
+        SUFFIXES.iter().find_map(|(suffix, worth, of)| Some((name.strip_suffix(suffix)?, Unit::of(of(*worth)))));
     found.unwrap_or((name, None))
 }
 
@@ -98,9 +99,11 @@ mod tests {
 
     #[test]
     fn units_in_brackets_are_read() {
-        for (head, before, suffix) in
-            [("window (KiB)", "window", "_bytes"), ("Rate [Mbits/sec]", "Rate", "_mbps"), ("loss(%)", "loss", "_percent")]
-        {
+        for (head, before, suffix) in [
+            ("window (KiB)", "window", "_bytes"),
+            ("Rate [Mbits/sec]", "Rate", "_mbps"),
+            ("loss(%)", "loss", "_percent"),
+        ] {
             let (found, unit) = bracketed(head).unwrap();
             assert_eq!((found, unit.suffix()), (before, suffix), "{head}");
         }

@@ -68,9 +68,8 @@ impl Measured {
         let is_word = |cell: &Option<Parameter>| matches!(cell, Some(Parameter::Text(_) | Parameter::Switch(_)));
         // Where one value is no number, all are kept as words: those that are none have to be looked for.
         let mut cells = column.cells.iter().zip(&self.lines);
-        let wrong = cells.find(|(cell, _)| {
-            is_word(cell) && cell.as_ref().is_some_and(|cell| number(&cell.to_string()).is_none())
-        });
+        let wrong = cells
+            .find(|(cell, _)| is_word(cell) && cell.as_ref().is_some_and(|cell| number(&cell.to_string()).is_none()));
         let (number, head) = &column.place;
         let at = |line: u64| Place::Line(usize::try_from(line).unwrap_or(0), *number);
         let path = [format!("column {number} ({head})")];
@@ -101,12 +100,11 @@ fn line_of(text: &str, place: &csv::Position) -> u64 {
 }
 
 fn damaged((file, text): (&str, &str), why: &csv::Error) -> Fault {
-    let (problem, place) = match why.kind() {
-        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
-            let counted = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
-            (format!("{} below {}", counted(*len, "field"), counted(*expected_len, "head")), pos.as_ref())
-        }
-        _ => (why.to_string(), why.position()),
+    let counted = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+    let (problem, place) = if let csv::ErrorKind::UnequalLengths { pos, expected_len, len } = why.kind() {
+        (format!("{} below {}", counted(*len, "field"), counted(*expected_len, "head")), pos.as_ref())
+    } else {
+        (why.to_string(), why.position())
     };
     let fault = Fault::new(problem).in_file(file);
     match place.and_then(|place| usize::try_from(line_of(text, place)).ok()) {
@@ -138,7 +136,9 @@ fn columns(
         if name.is_empty() {
             return Err(Fault::new(format!("column {number} has no head")).in_place(line).in_file(file));
         }
-        if let Some((_, (earlier, _))) = columns.iter().map(|(it, _)| (&it.name, &it.place)).find(|(it, _)| **it == name) {
+        if let Some((_, (earlier, _))) =
+            columns.iter().map(|(it, _)| (&it.name, &it.place)).find(|(it, _)| **it == name)
+        {
             let problem = format!("column {earlier} is called {name:?} too");
             return Err(Fault::at(path, problem).in_place(line).in_file(file));
         }

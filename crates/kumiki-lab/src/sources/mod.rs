@@ -115,6 +115,11 @@ impl Source {
         &self.name
     }
 
+    /// Where it is, as messages name it.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Whether it is a file of measurements.
     #[must_use]
     pub const fn is_measured(&self) -> bool {
@@ -215,7 +220,11 @@ impl<'a> Record<'a> {
                 column.cells.get(self.place)?.clone()
             }
         }?;
-        Some(if found.times == 1.0 { cell } else { number(&cell).map_or(cell, |it| Parameter::Number(it * found.times)) })
+        Some(if found.times == 1.0 {
+            cell
+        } else {
+            number(&cell).map_or(cell, |it| Parameter::Number(it * found.times))
+        })
     }
 
     /// The same as a number.
@@ -336,7 +345,8 @@ pub(crate) fn unit(name: &str) -> &'static str {
 
 /// A name in words, without its unit.
 pub(crate) fn words(name: &str) -> String {
-    let (field, part) = name.split_once('.').map_or((name, String::new()), |(field, part)| (field, format!(", {part}")));
+    let (field, part) =
+        name.split_once('.').map_or((name, String::new()), |(field, part)| (field, format!(", {part}")));
     format!("{}{part}", column::split(field).0.replace('_', " "))
 }
 
@@ -384,11 +394,13 @@ fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
             fault.expected("the directory of a result, or a CSV file")
         });
     }
-    read_rows(&path).map_err(|why| match why {
-        OutputError::Read { source, .. } => Fault::new(source.source.to_string())
-            .in_file(&path.display().to_string())
-            .in_place(crate::scenario::Place::Line(source.line, 1)),
-        other => Fault::new(other.to_string()),
+    read_rows(&path).map_err(|why| {
+        if let OutputError::Read { source, .. } = why {
+            let place = crate::scenario::Place::Line(source.line, 1);
+            Fault::new(source.source.to_string()).in_file(&path.display().to_string()).in_place(place)
+        } else {
+            Fault::new(why.to_string())
+        }
     })
 }
 

@@ -52,24 +52,25 @@ fn what_is_damaged_is_refused_with_its_line_and_column() {
 
 #[test]
 fn values_of_rows_are_found_by_name_and_by_stem() {
-    let row = Row {
-        varied: vec![("window_bytes".to_owned(), Parameter::Count(8192))],
-        goodput_mbps: 9.5,
-        ..Row::default()
-    };
+    let row =
+        Row { varied: vec![("window_bytes".to_owned(), Parameter::Count(8192))], goodput_mbps: 9.5, ..Row::default() };
     let source = Source::of_rows("a", vec![row], None);
     assert_eq!(numbers(&source, "window"), [8192.0]);
     assert_eq!(numbers(&source, "window_kib"), [8.0]);
     assert_eq!(numbers(&source, "goodput_mbps"), [9.5]);
     assert_eq!(source.find("windw"), None);
     let message = source.lacks("window_byte").to_string();
-    assert!(message.starts_with("a: no value of the rows is called \"window_byte\"; did you mean window_bytes?"), "{message}");
+    assert!(
+        message.starts_with("a: no value of the rows is called \"window_byte\"; did you mean window_bytes?"),
+        "{message}"
+    );
 }
 
 #[test]
 fn conditions_take_quantities_in_any_unit() {
     let source = Source::of_csv("m.csv", "window (KiB),nagle\n8,on\n16,off\n", &[]).unwrap();
-    for (text, count) in [("window=16 KiB", 1), ("window_bytes=8192", 1), ("nagle=off", 1), ("nagle=true", 1), ("window=9 KiB", 0)]
+    for (text, count) in
+        [("window=16 KiB", 1), ("window_bytes=8192", 1), ("nagle=off", 1), ("nagle=true", 1), ("window=9 KiB", 0)]
     {
         let condition: Condition = text.parse().unwrap();
         assert_eq!(Condition::select(&[condition], &source).unwrap().len(), count, "{text}");

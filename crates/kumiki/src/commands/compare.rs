@@ -59,12 +59,12 @@ impl From<Rows> for Scope {
     }
 }
 
-fn column(text: &str) -> Result<(String, String), String> {
+pub(super) fn column(text: &str) -> Result<(String, String), String> {
     let (name, head) = text.split_once('=').ok_or("expected NAME=HEAD, such as goodput_mbps=bits_per_second")?;
     Ok((name.trim().to_owned(), head.trim().to_owned()))
 }
 
-fn level(text: &str) -> Result<Level, String> {
+pub(super) fn level(text: &str) -> Result<Level, String> {
     match text.trim_end_matches('%').trim() {
         "95" => Ok(Level::P95),
         "99" => Ok(Level::P99),
@@ -73,7 +73,9 @@ fn level(text: &str) -> Result<Level, String> {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Exit status: 0 compared, 1 a difference is larger than --fail-over allows, 2 something cannot be read.")]
+#[command(
+    after_help = "Exit status: 0 compared, 1 a difference is larger than --fail-over allows, 2 something cannot be read."
+)]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
@@ -115,7 +117,9 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
     if let Some(path) = &args.out {
         let figures = comparison.figures();
         if figures.is_empty() {
-            let fault = Fault::new("no figure: no point is in two results, or there are too many and none has a number to go by");
+            let fault = Fault::new(
+                "no figure: no point is in two results, or there are too many and none has a number to go by",
+            );
             return Err(fault.expected("--x with the name of what is varied").into());
         }
         picture::write(path, &Figure::stacked(&figures))?;

@@ -51,7 +51,8 @@ fn counted(count: usize, what: &str) -> String {
 
 /// `directory` where it has results, or those of its directories that have.
 fn results(directory: &Path) -> Result<Vec<PathBuf>, Stop> {
-    let has = |place: &Path| [Output::RUN, Output::JOURNAL, Output::ROWS_JSONL].iter().any(|it| place.join(it).is_file());
+    let has =
+        |place: &Path| [Output::RUN, Output::JOURNAL, Output::ROWS_JSONL].iter().any(|it| place.join(it).is_file());
     if has(directory) {
         return Ok(vec![directory.to_owned()]);
     }
