@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 mod course;
 
 use course::Course;
+pub(crate) use course::spoken;
 
 /// The least time between two plain lines.
 pub const BETWEEN_LINES: Duration = Duration::from_secs(5);

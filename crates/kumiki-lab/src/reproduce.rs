@@ -7,6 +7,7 @@
 //!
 //! What a point *does* is behind the trait [`Runner`]: this module knows no protocol.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::progress::Cost;
@@ -17,6 +18,8 @@ mod claims;
 mod cost;
 mod done;
 mod figures;
+mod foresee;
+mod held;
 mod journal;
 mod key;
 mod merge;
@@ -31,6 +34,7 @@ mod trends;
 mod verdicts;
 
 use done::Done;
+pub use foresee::Foreseen;
 pub use journal::{Header, Journal};
 pub use merge::Merged;
 pub use run::{Interruption, Options};
@@ -102,6 +106,8 @@ pub struct Described {
     pub text: String,
     /// SHA-256 of that, in hexadecimal.
     pub sha256: String,
+    /// SHA-256 of what each of its profiles says, in hexadecimal, by its name.
+    pub profiles: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug)]
@@ -148,9 +154,16 @@ impl Plan {
                 points: part.points.len(),
                 seed: first.scenario.run.seed,
                 sha256: key::sha256(text.as_bytes()),
+                profiles: part.points.iter().filter_map(|point| key::profiles(point).ok()).flatten().collect(),
                 text,
             })
         })
+    }
+
+    /// What of the scenarios was chosen.
+    #[must_use]
+    pub const fn choice(&self) -> &Choice {
+        &self.choice
     }
 
     /// The key of each point, in order.
@@ -229,8 +242,9 @@ pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::Path
     }
     for result in results {
         let tasks = result.task_figure().map(|figure| ("-tasks", figure));
+        let held = result.held_figure().map(|figure| ("-held", figure));
         let figure = result.figure().map(|figure| ("", figure));
-        for (suffix, figure) in figure.into_iter().chain(tasks) {
+        for (suffix, figure) in figure.into_iter().chain(tasks).chain(held) {
             let name = format!("figures/{}{suffix}.svg", result.name());
             files.push(output.write(&name, figure.to_svg().as_bytes())?);
         }

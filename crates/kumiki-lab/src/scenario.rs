@@ -573,6 +573,9 @@ pub struct Report {
     pub decimals: Option<u8>,
     /// Whether what bound each point stands behind its value in the table; unless given it does where the scenario repeats no paper.
     pub bound: Option<bool>,
+    /// Of what a figure shows what held connections back: `flow`, `load`, `total` or `none`; unless given of each flow, or of more together where these are many, and of none where
+    /// the scenario repeats a paper.
+    pub held: Option<String>,
     /// Whether the use of the CPUs is told below the table, for each point.
     pub cpu: bool,
     /// The window that bounds a TCP here: what it allows is drawn as a limit, and what was used of it told below the table.

@@ -28,9 +28,15 @@ pub(crate) enum Command {
     Run(Run),
     /// Put together what `--shard` has left in several directories, as if it had been run at once
     Merge(Merge),
-    /// List the scenarios that `run`, `limit` and `graph` know by name
+    /// Results side by side: the value of each at every point that they share, the difference, and how sure it is
+    Compare(Box<crate::commands::compare::CompareArgs>),
+    /// Draw several results, and CSV files of one's own measurements, in one figure
+    Plot(Box<crate::commands::plot::PlotArgs>),
+    /// Find the prices of a profile with which a scenario comes out as what was measured
+    Fit(Box<crate::commands::fit::FitArgs>),
+    /// List the scenarios that `run`, `limit` and `graph` know by name, or what results are in directories
     #[command(alias = "list")]
-    Scenarios,
+    Scenarios(Scenarios),
     /// Show what is left of the line rate below each layer's overhead
     Limit(One),
     /// Show the protocol graph
@@ -76,6 +82,13 @@ pub(crate) enum Command {
     /// Write the manual pages, one for each command
     #[command(hide = true)]
     Man(Man),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Scenarios {
+    /// Instead: what is in these directories of results, or in those that are in them
+    #[arg(value_name = "DIR")]
+    pub(crate) directories: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -285,6 +298,9 @@ pub(crate) struct Results {
     /// Go on with what an interrupted run has left in the directory: points that have ended are not run again. Begins where there is nothing
     #[arg(long, conflicts_with = "force")]
     pub(crate) resume: bool,
+    /// Tell the points, what each varies, about how long it takes, and what --resume and --shard leave out; nothing is run or written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Run every N-th point only, the K-th of them first, and leave them for `kumiki merge`: one of N machines
     #[arg(long, value_name = "K/N")]
     pub(crate) shard: Option<Shard>,

@@ -15,9 +15,14 @@ use crate::live;
 use crate::ppp;
 
 mod adversity;
+pub(crate) mod compare;
 mod decode;
 mod experiments;
+pub(crate) mod fit;
+mod list;
 mod manual;
+mod picture;
+pub(crate) mod plot;
 mod script;
 #[cfg(test)]
 mod tests;
@@ -76,14 +81,10 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             experiments("run", &[document], args.scenario.set, &args.results, laboratory)
         }
         cli::Command::Merge(args) => experiments::merge(&args),
-        cli::Command::Scenarios => {
-            let documents = Document::builtin()?;
-            let width = documents.iter().map(|it| it.name().len()).max();
-            let width = width.unwrap_or(0);
-            let line = |it: &Document| format!("{:width$}  {}\n", it.name(), it.title());
-            let lines: Vec<String> = documents.iter().map(line).collect();
-            print(&lines.concat())
-        }
+        cli::Command::Compare(args) => compare::run(&args),
+        cli::Command::Plot(args) => plot::run(&args),
+        cli::Command::Fit(args) => fit::run(&args),
+        cli::Command::Scenarios(args) => list::run(&args.directories),
         cli::Command::Limit(args) => {
             let point = first_point(args.scenario)?;
             let laboratory = Laboratory::default();

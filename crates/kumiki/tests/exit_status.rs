@@ -298,6 +298,77 @@ fn scenarios_are_listed_and_a_file_of_that_name_is_meant_first() {
 }
 
 #[test]
+fn what_would_be_run_is_told_and_nothing_is_written() {
+    let folder = Folder::with("dry", &three_points("1 s"));
+    let said = |arguments: &[&str]| {
+        let output = folder.kumiki(&[&["run", "x.toml", "--dry-run"], arguments].concat());
+        (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr))
+    };
+    let (status, text) = said(&["--shard", "2/2", "--jobs", "1"]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("10.0.5.2, time 100 ms") && text.contains("shard 1/2"), "{text}");
+    assert!(text.contains("3 points, 1 to be run, 2 of other shards; about "), "{text}");
+    assert_eq!(folder.names(), ["x.toml"]);
+    // Of a run that would be refused that is told as well.
+    std::fs::create_dir(folder.0.path("out")).unwrap();
+    folder.0.write("out/rows.jsonl", b"{}");
+    let (status, text) = said(&["--out", "out", "--json"]);
+    assert_eq!((status, text.lines().count()), (Some(2), 4), "{text}");
+    assert!(text.contains("\"state\":\"runs\"") && text.contains("out already has a result"), "{text}");
+}
+
+#[test]
+fn results_are_listed_compared_and_drawn_beside_measurements() {
+    let folder = Folder::with("compared", UNCONNECTED.replace("10.0.5.2", "10.0.0.2").as_str());
+    for (out, set) in [("before", "1 s"), ("after", "2 s")] {
+        let set = format!("run.duration={set}");
+        let ran = folder.kumiki(&["run", "x.toml", "--out", &format!("results/{out}"), "--set", &set]);
+        assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    }
+    let text = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
+    let listed = text(&folder.kumiki(&["list", "results"]));
+    assert!(listed.contains("results/after: x: 1 of 1 points") && listed.contains("run.duration=2 s"), "{listed}");
+    let both = ["compare", "results/before", "results/after"];
+    let octets = folder.kumiki(&[&both[..], &["--value", "octets", "--fail-over=3%", "-o", "f.svg"]].concat());
+    assert_eq!(octets.status.code(), Some(1), "{octets:?}");
+    let told = String::from_utf8_lossy(&octets.stderr);
+    assert!(told.contains("1 difference is more than --fail-over allows:\n  after, the only point: +"), "{told}");
+    assert!(text(&octets).contains("scenario x, run.duration: \"1 s\" in before, \"2 s\" in after"), "{octets:?}");
+    assert_eq!(folder.kumiki(&[&both[..], &["--value", "octets", "--fail-over=-3%"]].concat()).status.code(), Some(0));
+    folder.0.write("mine.csv", b"measured (s),goodput (kb/s)\n1,5000\n2,5100\n");
+    let drawn = folder.kumiki(&["plot", "results/before", "linux=mine.csv", "--x", "measured_s", "-o", "f.svg"]);
+    assert_eq!(drawn.status.code(), Some(0), "{drawn:?}");
+    let figure = String::from_utf8(folder.0.read("f.svg")).unwrap();
+    assert!(figure.starts_with("<svg") && figure.contains("linux"), "{figure}");
+    // A slip of the pen must not cost the measurements.
+    let slip = refused(&folder.kumiki(&["plot", "mine.csv", "--x", "measured_s", "-o", "mine.csv"]));
+    assert!(slip.contains("mine.csv: there is a file that is no picture"), "{slip}");
+}
+
+#[test]
+fn prices_are_fitted_and_the_profile_is_ready_for_use() {
+    let scenario =
+        UNCONNECTED.replace("10.0.5.2", "10.0.0.2").replace("10 ms", "1 us").replace("\"1 s\"", "\"100 ms\"");
+    let scenario =
+        scenario.replace("host.near = {", "host.near = { profile = \"ss20\",") + "vary.mss = [\"536 B\", \"1072 B\"]\n";
+    let scenario =
+        scenario.replace("address = \"10.0.0.1/24\" }", "address = \"10.0.0.1/24\" }, tcp = { mss = \"${mss}\" }");
+    let folder = Folder::with("fitted", &scenario);
+    folder.0.write("mine.csv", b"mss (B),goodput (Mb/s)\n536,14\n1072,24\n");
+    let fit = ["fit", "x.toml", "mine.csv", "--free", "tcp.send", "-o", "mine.toml"];
+    let fitted = folder.kumiki(&fit);
+    let said = String::from_utf8_lossy(&fitted.stdout);
+    assert!(fitted.status.success() && said.contains("tcp.send") && said.contains("mss 1072 B"), "{fitted:?}");
+    assert!(refused(&folder.kumiki(&fit)).contains("mine.toml: it is there already; --force replaces it"));
+    let run = folder.kumiki(&["run", "x.toml", "--set", "host.near.profile=./mine.toml"]);
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && said.contains("./mine.toml: 1 parameter fitted to 2 values"), "{run:?}");
+    folder.0.write("bad.csv", b"mss (B),goodput (Mb/s)\n536,14\n1072,2x4\n");
+    let bad = refused(&folder.kumiki(&["fit", "x.toml", "bad.csv"]));
+    assert!(bad.starts_with("kumiki: bad.csv:3: column 2 (goodput (Mb/s)) = \"2x4\": not a number"), "{bad}");
+}
+
+#[test]
 fn options_of_responders_that_have_no_effect_or_no_sense_are_refused_for_what_is_wrong() {
     let folder = Folder::new("responders");
     let ftamd = ["ftamd", "--root", "."];

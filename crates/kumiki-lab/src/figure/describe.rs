@@ -23,6 +23,7 @@ fn of_series(series: &Series, axis: &Axis) -> Option<String> {
         Shape::Line | Shape::Curve => "Curve",
         Shape::Scatter => "Points",
         Shape::Bars => "Bars",
+        Shape::Stack => "Parts of bars",
     };
     let label = clean(&series.label);
     let name = if label.is_empty() { what.to_owned() } else { format!("{what} {label}") };

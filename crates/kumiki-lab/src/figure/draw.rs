@@ -4,7 +4,7 @@ use svg::node::element::{Description, Group, Line, SVG, Text, Title};
 use svg::{Document, Node as _};
 
 use super::describe::describe;
-use super::marks::{Bars, Pen, pens};
+use super::marks::{Bars, Pen, foot, pens};
 use super::palette::NEUTRAL;
 use super::scale::{Needs, Ruler, number};
 use super::text::{clean, width, wrap};
@@ -108,6 +108,7 @@ fn panel(figure: &Figure) -> (Group, f64) {
     for (pen, series) in pens.iter().zip(&figure.series) {
         page = page.add(pen.points(series, figure, &plot, &bars));
     }
+    page = page.add(bars.words(figure, &plot));
     for (pen, series) in pens.iter().zip(&figure.series) {
         page = page.add(pen.paper(series, &plot, &bars));
     }
@@ -125,12 +126,20 @@ fn panel(figure: &Figure) -> (Group, f64) {
 fn plot(figure: &Figure) -> Plot {
     let points = || figure.series.iter().flat_map(|s| &s.points);
     let printed = || figure.series.iter().flat_map(|s| &s.paper);
-    let bars = figure.series.iter().any(|s| s.shape == Shape::Bars);
+    let bars = figure.series.iter().any(|s| matches!(s.shape, Shape::Bars | Shape::Stack));
     let xs = || points().map(|p| p.x).chain(printed().map(|p| p.0));
     let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low, high]);
-    let ys =
-        points().map(|p| p.y).chain(spreads).chain(printed().map(|p| p.1)).chain(figure.limits.iter().map(|l| l.y));
-    let y_axis = Axis { scale: Scale::Linear, ..figure.y.clone() };
+    let tops = figure.series.iter().enumerate().filter(|(_, s)| s.shape == Shape::Stack);
+    let tops = tops.flat_map(|(i, s)| s.points.iter().map(move |p| foot(figure, i, p.x) + p.y));
+    let ys = points()
+        .map(|p| p.y)
+        .chain(tops)
+        .chain(spreads)
+        .chain(printed().map(|p| p.1))
+        .chain(figure.limits.iter().map(|l| l.y));
+    // Bars stand on zero, which has no place among equal factors.
+    let scale = if figure.y.scale == Scale::Log10 && !bars { Scale::Log10 } else { Scale::Linear };
+    let y_axis = Axis { scale, ..figure.y.clone() };
     let y = Ruler::new(&y_axis, ys, Needs { zero: bars, vertical: true, ticks: 7, margin: 0.0 });
 
     let ticks = y.ticks.iter().map(|t| width(&t.label, SMALL)).fold(0.0, f64::max);
@@ -174,7 +183,7 @@ fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
         let (x, y) = place(&label);
         let mut key = pen.group("key");
         key = match series.shape {
-            Shape::Bars => key.add(pen.bar(x + 4.0, y - 9.0, 26.0, 18.0)),
+            Shape::Bars | Shape::Stack => key.add(pen.bar(x + 4.0, y - 9.0, 26.0, 18.0)),
             Shape::Line | Shape::Curve => {
                 let sample = stroke(line(x, y, x + KEY, y), pen.colour(), 2.5).set("class", "ln");
                 key.add(sample.set("stroke-dasharray", pen.dashes()))

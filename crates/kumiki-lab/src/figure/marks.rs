@@ -4,8 +4,10 @@ use svg::Node;
 use svg::node::element::{Circle, Element, Group, Path, Polyline, Rectangle, Title};
 
 use super::describe::of_point;
-use super::draw::{Plot, at, line, stroke};
+use super::draw::{Plot, at, line, stroke, words};
 use super::palette::{COLOURS, NEUTRAL};
+use super::scale::number;
+use super::text::{clean, width, wrap};
 use super::{Figure, Scale, Series, Shape};
 
 /// Between two lines of a hatch.
@@ -27,7 +29,7 @@ pub(super) fn pens(figure: &Figure, plot: &Plot) -> Vec<Pen> {
     let places: Vec<Vec<(f64, f64)>> = figure
         .series
         .iter()
-        .map(|s| if s.shape == Shape::Bars { &[] } else { s.points.as_slice() })
+        .map(|s| if matches!(s.shape, Shape::Bars | Shape::Stack) { &[] } else { s.points.as_slice() })
         .map(|points| points.iter().take(LONGEST).filter_map(|p| plot.inside(p.x, p.y)).collect())
         .collect();
     let meet = |a: &(f64, f64), b: &(f64, f64)| (a.0 - b.0).abs() < 4.0 && (a.1 - b.1).abs() < 4.0;
@@ -75,6 +77,16 @@ impl Pen {
                     .set("stroke-dasharray", self.dashes());
                 group.add(curve)
             }
+            Shape::Stack => series.points.iter().fold(group, |group, point| {
+                let low = foot(figure, self.index, point.x);
+                let ends = plot.place(point.x, low).zip(plot.place(point.x, low + point.y));
+                let Some(((x, below), (_, above))) = ends.filter(|_| point.y > 0.0) else {
+                    return group;
+                };
+                let (top, foot) = (above.max(plot.top - 9.0), below.min(plot.bottom + 9.0));
+                let bar = self.bar(x + bars.left(), top, bars.width, (foot - top).max(0.0));
+                group.add(bar.set("class", "pt").add(Title::new(of_point(point, series, figure))))
+            }),
             Shape::Bars => {
                 let zero = plot.down(0.0).unwrap_or(plot.bottom);
                 places.fold(group, |group, (point, (x, y))| {
@@ -128,7 +140,8 @@ impl Pen {
             let ends = point.spread.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
             if let Some((low, high)) = ends {
                 let (low, high) = (low.clamp(plot.top, plot.bottom), high.clamp(plot.top, plot.bottom));
-                let (ink, class) = if series.shape == Shape::Bars { (NEUTRAL, "frame") } else { (self.colour(), "ln") };
+                let is_bar = matches!(series.shape, Shape::Bars | Shape::Stack);
+                let (ink, class) = if is_bar { (NEUTRAL, "frame") } else { (self.colour(), "ln") };
                 for (x1, y1, x2, y2) in
                     [(x, low, x, high), (x - 6.0, low, x + 6.0, low), (x - 6.0, high, x + 6.0, high)]
                 {
@@ -211,11 +224,26 @@ fn hatch(index: usize, width: f64, height: f64) -> Vec<(f64, f64, f64, f64)> {
     }
 }
 
+/// What is below the part of a bar at `x` that belongs to series `i`: the parts of those before it.
+pub(super) fn foot(figure: &Figure, i: usize, x: f64) -> f64 {
+    let before = figure.series.iter().take(i).filter(|series| series.shape == Shape::Stack);
+    before.flat_map(|series| series.points.iter().filter(|point| point.x == x)).map(|point| point.y).sum()
+}
+
 /// How wide bars are, and which series have them.
 pub(super) struct Bars {
     series: Vec<usize>,
     width: f64,
+    /// Right of each bar of parts, for their names; 0 where there is no room.
+    room: f64,
 }
+
+/// The size of words beside parts of bars.
+const WORD: f64 = 14.0;
+/// Less room for them is none.
+const LEAST_ROOM: f64 = 84.0;
+/// Between a bar and the words beside it.
+const GAP: f64 = 8.0;
 
 impl Bars {
     pub(super) fn of(figure: &Figure, plot: &Plot) -> Self {
@@ -224,7 +252,7 @@ impl Bars {
         let mut places: Vec<f64> = figure
             .series
             .iter()
-            .filter(|s| s.shape == Shape::Bars)
+            .filter(|s| matches!(s.shape, Shape::Bars | Shape::Stack))
             .flat_map(|s| &s.points)
             .filter_map(|p| plot.across(p.x))
             .collect();
@@ -233,7 +261,63 @@ impl Bars {
         let gaps = places.iter().zip(places.iter().skip(1)).map(|(a, b)| b - a).filter(|gap| *gap > 0.5);
         let slot = names.unwrap_or_else(|| gaps.fold((plot.right - plot.left) / 4.0, f64::min));
         let count = f64::from(u16::try_from(series.len()).unwrap_or(u16::MAX).max(1));
-        Self { series, width: (slot * 0.76 / count).min(90.0) }
+        let width = (slot * 0.76 / count).min(90.0);
+        let is_stack = figure.series.iter().any(|s| s.shape == Shape::Stack);
+        if !is_stack {
+            return Self { series, width, room: 0.0 };
+        }
+        // Where names have room beside bars, these are narrower, and both stand in the middle together.
+        let narrow = (slot * 0.32).min(80.0);
+        let room = slot * 0.92 - narrow;
+        if room < LEAST_ROOM {
+            return Self { series, width, room: 0.0 };
+        }
+        Self { series, width: narrow, room }
+    }
+
+    /// Where the left edge of a bar of parts is, beside its value's place.
+    fn left(&self) -> f64 {
+        -(self.width + self.room) / 2.0
+    }
+
+    /// The names of the parts of bars beside them, where there is room.
+    pub(super) fn words(&self, figure: &Figure, plot: &Plot) -> Group {
+        let mut group = Group::new();
+        if self.room <= 0.0 {
+            return group;
+        }
+        let parts = figure.series.iter().enumerate().filter(|(_, series)| series.shape == Shape::Stack);
+        for (i, series) in parts {
+            for point in &series.points {
+                let low = foot(figure, i, point.x);
+                let ends = plot.place(point.x, low).zip(plot.place(point.x, low + point.y));
+                let Some(((x, below), (_, above))) = ends else {
+                    continue;
+                };
+                let share = number(point.y, if point.y < 9.95 { 1 } else { 0 });
+                let unit = if figure.y.unit.is_empty() { String::new() } else { format!(" {}", figure.y.unit) };
+                let share = format!("{share}{unit}");
+                let mut lines = wrap(&clean(&series.label), WORD, self.room - GAP);
+                // A number and its unit stay together.
+                match lines.last_mut() {
+                    Some(last) if width(&format!("{last} {share}"), WORD) <= self.room - GAP => {
+                        last.push_str(&format!(" {share}"));
+                    }
+                    _ => lines.push(share),
+                }
+                let height = f64::from(u16::try_from(lines.len()).unwrap_or(u16::MAX)) * WORD * 1.15;
+                // What is lower than its name would write over the next one.
+                if below - above < height || lines.iter().any(|line| width(line, WORD) > self.room - GAP) {
+                    continue;
+                }
+                let mut y = f64::midpoint(below, above) - height / 2.0 + WORD;
+                for line in lines {
+                    group = group.add(words(&line, x + self.left() + self.width + GAP, y, WORD, NEUTRAL));
+                    y += WORD * 1.15;
+                }
+            }
+        }
+        group
     }
 
     /// How far the middle of series `i`'s bars is from their value's place.

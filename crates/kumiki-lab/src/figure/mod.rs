@@ -5,7 +5,7 @@
 //! | Specification | SVG 1.1, static; sizes in user units, 960 wide; no scripts, no style sheets, no fonts but the reader's own sans-serif; no ground of its own |
 //! | Colours | Okabe and Ito, "Color Universal Design" (2008), so that they stand out on light and dark ground; each series also has a marker, dashes or a hatch of its own |
 //! | Classes | by which a page can colour it otherwise: `sN` the series, `cN` its colour; in it `ln` lines, `mk` markers, `br` bars, `pt` what says its values; `frame`, `grid`, `limit`, and `soft` words |
-//! | Left out | logarithmic y axes, two y axes, interaction |
+//! | Left out | two y axes, interaction |
 //!
 //! The same [`Figure`] gives the same octets. Text cannot be measured without a font, so its width is estimated on the
 //! wide side, and everything that could meet a curve has a place outside the plot: the legend above, the names of
@@ -22,6 +22,8 @@ mod scale;
 mod tests;
 pub(crate) mod text;
 
+pub(crate) use scale::octets;
+
 /// A figure before it is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
@@ -29,7 +31,7 @@ pub struct Figure {
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis. Its scale is always linear.
+    /// The vertical axis. Its scale is linear, or [`Scale::Log10`] where there are no bars.
     pub y: Axis,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
@@ -96,6 +98,8 @@ pub enum Shape {
     Scatter,
     /// Bars from zero; several such series stand beside each other.
     Bars,
+    /// Parts of bars: each series stands on those before it.
+    Stack,
 }
 
 /// One measured value.

@@ -200,7 +200,7 @@ pub(super) fn number(value: f64, decimals: usize) -> String {
 }
 
 /// 512 B, 8 KiB, 2 MiB.
-pub(super) fn octets(value: f64) -> String {
+pub(crate) fn octets(value: f64) -> String {
     let (worth, unit) = match value {
         v if v >= 1_073_741_824.0 => (1_073_741_824.0, "GiB"),
         v if v >= 1_048_576.0 => (1_048_576.0, "MiB"),

@@ -165,6 +165,44 @@ fn no_two_of_eight_bars_look_alike() {
     assert_eq!(looks.len(), 8, "{looks:?}");
 }
 
+/// Two parts of two bars: what is below, and what stands on it.
+fn stacked(names: &[&str]) -> Figure {
+    let part = |label: &str, y: f64| Series {
+        label: label.to_owned(),
+        shape: Shape::Stack,
+        points: (0_u32..).zip(names).map(|(place, _)| Point::new(f64::from(place), y)).collect(),
+        ..Series::default()
+    };
+    Figure {
+        x: Axis { scale: Scale::Names(names.iter().map(|&name| name.to_owned()).collect()), ..Axis::default() },
+        y: Axis { unit: "%".to_owned(), range: Some((0.0, 100.0)), ..Axis::default() },
+        series: vec![part("send buffer", 60.0), part("slow start", 39.0), part("loss", 1.0)],
+        ..Figure::default()
+    }
+}
+
+#[test]
+fn parts_of_a_bar_stand_on_each_other_with_their_names_beside() {
+    let svg = stacked(&["a", "b"]).to_svg();
+    let rectangle = |place: usize, key: &str| -> f64 {
+        // Those of the legend come first.
+        let bar = svg.split("<rect").skip(1).nth(3 + place).unwrap();
+        bar.split(&format!(" {key}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+    };
+    let (lower, upper) = (0, 2);
+    assert_eq!(rectangle(lower, "x"), rectangle(upper, "x"));
+    assert!((rectangle(upper, "y") + rectangle(upper, "height") - rectangle(lower, "y")).abs() < 0.2, "{svg}");
+    assert!((rectangle(lower, "height") / rectangle(upper, "height") - 60.0 / 39.0).abs() < 0.01);
+    let found = words(&svg);
+    for expected in ["send buffer 60 %", "slow start 39 %"] {
+        assert_eq!(found.iter().filter(|word| *word == expected).count(), 2, "{expected}: {found:?}");
+    }
+    // One per cent is lower than its name, and of many bars no name has room.
+    assert!(!found.iter().any(|word| word.contains("loss 1")), "{found:?}");
+    let many = words(&stacked(&["a"; 12]).to_svg());
+    assert!(!many.contains(&"send buffer 60 %".to_owned()), "{many:?}");
+}
+
 #[test]
 fn empty_figures_are_drawn() {
     assert!(Figure::default().to_svg().ends_with("</svg>\n"));
@@ -188,7 +226,7 @@ proptest! {
     #[test]
     fn no_figure_panics_and_every_coordinate_is_a_number(
         points in prop::collection::vec((number(), number(), prop::option::of((number(), number()))), 0..6),
-        shape in prop_oneof![Just(Shape::Line), Just(Shape::Curve), Just(Shape::Scatter), Just(Shape::Bars)],
+        shape in prop_oneof![Just(Shape::Line), Just(Shape::Curve), Just(Shape::Scatter), Just(Shape::Bars), Just(Shape::Stack)],
         scale in scale(),
         range in prop::option::of((number(), number())),
         limits in prop::collection::vec(number(), 0..4),

@@ -173,7 +173,7 @@ const fn float(n: u64) -> f64 {
 }
 
 /// 8 s, 2 min 5 s, 1 h 3 min.
-fn spoken(time: Duration) -> String {
+pub(crate) fn spoken(time: Duration) -> String {
     let s = time.as_secs();
     match (s / 3600, s / 60 % 60, s % 60) {
         (0, 0, 0) if time.subsec_millis() > 0 => format!("{} ms", time.subsec_millis()),

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -210,6 +211,23 @@ impl Journal {
         let file = output.begin(Self::NAME, text.as_bytes())?;
         lock(&file).map_err(io)?;
         Ok(Self { path, file, kept, keys, is_dirty: false })
+    }
+
+    /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is
+    /// no journal; nothing is made, written or locked.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`] as [`Journal::open`] has it, where it cannot be gone on with.
+    pub fn look(directory: &Path, header: &Header, plan: &Plan) -> Result<BTreeMap<usize, Duration>, OutputError> {
+        let path = directory.join(Self::NAME);
+        if !path.exists() {
+            return Ok(BTreeMap::new());
+        }
+        let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
+        let mut kept = kept(&read(&path)?, header, &keys, &path)?;
+        kept.retain(|_, entry| entry.captures.iter().all(|name| directory.join(name).is_file()));
+        Ok(kept.into_iter().map(|(place, entry)| (place, Duration::from_millis(entry.took_ms))).collect())
     }
 
     /// How many points it had.

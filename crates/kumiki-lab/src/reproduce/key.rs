@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
@@ -47,12 +48,27 @@ pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<Strin
     let compare = point.compare().map(|it| (it.value, it.fitted));
     add(&format!("{compare:?}"));
     add(&format!("{:?}", point.scenario.run.repeat.as_ref().and(choice.runs)));
-    let names = point.scenario.host.values().map(|host| host.profile.as_deref().unwrap_or(profile::ZERO));
-    let profiles = names.map(|name| Ok((name, profile::load(name)?))).collect::<Result<BTreeMap<_, _>, Fault>>()?;
-    for (name, profile) in &profiles {
+    for (name, text) in texts(point)? {
         add(name);
-        // All that was read, with what it is like: maps in it are in the order of their names.
-        add(&format!("{profile:?}"));
+        add(&text);
     }
     Ok(hex(hash.finalize().as_slice()))
+}
+
+/// All that each profile of a point says, with what it is like, by its name: maps in it are in the order of their names.
+fn texts(point: &Point) -> Result<BTreeMap<&str, String>, Fault> {
+    let names = point.scenario.host.values().map(|host| host.profile.as_deref().unwrap_or(profile::ZERO));
+    names.map(|name| Ok((name, format!("{:?}", profile::load(name)?)))).collect()
+}
+
+/// SHA-256 of what each profile of a point says, by its name, which is that of the file where it is one.
+///
+/// # Errors
+///
+/// [`Fault`] where a profile cannot be read again.
+pub(super) fn profiles(point: &Point) -> Result<BTreeMap<String, String>, Fault> {
+    // Where a file is on this machine is nobody's business.
+    let named =
+        |name: &str| Path::new(name).file_name().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
+    Ok(texts(point)?.into_iter().map(|(name, text)| (named(name), sha256(text.as_bytes()))).collect())
 }

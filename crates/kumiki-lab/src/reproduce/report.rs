@@ -42,7 +42,7 @@ impl Results {
             title: self.title(),
             about: first.map(|point| point.scenario.about.clone()).unwrap_or_default(),
             points: self.points.len(),
-            figures: [self.figure(), self.task_figure()].into_iter().flatten().collect(),
+            figures: [self.figure(), self.task_figure(), self.held_figure()].into_iter().flatten().collect(),
             tables: [Some(self.table()), self.task_table()].into_iter().flatten().collect(),
             verdicts: self.verdicts(all),
             bounds: self.bounds(),

@@ -24,6 +24,11 @@ impl Shard {
         place.checked_rem(self.count) == self.number.checked_sub(1)
     }
 
+    /// That of as many shards which has the point at this place.
+    pub(super) fn sibling(self, place: usize) -> Self {
+        Self { number: place.checked_rem(self.count).map_or(1, |number| number + 1), ..self }
+    }
+
     /// Which of how many, the first from 1.
     #[must_use]
     pub const fn of(self) -> (usize, usize) {

@@ -100,12 +100,12 @@ impl Results {
                 add(match (row.fit_points, row.fit_parameters) {
                     (0, 0) if row.profile == crate::profile::ZERO => "profile zero: no CPU cost".to_owned(),
                     (0, 0) => format!("profile {}: nothing fitted", row.profile),
-                    (points, parameters) => format!(
-                        "profile {}: {} fitted to {}",
-                        row.profile,
-                        counted(parameters, "parameter"),
-                        counted(points, "value of the paper",)
-                    ),
+                    (points, parameters) => {
+                        // One's own profile rests on what one has measured oneself.
+                        let value = if row.paper.is_some() { "value of the paper" } else { "value" };
+                        let parameters = counted(parameters, "parameter");
+                        format!("profile {}: {parameters} fitted to {}", row.profile, counted(points, value))
+                    }
                 });
             }
         }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::done::{of_runs, one_of};
 use super::*;
+use crate::figure::Scale;
 use crate::progress::Progress;
 use crate::rows::{Parameter, to_jsonl};
 use crate::scenario::Repeat;
@@ -38,6 +39,9 @@ impl Runner for Fake {
         };
         row.goodput_mbps = f64::from(u32::try_from(window)?) / 2048.0 + f64::from(u32::try_from(row.seed)?) / 100.0;
         row.bound_by = "window".to_owned();
+        row.held =
+            [("receive window".to_owned(), 0.75), ("slow start".to_owned(), 0.248), ("pacing".to_owned(), 0.002)]
+                .into();
         Ok(Outcome {
             rows: vec![row],
             captures: vec![("a.pcapng".to_owned(), vec![1, 2])],
@@ -95,6 +99,26 @@ fn a_table_and_a_figure_show_the_value_that_is_asked_for() {
         TWO_HOSTS.replace("[report]", "[report]\nvalue = \"jain\"")
     );
     assert!(plan(&[], &both).unwrap_err().to_string().contains("[[trend]] is about goodput"));
+}
+
+#[test]
+fn what_held_connections_back_is_a_figure_of_parts_that_add_up() {
+    // Where a paper is repeated nobody asks for it.
+    assert!(results(TWO_HOSTS, 1, false).held_figure().is_none());
+    let asked = |held: &str| TWO_HOSTS.replace("[report]", &format!("[report]\nheld = \"{held}\""));
+    let figure = results(&asked("total"), 1, false).held_figure().unwrap();
+    let labels: Vec<&str> = figure.series.iter().map(|series| series.label.as_str()).collect();
+    assert_eq!(labels, ["receive window", "slow start", "other"]);
+    for place in 0..5 {
+        let sum: f64 = figure.series.iter().map(|series| series.points[place].y).sum();
+        assert!((sum - 100.0).abs() < 1e-9, "{sum}");
+    }
+    assert!(matches!(&figure.x.scale, Scale::Names(names) if names[0] == "nagle on, window 8 KiB, rtt 1 ms"));
+    assert!(results(&asked("flow"), 1, false).held_figure().is_none(), "it has no rows of flows");
+    let fault = plan(&[], &asked("flows")).unwrap_err().to_string();
+    assert!(fault.contains("report.held = \"flows\"") && fault.contains("did you mean \"flow\"?"), "{fault}");
+    let unasked = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
+    assert_eq!(results(&unasked, 1, false).held_figure().unwrap().series[0].points.len(), 5);
 }
 
 /// Paper 1 leaves the best and the worst of its runs out of their mean.

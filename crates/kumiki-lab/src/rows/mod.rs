@@ -156,6 +156,9 @@ pub struct Row {
     pub version: String,
 }
 
+/// What a run puts beside the varied parameters although it was measured: two runs of a point may differ in it.
+pub(crate) const MEASURED: [&str; 2] = ["raw_mbps", "cpu_ms"];
+
 /// Whether every row has a field of that name, which no varied parameter may have.
 pub(crate) fn is_field(name: &str) -> bool {
     const OTHERS: [&str; 6] = ["paper", "figure", "series", "queues", "counters", "version"];

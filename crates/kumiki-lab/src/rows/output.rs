@@ -102,10 +102,22 @@ impl Output {
         let output = Self { directory: directory.into(), force };
         fs::create_dir_all(&output.directory)
             .map_err(|source| OutputError::Io { path: output.directory.clone(), source })?;
-        for name in [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT] {
-            output.refuse_existing(Path::new(name))?;
-        }
+        output.refuse_results()?;
         Ok(output)
+    }
+
+    /// Whether [`Output::open`] would refuse the directory for what is in it; nothing is made.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Exists`] where it would.
+    pub fn look(directory: impl Into<PathBuf>, force: bool) -> Result<(), OutputError> {
+        Self { directory: directory.into(), force }.refuse_results()
+    }
+
+    fn refuse_results(&self) -> Result<(), OutputError> {
+        let results = [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT];
+        results.into_iter().try_for_each(|name| self.refuse_existing(Path::new(name)))
     }
 
     /// The directory.

@@ -109,6 +109,24 @@ impl ValueName {
 }
 
 impl Row {
+    /// What the row has under a name: of its fields, of what is varied, or of what holds several values ([`ValueName`]).
+    #[must_use]
+    pub fn cell(&self, name: &str) -> Option<Parameter> {
+        if let Some(parameter) = self.parameter(name) {
+            return Some(parameter.clone());
+        }
+        if let Some((_, value)) = self.fields().into_iter().find(|(field, _)| *field == name) {
+            return value;
+        }
+        match name {
+            "paper" => self.paper.map(|paper| Parameter::Count(paper.into())),
+            "figure" => Some(Parameter::Text(self.figure.clone())),
+            "series" => Some(Parameter::Text(self.series.clone())),
+            "version" => Some(Parameter::Text(self.version.clone())),
+            _ => self.value(&ValueName::new(name)?).map(Parameter::Number),
+        }
+    }
+
     /// The value of that name, where the row has one.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "what is shown needs no more than 53 bits")]

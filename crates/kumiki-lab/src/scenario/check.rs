@@ -114,6 +114,9 @@ pub(super) fn values_of(source: &Source<'_>, path: &[&str], table: &Node, axes: 
     Ok(())
 }
 
+/// What `[report] held` may be.
+const HELD: [&str; 4] = ["flow", "load", "total", "none"];
+
 /// `[report]` speaks of varied names.
 pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Result<(), Fault> {
     let known: Vec<&str> = axes.iter().flat_map(|a| a.names.iter().map(String::as_str)).collect();
@@ -134,6 +137,9 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
         if source.root.child("trend").is_some() && !name.is_goodput() {
             return Err(source.locate(Fault::at(path, "[[trend]] is about goodput").expected("one of the two")));
         }
+    }
+    if let Some(held) = report.held.as_deref().filter(|held| !HELD.contains(held)) {
+        return Err(source.locate(Fault::unknown(["report", "held"], "kind of row", held, &HELD)));
     }
     for (number, name) in report.series.iter().enumerate() {
         check(&["report", "series", &number.to_string()], name)?;

@@ -141,12 +141,14 @@ pub(crate) fn amount(value: &toml::Value) -> Option<Amount> {
     }
 }
 
-type Suffix = (&'static str, u64, fn(u64) -> Amount);
+pub(crate) type Suffix = (&'static str, u64, fn(u64) -> Amount);
 
 /// What a column's name ends in, and how many base units of which quantity that is.
-const SUFFIXES: [Suffix; 10] = [
+pub(crate) const SUFFIXES: [Suffix; 13] = [
     ("_bytes", 1, |n| Amount::Size(Octets::new(n))),
     ("_octets", 1, |n| Amount::Size(Octets::new(n))),
+    ("_kib", 1 << 10, |n| Amount::Size(Octets::new(n))),
+    ("_mib", 1 << 20, |n| Amount::Size(Octets::new(n))),
     ("_ns", 1, |n| Amount::Time(Duration::from_nanos(n))),
     ("_us", 1_000, |n| Amount::Time(Duration::from_nanos(n))),
     ("_ms", 1_000_000, |n| Amount::Time(Duration::from_nanos(n))),
@@ -154,6 +156,7 @@ const SUFFIXES: [Suffix; 10] = [
     ("_bps", 1, |n| Amount::Rate(Rate::from_bits_per_second(n))),
     ("_kbps", 1_000, |n| Amount::Rate(Rate::from_bits_per_second(n))),
     ("_mbps", 1_000_000, |n| Amount::Rate(Rate::from_bits_per_second(n))),
+    ("_gbps", 1_000_000_000, |n| Amount::Rate(Rate::from_bits_per_second(n))),
     ("_percent", 10_000_000_000, |n| Amount::Share(Share::from_base(n))),
 ];
 

@@ -12,6 +12,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 #[cfg(test)]
 mod tests;
+mod welch;
+
+pub use welch::difference_half_width;
 
 /// The probability with which an interval is meant to hold the true mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

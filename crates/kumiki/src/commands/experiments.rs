@@ -1,5 +1,6 @@
 //! Experiments in virtual time: `run`, `reproduce`, and `merge`, which puts together what shards have brought.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     let choice = Choice { set, quick: args.quick, runs: args.runs };
     let provenance = Provenance::begin(std::env::args().skip(1));
     let plan = Plan::new(documents, &choice, &**runner)?;
+    if args.dry_run {
+        return foresee(documents, &choice, &captures, &plan, args);
+    }
     let wish = Wish::listen(&Bell::default()).map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
     let output = open(&args.out, args.force || args.resume)?;
     let shard = args.shard.unwrap_or_default();
@@ -48,10 +52,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     }
     let asked = wish.clone();
     let options = Options {
-        jobs: match args.jobs {
-            Some(jobs) => usize::from(jobs),
-            None => std::thread::available_parallelism().map_or(1, usize::from),
-        },
+        jobs: jobs(args.jobs),
         interruption: Interruption::by(move || asked.is_made()),
         output: Some(&output),
         journal: Some(&mut journal),
@@ -96,6 +97,33 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         return failures(&results);
     }
     tell(&results, &output, args.json)
+}
+
+/// Tells what would be run. Nothing is written, and where the run would be refused for what is there, so is this.
+fn foresee(
+    documents: &[Document],
+    choice: &Choice,
+    captures: &str,
+    plan: &Plan,
+    args: &cli::Results,
+) -> Result<(), Stop> {
+    let shard = args.shard.unwrap_or_default();
+    let header = Header::new(documents, choice, captures, shard);
+    let kept = if args.resume { Journal::look(&args.out, &header, plan)? } else { BTreeMap::new() };
+    let foreseen = plan.foreseen(shard, &kept);
+    if args.json {
+        print(&foreseen.to_jsonl())?;
+    } else {
+        let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
+        let tables: Vec<String> = foreseen.tables().iter().map(|table| table.draw(layout)).collect();
+        print(&format!("{}\n{}", tables.join("\n"), foreseen.summary(jobs(args.jobs))))?;
+    }
+    Output::look(&args.out, args.force || args.resume).map_err(|why| Stop::Input(format!("--out: {why}")))
+}
+
+/// How many points are run at once.
+pub(super) fn jobs(given: Option<u16>) -> usize {
+    given.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
 /// Puts together what shards have brought, as if it had been run at once.
@@ -193,7 +221,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Where the tables are read on a terminal, how wide it is.
-fn terminal_width() -> Option<u16> {
+pub(super) fn terminal_width() -> Option<u16> {
     if !io::stdout().is_terminal() {
         return None;
     }

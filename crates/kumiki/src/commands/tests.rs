@@ -33,6 +33,7 @@ fn args(name: &str) -> cli::Results {
         out,
         force: false,
         resume: false,
+        dry_run: false,
         shard: None,
         pcap: None,
         json: true,

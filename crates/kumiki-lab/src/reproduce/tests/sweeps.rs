@@ -56,6 +56,31 @@ impl Drop for Place {
     }
 }
 
+#[test]
+fn what_would_be_run_is_foreseen_by_what_has_ended() {
+    let (sweep, place) = (Sweep::of(4), Place::new("foreseen"));
+    let none = Journal::look(&place.0, &header(&sweep.documents, Shard::WHOLE), &sweep.plan).unwrap();
+    assert!(none.is_empty() && !place.0.exists());
+    sweep.run(&place, Shard::WHOLE, false, 2).unwrap();
+    let before = place.lines();
+    let kept = Journal::look(&place.0, &header(&sweep.documents, Shard::WHOLE), &sweep.plan).unwrap();
+    assert!(!kept.is_empty() && place.lines() == before);
+    let all = sweep.plan.len();
+    let text = sweep.plan.foreseen(Shard::WHOLE, &kept).summary(1);
+    let counted = format!("{all} points, {} to be run, {} skipped, as they have ended; ", all - kept.len(), kept.len());
+    assert!(text.starts_with(&counted), "{text}");
+    let of_other = Journal::look(&place.0, &header(&sweep.documents, "1/2".parse().unwrap()), &sweep.plan);
+    assert!(of_other.unwrap_err().to_string().contains("shard 1/1"));
+    // Ten seconds of one point are ten seconds of each that weighs as much.
+    let slow = [(0, std::time::Duration::from_secs(10))].into();
+    let lines = sweep.plan.foreseen("2/2".parse().unwrap(), &slow).to_jsonl();
+    let second: serde_json::Value = serde_json::from_str(lines.lines().nth(1).unwrap()).unwrap();
+    assert!((second["foreseen_s"].as_f64().unwrap() - 10.0).abs() < 1e-6, "{second}");
+    assert_eq!((&second["state"], &second["shard"]), (&"runs".into(), &"2/2".into()));
+    let states: Vec<bool> = lines.lines().map(|line| line.contains("other shard")).collect();
+    assert_eq!(states.iter().filter(|other| **other).count(), all.div_ceil(2));
+}
+
 /// A sweep of two scenarios of which the first has `points`.
 struct Sweep {
     plan: Plan,

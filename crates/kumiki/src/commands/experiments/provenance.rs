@@ -2,6 +2,7 @@
 //!
 //! Who ran it, on what machine by name, and where its files are is not in it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -31,13 +32,17 @@ impl Provenance {
 
     /// Writes what is known at the end, of so many points of all.
     pub(super) fn write(&self, plan: &Plan, output: &Output, (done, all): (usize, usize)) -> Result<(), Stop> {
-        let described = plan.described();
+        let described: Vec<Described> = plan.described().collect();
+        let profiles: BTreeMap<String, String> = described.iter().flat_map(|it| it.profiles.clone()).collect();
         let scenario = |it: Described| json!({ "name": it.name, "points": it.points, "first_seed": it.seed, "sha256": it.sha256, "first_point": it.text });
-        let scenarios: Vec<Value> = described.map(scenario).collect();
+        let scenarios: Vec<Value> = described.into_iter().map(scenario).collect();
+        let choice = plan.choice();
         let value = json!({
             "command": self.command,
             "version": env!("CARGO_PKG_VERSION"),
             "commit": COMMIT,
+            "options": { "set": choice.set, "quick": choice.quick, "runs": choice.runs },
+            "profiles": profiles,
             "scenarios": scenarios,
             "machine": machine(),
             "started": self.started,

@@ -1,0 +1,376 @@
+//! Several results side by side: the value of each at every point that they share, the difference, and how sure that is.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | Points are the same where paper, figure, scope, load, flow and all that is varied are. Of several runs of a point (seeds, repetitions) the means are compared, with Welch's interval of their difference ([`stats::difference_half_width`]); of single runs the difference is all there is |
+//! | Left out | tests of all points together, ratios, paired runs |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rows::{Parameter, Scope};
+use crate::scenario::Fault;
+use crate::sources::{Condition, Found, Record, Source, labelled, told};
+use crate::stats::{self, Level, Summary};
+
+mod provenance;
+mod show;
+#[cfg(test)]
+mod tests;
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The value, by its name in the rows.
+    pub value: String,
+    /// Of all loads together, of each load, or of each flow.
+    pub scope: Scope,
+    /// Of the intervals.
+    pub level: Level,
+    /// The name of what the others are compared with; the first unless given.
+    pub baseline: Option<String>,
+    /// Varied names that do not tell points apart: their values count as runs of one point.
+    pub over: Vec<String>,
+    /// What has to hold for a record to be looked at.
+    pub conditions: Vec<Condition>,
+    /// The horizontal axis of the figure.
+    pub x: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            value: "goodput_mbps".to_owned(),
+            scope: Scope::Total,
+            level: Level::P99,
+            baseline: None,
+            over: Vec::new(),
+            conditions: Vec::new(),
+            x: None,
+        }
+    }
+}
+
+/// Results side by side.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    options: Options,
+    /// The name of the value, as it was found.
+    value: String,
+    /// What is compared; the first is what the others are compared with.
+    sides: Vec<String>,
+    points: Vec<Compared>,
+    /// Of each side the points that it alone lacks or has: how they are called.
+    alone: Vec<(String, Vec<String>)>,
+    /// What differs in where they come from.
+    notes: Vec<String>,
+    /// A varied name without which there would be more in common.
+    hint: Option<String>,
+}
+
+/// A point, and what each side has of it.
+#[derive(Clone, Debug)]
+struct Compared {
+    key: Key,
+    varied: Vec<(String, Parameter)>,
+    sides: Vec<Option<Summary>>,
+}
+
+/// What makes two records of the same point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    paper: Option<u8>,
+    figure: String,
+    varied: BTreeMap<String, String>,
+    load: Option<String>,
+    flow: Option<u32>,
+    /// Which of several rows of one run that say nothing else.
+    number: usize,
+}
+
+impl Key {
+    fn without(&self, name: &str) -> Self {
+        let mut key = self.clone();
+        key.varied.remove(name);
+        key
+    }
+}
+
+/// How a value differs from that of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The other's mean less the baseline's.
+    pub value: f64,
+    /// In per cent of the baseline's; nothing where that is zero.
+    pub percent: Option<f64>,
+    /// Half the width of the interval of the difference; nothing where nothing says how far it may be chance.
+    pub half_width: Option<f64>,
+}
+
+impl Difference {
+    fn of(baseline: &Summary, other: &Summary, level: Level) -> Self {
+        let value = other.mean - baseline.mean;
+        Self {
+            value,
+            percent: (baseline.mean != 0.0).then(|| 100.0 * value / baseline.mean.abs()),
+            half_width: stats::difference_half_width(baseline, other, level),
+        }
+    }
+
+    /// Whether zero is outside the interval; where there is none, whether there is a difference at all.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        self.value.abs() > self.half_width.unwrap_or(0.0)
+    }
+}
+
+/// How large a difference may be. Written `3%`, `-3%` where only less than the baseline is too much, `+3%` where only more is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allowance {
+    percent: f64,
+    less: bool,
+    more: bool,
+}
+
+impl core::str::FromStr for Allowance {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (less, more) = (!text.starts_with('+'), !text.starts_with('-'));
+        let number = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let number = number.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        let percent = number.filter(|percent| percent.is_finite() && percent.is_sign_positive());
+        let percent = percent
+            .ok_or("expected per cent, such as 3%, or -3% for what is less alone, +3% for what is more alone")?;
+        Ok(Self { percent, less, more })
+    }
+}
+
+impl Allowance {
+    /// Whether a difference is more than is allowed, and not chance.
+    #[must_use]
+    pub fn is_exceeded(&self, difference: &Difference) -> bool {
+        let is_large = difference.percent.is_none_or(|percent| percent.abs() > self.percent);
+        let counts = if difference.value < 0.0 { self.less } else { self.more };
+        counts && is_large && difference.is_certain()
+    }
+}
+
+/// Of one side: its runs by point, in the order in which the points are there.
+type Runs = (Vec<Key>, BTreeMap<Key, (Vec<(String, Parameter)>, Vec<f64>)>);
+
+impl Comparison {
+    /// Compares `sources` with the first of them, or with the one that [`Options::baseline`] names.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where there are fewer than two, where none is called like the baseline, where a source lacks the value, or a file of measurements lacks a column
+    /// that says which point is meant.
+    pub fn new(mut sources: Vec<Source>, options: &Options) -> Result<Self, Fault> {
+        if sources.len() < 2 {
+            return Err(Fault::new("only one result").expected("two or more to compare"));
+        }
+        if let Some(baseline) = &options.baseline {
+            let names: Vec<&str> = sources.iter().map(Source::name).collect();
+            let place = names.iter().position(|name| name == baseline);
+            let place = place.ok_or_else(|| Fault::unknown(["--baseline"], "result", baseline, &names))?;
+            let first = sources.remove(place);
+            sources.insert(0, first);
+        }
+        let first = sources.iter().find_map(|source| source.find(&options.value).map(|it| it.name().to_owned()));
+        let value = first.unwrap_or_else(|| options.value.clone());
+        let names = names(&sources, &value, &options.over);
+        let groups = groups(&sources);
+        let mut sides = Vec::new();
+        for source in &sources {
+            sides.push(runs(source, &value, &names, &groups, options)?);
+        }
+        let mut order: Vec<&Key> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for key in sides.iter().flat_map(|(order, _)| order) {
+            if seen.insert(key) {
+                order.push(key);
+            }
+        }
+        let has = |key: &Key| sides.iter().filter(|(_, runs)| runs.contains_key(key)).count();
+        let in_baseline = |key: &Key| sides.first().is_some_and(|(_, runs)| runs.contains_key(key));
+        let points = order.iter().filter(|key| in_baseline(key) && has(key) > 1);
+        let points = points.map(|key| compared(key, &sides, options.level)).collect();
+        let mut alone = Vec::new();
+        for (source, (own, runs)) in sources.iter().zip(&sides) {
+            let own = own.iter().filter(|key| has(key) == 1);
+            let labels: Vec<String> = own.filter_map(|key| Some(label(key, &runs.get(key)?.0, None))).collect();
+            if !labels.is_empty() {
+                alone.push((source.name().to_owned(), labels));
+            }
+        }
+        Ok(Self {
+            options: options.clone(),
+            value,
+            sides: sources.iter().map(|source| source.name().to_owned()).collect(),
+            points,
+            alone,
+            notes: provenance::differences(&sources),
+            hint: hint(&sides),
+        })
+    }
+
+    /// How many points at least two have.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Whether no point is in two of them.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// The differences from the baseline that are more than is allowed: at which point, of which result, and how much.
+    #[must_use]
+    pub fn exceeding(&self, allowed: &Allowance) -> Vec<(String, String, Difference)> {
+        let mut found = Vec::new();
+        for point in &self.points {
+            for (name, difference) in self.differences(point) {
+                if allowed.is_exceeded(&difference) {
+                    found.push((label(&point.key, &point.varied, None), name.to_owned(), difference));
+                }
+            }
+        }
+        found
+    }
+
+    fn differences<'a>(&'a self, point: &'a Compared) -> impl Iterator<Item = (&'a str, Difference)> {
+        let mut sides = point.sides.iter().zip(&self.sides);
+        let baseline = sides.next().and_then(|(side, _)| side.as_ref());
+        let level = self.options.level;
+        sides.filter_map(move |(side, name)| Some((name.as_str(), Difference::of(baseline?, side.as_ref()?, level))))
+    }
+}
+
+fn compared(key: &Key, sides: &[Runs], level: Level) -> Compared {
+    let mut varied = None;
+    let of_side = |(_, runs): &Runs| {
+        let (own, values) = runs.get(key)?;
+        varied.get_or_insert_with(|| own.clone());
+        Summary::of(values, level)
+    };
+    let summaries = sides.iter().map(of_side).collect();
+    Compared { key: key.clone(), sides: summaries, varied: varied.unwrap_or_default() }
+}
+
+/// The names that tell points apart.
+fn names(sources: &[Source], value: &str, over: &[String]) -> Vec<String> {
+    const RUNS: [&str; 4] = ["seed", "repetition", "run", "version"];
+    let mut names: Vec<String> = Vec::new();
+    for source in sources.iter().filter(|source| !source.is_measured()) {
+        for name in source.keys() {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    if sources.iter().all(Source::is_measured) {
+        let interval = crate::sources::INTERVALS.into_iter().flatten();
+        let intervals: Vec<String> = interval.flat_map(|end| crate::sources::with_end(value, end)).collect();
+        let keys = sources.first().map(Source::keys).unwrap_or_default();
+        let is_key = |name: &&str| {
+            sources.iter().all(|source| source.find(name).is_some())
+                && *name != value
+                && !RUNS.contains(name)
+                && !intervals.iter().any(|it| it == name)
+        };
+        names.extend(keys.into_iter().filter(is_key).map(str::to_owned));
+    }
+    names.retain(|name| !over.contains(name) && !over.iter().any(|it| crate::sources::is_same(it, name)));
+    names
+}
+
+/// The papers and figures that there are rows of.
+fn groups(sources: &[Source]) -> BTreeSet<(Option<u8>, String)> {
+    let rows = sources.iter().flat_map(Source::records).filter_map(Record::row);
+    rows.map(|row| (row.paper, row.figure.clone())).collect()
+}
+
+/// The runs of one source by point.
+fn runs(
+    source: &Source,
+    value: &str,
+    names: &[String],
+    groups: &BTreeSet<(Option<u8>, String)>,
+    options: &Options,
+) -> Result<Runs, Fault> {
+    let found = source.find(value).ok_or_else(|| source.lacks(value))?;
+    source.check_numbers(&found)?;
+    let mut columns: Vec<(String, Found)> = Vec::new();
+    for name in names {
+        match source.find(name) {
+            Some(found) => columns.push((name.clone(), found)),
+            None if source.is_measured() => return Err(source.lacks(name)),
+            None => {}
+        }
+    }
+    let (mut order, mut runs): Runs = (Vec::new(), BTreeMap::new());
+    let mut seen: BTreeMap<(Key, u64, u32), usize> = BTreeMap::new();
+    for record in Condition::select(&options.conditions, source)? {
+        let Some(number) = record.number(&found).filter(|_| record.is_of(options.scope)) else {
+            continue;
+        };
+        let varied: Vec<(String, Parameter)> =
+            columns.iter().filter_map(|(name, found)| Some((name.clone(), record.get(found)?))).collect();
+        let mut key =
+            Key { varied: varied.iter().map(|(name, value)| (name.clone(), told(value))).collect(), ..Key::default() };
+        if let Some(row) = record.row() {
+            (key.paper, key.figure) = (row.paper, row.figure.clone());
+            (key.load, key.flow) = (row.load.clone(), row.flow);
+            // Only where runs are told apart by their seeds can two rows of one run be told from two runs.
+            if options.over.is_empty() {
+                let count = seen.entry((key.clone(), row.seed, row.repetition)).or_default();
+                key.number = *count;
+                *count += 1;
+            }
+        } else if let Some((paper, figure)) = groups.first() {
+            if groups.len() > 1 {
+                let problem = format!("the results are of {} figures, and it does not say of which", groups.len());
+                return Err(Fault::new(problem).in_file(source.name()).expected("the results of one scenario"));
+            }
+            (key.paper, key.figure) = (*paper, figure.clone());
+        }
+        let entry = runs.entry(key.clone()).or_insert_with(|| {
+            order.push(key);
+            (varied, Vec::new())
+        });
+        entry.1.push(number);
+    }
+    Ok((order, runs))
+}
+
+/// The varied name without which the sides would have a point in common, where they have none.
+fn hint(sides: &[Runs]) -> Option<String> {
+    let (first, others) = sides.split_first()?;
+    let is_common = |key: &&Key| others.iter().any(|(_, runs)| runs.contains_key(*key));
+    if first.0.iter().any(|key| is_common(&key)) {
+        return None;
+    }
+    let names: BTreeSet<&String> =
+        sides.iter().flat_map(|(order, _)| order.iter().flat_map(|it| it.varied.keys())).collect();
+    let joins = |name: &&&String| {
+        let own: BTreeSet<Key> = first.0.iter().map(|key| key.without(name)).collect();
+        others.iter().flat_map(|(order, _)| order).any(|key| own.contains(&key.without(name)))
+    };
+    names.iter().find(joins).map(|name| (*name).clone())
+}
+
+/// How a point is called; `but` is told elsewhere.
+fn label(key: &Key, varied: &[(String, Parameter)], but: Option<&str>) -> String {
+    let place = key.paper.map(|paper| format!("paper {paper}"));
+    let figure = Some(key.figure.clone()).filter(|figure| !figure.is_empty());
+    let values = varied.iter().filter(|(name, _)| Some(name.as_str()) != but);
+    let values = values.map(|(name, value)| labelled(name, value));
+    let flow = key.flow.map(|flow| format!("flow {flow}"));
+    let number = (key.number > 0).then(|| format!("row {}", key.number + 1));
+    let place = if but.is_none() { [place, figure] } else { [None, None] };
+    let parts = place.into_iter().flatten().chain(values).chain(key.load.clone()).chain(flow).chain(number);
+    let label = parts.collect::<Vec<_>>().join(", ");
+    if label.is_empty() && but.is_none() { "the only point".to_owned() } else { label }
+}

@@ -1,0 +1,153 @@
+use serde_json::json;
+
+use super::*;
+use crate::rows::Row;
+use crate::table::Layout;
+
+/// Runs of one point with these goodputs.
+fn runs(window: u64, goodputs: &[f64]) -> Vec<Row> {
+    let row = |(repetition, goodput): (u32, &f64)| Row {
+        varied: vec![("window_bytes".to_owned(), Parameter::Count(window))],
+        seed: repetition.into(),
+        repetition,
+        goodput_mbps: *goodput,
+        ..Row::default()
+    };
+    (0..).zip(goodputs).map(row).collect()
+}
+
+fn compare(a: Vec<Row>, b: Vec<Row>, options: &Options) -> Comparison {
+    let sources = vec![Source::of_rows("a", a, None), Source::of_rows("b", b, None)];
+    Comparison::new(sources, options).unwrap()
+}
+
+fn told(comparison: &Comparison) -> String {
+    comparison.table().draw(Layout::default())
+}
+
+#[test]
+fn means_of_several_runs_have_an_interval_and_single_runs_have_none() {
+    let a = [runs(8192, &[10.0, 10.2, 9.8]), runs(16_384, &[20.0])].concat();
+    let b = [runs(8192, &[11.0, 11.2, 10.8]), runs(16_384, &[19.0])].concat();
+    let comparison = compare(a, b, &Options { level: Level::P95, ..Options::default() });
+    let differences: Vec<Difference> =
+        comparison.points.iter().flat_map(|point| comparison.differences(point)).map(|(_, it)| it).collect();
+    let [several, single] = differences.as_slice() else { panic!("{differences:?}") };
+    // Equal deviations of 0.2 and equal numbers of runs: 4 degrees of freedom, t 2.7764, error 0.2 x sqrt(2/3).
+    let half = 2.776_445 * 0.2 * (2.0_f64 / 3.0).sqrt();
+    assert!((several.half_width.unwrap() - half).abs() < 1e-6 && (several.value - 1.0).abs() < 1e-9);
+    assert!(several.is_certain());
+    assert_eq!((single.half_width, single.percent), (None, Some(-5.0)));
+    let text = told(&comparison);
+    assert!(
+        text.contains("window 8 KiB") && text.contains("+1.000 +- 0.453  +10.00 % *")
+            || text.contains("+1.00 +- 0.45  +10.00 % *"),
+        "{text}"
+    );
+    assert!(text.contains("1 of 2 differences without an interval: of a single run nothing says"), "{text}");
+}
+
+#[test]
+fn a_difference_is_too_large_where_it_is_more_than_allowed_and_no_chance() {
+    let allowed = |text: &str| text.parse::<Allowance>().unwrap();
+    let difference = |value: f64, half_width| Difference { value, percent: Some(value), half_width };
+    for (text, value, half, exceeded) in [
+        ("3%", 4.0, None, true),
+        ("3%", -4.0, None, true),
+        ("-3%", 4.0, None, false),
+        ("-3 %", -4.0, Some(1.0), true),
+        ("+3%", -4.0, None, false),
+        ("3%", 2.0, None, false),
+        ("3%", 4.0, Some(5.0), false),
+        ("0%", 0.0, None, false),
+    ] {
+        assert_eq!(allowed(text).is_exceeded(&difference(value, half)), exceeded, "{text} of {value}");
+    }
+    // From nothing every difference is infinitely large.
+    assert!(allowed("3%").is_exceeded(&Difference { value: 0.1, percent: None, half_width: None }));
+    for text in ["3", "%", "-3", "nan%", "--3%", "inf%"] {
+        assert!(text.parse::<Allowance>().is_err(), "{text}");
+    }
+    let comparison = compare(runs(8192, &[10.0]), runs(8192, &[9.0]), &Options::default());
+    let exceeding = comparison.exceeding(&allowed("-3%"));
+    assert_eq!(exceeding.len(), 1);
+    assert_eq!(exceeding[0].0, "window 8 KiB");
+}
+
+#[test]
+fn points_that_one_alone_has_are_counted_and_named() {
+    let a = [runs(8192, &[1.0]), runs(1024, &[1.0]), runs(2048, &[1.0])].concat();
+    let text = told(&compare(a, runs(8192, &[1.0]), &Options::default()));
+    assert!(text.contains("2 points only in a: window 1 KiB; window 2 KiB"), "{text}");
+}
+
+#[test]
+fn what_differs_and_keeps_points_apart_is_named_and_may_be_passed_over() {
+    let with = |congestion: &str| {
+        let mut rows = runs(8192, &[1.0, 2.0]);
+        for row in &mut rows {
+            row.varied.push(("congestion".to_owned(), Parameter::Text(congestion.to_owned())));
+        }
+        rows
+    };
+    let comparison = compare(with("cubic"), with("reno"), &Options::default());
+    assert!(comparison.is_empty());
+    assert!(told(&comparison).contains("--over congestion"), "{}", told(&comparison));
+    let over = Options { over: vec!["congestion".to_owned()], ..Options::default() };
+    assert_eq!(compare(with("cubic"), with("reno"), &over).len(), 1);
+}
+
+#[test]
+fn measurements_are_compared_where_they_say_which_point_they_are_of() {
+    let csv = |text: &str| Source::of_csv("mine.csv", text, &[]).unwrap();
+    let of = |text: &str| {
+        let rows = [runs(8192, &[10.0]), runs(16_384, &[20.0])].concat();
+        Comparison::new(vec![Source::of_rows("a", rows, None), csv(text)], &Options::default())
+    };
+    let comparison = of("window (KiB),goodput_mbps\n16,21\n").unwrap();
+    assert_eq!(comparison.len(), 1);
+    assert!(told(&comparison).contains("+1.00  +5.00 %"), "{}", told(&comparison));
+    let refused = of("goodput_mbps\n21\n").unwrap_err().to_string();
+    assert!(refused.starts_with("mine.csv: no column is called \"window_bytes\""), "{refused}");
+}
+
+#[test]
+fn what_results_come_from_is_told_where_it_differs() {
+    let run = |version: &str, rate: &str| {
+        json!({ "version": version, "options": { "set": [], "quick": false, "runs": null }, "profiles": { "ss20": "0123456789abcdef" },
+            "scenarios": [{ "name": "x", "first_point": format!("[link.mid]\nrate = \"{rate}\"\nends = [\"a\", \"b\"]\n") }] })
+    };
+    let sources = |b| {
+        let source = |name: &str, run| Source::of_rows(name, runs(8192, &[1.0]), Some(run));
+        [source("a", run("0.1.0", "100 Mb/s")), source("b", b)]
+    };
+    assert_eq!(
+        provenance::differences(&sources(run("0.2.0", "1 Gb/s"))),
+        ["version: 0.1.0 in a, 0.2.0 in b", "scenario x, link.mid.rate: \"100 Mb/s\" in a, \"1 Gb/s\" in b"]
+    );
+    let same = provenance::differences(&sources(run("0.1.0", "100 Mb/s")));
+    assert_eq!(same, ["run.json says the same of all: scenarios, options, version, profiles"]);
+}
+
+#[test]
+fn both_panels_of_the_figure_have_the_points() {
+    let rows = |times: f64| [runs(8192, &[10.0 * times]), runs(16_384, &[20.0 * times])].concat();
+    let comparison = compare(rows(1.0), rows(1.1), &Options::default());
+    let figures = comparison.figures();
+    let [values, differences] = figures.as_slice() else { panic!("{}", figures.len()) };
+    assert_eq!(values.series.iter().map(|it| it.points.len()).collect::<Vec<_>>(), [2, 2]);
+    let marks: Vec<f64> = differences.series.iter().flat_map(|it| &it.points).map(|it| it.y).collect();
+    assert!(marks.len() == 2 && marks.iter().all(|percent| (percent - 10.0).abs() < 1e-9), "{marks:?}");
+    assert_eq!(comparison.to_jsonl().lines().count(), 2);
+}
+
+#[test]
+fn a_result_is_not_compared_with_itself_or_nobody() {
+    let source = || Source::of_rows("a", runs(8192, &[1.0]), None);
+    assert!(Comparison::new(vec![source()], &Options::default()).is_err());
+    let options = Options { baseline: Some("c".to_owned()), ..Options::default() };
+    let refused = Comparison::new(vec![source(), source()], &options).unwrap_err().to_string();
+    assert!(refused.starts_with("--baseline: unknown result \"c\""), "{refused}");
+    let options = Options { value: "jain".to_owned(), ..Options::default() };
+    assert!(Comparison::new(vec![source(), source()], &options).unwrap_err().to_string().contains("\"jain\""));
+}

@@ -1,0 +1,471 @@
+//! Prices of a profile from measurements: which make a scenario come out as what was measured.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | Each line of a CSV file is a measurement of a point of the scenario; the sum of the squares of relative errors is made least (`least`). Runs are those of the scenario, with its seeds, so the same input gives the same prices, whatever runs at a time |
+//! | Says | what comes out at each point, of those that were held out as well; an interval of each price; which prices the measurements do not tell apart (`certainty`) |
+//! | Left out | sizes of memory, choices such as how DMA begins: what is no number is tried by hand |
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::laboratory::Laboratory;
+use crate::profile::{self, Profile};
+use crate::reproduce::{Failure, Runner as _};
+use crate::rows::{Scope, ValueName};
+use crate::scenario::{Choice, Document, Fault, Point};
+use crate::sources::{Found, Source, number, told};
+use crate::stats::Level;
+
+mod certainty;
+mod least;
+mod matrix;
+mod prices;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use certainty::Certainty;
+use least::Range;
+use prices::Name;
+
+/// What is fitted, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The prices that may move; where none is named, those that matter.
+    pub free: Vec<Free>,
+    /// Which profile, where hosts have several.
+    pub profile: Option<String>,
+    /// The value that was measured, by its name in the rows; what the scenario reports unless given.
+    pub value: Option<String>,
+    /// The column that says which measurements are held out.
+    pub hold_out: Option<String>,
+    /// Every so many-th measurement is held out.
+    pub hold_every: Option<usize>,
+    /// How many runs of a point, with the seeds that follow each other, make one value.
+    pub runs: u32,
+    /// How many runs are made at once.
+    pub jobs: usize,
+    /// Of intervals.
+    pub level: Level,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            free: Vec::new(),
+            profile: None,
+            value: None,
+            hold_out: None,
+            hold_every: None,
+            runs: 1,
+            jobs: 1,
+            level: Level::P95,
+        }
+    }
+}
+
+/// A price that may move. Written `tcp.send`, or with its range, `tcp.send=100 us..1 ms`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Free {
+    name: Name,
+    /// In picoseconds.
+    range: Option<(f64, f64)>,
+}
+
+impl core::str::FromStr for Free {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, range) = text.split_once('=').map_or((text, None), |(name, range)| (name, Some(range)));
+        let end = |text: &str| {
+            let sourced = profile::Sourced { value: text.trim().to_owned(), from: String::new() };
+            #[expect(clippy::cast_precision_loss, reason = "a price has no sixteen digits")]
+            sourced.picoseconds().map(|ps| ps as f64).map_err(|invalid| invalid.to_string())
+        };
+        let range = match range.map(|range| range.split_once("..")) {
+            None => None,
+            Some(None) => return Err("expected NAME=LEAST..MOST, such as tcp.send=\"100 us..1 ms\"".to_owned()),
+            Some(Some((low, high))) => Some((end(low)?, end(high)?)),
+        };
+        match range {
+            Some((low, high)) if low <= 0.0 || high <= low => {
+                Err("a range begins above 0, and ends above that".to_owned())
+            }
+            _ => Ok(Self { name: Name::parse(name), range }),
+        }
+    }
+}
+
+/// By how much a price may be more or less where no range is given.
+const WIDE: f64 = 10.0;
+/// A price matters where a tenth more of it changes a result by more than that.
+const MATTERS: f64 = 1e-3;
+
+/// A measurement of a point.
+#[derive(Clone, Debug)]
+struct Measurement {
+    /// Which of the points that are run.
+    point: usize,
+    value: f64,
+    is_held_out: bool,
+    line: u64,
+}
+
+/// Measurements and what is to be fitted to them.
+#[derive(Clone, Debug)]
+pub struct Task {
+    options: Options,
+    scenario: String,
+    /// Those that something was measured of.
+    points: Vec<Point>,
+    measurements: Vec<Measurement>,
+    /// What the measurements are called.
+    source: String,
+    value: ValueName,
+    base: String,
+    profile: Profile,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    task: Task,
+    names: Vec<Name>,
+    ranges: Vec<Range>,
+    /// In picoseconds.
+    prices: Vec<f64>,
+    certainty: Certainty,
+    /// Of each point, with the prices that the profile had, and with those that were fitted.
+    before: Vec<f64>,
+    after: Vec<f64>,
+    steps: u32,
+    runs: usize,
+    /// What was found on the way.
+    notes: Vec<String>,
+}
+
+impl Task {
+    /// The points of `document` that `source` has measurements of.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where a measurement is of no point, or lacks what says of which; where values are missing or zero; where no profile can be meant.
+    pub fn new(document: &Document, choice: &Choice, source: &Source, options: &Options) -> Result<Self, Fault> {
+        let points = document.points(choice)?;
+        let first = points.first().ok_or_else(|| Fault::new("the scenario has no points"))?;
+        let value = match &options.value {
+            Some(name) => ValueName::new(name)
+                .ok_or_else(|| Fault::unknown(["--value"], "value of a row", name, &ValueName::known()))?,
+            None => first.scenario.report.shown(),
+        };
+        let base = base(&points, options.profile.as_deref())?;
+        let profile = profile::load(&base)?;
+        let measured = measurements(&points, source, &value, options)?;
+        // Only what was measured is run.
+        let mut used: Vec<usize> = measured.iter().map(|it| it.point).collect();
+        used.sort_unstable();
+        used.dedup();
+        let place = |point: usize| used.iter().position(|it| *it == point).unwrap_or(0);
+        let measurements: Vec<Measurement> =
+            measured.into_iter().map(|it| Measurement { point: place(it.point), ..it }).collect();
+        if measurements.iter().all(|it| it.is_held_out) {
+            return Err(Fault::new("all measurements are held out, and none is left to fit to"));
+        }
+        let points: Vec<Point> = used.iter().filter_map(|it| points.get(*it).cloned()).collect();
+        for point in &points {
+            Laboratory::default().check(point).map_err(|fault| point.locate(fault))?;
+        }
+        Ok(Self {
+            options: options.clone(),
+            scenario: document.name().to_owned(),
+            points,
+            measurements,
+            source: std::path::Path::new(source.path())
+                .file_name()
+                .map_or_else(|| source.name().to_owned(), |it| it.to_string_lossy().into_owned()),
+            value,
+            base,
+            profile,
+        })
+    }
+
+    /// Finds the prices. `tell` hears how far it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] where a point cannot run, or there are fewer measurements than prices.
+    pub fn run(&self, laboratory: &Laboratory, mut tell: impl FnMut(&str)) -> Result<Fitted, Failure> {
+        let before = self.values(laboratory, &[(Vec::new(), Vec::new())])?.pop().unwrap_or_default();
+        let mut runs = 1;
+        let mut notes = Vec::new();
+        let (names, ranges) = self.free(laboratory, &before, &mut notes, &mut runs)?;
+        let fitted = self.measurements.iter().filter(|it| !it.is_held_out).count();
+        if fitted < names.len() {
+            let prices = names.iter().map(Name::short).collect::<Vec<_>>().join(", ");
+            return Err(format!(
+                "{fitted} measurements cannot say {} prices ({prices}): name fewer with --free",
+                names.len()
+            )
+            .into());
+        }
+        if fitted == names.len() {
+            notes.push(
+                "as many prices as measurements: these are met whatever is so, and nothing says how certain that is"
+                    .to_owned(),
+            );
+        }
+        let evaluate = |all: &[Vec<f64>]| -> Result<Vec<Vec<f64>>, Failure> {
+            runs += all.len();
+            let asked: Vec<(Vec<Name>, Vec<f64>)> = all.iter().map(|prices| (names.clone(), prices.clone())).collect();
+            let values = self.values(laboratory, &asked)?;
+            Ok(values.iter().map(|values| self.errors(values, false).collect()).collect())
+        };
+        let least = least::find(&ranges, evaluate, |step, squares| {
+            tell(&format!("step {step}: {:.3} % off", 100.0 * root_mean(squares, fitted)));
+        })?;
+        let after = self.values(laboratory, &[(names.clone(), least.prices.clone())])?.pop().unwrap_or_default();
+        let certainty = Certainty::of(&least, self.options.level);
+        Ok(Fitted {
+            task: self.clone(),
+            names,
+            ranges,
+            prices: least.prices,
+            certainty,
+            before,
+            after,
+            steps: least.steps,
+            runs: runs + 1,
+            notes,
+        })
+    }
+
+    /// The relative errors of what came out at the points, of the measurements that are held out or of the others.
+    fn errors<'a>(&'a self, values: &'a [f64], held_out: bool) -> impl Iterator<Item = f64> + 'a {
+        let all = self.measurements.iter().filter(move |it| it.is_held_out == held_out);
+        all.map(|it| values.get(it.point).copied().unwrap_or(0.0) / it.value - 1.0)
+    }
+
+    /// Which prices may move, and in which ranges.
+    fn free(
+        &self,
+        laboratory: &Laboratory,
+        before: &[f64],
+        notes: &mut Vec<String>,
+        runs: &mut usize,
+    ) -> Result<(Vec<Name>, Vec<Range>), Failure> {
+        if !self.options.free.is_empty() {
+            let ranges = self.options.free.iter().map(|free| self.range(free)).collect::<Result<_, _>>()?;
+            return Ok((self.options.free.iter().map(|free| free.name.clone()).collect(), ranges));
+        }
+        let all = prices::all(&self.profile);
+        let more = |name: &Name| name.value(&self.profile).map_or(0.0, |ps| ps * 1.1);
+        let asked: Vec<(Vec<Name>, Vec<f64>)> = all.iter().map(|name| (vec![name.clone()], vec![more(name)])).collect();
+        *runs += asked.len();
+        let values = self.values(laboratory, &asked)?;
+        let here: Vec<f64> = self.errors(before, false).collect();
+        let mut effects: Vec<(f64, Name)> = Vec::new();
+        for (name, values) in all.into_iter().zip(&values) {
+            let moved = self.errors(values, false).zip(&here).map(|(there, here)| (there - here).abs());
+            effects.push((moved.fold(0.0, f64::max), name));
+        }
+        effects.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut names: Vec<Name> =
+            effects.into_iter().filter(|(effect, _)| *effect > MATTERS).map(|(_, name)| name).collect();
+        if names.is_empty() {
+            return Err(format!("no price of {} matters to what was measured", self.base).into());
+        }
+        // With half as many there is something left to say how certain they are.
+        let most = (here.len() / 2).max(1);
+        if names.len() > most {
+            let left: Vec<String> = names.drain(most..).map(|name| name.short()).collect();
+            notes.push(format!("{} matter less, and stay: {} measurements are too few", left.join(", "), here.len()));
+        }
+        let ranges = names.iter().map(|name| self.range(&Free { name: name.clone(), range: None }));
+        let ranges = ranges.collect::<Result<_, _>>()?;
+        Ok((names, ranges))
+    }
+
+    fn range(&self, free: &Free) -> Result<Range, Fault> {
+        let own = free.name.value(&self.profile).filter(|ps| *ps > 0.0);
+        let mut profile = self.profile.clone();
+        if !free.name.put(&mut profile, 1.0, "tried") {
+            return Err(free.name.unknown(&self.profile));
+        }
+        match (own, free.range) {
+            (Some(own), Some((low, high))) => Ok(Range { start: own.clamp(low, high), low, high }),
+            (Some(own), None) => Ok(Range { start: own, low: own / WIDE, high: own * WIDE }),
+            (None, Some((low, high))) => Ok(Range { start: (low * high).sqrt(), low, high }),
+            (None, None) => {
+                let problem = format!("{} has no such price, or it is 0", self.base);
+                Err(Fault::at(["--free", &free.name.short()], problem)
+                    .expected("a range, as in tcp.send=\"100 us..1 ms\""))
+            }
+        }
+    }
+
+    /// What comes out at each point, with each list of prices.
+    fn values(&self, laboratory: &Laboratory, asked: &[(Vec<Name>, Vec<f64>)]) -> Result<Vec<Vec<f64>>, Failure> {
+        let profiles: Vec<BTreeMap<String, Profile>> =
+            asked.iter().map(|(names, prices)| self.with(names, prices)).collect();
+        let count = profiles.len() * self.points.len();
+        let next = AtomicUsize::new(0);
+        let found: Mutex<Vec<Option<Result<f64, String>>>> = Mutex::new(vec![None; count]);
+        std::thread::scope(|scope| {
+            for _ in 0..self.options.jobs.clamp(1, count.max(1)) {
+                scope.spawn(|| {
+                    loop {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let (list, point) = (place / self.points.len().max(1), place % self.points.len().max(1));
+                        let (Some(profiles), Some(point)) = (profiles.get(list), self.points.get(point)) else {
+                            return;
+                        };
+                        let value = self.value(laboratory, point, profiles);
+                        let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                        if let Some(cell) = found.get_mut(place) {
+                            *cell = Some(value);
+                        }
+                    }
+                });
+            }
+        });
+        let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let values = found.into_iter().map(|value| value.unwrap_or_else(|| Err("a point was not run".to_owned())));
+        let values: Vec<f64> = values.collect::<Result<_, _>>()?;
+        Ok(values.chunks(self.points.len().max(1)).map(<[f64]>::to_vec).collect())
+    }
+
+    /// The profile with these prices, under its name.
+    fn with(&self, names: &[Name], prices: &[f64]) -> BTreeMap<String, Profile> {
+        let mut profile = self.profile.clone();
+        for (name, ps) in names.iter().zip(prices) {
+            name.put(&mut profile, *ps, "tried");
+        }
+        BTreeMap::from([(self.base.clone(), profile)])
+    }
+
+    /// What comes out at a point: the mean of its runs.
+    fn value(
+        &self,
+        laboratory: &Laboratory,
+        point: &Point,
+        profiles: &BTreeMap<String, Profile>,
+    ) -> Result<f64, String> {
+        let mut sum = 0.0;
+        let mut point = point.clone();
+        let runs = self.options.runs.max(1);
+        for _ in 0..runs {
+            let wrong = |why: String| format!("{}: {why}", point.label());
+            let outcome = laboratory.run_with(&point, profiles).map_err(|why| wrong(why.to_string()))?;
+            let load = &point.scenario.report.load;
+            let own = outcome.rows.iter().find(|row| row.scope != Scope::Flow && row.load == *load);
+            let value = own.and_then(|row| row.value(&self.value));
+            sum += value.ok_or_else(|| wrong(format!("the run has no {}", self.value.name())))?;
+            point.scenario.run.seed = point.scenario.run.seed.wrapping_add(1);
+        }
+        Ok(sum / f64::from(runs))
+    }
+}
+
+fn root_mean(squares: f64, count: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a count of measurements is far below 2^53")]
+    let count = count.max(1) as f64;
+    (squares / count).sqrt()
+}
+
+/// The one profile that is meant.
+fn base(points: &[Point], asked: Option<&str>) -> Result<String, Fault> {
+    let mut names: Vec<&str> = Vec::new();
+    for host in points.iter().flat_map(|point| point.scenario.host.values()) {
+        let name = host.profile.as_deref().unwrap_or(profile::ZERO);
+        if name != profile::ZERO && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match (asked, names.as_slice()) {
+        (Some(asked), _) if names.contains(&asked) => Ok(asked.to_owned()),
+        (Some(asked), _) => Err(Fault::unknown(["--profile"], "profile of a host", asked, &names)),
+        (None, [only]) => Ok((*only).to_owned()),
+        (None, []) => Err(Fault::new("no host has a profile, so there is no price to fit")
+            .expected("a `profile` of the hosts, or --set host.NAME.profile=NAME")),
+        (None, _) => Err(Fault::new("hosts have several profiles")
+            .one_of(&names)
+            .expected(format!("--profile with one of {}, or --set so that it is the only one", names.join(", ")))),
+    }
+}
+
+/// The measurements of `source`, each with the place of its point.
+fn measurements(
+    points: &[Point],
+    source: &Source,
+    value: &ValueName,
+    options: &Options,
+) -> Result<Vec<Measurement>, Fault> {
+    let found = source.find(value.name()).ok_or_else(|| source.lacks(value.name()))?;
+    source.check_numbers(&found)?;
+    let keys: Vec<Vec<(String, String)>> = points
+        .iter()
+        .map(|point| point.parameters().into_iter().map(|(name, value)| (name, told(&value))).collect())
+        .collect();
+    let mut columns: Vec<(usize, Found)> = Vec::new();
+    for (place, (name, first)) in keys.first().into_iter().flatten().enumerate() {
+        let differs = keys.iter().any(|key| key.get(place).is_some_and(|(_, value)| value != first));
+        match source.find(name) {
+            Some(found) => columns.push((place, found)),
+            None if differs => return Err(source.lacks(name)),
+            None => {}
+        }
+    }
+    let hold_out = match &options.hold_out {
+        Some(name) => Some(source.find(name).ok_or_else(|| source.lacks(name))?),
+        None => None,
+    };
+    let at = |line: u64| {
+        let place = crate::scenario::Place::Line(usize::try_from(line).unwrap_or(0), 1);
+        move |problem: String| Fault::new(problem).in_place(place.clone()).in_file(source.path())
+    };
+    let mut measurements = Vec::new();
+    for record in source.records() {
+        let wrong = at(record.line());
+        let own: Vec<(usize, Option<String>)> =
+            columns.iter().map(|(place, found)| (*place, record.get(found).map(|it| told(&it)))).collect();
+        let fits = |key: &Vec<(String, String)>| {
+            own.iter().all(|(place, value)| key.get(*place).map(|(_, known)| known) == value.as_ref())
+        };
+        let Some(point) = keys.iter().position(fits) else {
+            let first = keys.first();
+            let said = own.iter().filter_map(|(place, value)| {
+                let (name, _) = first?.get(*place)?;
+                Some(format!("{name} {}", value.as_deref().unwrap_or("nothing")))
+            });
+            let problem = format!("no point of the scenario has {}", said.collect::<Vec<_>>().join(", "));
+            return Err(wrong(problem).expected("values that [vary] has; --set NAME=[...] gives it others"));
+        };
+        let Some(number) = record.number(&found).filter(|number| *number != 0.0) else {
+            let problem = format!("no {}, or 0, of which no error is a part", value.name());
+            return Err(wrong(problem));
+        };
+        let count = measurements.len() + 1;
+        let is_every = options.hold_every.is_some_and(|every| count.checked_rem(every) == Some(0));
+        let is_marked = hold_out.as_ref().and_then(|found| record.get(found)).is_some_and(|cell| is_yes(&cell));
+        measurements.push(Measurement {
+            point,
+            value: number,
+            is_held_out: is_every || is_marked,
+            line: record.line(),
+        });
+    }
+    Ok(measurements)
+}
+
+/// Whether a cell marks its line.
+fn is_yes(cell: &crate::rows::Parameter) -> bool {
+    match cell {
+        crate::rows::Parameter::Switch(on) => *on,
+        crate::rows::Parameter::Text(text) => matches!(text.to_ascii_lowercase().as_str(), "x" | "yes" | "true" | "on"),
+        crate::rows::Parameter::Count(_) | crate::rows::Parameter::Number(_) => {
+            number(cell).is_some_and(|number| number != 0.0)
+        }
+    }
+}

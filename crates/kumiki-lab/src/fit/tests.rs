@@ -1,0 +1,110 @@
+//! Measurements that were made with known prices.
+
+use super::*;
+use crate::table::Layout;
+
+/// A workstation that copies and sums each octet: small messages are bound by what a packet costs, large ones by what an octet does.
+const SCENARIO: &str = r#"title = "A slow computer"
+host.near = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" }, profile = "ss20", tcp = { mss = "${mss}" } }
+host.far = { like = "near", ip = { address = "10.0.0.2/24" }, profile = "zero" }
+link.line = { ends = ["near.p2p0", "far.p2p0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "1 us" }
+run = { warm_up = "50 ms", duration = "400 ms" }
+load.bulk = { kind = "netperf", from = "near.netperf", to = "far.netperf", message = "8 KiB", socket_buffer = "64 KiB" }
+vary.mss = ["268 B", "536 B", "1072 B", "1460 B"]
+"#;
+
+fn document() -> Document {
+    Document::parse("slow", "slow.toml", SCENARIO).unwrap()
+}
+
+fn task(csv: &str, options: &Options) -> Result<Task, Fault> {
+    let source = Source::of_csv("mine.csv", csv, &[]).unwrap();
+    Task::new(&document(), &Choice::default(), &source, options)
+}
+
+fn free(names: &[&str]) -> Options {
+    Options { free: names.iter().map(|name| name.parse().unwrap()).collect(), jobs: 2, ..Options::default() }
+}
+
+/// What a host with these prices, in picoseconds, measures.
+fn measured(prices: &[(&str, f64)]) -> String {
+    let any = "mss (B),goodput (Mb/s)\n268,1\n536,1\n1072,1\n1460,1\n";
+    let task = task(any, &Options { jobs: 2, ..Options::default() }).unwrap();
+    let (names, prices) = prices.iter().map(|(name, ps)| (Name::parse(name), *ps)).unzip();
+    let values = task.values(&Laboratory::default(), &[(names, prices)]).unwrap().remove(0);
+    let lines = [268, 536, 1072, 1460].iter().zip(&values).map(|(mss, value)| format!("{mss},{value},\n"));
+    format!("mss (B),goodput (Mb/s),test\n{}", lines.collect::<String>())
+}
+
+#[test]
+fn known_prices_come_back_and_are_predicted_where_they_were_held_out() {
+    let csv = measured(&[("tcp.send", 90e6), ("tcp.sum", 22e3)]);
+    let held: String = csv
+        .lines()
+        .map(|line| if line.starts_with("1072") { format!("{line}yes\n") } else { format!("{line}\n") })
+        .collect();
+    let options = Options { hold_out: Some("test".to_owned()), ..free(&["tcp.send", "tcp.sum=5 ns..50 ns"]) };
+    let fitted = task(&held, &options).unwrap().run(&Laboratory::default(), |_| {}).unwrap();
+    let [send, sum] = fitted.prices[..] else { panic!("{fitted:?}") };
+    assert!((send / 90e6 - 1.0).abs() < 0.03 && (sum / 22e3 - 1.0).abs() < 0.06, "{send} {sum}");
+    let (off, predicted) = fitted.off(&fitted.after);
+    assert!(off < 0.5 && predicted.unwrap() < 1.0, "{off} {predicted:?}");
+    let residuals = fitted.residuals().draw(Layout::default());
+    assert_eq!(residuals.matches("held out").count(), 1, "{residuals}");
+    // What it writes is a profile, and says what it rests on.
+    let text = fitted.profile().unwrap();
+    let profile = profile::parse_text("mine.toml", &text).unwrap_or_else(|why| panic!("{why}\n{text}"));
+    assert_eq!(profile.like.as_deref(), Some("ss20"));
+    assert_eq!(profile.fit_parameters, ["tcp send", "tcp sum"]);
+    assert_eq!(profile.fit_points.len(), 3, "{text}");
+    assert!(profile.fit_points[0].ends_with("Mb/s, mss 268 B (line 2)"), "{text}");
+    let price = &profile.price["tcp"]["send"];
+    assert!(
+        (price.picoseconds().unwrap() as f64 / send - 1.0).abs() < 1e-4 && price.from.starts_with("fitted: "),
+        "{price:?}"
+    );
+    assert_eq!(profile.price["tcp"]["pop"].value, "100 us", "what was not fitted is as it was");
+}
+
+/// Each segment that TCP sends is a packet that IP takes, one by one: only what both cost together is seen.
+#[test]
+fn what_cannot_be_told_apart_is_said() {
+    let csv = measured(&[("tcp.send", 80e6), ("ip.push", 20e6)]);
+    let fitted =
+        task(&csv, &free(&["tcp.send", "ip.push=2 us..200 us"])).unwrap().run(&Laboratory::default(), |_| {}).unwrap();
+    let [send, push] = fitted.prices[..] else { panic!("{fitted:?}") };
+    assert!(((send + push) / 100e6 - 1.0).abs() < 0.03, "{send} {push}");
+    let table = fitted.prices().draw(Layout::default());
+    assert!(
+        table.contains("tcp.send and ip.push are not told apart by these measurements: one more and the other less"),
+        "{table}"
+    );
+    assert!(fitted.profile().unwrap().contains("tcp.send and ip.push are not told apart"));
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let refused = |csv: &str, options: &Options| task(csv, options).unwrap_err().to_string();
+    let any = Options::default();
+    assert_eq!(
+        refused("mss (B),goodput_mbps\n536,1\n999,2\n", &any),
+        "mine.csv:3: no point of the scenario has mss_bytes 999; expected values that [vary] has; --set NAME=[...] gives it others"
+    );
+    assert!(refused("goodput_mbps\n1\n", &any).contains("no column is called \"mss_bytes\""));
+    assert!(refused("mss (B),goodput_mbps\n536,0\n", &any).starts_with("mine.csv:2: no goodput_mbps, or 0"));
+    let ipc = Options { profile: Some("ipc".to_owned()), ..Options::default() };
+    assert!(refused("mss (B),goodput_mbps\n536,1\n", &ipc).contains("--profile: unknown profile of a host \"ipc\""));
+    let few = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.send", "tcp.sum"])).unwrap();
+    let few = few.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
+    assert_eq!(few, "1 measurements cannot say 2 prices (tcp.send, tcp.sum): name fewer with --free");
+    let unknown = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.sned"])).unwrap();
+    let unknown = unknown.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
+    assert!(unknown.starts_with("--free: unknown price \"tcp.sned\"; did you mean \"tcp.send\"?"), "{unknown}");
+    let wide = Choice { set: vec!["mss=9000 B".to_owned()], ..Choice::default() };
+    let source = Source::of_csv("mine.csv", "goodput_mbps\n1\n", &[]).unwrap();
+    let wide = Task::new(&document(), &wide, &source, &any).unwrap_err().to_string();
+    assert!(wide.contains("--set mss=9000 B (slow.toml): host.far.tcp.mss"), "{wide}");
+    for text in ["tcp.send=1 us", "tcp.send=2 us..1 us", "tcp.send=0..1 us", "tcp.send=1 B..2 B"] {
+        assert!(text.parse::<Free>().is_err(), "{text}");
+    }
+}

@@ -1,0 +1,291 @@
+//! One figure of several results and of one's own measurements.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | A curve for each source and each combination of what `series` names; what else is varied and differs makes curves of its own. Several records at one place are runs: their mean is drawn with its interval. Of measurements an interval may be given in columns of its own (`goodput_min_mbps` and `goodput_max_mbps`, or `goodput_mbps_ci`) |
+//! | Left out | two vertical axes, fits through points |
+
+use std::collections::BTreeMap;
+
+use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
+use crate::rows::{Parameter, Scope};
+use crate::scenario::Fault;
+use crate::sources::{
+    Condition, Found, HALF_WIDTHS, INTERVALS, Record, Source, is_same, labelled, told, unit, with_end, words,
+};
+use crate::stats::{Level, Summary};
+
+#[cfg(test)]
+mod tests;
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The horizontal axis: the name of a varied value, of a value of the rows, or of a column. Without it the first that is varied and has several numbers.
+    pub x: Option<String>,
+    /// The vertical axis.
+    pub y: String,
+    /// What makes a curve each, together.
+    pub series: Vec<String>,
+    /// Varied names that make no curves of their own: their values count as runs.
+    pub over: Vec<String>,
+    /// Of all loads together, of each load, or of each flow.
+    pub scope: Scope,
+    /// What has to hold for a record to be drawn.
+    pub conditions: Vec<Condition>,
+    /// Whether equal steps along the horizontal axis are equal factors.
+    pub log_x: bool,
+    /// The same of the vertical axis.
+    pub log_y: bool,
+    /// Of the intervals.
+    pub level: Level,
+    /// Above the figure.
+    pub title: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            x: None,
+            y: "goodput_mbps".to_owned(),
+            series: Vec::new(),
+            over: Vec::new(),
+            scope: Scope::Total,
+            conditions: Vec::new(),
+            log_x: false,
+            log_y: false,
+            level: Level::P99,
+            title: None,
+        }
+    }
+}
+
+/// A record that is drawn.
+struct Drawn {
+    curve: String,
+    x: Parameter,
+    y: f64,
+    /// Of a measurement that has one.
+    spread: Option<(f64, f64)>,
+}
+
+/// The figure of `sources`.
+///
+/// # Errors
+///
+/// [`Fault`] where a source has no value of a name, a value is no number, or nothing is left to draw.
+pub fn figure(sources: &[Source], options: &Options) -> Result<Figure, Fault> {
+    let x = x_name(sources, options)?;
+    let x = resolved(sources, &x)?;
+    let y = resolved(sources, &options.y)?;
+    let mut drawn = Vec::new();
+    for source in sources {
+        drawn.extend(of_source(source, &x, &y, sources, options)?);
+    }
+    if drawn.is_empty() {
+        return Err(Fault::new(format!("nothing to draw: no record has both {x} and {y}"))
+            .expected("other names, another --scope, or fewer conditions"));
+    }
+    Ok(draw(drawn, &x, &y, options))
+}
+
+/// The name as the first source that has such a value calls it.
+fn resolved(sources: &[Source], name: &str) -> Result<String, Fault> {
+    let found = sources.iter().find_map(|source| source.find(name)).map(|found| found.name().to_owned());
+    found.map_or_else(|| Err(sources.first().map_or_else(|| Fault::new("nothing to draw"), |it| it.lacks(name))), Ok)
+}
+
+/// The horizontal axis: the one asked for, or the first that is varied.
+fn x_name(sources: &[Source], options: &Options) -> Result<String, Fault> {
+    if let Some(x) = &options.x {
+        return Ok(x.clone());
+    }
+    let results = sources.iter().filter(|source| !source.is_measured());
+    for source in results {
+        for name in source.keys() {
+            let Some(found) = source.find(name).filter(|_| !options.series.iter().any(|it| is_same(it, name))) else {
+                continue;
+            };
+            let mut values = source.records().filter_map(|record| record.number(&found));
+            let first = values.next();
+            if first.is_some() && values.any(|value| Some(value) != first) {
+                return Ok(name.to_owned());
+            }
+        }
+    }
+    Err(Fault::new("nothing that is varied has several numbers").expected("--x with the name of a value or a column"))
+}
+
+/// What tells curves of one source apart: what was asked for, and what else is varied, or is a word, and differs.
+fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) -> Result<Vec<(String, Found)>, Fault> {
+    let mut names: Vec<(String, Found)> = Vec::new();
+    for name in &options.series {
+        match source.find(name) {
+            Some(found) => names.push((found.name().to_owned(), found)),
+            // What a measurement does not say, it is one of.
+            None if source.is_measured() || sources.iter().any(|it| it.find(name).is_some()) => {}
+            None => return Err(source.lacks(name)),
+        }
+    }
+    let records = Condition::select(&options.conditions, source)?;
+    let varied =
+        |name: &str| sources.iter().any(|it| !it.is_measured() && it.keys().iter().any(|key| is_same(key, name)));
+    for name in source.keys() {
+        let is_other = is_same(x, name)
+            || options.over.iter().any(|over| is_same(over, name))
+            || names.iter().any(|(known, _)| known == name)
+            || name == options.y;
+        let Some(found) = source.find(name).filter(|_| !is_other) else {
+            continue;
+        };
+        let values: Vec<Parameter> = records.iter().filter_map(|record| record.get(&found)).collect();
+        let is_word = values.iter().any(|value| matches!(value, Parameter::Text(_) | Parameter::Switch(_)));
+        let differs = values.iter().any(|value| Some(value) != values.first());
+        if differs && (varied(name) || is_word) {
+            names.push((name.to_owned(), found));
+        }
+    }
+    Ok(names)
+}
+
+fn of_source(source: &Source, x: &str, y: &str, sources: &[Source], options: &Options) -> Result<Vec<Drawn>, Fault> {
+    let at = source.find(x).ok_or_else(|| source.lacks(x))?;
+    let value = source.find(y).ok_or_else(|| source.lacks(y))?;
+    source.check_numbers(&value)?;
+    let names = curve_names(source, x, sources, options)?;
+    let ends = interval(source, y);
+    if let Some(Interval::Ends(low, high)) = &ends {
+        source.check_numbers(low)?;
+        source.check_numbers(high)?;
+    }
+    if let Some(Interval::Half(half)) = &ends {
+        source.check_numbers(half)?;
+    }
+    let mut drawn = Vec::new();
+    for record in Condition::select(&options.conditions, source)? {
+        let (Some(x), Some(y)) = (record.get(&at), record.number(&value)) else {
+            continue;
+        };
+        if !record.is_of(options.scope) {
+            continue;
+        }
+        let own = names.iter().filter_map(|(name, found)| Some(labelled(name, &record.get(found)?)));
+        let row = record.row();
+        let load = row.and_then(|row| row.load.clone());
+        let flow = row.and_then(|row| row.flow).map(|flow| format!("flow {flow}"));
+        let named = (sources.len() > 1).then(|| source.name().to_owned());
+        let parts: Vec<String> = named.into_iter().chain(own).chain(load).chain(flow).collect();
+        let spread = ends.as_ref().and_then(|ends| ends.around(y, record));
+        drawn.push(Drawn { curve: parts.join(", "), x, y, spread });
+    }
+    Ok(drawn)
+}
+
+/// Where the interval of a measurement is.
+enum Interval {
+    Ends(Found, Found),
+    Half(Found),
+}
+
+impl Interval {
+    fn around(&self, value: f64, record: Record<'_>) -> Option<(f64, f64)> {
+        match self {
+            Self::Ends(low, high) => Some((record.number(low)?, record.number(high)?)),
+            Self::Half(half) => record.number(half).map(|half| (value - half, value + half)),
+        }
+    }
+}
+
+fn interval(source: &Source, y: &str) -> Option<Interval> {
+    if !source.is_measured() {
+        return None;
+    }
+    let find = |end: &str| with_end(y, end).into_iter().find_map(|name| source.find(&name));
+    let ends = INTERVALS.into_iter().find_map(|[low, high]| Some(Interval::Ends(find(low)?, find(high)?)));
+    ends.or_else(|| HALF_WIDTHS.into_iter().find_map(find).map(Interval::Half))
+}
+
+/// Values at one place of a curve.
+struct Place {
+    x: Parameter,
+    values: Vec<f64>,
+    spread: Option<(f64, f64)>,
+}
+
+fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
+    let mut curves: Vec<(String, BTreeMap<String, Place>)> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut are_numbers = true;
+    for it in drawn {
+        let place = told(&it.x);
+        are_numbers &= crate::sources::number(&it.x).is_some();
+        if !names.contains(&place) {
+            names.push(place.clone());
+        }
+        if !curves.iter().any(|(label, _)| *label == it.curve) {
+            curves.push((it.curve.clone(), BTreeMap::new()));
+        }
+        let curve = curves.iter_mut().find(|(label, _)| *label == it.curve);
+        let place = curve.map(|(_, places)| {
+            places.entry(place).or_insert_with(|| Place { x: it.x.clone(), values: Vec::new(), spread: None })
+        });
+        if let Some(place) = place {
+            place.values.push(it.y);
+            place.spread = place.spread.or(it.spread);
+        }
+    }
+    let several = curves.iter().flat_map(|(_, places)| places.values()).any(|place| place.values.len() > 1);
+    let given = curves.iter().flat_map(|(_, places)| places.values()).any(|place| place.spread.is_some());
+    let series = curves.into_iter().map(|(label, places)| {
+        let points = places.into_values().filter_map(|place| mark(&place, are_numbers, &names, options.level));
+        let mut points: Vec<Mark> = points.collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let shape = if are_numbers { Shape::Line } else { Shape::Bars };
+        Series { label, shape, points, ..Series::default() }
+    });
+    let in_octets = unit(x) == "octets" && options.log_x;
+    let scale = match (are_numbers, in_octets, options.log_x) {
+        (false, ..) => Scale::Names(names.clone()),
+        (true, true, _) => Scale::Octets,
+        (true, false, true) => Scale::Log10,
+        (true, false, false) => Scale::Linear,
+    };
+    let level = options.level.percent();
+    let mut caption = Vec::new();
+    if several {
+        caption.push(format!("Several runs at one place: their mean, with its {level} % interval."));
+    }
+    if given {
+        caption.push("Bars of measurements: as measured.".to_owned());
+    }
+    Figure {
+        title: options.title.clone().unwrap_or_else(|| format!("{} against {}", words(y), words(x))),
+        x: Axis {
+            label: words(x),
+            unit: if in_octets { String::new() } else { unit(x).to_owned() },
+            scale,
+            range: None,
+        },
+        y: Axis {
+            label: words(y),
+            unit: unit(y).to_owned(),
+            scale: if options.log_y { Scale::Log10 } else { Scale::Linear },
+            range: None,
+        },
+        series: series.collect(),
+        limits: Vec::new(),
+        caption: caption.join(" "),
+    }
+}
+
+fn mark(place: &Place, are_numbers: bool, names: &[String], level: Level) -> Option<Mark> {
+    let x = if are_numbers {
+        crate::sources::number(&place.x)?
+    } else {
+        let own = told(&place.x);
+        names.iter().zip(0_u32..).find(|(name, _)| **name == own).map(|(_, at)| f64::from(at))?
+    };
+    let summary = Summary::of(&place.values, level)?;
+    let mark = Mark::with_half_width(x, summary.mean, summary.half_width);
+    Some(Mark { spread: mark.spread.or(place.spread), ..mark })
+}

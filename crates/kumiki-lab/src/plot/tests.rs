@@ -1,0 +1,68 @@
+use super::*;
+use crate::rows::Row;
+
+fn row(window: u64, nagle: bool, seed: u64, goodput_mbps: f64) -> Row {
+    Row {
+        varied: vec![
+            ("window_bytes".to_owned(), Parameter::Count(window)),
+            ("nagle".to_owned(), Parameter::Switch(nagle)),
+        ],
+        seed,
+        goodput_mbps,
+        ..Row::default()
+    }
+}
+
+fn results() -> Source {
+    let mut rows = Vec::new();
+    for window in [8192, 16_384] {
+        for nagle in [false, true] {
+            rows.extend([1, 2].map(|seed| row(window, nagle, seed, 10.0 + f64::from(u32::try_from(seed).unwrap()))));
+        }
+    }
+    Source::of_rows("ours", rows, None)
+}
+
+fn labels(figure: &Figure) -> Vec<&str> {
+    figure.series.iter().map(|series| series.label.as_str()).collect()
+}
+
+#[test]
+fn what_differs_makes_curves_and_runs_make_means() {
+    let figure = figure(&[results()], &Options::default()).unwrap();
+    assert_eq!(labels(&figure), ["nagle off", "nagle on"]);
+    let points = &figure.series[0].points;
+    assert_eq!(points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>(), [(8192.0, 11.5), (16_384.0, 11.5)]);
+    assert!(points[0].spread.is_some());
+    assert_eq!((figure.x.label.as_str(), figure.y.unit.as_str()), ("window", "Mb/s"));
+    let over = Options { over: vec!["nagle".to_owned()], ..Options::default() };
+    assert_eq!(labels(&super::figure(&[results()], &over).unwrap()), [""]);
+}
+
+#[test]
+fn measurements_stand_beside_results_with_their_intervals() {
+    let mine = "window (KiB),goodput (kb/s),goodput_min_mbps,goodput_max_mbps\n16,9000,8,9.5\n8,8000,7,8.5\n";
+    let mine = Source::of_csv("mine.csv", mine, &[]).unwrap();
+    let options = Options { conditions: vec!["nagle=off".parse().unwrap()], log_x: true, ..Options::default() };
+    let refused = figure(&[results(), mine.clone()], &options).unwrap_err().to_string();
+    assert!(refused.starts_with("mine.csv: no column is called \"nagle\""), "{refused}");
+    let options = Options { x: Some("window".to_owned()), log_x: true, ..Options::default() };
+    let figure = figure(&[results(), mine], &options).unwrap();
+    assert_eq!(labels(&figure), ["ours, nagle off", "ours, nagle on", "mine"]);
+    let last = &figure.series[2].points;
+    assert_eq!(last[0], Mark { spread: Some((7.0, 8.5)), ..Mark::new(8192.0, 8.0) });
+    assert_eq!(figure.x.scale, Scale::Octets);
+}
+
+#[test]
+fn words_are_bars_and_a_wrong_name_is_told() {
+    let csv = Source::of_csv("m.csv", "host,rtt_ms\nnear,1\nfar,20\n", &[]).unwrap();
+    let options = Options { x: Some("host".to_owned()), y: "rtt_us".to_owned(), ..Options::default() };
+    let drawn = figure(std::slice::from_ref(&csv), &options).unwrap();
+    assert_eq!(drawn.x.scale, Scale::Names(vec!["near".to_owned(), "far".to_owned()]));
+    assert_eq!(drawn.series[0].shape, Shape::Bars);
+    let wrong = Options { y: "rt".to_owned(), ..options.clone() };
+    assert!(figure(std::slice::from_ref(&csv), &wrong).unwrap_err().to_string().contains("one of host, rtt_ms"));
+    let no_number = Options { x: Some("rtt_ms".to_owned()), y: "host".to_owned(), ..options };
+    assert!(figure(&[csv], &no_number).unwrap_err().to_string().starts_with("m.csv:2: column 1 (host) = \"near\""));
+}

@@ -1,0 +1,95 @@
+//! What held connections back, as a figure: a stacked bar for each flow, or for each load where there are many.
+
+use std::collections::BTreeMap;
+
+use super::{Done, Results};
+use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
+use crate::rows::{Row, Scope};
+use crate::scenario::Point;
+
+/// More flows are shown load by load, where nobody has asked for them.
+const MOST_FLOWS: usize = 12;
+/// More bars are not drawn, where nobody has asked for them.
+const MOST_BARS: usize = 24;
+/// What is less than that everywhere, in per cent, has no name of its own.
+const LEAST: f64 = 0.5;
+
+impl Results {
+    /// The shares of the measured time by what held the connections of TCP back, in the first run of each point. `None` where there are none, where `[report]` wants
+    /// none, or where it does not ask and there are too many.
+    #[must_use]
+    pub fn held_figure(&self) -> Option<Figure> {
+        let (first, _) = self.points.first()?;
+        let bars = self.held_bars(first)?;
+        let mut totals: BTreeMap<&str, f64> = BTreeMap::new();
+        for (what, share) in bars.iter().flat_map(|(_, row)| &row.held) {
+            *totals.entry(what).or_default() += share;
+        }
+        let most = |what: &str| bars.iter().filter_map(|(_, row)| row.held.get(what)).fold(0.0_f64, |a, b| a.max(*b));
+        let mut named: Vec<&str> = totals.keys().copied().filter(|what| most(what) * 100.0 >= LEAST).collect();
+        named.sort_by(|a, b| totals.get(b).unwrap_or(&0.0).total_cmp(totals.get(a).unwrap_or(&0.0)));
+        let curve = |label: &str, share: &dyn Fn(&Row) -> f64| {
+            let points = (0_u32..).zip(&bars).map(|(place, (_, row))| Mark::new(f64::from(place), 100.0 * share(row)));
+            Series { label: label.to_owned(), shape: Shape::Stack, points: points.collect(), ..Series::default() }
+        };
+        let mut series: Vec<Series> =
+            named.iter().map(|what| curve(what, &|row| row.held.get(*what).copied().unwrap_or(0.0))).collect();
+        if named.len() < totals.len() {
+            let other =
+                |row: &Row| row.held.iter().filter(|(it, _)| !named.contains(&it.as_str())).map(|(_, it)| it).sum();
+            series.push(curve("other", &other));
+        }
+        Some(Figure {
+            title: format!("What held the connections back: {}", self.title()),
+            x: Axis { scale: Scale::Names(bars.iter().map(|(name, _)| name.clone()).collect()), ..Axis::default() },
+            y: Axis {
+                label: "share of the measured time".to_owned(),
+                unit: "%".to_owned(),
+                range: Some((0.0, 100.0)),
+                ..Axis::default()
+            },
+            series,
+            limits: Vec::new(),
+            caption: self.captioned(first, "The first run of each point."),
+        })
+    }
+
+    /// What the bars are called, and the rows that they are of.
+    fn held_bars(&self, first: &Point) -> Option<Vec<(String, &Row)>> {
+        let report = &first.scenario.report;
+        let rows = |scope: Scope| -> Vec<(String, &Row)> {
+            let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
+            let rows = done.flat_map(|(point, done)| done.rows.iter().map(move |row| (point, done, row)));
+            let first_runs = rows.filter(|(.., row)| row.repetition == 0 && row.scope == scope && !row.held.is_empty());
+            let of_load = |row: &Row| report.load.is_none() || scope == Scope::Total || row.load == report.load;
+            let is_one_of =
+                |done: &Done, row: &Row| done.rows.iter().any(|it| it.load == row.load && it.flow == Some(1));
+            let named = |(point, done, row)| (bar(point, row, is_one_of(done, row)), row);
+            first_runs.filter(|(.., row)| of_load(row)).map(named).collect()
+        };
+        let bars = match (report.held.as_deref(), first.scenario.paper) {
+            (Some("flow"), _) => rows(Scope::Flow),
+            (Some("load"), _) => rows(Scope::Load),
+            (Some("total"), _) => rows(Scope::Total),
+            (Some(_), _) | (None, Some(_)) => return None,
+            (None, None) => {
+                let kinds = [(Scope::Flow, MOST_FLOWS), (Scope::Load, MOST_BARS), (Scope::Total, MOST_BARS)];
+                kinds
+                    .into_iter()
+                    .map(|(scope, most)| (rows(scope), most))
+                    .find(|(bars, most)| (1..=*most).contains(&bars.len()))?
+                    .0
+            }
+        };
+        (!bars.is_empty()).then_some(bars)
+    }
+}
+
+/// "16 KiB, bulk, flow 2": what is varied, the load where there are several, the flow where its load has several.
+fn bar(point: &Point, row: &Row, is_one_of: bool) -> String {
+    let load = row.load.clone().filter(|_| point.scenario.load.len() > 1);
+    let flow = row.flow.filter(|_| is_one_of).map(|flow| format!("flow {flow}"));
+    let parts: Vec<String> =
+        [Some(point.label()), load, flow].into_iter().flatten().filter(|it| !it.is_empty()).collect();
+    if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
+}

@@ -1,0 +1,114 @@
+//! Names of columns, and the units in them: `rtt_ms`, `window (KiB)`, `bits_per_second`.
+
+use core::mem::Discriminant;
+
+use crate::quantity::Rate;
+use crate::scenario::Amount;
+use crate::scenario::label::{SUFFIXES, ratio};
+
+/// What iperf3 calls a rate.
+const IPERF: &str = "bits_per_second";
+
+/// A unit: of which kind of quantity, and how many base units it is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Unit {
+    kind: Discriminant<Amount>,
+    worth: u64,
+}
+
+impl Unit {
+    /// The unit of which `amount` is one.
+    pub(super) fn of(amount: Amount) -> Option<Self> {
+        let worth = Some(amount.base()).filter(|worth| *worth > 0);
+        Some(Self { kind: core::mem::discriminant(&amount), worth: worth? })
+    }
+
+    /// From what is between brackets in a head, as `KiB` or `Mbits/sec`.
+    fn parse(text: &str) -> Option<Self> {
+        // As iperf prints it.
+        let text = text.trim().replace("bits/sec", "bit/s");
+        let amount = Amount::parse(&format!("1 {text}"))?;
+        (!matches!(amount, Amount::Count(_))).then(|| Self::of(amount))?
+    }
+
+    /// The unit in which rows have this kind of quantity, as the end of a name.
+    pub(super) fn suffix(self) -> &'static str {
+        let usual = ["_bytes", "_ms", "_mbps", "_percent"];
+        let is_own = |suffix: &&'static str| split(suffix).1.is_some_and(|unit| unit.kind == self.kind);
+        usual.into_iter().find(is_own).unwrap_or("")
+    }
+
+    /// How many of `other` one of this unit is; nothing where they are of different kinds.
+    pub(super) fn in_units_of(self, other: Self) -> Option<f64> {
+        (self.kind == other.kind).then(|| ratio(self.worth, other.worth))
+    }
+}
+
+/// A name without its unit, and the unit.
+pub(super) fn split(name: &str) -> (&str, Option<Unit>) {
+    if let Some(stem) = name.strip_suffix(IPERF) {
+        let unit = Unit::of(Amount::Rate(Rate::from_bits_per_second(1)));
+        return (stem.trim_end_matches(['_', '.']), unit);
+    }
+    let found =
+        SUFFIXES.iter().find_map(|(suffix, worth, of)| Some((name.strip_suffix(suffix)?, Unit::of(of(*worth)))));
+    found.unwrap_or((name, None))
+}
+
+/// The unit in brackets at the end of a head, and what stands before it.
+pub(super) fn bracketed(head: &str) -> Option<(&str, Unit)> {
+    let pairs = [('(', ')'), ('[', ']')];
+    pairs.into_iter().find_map(|(open, close)| {
+        let (before, text) = head.strip_suffix(close)?.rsplit_once(open)?;
+        Some((before.trim_end(), Unit::parse(text)?))
+    })
+}
+
+/// By what the numbers of a column called `column` are multiplied to be those of `wanted`; nothing where they are something else. A wanted name
+/// without a unit takes the column as it is.
+pub(super) fn factor(wanted: &str, column: &str) -> Option<f64> {
+    if wanted == column {
+        return Some(1.0);
+    }
+    match (split(wanted), split(column)) {
+        ((stem, Some(to)), (other, Some(from))) if stem == other => from.in_units_of(to),
+        ((stem, None), (other, Some(_))) if stem == other => Some(1.0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_known_by_the_ends_of_names() {
+        for (wanted, column, times) in [
+            ("window_bytes", "window_bytes", Some(1.0)),
+            ("window_bytes", "window_kib", Some(1024.0)),
+            ("window", "window_kib", Some(1.0)),
+            ("rtt_ms", "rtt_us", Some(0.001)),
+            ("sum_mbps", "sum.bits_per_second", Some(1e-6)),
+            ("rtt_ms", "rtt_bytes", None),
+            ("rtt_ms", "delay_ms", None),
+            ("jain", "jains", None),
+        ] {
+            assert_eq!(factor(wanted, column), times, "{wanted} of {column}");
+        }
+    }
+
+    #[test]
+    fn units_in_brackets_are_read() {
+        for (head, before, suffix) in [
+            ("window (KiB)", "window", "_bytes"),
+            ("Rate [Mbits/sec]", "Rate", "_mbps"),
+            ("loss(%)", "loss", "_percent"),
+        ] {
+            let (found, unit) = bracketed(head).unwrap();
+            assert_eq!((found, unit.suffix()), (before, suffix), "{head}");
+        }
+        for head in ["goodput (mean)", "x", "()", "n (7)"] {
+            assert_eq!(bracketed(head), None, "{head}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! One's own measurements, as CSV.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 4180 with a line of heads; also with semicolons or tabs between the fields; lines that begin with `#` say nothing. A head carries its unit (`rtt_ms`, `window (KiB)`), or each value does (`64 KiB`) |
+//! | Left out | decimal commas, thousands set apart, dates |
+
+use super::column::{Unit, bracketed, split};
+use crate::rows::Parameter;
+use crate::scenario::{Amount, Fault, Place};
+
+/// A file of measurements.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub(super) columns: Vec<Column>,
+    /// The line of the file that each record is on.
+    pub(super) lines: Vec<u64>,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    /// Its name, in small letters and with its unit.
+    pub(super) name: String,
+    /// Which it is in the file, from 1, and its head there.
+    place: (usize, String),
+    /// Nothing where a field is empty.
+    pub(super) cells: Vec<Option<Parameter>>,
+}
+
+impl Measured {
+    /// Reads `text`, called `file` in messages. `renamed` says what some columns are: a name, and the head that it has here.
+    pub(super) fn parse(file: &str, text: &str, renamed: &[(String, String)]) -> Result<Self, Fault> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter(text))
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All)
+            .from_reader(text.as_bytes());
+        let heads = reader.headers().map_err(|why| damaged((file, text), &why))?.clone();
+        if heads.iter().all(str::is_empty) {
+            return Err(Fault::new("no line of heads; the first line names the columns").in_file(file));
+        }
+        let mut columns = columns((file, text), &heads, renamed)?;
+        let mut lines = Vec::new();
+        let mut fields: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
+        for record in reader.records() {
+            let record = record.map_err(|why| damaged((file, text), &why))?;
+            lines.push(record.position().map_or(0, |place| line_of(text, place)));
+            for (column, field) in fields.iter_mut().zip(&record) {
+                column.push(field.to_owned());
+            }
+        }
+        if lines.is_empty() {
+            return Err(Fault::new("heads, and no line of values below them").in_file(file));
+        }
+        for ((column, unit), fields) in columns.iter_mut().zip(&fields) {
+            column.read(fields, *unit);
+        }
+        Ok(Self { columns: columns.into_iter().map(|(column, _)| column).collect(), lines })
+    }
+
+    /// That every value of a column is a number.
+    pub(super) fn check_numbers(&self, file: &str, name: &str) -> Result<(), Fault> {
+        let Some(column) = self.columns.iter().find(|column| column.name == name) else {
+            return Ok(());
+        };
+        let is_word = |cell: &Option<Parameter>| matches!(cell, Some(Parameter::Text(_) | Parameter::Switch(_)));
+        // Where one value is no number, all are kept as words: those that are none have to be looked for.
+        let mut cells = column.cells.iter().zip(&self.lines);
+        let wrong = cells
+            .find(|(cell, _)| is_word(cell) && cell.as_ref().is_some_and(|cell| number(&cell.to_string()).is_none()));
+        let (number, head) = &column.place;
+        let at = |line: u64| Place::Line(usize::try_from(line).unwrap_or(0), *number);
+        let path = [format!("column {number} ({head})")];
+        match wrong {
+            Some((Some(cell), line)) => Err(Fault::at(path, "not a number")
+                .found(format!("{:?}", cell.to_string()))
+                .expected("a number such as 93.5, with a point; its unit stands in the head, or behind every value")
+                .in_place(at(*line))
+                .in_file(file)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What stands between the fields: whatever of the usual is there most often in the line of heads.
+fn delimiter(text: &str) -> u8 {
+    let heads = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
+    let count = |it: u8| heads.bytes().filter(|octet| *octet == it).count();
+    // Of equal ones the first.
+    [b'\t', b';', b','].into_iter().max_by_key(|it| count(*it)).unwrap_or(b',')
+}
+
+/// The line of the record that begins here: what says nothing before it counts to it for whoever gave the place.
+fn line_of(text: &str, place: &csv::Position) -> u64 {
+    let rest = usize::try_from(place.byte()).ok().and_then(|at| text.get(at..)).unwrap_or_default();
+    let nothing = rest.lines().take_while(|line| line.is_empty() || line.starts_with('#'));
+    place.line() + nothing.count() as u64
+}
+
+fn damaged((file, text): (&str, &str), why: &csv::Error) -> Fault {
+    let counted = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+    let (problem, place) = if let csv::ErrorKind::UnequalLengths { pos, expected_len, len } = why.kind() {
+        (format!("{} below {}", counted(*len, "field"), counted(*expected_len, "head")), pos.as_ref())
+    } else {
+        (why.to_string(), why.position())
+    };
+    let fault = Fault::new(problem).in_file(file);
+    match place.and_then(|place| usize::try_from(line_of(text, place)).ok()) {
+        Some(line) => fault.in_place(Place::Line(line, 1)),
+        None => fault,
+    }
+}
+
+/// The columns without their values, each with the unit that its head gives, where it is another than that of its name.
+fn columns(
+    (file, text): (&str, &str),
+    heads: &csv::StringRecord,
+    renamed: &[(String, String)],
+) -> Result<Vec<(Column, Option<Unit>)>, Fault> {
+    let first = 1 + text.lines().take_while(|line| line.is_empty() || line.starts_with('#')).count();
+    let mut columns: Vec<(Column, Option<Unit>)> = Vec::new();
+    for (number, head) in (1..).zip(heads) {
+        let given = renamed.iter().find(|(_, own)| own == head);
+        let given = given.or_else(|| renamed.iter().find(|(_, own)| bracketed(own).is_some_and(|(it, _)| it == head)));
+        let (name, unit) = match given {
+            Some((name, own)) => {
+                let from = bracketed(own).map(|(_, unit)| unit).or_else(|| split(own).1);
+                (name.clone(), from.filter(|_| split(name).1.is_some()))
+            }
+            None => named(head),
+        };
+        let line = Place::Line(first, number);
+        let path = [format!("column {number} ({head})")];
+        if name.is_empty() {
+            return Err(Fault::new(format!("column {number} has no head")).in_place(line).in_file(file));
+        }
+        if let Some((_, (earlier, _))) =
+            columns.iter().map(|(it, _)| (&it.name, &it.place)).find(|(it, _)| **it == name)
+        {
+            let problem = format!("column {earlier} is called {name:?} too");
+            return Err(Fault::at(path, problem).in_place(line).in_file(file));
+        }
+        if let (Some(from), Some(to)) = (unit, split(&name).1)
+            && from.in_units_of(to).is_none()
+        {
+            let problem = format!("its unit is no unit of {name}");
+            return Err(Fault::at(path, problem).in_place(line).in_file(file));
+        }
+        columns.push((Column { name, place: (number, head.to_owned()), cells: Vec::new() }, unit));
+    }
+    if let Some((name, own)) = renamed.iter().find(|(name, _)| !columns.iter().any(|(it, _)| it.name == *name)) {
+        let heads: Vec<&str> = heads.iter().collect();
+        return Err(Fault::unknown([format!("--column {name}={own}")], "head", own, &heads).in_file(file));
+    }
+    Ok(columns)
+}
+
+/// What a column with this head is called, and its unit where the head has one in brackets.
+fn named(head: &str) -> (String, Option<Unit>) {
+    let plain = |text: &str| text.to_lowercase().replace(' ', "_");
+    match bracketed(head) {
+        Some((before, unit)) => (format!("{}{}", plain(before), unit.suffix()), Some(unit)),
+        None => (plain(head), None),
+    }
+}
+
+/// A number as it is written; nothing where it is none, or endless.
+fn number(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+impl Column {
+    /// Takes the values: numbers where all are, quantities where all are of one kind, switches, or words.
+    fn read(&mut self, fields: &[String], unit: Option<Unit>) {
+        let filled = || fields.iter().filter(|field| !field.is_empty());
+        let each = |of: &dyn Fn(&str) -> Option<Parameter>| -> Vec<Option<Parameter>> {
+            fields.iter().map(|field| if field.is_empty() { None } else { of(field) }).collect()
+        };
+        if filled().all(|field| number(field).is_some()) {
+            let own = split(&self.name).1;
+            let times = unit.zip(own).and_then(|(from, to)| from.in_units_of(to)).unwrap_or(1.0);
+            self.cells = each(&|field| number(field).map(|it| Parameter::Number(it * times)));
+            return;
+        }
+        if let Some(worth) = self.settle_unit(filled()) {
+            let value = |field: &str| {
+                let amount = Amount::parse(field)?;
+                #[expect(clippy::cast_precision_loss, reason = "what is drawn or fitted needs no more than 53 bits")]
+                let base = amount.base() as f64;
+                Some(Parameter::Number(base / worth))
+            };
+            self.cells = each(&value);
+            return;
+        }
+        let switch = |field: &str| match field.to_ascii_lowercase().as_str() {
+            "true" | "on" | "yes" => Some(Parameter::Switch(true)),
+            "false" | "off" | "no" => Some(Parameter::Switch(false)),
+            _ => None,
+        };
+        let all = filled().all(|field| switch(field).is_some());
+        self.cells = each(&|field| if all { switch(field) } else { Some(Parameter::Text(field.to_owned())) });
+    }
+
+    /// Where all values are quantities of one kind, how many base units those of the column's name have; the name gets a unit where it has none.
+    fn settle_unit<'a>(&mut self, filled: impl Iterator<Item = &'a String>) -> Option<f64> {
+        let amounts: Option<Vec<Amount>> = filled.map(|field| Amount::parse(field)).collect();
+        let amounts: Vec<Amount> = amounts?.into_iter().filter(|it| it.base() > 0).collect();
+        let first = amounts.first().filter(|it| !matches!(it, Amount::Count(_)))?;
+        if amounts.iter().any(|it| !it.is_like(*first)) {
+            return None;
+        }
+        let one = Unit::of(first.with_base(1))?;
+        if split(&self.name).1.is_none() {
+            self.name.push_str(one.suffix());
+        }
+        let (_, unit) = split(&self.name);
+        unit?.in_units_of(one)
+    }
+}

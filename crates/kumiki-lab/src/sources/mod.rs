@@ -1,0 +1,418 @@
+//! What results and measurements are taken from: directories that `run`, `reproduce` and `merge` have left, and CSV files.
+//!
+//! Both are lists of records with named values, and a name means the same in both: `rtt_ms` of a directory is `rtt (us)` of a file, in another unit.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::rows::{MEASURED, Output, OutputError, Parameter, Row, Scope, read_rows};
+use crate::scenario::{Amount, Fault, nearest};
+
+mod column;
+mod measured;
+#[cfg(test)]
+mod tests;
+
+use measured::Measured;
+
+/// A directory with results, or a file of measurements.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: String,
+    path: String,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Results { rows: Vec<Row>, run: Option<Value> },
+    Measured(Measured),
+}
+
+/// A value of the records of one source: what it is called there, and by what its numbers are multiplied to be in the unit that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    name: String,
+    times: f64,
+}
+
+impl Found {
+    /// What it is called in its source.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// One record of a source, by its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record<'a> {
+    source: &'a Source,
+    place: usize,
+}
+
+impl Source {
+    /// What `argument` names: a directory, a CSV file, or either with a name of its own before it, `before=kumiki-out`. `columns` says what some columns of
+    /// files are: a name of rows, and the head that it has there, perhaps with its unit (`goodput_mbps`, `TCP download (Mbit/s)`).
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where there is nothing, where rows cannot be read, or a file is damaged: with its line, and its column where it is about one.
+    pub fn open(argument: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
+        let named = argument.split_once('=').filter(|(name, _)| !name.is_empty() && !Path::new(argument).exists());
+        let (name, path) = named.map_or((None, argument), |(name, path)| (Some(name), path));
+        let place = Path::new(path);
+        let stem = || {
+            let short = if place.is_dir() { place.file_name() } else { place.file_stem() };
+            short.map_or_else(|| path.to_owned(), |it| it.to_string_lossy().into_owned())
+        };
+        let content = if place.is_dir() {
+            Content::Results { rows: rows(place)?, run: run(place)? }
+        } else {
+            let text = crate::scenario::fault::read_file(place)?;
+            Content::Measured(Measured::parse(path, &text, columns)?)
+        };
+        Ok(Self { name: name.map_or_else(stem, str::to_owned), path: path.to_owned(), content })
+    }
+
+    /// The rows of a result that is at hand, and what its `run.json` would say.
+    #[must_use]
+    pub fn of_rows(name: &str, rows: Vec<Row>, run: Option<Value>) -> Self {
+        Self { name: name.to_owned(), path: name.to_owned(), content: Content::Results { rows, run } }
+    }
+
+    /// Measurements as the text of a CSV file, which messages call `file`; `columns` as for [`Source::open`].
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where it is damaged, with its line.
+    pub fn of_csv(file: &str, text: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
+        let stem = Path::new(file).file_stem().map_or_else(|| file.to_owned(), |it| it.to_string_lossy().into_owned());
+        let content = Content::Measured(Measured::parse(file, text, columns)?);
+        Ok(Self { name: stem, path: file.to_owned(), content })
+    }
+
+    /// All that `arguments` name. Where two of them end alike, they are called by their whole paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`Source::open`].
+    pub fn open_all(arguments: &[String], columns: &[(String, String)]) -> Result<Vec<Self>, Fault> {
+        let sources = arguments.iter().map(|argument| Self::open(argument, columns));
+        let mut sources: Vec<Self> = sources.collect::<Result<_, _>>()?;
+        let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+        for source in &mut sources {
+            if names.iter().filter(|name| **name == source.name).count() > 1 {
+                source.name.clone_from(&source.path);
+            }
+        }
+        Ok(sources)
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is, as messages name it.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether it is a file of measurements.
+    #[must_use]
+    pub const fn is_measured(&self) -> bool {
+        matches!(self.content, Content::Measured(_))
+    }
+
+    /// `run.json`, where it has one.
+    #[must_use]
+    pub const fn run(&self) -> Option<&Value> {
+        match &self.content {
+            Content::Results { run, .. } => run.as_ref(),
+            Content::Measured(_) => None,
+        }
+    }
+
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        let count = match &self.content {
+            Content::Results { rows, .. } => rows.len(),
+            Content::Measured(measured) => measured.lines.len(),
+        };
+        (0..count).map(|place| Record { source: self, place })
+    }
+
+    /// The names of what is varied, or of all columns.
+    pub(crate) fn keys(&self) -> Vec<&str> {
+        let mut keys: Vec<&str> = Vec::new();
+        match &self.content {
+            Content::Results { rows, .. } => {
+                for (name, _) in rows.iter().flat_map(|row| &row.varied) {
+                    if !keys.contains(&name.as_str()) && !MEASURED.contains(&name.as_str()) {
+                        keys.push(name);
+                    }
+                }
+            }
+            Content::Measured(measured) => keys.extend(measured.columns.iter().map(|it| it.name.as_str())),
+        }
+        keys
+    }
+
+    /// Where the value called `wanted` is; nothing where there is none.
+    pub(crate) fn find(&self, wanted: &str) -> Option<Found> {
+        let found = |name: &str, times| Found { name: name.to_owned(), times };
+        if let Content::Results { rows, .. } = &self.content
+            && rows.iter().any(|row| row.cell(wanted).is_some())
+        {
+            return Some(found(wanted, 1.0));
+        }
+        let keys = self.keys();
+        let mut fits = keys.into_iter().filter_map(|name| Some(found(name, column::factor(wanted, name)?)));
+        let first = fits.next()?;
+        // A stem alone may mean several.
+        match fits.next() {
+            Some(_) if first.name != wanted => None,
+            _ => Some(first),
+        }
+    }
+
+    /// That every value of it is a number, as far as measurements have it.
+    pub(crate) fn check_numbers(&self, found: &Found) -> Result<(), Fault> {
+        match &self.content {
+            Content::Measured(measured) => measured.check_numbers(&self.path, &found.name),
+            Content::Results { rows, .. } => {
+                let cells = rows.iter().filter_map(|row| row.cell(&found.name));
+                let is_word = |cell: &Parameter| matches!(cell, Parameter::Text(_) | Parameter::Switch(_));
+                match cells.into_iter().find(is_word) {
+                    Some(cell) => Err(Fault::at([&found.name], "not a number")
+                        .found(format!("{:?}", cell.to_string()))
+                        .in_file(&self.path)),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// That it has no value called `wanted`: which it has.
+    pub(crate) fn lacks(&self, wanted: &str) -> Fault {
+        let keys = self.keys();
+        let what = if self.is_measured() { "column" } else { "value of the rows" };
+        let fault = Fault::new(format!("no {what} is called {wanted:?}")).in_file(&self.path);
+        let mut known: Vec<&str> = keys;
+        if !self.is_measured() {
+            known.extend(["goodput_mbps", "jain", "retransmissions", "completion_ms.p99"]);
+        }
+        let fault = fault.one_of(&known);
+        match nearest(wanted, &known) {
+            Some(near) => fault.suggest(near),
+            None => fault,
+        }
+    }
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn get(self, found: &Found) -> Option<Parameter> {
+        let cell = match &self.source.content {
+            Content::Results { rows, .. } => rows.get(self.place)?.cell(&found.name),
+            Content::Measured(measured) => {
+                let column = measured.columns.iter().find(|column| column.name == found.name)?;
+                column.cells.get(self.place)?.clone()
+            }
+        }?;
+        Some(if found.times == 1.0 {
+            cell
+        } else {
+            number(&cell).map_or(cell, |it| Parameter::Number(it * found.times))
+        })
+    }
+
+    /// The same as a number.
+    pub(crate) fn number(self, found: &Found) -> Option<f64> {
+        self.get(found).as_ref().and_then(number)
+    }
+
+    /// The row; nothing of a file of measurements.
+    pub(crate) fn row(self) -> Option<&'a Row> {
+        match &self.source.content {
+            Content::Results { rows, .. } => rows.get(self.place),
+            Content::Measured(_) => None,
+        }
+    }
+
+    /// The line of a file of measurements; 0 of rows.
+    pub(crate) fn line(self) -> u64 {
+        match &self.source.content {
+            Content::Results { .. } => 0,
+            Content::Measured(measured) => measured.lines.get(self.place).copied().unwrap_or(0),
+        }
+    }
+
+    /// Whether it is about what `scope` says; a measurement is about whatever it is compared with.
+    pub(crate) fn is_of(self, scope: Scope) -> bool {
+        self.row().is_none_or(|row| row.scope == scope)
+    }
+}
+
+/// A condition on records: a value by name, and what it has to be. Written `nagle=false`, `window=64 KiB`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    name: String,
+    text: String,
+}
+
+impl core::str::FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, wanted) = text.split_once('=').ok_or("expected NAME=VALUE, such as nagle=false")?;
+        Ok(Self { name: name.trim().to_owned(), text: wanted.trim().to_owned() })
+    }
+}
+
+impl Condition {
+    /// The records of `source` for which all of `conditions` hold.
+    pub(crate) fn select<'a>(conditions: &[Self], source: &'a Source) -> Result<Vec<Record<'a>>, Fault> {
+        let mut records: Vec<Record<'a>> = source.records().collect();
+        for condition in conditions {
+            let found = source.find(&condition.name).ok_or_else(|| source.lacks(&condition.name))?;
+            let wanted = condition.wanted(&found.name);
+            records.retain(|record| record.get(&found).is_some_and(|cell| told(&cell) == wanted));
+        }
+        Ok(records)
+    }
+
+    /// The value in the unit of the column called `name`, as [`told`] writes it.
+    fn wanted(&self, name: &str) -> String {
+        let number = self.text.parse::<f64>().ok();
+        let amount = Amount::parse(&self.text).filter(|it| !matches!(it, Amount::Count(_)));
+        let in_unit = || {
+            let (_, unit) = column::split(name);
+            let amount = amount?;
+            #[expect(clippy::cast_precision_loss, reason = "what is drawn needs no more than 53 bits")]
+            let base = amount.base() as f64;
+            Some(base * column::Unit::of(amount.with_base(1))?.in_units_of(unit?)?)
+        };
+        match (number.or_else(in_unit), self.text.as_str()) {
+            (Some(number), _) => told(&Parameter::Number(number)),
+            (None, "on") => told(&Parameter::Switch(true)),
+            (None, "off") => told(&Parameter::Switch(false)),
+            (None, text) => text.to_owned(),
+        }
+    }
+}
+
+/// A value as a number, where it is one.
+pub(crate) fn number(value: &Parameter) -> Option<f64> {
+    match value {
+        #[expect(clippy::cast_precision_loss, reason = "what is drawn or fitted needs no more than 53 bits")]
+        Parameter::Count(count) => Some(*count as f64),
+        Parameter::Number(number) => Some(*number),
+        Parameter::Switch(_) | Parameter::Text(_) => None,
+    }
+}
+
+/// A value so that equal ones are equal texts, whether counted or measured: numbers are equal to twelve digits.
+pub(crate) fn told(value: &Parameter) -> String {
+    match number(value) {
+        Some(it) => format!("{it:.11e}").parse::<f64>().unwrap_or(it).to_string(),
+        None => value.to_string(),
+    }
+}
+
+/// The unit at the end of a name, as figures write it; empty for none.
+pub(crate) fn unit(name: &str) -> &'static str {
+    const UNITS: [(&str, &str); 10] = [
+        ("_mbps", "Mb/s"),
+        ("_gbps", "Gb/s"),
+        ("_kbps", "kb/s"),
+        ("_bps", "b/s"),
+        ("_ms", "ms"),
+        ("_us", "us"),
+        ("_ns", "ns"),
+        ("_percent", "%"),
+        ("_kib", "KiB"),
+        ("_mib", "MiB"),
+    ];
+    let field = name.split('.').next().unwrap_or(name);
+    let known = UNITS.iter().find(|(suffix, _)| field.ends_with(suffix)).map(|(_, unit)| *unit);
+    known.unwrap_or_else(|| match field.rsplit('_').next() {
+        Some("bytes" | "octets") => "octets",
+        Some("s") => "s",
+        _ => "",
+    })
+}
+
+/// A name in words, without its unit.
+pub(crate) fn words(name: &str) -> String {
+    let (field, part) =
+        name.split_once('.').map_or((name, String::new()), |(field, part)| (field, format!(", {part}")));
+    format!("{}{part}", column::split(field).0.replace('_', " "))
+}
+
+/// A value as a reader of a point's name sees it: words as they are, others with what they are, "window 64 KiB", "nagle off".
+pub(crate) fn labelled(name: &str, value: &Parameter) -> String {
+    let what = words(name);
+    match value {
+        Parameter::Text(text) => text.clone(),
+        Parameter::Switch(on) => format!("{what} {}", if *on { "on" } else { "off" }),
+        Parameter::Count(_) | Parameter::Number(_) => match (unit(name), number(value)) {
+            ("octets", Some(octets)) => format!("{what} {}", crate::figure::octets(octets)),
+            ("", _) => format!("{what} {}", told(value)),
+            (unit, _) => format!("{what} {} {unit}", told(value)),
+        },
+    }
+}
+
+/// How the ends of intervals are called in files of measurements: the lower and the upper one.
+pub(crate) const INTERVALS: [[&str; 2]; 3] = [["min", "max"], ["low", "high"], ["lower", "upper"]];
+/// How half the width of an interval is called there.
+pub(crate) const HALF_WIDTHS: [&str; 3] = ["half_width", "ci", "error"];
+
+/// The names of the end of an interval of `value`: `goodput_mbps_min`, `goodput_min_mbps`.
+pub(crate) fn with_end(value: &str, end: &str) -> [String; 2] {
+    let stem = column::split(value).0;
+    let unit = value.strip_prefix(stem).unwrap_or_default();
+    [format!("{value}_{end}"), format!("{stem}_{end}{unit}")]
+}
+
+/// Whether `wanted` means the column called `name`.
+pub(crate) fn is_same(wanted: &str, name: &str) -> bool {
+    column::factor(wanted, name).is_some()
+}
+
+fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
+    let path = directory.join(Output::ROWS_JSONL);
+    if !path.is_file() {
+        let shown = directory.display().to_string();
+        let is_shard = directory.join(Output::JOURNAL).is_file();
+        let problem = if is_shard { "only a journal: an interrupted run, or a shard" } else { "no rows.jsonl in it" };
+        let fault = Fault::new(problem).in_file(&shown);
+        return Err(if is_shard {
+            fault.expected("the directory of a whole result; --resume ends a run, `kumiki merge` makes one of shards")
+        } else {
+            fault.expected("the directory of a result, or a CSV file")
+        });
+    }
+    read_rows(&path).map_err(|why| {
+        if let OutputError::Read { source, .. } = why {
+            let place = crate::scenario::Place::Line(source.line, 1);
+            Fault::new(source.source.to_string()).in_file(&path.display().to_string()).in_place(place)
+        } else {
+            Fault::new(why.to_string())
+        }
+    })
+}
+
+fn run(directory: &Path) -> Result<Option<Value>, Fault> {
+    let path = directory.join(Output::RUN);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = crate::scenario::fault::read_file(&path)?;
+    serde_json::from_str(&text).map(Some).map_err(|why| {
+        Fault::new(why.to_string())
+            .in_file(&path.display().to_string())
+            .in_place(crate::scenario::Place::Line(why.line(), why.column()))
+    })
+}

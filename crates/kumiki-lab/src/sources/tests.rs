@@ -1,0 +1,81 @@
+use super::*;
+
+fn refused(text: &str) -> String {
+    Source::of_csv("mine.csv", text, &[]).unwrap_err().to_string()
+}
+
+/// The numbers of a column.
+fn numbers(source: &Source, name: &str) -> Vec<f64> {
+    let found = source.find(name).unwrap_or_else(|| panic!("{name}"));
+    source.check_numbers(&found).unwrap();
+    source.records().filter_map(|record| record.number(&found)).collect()
+}
+
+#[test]
+fn units_stand_in_heads_or_behind_values() {
+    let source = Source::of_csv("m.csv", "Window (KiB);RTT;loss\n8;20 ms;0.1 %\n16;500 us;0\n", &[]).unwrap();
+    assert_eq!(numbers(&source, "window_bytes"), [8192.0, 16_384.0]);
+    assert_eq!(numbers(&source, "window_kib"), [8.0, 16.0]);
+    assert_eq!(numbers(&source, "rtt"), [20.0, 0.5]);
+    assert_eq!(numbers(&source, "loss_percent"), [0.1, 0.0]);
+}
+
+#[test]
+fn a_column_is_what_it_is_said_to_be() {
+    let renamed = |head: &str| [("goodput_mbps".to_owned(), head.to_owned())];
+    let iperf = Source::of_csv("m.csv", "bits_per_second\n93500000\n", &renamed("bits_per_second")).unwrap();
+    assert_eq!(numbers(&iperf, "goodput_mbps"), [93.5]);
+    let flent = "time,TCP download\n0,9.35\n";
+    let flent = Source::of_csv("m.csv", flent, &renamed("TCP download (kb/s)")).unwrap();
+    assert_eq!(numbers(&flent, "goodput_mbps"), [0.00935]);
+    let wrong = |head: &str| Source::of_csv("m.csv", "a,b\n1,2\n", &renamed(head)).unwrap_err().to_string();
+    assert_eq!(wrong("c"), "m.csv: --column goodput_mbps=c: unknown head \"c\"; did you mean \"a\"? (one of a, b)");
+    assert_eq!(wrong("a (ms)"), "m.csv:1: column 1 (a): its unit is no unit of goodput_mbps");
+}
+
+#[test]
+fn what_is_damaged_is_refused_with_its_line_and_column() {
+    assert_eq!(refused("a,b\n1,2\n\n# no value\n3\n"), "mine.csv:5: 1 field below 2 heads");
+    assert_eq!(refused("# mine\n\na,A\n1,2\n"), "mine.csv:3: column 2 (A): column 1 is called \"a\" too");
+    assert_eq!(refused("a,\n1,2\n"), "mine.csv:1: column 2 has no head");
+    assert_eq!(refused("a,b\n"), "mine.csv: heads, and no line of values below them");
+    assert_eq!(refused(""), "mine.csv: no line of heads; the first line names the columns");
+    for (text, line, found) in
+        [("a,b\n1,2\n3,4;5\n", 3, "4;5"), ("a,b\n1,inf\n", 2, "inf"), ("a,b\n1,64 KiB\n2,7 ms\n", 2, "64 KiB")]
+    {
+        let source = Source::of_csv("mine.csv", text, &[]).unwrap();
+        let refused = source.check_numbers(&source.find("b").unwrap()).unwrap_err().to_string();
+        let wanted = format!("mine.csv:{line}: column 2 (b) = {found:?}: not a number; expected a number such as 93.5");
+        assert!(refused.starts_with(&wanted), "{refused}");
+    }
+}
+
+#[test]
+fn values_of_rows_are_found_by_name_and_by_stem() {
+    let row =
+        Row { varied: vec![("window_bytes".to_owned(), Parameter::Count(8192))], goodput_mbps: 9.5, ..Row::default() };
+    let source = Source::of_rows("a", vec![row], None);
+    assert_eq!(numbers(&source, "window"), [8192.0]);
+    assert_eq!(numbers(&source, "window_kib"), [8.0]);
+    assert_eq!(numbers(&source, "goodput_mbps"), [9.5]);
+    assert_eq!(source.find("windw"), None);
+    let message = source.lacks("window_byte").to_string();
+    assert!(
+        message.starts_with("a: no value of the rows is called \"window_byte\"; did you mean window_bytes?"),
+        "{message}"
+    );
+}
+
+#[test]
+fn conditions_take_quantities_in_any_unit() {
+    let source = Source::of_csv("m.csv", "window (KiB),nagle\n8,on\n16,off\n", &[]).unwrap();
+    for (text, count) in
+        [("window=16 KiB", 1), ("window_bytes=8192", 1), ("nagle=off", 1), ("nagle=true", 1), ("window=9 KiB", 0)]
+    {
+        let condition: Condition = text.parse().unwrap();
+        assert_eq!(Condition::select(&[condition], &source).unwrap().len(), count, "{text}");
+    }
+    let unknown: Condition = "mtu=1500".parse().unwrap();
+    assert!(Condition::select(&[unknown], &source).is_err());
+    assert!("nagle".parse::<Condition>().is_err());
+}

@@ -1,0 +1,95 @@
+//! `kumiki scenarios`, also called `list`: what there is to run, and what has been run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kumiki_lab::rows::Output;
+use kumiki_lab::scenario::{Choice, Document};
+use serde_json::Value;
+
+use super::{Stop, print, shown};
+
+pub(super) fn run(directories: &[PathBuf]) -> Result<(), Stop> {
+    if directories.is_empty() {
+        return scenarios();
+    }
+    let mut text = String::new();
+    for directory in directories {
+        let found = results(directory)?;
+        if found.is_empty() {
+            return Err(Stop::Input(format!("{}: no results in it, nor in a directory in it", directory.display())));
+        }
+        for place in found {
+            text.push_str(&result(&place)?);
+        }
+    }
+    print(&text)
+}
+
+/// Name, paper, number of points, title of each that is built in.
+fn scenarios() -> Result<(), Stop> {
+    let documents = Document::builtin()?;
+    let mut lines: Vec<[String; 3]> = Vec::new();
+    for document in &documents {
+        let paper = document.paper().map_or_else(String::new, |paper| format!("paper {paper}"));
+        let points = counted(document.points(&Choice::default())?.len(), "point");
+        lines.push([document.name().to_owned(), paper, points]);
+    }
+    let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(String::len).max().unwrap_or(0);
+    let (name_width, paper_width, points_width) = (width(0), width(1), width(2));
+    let mut text = String::new();
+    for ([name, paper, points], document) in lines.iter().zip(&documents) {
+        let title = document.title();
+        text.push_str(&format!("{name:name_width$}  {paper:paper_width$}  {points:>points_width$}  {title}\n"));
+    }
+    print(&text)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what} ") } else { format!("{count} {what}s") }
+}
+
+/// `directory` where it has results, or those of its directories that have.
+fn results(directory: &Path) -> Result<Vec<PathBuf>, Stop> {
+    let has =
+        |place: &Path| [Output::RUN, Output::JOURNAL, Output::ROWS_JSONL].iter().any(|it| place.join(it).is_file());
+    if has(directory) {
+        return Ok(vec![directory.to_owned()]);
+    }
+    let io = |why| Stop::Input(format!("{}: {why}", directory.display()));
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).map_err(io)? {
+        let place = entry.map_err(io)?.path();
+        if has(&place) {
+            found.push(place);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What `run.json` says, in two lines.
+fn result(place: &Path) -> Result<String, Stop> {
+    let name = shown(&place.display().to_string());
+    let path = place.join(Output::RUN);
+    if !path.is_file() {
+        let what = if place.join(Output::ROWS_JSONL).is_file() { "rows" } else { "points that have ended" };
+        return Ok(format!("{name}: {what}, and no run.json that says of what\n"));
+    }
+    let wrong = |why: String| Stop::Input(format!("{}: {why}", path.display()));
+    let text = fs::read_to_string(&path).map_err(|why| wrong(why.to_string()))?;
+    let run: Value = serde_json::from_str(&text).map_err(|why| wrong(why.to_string()))?;
+    let word = |path: &str| run.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let count = |path: &str| run.pointer(path).and_then(Value::as_u64).unwrap_or_default();
+    let names = run.get("scenarios").and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<&str> = names.filter_map(|it| it.get("name")?.as_str()).collect();
+    let what = match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [first] => (*first).to_owned(),
+        [first, .., last] => format!("{} scenarios, {first} to {last}", names.len()),
+    };
+    let (done, all) = (count("/points/done"), count("/points/all"));
+    let commit = run.get("commit").and_then(Value::as_str).map_or_else(String::new, |commit| format!(" ({commit})"));
+    let line = format!("{what}: {done} of {all} points, {}, Kumiki {}{commit}", word("/started"), word("/version"));
+    Ok(format!("{name}: {}\n    {}\n", shown(&line), shown(word("/command"))))
+}

@@ -1,0 +1,19 @@
+//! Pictures in files that the command line names.
+
+use std::fs;
+use std::path::Path;
+
+use super::Stop;
+
+/// Writes an SVG. Another one that is there is replaced; anything else is not, for a slip may have named it.
+pub(super) fn write(path: &Path, svg: &str) -> Result<(), Stop> {
+    let shown = path.display();
+    let is_svg = |octets: &[u8]| octets.starts_with(b"<svg") || octets.starts_with(b"<?xml");
+    match fs::read(path) {
+        Ok(octets) if !octets.is_empty() && !is_svg(&octets) => {
+            return Err(Stop::Input(format!("--out {shown}: there is a file that is no picture; choose another name")));
+        }
+        _ => {}
+    }
+    fs::write(path, svg).map_err(|why| Stop::Input(format!("--out {shown}: {why}")))
+}
