@@ -1,6 +1,7 @@
 //! Every codec of `kumiki-wire`: no panic on any octets, and what was read and written again is read as the same.
 
 use kumiki_wire::atm::cell::oam::Loopback;
+use kumiki_wire::atm::cell::rm::Rm;
 use kumiki_wire::atm::cell::{self, Interface};
 use kumiki_wire::atm::{aal5, aal34, atm_arp};
 use kumiki_wire::inet::icmpv6::option::Opts;
@@ -313,6 +314,12 @@ fn oam(octets: &[u8]) {
     {
         let _ = loopback.to_string();
         assert_eq!(Loopback::parse(&loopback.octets()), Ok(loopback));
+    }
+    if let Some(payload) = octets.first_chunk()
+        && let Ok(rm) = Rm::parse(payload)
+    {
+        let _ = rm.to_string();
+        assert_eq!(Rm::parse(&rm.octets()), Ok(rm));
     }
 }
 

@@ -50,6 +50,7 @@ pub const ALL: &[&Dissector] = &[
     &erf::ETHERNET,
     &atm::cell::DISSECTOR,
     &atm::oam::DISSECTOR,
+    &atm::rm::DISSECTOR,
     &atm::aal5::CELL,
     &atm::aal5::PDU,
     &atm::aal5::SDU,
