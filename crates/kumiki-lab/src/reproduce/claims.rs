@@ -2,7 +2,7 @@
 
 use super::verdicts::{Verdict, at};
 use super::{Done, Results};
-use crate::rows::Parameter;
+use crate::rows::{Parameter, ValueName};
 use crate::scenario::{Claim, Point};
 
 /// Where something is, and how much it is.
@@ -21,6 +21,7 @@ impl Results {
             (_, Claim { spread: true, .. }) => "%",
             (true, _) => "",
             (_, Claim { task: Some(_), .. }) => "ms",
+            (_, Claim { value: Some(value), .. }) => ValueName::new(value).map_or("", |it| it.unit()),
             (_, Claim { of_limit: true, .. } | Claim { cpu: Some(_), .. }) => "%",
             _ => "Mb/s",
         };
@@ -78,6 +79,12 @@ fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
         let mut rows = done.rows.iter();
         let row = rows.find(|row| row.flow.is_none() && row.load == point.scenario.report.load)?;
         return Some(done.summary.mean / row.limit_mbps? * 100.0);
+    }
+    if let Some(name) = claim.value.as_deref().and_then(ValueName::new) {
+        let load = &point.scenario.report.load;
+        let rows = done.rows.iter().filter(|row| row.flow.is_none() && row.load == *load);
+        let values: Vec<f64> = rows.filter_map(|row| row.value(&name)).collect();
+        return crate::stats::mean(&values);
     }
     if let Some(host) = &claim.cpu {
         let row = done.rows.iter().find(|row| !row.counters.is_empty())?;

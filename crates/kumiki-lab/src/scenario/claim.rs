@@ -6,6 +6,7 @@ use super::check::values_of;
 use super::fault::Fault;
 use super::tree::{Node, Source};
 use super::vary::Axis;
+use crate::rows::ValueName;
 
 /// A sentence of a paper. What it is about is a number for each point that `of` names; the words hold where all of these lie between `least` and `most`.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
@@ -29,6 +30,8 @@ pub struct Claim {
     pub spread: bool,
     /// The value is the goodput in per cent of what the line allows (`limit_mbps`), and not the goodput in Mb/s.
     pub of_limit: bool,
+    /// The value is this one of the rows, by its name there (see [`crate::rows::ValueName`]), the mean over runs.
+    pub value: Option<String>,
     /// The value is how busy the CPUs of this host are, in per cent.
     pub cpu: Option<String>,
     /// The value is the time of a task, as `host.task`, in milliseconds.
@@ -75,9 +78,12 @@ pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Resul
         if kinds.into_iter().filter(|is| *is).count() > 1 {
             return fault("of", "two numbers for a point", "one of `against`, `along`, `best` and `spread`");
         }
-        let values = [claim.of_limit, claim.cpu.is_some(), claim.task.is_some()];
+        if let Some(value) = claim.value.as_ref().filter(|it| ValueName::new(it).is_none()) {
+            return Err(source.locate(Fault::unknown(at("value"), "value of a row", value, &ValueName::known())));
+        }
+        let values = [claim.of_limit, claim.value.is_some(), claim.cpu.is_some(), claim.task.is_some()];
         if values.into_iter().filter(|is| *is).count() > 1 {
-            return fault("of", "two values of a point", "one of `of_limit`, `cpu` and `task`");
+            return fault("of", "two values of a point", "one of `of_limit`, `value`, `cpu` and `task`");
         }
         reading(source, &["claim", &number], claim.reading.as_ref())?;
     }
