@@ -74,6 +74,7 @@ pub const ALL: &[&Dissector] = &[
     &inet::icmpv4::DISSECTOR,
     &inet::icmpv6::DISSECTOR,
     &inet::udp::DISSECTOR,
+    &inet::rtp::DISSECTOR,
     &inet::tcp::DISSECTOR,
     &xtp::DISSECTOR,
     &files::ftam::FPDU,

@@ -51,7 +51,7 @@ fn dissect(reading: &mut Reading<'_>) {
             for (name, at, rate) in
                 [("explicit rate", 2, rm.explicit), ("current rate", 4, rm.current), ("minimum rate", 6, rm.minimum)]
             {
-                reading.named(name, at, 2, Value::Hex(rate.encode().into(), 4), &rate.to_string());
+                reading.named(name, at, 2, Value::Hex(rate.encode().into(), 4), rate.to_string());
             }
             reading.field("queue length", 8, 4, rm.queue_length);
             reading.field("sequence number", 12, 4, rm.sequence_number);
