@@ -7,9 +7,11 @@
 //! | Left out | ERICA's averages over several intervals, its control of the queue (ERICA+), MCR and weights; EPRCA and other algorithms; notifications (BN) |
 //!
 //! ERICA measures at an output, for an interval at a time, how fast cells come and from how many channels. With the target rate *T*, a part of the line's, the
-//! load factor is z = input / T, a fair share T / active channels, and a channel's own share CCR / z. In overload (z > 1 + δ) a channel is told the greater of both;
+//! load factor is z = input / T, a fair share T / active channels, and a channel's own share CCR / z. A channel is active whose cells come, or to whose source an RM cell
+//! goes back; and by a part, if it was before: bursts of TCP leave intervals out, and the shares of silent sources would else be given to others.
+//! (ATM Forum/96-0517 names the "correct counting of bursty sources" among the changes that let the queue not depend on their number. Its abstract was read, and not how it counts.) In overload (z > 1 + δ) a channel is told the greater of both;
 //! otherwise also no less than the most that any was told in the interval before, so that rates come to be alike. Who was below the fair share is told no
-//! more than that, and nobody more than T.
+//! more than that, and nobody more than T. In one interval a channel is told one rate: the load that was measured answers one CCR, and not those that follow from it.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::atm::cell::rm::{CellRate, Rm};
@@ -35,6 +37,8 @@ pub struct Erica {
     pub interval: Duration,
     /// The part of the line that is given away, in millionths.
     pub target: u32,
+    /// How much of a channel that was counted in an interval still counts in the next, where it is silent: in millionths.
+    pub memory: u32,
     /// δ: a load up to so much above the target is no overload, in millionths.
     pub overload: u32,
 }
@@ -42,12 +46,22 @@ pub struct Erica {
 /// A whole, in millionths.
 const WHOLE: u128 = 1_000_000;
 
+/// What a channel counts that is active.
+const WHOLE_COUNT: u64 = 1_000_000;
+
+/// So many intervals are looked at one by one where nothing comes.
+const SILENT: u32 = 256;
+
 /// A channel.
 #[derive(Clone, Copy, Debug, Default)]
 struct Channel {
     /// What its source said last that it may send.
     ccr: CellRate,
     active: bool,
+    /// How far it counts, in millionths.
+    counts: u64,
+    /// What it has been told in this interval.
+    told: Option<u64>,
 }
 
 /// What is measured at an output, and what follows from it.
@@ -102,7 +116,14 @@ impl Measure {
     /// What `channel` is told at `at`.
     pub(super) fn explicit(&mut self, at: Instant, channel: usize) -> CellRate {
         self.advance(at);
-        let ccr = self.channels.get(channel).copied().unwrap_or_default().ccr.parts();
+        let Some(of) = self.channels.get_mut(channel) else {
+            return CellRate::from_parts(self.target);
+        };
+        of.active = true;
+        if let Some(told) = of.told {
+            return CellRate::from_parts(told);
+        }
+        let ccr = of.ccr.parts();
         let own = if self.input == 0 { self.target } else { scaled(ccr, self.target.into(), self.input.into()) };
         let own = own.min(self.target);
         let overload =
@@ -111,13 +132,17 @@ impl Measure {
         let told = if overload { share } else { share.max(self.most_before) };
         self.most = self.most.max(told);
         let told = if told > self.fair && ccr < self.fair { self.fair } else { told };
-        CellRate::from_parts(told.min(self.target))
+        let told = told.min(self.target);
+        if let Some(of) = self.channels.get_mut(channel) {
+            of.told = Some(told);
+        }
+        CellRate::from_parts(told)
     }
 
     /// Ends the intervals that are over at `at`.
     fn advance(&mut self, at: Instant) {
-        // The third interval without a cell is as the second.
-        for _ in 0..3 {
+        // After so many intervals without a cell nothing changes any more.
+        for _ in 0..SILENT {
             if at < self.ends {
                 return;
             }
@@ -134,13 +159,16 @@ impl Measure {
         let interval = self.erica.interval.max(Duration::from_nanos(1));
         let second = u128::from(CellRate::PARTS) * 1_000_000_000;
         self.input = scaled(self.cells, second, interval.as_nanos().into());
-        let active = self.channels.iter().filter(|it| it.active).count();
-        self.fair = self.target / u64::try_from(active).unwrap_or(u64::MAX).max(1);
+        let memory = u128::from(self.erica.memory);
+        for channel in &mut self.channels {
+            channel.told = None;
+            let active = std::mem::take(&mut channel.active);
+            channel.counts = if active { WHOLE_COUNT } else { scaled(channel.counts, memory, WHOLE) };
+        }
+        let active: u64 = self.channels.iter().map(|it| it.counts).sum();
+        self.fair = scaled(self.target, WHOLE, active.max(WHOLE_COUNT).into());
         (self.most_before, self.most) = (self.most, self.fair);
         self.cells = 0;
-        for channel in &mut self.channels {
-            channel.active = false;
-        }
         self.ends += interval;
     }
 }
