@@ -38,7 +38,7 @@ pub struct Sample {
     pub time_s: f64,
     /// What it is of.
     pub scope: SampleOf,
-    /// The load, the queue as `line.a` or `switch.0`, or the channel as `host.device 0/100`.
+    /// The load, the queue as `line.a` or `switch.0`, or the channel as `host.device VC 0/100`.
     pub name: String,
     /// The number of the flow among those of its load.
     pub flow: Option<u32>,

@@ -196,6 +196,9 @@ pub struct Feedback {
     /// For `erica`: how much of the line is given away.
     #[setting(share)]
     pub erica_target: f64,
+    /// For `erica`: how much of a channel still counts as active for each interval in which it is silent.
+    #[setting(share)]
+    pub erica_memory: f64,
     /// For `erica`: a load by so much above the target is no overload.
     #[setting(share)]
     pub erica_overload: f64,
@@ -211,6 +214,7 @@ impl Default for Feedback {
             ni_cells: None,
             erica_interval: Duration::from_millis(1),
             erica_target: 0.9,
+            erica_memory: 0.9,
             erica_overload: 0.1,
             follow_queues: false,
         }
@@ -222,7 +226,7 @@ impl Feedback {
         let keys = |tells: Tells| match tells {
             Tells::Nothing => [].as_slice(),
             Tells::Relative => &["ci_cells", "ni_cells"],
-            Tells::Erica => &["erica_interval", "erica_target", "erica_overload"],
+            Tells::Erica => &["erica_interval", "erica_target", "erica_memory", "erica_overload"],
         };
         for other in [Tells::Relative, Tells::Erica].into_iter().filter(|it| *it != self.tells) {
             if let Some(key) = keys(other).iter().find(|key| reader.is_set(key)) {
@@ -252,6 +256,7 @@ impl Feedback {
             Tells::Erica => Some(atm::Feedback::Erica(Erica {
                 interval: self.erica_interval,
                 target: millionths(self.erica_target),
+                memory: millionths(self.erica_memory),
                 overload: millionths(self.erica_overload),
             })),
         }

@@ -153,7 +153,9 @@ mod tests {
             jain: Some(0.9),
             retransmissions: Some(3),
             completion_ms: one("p99", 40.0),
-            queues: BTreeMap::from([("line.a", 2.5), ("sw.0", 7.0)].map(|(of, mean)| (of.to_owned(), one("mean", mean)))),
+            queues: BTreeMap::from(
+                [("line.a", 2.5), ("sw.0", 7.0)].map(|(of, mean)| (of.to_owned(), one("mean", mean))),
+            ),
             counters: BTreeMap::from([("line".to_owned(), BTreeMap::from([("a_drops".to_owned(), 7)]))]),
             held: one("send buffer", 0.5),
             ..Row::default()

@@ -131,7 +131,7 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
         let path = ["report", "value"];
         let name = ValueName::new(value)
             .ok_or_else(|| source.locate(Fault::unknown(path, "value of a row", value, &ValueName::known())))?;
-        let judged = ["compare", "trend", "claim"].into_iter().find(|key| source.root.child(key).is_some());
+        let judged = ["compare", "trend"].into_iter().find(|key| source.root.child(key).is_some());
         if let Some(key) = judged.filter(|_| !name.is_goodput()) {
             let problem = format!("[[{key}]] is about goodput");
             return Err(source.locate(Fault::at(path, problem).expected("one of the two")));
