@@ -217,6 +217,7 @@ fn arrive(to: &mut Sar, now: Instant, slot: u64, cell: &Cell, got: &mut Vec<(u16
         payload: Message::from_octets(&cell.payload),
         count: 1,
         ends_pdu: cell.last,
+        rm: false,
         line: Slots::new(Rate::OC3C),
         slot,
     };

@@ -1,13 +1,14 @@
 //! Every codec of `kumiki-wire`: no panic on any octets, and what was read and written again is read as the same.
 
 use kumiki_wire::atm::cell::oam::Loopback;
+use kumiki_wire::atm::cell::rm::Rm;
 use kumiki_wire::atm::cell::{self, Interface};
 use kumiki_wire::atm::{aal5, aal34, atm_arp};
 use kumiki_wire::inet::icmpv6::option::Opts;
 use kumiki_wire::inet::ipv6::extension::{Chain, Fragment};
 use kumiki_wire::inet::llc_snap;
 use kumiki_wire::inet::tcp::options::{Options, SackBlocks, items};
-use kumiki_wire::inet::{arp, ethernet, fddi, icmpv4, icmpv6, ipv4, ipv6, llc, tcp, udp};
+use kumiki_wire::inet::{arp, ethernet, fddi, icmpv4, icmpv6, ipv4, ipv6, llc, rtp, tcp, udp};
 use kumiki_wire::ppp::mapos::{self, Address, Subnet, Width};
 use kumiki_wire::ppp::ppp;
 use kumiki_wire::ppp::ppp::{chap, control, ipcp, ipv6cp, lcp, lqr, pap, protocol};
@@ -27,7 +28,7 @@ macro_rules! again {
             let mut out = vec![0; header.len()];
             header.emit(&mut out);
             let (same, written) = parse(&out).expect("what was written can be read");
-            assert_eq!((same, written), (header, out.len()));
+            assert_eq!((&same, written), (&header, out.len()));
             (header, len)
         })
     }};
@@ -50,6 +51,7 @@ fn run(octets: &[u8]) {
         8 => icmpv6(octets),
         9 => {
             again!(octets, |it: &[u8]| udp::Header::parse(it, 65_535));
+            again!(octets, |it: &[u8]| rtp::Header::parse(it));
             xtp(octets);
         }
         10 => tcp(octets),
@@ -313,6 +315,12 @@ fn oam(octets: &[u8]) {
     {
         let _ = loopback.to_string();
         assert_eq!(Loopback::parse(&loopback.octets()), Ok(loopback));
+    }
+    if let Some(payload) = octets.first_chunk()
+        && let Ok(rm) = Rm::parse(payload)
+    {
+        let _ = rm.to_string();
+        assert_eq!(Rm::parse(&rm.octets()), Ok(rm));
     }
 }
 

@@ -30,8 +30,9 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    fn build(point: &Point, options: &Options) -> Result<Experiment, Fault> {
-        let mut profiles: BTreeMap<String, Profile> = BTreeMap::new();
+    /// `given` are profiles in the place of those of their names.
+    fn build(point: &Point, given: &BTreeMap<String, Profile>, options: &Options) -> Result<Experiment, Fault> {
+        let mut profiles = given.clone();
         for host in point.scenario.host.values() {
             let name = host.profile.as_deref().unwrap_or(profile::ZERO);
             if !profiles.contains_key(name) {
@@ -40,6 +41,73 @@ impl Laboratory {
         }
         let seed = point.scenario.run.seed;
         Experiment::build(&point.scenario, &profiles, seed, options)
+    }
+
+    /// As [`Runner::run`], with the profiles in `given` in the place of those of their names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Runner::run`].
+    pub fn run_with(&self, point: &Point, given: &BTreeMap<String, Profile>) -> Result<Outcome, Failure> {
+        if let Some((_, load)) = counts_octets(point) {
+            return Self::step(point, load);
+        }
+        let found =
+            (point.scenario.run.warm_up.as_deref() == Some(WARM_UP_FOUND)).then(|| warm_up(point, given)).transpose()?;
+        let point = &warmed_up(point, found);
+        let run = Self::build(point, given, &self.options(point))?.run();
+        if let Some(standstill) = &run.standstill {
+            return Err(standstill.to_string().into());
+        }
+        let measured = &run.measured;
+        if let Some(position) = measured.total.wrong {
+            return Err(format!("octet {position} arrived wrong").into());
+        }
+        if let Some(why) = &measured.total.failure {
+            return Err(format!("the file did not arrive: {why}").into());
+        }
+        // One of several that is only unlucky is a result, too.
+        let all = measured.loads.values().all(|load| load.unconnected.is_some());
+        for (name, load) in &measured.loads {
+            if let Some(none) = load.unconnected.as_ref().filter(|it| all || !it.silent) {
+                let of = if measured.loads.len() > 1 { format!(" for load.{name}") } else { String::new() };
+                return Err(format!("no connection was established{of}: {}", none.why).into());
+            }
+        }
+        let mut notes = notes::notes(measured, point.scenario.report.load.as_ref());
+        notes.extend(found.map(|found| found.to_string()));
+        if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
+            notes.push("nothing arrived while it was measured".to_owned());
+        }
+        let captures = files(&run, &point.label())?;
+        let traced = run.traces.len();
+        if traced > DRAWN {
+            notes.push(format!("pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"));
+        }
+        if point.scenario.report.cpu {
+            notes.push(notes::cpu_use(measured));
+        }
+        if point.scenario.report.window.is_some() {
+            notes.extend(WindowUse::of(measured).map(|used| used.to_string()));
+            notes.extend(ControlShare::of(measured).map(|share| share.to_string()));
+        }
+        let mut rows = rows::rows(point, measured)?;
+        if let Some(found) = found {
+            rows::say(&mut rows, "warm_up_s", |_| Some(found.time.as_secs_f64()));
+        }
+        if let Some(course) = &run.course {
+            let half =
+                |row: &Row| rows::batches_of(course, row).and_then(|batches| stats::half_width(&batches, Level::P95));
+            rows::say(&mut rows, HALF_WIDTH, half);
+            notes.extend(rows::batches_of(course, &Row::default()).and_then(|batches| notes::alike(&batches)));
+        }
+        let own = rows.iter().find(|row| row.load == point.scenario.report.load);
+        let limit = own.and_then(|row| row.limit_mbps).map(|limit| ("limit of the line".to_owned(), limit));
+        let rows = match &point.scenario.report.tasks {
+            Some(tasks) => rows::task_rows(rows, tasks, measured)?,
+            None => rows,
+        };
+        Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect() })
     }
 
     /// The overhead ladders of a point's loads, as text.
@@ -129,9 +197,9 @@ impl fmt::Display for WarmUp {
 const PARTS: u32 = 500;
 
 /// Looks for the end of the warm-up in a run of its own, as long as that which is measured.
-fn warm_up(point: &Point) -> Result<WarmUp, Failure> {
+fn warm_up(point: &Point, given: &BTreeMap<String, Profile>) -> Result<WarmUp, Failure> {
     let options = Options { parts: Some(PARTS), ..Options::default() };
-    let run = Laboratory::build(&warmed_up(point, None), &options)?.run();
+    let run = Laboratory::build(&warmed_up(point, None), given, &options)?.run();
     let course = run.course.unwrap_or_default();
     let settled = stats::settled_after(&course.total());
     let parts = settled.unwrap_or(PARTS as usize / 2);
@@ -167,69 +235,11 @@ impl Runner for Laboratory {
         }
         // As long as it takes to tell whether there may be one.
         let least = WarmUp { time: Duration::from_nanos(1), is_settled: false };
-        Self::build(&warmed_up(point, Some(least)), &self.options(point)).map(drop)
+        Self::build(&warmed_up(point, Some(least)), &BTreeMap::new(), &self.options(point)).map(drop)
     }
 
     fn run(&self, point: &Point) -> Result<Outcome, Failure> {
-        if let Some((_, load)) = counts_octets(point) {
-            return Self::step(point, load);
-        }
-        let found =
-            (point.scenario.run.warm_up.as_deref() == Some(WARM_UP_FOUND)).then(|| warm_up(point)).transpose()?;
-        let point = &warmed_up(point, found);
-        let run = Self::build(point, &self.options(point))?.run();
-        if let Some(standstill) = &run.standstill {
-            return Err(standstill.to_string().into());
-        }
-        let measured = &run.measured;
-        if let Some(position) = measured.total.wrong {
-            return Err(format!("octet {position} arrived wrong").into());
-        }
-        if let Some(why) = &measured.total.failure {
-            return Err(format!("the file did not arrive: {why}").into());
-        }
-        // One of several that is only unlucky is a result, too.
-        let all = measured.loads.values().all(|load| load.unconnected.is_some());
-        for (name, load) in &measured.loads {
-            if let Some(none) = load.unconnected.as_ref().filter(|it| all || !it.silent) {
-                let of = if measured.loads.len() > 1 { format!(" for load.{name}") } else { String::new() };
-                return Err(format!("no connection was established{of}: {}", none.why).into());
-            }
-        }
-        let mut notes = notes::notes(measured, point.scenario.report.load.as_ref());
-        notes.extend(found.map(|found| found.to_string()));
-        if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
-            notes.push("nothing arrived while it was measured".to_owned());
-        }
-        let captures = files(&run, &point.label())?;
-        let traced = run.traces.len();
-        if traced > DRAWN {
-            notes.push(format!("pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"));
-        }
-        if point.scenario.report.cpu {
-            notes.push(notes::cpu_use(measured));
-        }
-        if point.scenario.report.window.is_some() {
-            notes.extend(WindowUse::of(measured).map(|used| used.to_string()));
-            notes.extend(ControlShare::of(measured).map(|share| share.to_string()));
-        }
-        let mut rows = rows::rows(point, measured)?;
-        if let Some(found) = found {
-            rows::say(&mut rows, "warm_up_s", |_| Some(found.time.as_secs_f64()));
-        }
-        if let Some(course) = &run.course {
-            let half =
-                |row: &Row| rows::batches_of(course, row).and_then(|batches| stats::half_width(&batches, Level::P95));
-            rows::say(&mut rows, HALF_WIDTH, half);
-            notes.extend(rows::batches_of(course, &Row::default()).and_then(|batches| notes::alike(&batches)));
-        }
-        let own = rows.iter().find(|row| row.load == point.scenario.report.load);
-        let limit = own.and_then(|row| row.limit_mbps).map(|limit| ("limit of the line".to_owned(), limit));
-        let rows = match &point.scenario.report.tasks {
-            Some(tasks) => rows::task_rows(rows, tasks, measured)?,
-            None => rows,
-        };
-        Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect() })
+        self.run_with(point, &BTreeMap::new())
     }
 }
 

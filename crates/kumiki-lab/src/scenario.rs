@@ -405,7 +405,7 @@ pub struct Runs {
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// `ttcp` (a number of messages, then the end), `netperf` (for a time), `ftam` (a file, put by the file service), `udp` (datagrams at a
-    /// constant rate), `ping` (echoes of ICMP), `rpc` (requests and responses), or `limit` (nothing runs; octets are counted).
+    /// constant rate), `rtp` (packets of a stream of sound or pictures), `ping` (echoes of ICMP), `rpc` (requests and responses), or `limit` (nothing runs; octets are counted).
     pub kind: String,
     /// The node that writes, as `host.node`, or several, each with so many `sessions`. A layer's node (`a.tcp`) or a host alone gets a program
     /// on it; `s*.app` is every host `s` and a number.
@@ -429,7 +429,13 @@ pub struct Workload {
     pub way: Option<String>,
     /// Messages per session, for all but `netperf` and `ftam`; without end for `udp` and `ping` unless given.
     pub count: Option<u64>,
-    /// The rate of messages in each session, for `udp`: their octets per time.
+    /// Octets of a frame, for `rtp`, which leaves in packets of `message` octets and the rest, one after the other; each packet is a frame unless given.
+    pub frame: Option<String>,
+    /// What a stream of `rtp` is of, by the numbers of RFC 3551; 33 (MP2T) unless given.
+    pub payload_type: Option<u8>,
+    /// How long after it has come the first packet of `rtp` is played: what comes later than its own time is late. 100 ms unless given.
+    pub playout: Option<String>,
+    /// The rate of messages in each session, for `udp` and `rtp`: their octets per time.
     pub rate: Option<String>,
     /// Whether messages of `udp` come evenly (`periodic`, the default) or at random, with `rate` as the mean (`poisson`).
     pub arrivals: Option<String>,
@@ -472,7 +478,7 @@ pub struct Workload {
 
 impl Workload {
     /// What `kind` may be.
-    pub(crate) const KINDS: [&str; 7] = ["netperf", "ttcp", "udp", "ping", "rpc", "ftam", "limit"];
+    pub(crate) const KINDS: [&str; 8] = ["netperf", "ttcp", "udp", "rtp", "ping", "rpc", "ftam", "limit"];
 
     /// Each writer with each reader that it has: all where it is the only writer, the only one, or its own.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {

@@ -13,6 +13,7 @@ pub mod files;
 pub mod idle;
 pub mod ping;
 pub mod rpc;
+pub mod rtp;
 pub mod sink;
 pub mod source;
 pub mod talker;

@@ -384,3 +384,47 @@ fn the_document_has_the_numbers_that_the_commands_print() {
     let run = measured_at("paper3-fig3", &words, &["rtt=0 ms"]);
     assert_eq!(format!("{:.2}", run.total.goodput_mbps), row[2]);
 }
+
+/// Of what sources of ABR may send, and of the queue that they fill.
+#[test]
+fn explicit_rates_are_alike_and_are_shown_over_time() {
+    let options = Options::default();
+    let run = || {
+        let set = ["control=erica", "sources=5", "run.duration=300 ms", "run.interval=50 ms"];
+        run(&scenario("paper5-abr"), &set, 1, &options)
+    };
+    let first = run();
+    assert!(first.measured.total.jain.unwrap() > 0.99, "{:?}", first.measured.total.jain);
+    let samples = first.samples.clone().unwrap();
+    let rates: Vec<u64> =
+        samples.0.iter().filter_map(|it| (it.name == "s0.atm0 VC 0/100").then_some(it.acr_cps?)).collect();
+    // Six intervals: from a twentieth of the line up.
+    assert_eq!(rates.len(), 6, "{:?}", samples.0.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
+    assert!(rates[0] >= 17_000 && rates.iter().any(|rate| *rate > 50_000), "{rates:?}");
+    assert!(samples.0.iter().any(|it| it.name == "sw.0" && it.queue_max.is_some()));
+    let again = run();
+    assert_eq!((first.measured.counters, samples), (again.measured.counters, again.samples.unwrap()));
+}
+
+#[test]
+fn a_stream_is_late_where_windows_are_longer_than_its_playout_delay() {
+    let media = |set: &[&str]| {
+        let all = [&["pages=free", "run.duration=300 ms"], set].concat();
+        let measured = measured("paper2-media", &all);
+        let counters = &measured.counters["receiver.video"];
+        let of = |name: &str| counters[name];
+        let units = measured.loads["video"].units.unwrap();
+        (of("received"), of("late"), of("lost"), units.received, units.lost)
+    };
+    let (received, late, lost, ..) = media(&["window=16 KiB", "sessions=15"]);
+    assert!(received > 600 && late == 0 && lost == 0, "{received} {late}");
+    let (received, late, ..) = media(&["window=256 KiB", "sessions=15"]);
+    assert!(received > 400 && late == received, "{late} of {received}");
+    // Fifteen windows of 16 KB are 15 ms of the line: too much for 10 ms of playout.
+    let (received, late, ..) = media(&["window=16 KiB", "sessions=15", "load.video.playout=10 ms"]);
+    assert!(late > received / 2, "{late} of {received}");
+    // What is counted by sequence numbers of 16 bits (RFC 3550) and by those of the lab is the same.
+    let (received, _, lost, units, missing) = media(&["window=16 KiB", "sessions=4", "link.two.impair={loss=0.001}"]);
+    assert_eq!((received, lost), (units, missing));
+    assert!(lost > 5, "{lost}");
+}

@@ -17,6 +17,7 @@
 //! # let _ = (adapters, wires, sar::HOST, sar::LINE, switch.counters());
 //! ```
 
+pub mod abr;
 mod analyser;
 mod checksum_unit;
 mod line;
@@ -24,9 +25,10 @@ pub mod sar;
 mod slots;
 mod switch;
 
+pub use abr::AbrConfig;
 pub use analyser::{Analyser, Flow};
 pub use checksum_unit::ChecksumUnit;
 pub use sar::aal34::Aal34;
 pub use sar::{Adaptation, Sar, SarConfig};
 pub use slots::Slots;
-pub use switch::{CellCount, OutputConfig, PortVc, Switch};
+pub use switch::{CellCount, Erica, Feedback, OutputConfig, PortVc, Switch};

@@ -1,10 +1,12 @@
 //! What every piece of a medium is to the executor, and what crosses its ports.
 
 use crate::{CircuitManage, Occupancy};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use kumiki_graph::{Address, Instant, Report};
 use kumiki_octets::Message;
+use kumiki_wire::atm::cell::rm::CellRate;
 
 use crate::atm::Slots;
 
@@ -74,6 +76,8 @@ pub struct CellRun {
     pub count: u32,
     /// Whether the last cell of the run ends a CPCS-PDU of AAL5 (PTI bit 0); AAL3/4 does not use this.
     pub ends_pdu: bool,
+    /// Whether this is an RM cell (PTI 110): alone in its run, and part of no PDU.
+    pub rm: bool,
     /// The slots of the line that the run was put on, and so the distance of its cells.
     pub line: Slots,
     /// The slot of the first cell on that line.
@@ -198,9 +202,15 @@ pub trait Element: Send {
     /// Counters for results, as (name, count), in a fixed order.
     fn counters(&self) -> Vec<(&'static str, u64)>;
 
-    /// How long its queues were until `now`, by the letter that is before their counters (`a`, `b`); those of frames alone, cells are not followed.
-    fn queues(&self, now: Instant) -> Vec<(&'static str, Occupancy)> {
+    /// How long its queues were until `now`, by the letter that is before their counters (`a`, `b`) or the number of their port; those of cells
+    /// where a switch is told to follow them.
+    fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         let _ = now;
+        Vec::new()
+    }
+
+    /// At what rate channels may send now, of an adapter for which the network says that.
+    fn cell_rates(&self) -> Vec<(Address, CellRate)> {
         Vec::new()
     }
 }

@@ -33,6 +33,7 @@ pub use element::{CellRun, Element, Outlet, Unit};
 #[cfg(feature = "ppp")]
 pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
 pub use impair::{Hold, Impaired, Impairment, Loss, Spread};
+pub use kumiki_wire::atm::cell::rm::CellRate;
 pub use mark::mark;
 pub use occupancy::Occupancy;
 pub use queue::{Backlog, Discipline, DropTail, MarkFrom};

@@ -5,6 +5,7 @@
 //! | Model | a frame waits, is put on the line octet by octet, or bit by bit, with what frames it ([`Carrier`]), and has arrived when its last bit has |
 //! | Left out | shared media, line errors ([`crate::Impaired`]); of SONET/SDH, all but the time of each octet of payload ([`crate::sonet::Section`]) |
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -199,9 +200,9 @@ impl Element for Serial {
         ]
     }
 
-    fn queues(&self, now: Instant) -> Vec<(&'static str, Occupancy)> {
+    fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         let [a, b] = self.directions.each_ref().map(|one| one.sending.occupancy(now));
-        vec![("a", a), ("b", b)]
+        vec![("a".into(), a), ("b".into(), b)]
     }
 }
 

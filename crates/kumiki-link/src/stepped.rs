@@ -1,5 +1,6 @@
 //! Elements that are changed while they run, at times given beforehand.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
@@ -93,7 +94,7 @@ impl<E: Changing> Element for Stepped<E> {
         self.element.counters()
     }
 
-    fn queues(&self, now: Instant) -> Vec<(&'static str, Occupancy)> {
+    fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         self.element.queues(now)
     }
 }

@@ -1,8 +1,10 @@
 //! A bench for tests: elements wired together, and a loop that runs them.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Address, Instant};
+use kumiki_wire::atm::cell::rm::CellRate;
 
 use crate::{Element, Occupancy, Outlet, Unit};
 
@@ -88,8 +90,13 @@ impl Bench {
         core::mem::take(&mut self.left)
     }
 
+    /// At what rates channels of `element` may send.
+    pub(crate) fn cell_rates(&self, element: usize) -> Vec<(Address, CellRate)> {
+        self.elements[element].cell_rates()
+    }
+
     /// How long the queues of `element` were.
-    pub(crate) fn queues(&self, element: usize) -> Vec<(&'static str, Occupancy)> {
+    pub(crate) fn queues(&self, element: usize) -> Vec<(Cow<'static, str>, Occupancy)> {
         self.elements[element].queues(self.now)
     }
 

@@ -1,9 +1,10 @@
 //! The world: hosts, the media between them, and virtual time.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use kumiki_graph::{DeviceId, Duration, GraphError, Instant, Tapped};
-use kumiki_link::{Element, Occupancy, Outlet, Unit};
+use kumiki_graph::{Address, DeviceId, Duration, GraphError, Instant, Tapped};
+use kumiki_link::{CellRate, Element, Occupancy, Outlet, Unit};
 
 use crate::host::Host;
 use crate::queue::Queue;
@@ -309,10 +310,18 @@ impl World {
     }
 
     /// How long the media's queues were until now, by the medium's name and that of the queue.
-    pub fn queues(&self) -> impl Iterator<Item = (&str, &'static str, Occupancy)> {
+    pub fn queues(&self) -> impl Iterator<Item = (&str, Cow<'static, str>, Occupancy)> {
         self.media.iter().flat_map(|medium| {
             let queues = medium.element.queues(self.now).into_iter();
             queues.map(|(queue, occupancy)| (medium.name.as_str(), queue, occupancy))
+        })
+    }
+
+    /// At what rate channels may send now, by the medium's name and the channel, where the network says that.
+    pub fn cell_rates(&self) -> impl Iterator<Item = (&str, Address, CellRate)> {
+        self.media.iter().flat_map(|medium| {
+            let rates = medium.element.cell_rates().into_iter();
+            rates.map(|(channel, rate)| (medium.name.as_str(), channel, rate))
         })
     }
 

@@ -60,8 +60,13 @@ fn summed(protocol: u8, octets: &[u8]) -> u16 {
 }
 
 pub(crate) fn udp(data: &[u8]) -> Vec<u8> {
+    udp_to(9, data)
+}
+
+/// The same to another port.
+pub(crate) fn udp_to(destination_port: u16, data: &[u8]) -> Vec<u8> {
     let mut header =
-        udp::Header { source_port: 1024, destination_port: 9, length: len16(udp::LEN + data.len()), checksum: 0 };
+        udp::Header { source_port: 1024, destination_port, length: len16(udp::LEN + data.len()), checksum: 0 };
     header.checksum = udp::on_wire(summed(17, &[&octets!(header)[..], data].concat()));
     [&octets!(header)[..], data].concat()
 }

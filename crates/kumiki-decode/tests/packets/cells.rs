@@ -2,7 +2,8 @@
 
 use kumiki_decode::Decoder;
 use kumiki_decode::capture::Link;
-use kumiki_wire::atm::cell::oam::{END_POINT, Loopback};
+use kumiki_wire::atm::cell::oam::{END_POINT, Loopback, set_crc10};
+use kumiki_wire::atm::cell::rm::{CellRate, Rm};
 use kumiki_wire::atm::cell::{self, Interface, Pti};
 
 use super::arrange::{bad, cells, cells34, decode, decode_all, names, pdu, plain, record, udp, value};
@@ -126,6 +127,25 @@ fn oam_cells_are_read_and_checked() {
     assert_eq!((packet.layers[1].verbatim, bad(&packet).len()), (Some(true), 0));
     cell[20] ^= 1;
     assert!(bad(&decode("cells", &cell))[0].starts_with("oam: CRC-10 is 0x"));
+}
+
+#[test]
+fn rm_cells_are_read_and_checked() {
+    let header = cell::Header { vci: 100, pti: Pti::RM, ..cell::Header::default() };
+    let rm = Rm { backward: true, no_increase: true, explicit: CellRate::per_second(1000), ..Rm::default() };
+    let mut cell = [&header.octets(Interface::Uni)[..], &rm.octets()].concat();
+    let packet = decode("cells", &cell);
+    assert_eq!(names(&packet), ["cells", "rm"]);
+    assert_eq!(packet.layers[1].summary, "RM backward NI ER 1000 cells/s");
+    assert_eq!((packet.layers[1].verbatim, bad(&packet).len()), (Some(true), 0));
+    cell[20] ^= 1;
+    assert!(bad(&decode("cells", &cell))[0].starts_with("rm: CRC-10 is 0x"));
+    // Another protocol is named and checked only.
+    let mut other = rm.octets();
+    other[0] = 2;
+    set_crc10(&mut other);
+    let packet = decode("cells", &[&header.octets(Interface::Uni)[..], &other].concat());
+    assert_eq!((packet.layers[1].summary.as_str(), bad(&packet).len()), ("RM protocol 2", 0));
 }
 
 #[test]

@@ -12,12 +12,12 @@ use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
 use kumiki_wire::inet::ipv6::extension::Fragment;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::inet::tcp::{self, Flags, Options, Seq};
-use kumiki_wire::inet::{icmpv6, ipv4, ipv6};
+use kumiki_wire::inet::{icmpv6, ipv4, ipv6, rtp};
 
 use kumiki_watchdog::peers::{CHECKSUMS, tshark_fields};
 
 use super::arrange::{
-    A6, bad, ethernet, fragment6, icmp, icmp6, ip, ip6, nd_option, pdu, plain, plain6, summed6, tcp, udp, value,
+    A6, bad, ethernet, fragment6, icmp, icmp6, ip, ip6, nd_option, pdu, plain, plain6, summed6, tcp, udp, udp_to, value,
 };
 
 /// What tshark reads in each packet of `file`: one row per packet, one text per field.
@@ -349,4 +349,43 @@ fn records_of_dag_cards_are_read_as_tshark_reads_them() {
     // The same records in a capture of link type 197.
     let wrapped = ours(&pcap(197, &records));
     assert_eq!(wrapped, packets);
+}
+
+#[test]
+fn rtp_is_read_as_tshark_reads_it() {
+    let packets: Vec<Vec<u8>> = [
+        rtp::Header {
+            marker: true,
+            payload_type: 33,
+            sequence: 65535,
+            timestamp: 90_000,
+            ssrc: 0xdead_beef,
+            ..rtp::Header::default()
+        },
+        rtp::Header { payload_type: 96, sequence: 1, ssrc: 7, sources: vec![9], ..rtp::Header::default() },
+        rtp::Header { payload_type: 0, extension: Some((0xbede, vec![5])), ..rtp::Header::default() },
+    ]
+    .iter()
+    .map(|header| {
+        let mut octets = vec![0; header.len()];
+        header.emit(&mut octets);
+        octets.extend([1; 40]);
+        ethernet(0x0800, &plain(17, &udp_to(rtp::PORT, &octets)))
+    })
+    .collect();
+    let file = pcap(1, &packets);
+    for packet in ours(&file) {
+        assert!(bad(&packet).is_empty(), "{:?}", bad(&packet));
+    }
+    compare_with(
+        &["-d", "udp.port==5004,rtp"],
+        "rtp.pcap",
+        &file,
+        &[
+            ("rtp.p_type", "rtp", "payload type"),
+            ("rtp.seq", "rtp", "sequence number"),
+            ("rtp.timestamp", "rtp", "timestamp"),
+            ("rtp.ssrc", "rtp", "ssrc"),
+        ],
+    );
 }

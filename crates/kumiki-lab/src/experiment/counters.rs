@@ -8,6 +8,8 @@ use kumiki_sim::{Host, World};
 use kumiki_xtp::Xtp;
 
 use crate::rows::Counters;
+use crate::workload::UdpSink;
+use crate::workload::rtp::Reception;
 
 /// All counters, by `host.part`, or by the medium's name.
 pub(super) fn of(world: &World) -> Counters {
@@ -20,6 +22,7 @@ pub(super) fn of(world: &World) -> Counters {
             let mut counts = of_account(&account);
             counts.extend(of_tcp(host, node));
             counts.extend(of_xtp(host, node));
+            counts.extend(of_rtp(host, node));
             add(node, counts);
         }
         for (device, adapter) in host.adapters() {
@@ -66,7 +69,8 @@ pub(super) fn of(world: &World) -> Counters {
 
 /// What was counted between two moments. What is no count, such as a highest value, is that of the second.
 pub(super) fn since(before: &Counters, after: &Counters) -> Counters {
-    const NO_COUNTS: [&str; 5] = ["queue_high_water", "high_water", "clusters", "longest_rotation_ns", "ttrt_ns"];
+    const NO_COUNTS: [&str; 6] =
+        ["jitter_us", "queue_high_water", "high_water", "clusters", "longest_rotation_ns", "ttrt_ns"];
     let part = |(place, counts): (&String, &BTreeMap<String, u64>)| {
         let earlier = before.get(place);
         let count = |(name, count): (&String, &u64)| {
@@ -101,6 +105,24 @@ fn of_account(account: &Account) -> BTreeMap<String, u64> {
     let drops = account.drops.iter();
     counts.extend(drops.map(|(reason, count)| (format!("dropped, {reason}"), *count)));
     counts
+}
+
+/// What came of streams of RTP, all of a node together; of jitter the greatest.
+fn of_rtp(host: &Host, node: &str) -> Vec<(String, u64)> {
+    let sink = host.graph.node(node).and_then(|node| host.graph.protocol::<UdpSink>(node));
+    let all: Vec<&Reception> = sink.into_iter().flat_map(UdpSink::receptions).collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let sum = |of: fn(&Reception) -> u64| all.iter().map(|it| of(it)).sum();
+    [
+        ("received", sum(Reception::received)),
+        ("lost", sum(Reception::lost)),
+        ("late", sum(Reception::late)),
+        ("jitter_us", all.iter().map(|it| it.jitter_us()).max().unwrap_or(0)),
+    ]
+    .map(|(name, count)| (name.to_owned(), count))
+    .into()
 }
 
 fn of_xtp(host: &Host, node: &str) -> Vec<(String, u64)> {

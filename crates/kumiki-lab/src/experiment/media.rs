@@ -241,11 +241,13 @@ fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: 
     let host = end.split_once('.').map_or(end, |(host, _)| host);
     // Where they cannot be read the settings of devices are refused later, at their own place.
     let set = device_of(end, &scenario.host).unwrap_or_default();
+    let slots = Slots::new(rate);
     let config = SarConfig {
         checksum_unit: ends.checksum_units.get(host).copied().unwrap_or(false),
         adaptation: adaptation(set, end, &scenario.host),
         interleave: set.interleave,
-        ..SarConfig::new(Slots::new(rate))
+        abr: set.available(&slots),
+        ..SarConfig::new(slots)
     };
     let element = world.add_element(&format!("{end} SAR"), Box::new(Sar::new(config)));
     world.plug(device, Plug::Port(element, sar::HOST));

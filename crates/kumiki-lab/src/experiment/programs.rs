@@ -14,6 +14,7 @@ use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::{Host, Scenario, Workload};
 use crate::topology::Topology;
 use crate::workload::rpc::HEADER_LEN as HEADER;
+use crate::workload::rtp::{self, Media};
 use crate::workload::udp_source::{Bursts, HEADER_LEN};
 use crate::workload::{
     FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, RpcClient,
@@ -21,8 +22,17 @@ use crate::workload::{
     UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
 };
 
+/// The kind of load whose datagrams are packets of RTP.
+const RTP: &str = "rtp";
+
 /// The port of ISO transport on TCP (RFC 1006).
 const TSAP_PORT: u16 = 102;
+
+/// The payload type of MPEG-2 transport streams (RFC 3551).
+const MP2T: u8 = 33;
+
+/// How long after the first packet of RTP has come it is played, unless given.
+const PLAYOUT: Duration = Duration::from_millis(100);
 
 /// What to run and for how long.
 #[derive(Clone, Debug)]
@@ -222,7 +232,7 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         "ttcp" => (Kind::Stream, true),
         "netperf" => (Kind::Stream, false),
         "ftam" => (Kind::File, true),
-        "udp" => (Kind::Units, false),
+        "udp" | RTP => (Kind::Units, false),
         "ping" => (Kind::Ping, counts),
         "rpc" => (Kind::Rpc, counts),
         other => {
@@ -230,12 +240,16 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         }
     };
     // What the others would not look at is a slip of the pen.
+    let rtp = workload.kind == RTP;
     let (units, stream, rpc) = (kind.0 == Kind::Units, kind.0 == Kind::Stream, kind.0 == Kind::Rpc);
     let apart = [
-        ("rate", workload.rate.is_some(), units, "udp"),
-        ("arrivals", workload.arrivals.is_some(), units, "udp"),
-        ("on", workload.on.is_some(), units, "udp"),
-        ("off", workload.off.is_some(), units, "udp"),
+        ("rate", workload.rate.is_some(), units, "udp and rtp"),
+        ("arrivals", workload.arrivals.is_some(), units && !rtp, "udp"),
+        ("on", workload.on.is_some(), units && !rtp, "udp"),
+        ("off", workload.off.is_some(), units && !rtp, "udp"),
+        ("frame", workload.frame.is_some(), rtp, RTP),
+        ("playout", workload.playout.is_some(), rtp, RTP),
+        ("payload_type", workload.payload_type.is_some(), rtp, RTP),
         ("size", workload.size.is_some(), kind == (Kind::Stream, true), "ttcp"),
         ("interval", workload.interval.is_some(), kind.0 == Kind::Ping, "ping"),
         (
@@ -432,14 +446,22 @@ impl Setup<'_> {
 
     fn units(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
-        let number = u32::try_from(HEADER_LEN).unwrap_or(u32::MAX);
+        let media = self.media()?;
+        let number = u32::try_from(HEADER_LEN).unwrap_or(u32::MAX) + media.map_or(0, |_| rtp::LEN);
         let most = kumiki_inet::udp::MAX_DATA;
         if !(number..=most).contains(&self.message) {
             let problem = format!("{} octets, the number and the time of each datagram included", self.message);
             return Err(wrong("message", problem).expected(format!("{number} B to {most} B")));
         }
+        if let Some(frame) = media.and_then(|media| media.frame)
+            && (1..number).contains(&(frame % self.message))
+        {
+            let problem = format!("of {frame} octets the last packet has {}", frame % self.message);
+            return Err(wrong("frame", problem).expected(format!("none, or at least {number}, beyond whole messages")));
+        }
         let rate = workload.rate.as_deref();
-        let rate = rate.ok_or_else(|| wrong("kind", "udp sends at a constant rate; give `rate`"))?;
+        let rate =
+            rate.ok_or_else(|| wrong("kind", format!("{} sends at a constant rate; give `rate`", workload.kind)))?;
         let rate: quantity::Rate = quantity(&["rate"], rate)?;
         if rate.bits_per_second() == 0 {
             return Err(wrong("rate", "nothing would ever be sent"));
@@ -470,6 +492,7 @@ impl Setup<'_> {
                 bits_per_second: rate.bits_per_second(),
                 poisson,
                 bursts,
+                media,
                 pattern: self.pattern,
                 opening: writer.opening,
                 transfer: self.transfer(&writer.place.0),
@@ -480,11 +503,31 @@ impl Setup<'_> {
             let sink = UdpSink::new(UdpSinkConfig {
                 local: self.any(),
                 expect: Some(self.pattern),
+                media,
                 transfer: self.transfer(&to.0),
             });
             programs.0.insert(to.clone(), Box::new(sink));
         }
         Ok(())
+    }
+
+    /// What packets of RTP are of, where this load sends such.
+    fn media(&self) -> Result<Option<Media>, Fault> {
+        let workload = self.workload;
+        if workload.kind != RTP {
+            return Ok(None);
+        }
+        let payload_type = workload.payload_type.unwrap_or(MP2T);
+        if payload_type > 127 || (72..=76).contains(&payload_type) {
+            let problem = format!("{payload_type} is no payload type of RTP");
+            return Err(wrong("payload_type", problem).expected("0 to 127, but for 72 to 76, which RTCP uses"));
+        }
+        let frame = workload.frame.as_ref().map(|text| octets("frame", text)).transpose()?;
+        if frame == Some(0) {
+            return Err(wrong("frame", "a frame has at least one octet"));
+        }
+        let playout = workload.playout.as_ref().map(|text| quantity(&["playout"], text)).transpose()?;
+        Ok(Some(Media { payload_type, frame, playout: playout.unwrap_or(PLAYOUT) }))
     }
 
     fn rpc(&self, programs: &mut Programs) -> Result<(), Fault> {

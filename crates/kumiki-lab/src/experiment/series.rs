@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_inet::tcp::Snapshot;
-use kumiki_link::Occupancy;
+use kumiki_link::{CellRate, Occupancy};
 use kumiki_sim::{HostId, World};
+use kumiki_wire::atm::cell::Vc;
 use serde::Serialize;
 
 use super::flows::{self, Pair, matched, progress, tcps};
@@ -26,6 +27,8 @@ pub enum SampleOf {
     Flow,
     /// Of a queue.
     Queue,
+    /// Of a channel whose rate the network says.
+    Channel,
 }
 
 /// One line of a series: what was so in the interval that ended at its time, or at that time.
@@ -35,7 +38,7 @@ pub struct Sample {
     pub time_s: f64,
     /// What it is of.
     pub scope: SampleOf,
-    /// The load, or the queue as `line.a`.
+    /// The load, the queue as `line.a` or `switch.0`, or the channel as `host.device VC 0/100`.
     pub name: String,
     /// The number of the flow among those of its load.
     pub flow: Option<u32>,
@@ -53,12 +56,14 @@ pub struct Sample {
     pub srtt_ms: Option<f64>,
     /// Segments sent again in the interval.
     pub retransmissions: Option<u64>,
-    /// How many frames the queue held, the mean over the interval.
+    /// How many frames the queue held, of a switch for cells how many cells, the mean over the interval.
     pub queue_mean: Option<f64>,
     /// The most that it held.
     pub queue_max: Option<u64>,
     /// What it had no room for in the interval.
     pub drops: Option<u64>,
+    /// The rate at which the channel may send (ACR), in cells per second.
+    pub acr_cps: Option<u64>,
 }
 
 impl Sample {
@@ -78,6 +83,7 @@ impl Sample {
             queue_mean: None,
             queue_max: None,
             drops: None,
+            acr_cps: None,
         }
     }
 }
@@ -122,6 +128,7 @@ impl Sampler {
             self.load(world, hosts, name, load);
         }
         self.queues(world);
+        self.channels(world);
         (self.last, self.next) = (self.next, self.next + self.interval);
     }
 
@@ -167,6 +174,17 @@ impl Sampler {
         let of_load = Sample::of(self.next, SampleOf::Load, name);
         self.samples.push(Sample { goodput_mbps: Some(self.rate_mbps(sum)), ..of_load });
         self.samples.extend(of_flows);
+    }
+
+    fn channels(&mut self, world: &World) {
+        for (medium, channel, rate) in world.cell_rates() {
+            let Some(vc) = channel.get::<Vc>() else {
+                continue;
+            };
+            let name = format!("{} {vc}", medium.trim_end_matches(" SAR"));
+            let acr_cps = Some(rate.parts() / CellRate::PARTS);
+            self.samples.push(Sample { acr_cps, ..Sample::of(self.next, SampleOf::Channel, &name) });
+        }
     }
 
     fn queues(&mut self, world: &World) {
@@ -233,6 +251,7 @@ impl Samples {
                 it.cwnd_octets.map(|octets| super::measure::lossy(octets) / 1024.0)
             }),
             self.panel("smoothed round trip", "ms", SampleOf::Flow, |it| it.srtt_ms),
+            self.panel("allowed rate", "cells/s", SampleOf::Channel, |it| it.acr_cps.map(super::measure::lossy)),
             self.panel("queue", "frames", SampleOf::Queue, |it| it.queue_mean),
         ];
         let mut panels: Vec<Figure> = panels.into_iter().filter(|figure| !figure.series.is_empty()).collect();

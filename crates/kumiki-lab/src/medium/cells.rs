@@ -1,10 +1,10 @@
 //! Lines that carry cells, and the devices on them.
 
-use kumiki_link::atm::{Aal34, Adaptation};
+use kumiki_link::atm::{Aal34, AbrConfig, Adaptation, Slots};
 use kumiki_link::{Element, Rate, Wire};
-use kumiki_settings::{Duration, Settings, Word};
+use kumiki_settings::{BuildError, Duration, Reader, Settings, Word};
 
-use super::{Impair, impaired, ppm};
+use super::{Abr, Impair, Service, impaired, ppm};
 
 /// What the slots of a line are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
@@ -97,15 +97,38 @@ pub enum Aal {
 
 /// A device of a host on a line with cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Settings)]
+#[settings(check = Self::has_abr_where_it_says_so)]
 pub struct Device {
     /// The ATM adaptation layer, which must be the same at both ends of a channel; under a node `aal34` the device does its segments only.
     #[setting(word)]
     pub aal: Aal,
     /// Whether cells of several virtual channels are sent in turn, rather than PDU after PDU.
     pub interleave: bool,
+    /// The service category of all its channels, which must be the same at their other ends: `ubr`, as fast as the line takes cells, or `abr`, as fast as the network says.
+    #[setting(word)]
+    pub service: Service,
+    /// Parameters of `abr`.
+    #[setting(table)]
+    pub abr: Abr,
 }
 
 impl Device {
+    fn has_abr_where_it_says_so(&self, reader: &Reader<'_>) -> Result<(), BuildError> {
+        if self.service == Service::Abr {
+            return Ok(());
+        }
+        match ["abr"].into_iter().find(|key| reader.is_set(key)) {
+            Some(key) => Err(reader.wrong(key, &"set", "left out: it is for service = \"abr\"")),
+            None => Ok(()),
+        }
+    }
+
+    /// Available bit rate on a line of these slots, where its channels are of that.
+    #[must_use]
+    pub fn available(&self, line: &Slots) -> Option<AbrConfig> {
+        (self.service == Service::Abr).then(|| self.abr.config(line))
+    }
+
     /// What it does to frames, where a node `aal34` stands on it or not.
     #[must_use]
     pub const fn adaptation(self, under_aal34: bool) -> Adaptation {

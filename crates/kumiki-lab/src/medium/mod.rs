@@ -12,6 +12,7 @@
 //! A new medium is a type with `#[derive(Settings)]`, what makes its element, and a row in [`LINES`], [`RINGS`] or [`SWITCHES`]; what its octets
 //! cost is said in [`crate::limit`]. `docs/settings.md` lists all settings from here.
 
+mod abr;
 mod cells;
 mod frames;
 mod impair;
@@ -23,6 +24,7 @@ mod synchronous;
 #[cfg(test)]
 mod tests;
 
+pub use abr::{Abr, Feedback, Service, Tells};
 pub use cells::{Cells, Device, Slotted};
 pub use frames::{Framed, Frames};
 pub use impair::{FrameImpair, Impair};

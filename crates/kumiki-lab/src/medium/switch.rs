@@ -9,7 +9,7 @@ use kumiki_settings::{BuildError, Duration, Reader, SOME, Settings, Word};
 use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::inet::ethernet::LEN;
 
-use super::{Make, Queue, Slotted, set};
+use super::{Feedback, Make, Queue, Slotted, Tells, set};
 use crate::scenario::Fault;
 
 /// What switches.
@@ -60,6 +60,9 @@ pub struct AtmSwitch {
     /// From how many waiting cells on a cell is marked (EFCI).
     #[setting(0..=u32::MAX.into(), unset = "none is")]
     pub efci_cells: Option<u32>,
+    /// What it does for sources of available bit rate.
+    #[setting(flatten)]
+    pub feedback: Feedback,
     /// What its ports are, as of a link.
     #[setting(
         text = Slotted::named,
@@ -140,6 +143,8 @@ impl AtmSwitch {
             // Romanow and Floyd: the threshold must leave room for the PDUs that are let in; half the queue is assumed.
             epd: (self.discard == Discard::Epd).then(|| self.epd_cells.map_or(queue / 2, u64::from)),
             efci: self.efci_cells.map(u64::from),
+            feedback: self.feedback.config(),
+            follow: self.feedback.follow_queues || self.feedback.tells != Tells::Nothing,
             ..usual
         };
         let outputs: Vec<_> =

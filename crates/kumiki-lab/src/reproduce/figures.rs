@@ -142,6 +142,18 @@ impl Results {
     }
 
     pub(super) fn caption(&self, first: &Point) -> String {
+        let summaries = || self.points.iter().filter_map(|(_, result)| Some(result.as_ref().ok()?.summary));
+        let repeat = first.scenario.run.repeat.as_ref().filter(|repeat| repeat.runs > 1);
+        let runs = match (summaries().any(|it| it.half_width.is_some()), repeat) {
+            (true, _) => "Bars: confidence intervals.".to_owned(),
+            (false, Some(repeat)) => format!("Each value is of {} runs.", repeat.runs),
+            (false, None) => "One seed for each point.".to_owned(),
+        };
+        self.captioned(first, &runs)
+    }
+
+    /// The caption with what it says of the runs.
+    pub(super) fn captioned(&self, first: &Point, runs: &str) -> String {
         let mut profiles: Vec<&str> = Vec::new();
         for row in self.rows() {
             if !profiles.contains(&row.profile.as_str()) {
@@ -154,13 +166,6 @@ impl Results {
             several => Some(format!("Profiles {}.", several.join(", "))),
         };
         let quick = self.is_shortened().then(|| "--quick: fewer points.".to_owned());
-        let summaries = || self.points.iter().filter_map(|(_, result)| Some(result.as_ref().ok()?.summary));
-        let repeat = first.scenario.run.repeat.as_ref().filter(|repeat| repeat.runs > 1);
-        let runs = match (summaries().any(|it| it.half_width.is_some()), repeat) {
-            (true, _) => "Bars: confidence intervals.".to_owned(),
-            (false, Some(repeat)) => format!("Each value is of {} runs.", repeat.runs),
-            (false, None) => "One seed for each point.".to_owned(),
-        };
         let hollow =
             self.points.iter().any(|(point, _)| point.compare().is_some()).then(|| match first.scenario.paper {
                 Some(_) => "Hollow: the paper's values.".to_owned(),
@@ -173,7 +178,7 @@ impl Results {
             .clone()
             .into_iter()
             .chain(profiles)
-            .chain([runs])
+            .chain([runs.to_owned()])
             .chain(hollow)
             .chain(quick)
             .chain([format!("Kumiki {}.", env!("CARGO_PKG_VERSION"))])

@@ -99,6 +99,12 @@ fn a_table_and_a_figure_show_the_value_that_is_asked_for() {
         TWO_HOSTS.replace("[report]", "[report]\nvalue = \"jain\"")
     );
     assert!(plan(&[], &both).unwrap_err().to_string().contains("[[trend]] is about goodput"));
+    let claim = "\n[[claim]]\nwords = \"so\"\nfrom = \"here\"\nleast = 1.0\n";
+    let unsaid = plan(&[], &format!("{text}{claim}")).unwrap_err().to_string();
+    assert!(unsaid.contains("the claim does not say which it means"), "{unsaid}");
+    assert!(plan(&[], &format!("{text}{claim}value = \"measured_s\"")).is_ok());
+    let unknown = plan(&[], &format!("{text}{claim}value = \"measure_s\"")).unwrap_err().to_string();
+    assert!(unknown.contains("did you mean \"measured_s\"?"), "{unknown}");
 }
 
 #[test]

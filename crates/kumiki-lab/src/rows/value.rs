@@ -92,6 +92,8 @@ impl ValueName {
     pub fn unit(&self) -> &'static str {
         let field = self.0.split('.').next().unwrap_or_default();
         match field {
+            // Those of a switch for cells are called by their ports, those of lines by a letter.
+            "queues" if self.0.rsplit('.').nth(1).is_some_and(|port| port.parse::<u32>().is_ok()) => "cells",
             "queues" => "frames",
             "octets" => "octets",
             _ if field.ends_with("_mbps") => "Mb/s",
@@ -169,7 +171,9 @@ mod tests {
             jain: Some(0.9),
             retransmissions: Some(3),
             completion_ms: one("p99", 40.0),
-            queues: BTreeMap::from([("line.a".to_owned(), one("mean", 2.5))]),
+            queues: BTreeMap::from(
+                [("line.a", 2.5), ("sw.0", 7.0)].map(|(of, mean)| (of.to_owned(), one("mean", mean))),
+            ),
             counters: BTreeMap::from([("line".to_owned(), BTreeMap::from([("a_drops".to_owned(), 7)]))]),
             held: one("send buffer", 0.5),
             ..Row::default()
@@ -180,6 +184,7 @@ mod tests {
             ("retransmissions", 3.0, "retransmissions", ""),
             ("completion_ms.p99", 40.0, "completion, p99", "ms"),
             ("queues.line.a.mean", 2.5, "queue line.a.mean", "frames"),
+            ("queues.sw.0.mean", 7.0, "queue sw.0.mean", "cells"),
             ("counters.line.a_drops", 7.0, "line.a drops", ""),
             ("held.send buffer", 0.5, "held, send buffer", ""),
         ] {

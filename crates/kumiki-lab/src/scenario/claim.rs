@@ -60,6 +60,15 @@ pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Resul
         if claim.words.is_empty() || claim.from.is_empty() {
             return fault("words", "a claim without words, or without where they are", "`words` and `from`");
         }
+        // What is shown is the value that is meant unless another is named.
+        let says = ["value", "of_limit", "cpu", "task"].iter().any(|key| node.child(key).is_some());
+        if !says && source.root.child("report").is_some_and(|report| report.child("value").is_some()) {
+            return fault(
+                "value",
+                "[report] shows another value than goodput, and the claim does not say which it means",
+                "`value`",
+            );
+        }
         if claim.least.is_none() && claim.most.is_none() {
             return fault("least", "nothing that could be missed", "`least`, `most`, or both");
         }

@@ -17,11 +17,12 @@ use super::{Graph, Host, Nodes, Scenario, Workload, groups};
 const FIRST_PORT: u16 = 5001;
 
 /// For each kind of load the kinds of layers it stands on, the first of which is made where a host alone is named and has none.
-const STANDS_ON: [(&str, &[&str]); 5] = [
+const STANDS_ON: [(&str, &[&str]); 6] = [
     ("netperf", &["tcp", "xtp"]),
     ("ttcp", &["tcp", "xtp"]),
     ("rpc", &["tcp"]),
     ("udp", &["udp"]),
+    ("rtp", &["udp"]),
     ("ping", &["icmp"]),
 ];
 

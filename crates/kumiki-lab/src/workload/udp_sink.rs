@@ -16,6 +16,9 @@ use kumiki_graph::{
 };
 use kumiki_octets::Pattern;
 
+use kumiki_wire::inet::rtp::Header;
+
+use super::rtp::{Media, Reception};
 use super::sink::first_wrong;
 use super::udp_source::{HEADER_LEN, content_offset};
 use super::{Times, Transfer, no_times};
@@ -30,6 +33,8 @@ pub struct UdpSinkConfig {
     pub local: SocketAddr,
     /// The content that must arrive behind number and time; not looked at where `None`.
     pub expect: Option<Pattern>,
+    /// What packets of RTP are of, which datagrams then are.
+    pub media: Option<Media>,
     /// How data gets out of the stack's memory.
     pub transfer: Transfer,
 }
@@ -59,6 +64,9 @@ pub struct ReceivedUnits {
     pub wrong: Option<u64>,
 }
 
+/// So many octets at the front hold the header of a source without mixers and extensions.
+const RTP_MOST: usize = kumiki_wire::inet::rtp::LEN;
+
 #[derive(Debug)]
 struct Session {
     /// One above the highest number that has come.
@@ -67,12 +75,14 @@ struct Session {
     received: ReceivedUnits,
     /// From leaving the sending program to arriving here.
     delays: Times,
+    /// As a stream of RTP.
+    reception: Option<Reception>,
 }
 
 impl Session {
     fn of(caller: Address) -> Self {
         let received = ReceivedUnits { caller, ..ReceivedUnits::default() };
-        Self { next: 0, missing: BTreeSet::new(), received, delays: no_times() }
+        Self { next: 0, missing: BTreeSet::new(), received, delays: no_times(), reception: None }
     }
 
     /// Whether unit `number` has not come before.
@@ -106,7 +116,7 @@ pub struct UdpSink {
     sessions: Vec<Session>,
     /// The place of each peer's session.
     by_peer: BTreeMap<Address, usize>,
-    /// Datagrams too short to have a number and a time.
+    /// Datagrams too short to have a number and a time, or that are no packets of RTP where they should be.
     pub short: u64,
     /// Set where it may not listen at all.
     pub refused: Option<Reason>,
@@ -131,11 +141,27 @@ impl UdpSink {
         self.sessions.iter().map(|session| &session.delays)
     }
 
+    /// What is known of each peer's session as a stream of RTP, where they are that.
+    pub fn receptions(&self) -> impl Iterator<Item = &Reception> {
+        self.sessions.iter().filter_map(|session| session.reception.as_ref())
+    }
+
     fn read(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let UdpSinkConfig { expect, transfer, .. } = self.config;
+        let UdpSinkConfig { expect, transfer, media, .. } = self.config;
         let octets = unit.data.len() as u64;
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, octets * transfer.copies);
+        let header = match media.map(|_| Header::parse(unit.data.front_at_least(RTP_MOST))) {
+            None => None,
+            Some(Ok((header, len))) => {
+                let _ = unit.data.pop(len);
+                Some(header)
+            }
+            Some(Err(_)) => {
+                self.short += 1;
+                return;
+            }
+        };
         let front = unit.data.front_at_least(HEADER_LEN);
         let (Some(number), Some(time)) = (front.first_chunk(), front.get(8..).and_then(<[u8]>::first_chunk)) else {
             self.short += 1;
@@ -155,6 +181,12 @@ impl UdpSink {
             return;
         }
         let now = cx.now();
+        if let (Some(media), Some(header)) = (media, header) {
+            match &mut session.reception {
+                Some(reception) => reception.came(now, &header),
+                none => *none = Some(Reception::new(media, now, &header)),
+            }
+        }
         let received = &mut session.received;
         if let Some(pattern) = expect
             && received.wrong.is_none()

@@ -15,10 +15,13 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Message, Pattern};
 
+use kumiki_wire::inet::rtp::Header;
+
+use super::rtp::{self, Media};
 use super::{Opening, Transfer, in_turn};
 use crate::quantity::Distribution;
 
-/// Octets that each datagram begins with: its number, and the time in nanoseconds, each of eight octets, most significant first.
+/// Octets that each datagram, or the payload of each packet of RTP, begins with: its number, and the time in nanoseconds, each of eight octets, most significant first.
 pub const HEADER_LEN: usize = 16;
 
 /// What a [`UdpSource`] does.
@@ -40,6 +43,8 @@ pub struct UdpSourceConfig {
     pub poisson: bool,
     /// How long it sends, and how long it then is silent, by turns; all the time where `None`.
     pub bursts: Option<Bursts>,
+    /// What packets of RTP are of, which datagrams then are.
+    pub media: Option<Media>,
     /// The content behind number and time.
     pub pattern: Pattern,
     /// When sessions begin.
@@ -90,6 +95,8 @@ struct Session {
     due: Duration,
     timer: TimerSlot,
     sent: SentUnits,
+    /// Of RTP: sequence number and timestamp begin at random, and so is the source's name (RFC 3550 section 5.1).
+    begins: Header,
 }
 
 /// Why a session is looked at again.
@@ -150,23 +157,30 @@ impl UdpSource {
     }
 
     fn send(&mut self, number: u32, cx: &mut Context<'_>) {
-        let UdpSourceConfig { message, count, pattern, transfer, .. } = self.config;
+        let UdpSourceConfig { count, pattern, transfer, media, .. } = self.config;
         let now = cx.now();
         let is_over = self.config.opening.is_over(now);
         let Some(session) = self.session(number) else {
             return;
         };
-        let sent = &mut session.sent;
+        let sent = &session.sent;
         if is_over || count.is_some_and(|count| sent.units >= count) {
             return;
         }
-        let octets = usize::try_from(message).unwrap_or(0).saturating_sub(HEADER_LEN);
+        let front = media.map(|media| self.front(number, media));
+        let message = self.octets(number);
+        let Some(session) = self.session(number) else {
+            return;
+        };
+        let sent = &mut session.sent;
+        let header_len = HEADER_LEN + front.as_ref().map_or(0, Vec::len);
+        let octets = usize::try_from(message).unwrap_or(0).saturating_sub(header_len);
         let mut data = Message::generated(pattern, content_offset(sent.units, octets), octets);
         if transfer.summed {
             data.sum();
         }
         let header = [sent.units, now.as_nanos()].map(u64::to_be_bytes);
-        let mut unit = Message::from_octets(&header.concat());
+        let mut unit = Message::from_octets(&[front.unwrap_or_default(), header.concat()].concat());
         unit.append(data);
         sent.first = sent.first.or(Some(now));
         sent.last = Some(now);
@@ -181,14 +195,42 @@ impl UdpSource {
         }
     }
 
+    /// The octets of the next datagram of a session.
+    fn octets(&self, number: u32) -> u32 {
+        let UdpSourceConfig { message, media, .. } = self.config;
+        let sent =
+            usize::try_from(number).ok().and_then(|place| self.sessions.get(place)).map_or(0, |it| it.sent.units);
+        media.map_or(message, |media| media.place(sent, message).octets)
+    }
+
+    /// What the next packet of RTP of a session begins with. Its timestamp is of when its frame leaves, as its rate says.
+    fn front(&mut self, number: u32, media: Media) -> Vec<u8> {
+        let UdpSourceConfig { message, bits_per_second, .. } = self.config;
+        let Some(session) = self.session(number) else {
+            return Vec::new();
+        };
+        let packet = media.place(session.sent.units, message);
+        let sampled = time(packet.octets_before.into(), bits_per_second);
+        #[expect(clippy::cast_possible_truncation, reason = "sequence numbers begin again at 2^16")]
+        let header = Header {
+            marker: packet.marker,
+            payload_type: media.payload_type,
+            sequence: session.begins.sequence.wrapping_add(session.sent.units as u16),
+            timestamp: session.begins.timestamp.wrapping_add(rtp::ticks(sampled, media.clock())),
+            ..session.begins.clone()
+        };
+        let mut octets = vec![0; header.len()];
+        header.emit(&mut octets);
+        octets
+    }
+
     /// When the next datagram leaves. Time is counted while it sends: what is left to wait when a burst ends is waited in the next one.
     fn next(&mut self, number: u32, cx: &mut Context<'_>) -> Instant {
         let now = cx.now();
-        let UdpSourceConfig { message, bits_per_second, poisson, bursts, .. } = self.config;
+        let UdpSourceConfig { message, bits_per_second, poisson, bursts, media, .. } = self.config;
         let gap = |units: u64| {
-            let bits = u128::from(units) * u128::from(message) * 8;
-            let time = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));
-            Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX))
+            let octets = media.map(|media| u128::from(media.place(units, message).octets_before));
+            time(octets.unwrap_or_else(|| u128::from(units) * u128::from(message)), bits_per_second)
         };
         let random = if poisson { Distribution::Exponential(gap(1)).draw(cx.rng()) } else { Duration::ZERO };
         let Some(session) = self.session(number) else {
@@ -212,9 +254,28 @@ impl UdpSource {
     }
 }
 
+/// How long `octets` take at so many bits per second.
+fn time(octets: u128, bits_per_second: u64) -> Duration {
+    let time = octets * 8 * 1_000_000_000 / u128::from(bits_per_second.max(1));
+    Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX))
+}
+
 /// Where in the pattern the content of unit `number` begins.
 pub(super) const fn content_offset(number: u64, octets: usize) -> u64 {
     number.wrapping_mul(octets as u64)
+}
+
+/// What a source of RTP begins with.
+fn random_header(cx: &mut Context<'_>) -> Header {
+    let [one, other] = [(); 2].map(|()| cx.rng().next_u64().to_be_bytes());
+    let [s0, s1, s2, s3, t0, t1, t2, t3] = one;
+    let [q0, q1, ..] = other;
+    Header {
+        sequence: u16::from_be_bytes([q0, q1]),
+        timestamp: u32::from_be_bytes([t0, t1, t2, t3]),
+        ssrc: u32::from_be_bytes([s0, s1, s2, s3]),
+        ..Header::default()
+    }
 }
 
 /// The port of a socket.
@@ -252,9 +313,11 @@ impl Protocol for UdpSource {
         if let Indication::Opened(opened) = indication {
             let now = cx.now();
             let until = self.config.bursts.map(|bursts| now + bursts.on.draw(cx.rng()));
+            let begins = self.config.media.map(|_| random_header(cx)).unwrap_or_default();
             if let Some(session) = self.session(opened.user.index) {
                 session.sent.local = opened.local;
                 session.burst = Burst { began: now, sending: Duration::ZERO, until };
+                session.begins = begins;
             }
             self.send(opened.user.index, cx);
         } else if let Indication::Aborted { session, reason, .. } = indication {

@@ -144,6 +144,7 @@ mod tests {
                 payload: Message::new(),
                 count,
                 ends_pdu: true,
+                rm: false,
                 line: slots,
                 slot,
             })

@@ -72,6 +72,7 @@ impl Line {
         if let Some((_, back)) = self.pending.back_mut()
             && (back.vpi, back.vci, back.clp, back.efci) == (run.vpi, run.vci, run.clp, run.efci)
             && !back.ends_pdu
+            && !(back.rm || run.rm)
             && back.slot + u64::from(back.count) == run.slot
             && back.count.saturating_add(run.count) <= self.max_run
         {

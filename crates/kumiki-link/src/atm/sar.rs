@@ -4,20 +4,23 @@
 //! |---|---|
 //! | Specification | AAL5 common part: ITU-T I.363.5; AAL3/4: [`aal34`]; checksum on the fly: paper 2, section 3.2 |
 //! | Ports | [`HOST`]: SDUs as [`Unit::Frame`] with a [`Vc`]. [`LINE`]: cells. [`MONITOR`]: where asked for, every CPCS-PDU that arrived whole, trailer included, good or bad |
-//! | Left out | OAM and RM cells, traffic shaping, corrupted-data delivery; AAL1 and AAL2 |
+//! | Available bit rate | [`super::abr`] |
+//! | Left out | OAM cells, traffic shaping other than that, corrupted-data delivery; AAL1 and AAL2 |
 //!
 //! The receiver of AAL5 does not know a cell's place in its PDU: it puts payloads of a channel together until one ends the
 //! PDU, and lets Length and CRC judge the result. That of AAL3/4 reads it in each cell.
 
 pub mod aal34;
+mod abr;
 mod receive;
 mod transmit;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_wire::atm::aal5;
 use kumiki_wire::atm::cell::Vc;
+use kumiki_wire::atm::cell::rm::CellRate;
 
-use super::Slots;
+use super::{AbrConfig, Slots};
 use crate::{Element, Outlet, Unit};
 use aal34::Aal34;
 use receive::Receiver;
@@ -49,6 +52,9 @@ pub struct SarConfig {
     pub adaptation: Adaptation,
     /// Whether PDUs of different virtual channels are sent cell by cell in turn; otherwise one PDU after the other.
     pub interleave: bool,
+    /// Whether all channels are of the available bit rate, and how: then cells are sent as each may, and
+    /// [`SarConfig::interleave`] says nothing. Otherwise the bit rate is unspecified, and RM cells that come are strangers.
+    pub abr: Option<AbrConfig>,
     /// How many PDUs are taken from the host before they are sent; more are dropped, which [`Unit::Sent`] says.
     pub queue: usize,
     /// Whether [`Unit::Sent`] is said.
@@ -81,6 +87,7 @@ impl SarConfig {
             slots,
             adaptation: Adaptation::Aal5,
             interleave: false,
+            abr: None,
             queue: usize::MAX,
             say_sent: true,
             max_run: u32::MAX,
@@ -108,10 +115,19 @@ impl SarConfig {
 /// of PDUs `sequence` (a cell is missing or too many), `unfinished` (the next began under its MID), `tag`, `ba_size`
 /// (longer than promised), `length`, `cpi`, `alignment`, `abort`, `oversize` (promises to be longer than allowed),
 /// `timeout`.
+///
+/// With available bit rate, of RM cells `rm_forward`, `rm_backward` and `rm_out_of_rate` sent; `rm_in` come, `rm_congested` of them back with
+/// CI; `rm_overwritten`, which came before the one before them had been sent back; `rm_wrong`, damaged or of another protocol.
 pub struct Sar {
-    transmitter: Transmitter,
+    transmitter: Sending,
     receiver: Receiving,
     strangers: u64,
+}
+
+/// The transmitter of a service category.
+enum Sending {
+    Unspecified(Transmitter),
+    Available(abr::Transmitter),
 }
 
 /// The receiver of an adaptation.
@@ -148,7 +164,10 @@ impl Sar {
     #[must_use]
     pub fn new(config: SarConfig) -> Self {
         Self {
-            transmitter: Transmitter::new(config),
+            transmitter: match config.abr {
+                None => Sending::Unspecified(Transmitter::new(config)),
+                Some(abr) => Sending::Available(abr::Transmitter::new(config, abr)),
+            },
             receiver: match config.adaptation {
                 Adaptation::Aal5 => Receiving::Aal5(Receiver::new(config)),
                 Adaptation::Aal34(aal34) => Receiving::Aal34(aal34::Receiver::new(config, aal34)),
@@ -160,20 +179,33 @@ impl Sar {
     /// How many PDUs the host has given that have not left whole.
     #[must_use]
     pub fn backlog(&self) -> usize {
-        self.transmitter.backlog()
+        match &self.transmitter {
+            Sending::Unspecified(transmitter) => transmitter.backlog(),
+            Sending::Available(transmitter) => transmitter.backlog(),
+        }
     }
 }
 
 impl Element for Sar {
     fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
         match (port, unit) {
-            (HOST, Unit::Frame { data, address }) => {
-                self.transmitter.offer(now, data, address, out);
-            }
-            (LINE, Unit::Cells(run)) => match &mut self.receiver {
-                Receiving::Aal5(receiver) => receiver.offer(now, run, out),
-                Receiving::Aal34(receiver) => receiver.offer(now, run, out),
+            (HOST, Unit::Frame { data, address }) => match &mut self.transmitter {
+                Sending::Unspecified(transmitter) => transmitter.offer(now, data, address, out),
+                Sending::Available(transmitter) => transmitter.offer(now, data, address, out),
             },
+            (LINE, Unit::Cells(run)) if run.rm => match &mut self.transmitter {
+                Sending::Unspecified(_) => self.strangers += 1,
+                Sending::Available(transmitter) => transmitter.rm_came(now, &run, out),
+            },
+            (LINE, Unit::Cells(run)) => {
+                if let Sending::Available(transmitter) = &mut self.transmitter {
+                    transmitter.data_came(&run);
+                }
+                match &mut self.receiver {
+                    Receiving::Aal5(receiver) => receiver.offer(now, run, out),
+                    Receiving::Aal34(receiver) => receiver.offer(now, run, out),
+                }
+            }
             (LINE, Unit::Cut { id, keep }) => match &mut self.receiver {
                 Receiving::Aal5(receiver) => receiver.cut(id, keep),
                 Receiving::Aal34(receiver) => receiver.cut(id, keep),
@@ -183,7 +215,11 @@ impl Element for Sar {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let (a, b) = (self.transmitter.next_deadline(), self.receiver.next_deadline());
+        let sending = match &self.transmitter {
+            Sending::Unspecified(transmitter) => transmitter.next_deadline(),
+            Sending::Available(transmitter) => transmitter.next_deadline(),
+        };
+        let (a, b) = (sending, self.receiver.next_deadline());
         match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -192,14 +228,27 @@ impl Element for Sar {
 
     fn poll(&mut self, now: Instant, out: &mut Outlet) {
         self.receiver.poll(now, out);
-        self.transmitter.poll(now, out);
+        match &mut self.transmitter {
+            Sending::Unspecified(transmitter) => transmitter.poll(now, out),
+            Sending::Available(transmitter) => transmitter.poll(now, out),
+        }
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let mut all = self.transmitter.counters();
+        let mut all = match &self.transmitter {
+            Sending::Unspecified(transmitter) => transmitter.counters(),
+            Sending::Available(transmitter) => transmitter.counters(),
+        };
         all.extend(self.receiver.counters());
         all.push(("strangers", self.strangers));
         all
+    }
+
+    fn cell_rates(&self) -> Vec<(Address, CellRate)> {
+        match &self.transmitter {
+            Sending::Unspecified(_) => Vec::new(),
+            Sending::Available(transmitter) => transmitter.rates(),
+        }
     }
 }
 

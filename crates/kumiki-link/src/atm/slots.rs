@@ -6,6 +6,7 @@
 //! | Left out | where in a SONET/SDH or PLCP frame a cell lies: overhead columns and rows come between cells there, for less than a microsecond at a time, and are spread evenly here; idle cells are slots that nobody takes |
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_wire::atm::cell::rm::CellRate;
 
 use crate::Rate;
 
@@ -79,6 +80,13 @@ impl Slots {
             },
             |scaled| scaled.div_ceil(self.nanos),
         )
+    }
+
+    /// How many slots there are in a second, rounded down to a 512th of one.
+    #[must_use]
+    pub fn rate(&self) -> CellRate {
+        let parts = u128::from(CellRate::PARTS) * u128::from(NANOS) * u128::from(self.per) / u128::from(self.nanos);
+        CellRate::from_parts(u64::try_from(parts).unwrap_or(u64::MAX))
     }
 
     /// How long a slot lasts, rounded down.

@@ -5,19 +5,25 @@
 //! | Model | a cell that has arrived whole joins its output's queue a fixed time later and takes that output's next free slot; of the cells that come within a slot each input's is taken in turn |
 //! | Connections | permanent, point to point or to several points |
 //! | Early and partial packet discard | Romanow and Floyd, "Dynamics of TCP traffic over ATM networks" (1995) |
-//! | Left out | priorities and cell loss priority, shared memory, signalling, policing, ABR |
+//! | Available bit rate | marks of congestion in cells of data (EFCI) and in RM cells, explicit rates: [`Feedback`] |
+//! | Left out | priorities and cell loss priority, shared memory, signalling, policing |
 //!
 //! Runs stay runs where one input feeds an output; where several contend, cells are merged one by one in the order of
 //! their arrival. Either way the result is that of single cells.
 
+mod feedback;
 mod output;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_octets::Message;
+use kumiki_wire::atm::cell::rm::Rm;
 
 use super::Slots;
-use crate::{Element, Outlet, Unit};
+use crate::{CellRun, Element, Occupancy, Outlet, Unit};
+pub use feedback::{Erica, Feedback};
 use output::{Output, Source};
 
 /// A channel at a port of a switch.
@@ -45,6 +51,10 @@ pub struct OutputConfig {
     /// Partial packet discard: after a lost cell the rest of its PDU is dropped, the last cell excepted, which tells the
     /// receiver where the next PDU begins.
     pub ppd: bool,
+    /// What sources of ABR are told. Such an output looks at every cell for itself.
+    pub feedback: Option<Feedback>,
+    /// Whether is followed how long the queue is ([`Element::queues`]): then too every cell is looked at for itself.
+    pub follow: bool,
     /// The most cells in a run: 1 gives every cell an event of its own, to the same effect.
     pub max_run: u32,
 }
@@ -53,7 +63,7 @@ impl OutputConfig {
     /// A plain queue of `queue` cells before `slots`.
     #[must_use]
     pub const fn new(slots: Slots, queue: u64) -> Self {
-        Self { slots, queue, efci: None, epd: None, ppd: false, max_run: u32::MAX }
+        Self { slots, queue, efci: None, epd: None, ppd: false, feedback: None, follow: false, max_run: u32::MAX }
     }
 }
 
@@ -90,7 +100,8 @@ struct LastRun {
 ///
 /// Counters, over all ports: `cells_in`, `cells_out`, `unknown` (of no connection), `overflow`, `epd`, `ppd`, `efci` marked
 /// and `strangers`, units that are no cells. A cell sent to several points counts at each. Cells count as in or out when
-/// the run that promises them is handled.
+/// the run that promises them is handled. Where sources of ABR are told something also `rm`, RM cells that came, and `rm_marked`, those that
+/// say something else than before when they leave.
 pub struct Switch {
     latency: Duration,
     outputs: Vec<Output>,
@@ -99,6 +110,8 @@ pub struct Switch {
     cells_in: Vec<u64>,
     unknown: u64,
     strangers: u64,
+    rm: u64,
+    rm_marked: u64,
     deadline: Option<Instant>,
 }
 
@@ -114,6 +127,8 @@ impl Switch {
             cells_in: vec![0; outputs.len()],
             unknown: 0,
             strangers: 0,
+            rm: 0,
+            rm_marked: 0,
             deadline: None,
         }
     }
@@ -154,7 +169,7 @@ impl Switch {
         self.cells_in.get(port).copied().unwrap_or(0)
     }
 
-    fn cells(&mut self, now: Instant, port: usize, run: crate::CellRun, out: &mut Outlet) {
+    fn cells(&mut self, now: Instant, port: usize, mut run: CellRun, out: &mut Outlet) {
         let from = PortVc { port, vpi: run.vpi, vci: run.vci };
         let (Some(last), Some(cells_in)) = (self.last.get_mut(port), self.cells_in.get_mut(port)) else {
             self.strangers += 1;
@@ -162,6 +177,9 @@ impl Switch {
         };
         *last = Some(LastRun { id: run.id, count: run.count, from });
         *cells_in += u64::from(run.count);
+        if run.rm {
+            self.mark(now, from, &mut run);
+        }
         let Some(connection) = self.table.get_mut(&from) else {
             self.unknown += u64::from(run.count);
             return;
@@ -179,6 +197,23 @@ impl Switch {
         let &(to, branch) = to_last;
         if let Some(output) = self.outputs.get_mut(to) {
             output.offer(joins, Source::new(port, branch, joins, run), out);
+        }
+    }
+
+    /// Writes into an RM cell that goes back to a source what the output has to say that sends the cells of that source: it is at the port by which
+    /// this one came.
+    fn mark(&mut self, now: Instant, from: PortVc, run: &mut CellRun) {
+        self.rm += 1;
+        let Some(mut rm) = rm_of(run).filter(|rm| rm.backward) else {
+            return;
+        };
+        let before = rm;
+        if let Some(output) = self.outputs.get_mut(from.port) {
+            output.tell(now + self.latency, from, &mut rm);
+        }
+        if rm != before {
+            run.payload = Message::from_octets(&rm.octets());
+            self.rm_marked += 1;
         }
     }
 
@@ -253,7 +288,7 @@ impl Element for Switch {
                 all.ppd += count.ppd;
             }
         }
-        vec![
+        let mut counters = vec![
             ("cells_in", self.cells_in.iter().sum()),
             ("cells_out", all.passed),
             ("unknown", self.unknown),
@@ -262,8 +297,22 @@ impl Element for Switch {
             ("ppd", all.ppd),
             ("efci", efci),
             ("strangers", self.strangers),
-        ]
+        ];
+        if self.outputs.iter().any(Output::tells) {
+            counters.extend([("rm", self.rm), ("rm_marked", self.rm_marked)]);
+        }
+        counters
     }
+
+    fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
+        let outputs = self.outputs.iter().enumerate();
+        outputs.filter_map(|(port, it)| Some((port.to_string().into(), it.occupancy(now)?))).collect()
+    }
+}
+
+/// What is in an RM cell, if it is whole.
+fn rm_of(run: &CellRun) -> Option<Rm> {
+    run.payload.to_vec().first_chunk().and_then(|payload| Rm::parse(payload).ok())
 }
 
 #[cfg(test)]

@@ -214,6 +214,7 @@ fn cells(impairment: Impairment, count: u32) -> (Vec<(u64, u16, u8)>, Bench) {
         payload: Message::generated(Pattern::Zeros, 0, 48 * count as usize),
         count,
         ends_pdu: true,
+        rm: false,
         line: slots,
         slot: 0,
     };

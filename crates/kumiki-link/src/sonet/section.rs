@@ -9,6 +9,7 @@
 //! Frames are delivered and [`Unit::Sent`] is said at the nanosecond at which [`crate::Serial`] with a carrier of SONET/SDH does so, unless
 //! something goes wrong. Alarms are told at the end of the line's frame in which they are found, or before.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use kumiki_graph::{Address, Duration, Instant, Rng};
@@ -310,9 +311,9 @@ impl Element for Section {
         }
     }
 
-    fn queues(&self, now: Instant) -> Vec<(&'static str, Occupancy)> {
+    fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         let [a, b] = self.sending.each_ref().map(|one| one.occupancy(now));
-        vec![("a", a), ("b", b)]
+        vec![("a".into(), a), ("b".into(), b)]
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

@@ -2,9 +2,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | ITU-T I.361 (header, preassigned values), I.432.1 (HEC); OAM cells in [`oam`] |
+//! | Specification | ITU-T I.361 (header, preassigned values), I.432.1 (HEC); OAM cells in [`oam`], RM cells in [`rm`] |
 //! | HEC | CRC-8 x^8+x^2+x+1 over four octets, with 55 added: written and verified here, corrected by [`correct`] |
-//! | Left out | delineation and scrambling, which are state; the meaning of RM cells |
+//! | Left out | delineation and scrambling, which are state |
 
 use core::fmt;
 
@@ -13,6 +13,7 @@ use crate::Malformed;
 pub use kumiki_octets::Vc;
 
 pub mod oam;
+pub mod rm;
 #[cfg(test)]
 mod tests;
 

@@ -10,6 +10,7 @@ pub mod ipv6;
 pub mod llc;
 pub mod llc_snap;
 mod parameters;
+pub mod rtp;
 pub mod tcp;
 pub mod udp;
 

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | Codec | [`kumiki_wire::atm::cell`] |
 //! | Found | by name only: no link type says cells. ERF's cells have no HEC, see [`erf`](crate::protocol::erf) |
-//! | Left out | the header of the network-to-network interface: cells are read as those of a user; resource management |
+//! | Left out | the header of the network-to-network interface: cells are read as those of a user |
 
-use kumiki_wire::atm::cell::{CELL_LEN, HEADER_LEN, Header, Interface, PAYLOAD_LEN, correct, hec, vci};
+use kumiki_wire::atm::cell::{CELL_LEN, HEADER_LEN, Header, Interface, PAYLOAD_LEN, Pti, correct, hec, vci};
 
 use crate::key::{Circuit, Key};
 use crate::packet::Value;
@@ -94,6 +94,8 @@ pub(in crate::protocol) fn payload(reading: &mut Reading<'_>, header: &Header, a
         reading.rest(at, PAYLOAD_LEN, "unassigned cell");
     } else if is_f4 || matches!(header.pti.bits(), 4 | 5) {
         reading.follow(&[Key::Named("oam")], at, PAYLOAD_LEN);
+    } else if header.pti == Pti::RM {
+        reading.follow(&[Key::Named("rm")], at, PAYLOAD_LEN);
     } else if !header.pti.is_user() {
         reading.rest(at, PAYLOAD_LEN, format!("no decoder for cells of PTI {}", header.pti));
     } else {

@@ -6,4 +6,5 @@ pub(in crate::protocol) mod atm_arp;
 pub(in crate::protocol) mod cell;
 pub(in crate::protocol) mod llc_snap;
 pub(in crate::protocol) mod oam;
+pub(in crate::protocol) mod rm;
 pub(in crate::protocol) mod sunatm;

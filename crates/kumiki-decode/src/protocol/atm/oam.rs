@@ -8,7 +8,7 @@
 
 use kumiki_wire::Malformed;
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
-use kumiki_wire::atm::cell::oam::{END_POINT, Loopback, is_crc10_right, kind, set_crc10};
+use kumiki_wire::atm::cell::oam::{END_POINT, Loopback, crc10_of, is_crc10_right, kind, set_crc10};
 
 use crate::packet::Value;
 use crate::reading::Reading;
@@ -37,10 +37,6 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.named("oam type and function", 0, 1, Value::Hex(kind.into(), 2), meaning);
     let mut right = *payload;
     set_crc10(&mut right);
-    let crc = |payload: &[u8; PAYLOAD_LEN]| {
-        let [.., high, low] = *payload;
-        u16::from_be_bytes([high & 3, low])
-    };
     // A cell with a wrong sum is read all the same.
     match Loopback::parse(&right) {
         Ok(loopback) => {
@@ -62,7 +58,7 @@ fn dissect(reading: &mut Reading<'_>) {
             reading.field("function", 1, 45, reading.part(1, 45));
         }
     }
-    let (found, right) = (crc(payload), crc(&right));
+    let (found, right) = (crc10_of(payload), crc10_of(&right));
     reading.field("crc-10", 46, 2, Value::Hex(found.into(), 3));
     if found != right {
         reading.bad(format!("CRC-10 is {found:#05x}, the octets give {right:#05x}"));

@@ -10,5 +10,6 @@ pub(in crate::protocol) mod ipv4;
 pub(in crate::protocol) mod ipv6;
 pub(in crate::protocol) mod ipv6_extension;
 pub(in crate::protocol) mod llc;
+pub(in crate::protocol) mod rtp;
 pub(in crate::protocol) mod tcp;
 pub(in crate::protocol) mod udp;

@@ -60,6 +60,7 @@ fn a_sentence_is_judged_by_the_number_that_agrees_least() {
         ("of = { nagle = true, window = \"48 KiB\" }\nagainst = { window = \"256 KiB\" }\nmost = 0.1", Misses, 0.188),
         ("of = { window = \"48 KiB\" }\nspread = true\nmost = 1.0", Holds, 0.0),
         ("spread = true\nmost = 90.0", Misses, 96.867),
+        ("value = \"goodput_mbps\"\nof = { window = \"48 KiB\" }\nmost = 25.0", Holds, 24.01),
     ] {
         assert_eq!(claimed(keys), (verdict, Some(ours)), "{keys}");
     }
@@ -71,6 +72,7 @@ fn a_sentence_of_points_that_are_not_there_is_open() {
     // No line of the profile `zero` has a limit here.
     assert_eq!(claimed("of_limit = true\nleast = 0.9"), (Judgement::Open, None));
     assert_eq!(claimed("cpu = \"a\"\nleast = 0.9"), (Judgement::Open, None));
+    assert_eq!(claimed("value = \"queues.no.line.max\"\nleast = 0.9"), (Judgement::Open, None));
     assert_eq!(claimed("task = \"a.tcp\"\nleast = 0.9"), (Judgement::Open, None));
     // Those that are there agree, and one has failed.
     let claim = "\n[[claim]]\nwords = \"so\"\nfrom = \"here\"\nleast = 4.0";

@@ -172,6 +172,7 @@ fn receive(config: SarConfig, runs: Vec<(u16, Vec<u8>, bool)>) -> Bench {
             payload: Message::from_octets(&octets),
             count,
             ends_pdu,
+            rm: false,
             line: slots(),
             slot,
         };

@@ -15,9 +15,43 @@ use super::{Adaptation, HOST, LINE, SarConfig, channel};
 use crate::atm::line::Line;
 use crate::{CellRun, Outlet, Unit};
 
+/// Makes PDUs of SDUs.
+pub(super) struct Adapter {
+    config: SarConfig,
+    /// How many PDUs of each channel there have been; with AAL3/4 only.
+    turns: BTreeMap<(u16, u16), u64>,
+}
+
+impl Adapter {
+    pub(super) const fn new(config: SarConfig) -> Self {
+        Self { config, turns: BTreeMap::new() }
+    }
+
+    /// The cells' payload for an SDU and its MID, where it can be sent.
+    pub(super) fn adapt(&mut self, vc: (u16, u16), data: Message) -> Option<(Message, u16)> {
+        match self.config.adaptation {
+            Adaptation::Aal5 => Some((aal5::pdu(data, self.config.crc), 0)),
+            Adaptation::Aal34(aal34) => {
+                let turn = self.turns.entry(vc).or_default();
+                let adapted = aal34.adapt(*turn, data, self.config.crc)?;
+                *turn += 1;
+                Some(adapted)
+            }
+        }
+    }
+
+    /// The PDU `number` of these cells' payload, for a channel and MID.
+    pub(super) fn pdu(&self, number: u64, (vc, mid): ((u16, u16), u16), mut octets: Message) -> Pdu {
+        octets.set_lease(None);
+        let cells = u32::try_from(octets.len() / PAYLOAD_LEN).unwrap_or(u32::MAX);
+        let marks_end = self.config.adaptation == Adaptation::Aal5;
+        Pdu { number, vc, mid, marks_end, octets: Some(octets), cells, placed: 0 }
+    }
+}
+
 /// A PDU that has not left whole.
-struct Pdu {
-    number: u64,
+pub(super) struct Pdu {
+    pub(super) number: u64,
     vc: (u16, u16),
     /// With AAL3/4; otherwise 0.
     mid: u16,
@@ -31,8 +65,13 @@ struct Pdu {
 }
 
 impl Pdu {
+    /// Whether all of its cells have a slot.
+    pub(super) const fn is_placed(&self) -> bool {
+        self.placed == self.cells
+    }
+
     /// `count` cells from the first without a slot on.
-    fn cells(&mut self, count: u32, keep: bool, line: &Line) -> CellRun {
+    pub(super) fn cells(&mut self, count: u32, keep: bool, line: &Line) -> CellRun {
         let (vpi, vci) = self.vc;
         let whole = count == self.cells;
         let payload = if whole && !keep {
@@ -55,6 +94,7 @@ impl Pdu {
             payload: payload.unwrap_or_default(),
             count,
             ends_pdu: self.marks_end && self.placed == self.cells,
+            rm: false,
             line: *line.slots(),
             slot: 0,
         }
@@ -79,10 +119,10 @@ struct Ahead {
 }
 
 /// The end of a PDU's last cell.
-struct Leaving {
-    end: Instant,
-    number: u64,
-    vc: (u16, u16),
+pub(super) struct Leaving {
+    pub(super) end: Instant,
+    pub(super) number: u64,
+    pub(super) vc: (u16, u16),
 }
 
 pub(super) struct Transmitter {
@@ -94,8 +134,7 @@ pub(super) struct Transmitter {
     /// No slot before this one: nothing was there to send.
     earliest: u64,
     leaving: VecDeque<Leaving>,
-    /// How many PDUs of each channel there have been; with AAL3/4 only.
-    turns: BTreeMap<(u16, u16), u64>,
+    adapter: Adapter,
     waiting: usize,
     offered: u64,
     pdus: u64,
@@ -112,7 +151,7 @@ impl Transmitter {
             ahead: None,
             earliest: 0,
             leaving: VecDeque::new(),
-            turns: BTreeMap::new(),
+            adapter: Adapter::new(config),
             waiting: 0,
             offered: 0,
             pdus: 0,
@@ -130,42 +169,16 @@ impl Transmitter {
         self.offered += 1;
         self.poll(now, out);
         let vc = channel(address).filter(|_| self.waiting < self.config.queue);
-        let adapted = vc.and_then(|vc| Some((vc, self.adapt(vc, data)?)));
-        let Some((vc, (mut octets, mid))) = adapted else {
+        let adapted = vc.and_then(|vc| Some((vc, self.adapter.adapt(vc, data)?)));
+        let Some((vc, (octets, mid))) = adapted else {
             self.refused += 1;
             self.say(number, address, false, out);
             return;
         };
         self.waiting += 1;
-        octets.set_lease(None);
-        let cells = u32::try_from(octets.len() / PAYLOAD_LEN).unwrap_or(u32::MAX);
-        self.enqueue(
-            now,
-            Pdu {
-                number,
-                vc,
-                mid,
-                marks_end: self.config.adaptation == Adaptation::Aal5,
-                octets: Some(octets),
-                cells,
-                placed: 0,
-            },
-            out,
-        );
+        let pdu = self.adapter.pdu(number, (vc, mid), octets);
+        self.enqueue(now, pdu, out);
         self.decide(now);
-    }
-
-    /// The cells' payload for an SDU and its MID, where it can be sent.
-    fn adapt(&mut self, vc: (u16, u16), data: Message) -> Option<(Message, u16)> {
-        match self.config.adaptation {
-            Adaptation::Aal5 => Some((aal5::pdu(data, self.config.crc), 0)),
-            Adaptation::Aal34(aal34) => {
-                let turn = self.turns.entry(vc).or_default();
-                let adapted = aal34.adapt(*turn, data, self.config.crc)?;
-                *turn += 1;
-                Some(adapted)
-            }
-        }
     }
 
     fn enqueue(&mut self, now: Instant, pdu: Pdu, out: &mut Outlet) {

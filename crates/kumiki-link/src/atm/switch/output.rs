@@ -9,9 +9,11 @@
 
 use kumiki_graph::{Duration, Instant};
 
-use super::{CellCount, OutputConfig, PortVc};
+use super::feedback::Measure;
+use super::{CellCount, Feedback, OutputConfig, PortVc, rm_of};
 use crate::atm::line::Line;
-use crate::{CellRun, Outlet};
+use crate::{CellRun, Occupancy, Outlet};
+use kumiki_wire::atm::cell::rm::Rm;
 
 /// A run on its way into the queue.
 #[derive(Debug)]
@@ -110,6 +112,41 @@ impl Branch {
     }
 }
 
+impl Branch {
+    /// As [`Branch::admit`], for a cell that belongs to no PDU.
+    const fn admit_alone(&mut self, backlog: u64, config: &OutputConfig) -> bool {
+        let passes = backlog < config.queue;
+        if passes {
+            self.count.passed += 1;
+        } else {
+            self.count.overflow += 1;
+        }
+        passes
+    }
+}
+
+/// How long a queue was.
+#[derive(Clone, Debug, Default)]
+struct Followed {
+    occupancy: Occupancy,
+    /// Cells that wait: those in the slots before [`Line::next_free`].
+    waiting: u64,
+}
+
+impl Followed {
+    /// Lets those go whose slot begins before `now`; `free` is the slot after the last of them.
+    fn advance(&mut self, now: Instant, free: u64, line: &Line) {
+        while self.waiting > 0 {
+            let begins = line.slots().at(free - self.waiting);
+            if begins >= now {
+                return;
+            }
+            self.occupancy.change(begins, self.waiting);
+            self.waiting -= 1;
+        }
+    }
+}
+
 /// Slots given to cells of the only source ahead of their joining.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
@@ -137,13 +174,22 @@ pub(super) struct Output {
     /// The port whose cell was the last to get a slot.
     served: usize,
     efci_marked: u64,
+    /// Of ERICA.
+    measure: Option<Measure>,
+    followed: Option<Followed>,
     deadline: Option<Instant>,
 }
 
 impl Output {
     pub(super) fn new(port: usize, config: OutputConfig) -> Self {
+        let measure = match config.feedback {
+            Some(Feedback::Erica(erica)) => Some(Measure::new(erica, config.slots.rate())),
+            Some(Feedback::Relative { .. }) | None => None,
+        };
         Self {
             config,
+            measure,
+            followed: config.follow.then(Followed::default),
             line: Line::new(config.slots, port, config.max_run),
             sources: Vec::new(),
             ahead: None,
@@ -165,6 +211,46 @@ impl Output {
 
     pub(super) const fn efci_marked(&self) -> u64 {
         self.efci_marked
+    }
+
+    /// Whether it has anything to tell sources.
+    pub(super) const fn tells(&self) -> bool {
+        self.config.feedback.is_some()
+    }
+
+    /// How long the queue was until `now`, where that is followed.
+    pub(super) fn occupancy(&self, now: Instant) -> Option<Occupancy> {
+        let mut followed = self.followed.clone()?;
+        followed.advance(now, self.line.next_free(), &self.line);
+        Some(followed.occupancy.until(now, followed.waiting))
+    }
+
+    /// Writes what the source of `vc` is to know into an RM cell that goes back to it and joins its own output's queue at `joins`.
+    pub(super) fn tell(&mut self, joins: Instant, vc: PortVc, rm: &mut Rm) {
+        let (Some(feedback), Some(branch)) =
+            (self.config.feedback, self.branches.iter().position(|branch| branch.to == vc))
+        else {
+            return;
+        };
+        self.settle(self.slot_of(joins));
+        match feedback {
+            Feedback::Relative { ci, ni } => {
+                let (backlog, _) = self.backlog(joins);
+                rm.congestion |= ci.is_some_and(|limit| backlog >= limit);
+                rm.no_increase |= ni.is_some_and(|limit| backlog >= limit);
+            }
+            Feedback::Erica(_) => {
+                if let Some(measure) = &mut self.measure {
+                    rm.explicit = rm.explicit.min(measure.explicit(joins, branch));
+                }
+            }
+        }
+        self.arm();
+    }
+
+    /// Whether every cell is looked at for itself.
+    const fn singly(&self) -> bool {
+        self.config.feedback.is_some() || self.config.follow
     }
 
     pub(super) const fn next_deadline(&self) -> Option<Instant> {
@@ -281,7 +367,7 @@ impl Output {
                 [_] => true,
                 _ => false,
             };
-            if only && self.give_ahead() {
+            if only && !self.singly() && self.give_ahead() {
                 continue;
             }
             let Some(at) = self.next_source(joins) else {
@@ -314,15 +400,28 @@ impl Output {
         let Some(source) = self.sources.get(at) else {
             return;
         };
-        let (backlog, slot) = self.backlog(source.joins(source.next));
+        let joins = source.joins(source.next);
+        let (backlog, slot) = self.backlog(joins);
+        if let Some(measure) = &mut self.measure {
+            let forward = source.run.rm.then(|| rm_of(&source.run)).flatten().filter(|rm| !rm.backward);
+            measure.cell(joins, source.branch, forward.as_ref());
+        }
         let (Some(source), config) = (self.sources.get_mut(at), &self.config) else {
             return;
         };
         let last = source.run.ends_pdu && source.next + 1 == source.run.count;
-        let admitted = self.branches.get_mut(source.branch).is_some_and(|branch| branch.admit(backlog, last, config));
+        let rm = source.run.rm;
+        let admitted = self.branches.get_mut(source.branch).is_some_and(|branch| {
+            if rm { branch.admit_alone(backlog, config) } else { branch.admit(backlog, last, config) }
+        });
         if admitted {
             let mut cell = source.run.part(source.next, 1);
-            if config.efci.is_some_and(|limit| backlog >= limit) {
+            if let Some(followed) = &mut self.followed {
+                followed.advance(joins, self.line.next_free(), &self.line);
+                followed.occupancy.change(joins, followed.waiting);
+                followed.waiting += 1;
+            }
+            if !rm && config.efci.is_some_and(|limit| backlog >= limit) {
                 cell.efci = true;
                 self.efci_marked += 1;
             }
@@ -338,7 +437,7 @@ impl Output {
     /// Gives slots to as many cells of the only source as pass one after the other whatever it is that comes later;
     /// false where that is none.
     fn give_ahead(&mut self) -> bool {
-        let Some(source) = self.sources.first() else {
+        let Some(source) = self.sources.first().filter(|source| !source.run.rm) else {
             return false;
         };
         let first = source.joins(source.next);

@@ -87,6 +87,8 @@ fn run(case: Case, max_run: u32) -> (Vec<Event>, Vec<Counters>) {
         epd: case.epd,
         ppd: case.ppd,
         efci: case.efci,
+        // Looked at one by one, cells leave as they do in runs.
+        follow: max_run == 1,
         max_run,
         ..OutputConfig::new(slots, case.queue)
     };
@@ -310,6 +312,7 @@ fn through(config: OutputConfig, runs: &[(u64, usize, u16, u32, bool)]) -> Bench
             payload: Message::generated(Pattern::Zeros, 0, 48 * count as usize),
             count,
             ends_pdu,
+            rm: false,
             line: slots(),
             slot,
         };

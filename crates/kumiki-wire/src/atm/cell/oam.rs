@@ -53,6 +53,21 @@ pub fn set_crc10(payload: &mut [u8; PAYLOAD_LEN]) {
     *low = crc_low;
 }
 
+/// What is wrong with a payload of `protocol` whose CRC-10 is not right.
+pub(super) fn crc10_fault(protocol: &'static str, payload: &[u8; PAYLOAD_LEN]) -> Malformed {
+    let mut right = *payload;
+    set_crc10(&mut right);
+    let [found, expected] = [*payload, right].map(|payload| u32::from(crc10_of(&payload)));
+    Malformed::Checksum { protocol, field: "CRC-10", found, expected }
+}
+
+/// The last ten bits of `payload`.
+#[must_use]
+pub const fn crc10_of(payload: &[u8; PAYLOAD_LEN]) -> u16 {
+    let [.., high, low] = *payload;
+    u16::from_be_bytes([high & 3, low])
+}
+
 /// The payload of a loopback cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Loopback {
@@ -73,15 +88,7 @@ impl Loopback {
     /// The CRC-10 is wrong, or this is another OAM cell.
     pub fn parse(payload: &[u8; PAYLOAD_LEN]) -> Result<Self, Malformed> {
         if !is_crc10_right(payload) {
-            let mut right = *payload;
-            set_crc10(&mut right);
-            let last = |[.., high, low]: [u8; PAYLOAD_LEN]| u32::from(u16::from_be_bytes([high & 3, low]));
-            return Err(Malformed::Checksum {
-                protocol: "ATM OAM",
-                field: "CRC-10",
-                found: last(*payload),
-                expected: last(right),
-            });
+            return Err(crc10_fault("ATM OAM", payload));
         }
         let [kind, indication, rest @ ..] = payload;
         if *kind != kind::LOOPBACK {

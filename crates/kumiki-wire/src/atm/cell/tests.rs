@@ -1,4 +1,5 @@
 use super::oam::{END_POINT, Loopback};
+use super::rm::{CellRate, Rm};
 use super::*;
 use proptest::prelude::*;
 
@@ -126,7 +127,82 @@ fn the_aal34_vector_agrees_with_the_crc() {
     assert!(oam::is_crc10_right(&payload));
 }
 
+#[test]
+fn an_rm_cell_has_its_fields_where_the_table_says() {
+    // 155,520 cells/s is 2^17 (1 + 95.5 / 512): exponent 17, mantissa 95; 1 cell/s is 2^0.
+    let rm = Rm {
+        backward: true,
+        congestion: true,
+        explicit: CellRate::per_second(155_520),
+        current: CellRate::per_second(1),
+        ..Rm::default()
+    };
+    let mut expected = [0x6a; PAYLOAD_LEN];
+    expected[..8].copy_from_slice(&[1, 0xa0, 0x62, 0x5f, 0x40, 0, 0, 0]);
+    expected[8..16].fill(0);
+    expected[46] = 0;
+    oam::set_crc10(&mut expected);
+    assert_eq!(rm.octets(), expected);
+    assert_eq!(rm.to_string(), "RM backward CI ER 155520 cells/s");
+    // All bits of the second octet, from the highest.
+    for (bit, rm) in [
+        (0x80, Rm { backward: true, ..Rm::default() }),
+        (0x40, Rm { notification: true, ..Rm::default() }),
+        (0x20, Rm { congestion: true, ..Rm::default() }),
+        (0x10, Rm { no_increase: true, ..Rm::default() }),
+        (0x08, Rm { request: true, ..Rm::default() }),
+    ] {
+        assert_eq!(rm.octets()[1], bit);
+        assert_eq!(Rm::parse(&rm.octets()), Ok(rm));
+    }
+}
+
+#[test]
+fn a_damaged_or_other_rm_cell_is_refused() {
+    for bit in 0..384 {
+        let mut payload = Rm::default().octets();
+        payload[bit / 8] ^= 0x80 >> (bit % 8);
+        assert!(matches!(Rm::parse(&payload), Err(Malformed::Checksum { .. })), "bit {bit}");
+    }
+    let mut other = Rm::default().octets();
+    other[0] = 2;
+    oam::set_crc10(&mut other);
+    assert!(matches!(Rm::parse(&other), Err(Malformed::Field { found: 2, .. })));
+}
+
+#[test]
+fn rates_have_nine_bits_of_mantissa() {
+    let said = |cells| CellRate::decode(CellRate::per_second(cells).encode());
+    for (cells, expected) in [(0, 0), (1, 1), (2, 2), (1023, 1023), (1025, 1024), (353_207, 352_768)] {
+        assert_eq!(said(cells), CellRate::per_second(expected), "{cells}");
+    }
+    assert_eq!(CellRate::from_parts(511).encode(), 0);
+    assert_eq!(CellRate::from_parts(513).encode(), 0x4001);
+    assert_eq!(CellRate::MAX.encode(), 0x7fff);
+    assert_eq!(CellRate::per_second(u64::MAX).encode(), 0x7fff);
+    // 2^31 (1 + 511/512).
+    assert_eq!(CellRate::MAX, CellRate::per_second(4_290_772_992));
+}
+
 proptest! {
+    #[test]
+    fn a_rate_is_rounded_down_by_less_than_a_512th(parts in 0_u64..=1023 << 31) {
+        let said = CellRate::decode(CellRate::from_parts(parts).encode()).parts();
+        prop_assert!(said <= parts);
+        prop_assert!(parts < 512 || parts - said <= said / 512);
+    }
+
+    #[test]
+    fn an_rm_cell_that_was_emitted_is_parsed(bits: [bool; 5], rates: [u16; 3], queue_length: u32, sequence_number: u32) {
+        let [backward, notification, congestion, no_increase, request] = bits;
+        let [explicit, current, minimum] = rates.map(CellRate::decode);
+        let rm = Rm {
+            backward, notification, congestion, no_increase, request,
+            explicit, current, minimum, queue_length, sequence_number,
+        };
+        prop_assert_eq!(Rm::parse(&rm.octets()), Ok(rm));
+    }
+
     #[test]
     fn what_was_emitted_is_parsed(gfc in 0u8..16, vpi in 0u16..4096, vci: u16, pti: u8, clp: bool) {
         let header = Header { gfc, vpi, vci, pti: Pti::from_bits(pti), clp };
@@ -150,5 +226,6 @@ proptest! {
     fn no_octets_make_it_panic(octets: Vec<u8>, payload: [[u8; 16]; 3]) {
         let _ = Header::parse(Interface::Uni, &octets);
         let _ = Loopback::parse(payload.as_flattened().first_chunk().unwrap());
+        let _ = Rm::parse(payload.as_flattened().first_chunk().unwrap());
     }
 }

@@ -88,6 +88,7 @@ fn receive(config: SarConfig, cells: &[Cell], run: usize) -> Bench {
             payload: Message::from_octets(part.as_flattened()),
             count: part.len() as u32,
             ends_pdu: false,
+            rm: false,
             line: slots(),
             slot,
         };

@@ -1,0 +1,225 @@
+//! Streams of RTP: what a sender puts in front of each packet, and what a receiver makes of those that come.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 3550: header 5.1, sequence numbers A.1 and A.3, interarrival jitter 6.4.1 and A.8; clocks of RFC 3551 |
+//! | Above, Below | nothing: [`super::udp_source`] and [`super::udp_sink`] send and receive |
+//! | Late | a packet is to be played as long after the first one as its timestamp says, and a playout delay after that came: one that comes later is late, though it counts as received |
+//! | Left out | RTCP: what its reports would carry is counted here, and at an interval of 5 s a report tells a run of seconds nothing. Its part of the load would be 5 % at most (section 6.2). Probation of new sources, mixers, header extensions |
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_wire::inet::rtp::{Header, encoding};
+
+/// Octets of the header that is sent.
+pub const LEN: u32 = 12;
+
+/// The clock of payload types that have no number of their own, which video uses.
+const DYNAMIC_HZ: u32 = 90_000;
+
+/// What a stream is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Media {
+    /// The payload type, seven bits.
+    pub payload_type: u8,
+    /// Octets of a frame, whose packets leave one after the other and have one timestamp; each packet is one where `None`.
+    pub frame: Option<u32>,
+    /// How long after the first packet has come its content is played.
+    pub playout: Duration,
+}
+
+impl Media {
+    /// How fast timestamps grow, in Hz.
+    #[must_use]
+    pub fn clock(&self) -> u32 {
+        encoding(self.payload_type).map_or(DYNAMIC_HZ, |(_, clock)| clock)
+    }
+
+    /// Where unit `number` is, of packets of `message` octets: the frame's number, the octets of all frames before it, and the packet's own.
+    #[must_use]
+    pub fn place(&self, number: u64, message: u32) -> Packet {
+        let frame = self.frame.unwrap_or(message).max(1);
+        let packets = u64::from(frame.div_ceil(message.max(1)));
+        let (of_frame, place) = (number / packets, number % packets);
+        let before = u32::try_from(place).unwrap_or(u32::MAX).saturating_mul(message);
+        let is_last = place + 1 == packets;
+        Packet {
+            octets_before: of_frame.saturating_mul(frame.into()),
+            octets: if is_last { frame.saturating_sub(before) } else { message },
+            // Of sound, which is not silent here, only the first packet is marked.
+            marker: if self.frame.is_some() { is_last } else { number == 0 },
+        }
+    }
+}
+
+/// A packet of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Octets of all frames before its own.
+    pub octets_before: u64,
+    /// Its octets, header included.
+    pub octets: u32,
+    /// Whether it is marked.
+    pub marker: bool,
+}
+
+/// So many ticks of a clock of `hz` in `time`, as timestamps count them.
+#[must_use]
+pub fn ticks(time: Duration, hz: u32) -> u32 {
+    let ticks = u128::from(time.as_nanos()) * u128::from(hz) / 1_000_000_000;
+    #[expect(clippy::cast_possible_truncation, reason = "timestamps begin again at 2^32")]
+    let stamp = ticks as u32;
+    stamp
+}
+
+/// What a receiver knows of a stream.
+#[derive(Clone, Debug)]
+pub struct Reception {
+    media: Media,
+    /// When the first packet came, and its timestamp.
+    first: (Instant, u32),
+    base: u16,
+    highest: u16,
+    cycles: u64,
+    received: u64,
+    late: u64,
+    transit: u32,
+    /// In sixteenths of a tick.
+    jitter: u32,
+}
+
+impl Reception {
+    /// What is known when the first packet, with this header, has come at `now`.
+    #[must_use]
+    pub fn new(media: Media, now: Instant, header: &Header) -> Self {
+        let Header { sequence, timestamp, .. } = *header;
+        let transit = ticks(now.saturating_since(Instant::ZERO), media.clock()).wrapping_sub(timestamp);
+        Self {
+            media,
+            first: (now, timestamp),
+            base: sequence,
+            highest: sequence,
+            cycles: 0,
+            received: 1,
+            late: 0,
+            transit,
+            jitter: 0,
+        }
+    }
+
+    /// Another packet has come, of which none has come before.
+    pub fn came(&mut self, now: Instant, header: &Header) {
+        let Header { sequence, timestamp, .. } = *header;
+        let hz = self.media.clock();
+        self.received += 1;
+        // A.1: ahead by less than half of all numbers, or behind.
+        if sequence.wrapping_sub(self.highest) < 0x8000 {
+            self.cycles += u64::from(sequence < self.highest);
+            self.highest = sequence;
+        }
+        // A.8.
+        let transit = ticks(now.saturating_since(Instant::ZERO), hz).wrapping_sub(timestamp);
+        let moved = transit.wrapping_sub(self.transit);
+        self.transit = transit;
+        let moved = moved.min(moved.wrapping_neg());
+        self.jitter = self.jitter.saturating_add(moved) - (self.jitter.saturating_add(8) >> 4);
+        let (began, stamp) = self.first;
+        let ahead = timestamp.wrapping_sub(stamp);
+        let behind = ahead.wrapping_neg();
+        let time = |ticks: u32| Duration::from_nanos(u64::from(ticks) * 1_000_000_000 / u64::from(hz.max(1)));
+        let playout = began + self.media.playout;
+        let plays = if ahead <= behind {
+            playout + time(ahead)
+        } else {
+            // It was sent before the first that came.
+            Instant::from_nanos(playout.as_nanos().saturating_sub(time(behind).as_nanos()))
+        };
+        self.late += u64::from(now > plays);
+    }
+
+    /// Packets that came.
+    #[must_use]
+    pub const fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Packets that should have come less those that did (A.3), from the first that came to the highest; never less than nothing.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        let highest = self.cycles * 0x1_0000 + u64::from(self.highest);
+        (highest + 1).saturating_sub(self.base.into()).saturating_sub(self.received)
+    }
+
+    /// Packets that came too late to be played.
+    #[must_use]
+    pub const fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// The interarrival jitter, in microseconds.
+    #[must_use]
+    pub fn jitter_us(&self) -> u64 {
+        u64::from(self.jitter >> 4) * 1_000_000 / u64::from(self.media.clock().max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AUDIO: Media = Media { payload_type: 0, frame: None, playout: Duration::from_millis(50) };
+
+    const fn at_ms(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// Packets of 20 ms, number `k` of which came at the given times.
+    fn heard(base: u16, packets: &[(u16, u64)]) -> Reception {
+        let header = |number: u16| Header {
+            sequence: base.wrapping_add(number),
+            timestamp: u32::MAX.wrapping_add(u32::from(number) * 160),
+            ..Header::default()
+        };
+        let (first, rest) = packets.split_first().unwrap();
+        let mut reception = Reception::new(AUDIO, at_ms(first.1), &header(first.0));
+        for (number, ms) in rest {
+            reception.came(at_ms(*ms), &header(*number));
+        }
+        reception
+    }
+
+    #[test]
+    fn what_comes_after_its_time_is_late_and_not_lost() {
+        // Played at 60, 80, 100 and so on: number 2 comes at 100, number 3 at 121 ms, number 5 not.
+        let reception = heard(65_533, &[(0, 10), (1, 30), (2, 100), (3, 121), (4, 122), (6, 131)]);
+        assert_eq!((reception.received(), reception.lost(), reception.late()), (6, 1, 1));
+        // What overtook the first one is to be played before it.
+        let reception = heard(0, &[(1, 30), (0, 31), (2, 50)]);
+        assert_eq!((reception.received(), reception.lost(), reception.late()), (3, 0, 0));
+        assert_eq!(heard(0, &[(1, 30), (0, 61)]).late(), 1);
+    }
+
+    #[test]
+    fn jitter_is_a_sixteenth_of_what_is_new() {
+        // A.8 by hand, in ticks of 1/8 ms: differences of 0, 80, 80 give 0, 80, 80 + 80 - (88 >> 4), in sixteenths.
+        let reception = heard(0, &[(0, 0), (1, 20)]);
+        assert_eq!(reception.jitter_us(), 0);
+        assert_eq!(heard(0, &[(0, 0), (1, 20), (2, 50)]).jitter, 80);
+        let reception = heard(0, &[(0, 0), (1, 20), (2, 50), (3, 60)]);
+        assert_eq!((reception.jitter, reception.jitter_us()), (155, 9 * 125));
+    }
+
+    #[test]
+    fn frames_are_cut_into_packets_and_the_last_is_marked() {
+        let video = Media { payload_type: 33, frame: Some(2500), playout: Duration::ZERO };
+        let packets: Vec<(u64, u32, bool)> =
+            (0..6).map(|number| video.place(number, 1000)).map(|it| (it.octets_before, it.octets, it.marker)).collect();
+        let frame = |before| [(before, 1000, false), (before, 1000, false), (before, 500, true)];
+        assert_eq!(packets, [frame(0), frame(2500)].concat());
+        assert_eq!(video.clock(), 90_000);
+        let sound: Vec<(u64, u32, bool)> =
+            (0..2).map(|number| AUDIO.place(number, 172)).map(|it| (it.octets_before, it.octets, it.marker)).collect();
+        assert_eq!(sound, [(0, 172, true), (172, 172, false)]);
+        assert_eq!(Media { payload_type: 96, ..AUDIO }.clock(), 90_000);
+        assert_eq!(ticks(Duration::from_millis(20), 8000), 160);
+    }
+}
