@@ -16,6 +16,9 @@ use kumiki_live::{Bell, Wish};
 use super::{Stop, print};
 use crate::cli;
 
+#[cfg(feature = "parquet")]
+mod parquet;
+
 /// What is to be run.
 pub(super) struct Work<'a> {
     /// The command, for the line that tells of its progress.
@@ -95,7 +98,12 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         );
         return failures(&results);
     }
-    tell(&results, &output, args.json)
+    let told = tell(&results, &output, args.json);
+    #[cfg(feature = "parquet")]
+    if args.parquet {
+        parquet::write(&output, &results)?;
+    }
+    told
 }
 
 /// Puts together what shards have brought, as if it had been run at once.
