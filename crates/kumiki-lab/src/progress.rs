@@ -5,6 +5,7 @@
 //!
 //! This is the one place in the laboratory that reads a clock: how long a person waits is not part of any result.
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -53,11 +54,35 @@ pub struct Progress {
     course: Course,
 }
 
-#[derive(Debug)]
 enum Form {
     Bar(ProgressBar),
     Lines,
+    Told(Box<dyn FnMut(&Step<'_>)>),
     Hidden,
+}
+
+/// How far it is after a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// How many steps are done.
+    pub done: u64,
+    /// Of how many.
+    pub total: u64,
+    /// What was done last.
+    pub what: &'a str,
+    /// How long it will still take, where that is known.
+    pub left: Option<Duration>,
+}
+
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bar(_) => "Bar",
+            Self::Lines => "Lines",
+            Self::Told(_) => "Told",
+            Self::Hidden => "Hidden",
+        })
+    }
 }
 
 impl Progress {
@@ -78,6 +103,12 @@ impl Progress {
     #[must_use]
     pub fn hidden() -> Self {
         Self::with_form("", 0, Form::Hidden)
+    }
+
+    /// Tells `hear` of each step: where another program shows it.
+    #[must_use]
+    pub fn told(total: u64, hear: impl FnMut(&Step<'_>) + 'static) -> Self {
+        Self::with_form("", total, Form::Told(Box::new(hear)))
     }
 
     fn with_form(what: &str, total: u64, form: Form) -> Self {
@@ -119,7 +150,7 @@ impl Progress {
 
     fn show(&mut self) {
         let elapsed = now().saturating_duration_since(self.started);
-        match &self.form {
+        match &mut self.form {
             Form::Bar(bar) => {
                 bar.set_position(self.course.steps());
                 let _ = self.course.estimate(elapsed);
@@ -130,6 +161,10 @@ impl Progress {
                     say(&line);
                 }
             }
+            Form::Told(hear) => {
+                let left = self.course.estimate(elapsed);
+                hear(&Step { left, ..self.course.step() });
+            }
             Form::Hidden => {}
         }
     }
@@ -139,7 +174,7 @@ impl Progress {
         match &self.form {
             Form::Bar(bar) => bar.println(text),
             Form::Lines => say(text),
-            Form::Hidden => {}
+            Form::Told(_) | Form::Hidden => {}
         }
     }
 
@@ -152,7 +187,7 @@ impl Progress {
                 say(&line);
             }
             Form::Lines => say(&line),
-            Form::Hidden => {}
+            Form::Told(_) | Form::Hidden => {}
         }
     }
 }
@@ -183,7 +218,8 @@ mod tests {
 
     #[test]
     fn every_form_takes_steps() {
-        for mut progress in [Progress::hidden(), Progress::lines("test", 3), Progress::new("test", 3)] {
+        let told = Progress::told(3, |step| assert_eq!((step.total, step.what), (3, "a step")));
+        for mut progress in [Progress::hidden(), Progress::lines("test", 3), Progress::new("test", 3), told] {
             progress.doing("a step");
             progress.advance(2);
             progress.note("a note");

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::figure::Figure;
 use crate::progress::Cost;
 use crate::rows::{Output, OutputError, Row};
 use crate::scenario::{Choice, Document, Fault, Point};
@@ -23,6 +24,8 @@ mod held;
 mod journal;
 mod key;
 mod merge;
+mod pieces;
+mod provenance;
 mod report;
 mod run;
 mod shard;
@@ -37,9 +40,11 @@ use done::Done;
 pub use foresee::Foreseen;
 pub use journal::{Header, Journal};
 pub use merge::Merged;
+pub use pieces::Pieces;
+pub use provenance::Provenance;
 pub use run::{Interruption, Options};
 pub use shard::Shard;
-pub use verdicts::{Judgement, Verdict, summary};
+pub use verdicts::{Judgement, Verdict, summary, to_jsonl};
 
 /// The commit that the program was built of, where whoever built it has said so. No build script asks for it: a build is to follow from its sources alone.
 pub const COMMIT: Option<&str> = option_env!("KUMIKI_COMMIT");
@@ -172,6 +177,12 @@ impl Plan {
         points.map(|(name, point)| key::of(name, point, &self.choice)).collect()
     }
 
+    /// All points in order: the scenario that each is of, and what it is expected to cost beside others.
+    pub fn points(&self) -> impl Iterator<Item = (&str, &Point, f64)> {
+        let points = self.parts.iter().flat_map(|part| part.points.iter().map(|point| (part.name.as_str(), point)));
+        points.zip(&*self.costs).map(|((name, point), cost)| (name, point, cost.weight))
+    }
+
     /// The number of points.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -207,6 +218,20 @@ impl Results {
             .collect()
     }
 
+    /// The rows of each point that ended, in order, with the number of the point in its scenario.
+    pub fn rows_of_points(&self) -> impl Iterator<Item = (usize, &[Row])> {
+        self.points.iter().filter_map(|(point, result)| Some((point.index, result.as_ref().ok()?.rows.as_slice())))
+    }
+
+    /// The figures, each with the name of its file without `.svg`.
+    #[must_use]
+    pub fn figures(&self) -> Vec<(String, Figure)> {
+        let figure = self.figure().map(|figure| (self.name.clone(), figure));
+        let tasks = self.task_figure().map(|figure| (format!("{}-tasks", self.name), figure));
+        let held = self.held_figure().map(|figure| (format!("{}-held", self.name), figure));
+        figure.into_iter().chain(tasks).chain(held).collect()
+    }
+
     /// How many points were not run since somebody wanted an end, and how many there are.
     #[must_use]
     pub fn left(&self) -> (usize, usize) {
@@ -238,15 +263,11 @@ pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::Path
     let mut files = output.write_rows(&rows)?.to_vec();
     let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
     if !verdicts.is_empty() {
-        files.push(output.write(Output::VERDICTS, verdicts::to_jsonl(&verdicts).as_bytes())?);
+        files.push(output.write(Output::VERDICTS, to_jsonl(&verdicts).as_bytes())?);
     }
     for result in results {
-        let tasks = result.task_figure().map(|figure| ("-tasks", figure));
-        let held = result.held_figure().map(|figure| ("-held", figure));
-        let figure = result.figure().map(|figure| ("", figure));
-        for (suffix, figure) in figure.into_iter().chain(tasks).chain(held) {
-            let name = format!("figures/{}{suffix}.svg", result.name());
-            files.push(output.write(&name, figure.to_svg().as_bytes())?);
+        for (name, figure) in result.figures() {
+            files.push(output.write(&format!("figures/{name}.svg"), figure.to_svg().as_bytes())?);
         }
     }
     files.push(output.write(Output::REPORT, report::page(output, results).to_html().as_bytes())?);

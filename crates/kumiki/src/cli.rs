@@ -311,6 +311,10 @@ pub(crate) struct Results {
     /// Print the rows as JSON Lines instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+    /// Also write rows, queues and counters as Parquet
+    #[cfg(feature = "parquet")]
+    #[arg(long)]
+    pub(crate) parquet: bool,
     /// How many points are run at once; as many as there are cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,

@@ -144,6 +144,14 @@ impl Page {
 }
 
 impl Part {
+    /// What stands of it on the page, alone.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        let mut html = Html::default();
+        self.write(&mut html);
+        html.finish()
+    }
+
     /// What links to it say. A name may have any characters that a file's may.
     fn id(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };

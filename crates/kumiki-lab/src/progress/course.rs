@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::{BETWEEN_LINES, Cost};
+use super::{BETWEEN_LINES, Cost, Step};
 
 /// What a line says.
 #[derive(Clone, Debug)]
@@ -54,6 +54,11 @@ impl Course {
         let steps = float(total);
         course.groups.insert(ALIKE.group, Group { steps, weight: steps, ..Group::default() });
         course
+    }
+
+    /// Where it stands; the time left is the caller's to add.
+    pub(super) fn step(&self) -> Step<'_> {
+        Step { done: self.done, total: self.total, what: &self.doing, left: None }
     }
 
     pub(super) const fn steps(&self) -> u64 {

@@ -204,10 +204,7 @@ impl Journal {
             let file = PathBuf::from(Output::ROWS_JSONL);
             return Err(OutputError::Exists { directory: output.directory().to_owned(), file });
         }
-        let mut text = sealed("journal", header, &path)?;
-        for entry in kept.values() {
-            text.push_str(&sealed("point", entry, &path)?);
-        }
+        let text = text(header, kept.values(), &path)?;
         let file = output.begin(Self::NAME, text.as_bytes())?;
         lock(&file).map_err(io)?;
         Ok(Self { path, file, kept, keys, is_dirty: false })
@@ -290,6 +287,21 @@ fn kept(
     keys: &[String],
     path: &Path,
 ) -> Result<BTreeMap<usize, Entry>, OutputError> {
+    let mut kept: BTreeMap<usize, Entry> = BTreeMap::new();
+    for (line, place, entry) in places(content, header, keys, path)? {
+        put(&mut kept, place, entry).map_err(|why| at(path, line, why))?;
+    }
+    kept.retain(|_, entry| entry.failed.is_none());
+    Ok(kept)
+}
+
+/// The points of `content` with their lines and their places in the plan with `keys`, all of which have to be of it.
+pub(super) fn places<'a>(
+    content: &'a Content,
+    header: &Header,
+    keys: &[String],
+    path: &Path,
+) -> Result<Vec<(usize, usize, &'a Entry)>, OutputError> {
     if let Some(why) = content.header.differs(header) {
         return Err(at(path, 1, why));
     }
@@ -298,14 +310,11 @@ fn kept(
         return Err(at(path, 1, format!("it is of shard {theirs}, and not of shard {ours}")));
     }
     let places: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(place, key)| (key.as_str(), place)).collect();
-    let mut kept: BTreeMap<usize, Entry> = BTreeMap::new();
-    for (line, entry) in &content.entries {
+    let entries = content.entries.iter().map(|(line, entry)| {
         let place = places.get(entry.key.as_str()).copied().filter(|place| header.shard.has(*place));
-        let place = place.ok_or_else(|| at(path, *line, foreign(entry)))?;
-        put(&mut kept, place, entry).map_err(|why| at(path, *line, why))?;
-    }
-    kept.retain(|_, entry| entry.failed.is_none());
-    Ok(kept)
+        Ok((*line, place.ok_or_else(|| at(path, *line, foreign(entry)))?, entry))
+    });
+    entries.collect()
 }
 
 /// That the point of `entry` is none of those that are run.
@@ -333,6 +342,11 @@ pub(super) fn put(entries: &mut BTreeMap<usize, Entry>, place: usize, entry: &En
 /// Reads a journal; a torn last line is passed over.
 pub(super) fn read(path: &Path) -> Result<Content, OutputError> {
     let octets = fs::read(path).map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    parse(&octets, path)
+}
+
+/// Reads the octets of a journal, that of `path`; a torn last line is passed over.
+pub(super) fn parse(octets: &[u8], path: &Path) -> Result<Content, OutputError> {
     let mut lines: Vec<&[u8]> = octets.split_inclusive(|octet| *octet == b'\n').collect();
     // The header was written before the file had its name.
     let is_torn = |line: &&[u8]| opened("point", line).is_err() && !is_of_another_kind(line);
@@ -356,6 +370,19 @@ pub(super) fn read(path: &Path) -> Result<Content, OutputError> {
 /// Whether a line is whole, but no point.
 fn is_of_another_kind(line: &[u8]) -> bool {
     opened("journal", line).is_ok()
+}
+
+/// A journal with these points.
+pub(super) fn text<'a>(
+    header: &Header,
+    entries: impl Iterator<Item = &'a Entry>,
+    path: &Path,
+) -> Result<String, OutputError> {
+    let mut text = sealed("journal", header, path)?;
+    for entry in entries {
+        text.push_str(&sealed("point", entry, path)?);
+    }
+    Ok(text)
 }
 
 /// A line: what `value` is, and the hash of its text.

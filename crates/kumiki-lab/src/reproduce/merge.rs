@@ -92,23 +92,38 @@ impl Merged {
     ///
     /// [`OutputError`] where that cannot be written, or a capture cannot be read.
     pub fn results(self, output: &Output) -> Result<Vec<Results>, OutputError> {
-        let mut journal = Journal::open(output, &self.header, &self.plan, false)?;
-        let mut kept = BTreeMap::new();
-        for (place, (directory, entry)) in self.entries {
-            for name in &entry.captures {
+        let entries = self.entries.into_iter().map(|(place, (directory, entry))| {
+            let read = move |name: &str| {
                 let path = directory.join(name);
-                let octets = fs::read(&path).map_err(|source| OutputError::Io { path, source })?;
-                output.write_capture(name, &octets)?;
-            }
-            journal.add(&entry)?;
-            let Some((_, point)) = self.plan.at(place) else {
-                continue;
+                fs::read(&path).map_err(|source| OutputError::Io { path, source })
             };
-            kept.insert(place, Done::of_entry(point, entry));
-        }
-        journal.sync()?;
-        Ok(self.plan.results(kept, Shard::WHOLE))
+            (place, entry, read)
+        });
+        write(&self.plan, &self.header, entries, output)
     }
+}
+
+/// Writes a journal of these points, by their places in the plan, and their captures, each with what reads one; gives the results.
+pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
+    plan: &Plan,
+    header: &Header,
+    entries: impl Iterator<Item = (usize, Entry, F)>,
+    output: &Output,
+) -> Result<Vec<Results>, OutputError> {
+    let mut journal = Journal::open(output, header, plan, false)?;
+    let mut kept = BTreeMap::new();
+    for (place, entry, read) in entries {
+        for name in &entry.captures {
+            output.write_capture(name, &read(name)?)?;
+        }
+        journal.add(&entry)?;
+        let Some((_, point)) = plan.at(place) else {
+            continue;
+        };
+        kept.insert(place, Done::of_entry(point, entry));
+    }
+    journal.sync()?;
+    Ok(plan.results(kept, Shard::WHOLE))
 }
 
 /// Why two journals with the same names are not of the same scenarios.

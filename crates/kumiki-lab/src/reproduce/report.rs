@@ -35,6 +35,12 @@ fn title(results: &[Results]) -> String {
 }
 
 impl Results {
+    /// What the page says of it, for a page of somebody else: HTML without style and script. `all` are the results of all scenarios that were run.
+    #[must_use]
+    pub fn to_html(&self, all: &[Self]) -> String {
+        self.part(all).to_html()
+    }
+
     fn part(&self, all: &[Self]) -> Part {
         let first = self.points.first().map(|(point, _)| point);
         Part {
@@ -42,7 +48,7 @@ impl Results {
             title: self.title(),
             about: first.map(|point| point.scenario.about.clone()).unwrap_or_default(),
             points: self.points.len(),
-            figures: [self.figure(), self.task_figure(), self.held_figure()].into_iter().flatten().collect(),
+            figures: self.figures().into_iter().map(|(_, figure)| figure).collect(),
             tables: [Some(self.table()), self.task_table()].into_iter().flatten().collect(),
             verdicts: self.verdicts(all),
             bounds: self.bounds(),

@@ -3,7 +3,7 @@
 //! Threads that run points belong to nobody: where somebody wants an end, they are left to their points, and end with the process. A point may take hours,
 //! and nothing of it can be kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::done::{Captures, Done, Ran, repeat};
 use super::journal::{Entry, Journal};
+use super::pieces::Pieces;
 use super::shard::Shard;
 use super::{NOT_RUN, Part, Plan, Results, Runner};
 use crate::progress::{Progress, Stopwatch};
@@ -60,6 +61,49 @@ pub struct Options<'a> {
     pub journal: Option<&'a mut Journal>,
     /// Which of the points.
     pub shard: Shard,
+    /// Only these of them, where it is not all.
+    pub only: Option<&'a BTreeSet<usize>>,
+    /// What keeps each point in memory as it ends, and captures where there is no `output`; has what is not to be run again.
+    pub pieces: Option<&'a mut Pieces>,
+}
+
+impl Options<'_> {
+    fn has(&self, place: usize) -> bool {
+        self.shard.has(place) && self.only.is_none_or(|only| only.contains(&place))
+    }
+
+    /// The key of the point at `place`, where somebody keeps it.
+    fn key(&self, place: usize) -> String {
+        let of_journal = self.journal.as_deref().map(|journal| journal.key(place));
+        of_journal.or_else(|| Some(self.pieces.as_deref()?.key(place))).unwrap_or_default()
+    }
+
+    /// What has ended before, by the place of the point in the plan.
+    fn known(&mut self) -> BTreeMap<usize, Entry> {
+        let mut known = self.journal.as_deref_mut().map(Journal::take_kept).unwrap_or_default();
+        if let Some(pieces) = self.pieces.as_deref_mut() {
+            for (place, entry) in &known {
+                pieces.put(*place, entry.clone());
+            }
+            known.extend(pieces.ended().map(|(place, entry)| (place, entry.clone())));
+        }
+        known
+    }
+
+    /// Keeps the captures of a point, and says what they are called.
+    fn keep(&mut self, captures: Vec<(String, Vec<u8>)>) -> Result<Vec<String>, OutputError> {
+        let names = captures.iter().map(|(name, _)| name.clone()).collect();
+        if let Some(output) = self.output {
+            for (name, octets) in &captures {
+                output.write_capture(name, octets)?;
+            }
+        } else if let Some(pieces) = self.pieces.as_deref_mut() {
+            pieces.put_files(captures);
+        } else {
+            return Ok(Vec::new());
+        }
+        Ok(names)
+    }
 }
 
 /// A point that has ended on a thread.
@@ -86,21 +130,19 @@ impl Plan {
         progress: &mut Progress,
     ) -> Result<Vec<Results>, OutputError> {
         let mut kept: Kept = BTreeMap::new();
-        let own = self.costs.iter().enumerate().filter(|(place, _)| options.shard.has(*place));
+        let own = self.costs.iter().enumerate().filter(|(place, _)| options.has(*place));
         progress.foresee(own.map(|(_, cost)| *cost), options.jobs);
-        if let Some(journal) = options.journal.as_deref_mut() {
-            for (place, entry) in journal.take_kept() {
-                let Some((_, point)) = self.at(place) else {
-                    continue;
-                };
-                if let Some(cost) = self.costs.get(place) {
-                    progress.known(*cost, Duration::from_millis(entry.took_ms));
-                }
-                kept.insert(place, Done::of_entry(point, entry));
+        for (place, entry) in options.known() {
+            let Some((_, point)) = self.at(place) else {
+                continue;
+            };
+            if let Some(cost) = self.costs.get(place).filter(|_| options.has(place)) {
+                progress.known(*cost, Duration::from_millis(entry.took_ms));
             }
+            kept.insert(place, Done::of_entry(point, entry));
         }
         let places = 0..self.len();
-        let queue: Vec<usize> = places.filter(|it| options.shard.has(*it) && !kept.contains_key(it)).collect();
+        let queue: Vec<usize> = places.filter(|it| options.has(*it) && !kept.contains_key(it)).collect();
         let (threads, ended) = self.begin(runner, queue, &options);
         let was_interrupted = self.collect(&ended, &mut options, &mut kept, progress)?;
         drop(ended);
@@ -187,7 +229,7 @@ impl Plan {
         let label = point.label();
         progress.doing(&[part.name.as_str(), &label].join(", "));
         let mut entry = Entry {
-            key: options.journal.as_deref().map(|journal| journal.key(place)).unwrap_or_default(),
+            key: options.key(place),
             scenario: part.name.clone(),
             point: point.index,
             label,
@@ -198,9 +240,7 @@ impl Plan {
         };
         match result {
             Ok((runs, captures)) => {
-                if let Some(output) = options.output {
-                    entry.captures = write_captures(output, &part.name, point.index, &captures)?;
-                }
+                entry.captures = options.keep(files(&part.name, point.index, captures))?;
                 entry.runs = runs;
             }
             Err(why) if why == NOT_RUN => return Ok(()),
@@ -212,6 +252,9 @@ impl Plan {
         // Captures first: what is in the journal has its files.
         if let Some(journal) = options.journal.as_deref_mut() {
             journal.add(&entry)?;
+        }
+        if let Some(pieces) = options.pieces.as_deref_mut() {
+            pieces.put(place, entry.clone());
         }
         let result = Done::of_entry(point, entry);
         kept.insert(place, result);
@@ -252,21 +295,14 @@ impl Plan {
     }
 }
 
-/// Writes the captures of a point, and says what they are called.
-fn write_captures(
-    output: &Output,
-    scenario: &str,
-    index: usize,
-    captures: &Captures,
-) -> Result<Vec<String>, OutputError> {
-    let write = |(repetition, name, octets): &(u32, String, Vec<u8>)| {
+/// The captures of a point as files below the directory of results.
+fn files(scenario: &str, index: usize, captures: Captures) -> Vec<(String, Vec<u8>)> {
+    let named = |(repetition, name, octets)| {
         let repetition = match repetition {
             0 => String::new(),
             n => format!("run{n}-"),
         };
-        let name = format!("captures/{scenario}/{index:03}-{repetition}{name}");
-        output.write_capture(&name, octets)?;
-        Ok(name)
+        (format!("captures/{scenario}/{index:03}-{repetition}{name}"), octets)
     };
-    captures.iter().map(write).collect()
+    captures.into_iter().map(named).collect()
 }

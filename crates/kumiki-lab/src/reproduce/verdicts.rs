@@ -248,7 +248,8 @@ pub fn summary(verdicts: &[Verdict]) -> String {
 }
 
 /// JSON Lines: one verdict to a line.
-pub(super) fn to_jsonl(verdicts: &[Verdict]) -> String {
+#[must_use]
+pub fn to_jsonl(verdicts: &[Verdict]) -> String {
     // Numbers that are not finite are `null` in JSON, and everything else has a form.
     verdicts
         .iter()

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | JSON Lines: one RFC 8259 object to a line, UTF-8; CSV as in RFC 4180 with a header line, lines end with LF |
-//! | Left out | Parquet |
+//! | Left out | columns of a type each are [`TABLES`]: what others make Arrow and Parquet of |
 //!
 //! A row is flat: the varied parameters stand between the fixed fields by their own names, which end in a unit
 //! (`window_bytes`, `rtt_ms`). Counters are a map for each layer in JSON, and columns like `tcp.segments_sent` in CSV.
@@ -17,12 +17,14 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+mod columns;
 mod csv_form;
 mod output;
 #[cfg(test)]
 mod tests;
 mod value;
 
+pub use columns::{Column, ColumnError, Make, TABLES, Values};
 pub use csv_form::to_csv;
 pub use output::{Output, OutputError, read_rows};
 pub use value::ValueName;

@@ -8,7 +8,7 @@ use super::{Parameter, Row};
 pub struct ValueName(String);
 
 /// The names of times.
-const QUANTILES: [&str; 6] = ["mean", "min", "p50", "p95", "p99", "max"];
+pub(super) const QUANTILES: [&str; 6] = ["mean", "min", "p50", "p95", "p99", "max"];
 
 /// What is shown where nothing else is asked for.
 const GOODPUT: &str = "goodput_mbps";

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_lab::progress::Progress;
-use kumiki_lab::reproduce::{self, Header, Interruption, Journal, Merged, Options, Plan, Results, Runner, Verdict};
+use kumiki_lab::reproduce::{
+    self, Header, Interruption, Journal, Merged, Options, Plan, Provenance, Results, Runner, Verdict,
+};
 use kumiki_lab::rows::{Output, Row, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
@@ -14,9 +16,9 @@ use kumiki_live::{Bell, Wish};
 
 use super::{Stop, print};
 use crate::cli;
-use provenance::Provenance;
 
-mod provenance;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 /// What is to be run.
 pub(super) struct Work<'a> {
@@ -34,7 +36,7 @@ pub(super) struct Work<'a> {
 pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &Arc<R>) -> Result<(), Stop> {
     let Work { what, documents, set, captures, args } = work;
     let choice = Choice { set, quick: args.quick, runs: args.runs };
-    let provenance = Provenance::begin(std::env::args().skip(1));
+    let provenance = begin();
     let plan = Plan::new(documents, &choice, &**runner)?;
     if args.dry_run {
         return foresee(documents, &choice, &captures, &plan, args);
@@ -57,6 +59,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         output: Some(&output),
         journal: Some(&mut journal),
         shard,
+        ..Options::default()
     };
     let ran = plan.run(runner, options, &mut progress);
     progress.finish();
@@ -70,7 +73,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
             let _ = std::fs::remove_dir(output.directory());
         }
         if done > 0 {
-            provenance.write(&plan, &output, (done, steps))?;
+            output.write(Output::RUN, provenance.end(&plan, (done, steps)).as_bytes())?;
         }
         return Err(Stop::Ended { status: wish.status(), why: interrupted((done, steps), &output) });
     }
@@ -85,7 +88,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         journal.discard()?;
         return tell(&results, &output, args.json);
     }
-    provenance.write(&plan, &output, (steps, steps))?;
+    output.write(Output::RUN, provenance.end(&plan, (steps, steps)).as_bytes())?;
     if !shard.is_whole() {
         if args.json {
             print(&to_jsonl(&rows(&results))?)?;
@@ -96,7 +99,12 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         );
         return failures(&results);
     }
-    tell(&results, &output, args.json)
+    let told = tell(&results, &output, args.json);
+    #[cfg(feature = "parquet")]
+    if args.parquet {
+        parquet::write(&output, &results)?;
+    }
+    told
 }
 
 /// Tells what would be run. Nothing is written, and where the run would be refused for what is there, so is this.
@@ -128,13 +136,19 @@ pub(super) fn jobs(given: Option<u16>) -> usize {
 
 /// Puts together what shards have brought, as if it had been run at once.
 pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
-    let provenance = Provenance::begin(std::env::args().skip(1));
+    let provenance = begin();
     let merged = Merged::read(&args.directories)?;
     let plan = merged.plan().clone();
     let output = open(&args.out, args.force)?;
     let results = merged.results(&output)?;
-    provenance.write(&plan, &output, (plan.len(), plan.len()))?;
+    output.write(Output::RUN, provenance.end(&plan, (plan.len(), plan.len())).as_bytes())?;
     tell(&results, &output, args.json)
+}
+
+/// What is known of where results come from.
+fn begin() -> Provenance {
+    let command = again(std::env::args().skip(1).map(|word| without_place(&word)), false);
+    Provenance::begin(command, kumiki_live::date())
 }
 
 fn open(directory: &Path, force: bool) -> Result<Output, Stop> {
@@ -226,4 +240,32 @@ pub(super) fn terminal_width() -> Option<u16> {
         return None;
     }
     terminal_size::terminal_size().map(|(width, _)| width.0)
+}
+
+/// A word of the command line in which files are named without where they are on this machine.
+fn without_place(word: &str) -> String {
+    let (before, path) = match word.split_once('=') {
+        Some((name, value)) if value.starts_with('/') => (format!("{name}="), value),
+        Some(_) | None => (String::new(), word),
+    };
+    let name = Path::new(path).file_name().filter(|_| path.starts_with('/'));
+    name.map_or_else(|| word.to_owned(), |name| format!("{before}{}", name.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_files_are_is_left_out() {
+        for (word, kept) in [
+            ("/home/ada/x.toml", "x.toml"),
+            ("--out=/home/ada/out", "--out=out"),
+            ("x.toml", "x.toml"),
+            ("rtt=20 ms / 2", "rtt=20 ms / 2"),
+            ("./x.toml", "./x.toml"),
+        ] {
+            assert_eq!(without_place(word), kept);
+        }
+    }
 }

@@ -37,6 +37,8 @@ fn args(name: &str) -> cli::Results {
         shard: None,
         pcap: None,
         json: true,
+        #[cfg(feature = "parquet")]
+        parquet: false,
         jobs: Some(2),
     }
 }

@@ -1,5 +1,6 @@
 //! Sweeps that something ends, and those of several machines: what comes out is what would have come out at once.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::hash::Hasher as _;
 use std::path::{Path, PathBuf};
@@ -126,6 +127,7 @@ impl Sweep {
             output: Some(&output),
             journal: Some(&mut journal),
             shard,
+            ..Options::default()
         };
         let begun = Arc::clone(&runner.0);
         let results = self.plan.run(&Arc::new(runner), options, &mut Progress::hidden())?;
@@ -133,6 +135,19 @@ impl Sweep {
             write(&output, &results)?;
         }
         Ok(begun.load(Ordering::SeqCst))
+    }
+
+    fn pieces(&self) -> Pieces {
+        Pieces::new((self.header)(&self.documents, Shard::WHOLE), &self.plan).unwrap()
+    }
+
+    /// What another process sends that runs these points alone.
+    fn sent(&self, only: &BTreeSet<usize>) -> (String, Vec<(String, Vec<u8>)>) {
+        let mut pieces = self.pieces();
+        let options = Options { only: Some(only), pieces: Some(&mut pieces), ..Options::default() };
+        self.plan.run(&Arc::new(Counting::default()), options, &mut Progress::hidden()).unwrap();
+        let files = pieces.files().map(|(name, octets)| (name.to_owned(), octets.to_vec()));
+        (pieces.to_journal().unwrap(), files.collect())
     }
 
     fn whole(&self, name: &str) -> Place {
@@ -304,6 +319,58 @@ fn seven_shards_are_the_whole() {
     // What was merged can be gone on with, and merged again.
     assert_eq!(sweep.run(&into, Shard::WHOLE, true, usize::MAX).unwrap(), 0);
     merged(&[&into]).unwrap();
+}
+
+/// Some points twice, as where a worker was believed to be lost and was not.
+#[test]
+fn pieces_of_other_processes_are_the_whole() {
+    let sweep = Sweep::of(20);
+    let whole = sweep.whole("of-pieces");
+    let all: BTreeSet<usize> = (0..sweep.plan.len()).collect();
+    let (into, copy) = (Place::new("pieces"), Place::new("copy-of-pieces"));
+    let (output, mut journal) = sweep.journal(&into, Shard::WHOLE, false).unwrap();
+    let mut pieces = sweep.pieces();
+    for first in [7, 0, 14, 7] {
+        let only: BTreeSet<usize> = all.iter().copied().filter(|place| (first..first + 8).contains(place)).collect();
+        let (text, files) = sweep.sent(&only);
+        let came = pieces.add(&text, files, Some((&output, &mut journal))).unwrap();
+        assert_eq!(came, Vec::from_iter(only));
+    }
+    assert_eq!(pieces.places().collect::<BTreeSet<_>>(), all.range(..22).copied().collect());
+    // The rest is run here.
+    let options =
+        Options { output: Some(&output), journal: Some(&mut journal), pieces: Some(&mut pieces), ..Options::default() };
+    let runner = Counting::default();
+    let begun = Arc::clone(&runner.0);
+    sweep.plan.run(&Arc::new(runner), options, &mut Progress::hidden()).unwrap();
+    // The second scenario has five points, each of which is run three times.
+    assert_eq!(begun.load(Ordering::SeqCst), 3 * (sweep.plan.len() - 22));
+    drop(journal);
+    write(&output, &pieces.results(&sweep.plan)).unwrap();
+    assert_eq!(into.octets(), whole.octets());
+    let output = Output::open(&copy.0, false).unwrap();
+    write(&output, &pieces.write(&sweep.plan, &output, Some(&into.0)).unwrap()).unwrap();
+    assert_eq!(copy.octets(), whole.octets());
+    for place in [&into, &copy] {
+        assert_eq!(sweep.run(place, Shard::WHOLE, true, usize::MAX).unwrap(), 0);
+    }
+}
+
+#[test]
+fn pieces_of_something_else_are_refused_with_their_line() {
+    let (sweep, other) = (Sweep::of(4), Sweep::of(5));
+    let mut pieces = sweep.pieces();
+    let (text, _) = other.sent(&BTreeSet::from([4]));
+    let why = pieces.add(&text, [], None).unwrap_err().to_string();
+    assert!(why.starts_with("what a worker sent:2: point 4 of two is not among those"), "{why}");
+    let (text, _) = sweep.sent(&BTreeSet::from([1]));
+    let why = pieces.add(&text.replacen("\"octets\":", "\"octets\":1", 1), [], None).unwrap();
+    assert!(why.is_empty(), "a last line that is torn is not there");
+    assert_eq!(pieces.add(&text, [], None).unwrap(), [1]);
+    pieces.fail(&sweep.plan, 2, "it was lost", None).unwrap();
+    assert_eq!(pieces.places().collect::<Vec<_>>(), [1]);
+    let results = pieces.results(&sweep.plan).remove(0);
+    assert_eq!((results.failures().len(), results.left()), (1, (2, 4)));
 }
 
 #[test]
