@@ -52,8 +52,9 @@ impl Laboratory {
         if let Some((_, load)) = counts_octets(point) {
             return Self::step(point, load);
         }
-        let found =
-            (point.scenario.run.warm_up.as_deref() == Some(WARM_UP_FOUND)).then(|| warm_up(point, given)).transpose()?;
+        let found = (point.scenario.run.warm_up.as_deref() == Some(WARM_UP_FOUND))
+            .then(|| warm_up(point, given))
+            .transpose()?;
         let point = &warmed_up(point, found);
         let run = Self::build(point, given, &self.options(point))?.run();
         if let Some(standstill) = &run.standstill {

@@ -275,6 +275,7 @@ fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
         series: series.collect(),
         limits: Vec::new(),
         caption: caption.join(" "),
+        whose: "",
     }
 }
 

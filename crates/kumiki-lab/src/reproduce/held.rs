@@ -51,6 +51,7 @@ impl Results {
             series,
             limits: Vec::new(),
             caption: self.captioned(first, "The first run of each point."),
+            whose: "",
         })
     }
 

@@ -479,6 +479,7 @@ fn keep(folder: &Path, pairs: &[Pair]) -> Said<()> {
             series("Kumiki in virtual time", &|pair| Point::new(pair.rtt_ms as f64, pair.virtually)),
         ],
         limits: Vec::new(),
+        whose: "",
         caption: format!(
             "line {RATE}, MTU 1500, window {} octets; Linux: median, least and most of {}",
             pairs.first().map_or(0, |pair| pair.window),
