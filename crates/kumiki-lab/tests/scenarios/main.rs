@@ -586,7 +586,6 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         ("oc48", "host.a.atm0={service=\"abr\", abr={pcr_cps=10, icr_cps=11}}", "from mcr_cps, 0, to pcr_cps, 10"),
         ("oc48", "host.a.atm0={service=\"vbr\"}", "did you mean \"ubr\"? (one of ubr, abr)"),
         ("interleaved-vcs", "switch.exchange.ci_cells=4", "left out: it is for feedback = \"relative\""),
-        ("interleaved-vcs", "switch.exchange.feedback=relative", "from how many waiting cells on sources are told"),
         ("interleaved-vcs", "switch.exchange.erica_target=90 %", "left out: it is for feedback = \"erica\""),
         ("paper2-media", "load.video.payload_type=72", "expected 0 to 127, but for 72 to 76"),
         ("paper2-media", "load.video.message=20 B", "expected 28 B to 65507 B"),

@@ -178,3 +178,51 @@ fn scaled(value: u64, by: u128, of: u128) -> u64 {
     let whole = u128::from(value).saturating_mul(by).checked_div(of);
     whole.map_or(u64::MAX, |it| u64::try_from(it).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at_us(us: u64) -> Instant {
+        Instant::from_nanos(us * 1000)
+    }
+
+    /// In the millisecond `ms` come so many cells of two channels, whose sources say that they may send so many thousand per second.
+    fn load(measure: &mut Measure, ms: u64, cells: u64, thousands: [u64; 2]) {
+        for number in 0..cells {
+            let channel = usize::from(number % 2 == 1);
+            let rm = Rm { current: CellRate::per_second(thousands[channel] * 1000), ..Rm::default() };
+            measure.cell(at_us(ms * 1000 + number), channel, Some(&rm));
+        }
+    }
+
+    fn told(measure: &mut Measure, ms: u64, channel: usize) -> u64 {
+        measure.explicit(at_us(ms * 1000), channel).parts() / CellRate::PARTS / 1000
+    }
+
+    #[test]
+    fn rates_are_those_of_the_published_steps() {
+        let erica = Erica { interval: Duration::from_millis(1), target: 1_000_000, memory: 500_000, overload: 100_000 };
+        // T is 100 cells in an interval.
+        let mut measure = Measure::new(erica, CellRate::per_second(100_000));
+        load(&mut measure, 0, 200, [160, 40]);
+        // z = 2: own shares are 80 and 20, the fair one 50.
+        assert_eq!([told(&mut measure, 1, 0), told(&mut measure, 1, 1)], [80, 50]);
+        load(&mut measure, 1, 100, [80, 50]);
+        // z = 1: the most that was told goes for both. Who is below the fair share is told that first, and no other rate until the interval ends.
+        assert_eq!([told(&mut measure, 2, 0), told(&mut measure, 2, 1)], [80, 80]);
+        load(&mut measure, 2, 100, [80, 20]);
+        assert_eq!(told(&mut measure, 3, 1), 50);
+        load(&mut measure, 3, 10, [80, 90]);
+        assert_eq!(told(&mut measure, 3, 1), 50);
+        // One is silent for two intervals and counts by a quarter.
+        let rm = Rm { current: CellRate::per_second(10_000), ..Rm::default() };
+        for number in 0..100 {
+            measure.cell(at_us(5000 + number), 0, Some(&rm));
+        }
+        let _ = told(&mut measure, 6, 0);
+        assert_eq!(measure.fair / CellRate::PARTS / 1000, 80);
+        // After silence all of the target is to be had, and no time is lost with it.
+        assert_eq!(told(&mut measure, 60_000_000, 0), 100);
+    }
+}

@@ -422,3 +422,49 @@ fn inputs_that_keep_their_phases_share_a_full_output() {
         assert!(shares.iter().sum::<u32>() >= 84 * 100, "{shares:?}");
     }
 }
+
+#[test]
+fn an_rm_cell_stays_alone_unmarked_and_passes_whatever_becomes_of_pdus() {
+    let run = |rm, slot, end| {
+        let octets = if rm { Rm::default().octets() } else { [7; 48] };
+        let payload = Message::from_octets(&octets);
+        let (id, line) = (slot, slots());
+        Unit::Cells(CellRun {
+            id,
+            vpi: 0,
+            vci: 100,
+            clp: false,
+            efci: false,
+            payload,
+            count: 1,
+            ends_pdu: end,
+            rm,
+            line,
+            slot,
+        })
+    };
+    // Where no PDU may begin, where each cell of data is marked, and where nothing happens to them.
+    let marked = |efci| vec![(1, false, efci), (1, true, false), (1, false, efci)];
+    for (epd, efci, expected) in
+        [(Some(0), None, vec![(1, true, false)]), (None, Some(0), marked(true)), (None, None, marked(false))]
+    {
+        let mut bench = Bench::default();
+        // All come while the first leaves, so that they could be put together.
+        let out = OutputConfig { epd, efci, ..OutputConfig::new(Slots::new(Rate::ratio(1_000_000, 1)), 100) };
+        let mut switch = Switch::new(Duration::ZERO, &[OutputConfig::new(slots(), 100), out]);
+        assert!(switch.connect(vc(0, 100), vc(1, 100)));
+        let switch = bench.add(Box::new(switch));
+        for (slot, rm) in [(0, false), (1, true), (2, false)] {
+            bench.offer(slots().at(slot + 1), (switch, 0), run(rm, slot, slot == 2));
+        }
+        bench.run();
+        let left: Vec<(u32, bool, bool)> = bench
+            .take()
+            .into_iter()
+            .filter_map(
+                |(_, _, unit)| if let Unit::Cells(run) = unit { Some((run.count, run.rm, run.efci)) } else { None },
+            )
+            .collect();
+        assert_eq!(left, expected);
+    }
+}
