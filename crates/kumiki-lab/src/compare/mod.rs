@@ -34,6 +34,8 @@ pub struct Options {
     pub conditions: Vec<Condition>,
     /// The horizontal axis of the figure.
     pub x: Option<String>,
+    /// Only points at which something differs.
+    pub changed: bool,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
             over: Vec::new(),
             conditions: Vec::new(),
             x: None,
+            changed: false,
         }
     }
 }
@@ -59,6 +62,9 @@ pub struct Comparison {
     /// What is compared; the first is what the others are compared with.
     sides: Vec<String>,
     points: Vec<Compared>,
+    /// How many points are in two of them, and how many differences of these are none at all, to the last digit.
+    shared: usize,
+    equal: usize,
     /// Of each side the points that it alone lacks or has: how they are called.
     alone: Vec<(String, Vec<String>)>,
     /// What differs in where they come from.
@@ -194,7 +200,7 @@ impl Comparison {
         let has = |key: &Key| sides.iter().filter(|(_, runs)| runs.contains_key(key)).count();
         let in_baseline = |key: &Key| sides.first().is_some_and(|(_, runs)| runs.contains_key(key));
         let points = order.iter().filter(|key| in_baseline(key) && has(key) > 1);
-        let points = points.map(|key| compared(key, &sides, options.level)).collect();
+        let points: Vec<Compared> = points.map(|key| compared(key, &sides, options.level)).collect();
         let mut alone = Vec::new();
         for (source, (own, runs)) in sources.iter().zip(&sides) {
             let own = own.iter().filter(|key| has(key) == 1);
@@ -203,27 +209,42 @@ impl Comparison {
                 alone.push((source.name().to_owned(), labels));
             }
         }
-        Ok(Self {
+        let mut comparison = Self {
             options: options.clone(),
             value,
             sides: sources.iter().map(|source| source.name().to_owned()).collect(),
+            shared: points.len(),
+            equal: 0,
             points,
             alone,
             notes: provenance::differences(&sources),
             hint: hint(&sides),
-        })
+        };
+        let is_none = |difference: &Difference| difference.value == 0.0;
+        let all = comparison.points.iter().flat_map(|point| comparison.differences(point));
+        comparison.equal = all.filter(|(_, difference)| is_none(difference)).count();
+        if options.changed {
+            let kept: Vec<Compared> = comparison
+                .points
+                .iter()
+                .filter(|point| comparison.differences(point).any(|(_, difference)| !is_none(&difference)))
+                .cloned()
+                .collect();
+            comparison.points = kept;
+        }
+        Ok(comparison)
     }
 
     /// How many points at least two have.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.points.len()
+        self.shared
     }
 
     /// Whether no point is in two of them.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.points.is_empty()
+        self.shared == 0
     }
 
     /// The differences from the baseline that are more than is allowed: at which point, of which result, and how much.

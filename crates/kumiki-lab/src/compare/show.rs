@@ -82,6 +82,12 @@ impl Comparison {
             };
             legend.push(format!("{without} of {} differences without an interval: {why}", all().count()));
         }
+        if self.equal > 0 {
+            let counted =
+                if self.equal == 1 { "1 difference is".to_owned() } else { format!("{} differences are", self.equal) };
+            let left = if self.options.changed { "; points at which all are so are left out" } else { "" };
+            legend.push(format!("{counted} none at all, to the last digit{left}"));
+        }
         if let Some(name) = &self.hint {
             legend.push(format!(
                 "no point is in {baseline} and another one; without {name}, which differs, some would be: --over {name}"

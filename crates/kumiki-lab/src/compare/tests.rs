@@ -77,8 +77,15 @@ fn a_difference_is_too_large_where_it_is_more_than_allowed_and_no_chance() {
 #[test]
 fn points_that_one_alone_has_are_counted_and_named() {
     let a = [runs(8192, &[1.0]), runs(1024, &[1.0]), runs(2048, &[1.0])].concat();
-    let text = told(&compare(a, runs(8192, &[1.0]), &Options::default()));
+    let text = told(&compare(a.clone(), runs(8192, &[1.0]), &Options::default()));
     assert!(text.contains("2 points only in a: window 1 KiB; window 2 KiB"), "{text}");
+    assert!(
+        text.contains("window 8 KiB") && text.contains("1 difference is none at all, to the last digit\n"),
+        "{text}"
+    );
+    let b = [runs(8192, &[1.0]), runs(1024, &[1.5])].concat();
+    let text = told(&compare(a, b, &Options { changed: true, ..Options::default() }));
+    assert!(!text.contains("window 8 KiB") && text.contains("window 1 KiB") && text.contains("are left out"), "{text}");
 }
 
 #[test]

@@ -88,6 +88,9 @@ pub(crate) struct CompareArgs {
     /// Exit with 1 where a difference is larger, and not within its interval: 3%, or -3% where only less is too much, +3% where only more is
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]
     pub(crate) fail_over: Option<Allowance>,
+    /// Only points at which something differs
+    #[arg(long)]
+    pub(crate) changed: bool,
     /// The horizontal axis of the figure: a varied name; unless given the first that has several numbers
     #[arg(long, value_name = "NAME")]
     pub(crate) x: Option<String>,
@@ -112,6 +115,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
         over: args.chosen.over.clone(),
         conditions: args.chosen.conditions.clone(),
         x: args.x.clone(),
+        changed: args.changed,
     };
     let comparison = Comparison::new(sources, &options)?;
     if let Some(path) = &args.out {
