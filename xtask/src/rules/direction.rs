@@ -28,7 +28,7 @@ const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
     MayUse { name, with_below: &[], alone }
 }
 
-const MAY_USE: [MayUse; 36] = [
+const MAY_USE: [MayUse; 37] = [
     only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     only("kumiki-osi-service", &["kumiki-octets"]),
@@ -59,6 +59,7 @@ const MAY_USE: [MayUse; 36] = [
     // What stands on the laboratory, side by side.
     all_below("kumiki-adversity", &["kumiki-lab"]),
     all_below("kumiki-script", &["kumiki-lab"]),
+    all_below("kumiki-python", &["kumiki-lab"]),
     all_below("kumiki-live", &["kumiki-lab", "kumiki-walls"]),
     // Services: each on what they share, and none on another.
     all_below("kumiki-delay", &["kumiki-live"]),
