@@ -79,7 +79,12 @@ print(total.group_by("queue", maintain_order=True).agg(pl.col("jain").mean(), pl
 
 # %% What the queue has dropped, from the counters.
 drops = result.counters.to_polars().filter(pl.col("counter").str.contains("drop"), pl.col("value") > 0)
-print(drops.join(total.select("point", "queue"), on="point").group_by("queue", "counter").agg(pl.col("value").sum()).sort("queue"))
+print(
+    drops.join(total.select("point", "queue"), on="point")
+    .group_by("queue", "counter")
+    .agg(pl.col("value").sum())
+    .sort("queue")
+)
 
 # %% The figure, and all files of the command.
 result.figures[0].save("fairness.svg")

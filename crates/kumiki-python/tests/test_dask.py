@@ -20,7 +20,10 @@ cloudpickle = pytest.importorskip("cloudpickle")
 def cluster():
     # A machine that is busy is no machine that is lost.
     limits = {f"distributed.comm.timeouts.{what}": "200s" for what in ["connect", "tcp"]}
-    with dask.config.set(limits), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with (
+        dask.config.set(limits),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+    ):
         yield cluster
 
 
@@ -45,7 +48,9 @@ def test_a_worker_that_is_lost_costs_nothing_but_its_points(cluster, small: lab.
     assert result._outcome.rows() == whole._outcome.rows()
 
 
-def test_a_point_that_kills_its_workers_costs_itself_alone(cluster, small: lab.Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_point_that_kills_its_workers_costs_itself_alone(
+    cluster, small: lab.Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = _dask.points
 
     def deadly(state: lab.Scenario._State, places: list[int]) -> object:
@@ -58,7 +63,12 @@ def test_a_point_that_kills_its_workers_costs_itself_alone(cluster, small: lab.S
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     # The workers have no path to this file.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    with distributed.Client(cluster) as client, pytest.warns(lab.PointsFailed, match="1 of 6 points failed:\n  loss 0.01, window 8 KiB: the worker that ran it was lost"):
+    with (
+        distributed.Client(cluster) as client,
+        pytest.warns(
+            lab.PointsFailed, match="1 of 6 points failed:\n  loss 0.01, window 8 KiB: the worker that ran it was lost"
+        ),
+    ):
         result = lab.sweep(small, client)
     whole = lab.run(small)
     frame, all_rows = result.rows, whole.rows

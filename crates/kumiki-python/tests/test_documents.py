@@ -12,7 +12,9 @@ import kumiki_lab as lab
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_ten_lines_of_the_manual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_ten_lines_of_the_manual(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("polars")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
@@ -36,6 +38,8 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 
 
 def test_everything_public_says_what_it_is() -> None:
-    undocumented = [name for name in lab.__all__ if name not in {"Value", "__version__"} and not getattr(lab, name).__doc__]
+    undocumented = [
+        name for name in lab.__all__ if name not in {"Value", "__version__"} and not getattr(lab, name).__doc__
+    ]
     assert undocumented == []
     assert (Path(lab.__file__).parent / "py.typed").is_file()

@@ -30,7 +30,9 @@ def test_what_is_saved_is_what_the_command_writes(result: lab.Result, command, t
     assert "captures/small/005-series.csv" in ours
     for name in ours.keys() - UNLIKE:
         assert ours[name] == theirs[name], name
-    assert [json.dumps(row) for row in result.rows] == [json.dumps(json.loads(line)) for line in theirs["rows.jsonl"].splitlines()]
+    assert [json.dumps(row) for row in result.rows] == [
+        json.dumps(json.loads(line)) for line in theirs["rows.jsonl"].splitlines()
+    ]
     assert result.files == {name: octets for name, octets in ours.items() if name.startswith("captures/")}
     assert json.loads(ours["run.json"])["command"] == "kumiki run small.toml"
     # The command goes on with it: nothing is left to be run.
@@ -49,6 +51,24 @@ def test_what_is_replaced_is_what_set_replaces(command) -> None:
     points = result.scenario.points
     assert [point.values for point in points] == [{"loss": 0, "window": "8 KiB"}, {"loss": 0, "window": "12 KiB"}]
     assert all(point.cost > 0 for point in points)
+
+
+def test_numbers_of_other_libraries_are_numbers(small: lab.Scenario) -> None:
+    class Shown(float):
+        def __repr__(self) -> str:
+            return "shown(0.5)"
+
+    class Item:
+        def item(self) -> int:
+            return 3
+
+    chosen = {"loss": [Shown(0.5), 1e-05], "load.other.sessions": Item(), "link.line.impair": {"loss": True}}
+    texts = ("loss=[0.5, 1e-05]", "load.other.sessions=3")
+    assert small.with_set({name: chosen[name] for name in list(chosen)[:2]}).set == texts
+    with pytest.raises(TypeError, match="a scenario has texts, numbers"):
+        small.with_set({"loss": [None]})
+    with pytest.raises(lab.ScenarioError, match="link.line.impair"):
+        small.with_set({"link.line.impair": chosen["link.line.impair"]})
 
 
 @pytest.mark.parametrize("text", ["window=8 parsecs", "link.lime.rate=5 Mb/s", "nonsense=1"])
@@ -74,24 +94,42 @@ def test_columns_have_a_type_each(result: lab.Result) -> None:
     polars = pytest.importorskip("polars")
     frame = result.to_polars()
     assert frame.equals(polars.DataFrame(result)) and frame.height == len(result) == len(result.rows)
-    types = {"point": polars.Int64, "window_bytes": polars.Int64, "loss": polars.Float64, "goodput_mbps": polars.Float64}
-    types |= {"scope": polars.String, "fitted": polars.Boolean, "paper": polars.Int64, "held.send buffer": polars.Float64}
+    types = {
+        "point": polars.Int64,
+        "window_bytes": polars.Int64,
+        "loss": polars.Float64,
+        "goodput_mbps": polars.Float64,
+    }
+    types |= {
+        "scope": polars.String,
+        "fitted": polars.Boolean,
+        "paper": polars.Int64,
+        "held.send buffer": polars.Float64,
+    }
     assert {name: frame.schema[name] for name in types} == types
     for name in ["seed", "octets", "goodput_mbps", "jain", "load", "flow"]:
         assert frame[name].to_list() == [row[name] for row in result.rows]
     assert frame["round_trip_ms.p95"].to_list() == [row["round_trip_ms"].get("p95") for row in result.rows]
     # Which columns there are does not follow from what was measured.
-    assert lab.run(result.scenario, set={"loss": 0.5, "window": "8 KiB", "run.duration": "1 ms"}).to_polars().schema == frame.schema
+    assert (
+        lab.run(result.scenario, set={"loss": 0.5, "window": "8 KiB", "run.duration": "1 ms"}).to_polars().schema
+        == frame.schema
+    )
     total = [row for row in result.rows if row["scope"] == "total"]
     counters = result.counters.to_polars()
-    counted = [(layer, name, value) for row in total for layer, values in row["counters"].items() for name, value in values.items()]
+    counted = [
+        (layer, name, value)
+        for row in total
+        for layer, values in row["counters"].items()
+        for name, value in values.items()
+    ]
     assert counters.select("layer", "counter", "value").rows() == counted
     assert counters["point"].unique(maintain_order=True).to_list() == list(range(6))
     assert result.queues.to_polars()["mean"].to_list() == [it["mean"] for row in total for it in row["queues"].values()]
 
 
 def test_a_column_of_words_and_numbers_is_refused_and_its_rows_are_there() -> None:
-    text = SMALL.replace("loss = [0, 0.01]", 'loss = [0, "1 %"]').replace("window = \"window_bytes\"", "loss = \"loss\"")
+    text = SMALL.replace("loss = [0, 0.01]", 'loss = [0, "1 %"]').replace('window = "window_bytes"', 'loss = "loss"')
     result = lab.run(lab.Scenario.from_text(text, set={"window": "8 KiB"}))
     assert len(result.rows) == 12
     with pytest.raises(TypeError, match='column "loss" has the number 0 and the word'):
@@ -191,6 +229,8 @@ def test_a_directory_is_gone_on_with(small: lab.Scenario, tmp_path: Path) -> Non
 
 
 def test_points_that_fail_are_told(small: lab.Scenario) -> None:
-    with pytest.warns(lab.PointsFailed, match="1 of 2 points failed:\n  loss 1, window 8 KiB: no connection was established"):
+    with pytest.warns(
+        lab.PointsFailed, match="1 of 2 points failed:\n  loss 1, window 8 KiB: no connection was established"
+    ):
         result = lab.run(small, set={"window": "8 KiB", "loss": [0, 1]})
     assert len(result.failures) == 1 and result.left == 0 and len(result.rows) == 6

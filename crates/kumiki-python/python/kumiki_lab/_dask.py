@@ -1,7 +1,8 @@
 """Dask as the engine of sweeps: points go out, journals come back.
 
-A task has as many points as take about a second, as far as that is known from those before: a task costs Dask some hundred microseconds. No more are handed out
-than the workers need to be busy, so that tasks fit what was learned and the last ones end together.
+A task has as many points as take about a second, as far as that is known from those before: a task
+costs Dask some hundred microseconds. No more are handed out than the workers need to be busy, so
+that tasks fit what was learned and the last ones end together.
 """
 
 from __future__ import annotations

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A table whose columns have a type each, for whoever reads Arrow: ``polars.DataFrame(table)``, ``pyarrow.table(table)`` and others take it as it is, and share
-    its memory."""
+    """A table whose columns have a type each, for whoever reads Arrow: ``polars.DataFrame(table)``,
+    ``pyarrow.table(table)`` and others take it as it is, and share its memory.
+    """
 
     def __init__(self, make: Callable[[], _kumiki.Table]) -> None:
         self._make = make

@@ -59,11 +59,13 @@ def run(
 ) -> Result:
     """Runs a scenario on this machine, ``jobs`` points at a time (as many as there are processors).
 
-    With ``out`` each point is kept in that directory as it ends, and everything else is written there at the end, as by ``kumiki run --out``: ``resume=True`` goes on
-    after whatever has ended the process, ``force=True`` replaces an older result. Without, a result that was interrupted goes on with ``resume=result``.
+    With ``out`` each point is kept in that directory as it ends, and everything else is written
+    there at the end, as by ``kumiki run --out``: ``resume=True`` goes on after whatever has ended
+    the process, ``force=True`` replaces an older result. Without, a result that was interrupted
+    goes on with ``resume=result``.
 
-    Ctrl-C raises `Interrupted` at once; points that are under way are lost, and their threads end with them. Points that fail do not end the others: they
-    are `Result.failures`, and a warning.
+    Ctrl-C raises `Interrupted` at once; points that are under way are lost, and their threads end
+    with them. Points that fail do not end the others: they are `Result.failures`, and a warning.
     """
     return _run(_scenario(scenario, set), progress, out, resume, force, lambda job, hear: job.run(jobs, None, hear))
 
@@ -81,8 +83,10 @@ def sweep(
 ) -> Result:
     """The same on the workers of a Dask cluster; without ``client`` as `run`.
 
-    Points go to workers in batches of about a second. What a worker had under way when it was lost is run again by another, so the rows are those of `run`, octet
-    for octet. Workers need this package in this version, and no file of the scenario. A point that takes its workers with it is one that failed.
+    Points go to workers in batches of about a second. What a worker had under way when it was lost
+    is run again by another, so the rows are those of `run`, octet for octet. Workers need this
+    package in this version, and no file of the scenario. A point that takes its workers with it is
+    one that failed.
     """
     if client is None:
         return run(scenario, set=set, jobs=jobs, progress=progress, out=out, resume=resume, force=force)
@@ -112,7 +116,9 @@ def _run(
     if resume is True and out is None:
         raise ValueError("resume=True goes on with the directory `out`, which is not given")
     if isinstance(resume, Result) and out is not None:
-        raise ValueError("a result in memory does not go on in a directory: resume=result without out, or save it and resume=True")
+        raise ValueError(
+            "a result in memory does not go on in a directory: resume=result without out, or save it and resume=True"
+        )
     started = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     directory = None if out is None else Path(out)
     job = _kumiki.Job(scenario._work, directory, resume is True, force, scenario.command, started)

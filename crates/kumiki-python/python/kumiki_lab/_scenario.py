@@ -38,14 +38,17 @@ class Point:
 class Scenario:
     """An experiment as data, with what is chosen for it. Every point of it is known to be runnable.
 
-    ``set`` replaces values, as ``--set`` of the command does: a name that is defined or varied (``{"window": ["8 KiB", "64 KiB"]}``), or a path
-    (``{"link.line.rate": "10 Mb/s"}``). ``quick`` takes the shorter values of ``[quick]``, ``runs`` the most runs of a point where the scenario asks for a
-    fixed number.
+    ``set`` replaces values, as ``--set`` of the command does: a name that is defined or varied
+    (``{"window": ["8 KiB", "64 KiB"]}``), or a path (``{"link.line.rate": "10 Mb/s"}``). ``quick``
+    takes the shorter values of ``[quick]``, ``runs`` the most runs of a point where the scenario
+    asks for a fixed number.
 
     Raises `ScenarioError`, which says where, what, and what would be right.
     """
 
-    def __init__(self, work: _kumiki.Work, set: Sequence[str] = (), quick: bool = False, runs: int | None = None) -> None:
+    def __init__(
+        self, work: _kumiki.Work, set: Sequence[str] = (), quick: bool = False, runs: int | None = None
+    ) -> None:
         self._work = work
         self._set = tuple(set)
         self._quick = quick
@@ -161,8 +164,11 @@ def _toml(value: Value) -> str:
     if isinstance(value, str):
         # What JSON escapes, TOML escapes alike.
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, (int, float)):
-        return repr(value)
+    # Those of numpy are numbers with a text of their own.
+    if isinstance(value, int):
+        return repr(int(value))
+    if isinstance(value, float):
+        return repr(float(value))
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(name)} = {_toml(one)}" for name, one in value.items()) + "}"
     if isinstance(value, Sequence):
@@ -171,4 +177,6 @@ def _toml(value: Value) -> str:
     for kind in (int, float):
         if hasattr(value, "item") and isinstance(value.item(), kind):
             return _toml(value.item())
-    raise TypeError(f"{value!r} is a {type(value).__name__}; a scenario has texts, numbers, switches, lists and tables of them")
+    raise TypeError(
+        f"{value!r} is a {type(value).__name__}; a scenario has texts, numbers, switches, lists and tables of them"
+    )
