@@ -122,8 +122,9 @@ impl Experiment {
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
         let own = |name: &str, spec: &Host, profile: &Profile| {
-            let own = profile.with_prices_of(spec).map_err(|fault| fault.under(&["host", name]));
-            own.map(|own| (name.to_owned(), own.drawn(seed, name)))
+            // What the scenario says of a price does not vary.
+            let own = profile.drawn(seed, name).with_prices_of(spec).map_err(|fault| fault.under(&["host", name]));
+            own.map(|own| (name.to_owned(), own))
         };
         let by_host = specs.iter().filter_map(|(name, spec)| Some(own(name, spec, profile(spec)?)));
         let by_host: BTreeMap<String, Profile> = by_host.collect::<Result<_, Fault>>()?;

@@ -14,7 +14,7 @@ use crate::figure::Figure;
 use crate::limit;
 use crate::profile::{self, Profile};
 use crate::reproduce::{Failure, Outcome, Runner};
-use crate::rows::{HALF_WIDTH, Row};
+use crate::rows::{HALF_WIDTH, Row, WARM_UP};
 use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::{Fault, Point, Workload};
 use crate::stats::{self, Level};
@@ -94,7 +94,7 @@ impl Laboratory {
         }
         let mut rows = rows::rows(point, measured)?;
         if let Some(found) = found {
-            rows::say(&mut rows, "warm_up_s", |_| Some(found.time.as_secs_f64()));
+            rows::say(&mut rows, WARM_UP, |_| Some(found.time.as_secs_f64()));
         }
         if let Some(course) = &run.course {
             let half =
@@ -202,7 +202,7 @@ fn warm_up(point: &Point, given: &BTreeMap<String, Profile>) -> Result<WarmUp, F
     let options = Options { parts: Some(PARTS), ..Options::default() };
     let run = Laboratory::build(&warmed_up(point, None), given, &options)?.run();
     let course = run.course.unwrap_or_default();
-    let settled = stats::settled_after(&course.total());
+    let settled = stats::truncation_point(&course.total());
     let parts = settled.unwrap_or(PARTS as usize / 2);
     let time = Duration::from_nanos(course.every.as_nanos().saturating_mul(parts as u64));
     Ok(WarmUp { time, is_settled: settled.is_some() })

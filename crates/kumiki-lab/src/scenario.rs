@@ -553,6 +553,17 @@ pub struct Repeat {
     pub runs: u32,
     /// What is shown of them: `mean` (the default: without the best and the worst), `min`, `max`.
     pub show: Option<String>,
+    /// Whether as many are made where fewer would do for a look, as `reproduce` has it: what is shown means nothing of fewer.
+    #[serde(default)]
+    pub always: bool,
+}
+
+impl Repeat {
+    /// How many are made where at most `most` are to be.
+    #[must_use]
+    pub fn made(&self, most: Option<u32>) -> u32 {
+        most.filter(|_| !self.always).map_or(self.runs, |most| self.runs.min(most))
+    }
 }
 
 /// How results are shown.

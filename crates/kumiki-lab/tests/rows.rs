@@ -195,6 +195,11 @@ fn what_cannot_have_a_warm_up_or_batches_is_told_so() {
     for (text, set, expected) in [
         (&ends[..], "run.warm_up=auto", "run.warm_up: these loads are measured from their first opening"),
         (&ends, "run.batches=10", "run.batches: batches are parts of a time that is given"),
+        (
+            &LONG.replace("message = ", "times = 2, message = "),
+            "run.batches=10",
+            "load.bulk.times: batches are of what was measured",
+        ),
         (LONG, "run.batches=4", "run.batches = 4: out of range; expected 5 to 1000"),
         (
             &LONG.replace("run = {", "run = { repeat.runs = 3, batches = 5,"),

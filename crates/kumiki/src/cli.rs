@@ -285,7 +285,7 @@ pub(crate) struct Results {
     /// Fewer points: those that the scenario names for this
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The most runs of a point of which the paper made a fixed number. Without it `reproduce` makes one, and `run` makes as many as
+    /// The most runs of a point of which the paper made a fixed number. Without it `reproduce` makes one (of those whose scenario says `always`, all), and `run` makes as many as
     /// the paper
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: Option<u32>,

@@ -124,9 +124,16 @@ pub(super) fn of_scenario(
         let problem = "these loads are measured from their first opening to their last end, with no part left out";
         return Err(fault(&["run", "warm_up"], problem));
     }
-    if scenario.run.batches.is_some() && loads.values().all(|load| load.until_done) {
-        let problem = "batches are parts of a time that is given, and these loads end when they are done";
+    if scenario.run.batches.is_some() && loads.values().any(|load| load.until_done) {
+        let problem = "batches are parts of a time that is given, and a load that ends when it is done has its own";
         return Err(fault(&["run", "batches"], problem));
+    }
+    let multiplied = scenario.load.iter().find(|(_, load)| load.times.is_some());
+    if let Some((name, _)) = multiplied.filter(|_| scenario.run.batches.is_some()) {
+        return Err(fault(
+            &["load", name, "times"],
+            "batches are of what was measured, and this shows so many times that",
+        ));
     }
     Ok((loads, programs))
 }

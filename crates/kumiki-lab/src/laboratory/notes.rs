@@ -56,7 +56,7 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
 pub(super) fn alike(batches: &[f64]) -> Option<String> {
     // What chance alone leaves: 1.96 over the root of how many there are.
     let most = 1.96 / f64::from(u32::try_from(batches.len()).unwrap_or(u32::MAX)).sqrt();
-    let alike = stats::neighbours(batches).filter(|alike| *alike > most)?;
+    let alike = stats::autocorrelation(batches).filter(|alike| *alike > most)?;
     Some(format!(
         "batches that follow each other are alike (correlation {alike:.2}), so the interval is too narrow: fewer `batches`, or a longer `duration`"
     ))

@@ -176,8 +176,12 @@ pub(crate) fn is_named(toward: &str, end: &str) -> bool {
 
 /// Whether `toward` is one of `ends`, where it says anything.
 pub(crate) fn is_end(toward: Option<&str>, ends: &[impl AsRef<str>]) -> Result<(), Fault> {
-    match toward.filter(|toward| !ends.iter().any(|end| is_named(toward, end.as_ref()))) {
-        Some(toward) => Err(Fault::unknown(["toward"], "end of this line", toward, ends)),
-        None => Ok(()),
+    let Some(toward) = toward else {
+        return Ok(());
+    };
+    match ends.iter().filter(|end| is_named(toward, end.as_ref())).count() {
+        0 => Err(Fault::unknown(["toward"], "end of this line", toward, ends)),
+        1 => Ok(()),
+        _ => Err(Fault::at(["toward"], "both ends are there").found(format!("{toward:?}")).one_of(ends)),
     }
 }

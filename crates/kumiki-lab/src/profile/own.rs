@@ -34,6 +34,12 @@ impl Profile {
                 parse::<Picoseconds>(price).map_err(|invalid| Fault::quantity(["prices", node, work], &invalid))?;
                 own.insert(work.clone(), Sourced { value: price.clone(), from: "the scenario".to_owned() });
             }
+            // Others of the kind by whose name this one goes keep what they had.
+            for other in nodes.iter().filter(|other| **other != node && host.kind_of(other) == node.as_str()) {
+                if let Some(list) = self.price.get(node).filter(|_| !self.price.contains_key(*other)) {
+                    profile.price.entry((*other).to_owned()).or_insert_with(|| list.clone());
+                }
+            }
             profile.price.insert(node.clone(), own);
         }
         Ok(profile)

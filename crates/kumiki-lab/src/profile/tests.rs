@@ -111,6 +111,8 @@ fn what_varies_is_drawn_together_for_each_run_and_host() {
     for seed in 1..=400 {
         let drawn = board.drawn(seed, "a");
         let factor = push(&drawn) as f64 / push(&board) as f64;
+        // To the picosecond, however it was written.
+        assert_eq!(push(&drawn), libm::round(factor * push(&board) as f64) as u64);
         let switch = drawn.cpu["main"].switch.duration().unwrap().as_nanos() as f64 / 12_000.0;
         assert!((factor - switch).abs() < 1e-3, "{seed}: {factor}, {switch}");
         assert_eq!(drawn.price["tcp"]["copy"], board.price["tcp"]["copy"]);
@@ -152,4 +154,10 @@ fn a_host_has_prices_of_its_own_in_the_place_of_those_of_its_profile() {
     let own = board.with_prices_of(&host).unwrap();
     let price = |node: &str, work: &str| own.price[node][work].picoseconds().unwrap();
     assert_eq!((price("os_tcp", "push"), price("os_tcp", "copy"), price("tcp", "push")), (0, 46_100, 110_000_000));
+    // A node that is called as the kind of another leaves that one what it had.
+    host.graph = Some(Graph::Chain(vec!["os_tcp".to_owned(), "tcp".to_owned(), "line".to_owned()]));
+    host.prices = BTreeMap::from([("tcp".to_owned(), BTreeMap::from([("push".to_owned(), "1 ns".to_owned())]))]);
+    let own = board.with_prices_of(&host).unwrap();
+    let push = |node: &str| own.price[node]["push"].picoseconds().unwrap();
+    assert_eq!((push("tcp"), push("os_tcp")), (1_000, 110_000_000));
 }

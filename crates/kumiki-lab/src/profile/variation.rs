@@ -42,8 +42,10 @@ impl Profile {
         for (name, variation) in &self.variation {
             let factor = libm::exp(variation.share().map_or(0.0, Share::as_f64) * normal(seed, host, name));
             for path in &variation.of {
+                // Prices and what waits for each octet are read in picoseconds, other times in nanoseconds.
+                let is_fine = path.starts_with("price.") || path.ends_with("wait_octet");
                 if let Some(price) = drawn.sourced(path) {
-                    scale(price, factor);
+                    scale(price, factor, is_fine);
                 }
             }
         }
@@ -110,19 +112,21 @@ fn normal(seed: u64, host: &str, name: &str) -> f64 {
     libm::sqrt(-2.0 * libm::log(distance)) * libm::cos(core::f64::consts::TAU * angle)
 }
 
-/// Makes a price `factor` times as long, to the picosecond where it is one in parts of a nanosecond, else to the nanosecond.
+/// Makes a price `factor` times as long, to the picosecond where it is `fine`, else to the nanosecond.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "no price is near 2^53 ps, nor below zero"
 )]
-fn scale(price: &mut Sourced, factor: f64) {
+fn scale(price: &mut Sourced, factor: f64, fine: bool) {
     let Ok(picoseconds) = parse::<Picoseconds>(&price.value) else {
         return;
     };
-    let scaled = libm::round(picoseconds.count() as f64 * factor) as u64;
-    // What is read in whole nanoseconds must stay so.
-    let is_whole = picoseconds.count().is_multiple_of(1000);
-    price.value = if is_whole { format!("{} ns", scaled.div_ceil(1000)) } else { format!("{scaled} ps") };
+    let scaled = picoseconds.count() as f64 * factor;
+    price.value = if fine {
+        format!("{} ps", libm::round(scaled) as u64)
+    } else {
+        format!("{} ns", libm::round(scaled / 1e3) as u64)
+    };
 }

@@ -76,13 +76,12 @@ fn is_ratio(claim: &Claim) -> bool {
 
 /// The value of a point; nothing where it has none.
 fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
+    let own = |row: &&Row| row.flow.is_none() && row.load == point.scenario.report.load;
     if claim.of_limit {
-        let mut rows = done.rows.iter();
-        let row = rows.find(|row| row.flow.is_none() && row.load == point.scenario.report.load)?;
-        return Some(done.summary.mean / row.limit_mbps? * 100.0);
+        let parts = done.rows.iter().filter(own).map(|row| Some(row.goodput_mbps / row.limit_mbps? * 100.0));
+        return crate::stats::mean(&parts.collect::<Option<Vec<f64>>>()?);
     }
     if let Some(name) = claim.value.as_deref().and_then(ValueName::new) {
-        let own = |row: &&Row| row.flow.is_none() && row.load == point.scenario.report.load;
         let values: Option<Vec<f64>> = done.rows.iter().filter(own).map(|row| row.value(&name)).collect();
         return crate::stats::mean(&values?);
     }

@@ -8,6 +8,7 @@ use super::Part;
 use crate::limit;
 use crate::progress::Cost;
 use crate::quantity::{Octets, parse};
+use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::{Choice, Point, Runs, Workload};
 
 /// Of each point in order. Those of one scenario are a group: one point of it says more of the others than any guess.
@@ -24,7 +25,7 @@ pub(super) fn of(parts: &[Part], choice: &Choice) -> Arc<[Cost]> {
 fn weight(point: &Point, most: Option<u32>) -> f64 {
     let run = &point.scenario.run;
     let runs = match (&run.repeat, &run.confidence) {
-        (Some(repeat), _) => repeat.runs.min(most.unwrap_or(u32::MAX)),
+        (Some(repeat), _) => repeat.made(most),
         (None, Some(confidence)) => confidence.fewest,
         (None, None) => 1,
     };
@@ -52,7 +53,13 @@ fn packets(point: &Point, load: &Workload) -> f64 {
 
 fn seconds(run: &Runs) -> f64 {
     let seconds = |text: &String| parse::<Duration>(text).map_or(0.0, |time| time.as_secs_f64());
-    seconds(&run.duration) + run.warm_up.as_ref().map_or(0.0, seconds)
+    let duration = seconds(&run.duration);
+    match &run.warm_up {
+        // It is looked for in a run as long, and left out of the next; how long it is is not known.
+        Some(text) if text == WARM_UP_FOUND => duration * 2.25,
+        Some(text) => duration + seconds(text),
+        None => duration,
+    }
 }
 
 fn octets(text: &str) -> f64 {

@@ -45,7 +45,7 @@ pub(super) fn repeat(
     let known = point.row().map_err(|fault| fault.to_string())?;
     let stopping = stopping(point);
     let fixed = point.scenario.run.repeat.as_ref();
-    let wanted = fixed.map(|it| it.runs.min(most.unwrap_or(u32::MAX)).max(1));
+    let wanted = fixed.map(|it| it.made(most).max(1));
     let mut values = Vec::new();
     let mut runs: Vec<Ran> = Vec::new();
     let mut captures = Vec::new();

@@ -7,6 +7,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::profile;
+use crate::scenario::fault::read_file;
 use crate::scenario::{Choice, Fault, Point};
 
 /// SHA-256 of `octets`, in hexadecimal.
@@ -22,13 +23,13 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// The key of a point: SHA-256 over everything that its rows depend on. That is the version of the program, the name of the scenario and the place of the point
-/// in it, its text after all names and `--set` are put in, the paper's value, the most runs of it, and what its profiles say.
+/// in it, its text after all names and `--set` are put in, the paper's value, the most runs of it, and what its profiles and the recordings of its lines say.
 ///
 /// What only says how points are made of a scenario, what it is called, and how results are judged is not in it: a comment may change, and a `[[trend]]`.
 ///
 /// # Errors
 ///
-/// [`Fault`] where a profile cannot be read again.
+/// [`Fault`] where a profile or a recording cannot be read again.
 pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<String, Fault> {
     let mut hash = Sha256::new();
     // With its length, so that no two lists of parts are the same octets.
@@ -47,12 +48,23 @@ pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<Strin
     }
     let compare = point.compare().map(|it| (it.value, it.fitted));
     add(&format!("{compare:?}"));
-    add(&format!("{:?}", point.scenario.run.repeat.as_ref().and(choice.runs)));
+    add(&format!("{:?}", point.scenario.run.repeat.as_ref().map(|it| it.made(choice.runs))));
     for (name, text) in texts(point)? {
         add(name);
         add(&text);
     }
+    for text in recordings(point)? {
+        add(&text);
+    }
     Ok(hex(hash.finalize().as_slice()))
+}
+
+/// What the files say by which recorded lines of a point go, in the order of the lines.
+fn recordings(point: &Point) -> Result<Vec<String>, Fault> {
+    let files =
+        point.scenario.link.values().flat_map(|link| link.settings.get("traces").and_then(toml::Value::as_array));
+    let files = files.flatten().filter_map(toml::Value::as_str);
+    files.map(|file| read_file(Path::new(file))).collect()
 }
 
 /// All that each profile of a point says, with what it is like, by its name: maps in it are in the order of their names.

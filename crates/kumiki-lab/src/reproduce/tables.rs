@@ -265,7 +265,8 @@ fn miss(point: &Point, summary: &Summary) -> Option<String> {
     (off > within).then(|| {
         let label = point.label();
         let colon = if label.is_empty() { "" } else { ": " };
-        format!("missed: {label}{colon}{off:.2} from {whose} value, where {within:.3} is agreement")
+        let [off, within] = [off, within].map(super::verdicts::short);
+        format!("missed: {label}{colon}{off} from {whose} value, where {within} is agreement")
     })
 }
 

@@ -152,7 +152,7 @@ impl Verdict {
 }
 
 /// Four digits that mean something.
-fn short(number: f64) -> String {
+pub(super) fn short(number: f64) -> String {
     match number.abs() {
         size if size >= 1000.0 => format!("{number:.0}"),
         size if size >= 1.0 || size == 0.0 => format!("{number:.2}"),

@@ -60,6 +60,9 @@ pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 /// The name under which a row has half the width of the 95 % interval of its goodput, from batches.
 pub const HALF_WIDTH: &str = "half_width_mbps";
 
+/// The name under which a row has the warm-up that was found for it, in seconds.
+pub const WARM_UP: &str = "warm_up_s";
+
 /// What a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -159,7 +162,7 @@ pub struct Row {
 }
 
 /// What a run puts beside the varied parameters although it was measured: two runs of a point may differ in it.
-pub(crate) const MEASURED: [&str; 2] = ["raw_mbps", "cpu_ms"];
+pub(crate) const MEASURED: [&str; 4] = ["raw_mbps", "cpu_ms", WARM_UP, HALF_WIDTH];
 
 /// Whether every row has a field of that name, which no varied parameter may have.
 pub(crate) fn is_field(name: &str) -> bool {

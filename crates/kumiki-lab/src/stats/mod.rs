@@ -67,7 +67,7 @@ pub fn sample_deviation(values: &[f64]) -> Option<f64> {
 /// After how many of `values`, which came one after another, what they are of had settled (MSER-5): the number that leaves the least variance over the square of
 /// how many are left, counted in means of five. Only the first half is looked at; `None` where the least is at its end, so that it cannot be told.
 #[must_use]
-pub fn settled_after(values: &[f64]) -> Option<usize> {
+pub fn truncation_point(values: &[f64]) -> Option<usize> {
     const BATCH: usize = 5;
     let means: Vec<f64> = values.chunks_exact(BATCH).filter_map(mean).collect();
     let error = |from: usize| {
@@ -84,7 +84,7 @@ pub fn settled_after(values: &[f64]) -> Option<usize> {
 
 /// How much neighbours in `values` are alike: their correlation at a distance of one, from -1 to 1; `None` where nothing varies.
 #[must_use]
-pub fn neighbours(values: &[f64]) -> Option<f64> {
+pub fn autocorrelation(values: &[f64]) -> Option<f64> {
     let middle = mean(values)?;
     let variance: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
     let pairs = values.iter().zip(values.get(1..)?);

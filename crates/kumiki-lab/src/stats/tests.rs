@@ -93,19 +93,19 @@ fn the_end_of_a_decay_is_found() {
     let decays = |half_life: f64| -> Vec<f64> {
         (0..500).map(|place| 100.0 + noise(place) - 80.0 * 0.5_f64.powf(place as f64 / half_life)).collect()
     };
-    let after = settled_after(&decays(10.0)).unwrap();
+    let after = truncation_point(&decays(10.0)).unwrap();
     assert!((50..=120).contains(&after), "{after}");
-    assert!(settled_after(&decays(1e-9)).unwrap() <= 10, "settled from the beginning");
+    assert!(truncation_point(&decays(1e-9)).unwrap() <= 10, "settled from the beginning");
     let climbs: Vec<f64> = (0..500).map(f64::from).collect();
-    assert_eq!(settled_after(&climbs), None, "what always grows never settles");
-    assert_eq!(settled_after(&[]), None);
+    assert_eq!(truncation_point(&climbs), None, "what always grows never settles");
+    assert_eq!(truncation_point(&[]), None);
 }
 
 #[test]
 fn neighbours_that_go_together_are_told_from_those_that_do_not() {
     let slow: Vec<f64> = (0..100).map(|place| f64::from(place / 20)).collect();
-    assert!(neighbours(&slow).unwrap() > 0.9);
+    assert!(autocorrelation(&slow).unwrap() > 0.9);
     let fast: Vec<f64> = (0..100).map(|place| f64::from(place % 2)).collect();
-    assert!(neighbours(&fast).unwrap() < -0.9);
-    assert_eq!((neighbours(&[1.0; 5]), neighbours(&[])), (None, None));
+    assert!(autocorrelation(&fast).unwrap() < -0.9);
+    assert_eq!((autocorrelation(&[1.0; 5]), autocorrelation(&[])), (None, None));
 }
