@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::medium::Channel;
-use crate::scenario::{Graph, Host, Scenario};
+use crate::medium::{Channel, Line};
+use crate::scenario::{Graph, Host, Link, Scenario};
 
 /// From one place to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +32,26 @@ pub(crate) enum HopKind {
 /// The host or switch of an end.
 pub(crate) fn place(end: &str) -> &str {
     end.split_once('.').map_or(end, |(place, _)| place)
+}
+
+/// The parts of the ways of all loads that lie between two hosts and carry cells.
+pub(crate) fn legs_of_cells(scenario: &Scenario) -> Vec<Vec<Hop<'_>>> {
+    let is_cells = |link: &Link| matches!(link.line(), Ok(Line::Cells(_)));
+    let lines = scenario.link.iter().filter(|(_, link)| is_cells(link));
+    let cells: BTreeSet<&str> = lines.map(|(name, _)| name.as_str()).collect();
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    let topology = Topology::of(scenario);
+    let ways = scenario.load.values().flat_map(|load| load.pairs());
+    let ways = ways.map(|(from, to)| topology.way(place(from), place(to)).unwrap_or_default());
+    let mut legs = Vec::new();
+    for way in ways {
+        // A host ends a leg; a switch does not.
+        let all = way.split_inclusive(|hop| scenario.host.contains_key(place(hop.into)));
+        legs.extend(all.filter(|leg| leg.iter().all(|hop| cells.contains(hop.line))).map(<[Hop<'_>]>::to_vec));
+    }
+    legs
 }
 
 /// The lines and rings of a scenario, and who leads from one to the next.

@@ -313,11 +313,22 @@ pub(crate) struct Results {
     pub(crate) json: bool,
     /// Also write rows, queues and counters as Parquet
     #[cfg(feature = "parquet")]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shard")]
     pub(crate) parquet: bool,
     /// How many points are run at once; as many as there are cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
+}
+
+impl Results {
+    /// Whether Parquet is asked for.
+    pub(crate) const fn parquet(&self) -> bool {
+        #[cfg(feature = "parquet")]
+        let asked = self.parquet;
+        #[cfg(not(feature = "parquet"))]
+        let asked = false;
+        asked
+    }
 }
 
 /// The device, and the host that stands on it.

@@ -62,10 +62,10 @@ pub struct Comparison {
     /// What is compared; the first is what the others are compared with.
     sides: Vec<String>,
     points: Vec<Compared>,
-    /// How many points are in two of them, and how many differences of these are none at all, to the last digit.
+    /// How many points the baseline and another one have, and how many differences of these are none at all, to the last digit.
     shared: usize,
     equal: usize,
-    /// Of each side the points that it alone lacks or has: how they are called.
+    /// The points that are not compared: which sides alone have them, and how they are called.
     alone: Vec<(String, Vec<String>)>,
     /// What differs in where they come from.
     notes: Vec<String>,
@@ -201,14 +201,7 @@ impl Comparison {
         let in_baseline = |key: &Key| sides.first().is_some_and(|(_, runs)| runs.contains_key(key));
         let points = order.iter().filter(|key| in_baseline(key) && has(key) > 1);
         let points: Vec<Compared> = points.map(|key| compared(key, &sides, options.level)).collect();
-        let mut alone = Vec::new();
-        for (source, (own, runs)) in sources.iter().zip(&sides) {
-            let own = own.iter().filter(|key| has(key) == 1);
-            let labels: Vec<String> = own.filter_map(|key| Some(label(key, &runs.get(key)?.0, None))).collect();
-            if !labels.is_empty() {
-                alone.push((source.name().to_owned(), labels));
-            }
-        }
+        let alone = alone(&sources, &sides, order.iter().filter(|key| !in_baseline(key) || has(key) == 1));
         let mut comparison = Self {
             options: options.clone(),
             value,
@@ -235,13 +228,13 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// How many points at least two have.
+    /// How many points the baseline and another one have.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared
     }
 
-    /// Whether no point is in two of them.
+    /// Whether the baseline has no point in common with another one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shared == 0
@@ -267,6 +260,26 @@ impl Comparison {
         let level = self.options.level;
         sides.filter_map(move |(side, name)| Some((name.as_str(), Difference::of(baseline?, side.as_ref()?, level))))
     }
+}
+
+/// By the sides that have them, the names of `points`.
+fn alone<'a>(
+    sources: &[Source],
+    sides: &[Runs],
+    points: impl Iterator<Item = &'a &'a Key>,
+) -> Vec<(String, Vec<String>)> {
+    let mut all: BTreeMap<Vec<usize>, Vec<String>> = BTreeMap::new();
+    for key in points {
+        let own = sides.iter().enumerate().filter_map(|(side, (_, runs))| Some((side, runs.get(key)?)));
+        let (own, runs): (Vec<usize>, Vec<_>) = own.unzip();
+        let varied = runs.first().map_or(&[][..], |(varied, _)| varied);
+        all.entry(own).or_default().push(label(key, varied, None));
+    }
+    let names = |own: Vec<usize>| {
+        let names: Vec<&str> = own.iter().filter_map(|side| sources.get(*side).map(Source::name)).collect();
+        names.join(" and ")
+    };
+    all.into_iter().map(|(own, labels)| (names(own), labels)).collect()
 }
 
 fn compared(key: &Key, sides: &[Runs], level: Level) -> Compared {

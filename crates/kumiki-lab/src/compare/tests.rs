@@ -89,6 +89,16 @@ fn points_that_one_alone_has_are_counted_and_named() {
 }
 
 #[test]
+fn points_that_the_baseline_lacks_are_named() {
+    let source = |name: &str, rows| Source::of_rows(name, rows, None);
+    let both = || [runs(8192, &[1.0]), runs(1024, &[1.0])].concat();
+    let sources = vec![source("a", runs(8192, &[1.0])), source("b", both()), source("c", both())];
+    let comparison = Comparison::new(sources, &Options::default()).unwrap();
+    assert_eq!(comparison.len(), 1);
+    assert!(told(&comparison).contains("1 point only in b and c: window 1 KiB"), "{}", told(&comparison));
+}
+
+#[test]
 fn what_differs_and_keeps_points_apart_is_named_and_may_be_passed_over() {
     let with = |congestion: &str| {
         let mut rows = runs(8192, &[1.0, 2.0]);

@@ -11,6 +11,11 @@ use crate::rows::Counters;
 use crate::workload::UdpSink;
 use crate::workload::rtp::Reception;
 
+/// What is known of streams of RTP.
+const RTP_EXPECTED: &str = "expected";
+const RTP_RECEIVED: &str = "received";
+const RTP_LOST: &str = "lost";
+
 /// All counters, by `host.part`, or by the medium's name.
 pub(super) fn of(world: &World) -> Counters {
     let mut all = Counters::new();
@@ -78,7 +83,12 @@ pub(super) fn since(before: &Counters, after: &Counters) -> Counters {
             // What a switch promised ahead it may take back.
             (name.clone(), count.saturating_sub(earlier.copied().unwrap_or(0)))
         };
-        (place.clone(), counts.iter().map(count).collect())
+        let mut counts: BTreeMap<String, u64> = counts.iter().map(count).collect();
+        // What was overtaken is lost until it comes, so what was lost is no count: it follows from what are (RFC 3550, A.3).
+        if let (Some(expected), Some(received)) = (counts.get(RTP_EXPECTED), counts.get(RTP_RECEIVED)) {
+            counts.insert(RTP_LOST.to_owned(), expected.saturating_sub(*received));
+        }
+        (place.clone(), counts)
     };
     after.iter().map(part).collect()
 }
@@ -116,8 +126,9 @@ fn of_rtp(host: &Host, node: &str) -> Vec<(String, u64)> {
     }
     let sum = |of: fn(&Reception) -> u64| all.iter().map(|it| of(it)).sum();
     [
-        ("received", sum(Reception::received)),
-        ("lost", sum(Reception::lost)),
+        (RTP_EXPECTED, sum(Reception::expected)),
+        (RTP_RECEIVED, sum(Reception::received)),
+        (RTP_LOST, sum(Reception::lost)),
         ("late", sum(Reception::late)),
         ("jitter_us", all.iter().map(|it| it.jitter_us()).max().unwrap_or(0)),
     ]
@@ -199,4 +210,19 @@ fn of_tcp(host: &Host, node: &str) -> Vec<(String, u64)> {
         ("ecn_disabled", counters.ecn_disabled),
     ];
     list.map(|(name, count)| (name.to_owned(), count)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_of_a_stream_are_lost_by_what_was_expected_and_came_meanwhile() {
+        let counted = |counts: [(&str, u64); 3]| Counters::from([("b.sink".to_owned(), named(counts))]);
+        // Before: number 1 came first, then 0, which nobody expected any more, and 2.
+        let before = counted([(RTP_EXPECTED, 2), (RTP_RECEIVED, 3), (RTP_LOST, 0)]);
+        let after = counted([(RTP_EXPECTED, 12), (RTP_RECEIVED, 9), (RTP_LOST, 3)]);
+        let meanwhile = counted([(RTP_EXPECTED, 10), (RTP_RECEIVED, 6), (RTP_LOST, 4)]);
+        assert_eq!(since(&before, &after), meanwhile);
+    }
 }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::DeviceId;
 use kumiki_link::atm::{Adaptation, Sar, SarConfig, Slots, sar};
-use kumiki_link::{Element, Impaired, Impairment, Rate, Stepped};
+use kumiki_link::{CellRate, Element, Impaired, Impairment, Rate, Stepped};
 use kumiki_sim::{ElementId, HostId, Plug, World};
 use siphasher::sip::SipHasher13;
 
 use super::fault::{Fault, fault, unknown};
-use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Slotted, Wrong};
+use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Wrong};
 use crate::scenario::{Host, Link, Scenario};
+use crate::topology::legs_of_cells;
 
 /// What the ends of a line can be.
 pub(super) struct Ends<'a> {
@@ -34,7 +35,8 @@ pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World)
     for (name, link) in &scenario.link {
         add_link(name, link, scenario, ends, world).map_err(|fault| fault.under(&["link", name]))?;
     }
-    judge_devices(scenario)
+    judge_devices(scenario)?;
+    judge_services(scenario)
 }
 
 fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
@@ -175,11 +177,43 @@ fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
                 continue;
             };
             let link = scenario.link.values().find(|link| link.ends.contains(&end));
-            if link.is_none_or(|link| Slotted::named(&link.medium).is_none()) {
+            let Some(Line::Cells(cells)) = link.and_then(|link| link.line().ok()) else {
                 let path = ["host", name, device, key];
                 return Err(fault(&path, "there are no cells on the line of this device"));
+            };
+            let line = Slots::new(cells.rate());
+            if let Some((key, cps)) = set.above(&line) {
+                let most = line.rate().parts() / CellRate::PARTS;
+                return Err(fault(&["host", name, device, "abr", key], "more cells than there are slots on the line")
+                    .found(format!("this is {cps}"))
+                    .expected(format!("no more than the line's {most}")));
             }
         }
+    }
+    Ok(())
+}
+
+/// Both ends of a channel are of one service: RM cells are strangers to the other, and a source that hears nothing of them stays at ICR.
+fn judge_services(scenario: &Scenario) -> Result<(), Fault> {
+    let mut settings = scenario.host.values().flat_map(|host| host.settings.values());
+    if !settings.any(|own| own.contains_key("service")) {
+        return Ok(());
+    }
+    for leg in legs_of_cells(scenario) {
+        let (Some(first), Some(last)) = (leg.first(), leg.last()) else {
+            continue;
+        };
+        let [one, other] = [first.out, last.into].map(|end| device_of(end, &scenario.host).unwrap_or_default().service);
+        let (abr, ubr) = match (one, other) {
+            (Service::Abr, Service::Ubr) => (first.out, last.into),
+            (Service::Ubr, Service::Abr) => (last.into, first.out),
+            (Service::Ubr, Service::Ubr) | (Service::Abr, Service::Abr) => continue,
+        };
+        let (host, device) = abr.split_once('.').unwrap_or((abr, ""));
+        let problem = format!("at the other end of a channel host.{ubr}.service is \"ubr\"");
+        return Err(fault(&["host", host, device, "service"], problem)
+            .found("this is \"abr\"")
+            .expected("the same at both ends"));
     }
     Ok(())
 }

@@ -252,7 +252,8 @@ impl Samples {
             }),
             self.panel("smoothed round trip", "ms", SampleOf::Flow, |it| it.srtt_ms),
             self.panel("allowed rate", "cells/s", SampleOf::Channel, |it| it.acr_cps.map(super::measure::lossy)),
-            self.panel("queue", "frames", SampleOf::Queue, |it| it.queue_mean),
+            self.panel("queue", "frames", SampleOf::Queue, |it| it.queue_mean.filter(|_| !it.is_of_cells())),
+            self.panel("queue of cells", "cells", SampleOf::Queue, |it| it.queue_mean.filter(|_| it.is_of_cells())),
         ];
         let mut panels: Vec<Figure> = panels.into_iter().filter(|figure| !figure.series.is_empty()).collect();
         if let Some(first) = panels.first_mut().filter(|_| !label.is_empty()) {
@@ -313,6 +314,11 @@ impl Samples {
 }
 
 impl Sample {
+    /// Whether a queue is one of cells: that of a port of a switch. What waits for a port of an Ethernet switch is the line's, whose ends are `a` and `b`.
+    fn is_of_cells(&self) -> bool {
+        self.name.rsplit_once('.').is_some_and(|(_, queue)| queue.parse::<usize>().is_ok())
+    }
+
     /// What a legend calls it.
     fn label(&self) -> String {
         match (self.flow, &self.from) {

@@ -20,6 +20,10 @@ const MOST_STEPS: u32 = 30;
 const LEAST_GAIN: f64 = 1e-4;
 /// Dampings that are tried together, beside the last one that was good.
 const DAMPINGS: [f64; 4] = [0.03, 1.0, 30.0, 1000.0];
+/// Where none of them gains, so many times as much is tried next.
+const MORE: f64 = 1e4;
+/// Above this a step is next to nothing: where none has gained, the sum is least.
+const MOST_DAMPING: f64 = 1e6;
 
 /// A price that may move.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,29 +76,29 @@ pub(super) fn find<E>(
         let asked: Vec<Vec<f64>> = moves.iter().enumerate().map(|(place, by)| moved(place, *by)).collect();
         let beside = evaluate(&asked)?;
         let jacobian = slopes(&residuals, &beside, &moves);
-        let dampings: Vec<f64> = DAMPINGS.iter().map(|times| damping * times).collect();
-        let tried: Vec<Vec<f64>> = dampings
-            .iter()
-            .map(|damping| {
-                let step = step(&jacobian, &residuals, *damping).unwrap_or_else(|| vec![0.0; logs.len()]);
-                let longest = LONGEST.ln();
-                let ends = logs.iter().zip(step).zip(ranges);
-                ends.map(|((log, step), range)| within(log + step.clamp(-longest, longest), range)).collect()
-            })
-            .collect();
-        let asked: Vec<Vec<f64>> = tried.iter().map(|logs| prices(logs)).collect();
-        let found = evaluate(&asked)?;
-        let best = found.iter().enumerate().min_by(|a, b| sum(a.1).total_cmp(&sum(b.1)));
-        let Some((place, better)) = best.filter(|(_, better)| sum(better) < sum(&residuals)) else {
+        let end = |damping: f64| -> Vec<f64> {
+            let step = step(&jacobian, &residuals, damping).unwrap_or_else(|| vec![0.0; logs.len()]);
+            let longest = LONGEST.ln();
+            let ends = logs.iter().zip(step).zip(ranges);
+            ends.map(|((log, step), range)| within(log + step.clamp(-longest, longest), range)).collect()
+        };
+        let mut better = None;
+        while better.is_none() && damping <= MOST_DAMPING {
+            let tried: Vec<(f64, Vec<f64>)> =
+                DAMPINGS.iter().map(|times| (damping * times, end(damping * times))).collect();
+            let asked: Vec<Vec<f64>> = tried.iter().map(|(_, logs)| prices(logs)).collect();
+            let found = evaluate(&asked)?;
+            let best = tried.into_iter().zip(found).min_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)));
+            better = best.filter(|(_, found)| sum(found) < sum(&residuals));
+            damping *= MORE;
+        }
+        let Some(((good, end), found)) = better else {
             break;
         };
         steps += 1;
-        let gain = 1.0 - sum(better) / sum(&residuals);
-        if let (Some(tried), Some(good)) = (tried.get(place), dampings.get(place)) {
-            logs.clone_from(tried);
-            damping = good.clamp(1e-9, 1e6);
-        }
-        residuals.clone_from(better);
+        let gain = 1.0 - sum(&found) / sum(&residuals);
+        (logs, residuals) = (end, found);
+        damping = good.clamp(1e-9, MOST_DAMPING);
         if gain < LEAST_GAIN {
             break;
         }
@@ -172,6 +176,18 @@ mod tests {
         // The price of a packet is 30 / (30 + 3.2) of the time for 64 octets.
         assert!((least.jacobian[0][0] + 30.0 / 33.2).abs() < 1e-2, "{least:?}");
         assert!((least.jacobian[0][1] + 3.2 / 33.2).abs() < 1e-2, "{least:?}");
+    }
+
+    /// A gentle slope that ends close by in a steep wall: every longer step ends on the wall.
+    #[test]
+    fn steps_are_damped_until_one_gains() {
+        let residual = |price: f64| {
+            let log = price.ln();
+            1.0 + 0.5 * log + 1e3 * (-0.01 - log).max(0.0)
+        };
+        let evaluate = |all: &[Vec<f64>]| Ok::<_, ()>(all.iter().map(|it| vec![residual(it[0])]).collect());
+        let least = find(&[range(1.0)], evaluate, |_, _| {}).unwrap();
+        assert!(least.steps > 0 && (-0.01..-0.0005).contains(&least.prices[0].ln()), "{least:?}");
     }
 
     #[test]

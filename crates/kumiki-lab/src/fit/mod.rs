@@ -6,7 +6,7 @@
 //! | Says | what comes out at each point, of those that were held out as well; an interval of each price; which prices the measurements do not tell apart (`certainty`) |
 //! | Left out | sizes of memory, choices such as how DMA begins: what is no number is tried by hand |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -288,6 +288,14 @@ impl Task {
     }
 
     fn range(&self, free: &Free) -> Result<Range, Fault> {
+        if let Some(node) = free.name.node() {
+            let nodes = self.nodes();
+            if !nodes.contains(node) {
+                let nodes: Vec<&str> = nodes.into_iter().collect();
+                let whose = format!("node of a host with the profile {}", self.base);
+                return Err(Fault::unknown(["--free"], &whose, node, &nodes));
+            }
+        }
         let own = free.name.value(&self.profile).filter(|ps| *ps > 0.0);
         let mut profile = self.profile.clone();
         if !free.name.put(&mut profile, 1.0, "tried") {
@@ -303,6 +311,22 @@ impl Task {
                     .expected("a range, as in tcp.send=\"100 us..1 ms\""))
             }
         }
+    }
+
+    /// What a price can be of: nodes of hosts that have the profile, and their kinds.
+    fn nodes(&self) -> BTreeSet<&str> {
+        let hosts = self.points.iter().flat_map(|point| point.scenario.host.values());
+        let hosts = hosts.filter(|host| host.profile.as_ref() == Some(&self.base));
+        let mut names = BTreeSet::new();
+        for host in hosts {
+            let Some(graph) = &host.graph else {
+                continue;
+            };
+            let devices = graph.devices();
+            let nodes = graph.nodes().into_iter().filter(|node| !devices.contains(node));
+            names.extend(nodes.flat_map(|node| [node, host.kind_of(node)]));
+        }
+        names
     }
 
     /// What comes out at each point, with each list of prices.

@@ -25,6 +25,14 @@ impl Name {
         Self(parts)
     }
 
+    /// The node, or kind of nodes, of which it is a price.
+    pub(super) fn node(&self) -> Option<&str> {
+        match self.parts().as_slice() {
+            ["price", _, _] => self.0.get(1).map(String::as_str),
+            _ => None,
+        }
+    }
+
     /// As it is written for short.
     pub(super) fn short(&self) -> String {
         let parts = self.0.strip_prefix(&["price".to_owned()]).unwrap_or(&self.0);

@@ -100,6 +100,12 @@ fn what_does_not_belong_together_is_refused() {
     let unknown = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.sned"])).unwrap();
     let unknown = unknown.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
     assert!(unknown.starts_with("--free: unknown price \"tcp.sned\"; did you mean \"tcp.send\"?"), "{unknown}");
+    let nobody = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcpp.send=1 us..2 us"])).unwrap();
+    let nobody = nobody.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
+    assert_eq!(
+        nobody,
+        "--free: unknown node of a host with the profile ss20 \"tcpp\"; did you mean \"tcp\"? (one of ip, netperf, tcp)"
+    );
     let wide = Choice { set: vec!["mss=9000 B".to_owned()], ..Choice::default() };
     let source = Source::of_csv("mine.csv", "goodput_mbps\n1\n", &[]).unwrap();
     let wide = Task::new(&document(), &wide, &source, &any).unwrap_err().to_string();

@@ -129,6 +129,12 @@ impl Device {
         (self.service == Service::Abr).then(|| self.abr.config(line))
     }
 
+    /// A rate of `abr` that a line of these slots does not have, in cells per second: its key, and what it is.
+    #[must_use]
+    pub fn above(&self, line: &Slots) -> Option<(&'static str, u32)> {
+        if self.service == Service::Abr { self.abr.above(line) } else { None }
+    }
+
     /// What it does to frames, where a node `aal34` stands on it or not.
     #[must_use]
     pub const fn adaptation(self, under_aal34: bool) -> Adaptation {

@@ -160,6 +160,22 @@ impl Output {
         self.write_for(name, octets, true).map(|(path, _)| path)
     }
 
+    /// Removes a file that an earlier result has left, where results may be replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Io`] where the file system refuses.
+    pub fn remove(&self, name: &str) -> Result<(), OutputError> {
+        let path = self.path(name);
+        if !self.force {
+            return Ok(());
+        }
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(OutputError::Io { path, source }),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     fn write_for(&self, name: &str, octets: &[u8], is_private: bool) -> Result<(PathBuf, fs::File), OutputError> {
         let relative = Path::new(name);
         let plain = relative.components().all(|c| matches!(c, std::path::Component::Normal(_)));

@@ -42,6 +42,7 @@ impl Measured {
             return Err(Fault::new("no line of heads; the first line names the columns").in_file(file));
         }
         let mut columns = columns((file, text), &heads, renamed)?;
+        tell_apart((file, text), &columns)?;
         let mut lines = Vec::new();
         let mut fields: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
         for record in reader.records() {
@@ -57,6 +58,8 @@ impl Measured {
         for ((column, unit), fields) in columns.iter_mut().zip(&fields) {
             column.read(fields, *unit);
         }
+        // Values may have given a column the unit of another's name.
+        tell_apart((file, text), &columns)?;
         Ok(Self { columns: columns.into_iter().map(|(column, _)| column).collect(), lines })
     }
 
@@ -88,8 +91,9 @@ impl Measured {
 fn delimiter(text: &str) -> u8 {
     let heads = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
     let count = |it: u8| heads.bytes().filter(|octet| *octet == it).count();
-    // Of equal ones the first.
-    [b'\t', b';', b','].into_iter().max_by_key(|it| count(*it)).unwrap_or(b',')
+    // Of equal ones the last: a comma stands within heads, too, a tab does not.
+    let found = [b',', b';', b'\t'].into_iter().filter(|it| count(*it) > 0);
+    found.max_by_key(|it| count(*it)).unwrap_or(b',')
 }
 
 /// The line of the record that begins here: what says nothing before it counts to it for whoever gave the place.
@@ -113,13 +117,31 @@ fn damaged((file, text): (&str, &str), why: &csv::Error) -> Fault {
     }
 }
 
+fn line_of_heads(text: &str) -> usize {
+    1 + text.lines().take_while(|line| line.is_empty() || line.starts_with('#')).count()
+}
+
+/// No two columns have one name.
+fn tell_apart((file, text): (&str, &str), columns: &[(Column, Option<Unit>)]) -> Result<(), Fault> {
+    for (place, (Column { name, place: (number, head), .. }, _)) in columns.iter().enumerate() {
+        let mut before = columns.iter().take(place);
+        if let Some((Column { place: (earlier, other), .. }, _)) = before.find(|(it, _)| it.name == *name) {
+            let problem = format!("column {earlier} ({other}) is called {name:?} too");
+            let path = [format!("column {number} ({head})")];
+            let line = Place::Line(line_of_heads(text), *number);
+            return Err(Fault::at(path, problem).in_place(line).in_file(file));
+        }
+    }
+    Ok(())
+}
+
 /// The columns without their values, each with the unit that its head gives, where it is another than that of its name.
 fn columns(
     (file, text): (&str, &str),
     heads: &csv::StringRecord,
     renamed: &[(String, String)],
 ) -> Result<Vec<(Column, Option<Unit>)>, Fault> {
-    let first = 1 + text.lines().take_while(|line| line.is_empty() || line.starts_with('#')).count();
+    let first = line_of_heads(text);
     let mut columns: Vec<(Column, Option<Unit>)> = Vec::new();
     for (number, head) in (1..).zip(heads) {
         let given = renamed.iter().find(|(_, own)| own == head);
@@ -135,12 +157,6 @@ fn columns(
         let path = [format!("column {number} ({head})")];
         if name.is_empty() {
             return Err(Fault::new(format!("column {number} has no head")).in_place(line).in_file(file));
-        }
-        if let Some((_, (earlier, _))) =
-            columns.iter().map(|(it, _)| (&it.name, &it.place)).find(|(it, _)| **it == name)
-        {
-            let problem = format!("column {earlier} is called {name:?} too");
-            return Err(Fault::at(path, problem).in_place(line).in_file(file));
         }
         if let (Some(from), Some(to)) = (unit, split(&name).1)
             && from.in_units_of(to).is_none()

@@ -18,6 +18,8 @@ fn units_stand_in_heads_or_behind_values() {
     assert_eq!(numbers(&source, "window_kib"), [8.0, 16.0]);
     assert_eq!(numbers(&source, "rtt"), [20.0, 0.5]);
     assert_eq!(numbers(&source, "loss_percent"), [0.1, 0.0]);
+    let source = Source::of_csv("m.csv", "rtt;here, there\n20 ms;1\n", &[]).unwrap();
+    assert_eq!(numbers(&source, "rtt_ms"), [20.0]);
 }
 
 #[test]
@@ -36,7 +38,11 @@ fn a_column_is_what_it_is_said_to_be() {
 #[test]
 fn what_is_damaged_is_refused_with_its_line_and_column() {
     assert_eq!(refused("a,b\n1,2\n\n# no value\n3\n"), "mine.csv:5: 1 field below 2 heads");
-    assert_eq!(refused("# mine\n\na,A\n1,2\n"), "mine.csv:3: column 2 (A): column 1 is called \"a\" too");
+    assert_eq!(refused("# mine\n\na,A\n1,2\n"), "mine.csv:3: column 2 (A): column 1 (a) is called \"a\" too");
+    assert_eq!(
+        refused("window,window_bytes\n8 KiB,8192\n"),
+        "mine.csv:1: column 2 (window_bytes): column 1 (window) is called \"window_bytes\" too"
+    );
     assert_eq!(refused("a,\n1,2\n"), "mine.csv:1: column 2 has no head");
     assert_eq!(refused("a,b\n"), "mine.csv: heads, and no line of values below them");
     assert_eq!(refused(""), "mine.csv: no line of heads; the first line names the columns");

@@ -75,8 +75,10 @@ pub fn ticks(time: Duration, hz: u32) -> u32 {
 #[derive(Clone, Debug)]
 pub struct Reception {
     media: Media,
-    /// When the first packet came, and its timestamp.
-    first: (Instant, u32),
+    /// When the first packet came.
+    began: Instant,
+    /// The timestamp that is furthest ahead, and how many ticks after the first packet's it is.
+    newest: (u32, u64),
     base: u16,
     highest: u16,
     cycles: u64,
@@ -95,7 +97,8 @@ impl Reception {
         let transit = ticks(now.saturating_since(Instant::ZERO), media.clock()).wrapping_sub(timestamp);
         Self {
             media,
-            first: (now, timestamp),
+            began: now,
+            newest: (timestamp, 0),
             base: sequence,
             highest: sequence,
             cycles: 0,
@@ -122,18 +125,32 @@ impl Reception {
         self.transit = transit;
         let moved = moved.min(moved.wrapping_neg());
         self.jitter = self.jitter.saturating_add(moved) - (self.jitter.saturating_add(8) >> 4);
-        let (began, stamp) = self.first;
-        let ahead = timestamp.wrapping_sub(stamp);
-        let behind = ahead.wrapping_neg();
-        let time = |ticks: u32| Duration::from_nanos(u64::from(ticks) * 1_000_000_000 / u64::from(hz.max(1)));
-        let playout = began + self.media.playout;
-        let plays = if ahead <= behind {
-            playout + time(ahead)
+        let plays = self.plays(timestamp, hz);
+        self.late += u64::from(now > plays);
+    }
+
+    /// When what has this timestamp is to be played.
+    ///
+    /// Timestamps are extended as A.1 extends sequence numbers: ahead by less than half of all, or behind.
+    fn plays(&mut self, timestamp: u32, hz: u32) -> Instant {
+        let (newest, after) = self.newest;
+        let (ahead, behind) = (timestamp.wrapping_sub(newest), newest.wrapping_sub(timestamp));
+        let time = |ticks: u64| {
+            let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(hz.max(1));
+            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        };
+        let playout = self.began + self.media.playout;
+        if ahead < 0x8000_0000 {
+            let after = after.saturating_add(ahead.into());
+            self.newest = (timestamp, after);
+            playout + time(after)
+        } else if let Some(after) = after.checked_sub(behind.into()) {
+            playout + time(after)
         } else {
             // It was sent before the first that came.
-            Instant::from_nanos(playout.as_nanos().saturating_sub(time(behind).as_nanos()))
-        };
-        self.late += u64::from(now > plays);
+            let before = time(u64::from(behind) - after);
+            Instant::from_nanos(playout.as_nanos().saturating_sub(before.as_nanos()))
+        }
     }
 
     /// Packets that came.
@@ -142,11 +159,17 @@ impl Reception {
         self.received
     }
 
-    /// Packets that should have come less those that did (A.3), from the first that came to the highest; never less than nothing.
+    /// Packets that should have come (A.3): from the first that came to the highest.
+    #[must_use]
+    pub fn expected(&self) -> u64 {
+        let highest = self.cycles * 0x1_0000 + u64::from(self.highest);
+        (highest + 1).saturating_sub(self.base.into())
+    }
+
+    /// Packets that should have come less those that did; never less than nothing. It is no count: what was overtaken is lost until it comes.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        let highest = self.cycles * 0x1_0000 + u64::from(self.highest);
-        (highest + 1).saturating_sub(self.base.into()).saturating_sub(self.received)
+        self.expected().saturating_sub(self.received)
     }
 
     /// Packets that came too late to be played.
@@ -196,6 +219,28 @@ mod tests {
         let reception = heard(0, &[(1, 30), (0, 31), (2, 50)]);
         assert_eq!((reception.received(), reception.lost(), reception.late()), (3, 0, 0));
         assert_eq!(heard(0, &[(1, 30), (0, 61)]).late(), 1);
+    }
+
+    #[test]
+    fn what_comes_in_time_is_in_time_after_any_number_of_ticks() {
+        let video = Media { payload_type: 33, frame: None, playout: Duration::from_millis(50) };
+        // 90 ticks to a millisecond: in 20 hours, at one packet an hour, timestamps begin again once and pass half of all three times.
+        let header = |hour: u32| Header {
+            sequence: u16::try_from(hour).unwrap(),
+            timestamp: 0xf000_0000_u32.wrapping_add(hour.wrapping_mul(90 * 3_600_000)),
+            ..Header::default()
+        };
+        let at = |hour: u32, ms: u64| at_ms(u64::from(hour) * 3_600_000 + ms);
+        let mut reception = Reception::new(video, at(0, 10), &header(0));
+        for hour in (1..=20).filter(|hour| *hour != 15) {
+            reception.came(at(hour, 60), &header(hour));
+            assert_eq!(reception.late(), 0, "hour {hour}");
+        }
+        // And one that was overtaken, hours ago.
+        reception.came(at(15, 61), &header(15));
+        assert_eq!((reception.late(), reception.lost()), (1, 0));
+        reception.came(at(21, 61), &header(21));
+        assert_eq!(reception.late(), 2);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | ATM Forum af-tm-0056 (Traffic Management 4.0, 1996). Its text was not to be had whole: source rules 1 to 8 are followed as S. Kalyanaraman's dissertation ("Traffic Management for the Available Bit Rate (ABR) Service in Asynchronous Transfer Mode (ATM) Networks", Ohio State 1997) and the manual of NEC's µPD98501 reprint them; out-of-rate cells and the destination as the manual of Freescale's MPC8260 (sections 30.5.1.1 and 30.5.1.2) has them |
+//! | Specification | ATM Forum af-tm-0056 (Traffic Management 4.0, 1996). Its text was not to be had whole: source rules 1 to 8 are followed as S. Kalyanaraman's dissertation ("Traffic Management for the Available Bit Rate (ABR) Service in Asynchronous Transfer Mode (ATM) Networks", Ohio State 1997) and the manual of NEC's µPD98501 reprint them; that ER bounds ACR after them, commonly counted as rule 9, was read in neither; out-of-rate cells and the destination as the manual of Freescale's MPC8260 (sections 30.5.1.1 and 30.5.1.2) has them |
 //! | Above | [`super::sar`], whose adapters have a source and a destination for each channel where [`super::SarConfig::abr`] says so |
 //! | In the network | [`super::switch::Feedback`]: marks in RM cells, or explicit rates |
 //! | Left out | rule 13 (use it or lose it, optional), notifications (BN) of destinations and switches, virtual sources, channels to several points, signalling: parameters are given, and nothing is negotiated |

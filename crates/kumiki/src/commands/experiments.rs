@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{
     self, Header, Interruption, Journal, Merged, Options, Plan, Provenance, Results, Runner, Verdict,
 };
-use kumiki_lab::rows::{Output, Row, to_jsonl};
+use kumiki_lab::rows::{Output, Row, TABLES, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
 use kumiki_live::{Bell, Wish};
@@ -86,7 +86,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     if shard.is_whole() && !has_rows(&results) {
         // A file without rows would be in the way of the next attempt.
         journal.discard()?;
-        return tell(&results, &output, args.json);
+        return tell(&results, &output, Wanted::of(args));
     }
     output.write(Output::RUN, provenance.end(&plan, (steps, steps)).as_bytes())?;
     if !shard.is_whole() {
@@ -99,12 +99,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         );
         return failures(&results);
     }
-    let told = tell(&results, &output, args.json);
-    #[cfg(feature = "parquet")]
-    if args.parquet {
-        parquet::write(&output, &results)?;
-    }
-    told
+    tell(&results, &output, Wanted::of(args))
 }
 
 /// Tells what would be run. Nothing is written, and where the run would be refused for what is there, so is this.
@@ -142,7 +137,7 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     let output = open(&args.out, args.force)?;
     let results = merged.results(&output)?;
     output.write(Output::RUN, provenance.end(&plan, (plan.len(), plan.len())).as_bytes())?;
-    tell(&results, &output, args.json)
+    tell(&results, &output, Wanted { json: args.json, parquet: false })
 }
 
 /// What is known of where results come from.
@@ -164,10 +159,46 @@ fn has_rows(results: &[Results]) -> bool {
     results.iter().any(|result| result.rows().next().is_some())
 }
 
+/// The form of results.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// Rows are printed as JSON Lines.
+    json: bool,
+    /// Columns are written as Parquet.
+    parquet: bool,
+}
+
+impl Wanted {
+    const fn of(args: &cli::Results) -> Self {
+        Self { json: args.json, parquet: args.parquet() }
+    }
+}
+
+/// Writes the columns as Parquet where that is asked for; else those of an earlier result go.
+fn columns(results: &[Results], output: &Output, wanted: bool) -> Result<Vec<PathBuf>, Stop> {
+    #[cfg(feature = "parquet")]
+    if wanted {
+        return parquet::write(output, results);
+    }
+    let _ = (results, wanted);
+    for (name, _) in TABLES {
+        output.remove(&format!("{name}.parquet"))?;
+    }
+    Ok(Vec::new())
+}
+
 /// Writes and prints what came of it.
-fn tell(results: &[Results], output: &Output, json: bool) -> Result<(), Stop> {
-    let files = if has_rows(results) { reproduce::write(output, results)? } else { Vec::new() };
-    if json {
+fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop> {
+    let (mut files, mut failed) = (Vec::new(), None);
+    if has_rows(results) {
+        files = reproduce::write(output, results)?;
+        match columns(results, output, wanted.parquet) {
+            Ok(more) => files.extend(more),
+            // What there is otherwise is told first.
+            Err(why) => failed = Some(why),
+        }
+    }
+    if wanted.json {
         print(&to_jsonl(&rows(results))?)?;
     } else {
         let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
@@ -186,7 +217,7 @@ fn tell(results: &[Results], output: &Output, json: bool) -> Result<(), Stop> {
         let files: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
         print(&format!("\n{}", files.concat()))?;
     }
-    failures(results)
+    failed.map_or_else(|| failures(results), Err)
 }
 
 /// The points that have failed, if any.

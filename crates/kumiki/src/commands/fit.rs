@@ -1,7 +1,7 @@
 //! `kumiki fit`: prices of a profile from measurements.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::fit::{Free, Options, Task};
@@ -93,9 +93,27 @@ pub(super) fn run(args: &FitArgs) -> Result<(), Stop> {
     match &args.out {
         Some(path) => {
             fs::write(path, profile).map_err(|why| Stop::Failed(format!("{}: {why}", path.display())))?;
-            let path = path.display();
-            print(&format!("\n{path}: a host has these prices by `profile = \"./{path}\"`\n"))
+            let name = named(path);
+            print(&format!("\n{}: a host has these prices by `profile = {name:?}`\n", path.display()))
         }
         None => print(&format!("\n{profile}")),
+    }
+}
+
+/// The name by which a scenario finds the profile in a file: a bare name would be that of a profile of ours.
+fn named(path: &Path) -> String {
+    let before = if path.components().nth(1).is_none() { "./" } else { "" };
+    format!("{before}{}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_name_is_of_a_file_here() {
+        for (path, name) in [("x.toml", "./x.toml"), ("/tmp/x.toml", "/tmp/x.toml"), ("./x", "./x"), ("a/x", "a/x")] {
+            assert_eq!(named(Path::new(path)), name);
+        }
     }
 }

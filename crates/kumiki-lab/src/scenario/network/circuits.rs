@@ -7,8 +7,8 @@ use super::addresses::{Interface, own_table};
 use kumiki_link::atm::PortVc;
 use kumiki_wire::atm::cell::Vc;
 
-use crate::medium::{Channel, Line};
-use crate::topology::{Hop, Topology, place};
+use crate::medium::Channel;
+use crate::topology::{Hop, legs_of_cells, place};
 
 /// The first VCI that is given out: those below 32 have other uses (ITU-T I.361), and a round number reads well.
 const FIRST: u32 = 100;
@@ -97,35 +97,20 @@ fn tell(scenario: &mut Scenario, this: &Interface, other: &Interface, circuit: S
     }
 }
 
-/// The parts of the ways of all loads that lie between two hosts and carry cells.
+/// The legs between interfaces, each once.
 fn legs(scenario: &Scenario, interfaces: &[Interface]) -> Vec<Leg> {
     let by_plug: BTreeMap<&str, usize> =
         interfaces.iter().enumerate().map(|(number, it)| (it.plug.as_str(), number)).collect();
-    let cells: BTreeSet<&str> = scenario
-        .link
-        .iter()
-        .filter(|(_, link)| matches!(link.line(), Ok(Line::Cells(_))))
-        .map(|(name, _)| name.as_str())
-        .collect();
     let (mut seen, mut legs) = (BTreeSet::new(), Vec::new());
-    if cells.is_empty() {
-        return legs;
-    }
-    let topology = Topology::of(scenario);
-    for (from, to) in scenario.load.values().flat_map(|load| load.pairs()) {
-        let way = topology.way(place(from), place(to)).unwrap_or_default();
-        // A host ends a leg; a switch does not.
-        for leg in way.split_inclusive(|hop| scenario.host.contains_key(place(hop.into))) {
-            let (Some(first), Some(last)) = (leg.first(), leg.last()) else {
-                continue;
-            };
-            let ends = [first.out, last.into].map(|plug| by_plug.get(plug).copied());
-            let ([Some(a), Some(b)], true) = (ends, leg.iter().all(|hop| cells.contains(hop.line))) else {
-                continue;
-            };
-            if seen.insert([a.min(b), a.max(b)]) {
-                legs.push(Leg { ends: [a, b], switches: switches(leg) });
-            }
+    for leg in legs_of_cells(scenario) {
+        let (Some(first), Some(last)) = (leg.first(), leg.last()) else {
+            continue;
+        };
+        let [Some(a), Some(b)] = [first.out, last.into].map(|plug| by_plug.get(plug).copied()) else {
+            continue;
+        };
+        if seen.insert([a.min(b), a.max(b)]) {
+            legs.push(Leg { ends: [a, b], switches: switches(&leg) });
         }
     }
     legs

@@ -124,7 +124,7 @@ impl Source {
             let more = pcr.parts() >> rif.min(63);
             self.acr = CellRate::from_parts(self.acr.parts().saturating_add(more)).min(pcr);
         }
-        // And then no more than all on the way allow.
+        // And then no more than all on the way allow: commonly counted as rule 9, of which no text was read.
         self.acr = self.acr.min(rm.explicit).max(mcr);
     }
 }
