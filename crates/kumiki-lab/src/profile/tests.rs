@@ -107,12 +107,11 @@ from = "assumed: a guess"
 fn what_varies_is_drawn_together_for_each_run_and_host() {
     let board = parse_text("x", &format!("{BOARD}{VARIES}")).unwrap();
     let push = |profile: &Profile| profile.price["tcp"]["push"].picoseconds().unwrap();
-    let mut factors = Vec::new();
+    let (mut factors, mut fine) = (Vec::new(), 0);
     for seed in 1..=400 {
         let drawn = board.drawn(seed, "a");
         let factor = push(&drawn) as f64 / push(&board) as f64;
-        // To the picosecond, however it was written.
-        assert_eq!(push(&drawn), libm::round(factor * push(&board) as f64) as u64);
+        fine += u32::from(push(&drawn) % 1_000 != 0);
         let switch = drawn.cpu["main"].switch.duration().unwrap().as_nanos() as f64 / 12_000.0;
         assert!((factor - switch).abs() < 1e-3, "{seed}: {factor}, {switch}");
         assert_eq!(drawn.price["tcp"]["copy"], board.price["tcp"]["copy"]);
@@ -120,6 +119,7 @@ fn what_varies_is_drawn_together_for_each_run_and_host() {
         factors.push(factor.ln());
     }
     assert_ne!(push(&board.drawn(1, "a")), push(&board.drawn(1, "b")));
+    assert!(fine > 390, "to the picosecond, however a price was written: {fine}");
     // Of 400, the mean lies within three of its deviations, 0.01, and so does the deviation of the deviation, 0.007.
     let (mean, deviation) = (crate::stats::mean(&factors).unwrap(), crate::stats::sample_deviation(&factors).unwrap());
     assert!(mean.abs() < 0.03 && (deviation - 0.2).abs() < 0.021, "{mean}, {deviation}");

@@ -1,5 +1,7 @@
 //! What a point is called in tables, figures and rows.
 
+use std::collections::BTreeMap;
+
 use kumiki_graph::Duration;
 
 use super::Point;
@@ -76,6 +78,15 @@ impl Point {
             .collect()
     }
 
+    /// How many prices the scenario has in the place of those of profiles; nothing for none.
+    fn own_prices(&self) -> String {
+        match self.scenario.host.values().flat_map(|host| host.prices.values()).map(BTreeMap::len).sum() {
+            0 => String::new(),
+            1 => ", with a price of the scenario".to_owned(),
+            count => format!(", with {count} prices of the scenario"),
+        }
+    }
+
     /// A row with everything that is known before the run: what it is of, where the paper stands, what the profiles were
     /// fitted to. `goodput_mbps`, `limit_mbps`, `bound_by` and `counters` are for the run to fill in.
     ///
@@ -105,7 +116,7 @@ impl Point {
             varied: self.parameters(),
             seed: self.scenario.run.seed,
             paper_mbps: compare.filter(|_| of_paper).map(|compare| compare.value),
-            profile: names.join(", "),
+            profile: names.join(", ") + &self.own_prices(),
             fitted: compare.is_some_and(|compare| compare.fitted),
             fit_points: u32::try_from(fit_points).unwrap_or(u32::MAX),
             fit_parameters: u32::try_from(fit_parameters).unwrap_or(u32::MAX),
