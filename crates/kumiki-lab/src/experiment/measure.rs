@@ -30,6 +30,8 @@ pub enum Bound {
     Pages,
     /// The connection was aborted: given up, or reset.
     Aborted,
+    /// Datagrams or echoes were lost, and no line was full.
+    Lost,
 }
 
 impl Bound {
@@ -43,6 +45,7 @@ impl Bound {
             Self::Host => "host",
             Self::Pages => "pages",
             Self::Aborted => "aborted",
+            Self::Lost => "loss",
         }
     }
 }
@@ -362,7 +365,8 @@ impl Measured {
             Bound::Link
         } else {
             let held = flow.map_or_else(|| of.held(), Flow::held);
-            held.first().map_or(Bound::Window, |(limit, _)| Bound::Held(*limit))
+            let other = if of.is_of_units() { Bound::Lost } else { Bound::Window };
+            held.first().map_or(other, |(limit, _)| Bound::Held(*limit))
         }
     }
 
@@ -415,6 +419,11 @@ impl LoadResult {
             all.add(sender);
         }
         Some(all)
+    }
+
+    /// Whether it is of datagrams or echoes alone.
+    fn is_of_units(&self) -> bool {
+        (self.units.is_some() || self.echoes.is_some()) && self.flows.iter().all(|flow| flow.sender.is_none())
     }
 
     /// Whether it is of datagrams or echoes alone, and almost all arrived: then there were no more of them.
