@@ -71,6 +71,13 @@ def test_numbers_of_other_libraries_are_numbers(small: lab.Scenario) -> None:
         small.with_set({"link.line.impair": chosen["link.line.impair"]})
 
 
+@pytest.mark.parametrize("name", ["point", "held.loss", "seed"])
+def test_no_varied_name_is_that_of_another_column(name: str) -> None:
+    text = SMALL.replace('window = "window_bytes"', f'window = "{name}"')
+    with pytest.raises(lab.ScenarioError, match="or tables a column, of that name"):
+        lab.Scenario.from_text(text)
+
+
 @pytest.mark.parametrize("text", ["window=8 parsecs", "link.lime.rate=5 Mb/s", "nonsense=1"])
 def test_what_is_wrong_is_said_as_the_command_says_it(command, text: str) -> None:
     name, value = text.split("=")
