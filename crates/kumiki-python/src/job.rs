@@ -69,6 +69,11 @@ impl Job {
         Self { plan, pieces: self.pieces.empty(), provenance, to: None }
     }
 
+    /// A hash over everything that the rows depend on, what profiles said as they were read among it.
+    fn digest(&self) -> String {
+        self.pieces.digest()
+    }
+
     /// The places of the points that have not ended.
     fn missing(&self) -> Vec<usize> {
         let ended: BTreeSet<usize> = self.pieces.places().collect();

@@ -7,6 +7,7 @@ use std::{fs, io};
 
 use super::done::Done;
 use super::journal::{self, Entry, Header, Journal};
+use super::key;
 use super::merge::write;
 use super::shard::Shard;
 use super::{Plan, Results};
@@ -42,6 +43,12 @@ impl Pieces {
     pub fn empty(&self) -> Self {
         let (header, keys) = (self.header.clone(), Arc::clone(&self.keys));
         Self { header, keys, entries: BTreeMap::new(), files: BTreeMap::new() }
+    }
+
+    /// SHA-256 over the keys of the points, in hexadecimal: over everything that their rows depend on, what profiles said as they were read among it.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        key::sha256(self.keys.join("\n").as_bytes())
     }
 
     /// The places in the plan of the points that have ended and did not fail.

@@ -85,8 +85,9 @@ def sweep(
 
     Points go to workers in batches of about a second. What a worker had under way when it was lost
     is run again by another, so the rows are those of `run`, octet for octet. Workers need this
-    package in this version, and no file of the scenario. A point that takes its workers with it is
-    one that failed.
+    package in this version, and, each under the same path, the files that the scenario names: its
+    profiles, which have to say the same there, and its traces. They need nothing else of it. A
+    point that takes its workers with it is one that failed.
     """
     if client is None:
         return run(scenario, set=set, jobs=jobs, progress=progress, out=out, resume=resume, force=force)
