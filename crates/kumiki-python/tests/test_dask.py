@@ -77,6 +77,28 @@ def test_a_point_that_kills_its_workers_costs_itself_alone(
     assert frame == all_rows[:18] + all_rows[24:] and result.left == 0
 
 
+def test_what_ends_a_sweep_has_what_had_come_before(
+    cluster, small: lab.Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = _dask.points
+
+    def lacking(state: lab.Scenario._State, digest: str, places: list[int]) -> object:
+        # The last one is handed out when the first has come.
+        if 5 in places:
+            raise ModuleNotFoundError("No module named 'kumiki_lab'")
+        return ours(state, digest, places)
+
+    monkeypatch.setattr(_dask, "points", lacking)
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    with distributed.Client(cluster) as client:
+        with pytest.raises(ModuleNotFoundError) as raised:
+            lab.sweep(small, client)
+        assert 0 < raised.value.result.left < 6
+        monkeypatch.undo()
+        resumed = lab.sweep(small, client, resume=raised.value.result)
+    assert resumed._outcome.rows() == lab.run(small)._outcome.rows()
+
+
 def test_workers_that_live_on_read_a_profile_again_that_was_changed(cluster, tmp_path: Path) -> None:
     profile = tmp_path / "mine.toml"
     text = SMALL.replace("[host.a]", f'[host.a]\nprofile = "{profile}"')
