@@ -1,7 +1,7 @@
 //! A run: here, or piece by piece on other machines.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
@@ -58,14 +58,20 @@ impl Job {
     /// Takes the points of another run of the same, which are not run again.
     fn know(&mut self, outcome: &Outcome) -> PyResult<()> {
         let text = outcome.pieces.to_journal().map_err(|why| error::output(&why))?;
-        let files = outcome.pieces.files().map(|(name, octets)| (name.to_owned(), octets.to_vec()));
-        self.put(&text, files.collect()).map(drop)
+        // Those of a run with a directory are there and not in memory.
+        let files = outcome.pieces.captures(outcome.directory.as_deref()).map_err(|why| error::output(&why))?;
+        self.put(&text, files).map(drop)
     }
 
     /// The same in memory, with no point that has ended.
     fn empty(&self) -> Self {
         let (plan, provenance) = (self.plan.clone(), self.provenance.clone());
         Self { plan, pieces: self.pieces.empty(), provenance, to: None }
+    }
+
+    /// A hash over everything that the rows depend on, what profiles said as they were read among it.
+    fn digest(&self) -> String {
+        self.pieces.digest()
     }
 
     /// The places of the points that have not ended.
@@ -142,7 +148,8 @@ impl Job {
         let run = self.provenance.end(&self.plan, (all - left, all));
         let mut directory = None;
         if let Some((output, journal)) = self.to.take() {
-            directory = Some(output.directory().to_owned());
+            // Python may go to another directory before it asks for files.
+            directory = Some(path::absolute(output.directory()).unwrap_or_else(|_| output.directory().to_owned()));
             if left == all {
                 // Nothing is in it, and the next attempt makes it again.
                 journal.discard()?;

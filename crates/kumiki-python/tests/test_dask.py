@@ -11,6 +11,8 @@ import kumiki_lab as lab
 from kumiki_lab import _dask
 from kumiki_lab._dask import _Queue
 
+from conftest import SMALL
+
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 cloudpickle = pytest.importorskip("cloudpickle")
@@ -53,10 +55,10 @@ def test_a_point_that_kills_its_workers_costs_itself_alone(
 ) -> None:
     ours = _dask.points
 
-    def deadly(state: lab.Scenario._State, places: list[int]) -> object:
+    def deadly(state: lab.Scenario._State, digest: str, places: list[int]) -> object:
         if 3 in places:
             os.kill(os.getpid(), signal.SIGKILL)
-        return ours(state, places)
+        return ours(state, digest, places)
 
     monkeypatch.setattr(_dask, "points", deadly)
     # Nobody runs it a second time.
@@ -73,6 +75,44 @@ def test_a_point_that_kills_its_workers_costs_itself_alone(
     whole = lab.run(small)
     frame, all_rows = result.rows, whole.rows
     assert frame == all_rows[:18] + all_rows[24:] and result.left == 0
+
+
+def test_what_ends_a_sweep_has_what_had_come_before(
+    cluster, small: lab.Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = _dask.points
+
+    def lacking(state: lab.Scenario._State, digest: str, places: list[int]) -> object:
+        # The last one is handed out when the first has come.
+        if 5 in places:
+            raise ModuleNotFoundError("No module named 'kumiki_lab'")
+        return ours(state, digest, places)
+
+    monkeypatch.setattr(_dask, "points", lacking)
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    with distributed.Client(cluster) as client:
+        with pytest.raises(ModuleNotFoundError) as raised:
+            lab.sweep(small, client)
+        assert 0 < raised.value.result.left < 6
+        monkeypatch.undo()
+        resumed = lab.sweep(small, client, resume=raised.value.result)
+    assert resumed._outcome.rows() == lab.run(small)._outcome.rows()
+
+
+def test_workers_that_live_on_read_a_profile_again_that_was_changed(cluster, tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    text = SMALL.replace("[host.a]", f'[host.a]\nprofile = "{profile}"')
+    rows = []
+    with distributed.Client(cluster) as client:
+        for price in ["60 us", "600 us"]:
+            profile.write_text(
+                'title = "Mine"\nabout = "One price."\n[task.all]\nnodes = ["tcp", "ip", "l0", "bulk", "other"]\nfrom = "assumed"\n'
+                f'[price.tcp]\npop = {{ value = "{price}", from = "assumed" }}\n'
+            )
+            scenario = lab.Scenario.from_text(text, name="small")
+            rows.append(lab.sweep(scenario, client)._outcome.rows())
+            assert rows[-1] == lab.run(scenario)._outcome.rows()
+    assert rows[0] != rows[1]
 
 
 def test_batches_take_a_second_and_end_together() -> None:

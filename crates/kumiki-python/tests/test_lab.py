@@ -71,6 +71,13 @@ def test_numbers_of_other_libraries_are_numbers(small: lab.Scenario) -> None:
         small.with_set({"link.line.impair": chosen["link.line.impair"]})
 
 
+@pytest.mark.parametrize("name", ["point", "held.loss", "seed"])
+def test_no_varied_name_is_that_of_another_column(name: str) -> None:
+    text = SMALL.replace('window = "window_bytes"', f'window = "{name}"')
+    with pytest.raises(lab.ScenarioError, match="or tables a column, of that name"):
+        lab.Scenario.from_text(text)
+
+
 @pytest.mark.parametrize("text", ["window=8 parsecs", "link.lime.rate=5 Mb/s", "nonsense=1"])
 def test_what_is_wrong_is_said_as_the_command_says_it(command, text: str) -> None:
     name, value = text.split("=")
@@ -183,6 +190,54 @@ def test_progress_is_told_and_what_it_raises_ends_the_run(small: lab.Scenario) -
 
     with pytest.raises(LookupError, match="1"):
         lab.run(small, progress=refuse)
+
+
+def test_what_ends_a_run_has_what_had_ended_before(small: lab.Scenario, result: lab.Result, tmp_path: Path) -> None:
+    class Slotted(Exception):
+        __slots__ = ()
+
+        def __setattr__(self, name: str, value: object) -> None:
+            raise AttributeError(name)
+
+    def ends(error: BaseException, **options: Path) -> BaseException:
+        def refuse(step: lab.Progress) -> None:
+            if step.done == 2:
+                raise error
+
+        with pytest.raises(type(error)) as raised:
+            lab.run(small, jobs=1, progress=refuse, **options)
+        assert raised.value is error
+        return error
+
+    ends(Slotted())
+    for number, kind in enumerate([LookupError, SystemExit]):
+        for options in [{}, {"out": tmp_path / str(number)}]:
+            error = ends(kind("enough"), **options)
+            assert 0 < error.result.left < 6
+            assert ["points had ended" in note for note in getattr(error, "__notes__", ["points had ended"])] == [True]
+            assert lab.run(small, resume=error.result)._outcome.rows() == result._outcome.rows()
+
+
+def test_a_run_that_goes_on_in_memory_has_the_files_of_the_directory_before(
+    small: lab.Scenario, result: lab.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(step: lab.Progress) -> None:
+        raise LookupError
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LookupError) as raised:
+        lab.run(small, jobs=1, out="out", progress=stop)
+    # Other files of those names, where the process happens to be.
+    (tmp_path / "elsewhere" / "captures" / "small").mkdir(parents=True)
+    for name in result.files:
+        (tmp_path / "elsewhere" / name).write_text("of somebody else")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    before = raised.value.result
+    assert before.files and before.files.items() <= result.files.items()
+    resumed = lab.run(small, resume=before)
+    assert resumed.files == result.files
+    resumed.save("saved")
+    assert {name: (tmp_path / "elsewhere" / "saved" / name).read_bytes() for name in result.files} == result.files
 
 
 def test_ctrl_c_keeps_what_has_ended_and_the_run_goes_on(small: lab.Scenario) -> None:

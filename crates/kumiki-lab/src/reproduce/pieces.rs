@@ -1,12 +1,13 @@
 //! What points have brought, in memory: to go from one process to another, or to be written later.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::{fs, io};
 
 use super::done::Done;
 use super::journal::{self, Entry, Header, Journal};
+use super::key;
 use super::merge::write;
 use super::shard::Shard;
 use super::{Plan, Results};
@@ -44,6 +45,12 @@ impl Pieces {
         Self { header, keys, entries: BTreeMap::new(), files: BTreeMap::new() }
     }
 
+    /// SHA-256 over the keys of the points, in hexadecimal: over everything that their rows depend on, what profiles said as they were read among it.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        key::sha256(self.keys.join("\n").as_bytes())
+    }
+
     /// The places in the plan of the points that have ended and did not fail.
     pub fn places(&self) -> impl Iterator<Item = usize> {
         self.ended().map(|(place, _)| place)
@@ -58,7 +65,7 @@ impl Pieces {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Io`] where one cannot be read.
+    /// [`OutputError::Io`] where one cannot be read, or is not in memory and there is no `directory`.
     pub fn captures(&self, directory: Option<&Path>) -> Result<Vec<(String, Vec<u8>)>, OutputError> {
         let names = self.entries.values().flat_map(|entry| &entry.captures);
         names.map(|name| Ok((name.clone(), self.capture(name, directory)?))).collect()
@@ -68,7 +75,12 @@ impl Pieces {
         if let Some(octets) = self.files.get(name) {
             return Ok(octets.clone());
         }
-        let path = directory.map_or_else(|| PathBuf::from(name), |it| it.join(name));
+        let Some(directory) = directory else {
+            // A path below no directory would be one below wherever the process happens to be.
+            let source = io::Error::new(io::ErrorKind::NotFound, "not in memory, and in no directory that is known");
+            return Err(OutputError::Io { path: name.into(), source });
+        };
+        let path = directory.join(name);
         fs::read(&path).map_err(|source| OutputError::Io { path, source })
     }
 

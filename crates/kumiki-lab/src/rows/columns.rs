@@ -1,6 +1,7 @@
 //! Rows as columns of a type each: what Arrow and Parquet are made of.
 //!
-//! Which columns there are follows from what is varied, and from nothing that was measured: so two results of one scenario fit together. What a row has a map of
+//! Which columns there are follows from what is varied, and from nothing that was measured: so two results of one scenario fit together. What is varied is known from
+//! the rows: of no rows at all it is not there, and what type it has follows from the points that have rows. What a row has a map of
 //! by names that are known beforehand is columns (`round_trip_ms.p95`, `held.loss`). Queues and counters have names that depend on the hosts, up to thousands of
 //! them, and only the rows of all loads together have any: they are tables of their own with a row for each queue and each counter.
 
@@ -35,6 +36,9 @@ pub type Make = fn(&[(usize, &Row)]) -> Result<Vec<Column>, ColumnError>;
 
 /// The tables of all runs: what each is called, and what makes it.
 pub const TABLES: [(&str, Make); 3] = [("rows", columns), ("queues", queues), ("counters", counters)];
+
+/// The column with the number of the point, which no row has.
+pub(super) const POINT: &str = "point";
 
 /// Why rows are no columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -176,7 +180,7 @@ fn counters(rows: &[(usize, &Row)]) -> Result<Vec<Column>, ColumnError> {
 
 fn points(points: impl Iterator<Item = usize>) -> Result<Column, ColumnError> {
     let count = |point| Some(Parameter::Count(u64::try_from(point).unwrap_or(u64::MAX)));
-    column("point", Kind::Integer, points.map(count).collect())
+    column(POINT, Kind::Integer, points.map(count).collect())
 }
 
 /// Of which run each row is.
@@ -305,6 +309,8 @@ mod tests {
         let full = Row { held: BTreeMap::from([("loss".to_owned(), 1.0)]), ..sample() };
         assert_eq!(names(&Row::default()), names(&full));
         let all = names(&full);
+        // No varied name can be there twice.
+        assert_eq!(all.iter().find(|name| !crate::rows::is_field(name)), None);
         for name in ["point", "goodput_mbps", "round_trip_ms.p95", "held.send buffer", "version"] {
             assert!(all.iter().any(|it| it == name), "{name}");
         }

@@ -164,13 +164,14 @@ pub struct Row {
 /// What a run puts beside the varied parameters although it was measured: two runs of a point may differ in it.
 pub(crate) const MEASURED: [&str; 4] = ["raw_mbps", "cpu_ms", WARM_UP, HALF_WIDTH];
 
-/// Whether every row has a field of that name, which no varied parameter may have.
+/// Whether every row has a field of that name, or a table a column (`point`, `held.loss`): then no varied parameter may have it.
 pub(crate) fn is_field(name: &str) -> bool {
-    const OTHERS: [&str; 6] = ["paper", "figure", "series", "queues", "counters", "version"];
+    const OTHERS: [&str; 7] = ["paper", "figure", "series", "queues", "counters", "version", columns::POINT];
     let row = Row::default();
+    let map = name.split_once('.').map_or(name, |(map, _)| map);
     OTHERS.contains(&name)
         || row.fields().iter().any(|(field, _)| *field == name)
-        || row.maps().iter().any(|(field, _)| *field == name)
+        || row.maps().iter().any(|(field, _)| *field == map)
 }
 
 /// Why a row cannot be written.
@@ -178,7 +179,9 @@ pub(crate) fn is_field(name: &str) -> bool {
 #[non_exhaustive]
 pub enum RowError {
     /// A varied parameter has the name of a fixed field, or none.
-    #[error("a varied parameter may not be called {name:?}, as every row has a field of that name")]
+    #[error(
+        "a varied parameter may not be called {name:?}, as every row has a field, or tables a column, of that name"
+    )]
     Reserved {
         /// The parameter's name.
         name: String,

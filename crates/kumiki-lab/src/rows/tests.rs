@@ -109,7 +109,7 @@ fn taken_names_and_infinite_results_are_refused() {
     let refused = to_jsonl(&[reserved]).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "a varied parameter may not be called \"seed\", as every row has a field of that name"
+        "a varied parameter may not be called \"seed\", as every row has a field, or tables a column, of that name"
     );
     let twice = Row { varied: vec![("rtt_ms".to_owned(), Parameter::Count(1)); 2], ..row() };
     assert!(matches!(twice.check(), Err(RowError::Twice { .. })));

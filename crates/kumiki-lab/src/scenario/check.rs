@@ -154,7 +154,7 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
         check(&path, name)?;
         if crate::rows::is_field(column) && column != "series" {
             return Err(source.locate(
-                Fault::at(path, "every row has a field of that name already")
+                Fault::at(path, "every row has a field, or tables a column, of that name already")
                     .expected(format!("a name with its unit, such as \"{name}_bytes\"")),
             ));
         }
@@ -165,7 +165,8 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
     for name in &known {
         let column = report.rows.get(*name).map_or(*name, String::as_str);
         if crate::rows::is_field(column) && column != "series" {
-            let fault = Fault::at(["vary", name], "every result row has a field of that name already");
+            let fault =
+                Fault::at(["vary", name], "every result row has a field, or tables a column, of that name already");
             return Err(source.locate(
                 fault.expected(format!("another name, or one for the rows: [report.rows] {name} = \"{name}_...\"")),
             ));

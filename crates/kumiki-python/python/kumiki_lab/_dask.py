@@ -28,15 +28,15 @@ _Came = tuple[str, list[tuple[str, bytes]], float]
 
 
 @lru_cache(maxsize=4)
-def _job(state: Scenario._State) -> _kumiki.Job:
-    """A worker reads a scenario once."""
+def _job(state: Scenario._State, digest: str) -> _kumiki.Job:
+    """A worker reads a scenario and its profiles once; again where ``digest`` says that the profiles are others."""
     return _kumiki.Job(Scenario._of(state)._work, None, False, False, "", "")
 
 
-def points(state: Scenario._State, places: Sequence[int]) -> _Came:
+def points(state: Scenario._State, digest: str, places: Sequence[int]) -> _Came:
     """On a worker: runs these points, and gives what they brought, and how many seconds it took."""
     began = time.monotonic()
-    job = _job(state).empty()
+    job = _job(state, digest).empty()
     job.run(1, frozenset(places), None)
     text, files = job.sent()
     return text, files, time.monotonic() - began
@@ -91,6 +91,7 @@ def spread(
     if client.asynchronous:
         raise ValueError("the client is asynchronous; a sweep waits for its results")
     missing = job.missing()
+    digest = job.digest()
     queue = _Queue(missing, [point.cost for point in all_points])
     done = len(all_points) - len(missing)
     under_way: dict[Any, list[int]] = {}
@@ -100,7 +101,7 @@ def spread(
     ended = as_completed()
 
     def hand_out(places: list[int]) -> None:
-        future = client.submit(points, state, places, pure=False)
+        future = client.submit(points, state, digest, places, pure=False)
         under_way[future] = places
         ended.add(future)
 

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Union
@@ -36,7 +37,10 @@ Hear = Union[Callable[[Progress], object], bool, None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C. What had ended by then is in ``result``, and ``run(..., resume=result)`` goes on."""
+    """Ctrl-C. What had ended by then is in ``result``, and ``run(..., resume=result)`` goes on.
+
+    Whatever else ends a run is raised as it is, with the same attribute ``result``.
+    """
 
     def __init__(self, result: Result) -> None:
         super().__init__(f"{result.left} of {len(result.scenario.points)} points are left")
@@ -65,7 +69,9 @@ def run(
     goes on with ``resume=result``.
 
     Ctrl-C raises `Interrupted` at once; points that are under way are lost, and their threads end
-    with them. Points that fail do not end the others: they are `Result.failures`, and a warning.
+    with them. What ``progress`` raises ends the run as well, and has what had ended by then in its
+    attribute ``result``. Points that fail do not end the others: they are `Result.failures`, and a
+    warning.
     """
     return _run(_scenario(scenario, set), progress, out, resume, force, lambda job, hear: job.run(jobs, None, hear))
 
@@ -85,8 +91,10 @@ def sweep(
 
     Points go to workers in batches of about a second. What a worker had under way when it was lost
     is run again by another, so the rows are those of `run`, octet for octet. Workers need this
-    package in this version, and no file of the scenario. A point that takes its workers with it is
-    one that failed.
+    package in this version, and, each under the same path, the files that the scenario names: its
+    profiles, which have to say the same there, and its traces. They need nothing else of it. A
+    point that takes its workers with it is one that failed; whatever else ends the sweep has what
+    had come by then in its attribute ``result``.
     """
     if client is None:
         return run(scenario, set=set, jobs=jobs, progress=progress, out=out, resume=resume, force=force)
@@ -131,12 +139,27 @@ def _run(
         if result.left:
             raise Interrupted(result) from None
         return result
+    except BaseException as error:
+        _attach(error, scenario, job)
+        raise
     result = Result(scenario, job.end())
     failures = result.failures
     if failures:
         lines = "".join(f"\n  {label}: {why}" if label else f"\n  {why}" for label, why in failures)
         warnings.warn(f"{len(failures)} of {len(scenario.points)} points failed:{lines}", PointsFailed, stacklevel=3)
     return result
+
+
+def _attach(error: BaseException, scenario: Scenario, job: _kumiki.Job) -> None:
+    """Gives an error what had ended before it, as its attribute ``result``."""
+    # What ended the run matters more than that this is not possible: a full disk, an exception with slots.
+    with suppress(_kumiki.ResultError, AttributeError, TypeError):
+        result = Result(scenario, job.end())
+        setattr(error, "result", result)
+        points = len(scenario.points)
+        # Python 3.11.
+        if result.left < points and hasattr(error, "add_note"):
+            error.add_note(f"{points - result.left} of {points} points had ended: they are this exception's `result`")
 
 
 def _scenario(scenario: Scenario | str | os.PathLike[str], set: Mapping[str, Value] | None) -> Scenario:
