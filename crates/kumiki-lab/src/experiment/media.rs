@@ -185,7 +185,7 @@ fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
             if let Some((key, cps)) = set.above(&line) {
                 let most = line.rate().parts() / CellRate::PARTS;
                 return Err(fault(&["host", name, device, "abr", key], "more cells than there are slots on the line")
-                    .found(format!("this is {cps}"))
+                    .found(cps.to_string())
                     .expected(format!("no more than the line's {most}")));
             }
         }
@@ -212,7 +212,7 @@ fn judge_services(scenario: &Scenario) -> Result<(), Fault> {
         let (host, device) = abr.split_once('.').unwrap_or((abr, ""));
         let problem = format!("at the other end of a channel host.{ubr}.service is \"ubr\"");
         return Err(fault(&["host", host, device, "service"], problem)
-            .found("this is \"abr\"")
+            .found("\"abr\"")
             .expected("the same at both ends"));
     }
     Ok(())

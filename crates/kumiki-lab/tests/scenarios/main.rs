@@ -587,13 +587,13 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         (
             "oc48",
             "host.a.atm0={service=\"abr\", abr={icr_cps=5651321}}",
-            "host.a.atm0.abr.icr_cps: more cells than there are slots on the line: this is 5651321; expected no more than the line's 5651320",
+            "host.a.atm0.abr.icr_cps = 5651321: more cells than there are slots on the line; expected no more than the line's 5651320",
         ),
         ("oc48", "host.a.atm0={service=\"abr\", abr={mcr_cps=6000000}}", "no more than the line's 5651320"),
         (
             "oc48",
             "host.b.atm0={service=\"abr\"}",
-            "host.b.atm0.service: at the other end of a channel host.a.atm0.service is \"ubr\": this is \"abr\"; expected the same at both ends",
+            "host.b.atm0.service = \"abr\": at the other end of a channel host.a.atm0.service is \"ubr\"; expected the same at both ends",
         ),
         ("oc48", "host.a.atm0={service=\"vbr\"}", "did you mean \"ubr\"? (one of ubr, abr)"),
         ("interleaved-vcs", "switch.exchange.ci_cells=4", "left out: it is for feedback = \"relative\""),
