@@ -320,11 +320,14 @@ fn what_would_be_run_is_told_and_nothing_is_written() {
 #[test]
 fn results_are_listed_compared_and_drawn_beside_measurements() {
     let folder = Folder::with("compared", UNCONNECTED.replace("10.0.5.2", "10.0.0.2").as_str());
+    std::fs::create_dir_all(folder.0.path("results/before")).unwrap();
+    folder.0.write("results/before/rows.parquet", b"of an older result");
     for (out, set) in [("before", "1 s"), ("after", "2 s")] {
         let set = format!("run.duration={set}");
-        let ran = folder.kumiki(&["run", "x.toml", "--out", &format!("results/{out}"), "--set", &set]);
+        let ran = folder.kumiki(&["run", "x.toml", "--force", "--out", &format!("results/{out}"), "--set", &set]);
         assert_eq!(ran.status.code(), Some(0), "{ran:?}");
     }
+    assert!(!folder.0.names("results/before").iter().any(|name| name == "rows.parquet"), "columns of older rows");
     let text = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
     let listed = text(&folder.kumiki(&["list", "results"]));
     assert!(listed.contains("results/after: x: 1 of 1 points") && listed.contains("run.duration=2 s"), "{listed}");
