@@ -174,7 +174,7 @@ def test_a_notebook_shows_it(result: lab.Result) -> None:
 
 
 def test_a_value_of_a_paper_is_judged() -> None:
-    compare = '[[compare]]\nat = { loss = 0, window = "8 KiB" }\ngoodput_mbps = 1\nfrom = "nowhere"\n'
+    compare = '[[compare]]\nat = { loss = 0, window = "8 KiB" }\nvalue = 1\nfrom = "nowhere"\n'
     verdicts = lab.run(lab.Scenario.from_text(SMALL + compare, set={"loss": 0, "window": "8 KiB"})).verdicts
     assert [(it.verdict, it.value, it.source) for it in verdicts] == [("misses", 1.0, "nowhere")]
 
