@@ -25,9 +25,7 @@ impl Unit {
 
     /// From what is between brackets in a head, as `KiB` or `Mbits/sec`.
     fn parse(text: &str) -> Option<Self> {
-        // As iperf prints it.
-        let text = text.trim().replace("bits/sec", "bit/s");
-        let amount = Amount::parse(&format!("1 {text}"))?;
+        let amount = amount(&format!("1 {}", text.trim()))?;
         (!matches!(amount, Amount::Count(_))).then(|| Self::of(amount))?
     }
 
@@ -42,6 +40,29 @@ impl Unit {
     pub(super) fn in_units_of(self, other: Self) -> Option<f64> {
         (self.kind == other.kind).then(|| ratio(self.worth, other.worth))
     }
+}
+
+/// A quantity with its unit, also as iperf3 and others write rates.
+pub(super) fn amount(text: &str) -> Option<Amount> {
+    Amount::parse(text).or_else(|| Amount::parse(&usual(text)?))
+}
+
+/// A rate in the units that quantities have: bits go by thousands, and so do octets a second but those of iperf, which are of 1024.
+fn usual(text: &str) -> Option<String> {
+    const BITS: [&str; 5] = ["bits/sec", "bit/sec", "bits/s", "Bit/s", "bps"];
+    let at = text.find(|c: char| !(c.is_ascii_digit() || ".+-eE".contains(c)))?;
+    let (number, unit) = text.split_at(at);
+    let unit = unit.trim();
+    if let Some(prefix) = BITS.iter().find_map(|bits| unit.strip_suffix(bits)) {
+        let prefix = prefix.replace('K', "k");
+        return ["", "k", "M", "G", "T"].contains(&prefix.as_str()).then(|| format!("{number} {prefix}b/s"));
+    }
+    let (prefix, base) = match unit.strip_suffix("Bytes/sec") {
+        Some(prefix) => (prefix, 1024.0),
+        None => (unit.strip_suffix("B/s")?, 1000.0_f64),
+    };
+    let power = ["", "K", "M", "G", "T"].iter().zip(0..).find(|(it, _)| it.eq_ignore_ascii_case(prefix))?.1;
+    Some(format!("{} b/s", number.trim().parse::<f64>().ok()? * 8.0 * base.powi(power)))
 }
 
 /// A name without its unit, and the unit.
@@ -98,11 +119,35 @@ mod tests {
     }
 
     #[test]
+    fn rates_are_read_as_tools_write_them() {
+        let mbps = |text: &str| match amount(text) {
+            Some(Amount::Rate(rate)) => rate.as_mbps_f64(),
+            other => panic!("{text}: {other:?}"),
+        };
+        for (text, rate) in [
+            ("19.1 Mbits/sec", 19.1),
+            ("19100 Kbits/sec", 19.1),
+            ("2 MBytes/sec", 16.777_216),
+            ("2 MB/s", 16.0),
+            ("2 MBit/s", 2.0),
+            ("1.5 Gbps", 1500.0),
+        ] {
+            assert!((mbps(text) - rate).abs() < 1e-9, "{text}: {}", mbps(text));
+        }
+        for text in ["2 Mbits", "2 QB/s", "MB/s", "", "1,5 Mbits/sec"] {
+            assert_eq!(amount(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn units_in_brackets_are_read() {
         for (head, before, suffix) in [
             ("window (KiB)", "window", "_bytes"),
             ("Rate [Mbits/sec]", "Rate", "_mbps"),
             ("loss(%)", "loss", "_percent"),
+            ("Bitrate (Kbits/sec)", "Bitrate", "_mbps"),
+            ("rate (MBit/s)", "rate", "_mbps"),
+            ("rate (MBytes/sec)", "rate", "_mbps"),
         ] {
             let (found, unit) = bracketed(head).unwrap();
             assert_eq!((found, unit.suffix()), (before, suffix), "{head}");

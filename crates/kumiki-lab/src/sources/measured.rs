@@ -5,7 +5,7 @@
 //! | Specification | RFC 4180 with a line of heads; also with semicolons or tabs between the fields; lines that begin with `#` say nothing. A head carries its unit (`rtt_ms`, `window (KiB)`), or each value does (`64 KiB`) |
 //! | Left out | decimal commas, thousands set apart, dates |
 
-use super::column::{Unit, bracketed, split};
+use super::column::{Unit, amount, bracketed, split};
 use crate::rows::Parameter;
 use crate::scenario::{Amount, Fault, Place};
 
@@ -56,6 +56,14 @@ impl Measured {
             return Err(Fault::new("heads, and no line of values below them").in_file(file));
         }
         for ((column, unit), fields) in columns.iter_mut().zip(&fields) {
+            let mut at = fields.iter().zip(&lines);
+            if let Some((field, line)) = at.find(|(field, _)| has_decimal_comma(field)) {
+                let (number, head) = &column.place;
+                let fault =
+                    Fault::at([format!("column {number} ({head})")], "not a number").found(format!("{field:?}"));
+                let place = Place::Line(usize::try_from(*line).unwrap_or(0), *number);
+                return Err(fault.expected("a point in the place of the comma").in_place(place).in_file(file));
+            }
             column.read(fields, *unit);
         }
         // Values may have given a column the unit of another's name.
@@ -182,6 +190,12 @@ fn named(head: &str) -> (String, Option<Unit>) {
     }
 }
 
+/// Whether `text` would be a number, perhaps with a unit, with a point in the place of its comma.
+fn has_decimal_comma(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.matches(',').count() == 1 && number(first.replace(',', ".").trim_end_matches('%')).is_some()
+}
+
 /// A number as it is written; nothing where it is none, or endless.
 fn number(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|number| number.is_finite())
@@ -202,7 +216,7 @@ impl Column {
         }
         if let Some(worth) = self.settle_unit(filled()) {
             let value = |field: &str| {
-                let amount = Amount::parse(field)?;
+                let amount = amount(field)?;
                 #[expect(clippy::cast_precision_loss, reason = "what is drawn or fitted needs no more than 53 bits")]
                 let base = amount.base() as f64;
                 Some(Parameter::Number(base / worth))
@@ -221,7 +235,7 @@ impl Column {
 
     /// Where all values are quantities of one kind, how many base units those of the column's name have; the name gets a unit where it has none.
     fn settle_unit<'a>(&mut self, filled: impl Iterator<Item = &'a String>) -> Option<f64> {
-        let amounts: Option<Vec<Amount>> = filled.map(|field| Amount::parse(field)).collect();
+        let amounts: Option<Vec<Amount>> = filled.map(|field| amount(field)).collect();
         let amounts: Vec<Amount> = amounts?.into_iter().filter(|it| it.base() > 0).collect();
         let first = amounts.first().filter(|it| !matches!(it, Amount::Count(_)))?;
         if amounts.iter().any(|it| !it.is_like(*first)) {

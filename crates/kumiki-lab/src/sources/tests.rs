@@ -43,6 +43,10 @@ fn what_is_damaged_is_refused_with_its_line_and_column() {
         refused("window,window_bytes\n8 KiB,8192\n"),
         "mine.csv:1: column 2 (window_bytes): column 1 (window) is called \"window_bytes\" too"
     );
+    assert_eq!(
+        refused("loss;rate\n0;1\n0,1 %;2\n"),
+        "mine.csv:3: column 1 (loss) = \"0,1 %\": not a number; expected a point in the place of the comma"
+    );
     assert_eq!(refused("a,\n1,2\n"), "mine.csv:1: column 2 has no head");
     assert_eq!(refused("a,b\n"), "mine.csv: heads, and no line of values below them");
     assert_eq!(refused(""), "mine.csv: no line of heads; the first line names the columns");
