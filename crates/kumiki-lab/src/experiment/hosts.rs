@@ -212,22 +212,9 @@ fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, Fault> {
             let names: Vec<&str> = Work::ALL.into_iter().map(Work::name).collect();
             unknown(&path, "kind of work", name, &names)
         })?;
-        list.set(work, picoseconds(&path, &price.value)?);
+        list.set(work, price.picoseconds().map_err(|invalid| Fault::quantity(path, &invalid))?);
     }
     Ok(list)
-}
-
-/// A price may be a fraction of a nanosecond: it is read a thousand times larger.
-fn picoseconds(path: &[&str], text: &str) -> Result<u64, Fault> {
-    let larger = text.replace("ns", "us");
-    if larger != text
-        && !text.contains("us")
-        && let Ok(price) = quantity::<Duration>(path, &larger)
-    {
-        return Ok(price.as_nanos());
-    }
-    // What cannot be read at all is refused as it was written.
-    quantity::<Duration>(path, text).map(|price| price.as_nanos().saturating_mul(1_000))
 }
 
 fn ledger(memory: &Memory) -> Result<Ledger, Fault> {
