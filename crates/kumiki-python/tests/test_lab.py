@@ -244,11 +244,14 @@ def test_ctrl_c_keeps_what_has_ended_and_the_run_goes_on(small: lab.Scenario) ->
     scenario = small.with_set({"window": [f"{n} KiB" for n in range(8, 48)], "loss": 0})
     main = threading.main_thread().ident
     assert main is not None
+    # A shell starts what runs in the background with this signal ignored, and Python leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     # Another thread can only run while the lock of the interpreter is free: while points run.
     other = threading.Thread(target=signal.pthread_kill, args=(main, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt) as raised:
         lab.run(scenario, jobs=1, progress=lambda step: other.start() if step.done == 3 else None)
     other.join()
+    signal.signal(signal.SIGINT, before)
     interrupted = raised.value
     assert isinstance(interrupted, lab.Interrupted)
     partial = interrupted.result
