@@ -206,7 +206,7 @@ fn what_cannot_have_a_warm_up_or_batches_is_told_so() {
             "run.seed=1",
             "run.batches = 5: an interval of the parts of one run",
         ),
-        (LONG, "run.warm_up=automatic", "run.warm_up"),
+        (LONG, "run.warm_up=automatic", "expected a duration such as \"20 ms\", or \"auto\""),
     ] {
         let set = [set.to_owned()].to_vec();
         let points = parse(text).points(&Choice { set, quick: false, runs: None });

@@ -293,7 +293,12 @@ fn runs(runs: &Runs) -> Result<(), Fault> {
         return Err(too_long("duration"));
     }
     let given = runs.warm_up.as_ref().filter(|text| *text != WARM_UP_FOUND);
-    optional_time("warm_up", given)?;
+    optional_time("warm_up", given).map_err(|fault| {
+        match given.map(|text| text.contains(|c: char| c.is_ascii_digit())) {
+            Some(false) => fault.expected("a duration such as \"20 ms\", or \"auto\""),
+            _ => fault,
+        }
+    })?;
     if let Some(batches) = runs.batches {
         if !(5..=1000).contains(&batches) {
             return Err(Fault::at(["batches"], "out of range").expected("5 to 1000 parts of the measured time"));

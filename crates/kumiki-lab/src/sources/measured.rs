@@ -154,9 +154,11 @@ fn columns(
     for (number, head) in (1..).zip(heads) {
         let given = renamed.iter().find(|(_, own)| own == head);
         let given = given.or_else(|| renamed.iter().find(|(_, own)| bracketed(own).is_some_and(|(it, _)| it == head)));
+        // The head without its unit will do.
+        let given = given.or_else(|| renamed.iter().find(|(_, own)| bracketed(head).is_some_and(|(it, _)| it == own)));
         let (name, unit) = match given {
             Some((name, own)) => {
-                let from = bracketed(own).map(|(_, unit)| unit).or_else(|| split(own).1);
+                let from = bracketed(head).or_else(|| bracketed(own)).map(|(_, unit)| unit).or_else(|| split(own).1);
                 (name.clone(), from.filter(|_| split(name).1.is_some()))
             }
             None => named(head),
