@@ -86,6 +86,11 @@ impl Queue {
         Some((at, party))
     }
 
+    /// When the next event is due.
+    pub(crate) fn next_at(&mut self) -> Option<Instant> {
+        self.first().map(|(at, _)| at)
+    }
+
     /// What is next due.
     fn first(&mut self) -> Option<(Instant, usize)> {
         if let Some(taken) = self.taken.take() {

@@ -334,6 +334,11 @@ impl World {
         self.hosts.iter_mut().enumerate().filter_map(tapped).collect()
     }
 
+    /// When the next event is due; at once where a host may have been changed from outside.
+    pub fn next_event_at(&mut self) -> Option<Instant> {
+        if self.touched.is_empty() { self.queue.next_at() } else { Some(self.now) }
+    }
+
     /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`].
     pub fn run_until(&mut self, end: Instant) {
         if end < self.now {

@@ -28,7 +28,7 @@ const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
     MayUse { name, with_below: &[], alone }
 }
 
-const MAY_USE: [MayUse; 37] = [
+const MAY_USE: [MayUse; 38] = [
     only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     only("kumiki-osi-service", &["kumiki-octets"]),
@@ -50,6 +50,8 @@ const MAY_USE: [MayUse; 37] = [
     only("kumiki-link", &["kumiki-octets", "kumiki-wire", "kumiki-graph"]),
     only("kumiki-sim", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
     only("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link", "kumiki-pcapng"]),
+    // Sockets: TCP/IP on either clock, and nothing of the laboratory.
+    all_below("kumiki-net", &["kumiki-inet", "kumiki-sim", "kumiki-io"]),
     only("kumiki-walls", &[]),
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
     all_below("kumiki-decode", &["kumiki-wire"]),
@@ -82,6 +84,7 @@ const MAY_USE: [MayUse; 37] = [
 const SERVICES_AND_JUDGES: &[&str] = &[
     "kumiki-decode",
     "kumiki-adversity",
+    "kumiki-net",
     "kumiki-script",
     "kumiki-delay",
     "kumiki-pppd",

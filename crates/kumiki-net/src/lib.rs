@@ -1,0 +1,54 @@
+//! tokio's sockets over a TCP/IP of our own.
+//!
+//! [`TcpListener`], [`TcpStream`], [`TcpSocket`] and [`UdpSocket`] have the methods, the traits and the kinds of errors of those of
+//! `tokio::net`, but below them is Kumiki's TCP/IP: congestion control, retransmission timers, reassembly, path MTU, as on a host. In
+//! [`sim`] it runs in virtual time, over a network that repeats to the octet.
+//!
+#![cfg_attr(feature = "sim", doc = "```")]
+#![cfg_attr(not(feature = "sim"), doc = "```ignore")]
+//! use kumiki_net::sim::Net;
+//! use kumiki_net::{TcpListener, TcpStream};
+//! use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+//!
+//! let net = Net::new(7);                                  // the seed
+//! net.host("server").start(|| async {
+//!     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+//!     loop {
+//!         let (mut stream, _) = listener.accept().await.unwrap();
+//!         kumiki_net::sim::spawn(async move {
+//!             let (mut from, mut to) = stream.split();
+//!             let _ = tokio::io::copy(&mut from, &mut to).await;
+//!         });
+//!     }
+//! });
+//! let answer = net.host("client").run(async {
+//!     let mut stream = TcpStream::connect("server:80").await?;
+//!     stream.write_all(b"hello").await?;
+//!     let mut answer = [0; 5];
+//!     stream.read_exact(&mut answer).await?;
+//!     std::io::Result::Ok(answer)
+//! });
+//! assert_eq!(&answer??, b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Left out
+//!
+//! `from_std`, `into_std` and file descriptors: there is no socket of the operating system below. Several listeners at one address
+//! (`SO_REUSEPORT`), devices (`SO_BINDTODEVICE`), and groups of hosts (multicast) at sockets.
+
+mod addr;
+mod io_shape;
+#[cfg(feature = "sim")]
+pub mod sim;
+mod sockets;
+mod stack;
+pub mod tcp;
+mod udp;
+
+pub use addr::{ToSocketAddrs, lookup_host};
+pub use sockets::SocketCounts;
+pub use stack::{Stack, StackGuard};
+#[doc(inline)]
+pub use tcp::{TcpListener, TcpSocket, TcpStream};
+pub use udp::{DatagramMeta, UdpSocket};

@@ -1,0 +1,398 @@
+//! A host of the network: its layers, its programs, and what can be done to it.
+
+use core::cell::RefCell;
+use core::future::Future;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::pin::Pin;
+use core::time::Duration;
+use std::io;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kumiki_graph::{Below, DeviceId, Graph, GraphError, Instant, Protocol, Rng, Service, Token};
+use kumiki_inet::ip::{self, Ip};
+use kumiki_inet::ipv6::{self, Ip as Ipv6};
+use kumiki_inet::tcp::{self, Tcp};
+use kumiki_inet::udp::{self, Udp};
+use kumiki_link::{Impaired, Serial};
+use kumiki_sim::{AdapterConfig, HostId, Plug};
+use tokio::task::{AbortHandle, JoinHandle};
+
+use super::link::{Link, Piece};
+use super::net::Net;
+use super::task::OnHost;
+use super::time::Clock;
+use super::{Netstat, SimError};
+use crate::Stack;
+use crate::sockets::{Layers, Node};
+use crate::stack::{Driver, StackGuard};
+
+/// The random streams of hosts; those of links are others.
+const STREAM: u64 = 1;
+
+/// What a packet can carry, headers included.
+const MTU: u32 = 1500;
+
+pub(super) type Program = Rc<dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>>;
+
+/// A host, as its network keeps it.
+pub(super) struct HostSlot {
+    pub(super) name: String,
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) stack: Stack,
+    pub(super) id: HostId,
+    pub(super) link: (Piece<Impaired>, Piece<Serial>),
+    config: tcp::Config,
+    /// What runs on it, from its start.
+    pub(super) programs: Vec<Program>,
+    /// Tasks that have not ended, and some that have.
+    tasks: Vec<AbortHandle>,
+    /// How often it has been started.
+    starts: u64,
+    pub(super) is_down: bool,
+}
+
+/// Tells the network that a host's sockets have something, and knows all names.
+struct Bellringer {
+    clock: Arc<Clock>,
+    names: Names,
+    host: usize,
+}
+
+/// The addresses of each name.
+pub(super) type Names = Arc<Mutex<std::collections::BTreeMap<String, Vec<IpAddr>>>>;
+
+impl Driver for Bellringer {
+    fn ring(&self) {
+        self.clock.bell.ring(self.host);
+    }
+
+    fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.get(name).cloned().ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotFound, format!("no host of this network is called `{name}`"))
+        })
+    }
+}
+
+/// The node of the sockets, by its name in the graph.
+pub(super) const SOCKETS: &str = "sockets";
+pub(super) const LINE: DeviceId = DeviceId(0);
+
+/// TCP and UDP on one line, for each version of IP of which the host has an address.
+fn graph(
+    (name, number, starts): (&str, usize, u64),
+    addresses: &[IpAddr],
+    config: &tcp::Config,
+    net: &Net,
+) -> Result<(Graph, Stack), SimError> {
+    let broken = |error: &dyn core::fmt::Display| SimError::Host { host: name.to_owned(), why: error.to_string() };
+    // What it draws hangs on its name, and on how often it was started; not on other hosts.
+    let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
+    let mut graph = Graph::new(seed, 0);
+    let mut layers = Layers::default();
+    let v4 = addresses.iter().find_map(|it| if let IpAddr::V4(it) = it { Some(*it) } else { None });
+    let v6: Vec<(Ipv6Addr, u8)> =
+        addresses.iter().filter_map(|it| if let IpAddr::V6(it) = it { Some((*it, 0)) } else { None }).collect();
+    let mut versions: Vec<(&str, [&str; 2], Box<dyn Protocol>)> = Vec::new();
+    if let Some(address) = v4 {
+        let interface = ip::Interface { mtu: MTU, ..ip::Interface::new("line", address, 0) };
+        let ip = Ip::new(ip::Config::host(interface)).map_err(|error| broken(&error))?;
+        (layers.tcp, layers.udp) = (Some(Below(0)), Some(Below(1)));
+        versions.push(("ip", ["tcp", "udp"], Box::new(ip)));
+    }
+    if !v6.is_empty() {
+        let interface = ipv6::Interface::new("line", Ipv6Addr::LOCALHOST, 0);
+        let interface = ipv6::Interface { mtu: MTU, addresses: v6, ..interface };
+        let ip = Ipv6::new(ipv6::Config::host(interface)).map_err(|error| broken(&error))?;
+        let first = if v4.is_some() { 2 } else { 0 };
+        (layers.tcp_v6, layers.udp_v6) = (Some(Below(first)), Some(Below(first + 1)));
+        versions.push(("ipv6", ["tcp6", "udp6"], Box::new(ip)));
+    }
+    let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
+    let stack = Stack::new(layers, addresses.to_vec(), Rng::new(seed, u64::MAX), Box::new(driver));
+    let built = build(&mut graph, &stack, versions, config);
+    built.map_err(|error| broken(&error))?;
+    Ok((graph, stack))
+}
+
+/// Puts the layers together: the sockets on TCP and UDP, each of these on its version of IP, that on the line.
+fn build(
+    graph: &mut Graph,
+    stack: &Stack,
+    versions: Vec<(&str, [&str; 2], Box<dyn Protocol>)>,
+    config: &tcp::Config,
+) -> Result<(), GraphError> {
+    graph.add_device("line", Service::FRAME)?;
+    let task = graph.add_task("stack");
+    graph.add_node(SOCKETS, task, Box::new(Node(Arc::clone(&stack.0))))?;
+    for (ip, [tcp, udp], node) in versions {
+        graph.add_node(tcp, task, Box::new(Tcp::new(config.clone())))?;
+        graph.add_node(udp, task, Box::new(Udp::new(udp::Config::default())))?;
+        graph.add_node(ip, task, node)?;
+        for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (ip, "line")] {
+            graph.connect(upper, lower)?;
+        }
+    }
+    Ok(())
+}
+
+/// The addresses of the host of this number: 192.168.0.1, fd00::1 and so on.
+pub(super) fn addresses_of(number: usize) -> Vec<IpAddr> {
+    let n = u16::try_from(number + 1).unwrap_or(u16::MAX);
+    let [high, low] = n.to_be_bytes();
+    vec![Ipv4Addr::new(192, 168, high, low).into(), Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, n).into()]
+}
+
+/// A host of a [`Net`].
+#[derive(Clone)]
+pub struct Host {
+    pub(super) net: Net,
+    pub(super) number: usize,
+}
+
+/// One that has gone into a world: with its link to the cloud, started.
+pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host, SimError> {
+    let number = net.0.hosts.borrow().len();
+    let config = net.0.tcp.borrow().clone();
+    let (graph, stack) = graph((name, number, 0), &addresses, &config, net)?;
+    let link = net.0.link.borrow().clone();
+    let pieces = link.elements(Rng::named(net.0.seed, STREAM + 1, name).next_u64());
+    let mut world = net.0.world.borrow_mut();
+    let id = world.add_host(fresh(name, graph));
+    let impaired = world.add_element(name, Box::new(pieces.0.clone()));
+    let serial = world.add_element(name, Box::new(pieces.1.clone()));
+    world.plug(Plug::Device(id, LINE), Plug::Port(impaired, 0));
+    world.plug(Plug::Port(impaired, 1), Plug::Port(serial, 0));
+    world.plug(Plug::Port(serial, 1), Plug::Port(net.0.cloud_id, number));
+    for address in &addresses {
+        net.0.cloud.lock().add(*address, number);
+    }
+    drop(world);
+    net.0.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses.clone());
+    net.0.hosts.borrow_mut().push(HostSlot {
+        name: name.to_owned(),
+        addresses,
+        stack,
+        id,
+        link: pieces,
+        config,
+        programs: Vec::new(),
+        tasks: Vec::new(),
+        starts: 0,
+        is_down: false,
+    });
+    let host = Host { net: net.clone(), number };
+    host.begin()?;
+    Ok(host)
+}
+
+fn fresh(name: &str, graph: Graph) -> kumiki_sim::Host {
+    let mut host = kumiki_sim::Host::new(name, graph);
+    host.set_adapter(LINE, AdapterConfig { mtu: MTU, ..AdapterConfig::default() });
+    host
+}
+
+impl Host {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut HostSlot) -> T) -> T {
+        let mut hosts = self.net.0.hosts.borrow_mut();
+        #[expect(clippy::indexing_slicing, reason = "hosts are numbered as they are added, and none is taken out")]
+        act(&mut hosts[self.number])
+    }
+
+    /// Starts its graph.
+    fn begin(&self) -> Result<(), SimError> {
+        let (id, name) = self.with(|it| (it.id, it.name.clone()));
+        let now = self.net.now();
+        let mut world = self.net.0.world.borrow_mut();
+        match world.host_mut(id).map(|host| host.graph.start(now)) {
+            Some(Err(error)) => Err(SimError::Host { host: name, why: error.to_string() }),
+            Some(Ok(())) | None => Ok(()),
+        }
+    }
+
+    /// Lets the sockets' node hand down what they have left for it.
+    pub(super) fn hand_down(&self, now: Instant) {
+        let id = self.with(|it| it.id);
+        if let Some(host) = self.net.0.world.borrow_mut().host_mut(id)
+            && let Some(node) = host.graph.node(SOCKETS)
+        {
+            host.graph.wake(now, node, Token::default());
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.with(|it| it.name.clone())
+    }
+
+    /// Its addresses: at first those that the network has given it.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<IpAddr> {
+        self.with(|it| it.addresses.clone())
+    }
+
+    /// Its sockets as a whole.
+    #[must_use]
+    pub fn stack(&self) -> Stack {
+        self.with(|it| it.stack.clone())
+    }
+
+    /// Until the guard is dropped, sockets that are made are this host's, and [`spawn`](super::spawn) starts tasks on it. Tasks of the
+    /// host have that by themselves.
+    #[must_use = "the host is left when the guard is dropped"]
+    pub fn enter(&self) -> HostGuard {
+        HostGuard { _stack: self.stack().enter(), before: CURRENT.replace(Some(self.number)) }
+    }
+
+    /// Gives it this program: it runs from when the network does, and again after each [restart](Host::restart).
+    ///
+    /// A program may return; one that panics ends the run with [`SimError::Panicked`].
+    pub fn start<P, F>(&self, program: P) -> &Self
+    where
+        P: Fn() -> F + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        let program: Program = Rc::new(move || Box::pin(program()));
+        self.with(|it| it.programs.push(Rc::clone(&program)));
+        if self.net.is_running() {
+            self.spawn(program());
+        }
+        self
+    }
+
+    /// Starts a task on it, which ends when the host crashes. To be called while the network runs.
+    ///
+    /// # Panics
+    /// Where the network does not run.
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let task = tokio::task::spawn_local(OnHost::new(self.clone(), future));
+        self.with(|it| {
+            if it.tasks.len() == it.tasks.capacity() {
+                it.tasks.retain(|task| !task.is_finished());
+            }
+            it.tasks.push(task.abort_handle());
+        });
+        task
+    }
+
+    /// Runs the network until `future`, on this host, is done; see [`Net::run`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run<F: Future>(&self, future: F) -> Result<F::Output, SimError> {
+        self.net.run(OnHost::new(self.clone(), future))
+    }
+
+    /// Changes its line to the network, from now on: what is on the line stays as it is.
+    pub fn set_link(&self, link: &Link) -> &Self {
+        link.apply(&self.with(|it| it.link.clone()));
+        self
+    }
+
+    /// The power fails: its tasks are dropped, its connections are gone without a word, what comes for it is lost.
+    ///
+    /// Tasks started by `tokio::spawn`, by a library perhaps, are not known to be this host's: they go on, with sockets that say that the
+    /// host is gone.
+    pub fn crash(&self) -> &Self {
+        let (tasks, stack) = self.with(|it| {
+            it.is_down = true;
+            (core::mem::take(&mut it.tasks), it.stack.clone())
+        });
+        self.net.0.cloud.lock().down.insert(self.number);
+        for task in tasks {
+            task.abort();
+        }
+        stack.0.with(crate::sockets::Table::go_down);
+        // Nothing that it remembers survives: it is another graph from here on, which says nothing while it is down.
+        self.renew();
+        self
+    }
+
+    fn renew(&self) {
+        let (name, addresses, config, id, starts) = self.with(|it| {
+            it.starts += 1;
+            (it.name.clone(), it.addresses.clone(), it.config.clone(), it.id, it.starts)
+        });
+        let renewed = graph((&name, self.number, starts), &addresses, &config, &self.net);
+        match renewed {
+            Ok((graph, stack)) => {
+                if let Some(host) = self.net.0.world.borrow_mut().host_mut(id) {
+                    *host = fresh(&name, graph);
+                }
+                self.with(|it| it.stack = stack);
+            }
+            // It was built before from the same.
+            Err(error) => self.net.fail_with(error),
+        }
+    }
+
+    /// The power is back: its layers begin anew, and with them the programs that it was [started](Host::start) with.
+    pub fn restart(&self) -> &Self {
+        if !self.with(|it| it.is_down) {
+            self.crash();
+        }
+        self.with(|it| it.is_down = false);
+        self.net.0.cloud.lock().down.remove(&self.number);
+        if let Err(error) = self.begin() {
+            self.net.fail_with(error);
+        }
+        self.net.clock().bell.change();
+        for program in self.with(|it| it.programs.clone()) {
+            self.spawn(program());
+        }
+        self
+    }
+
+    /// Whether it has crashed and was not restarted.
+    #[must_use]
+    pub fn is_down(&self) -> bool {
+        self.with(|it| it.is_down)
+    }
+
+    /// The latency of what it sends to `other`, from now on.
+    pub fn set_latency_to(&self, other: &Self, latency: Duration) -> &Self {
+        let latency = super::time::nanos(latency);
+        self.net.0.cloud.lock().latencies.insert((self.number, other.number), latency);
+        self
+    }
+
+    /// Its sockets, one a line.
+    #[must_use]
+    pub fn netstat(&self) -> Netstat {
+        Netstat::of(self)
+    }
+}
+
+impl core::fmt::Debug for Host {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Host({})", self.name())
+    }
+}
+
+thread_local! {
+    /// The number of the host that this thread is on.
+    static CURRENT: RefCell<Option<usize>> = const { RefCell::new(None) };
+}
+
+pub(super) fn current() -> Option<usize> {
+    CURRENT.with_borrow(|it| *it)
+}
+
+/// Is on a [`Host`], and leaves it when dropped.
+#[derive(Debug)]
+pub struct HostGuard {
+    _stack: StackGuard,
+    before: Option<usize>,
+}
+
+impl Drop for HostGuard {
+    fn drop(&mut self) {
+        CURRENT.replace(self.before);
+    }
+}

@@ -1,0 +1,202 @@
+//! What is between a host and the network.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kumiki_graph::Instant;
+use kumiki_link::{
+    Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Outlet, Rate, Serial, SerialConfig, Spread, Unit,
+};
+
+use super::time::nanos;
+
+/// How long a frame that is held back waits at most where fewer than three come behind it.
+const HELD: kumiki_graph::Duration = kumiki_graph::Duration::from_millis(50);
+
+/// A host's line to the network, the same in both directions unless [`Link::up`] or [`Link::down`] says otherwise.
+///
+/// ```
+/// use core::time::Duration;
+/// use kumiki_net::sim::{Link, Net};
+///
+/// let net = Net::new(1);
+/// let dsl = Link::new().rate(1_000_000).delay(Duration::from_millis(10)).loss(0.01).queue(100_000);
+/// net.host("client").set_link(&dsl);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Link {
+    up: Way,
+    down: Way,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+struct Way {
+    impairment: Impairment,
+    rate: Option<u64>,
+    queue: Option<u64>,
+}
+
+impl Link {
+    /// A line on which everything arrives at once.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn both(mut self, change: impl Fn(&mut Way)) -> Self {
+        change(&mut self.up);
+        change(&mut self.down);
+        self
+    }
+
+    /// From the host to the network as `other` has it.
+    #[must_use]
+    pub fn up(mut self, other: &Self) -> Self {
+        self.up = other.up.clone();
+        self
+    }
+
+    /// From the network to the host as `other` has it.
+    #[must_use]
+    pub fn down(mut self, other: &Self) -> Self {
+        self.down = other.down.clone();
+        self
+    }
+
+    /// Every packet takes so long, besides the latency of the network.
+    #[must_use]
+    pub fn delay(self, delay: Duration) -> Self {
+        self.both(|way| way.impairment.delay = nanos(delay))
+    }
+
+    /// And up to so much more, each by itself; packets stay in order.
+    #[must_use]
+    pub fn jitter(self, jitter: Duration) -> Self {
+        self.both(|way| {
+            way.impairment.jitter = nanos(jitter);
+            way.impairment.spread = Spread::Uniform;
+        })
+    }
+
+    /// With this probability, 0 to 1, a packet is lost.
+    #[must_use]
+    pub fn loss(self, probability: f64) -> Self {
+        self.both(|way| way.impairment.loss = Loss::Independent(probability))
+    }
+
+    /// Packets are lost in bursts of `burst` packets on average, and of all this part, 0 to 1 (Gilbert).
+    #[must_use]
+    pub fn burst_loss(self, part: f64, burst: f64) -> Self {
+        let part = part.clamp(0.0, 0.999);
+        let to_good = 1.0 / burst.max(1.0);
+        let to_bad = (part * to_good / (1.0 - part)).min(1.0);
+        self.both(|way| way.impairment.loss = Loss::Gilbert { to_bad, to_good, good: 0.0, bad: 1.0 })
+    }
+
+    /// With this probability, 0 to 1, a packet comes twice.
+    #[must_use]
+    pub fn duplicate(self, probability: f64) -> Self {
+        self.both(|way| way.impairment.duplicate = probability)
+    }
+
+    /// With this probability, 0 to 1, a packet is held back until three others have passed it.
+    #[must_use]
+    pub fn reorder(self, probability: f64) -> Self {
+        self.both(|way| way.impairment.hold = Some((probability, Hold::Followers(3, HELD))))
+    }
+
+    /// With this probability, 0 to 1, each bit is wrong.
+    #[must_use]
+    pub fn corrupt(self, probability: f64) -> Self {
+        self.both(|way| way.impairment.corrupt = probability)
+    }
+
+    /// So many bits a second; packets queue for it.
+    #[must_use]
+    pub fn rate(self, bits_per_second: u64) -> Self {
+        self.both(|way| way.rate = Some(bits_per_second.max(1)))
+    }
+
+    /// So many octets may wait for the line; what finds no room is lost. Without it everything may wait.
+    #[must_use]
+    pub fn queue(self, octets: u64) -> Self {
+        self.both(|way| way.queue = Some(octets))
+    }
+
+    /// The line's two pieces.
+    pub(super) fn elements(&self, seed: u64) -> (Piece<Impaired>, Piece<Serial>) {
+        let impaired = Impaired::new(self.up.impairment.clone(), self.down.impairment.clone(), seed);
+        let queue = |way: &Way| Box::new(way.queue.map_or(DropTail::UNLIMITED, DropTail::octets));
+        let mut serial = Serial::with_disciplines(serial(&self.up), queue(&self.up), queue(&self.down));
+        serial.set_config(1, self::serial(&self.down));
+        (Piece::new(impaired), Piece::new(serial))
+    }
+
+    /// Changes a line that is there.
+    pub(super) fn apply(&self, (impaired, line): &(Piece<Impaired>, Piece<Serial>)) {
+        impaired.with(|it| {
+            it.set(0, self.up.impairment.clone());
+            it.set(1, self.down.impairment.clone());
+        });
+        line.with(|it| {
+            for (port, way) in [&self.up, &self.down].into_iter().enumerate() {
+                it.set_config(port, serial(way));
+                it.set_discipline(port, Box::new(way.queue.map_or(DropTail::UNLIMITED, DropTail::octets)));
+            }
+        });
+    }
+}
+
+/// So fast that no packet takes a nanosecond.
+const AT_ONCE: u64 = 1 << 50;
+
+const fn serial(way: &Way) -> SerialConfig {
+    let rate = match way.rate {
+        Some(rate) => rate,
+        None => AT_ONCE,
+    };
+    SerialConfig {
+        carrier: Carrier::Plain { rate: Rate::bits_per_second(rate), overhead: 0 },
+        propagation: kumiki_graph::Duration::ZERO,
+        say_sent: false,
+    }
+}
+
+/// An element that can be changed while the world has it.
+#[derive(Debug)]
+pub(super) struct Piece<E>(Arc<Mutex<E>>);
+
+impl<E> Clone for Piece<E> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<E> Piece<E> {
+    fn new(element: E) -> Self {
+        Self(Arc::new(Mutex::new(element)))
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut E) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<E: Element> Element for Piece<E> {
+    fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
+        self.with(|it| it.offer(now, port, unit, out));
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.with(|it| it.next_deadline())
+    }
+
+    fn poll(&mut self, now: Instant, out: &mut Outlet) {
+        self.with(|it| it.poll(now, out));
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.with(|it| it.counters())
+    }
+}

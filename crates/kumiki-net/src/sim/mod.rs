@@ -1,0 +1,39 @@
+//! A network in virtual time, on which tokio tasks run.
+//!
+//! A [`Net`] has [hosts](Host), each with a whole TCP/IP of its own, and between them [links](Link) that delay, lose and reorder as they are
+//! told. Programs are tokio tasks on a host: sockets that they make are that host's. One thread runs it all, in virtual time: an hour
+//! that nothing happens in takes microseconds, and the same seed gives the same packets at the same nanoseconds.
+//!
+//! # Time
+//!
+//! All packets travel by the network's clock, which counts nanoseconds. tokio's own timers (`tokio::time::sleep`, `timeout`, `interval`)
+//! are virtual too, but expire on whole milliseconds since the run began, rounded up, as tokio has them: a sleep of 100 microseconds
+//! takes a millisecond. Those of [`time`] are exact.
+//!
+//! # What would make two runs differ
+//!
+//! Nothing of this library's. A program differs where it takes from elsewhere what differs:
+//!
+//! - `std::time::Instant` and `SystemTime` go on in real time: use `tokio::time::Instant`;
+//! - the order of a `HashMap` with std's hasher, which is seeded by thread and process;
+//! - random numbers of the operating system (`rand::rng()`, `getrandom`; rustls and QUIC draw keys and connection numbers there);
+//! - `tokio::select!` without `biased;`, which begins at a random branch (with `--cfg tokio_unstable` the [seed](Net::new) decides that too);
+//! - threads, `spawn_blocking`, real files and sockets; addresses of memory as an order.
+//!
+//! [`Net::digest`] is a number of all that was sent, and when: two runs that give the same one were the same on the network.
+
+mod bell;
+mod cloud;
+mod driver;
+mod host;
+mod link;
+mod net;
+mod netstat;
+mod task;
+pub mod time;
+
+pub use host::{Host, HostGuard};
+pub use link::Link;
+pub use net::{Net, SimError};
+pub use netstat::{Netstat, NetstatEntry, Transport};
+pub use task::spawn;

@@ -1,0 +1,363 @@
+//! The network as a whole.
+
+use core::cell::{Cell, RefCell};
+use core::future::Future;
+use core::net::IpAddr;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use kumiki_graph::Instant;
+use kumiki_inet::tcp::{self, defaults};
+use kumiki_sim::{ElementId, World};
+use tokio::runtime::{Builder, LocalOptions};
+
+use super::cloud::Cloud;
+use super::driver::{Idle, drive};
+use super::host::{self, Host, HostSlot, Names};
+use super::link::Link;
+use super::time::{Clock, nanos};
+
+/// From host to host, unless somebody says otherwise.
+const LATENCY: kumiki_graph::Duration = kumiki_graph::Duration::from_micros(500);
+
+/// Nothing has to happen for longer than a day; but who waits for ever is told.
+const LIMIT: Duration = Duration::from_hours(24);
+
+/// Why a run ended before its time.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// A host cannot be as it was asked for.
+    #[error("host `{host}`: {why}")]
+    Host {
+        /// Its name.
+        host: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A program panicked.
+    #[error("host `{host}`: a task panicked at {}: {message}", at_of())]
+    Panicked {
+        /// Where it ran.
+        host: String,
+        /// What it said.
+        message: String,
+    },
+    /// The time that a run may take is over, and what was to be done is not: perhaps all wait for each other.
+    #[error("nothing more came of it in {0:?} of virtual time, and the program that was run has not ended")]
+    TimeLimit(Duration),
+    /// The world stands still: things answer each other for ever at one instant.
+    #[error("{0}")]
+    Standstill(String),
+    /// tokio would not make a runtime.
+    #[error("no runtime: {0}")]
+    Runtime(String),
+}
+
+fn at_of() -> String {
+    Net::current().map_or_else(String::new, |net| net.now().to_string())
+}
+
+/// What a network consists of.
+pub(super) struct Parts {
+    pub(super) seed: u64,
+    pub(super) world: RefCell<World>,
+    pub(super) cloud: Cloud,
+    pub(super) cloud_id: ElementId,
+    pub(super) hosts: RefCell<Vec<HostSlot>>,
+    pub(super) names: Names,
+    clock: Arc<Clock>,
+    pub(super) tcp: RefCell<tcp::Config>,
+    pub(super) link: RefCell<Link>,
+    limit: Cell<Duration>,
+    is_running: Cell<bool>,
+    failed: RefCell<Option<SimError>>,
+}
+
+/// A network of hosts in virtual time: see the [module](super).
+///
+/// It is a handle: copies are of the same network.
+#[derive(Clone)]
+pub struct Net(pub(super) Rc<Parts>);
+
+thread_local! {
+    /// The network that this thread runs.
+    static CURRENT: RefCell<Option<Net>> = const { RefCell::new(None) };
+}
+
+impl Net {
+    /// A network without hosts. All that is random in it comes from `seed`.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let mut world = World::new();
+        let cloud = Cloud::new(LATENCY);
+        let cloud_id = world.add_element("network", Box::new(cloud.clone()));
+        Self(Rc::new(Parts {
+            seed,
+            world: RefCell::new(world),
+            cloud,
+            cloud_id,
+            hosts: RefCell::default(),
+            names: Arc::new(Mutex::new(BTreeMap::new())),
+            clock: Arc::default(),
+            tcp: RefCell::new(defaults::modern()),
+            link: RefCell::default(),
+            limit: Cell::new(LIMIT),
+            is_running: Cell::new(false),
+            failed: RefCell::new(None),
+        }))
+    }
+
+    /// The network that is running on this thread, for programs in it.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    pub(super) fn current_or_panic() -> Self {
+        match Self::current() {
+            Some(net) => net,
+            None => panic!("no network runs on this thread"),
+        }
+    }
+
+    /// The host that the present task is on.
+    #[must_use]
+    pub fn current_host(&self) -> Option<Host> {
+        host::current().map(|number| Host { net: self.clone(), number })
+    }
+
+    pub(super) fn clock(&self) -> &Arc<Clock> {
+        &self.0.clock
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.0.is_running.get()
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.0.clock.now()
+    }
+
+    /// How much time has passed in it.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.now().as_nanos())
+    }
+
+    /// The host called `name`: a new one with the next free addresses (192.168.0.1 and fd00::1, and so on) where there is none.
+    ///
+    /// # Panics
+    /// Where there are 65,535 hosts already: they would need addresses of another plan; see [`Net::host_at`].
+    pub fn host(&self, name: &str) -> Host {
+        if let Some(host) = self.find(name) {
+            return host;
+        }
+        let number = self.0.hosts.borrow().len();
+        match self.host_at(name, host::addresses_of(number)) {
+            Ok(host) => host,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The host called `name`, if there is one.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Host> {
+        let hosts = self.0.hosts.borrow();
+        let number = hosts.iter().position(|it| it.name == name)?;
+        Some(Host { net: self.clone(), number })
+    }
+
+    /// A new host with these addresses: at most one of IPv4.
+    ///
+    /// # Errors
+    /// [`SimError::Host`] where the name or an address is taken, or an address cannot be a host's.
+    pub fn host_at(&self, name: &str, addresses: impl Into<Vec<IpAddr>>) -> Result<Host, SimError> {
+        let addresses = addresses.into();
+        let wrong = |why: String| Err(SimError::Host { host: name.to_owned(), why });
+        if self.find(name).is_some() {
+            return wrong("there is one of this name already".to_owned());
+        }
+        let v4 = addresses.iter().filter(|it| it.is_ipv4()).count();
+        if addresses.is_empty() || v4 > 1 {
+            return wrong(format!(
+                "{} addresses, {v4} of them of IPv4; a host has at least one, and one of IPv4 at most",
+                addresses.len()
+            ));
+        }
+        for address in &addresses {
+            let hosts = self.0.hosts.borrow();
+            if let Some(other) = hosts.iter().find(|it| it.has(*address)) {
+                return wrong(format!("{address} is the address of `{}`", other.name));
+            }
+        }
+        host::add(self, name, addresses)
+    }
+
+    /// All hosts, in the order of being added.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<Host> {
+        let count = self.0.hosts.borrow().len();
+        (0..count).map(|number| Host { net: self.clone(), number }).collect()
+    }
+
+    /// The link that hosts get which are added from here on; one on which everything arrives at once unless it is set.
+    pub fn set_link(&self, link: &Link) -> &Self {
+        *self.0.link.borrow_mut() = link.clone();
+        self
+    }
+
+    /// From host to host everything takes so long, besides what their links add; half a millisecond unless it is set. Of a pair:
+    /// [`Host::set_latency_to`].
+    pub fn set_latency(&self, latency: Duration) -> &Self {
+        self.0.cloud.lock().latency = nanos(latency);
+        self
+    }
+
+    /// The TCP of hosts that are added from here on: [`defaults::modern`] unless it is set.
+    pub fn set_tcp(&self, config: tcp::Config) -> &Self {
+        *self.0.tcp.borrow_mut() = config;
+        self
+    }
+
+    /// How much virtual time a run may take, 24 hours unless it is set.
+    pub fn set_time_limit(&self, limit: Duration) -> &Self {
+        self.0.limit.set(limit);
+        self
+    }
+
+    fn set_cut(&self, one: &[Host], other: &[Host], is_cut: bool) {
+        let mut cloud = self.0.cloud.lock();
+        for pair in one.iter().flat_map(|a| other.iter().map(move |b| (a.number, b.number))) {
+            for pair in [pair, (pair.1, pair.0)] {
+                if is_cut {
+                    cloud.cut.insert(pair);
+                } else {
+                    cloud.cut.remove(&pair);
+                }
+            }
+        }
+    }
+
+    /// From now on nothing gets from any of `one` to any of `other`, nor back. What is under way arrives.
+    pub fn partition(&self, one: &[Host], other: &[Host]) -> &Self {
+        self.set_cut(one, other, true);
+        self
+    }
+
+    /// Everything gets through again.
+    pub fn repair(&self, one: &[Host], other: &[Host]) -> &Self {
+        self.set_cut(one, other, false);
+        self
+    }
+
+    /// From now on nothing gets from `from` to `to`; the other way is as it was.
+    pub fn cut_one_way(&self, from: &Host, to: &Host) -> &Self {
+        self.0.cloud.lock().cut.insert((from.number, to.number));
+        self
+    }
+
+    /// Nothing is cut off any more.
+    pub fn repair_all(&self) -> &Self {
+        self.0.cloud.lock().cut.clear();
+        self
+    }
+
+    /// A number of all that was sent so far: which host sent which octets when. It is the same for two runs that were the same on the
+    /// network, and (but for a chance of 2^-64) for no others.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.0.cloud.lock().digest()
+    }
+
+    /// How many packets have entered the network, and how many of them it has lost: for partitions, for hosts that are down, and for
+    /// nobody having the address. What links lose is not among them.
+    #[must_use]
+    pub fn packets(&self) -> (u64, u64) {
+        let cloud = self.0.cloud.lock();
+        (cloud.passed + cloud.lost, cloud.lost)
+    }
+
+    pub(super) fn fail_with(&self, error: SimError) {
+        self.0.failed.borrow_mut().get_or_insert(error);
+        self.0.clock.bell.change();
+    }
+
+    pub(super) fn failure(&self) -> Option<SimError> {
+        if let Some(standstill) = self.0.world.borrow().standstill() {
+            return Some(SimError::Standstill(standstill.to_string()));
+        }
+        self.0.failed.borrow().clone()
+    }
+
+    /// Runs the network, and the programs of its hosts, until `future` is done. That is on no host; to be on one: [`Host::run`].
+    ///
+    /// All tasks end with it; the network stays as it is, and may be run again, when the hosts' programs begin anew.
+    ///
+    /// # Errors
+    /// [`SimError`] where a program panicked, the [time limit](Net::set_time_limit) is over or time stands still.
+    pub fn run<F: Future>(&self, future: F) -> Result<F::Output, SimError> {
+        let idle = Idle::default();
+        let mut builder = Builder::new_current_thread();
+        builder.enable_time().start_paused(true).on_thread_park(idle.hook());
+        #[cfg(tokio_unstable)]
+        builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&self.0.seed.to_le_bytes()));
+        let runtime = builder.build_local(LocalOptions::default());
+        let runtime = runtime.map_err(|error| SimError::Runtime(error.to_string()))?;
+        let _running = Running::begin(self);
+        runtime.block_on(async {
+            self.0.clock.follow(Some(tokio::time::Instant::now()));
+            let limit = self.now() + nanos(self.0.limit.get());
+            for host in self.hosts() {
+                for program in host.with(|it| it.programs.clone()) {
+                    host.spawn(program());
+                }
+            }
+            tokio::select! {
+                biased;
+                output = future => Ok(output),
+                error = drive(self, &idle, limit) => Err(error),
+            }
+        })
+    }
+
+    pub(super) fn time_limit(&self) -> SimError {
+        SimError::TimeLimit(self.0.limit.get())
+    }
+}
+
+impl HostSlot {
+    fn has(&self, address: IpAddr) -> bool {
+        self.addresses.contains(&address)
+    }
+}
+
+impl core::fmt::Debug for Net {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let names: Vec<String> = self.0.hosts.borrow().iter().map(|it| it.name.clone()).collect();
+        write!(f, "Net of {names:?}")
+    }
+}
+
+/// While it is there the network is the one that this thread runs.
+struct Running {
+    net: Net,
+    before: Option<Net>,
+}
+
+impl Running {
+    fn begin(net: &Net) -> Self {
+        net.0.is_running.set(true);
+        Self { net: net.clone(), before: CURRENT.replace(Some(net.clone())) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.net.0.clock.follow(None);
+        self.net.0.is_running.set(false);
+        CURRENT.replace(self.before.take());
+    }
+}

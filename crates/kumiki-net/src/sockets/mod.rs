@@ -1,0 +1,19 @@
+//! What stands between sockets and the layers: the node that is their user, and the table in which both write.
+//!
+//! Whoever has a socket works on the [`Table`] under its lock, and leaves there what is to go down. The host's driver lets the node take
+//! that ([`Node`]), which in turn writes what comes up into the table and wakes who waits for it.
+
+mod datagrams;
+pub(crate) mod error;
+mod listener;
+mod node;
+mod ports;
+mod stream;
+mod table;
+mod wakers;
+
+pub(crate) use datagrams::{Arrived, Datagrams};
+pub(crate) use node::Node;
+pub(crate) use stream::Phase;
+pub use table::SocketCounts;
+pub(crate) use table::{Layers, Socket, Table};

@@ -1,0 +1,504 @@
+//! All sockets of one host.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::collections::BTreeMap;
+use std::io;
+
+use kumiki_graph::sessions::Sessions;
+use kumiki_graph::{
+    Accept, Address, Below, Handle, Indication, Mode, Offered, Open, Quality, Reason, Report, Request, Rng, Unit,
+};
+use kumiki_wire::inet::IpParameters;
+
+use super::datagrams::{Arrived, Datagrams, RECEIVE_BUFFER, unspecified};
+use super::error;
+use super::listener::{BEYOND, Listener};
+use super::ports::Ports;
+use super::stream::{Effects, Phase, Stream};
+
+/// What a handle names.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Stream(Box<Stream>),
+    Listener(Box<Listener>),
+    Datagrams(Box<Datagrams>),
+}
+
+/// The layers that the sockets of a host stand on. What is not there the host does not have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Layers {
+    pub(crate) tcp: Option<Below>,
+    pub(crate) tcp_v6: Option<Below>,
+    pub(crate) udp: Option<Below>,
+    pub(crate) udp_v6: Option<Below>,
+}
+
+/// How many sockets there are, of which kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SocketCounts {
+    /// Connections that somebody has or waits for.
+    pub streams: usize,
+    /// Connections that nobody has any more, and that TCP is still ending.
+    pub orphans: usize,
+    /// Sockets that listen.
+    pub listeners: usize,
+    /// UDP sockets.
+    pub udp: usize,
+}
+
+/// All sockets of one host.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) sockets: Sessions<Socket>,
+    layers: Layers,
+    /// The host's own addresses, with the loopback addresses left out.
+    addresses: Vec<IpAddr>,
+    tcp_ports: Ports,
+    udp_ports: Ports,
+    /// Which UDP sockets have a port.
+    udp_sockets: BTreeMap<u16, Vec<Handle>>,
+    rng: Rng,
+    pub(crate) effects: Effects,
+    /// The node has been told that there is something for it.
+    pub(crate) has_rung: bool,
+    /// The host is gone.
+    pub(crate) is_down: bool,
+}
+
+impl Table {
+    pub(crate) fn new(layers: Layers, addresses: Vec<IpAddr>, rng: Rng) -> Self {
+        Self {
+            sockets: Sessions::default(),
+            layers,
+            addresses,
+            tcp_ports: Ports::default(),
+            udp_ports: Ports::default(),
+            udp_sockets: BTreeMap::new(),
+            rng,
+            effects: Effects::default(),
+            has_rung: false,
+            is_down: false,
+        }
+    }
+
+    fn check_up(&self) -> io::Result<()> {
+        if self.is_down { Err(error::is_gone()) } else { Ok(()) }
+    }
+
+    /// Whether a socket can have this address.
+    fn check_own(&self, ip: IpAddr) -> io::Result<()> {
+        let own = ip.is_unspecified() || ip.is_loopback() || ip.is_multicast() || self.addresses.contains(&ip);
+        if own { Ok(()) } else { Err(io::ErrorKind::AddrNotAvailable.into()) }
+    }
+
+    /// Takes a local address of TCP: of our choice where it has no port.
+    pub(crate) fn bind_tcp(&mut self, local: SocketAddr, shared: bool) -> io::Result<SocketAddr> {
+        self.check_up()?;
+        self.check_own(unmapped(local).ip())?;
+        self.tcp_ports.take(local, (false, shared), &mut self.rng)
+    }
+
+    pub(crate) fn unbind_tcp(&mut self, local: SocketAddr) {
+        self.tcp_ports.give(local);
+    }
+
+    /// Those of `v4` and `v6` that are for what `local` takes.
+    fn layers_of(local: SocketAddr, v4: Option<Below>, v6: Option<Below>) -> io::Result<Vec<Below>> {
+        let is_both = local.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let is_v4 = unmapped(local).is_ipv4();
+        let v4 = v4.filter(|_| is_v4 || is_both);
+        let v6 = v6.filter(|_| !is_v4);
+        let layers: Vec<Below> = v4.into_iter().chain(v6).collect();
+        if layers.is_empty() { Err(no_such_version(local)) } else { Ok(layers) }
+    }
+
+    // TCP.
+
+    /// Listens at `local`, which was taken.
+    pub(crate) fn listen(&mut self, local: SocketAddr, quality: Quality, backlog: u32) -> io::Result<Handle> {
+        self.check_up()?;
+        let below = Self::layers_of(local, self.layers.tcp, self.layers.tcp_v6)?;
+        let listener = Listener::new(&below, local, quality, backlog);
+        let handle = self.sockets.insert(Socket::Listener(Box::new(listener)));
+        for below in below {
+            let open = Open {
+                user: handle,
+                mode: Mode::Passive { backlog: BEYOND },
+                local: Address::from(of_layer(local, self.layers.tcp == Some(below))),
+                quality,
+                ..Open::default()
+            };
+            self.effects.requests.push_back((below, Request::Open(Box::new(open))));
+        }
+        Ok(handle)
+    }
+
+    /// Calls `remote`, from `local` where that was taken.
+    pub(crate) fn connect(
+        &mut self,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        quality: Quality,
+    ) -> io::Result<Handle> {
+        self.check_up()?;
+        let mapped = remote != unmapped(remote);
+        let to = reached(unmapped(remote));
+        let below = if to.is_ipv4() { self.layers.tcp } else { self.layers.tcp_v6 };
+        let below = below.ok_or_else(|| no_such_version(to))?;
+        let from = local.map(|local| of_layer(local, to.is_ipv4()));
+        if from.is_some_and(|it| it.is_ipv4() != to.is_ipv4()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "an address of the other version of IP"));
+        }
+        let mut stream = Stream::new(below, from.unwrap_or(to), to, quality);
+        (stream.bound, stream.mapped) = (local, mapped);
+        let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
+        let open = Open {
+            user,
+            mode: Mode::Active,
+            local: from.map_or(Address::NONE, Address::from),
+            remote: Address::from(to),
+            quality,
+            ..Open::default()
+        };
+        self.effects.requests.push_back((below, Request::Open(Box::new(open))));
+        Ok(user)
+    }
+
+    pub(crate) fn stream(&mut self, handle: Handle) -> io::Result<(&mut Stream, &mut Effects)> {
+        match self.sockets.get(handle) {
+            Some(Socket::Stream(stream)) => Ok((stream, &mut self.effects)),
+            Some(Socket::Listener(_) | Socket::Datagrams(_)) | None => Err(error::is_gone()),
+        }
+    }
+
+    pub(crate) fn listener(&mut self, handle: Handle) -> io::Result<(&mut Listener, &mut Effects)> {
+        match self.sockets.get(handle) {
+            Some(Socket::Listener(listener)) => Ok((listener, &mut self.effects)),
+            Some(Socket::Stream(_) | Socket::Datagrams(_)) | None => Err(error::is_gone()),
+        }
+    }
+
+    pub(crate) fn datagrams(&mut self, handle: Handle) -> io::Result<(&mut Datagrams, &mut Effects)> {
+        match self.sockets.get(handle) {
+            Some(Socket::Datagrams(socket)) => Ok((socket, &mut self.effects)),
+            Some(Socket::Stream(_) | Socket::Listener(_)) | None => Err(error::is_gone()),
+        }
+    }
+
+    /// The next connection that has come in; `WouldBlock` where there is none.
+    pub(crate) fn accept(&mut self, handle: Handle) -> io::Result<(Handle, SocketAddr)> {
+        let (listener, _) = self.listener(handle)?;
+        if let Some(reason) = listener.error.take() {
+            return Err(error::of_reason(&reason));
+        }
+        let accepted = listener.ready.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
+        self.fill_backlog(handle);
+        let (stream, _) = self.stream(accepted)?;
+        stream.listener = None;
+        Ok((accepted, stream.shown(stream.remote)))
+    }
+
+    /// Takes callers for whom there is a place in the backlog.
+    fn fill_backlog(&mut self, handle: Handle) {
+        while let Ok((listener, _)) = self.listener(handle)
+            && let Some((below, offered)) = listener.next_to_accept()
+        {
+            let (quality, is_v6) = (listener.quality, listener.local.is_ipv6());
+            self.take_caller(handle, (below, *offered), quality, is_v6);
+        }
+    }
+
+    fn take_caller(&mut self, listener: Handle, (below, offered): (Below, Offered), quality: Quality, is_v6: bool) {
+        let (Some(local), Some(remote)) = (offered.local.socket(), offered.remote.socket()) else {
+            return;
+        };
+        let mut stream = Stream::new(below, local, remote, quality);
+        (stream.provider, stream.phase) = (offered.provider, Phase::Open);
+        (stream.listener, stream.mapped) = (Some(listener), is_v6 && remote.is_ipv4());
+        let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
+        let accept = Accept { session: offered.provider, user, quality, ..Accept::default() };
+        self.effects.requests.push_back((below, Request::Accept(Box::new(accept))));
+        if let Ok((listener, effects)) = self.listener(listener) {
+            listener.ready.push_back(user);
+            listener.acceptors.wake(&mut effects.woken);
+        }
+    }
+
+    // UDP.
+
+    pub(crate) fn bind_udp(&mut self, local: SocketAddr, shared: bool) -> io::Result<Handle> {
+        self.check_up()?;
+        self.check_own(unmapped(local).ip())?;
+        let below = Self::layers_of(local, self.layers.udp, self.layers.udp_v6)?;
+        let local = self.udp_ports.take(local, (false, shared), &mut self.rng)?;
+        let handle = self.sockets.insert(Socket::Datagrams(Box::new(Datagrams::new(&below, local))));
+        self.udp_sockets.entry(local.port()).or_default().push(handle);
+        for below in below {
+            let quality = Quality { receive_buffer: Some(RECEIVE_BUFFER), ..Quality::default() };
+            let open = Open {
+                user: handle,
+                mode: Mode::Passive { backlog: 0 },
+                local: Address::from(of_layer(local, self.layers.udp == Some(below))),
+                quality,
+                ..Open::default()
+            };
+            self.effects.requests.push_back((below, Request::Open(Box::new(open))));
+        }
+        Ok(handle)
+    }
+
+    /// The source that goes with `remote`, as far as the host knows by itself.
+    pub(crate) fn source_for(&self, remote: IpAddr) -> IpAddr {
+        if remote.is_loopback() || self.addresses.contains(&remote) {
+            return remote;
+        }
+        let own = self.addresses.iter().find(|it| it.is_ipv4() == remote.is_ipv4());
+        own.copied().unwrap_or_else(|| unspecified(remote.is_ipv4()))
+    }
+
+    fn datagram(&mut self, below: Below, unit: Unit) {
+        let (Some(from), Some(to)) = (unit.source.socket(), unit.destination.socket()) else {
+            return;
+        };
+        let tos = IpParameters::from(unit.options.special).tos;
+        let sockets = self.udp_sockets.get(&to.port()).cloned().unwrap_or_default();
+        for handle in sockets {
+            if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle)
+                && (socket.takes(from, to) || unit.options.group)
+            {
+                socket.arrived(below, Arrived { from, to, data: unit.data, tos }, &mut self.effects);
+                return;
+            }
+        }
+    }
+
+    /// A datagram of ours has met an error on its way.
+    fn unreachable(&mut self, report: &Report) {
+        let Report::Unreachable { source, destination, problem, .. } = report else {
+            return;
+        };
+        let (Some(source), Some(destination)) = (source.socket(), destination.socket()) else {
+            return;
+        };
+        for handle in self.udp_sockets.get(&source.port()).cloned().unwrap_or_default() {
+            // Only who is connected is told, as in Linux: others would not know of whom it is.
+            if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle)
+                && socket.remote == Some(destination)
+            {
+                socket.failed(error::of_problem(*problem), &mut self.effects);
+            }
+        }
+    }
+
+    // What the layers below say.
+
+    pub(crate) fn heard(&mut self, below: Below, indication: Indication) {
+        match indication {
+            Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
+                self.on_stream(session, |stream, effects| stream.arrived(data, effects));
+            }
+            Indication::Credit { session, credit } => {
+                self.on_stream(session, |stream, effects| stream.may_send(credit.octets, effects));
+            }
+            Indication::Opened(opened) => self.opened(below, &opened),
+            Indication::Offered(offered) => {
+                let listener = offered.user;
+                match self.sockets.get(listener) {
+                    Some(Socket::Listener(it)) if !it.is_closing => it.offered(below, offered),
+                    _ => {
+                        let abort = Request::Abort { session: offered.provider, reason: Reason::User, data: None };
+                        self.effects.requests.push_back((below, abort));
+                        return;
+                    }
+                }
+                self.fill_backlog(listener);
+            }
+            Indication::Released { session, .. } => {
+                self.on_stream(session, Stream::released_by_peer);
+            }
+            Indication::Closed { session } => self.ended(below, session, None),
+            Indication::Aborted { session, reason, .. } => self.ended(below, session, Some(reason)),
+            // A stream that was reset is not one any more.
+            Indication::Reset { session, reason } => self.ended(below, session, Some(reason)),
+            Indication::Unit(unit) => self.datagram(below, *unit),
+            Indication::Report(report) => self.unreachable(&report),
+            Indication::Notice { .. } | Indication::Urgent { .. } | Indication::Special { .. } => {}
+        }
+    }
+
+    fn on_stream(&mut self, handle: Handle, act: impl FnOnce(&mut Stream, &mut Effects)) {
+        if let Some(Socket::Stream(stream)) = self.sockets.get(handle) {
+            act(stream, &mut self.effects);
+            if stream.orphan && stream.phase == Phase::Ended {
+                self.forget(handle);
+            }
+        }
+    }
+
+    fn opened(&mut self, below: Below, opened: &kumiki_graph::Opened) {
+        let (handle, provider) = (opened.user, opened.provider);
+        let is_closed = match self.sockets.get(handle) {
+            Some(Socket::Stream(stream)) => {
+                if let Some(local) = opened.local.socket() {
+                    stream.local = local;
+                }
+                stream.opened(provider, &mut self.effects);
+                false
+            }
+            Some(Socket::Listener(listener)) => {
+                listener.opened(below, provider);
+                listener.is_closing && listener.close(&mut self.effects)
+            }
+            Some(Socket::Datagrams(socket)) => {
+                socket.opened(below, provider);
+                socket.is_closing && socket.close(&mut self.effects)
+            }
+            None => false,
+        };
+        if is_closed {
+            self.forget(handle);
+        }
+    }
+
+    fn ended(&mut self, below: Below, handle: Handle, reason: Option<Reason>) {
+        let is_over = match (self.sockets.get(handle), reason) {
+            (Some(Socket::Stream(stream)), reason) => {
+                stream.ended(reason, &mut self.effects);
+                stream.orphan
+            }
+            (Some(Socket::Listener(listener)), Some(reason)) => {
+                listener.refused(below, reason, &mut self.effects);
+                listener.is_closing && listener.close(&mut self.effects)
+            }
+            (Some(Socket::Datagrams(socket)), Some(reason)) => {
+                socket.refused(below, &reason, &mut self.effects);
+                socket.is_closing && socket.close(&mut self.effects)
+            }
+            (Some(Socket::Listener(_) | Socket::Datagrams(_)) | None, _) => false,
+        };
+        if is_over {
+            self.forget(handle);
+        }
+    }
+
+    /// Nobody has the socket any more.
+    pub(crate) fn close(&mut self, handle: Handle) {
+        let is_over = match self.sockets.get(handle) {
+            Some(Socket::Stream(stream)) => stream.close(handle, &mut self.effects),
+            Some(Socket::Listener(listener)) => {
+                let waiting = core::mem::take(&mut listener.ready);
+                let is_over = listener.close(&mut self.effects);
+                for accepted in waiting {
+                    if let Ok((stream, effects)) = self.stream(accepted) {
+                        stream.reset(effects);
+                        self.forget(accepted);
+                    }
+                }
+                is_over
+            }
+            Some(Socket::Datagrams(socket)) => socket.close(&mut self.effects),
+            None => false,
+        };
+        if is_over {
+            self.forget(handle);
+        }
+    }
+
+    fn forget(&mut self, handle: Handle) {
+        match self.sockets.remove(handle) {
+            Some(Socket::Stream(stream)) => {
+                if let Some(bound) = stream.bound {
+                    self.tcp_ports.give(bound);
+                }
+            }
+            Some(Socket::Listener(listener)) => self.tcp_ports.give(listener.local),
+            Some(Socket::Datagrams(socket)) => {
+                let port = socket.local.port();
+                self.udp_ports.give(socket.local);
+                if let Some(all) = self.udp_sockets.get_mut(&port) {
+                    all.retain(|it| *it != handle);
+                    if all.is_empty() {
+                        self.udp_sockets.remove(&port);
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The host is gone, with all its layers: every socket has ended.
+    pub(crate) fn go_down(&mut self) {
+        self.is_down = true;
+        for handle in self.sockets.handles() {
+            match self.sockets.get(handle) {
+                Some(Socket::Stream(stream)) => {
+                    stream.ended(Some(Reason::Down), &mut self.effects);
+                    if stream.orphan {
+                        self.forget(handle);
+                    }
+                }
+                Some(Socket::Listener(listener)) => {
+                    for below in [self.layers.tcp, self.layers.tcp_v6].into_iter().flatten() {
+                        listener.refused(below, Reason::Down, &mut self.effects);
+                    }
+                }
+                Some(Socket::Datagrams(socket)) => {
+                    for below in [self.layers.udp, self.layers.udp_v6].into_iter().flatten() {
+                        socket.refused(below, &Reason::Down, &mut self.effects);
+                    }
+                }
+                None => {}
+            }
+        }
+        self.effects.requests.clear();
+    }
+
+    pub(crate) fn counts(&mut self) -> SocketCounts {
+        let mut counts = SocketCounts::default();
+        for handle in self.sockets.handles() {
+            match self.sockets.get(handle) {
+                Some(Socket::Stream(stream)) if stream.orphan => counts.orphans += 1,
+                Some(Socket::Stream(_)) => counts.streams += 1,
+                Some(Socket::Listener(_)) => counts.listeners += 1,
+                Some(Socket::Datagrams(_)) => counts.udp += 1,
+                None => {}
+            }
+        }
+        counts
+    }
+}
+
+impl Stream {
+    /// An address of it, as its socket shows it.
+    pub(crate) const fn shown(&self, address: SocketAddr) -> SocketAddr {
+        match address.ip() {
+            IpAddr::V4(ip) if self.mapped => SocketAddr::new(IpAddr::V6(ip.to_ipv6_mapped()), address.port()),
+            IpAddr::V4(_) | IpAddr::V6(_) => address,
+        }
+    }
+}
+
+/// An address of IPv4 that is written as one of IPv6 (RFC 4291 section 2.5.5.2) as what it is.
+pub(crate) fn unmapped(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// To nobody in particular is to ourselves, as in Linux.
+const fn reached(remote: SocketAddr) -> SocketAddr {
+    let own = match remote.ip() {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+    };
+    if remote.ip().is_unspecified() { SocketAddr::new(own, remote.port()) } else { remote }
+}
+
+/// `local` as the layer of IPv4, or that of IPv6, has it.
+fn of_layer(local: SocketAddr, is_v4: bool) -> SocketAddr {
+    let local = unmapped(local);
+    if is_v4 && local.ip().is_unspecified() { SocketAddr::new(unspecified(true), local.port()) } else { local }
+}
+
+fn no_such_version(address: SocketAddr) -> io::Error {
+    let version = if address.is_ipv4() { 4 } else { 6 };
+    io::Error::new(io::ErrorKind::Unsupported, format!("this host has no IPv{version}"))
+}

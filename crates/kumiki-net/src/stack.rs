@@ -1,0 +1,126 @@
+//! A host's sockets as a whole: which host a program is on, and how its driver is told that there is something to do.
+
+use core::cell::RefCell;
+use core::fmt;
+use core::net::IpAddr;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kumiki_graph::Rng;
+
+use crate::sockets::{Layers, SocketCounts, Table};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Stack>> = const { RefCell::new(None) };
+}
+
+/// Whoever lets a host's layers run, and is told when its sockets have something for them.
+pub(crate) trait Driver: Send + Sync {
+    /// There is something for the host's sockets node to hand down.
+    fn ring(&self);
+
+    /// The addresses of the host called `name`.
+    fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// What the sockets of a host and its node share.
+pub(crate) struct Shared {
+    table: Mutex<Table>,
+    driver: Box<dyn Driver>,
+}
+
+impl Shared {
+    /// The table. A task that panicked with it has left it whole: nothing in it is half done between two statements that can panic.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works on the table; then those are woken whom that concerns, and the driver is told where there is something for it.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
+        let mut table = self.lock();
+        let result = act(&mut table);
+        let woken = core::mem::take(&mut table.effects.woken);
+        let rings = !table.has_rung && !table.effects.requests.is_empty();
+        table.has_rung |= rings;
+        drop(table);
+        woken.wake();
+        if rings {
+            self.driver.ring();
+        }
+        result
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
+/// A host's TCP/IP, as its sockets know it.
+///
+/// A program is on one host at a time: sockets that it makes by `TcpStream::connect`, `TcpListener::bind` and `UdpSocket::bind` are of
+/// the stack that it has [entered](Stack::enter). Tasks of a simulation have entered that of their host whenever they are polled.
+#[derive(Clone)]
+pub struct Stack(pub(crate) Arc<Shared>);
+
+impl Stack {
+    pub(crate) fn new(layers: Layers, addresses: Vec<IpAddr>, rng: Rng, driver: Box<dyn Driver>) -> Self {
+        Self(Arc::new(Shared { table: Mutex::new(Table::new(layers, addresses, rng)), driver }))
+    }
+
+    /// The stack that this thread has entered.
+    ///
+    /// # Errors
+    /// `Unsupported` where it has entered none.
+    pub fn current() -> io::Result<Self> {
+        CURRENT.with_borrow(Clone::clone).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::Unsupported,
+                "no host here: a task of a simulation is started by `Host::spawn` or `sim::spawn`; elsewhere `Stack::enter` says whose \
+                 sockets are meant",
+            )
+        })
+    }
+
+    /// Enters the stack: until the guard is dropped, the sockets that this thread makes are of it.
+    #[must_use = "the stack is left when the guard is dropped"]
+    pub fn enter(&self) -> StackGuard {
+        StackGuard { before: CURRENT.replace(Some(self.clone())), not_send: core::marker::PhantomData }
+    }
+
+    /// How many sockets there are.
+    #[must_use]
+    pub fn counts(&self) -> SocketCounts {
+        self.0.lock().counts()
+    }
+
+    /// The addresses of the host called `name`, which the network of this stack knows.
+    ///
+    /// # Errors
+    /// `NotFound` where it knows none of that name.
+    pub fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        self.0.driver.lookup(name)
+    }
+}
+
+impl fmt::Debug for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stack")
+    }
+}
+
+/// Has entered a [`Stack`], and leaves it when dropped.
+#[derive(Debug)]
+pub struct StackGuard {
+    before: Option<Stack>,
+    /// It is of the thread that entered.
+    not_send: core::marker::PhantomData<*const ()>,
+}
+
+impl Drop for StackGuard {
+    fn drop(&mut self) {
+        CURRENT.replace(self.before.take());
+        let _ = self.not_send;
+    }
+}

@@ -1,0 +1,112 @@
+//! A socket that listens.
+
+use core::future::poll_fn;
+use core::net::SocketAddr;
+use core::task::{Context, Poll};
+use std::io;
+
+use kumiki_graph::Quality;
+use kumiki_wire::inet::IpQuality;
+
+use super::TcpStream;
+use crate::io_shape::Owned;
+use crate::{Stack, ToSocketAddrs};
+
+/// Callers that may wait to be accepted where nobody says otherwise, as tokio has it.
+const BACKLOG: u32 = 1024;
+
+/// A TCP socket that listens, as `tokio::net::TcpListener`.
+///
+/// Dropping it resets those that have called and were not accepted.
+#[derive(Debug)]
+pub struct TcpListener(pub(super) Owned);
+
+impl TcpListener {
+    /// Listens at the first of the addresses that can be had. With port 0 a port is chosen; [`TcpListener::local_addr`] tells it.
+    ///
+    /// `[::]` takes callers of both versions of IP, and shows those of IPv4 with an address of IPv6 (`::ffff:10.0.0.1`).
+    ///
+    /// # Errors
+    /// `AddrInUse`, `AddrNotAvailable` where the host does not have the address; those of [`crate::lookup_host`].
+    // It is as tokio's; no answer has to be waited for.
+    #[expect(clippy::unused_async, reason = "as tokio's")]
+    pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
+        let stack = Stack::current()?;
+        let mut last = None;
+        for local in addr.written().resolve(&stack)? {
+            match Self::listen_at(&stack, local) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::InvalidInput.into()))
+    }
+
+    fn listen_at(stack: &Stack, local: SocketAddr) -> io::Result<Self> {
+        stack
+            .0
+            .with(|table| {
+                let local = table.bind_tcp(local, false)?;
+                table.listen(local, Quality::default(), BACKLOG).inspect_err(|_| table.unbind_tcp(local))
+            })
+            .map(|handle| Self(Owned { stack: stack.clone(), handle }))
+    }
+
+    /// The next connection and its peer.
+    ///
+    /// Nothing is lost where the future is dropped.
+    ///
+    /// # Errors
+    /// Those of the host: that it is gone.
+    pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        poll_fn(|cx| self.poll_accept(cx)).await
+    }
+
+    /// As [`TcpListener::accept`]; all who ask are woken when there is something.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let (stack, handle) = (&self.0.stack, self.0.handle);
+        let accepted = self.0.poll(
+            cx,
+            |table| table.accept(handle),
+            |table, waker| {
+                let (listener, effects) = table.listener(handle)?;
+                listener.acceptors.register(waker, &mut effects.woken);
+                Ok(())
+            },
+        );
+        accepted.map_ok(|(handle, remote)| (TcpStream(Owned { stack: stack.clone(), handle }), remote))
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// None while the host is there.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.with(|table| Ok(table.listener(self.0.handle)?.0.local))
+    }
+
+    /// The time to live of what connections accepted from here send.
+    ///
+    /// # Errors
+    /// As [`TcpListener::local_addr`].
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.0.with(|table| Ok(super::stream::ttl_of(&table.listener(self.0.handle)?.0.quality)))
+    }
+
+    /// Sets it, for those that call from now on.
+    ///
+    /// # Errors
+    /// `InvalidInput` where it is not 1 to 255.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        let ttl = super::stream::ttl_from(ttl)?;
+        self.0.with(|table| {
+            let (listener, _) = table.listener(self.0.handle)?;
+            let special = IpQuality { ttl: Some(ttl), ..listener.quality.special.into() };
+            listener.quality.special = special.into();
+            Ok(())
+        })
+    }
+}

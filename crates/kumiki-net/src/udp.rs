@@ -1,0 +1,651 @@
+//! UDP sockets, in the shape of `tokio::net::UdpSocket`.
+
+use core::future::poll_fn;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::task::{Context, Poll};
+use std::io;
+
+use bytes::BufMut;
+use tokio::io::{Interest, ReadBuf, Ready};
+
+use crate::io_shape::{Owned, of_interest};
+use crate::sockets::Arrived;
+use crate::{Stack, ToSocketAddrs};
+
+/// A UDP socket, as `tokio::net::UdpSocket`.
+#[derive(Debug)]
+pub struct UdpSocket(Owned);
+
+/// What is known of a datagram that has come, besides its octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DatagramMeta {
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// The address of ours that it was for.
+    pub to: IpAddr,
+    /// Its congestion marks (RFC 3168 section 5): 0 to 3, where 3 is "congestion experienced".
+    pub ecn: u8,
+    /// How many octets it had, also where fewer found room.
+    pub len: usize,
+}
+
+/// Puts as much of a datagram into `buf` as fits; the rest is lost, as with every socket of UDP.
+fn put(buf: &mut ReadBuf<'_>, arrived: &Arrived) -> usize {
+    let n = buf.remaining().min(arrived.data.len());
+    arrived.data.for_each_in(0, n, |octets| buf.put_slice(octets));
+    n
+}
+
+/// As [`put`].
+fn put_buf<B: BufMut>(buf: &mut B, arrived: &Arrived) -> usize {
+    let n = buf.remaining_mut().min(arrived.data.len());
+    arrived.data.for_each_in(0, n, |octets| buf.put_slice(octets));
+    n
+}
+
+impl UdpSocket {
+    /// Takes the first of the addresses that can be had. With port 0 a port is chosen. `[::]` takes datagrams of both versions of IP.
+    ///
+    /// # Errors
+    /// `AddrInUse`, `AddrNotAvailable`; those of [`crate::lookup_host`].
+    // It is as tokio's; no answer has to be waited for.
+    #[expect(clippy::unused_async, reason = "as tokio's")]
+    pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
+        let stack = Stack::current()?;
+        let mut last = None;
+        for local in addr.written().resolve(&stack)? {
+            match stack.0.with(|table| table.bind_udp(local, false)) {
+                Ok(handle) => return Ok(Self(Owned { stack, handle })),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::InvalidInput.into()))
+    }
+
+    /// Our own address. Once connected it is the one by which the peer is reached.
+    ///
+    /// # Errors
+    /// None while the host is there.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.with(|table| {
+            let (socket, _) = table.datagrams(self.0.handle)?;
+            let (local, remote) = (socket.local, socket.remote);
+            Ok(match remote {
+                Some(remote) if local.ip().is_unspecified() => {
+                    SocketAddr::new(table.source_for(remote.ip()), local.port())
+                }
+                _ => local,
+            })
+        })
+    }
+
+    /// Whom it is connected to.
+    ///
+    /// # Errors
+    /// `NotConnected` where it is not.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.0.with(|table| table.datagrams(self.0.handle)?.0.remote.ok_or_else(|| io::ErrorKind::NotConnected.into()))
+    }
+
+    /// Sends to the first of the addresses from now on, and takes only what comes from there.
+    ///
+    /// # Errors
+    /// Those of [`crate::lookup_host`].
+    // It is as tokio's; no answer has to be waited for.
+    #[expect(clippy::unused_async, reason = "as tokio's")]
+    pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
+        let addresses = addr.written().resolve(&self.0.stack)?;
+        self.0.with(|table| {
+            let (socket, _) = table.datagrams(self.0.handle)?;
+            socket.remote = addresses.first().copied();
+            Ok(())
+        })
+    }
+
+    // Sending: there is always room, as what finds none on its way is lost in any case.
+
+    /// Sends a datagram to the peer.
+    ///
+    /// # Errors
+    /// `NotConnected`; what a datagram sent before has met, such as `ConnectionRefused`; `InvalidInput` where it is too long.
+    // It is as tokio's, and there is always room.
+    #[expect(clippy::unused_async, reason = "as tokio's")]
+    pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.try_send(buf)
+    }
+
+    /// As [`UdpSocket::send`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_send(&self, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.try_send(buf))
+    }
+
+    /// As [`UdpSocket::send`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.send_from(buf, None)
+    }
+
+    fn send_from(&self, buf: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
+        self.0.with(|table| {
+            let (socket, effects) = table.datagrams(self.0.handle)?;
+            socket.send(buf, to, (None, None), effects)
+        })
+    }
+
+    /// Sends a datagram to the first of the addresses.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::send`]; those of [`crate::lookup_host`].
+    // It is as tokio's, and there is always room.
+    #[expect(clippy::unused_async, reason = "as tokio's")]
+    pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], addr: A) -> io::Result<usize> {
+        let addresses = addr.written().resolve(&self.0.stack)?;
+        self.send_from(buf, addresses.first().copied())
+    }
+
+    /// As [`UdpSocket::send_to`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_send_to(&self, _: &mut Context<'_>, buf: &[u8], target: SocketAddr) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.try_send_to(buf, target))
+    }
+
+    /// As [`UdpSocket::send_to`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
+        self.send_from(buf, Some(target))
+    }
+
+    // Receiving.
+
+    fn try_take<T>(&self, is_peek: bool, take: impl FnOnce(&Arrived) -> T) -> io::Result<T> {
+        self.0.with(|table| {
+            let (socket, effects) = table.datagrams(self.0.handle)?;
+            socket.read(is_peek, take, effects)
+        })
+    }
+
+    fn poll_take<T>(
+        &self,
+        cx: &mut Context<'_>,
+        is_peek: bool,
+        take: impl FnOnce(&Arrived) -> T,
+    ) -> Poll<io::Result<T>> {
+        let handle = self.0.handle;
+        self.0.poll(
+            cx,
+            |table| {
+                let (socket, effects) = table.datagrams(handle)?;
+                socket.read(is_peek, take, effects)
+            },
+            |table, waker| {
+                let (socket, effects) = table.datagrams(handle)?;
+                socket.wait_to_read(waker, effects);
+                Ok(())
+            },
+        )
+    }
+
+    /// The next datagram from the peer; what does not fit is lost.
+    ///
+    /// # Errors
+    /// What a datagram sent before has met, such as `ConnectionRefused`.
+    pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.recv_from(buf).await.map(|(n, _)| n)
+    }
+
+    /// As [`UdpSocket::recv`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.poll_recv_from(cx, buf).map_ok(drop)
+    }
+
+    /// As [`UdpSocket::recv`].
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is none; as there.
+    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.try_recv_from(buf).map(|(n, _)| n)
+    }
+
+    /// As [`UdpSocket::try_recv`], behind what is in `buf`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        self.try_recv_buf_from(buf).map(|(n, _)| n)
+    }
+
+    /// As [`UdpSocket::recv`], behind what is in `buf`.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        self.recv_buf_from(buf).await.map(|(n, _)| n)
+    }
+
+    /// As [`UdpSocket::try_recv_from`], behind what is in `buf`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
+        self.try_take(false, |arrived| (put_buf(buf, arrived), arrived.from))
+    }
+
+    /// As [`UdpSocket::recv_from`], behind what is in `buf`.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, SocketAddr)> {
+        poll_fn(|cx| self.poll_take(cx, false, |arrived| (put_buf(buf, arrived), arrived.from))).await
+    }
+
+    /// The next datagram and who sent it; what does not fit is lost.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::recv`].
+    pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let mut buf = ReadBuf::new(buf);
+        poll_fn(|cx| self.poll_take(cx, false, |arrived| (put(&mut buf, arrived), arrived.from))).await
+    }
+
+    /// As [`UdpSocket::recv_from`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_recv_from(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<SocketAddr>> {
+        self.poll_take(cx, false, |arrived| {
+            put(buf, arrived);
+            arrived.from
+        })
+    }
+
+    /// As [`UdpSocket::recv_from`].
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is none; as there.
+    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let mut buf = ReadBuf::new(buf);
+        self.try_take(false, |arrived| (put(&mut buf, arrived), arrived.from))
+    }
+
+    /// As [`UdpSocket::poll_recv_from`], with all that is known of the datagram: for protocols that heed congestion marks, and have
+    /// several addresses.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_recv_meta(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<DatagramMeta>> {
+        self.poll_take(cx, false, |arrived| {
+            put(buf, arrived);
+            DatagramMeta { from: arrived.from, to: arrived.to.ip(), ecn: arrived.tos & 3, len: arrived.data.len() }
+        })
+    }
+
+    /// As [`UdpSocket::try_send_to`]; from the address `source` of ours, and with the congestion marks `ecn` (RFC 3168), 0 to 3, where
+    /// these are said.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_send_meta(
+        &self,
+        buf: &[u8],
+        target: SocketAddr,
+        source: Option<IpAddr>,
+        ecn: Option<u8>,
+    ) -> io::Result<usize> {
+        self.0.with(|table| {
+            let (socket, effects) = table.datagrams(self.0.handle)?;
+            socket.send(buf, Some(target), (source, ecn), effects)
+        })
+    }
+
+    /// As [`UdpSocket::recv`]; the datagram stays.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.peek_from(buf).await.map(|(n, _)| n)
+    }
+
+    /// As [`UdpSocket::peek`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_peek(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.poll_peek_from(cx, buf).map_ok(drop)
+    }
+
+    /// As [`UdpSocket::peek`].
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is none; as there.
+    pub fn try_peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.try_peek_from(buf).map(|(n, _)| n)
+    }
+
+    /// As [`UdpSocket::recv_from`]; the datagram stays.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let mut buf = ReadBuf::new(buf);
+        poll_fn(|cx| self.poll_take(cx, true, |arrived| (put(&mut buf, arrived), arrived.from))).await
+    }
+
+    /// As [`UdpSocket::peek_from`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_peek_from(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<SocketAddr>> {
+        self.poll_take(cx, true, |arrived| {
+            put(buf, arrived);
+            arrived.from
+        })
+    }
+
+    /// As [`UdpSocket::peek_from`].
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is none; as there.
+    pub fn try_peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let mut buf = ReadBuf::new(buf);
+        self.try_take(true, |arrived| (put(&mut buf, arrived), arrived.from))
+    }
+
+    /// Who sent the next datagram.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::recv`].
+    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
+        poll_fn(|cx| self.poll_peek_sender(cx)).await
+    }
+
+    /// As [`UdpSocket::peek_sender`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_peek_sender(&self, cx: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        self.poll_take(cx, true, |arrived| arrived.from)
+    }
+
+    /// As [`UdpSocket::peek_sender`].
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is none; as there.
+    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
+        self.try_take(true, |arrived| arrived.from)
+    }
+
+    // Waiting.
+
+    fn poll_ready(&self, cx: &mut Context<'_>, interest: Interest) -> Poll<io::Result<Ready>> {
+        let handle = self.0.handle;
+        self.0.poll(
+            cx,
+            |table| {
+                let (socket, _) = table.datagrams(handle)?;
+                let readable = if socket.is_readable() { Ready::READABLE } else { Ready::EMPTY };
+                let ready = of_interest(interest, readable | Ready::WRITABLE);
+                if ready.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(ready) }
+            },
+            |table, waker| {
+                let (socket, effects) = table.datagrams(handle)?;
+                socket.wait_to_read(waker, effects);
+                Ok(())
+            },
+        )
+    }
+
+    /// Waits until some of `interest` is there, and says which.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+        poll_fn(|cx| self.poll_ready(cx, interest)).await
+    }
+
+    /// Waits until there is a datagram.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub async fn readable(&self) -> io::Result<()> {
+        self.ready(Interest::READABLE).await.map(drop)
+    }
+
+    /// As [`UdpSocket::readable`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_ready(cx, Interest::READABLE).map_ok(drop)
+    }
+
+    /// Waits until a datagram can be sent: always.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub async fn writable(&self) -> io::Result<()> {
+        self.ready(Interest::WRITABLE).await.map(drop)
+    }
+
+    /// As [`UdpSocket::writable`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_ready(cx, Interest::WRITABLE).map_ok(drop)
+    }
+
+    /// Does `f` where the socket is ready for `interest`.
+    ///
+    /// # Errors
+    /// `WouldBlock` where it is not; what `f` says.
+    pub fn try_io<R>(&self, interest: Interest, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        let mut cx = Context::from_waker(core::task::Waker::noop());
+        match self.poll_ready(&mut cx, interest) {
+            Poll::Ready(ready) => ready.and_then(|_| f()),
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    /// Does `f` each time that the socket is ready for `interest`, until it does not answer `WouldBlock`.
+    ///
+    /// # Errors
+    /// What `f` says.
+    pub async fn async_io<R>(&self, interest: Interest, mut f: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+        loop {
+            self.ready(interest).await?;
+            match f() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+        }
+    }
+
+    // Options.
+
+    fn get<T>(&self, get: impl FnOnce(&crate::sockets::Datagrams) -> T) -> io::Result<T> {
+        self.0.with(|table| Ok(get(table.datagrams(self.0.handle)?.0)))
+    }
+
+    fn set(&self, set: impl FnOnce(&mut crate::sockets::Datagrams)) -> io::Result<()> {
+        self.0.with(|table| {
+            set(table.datagrams(self.0.handle)?.0);
+            Ok(())
+        })
+    }
+
+    /// Whether it may send to all hosts of a network (`SO_BROADCAST`).
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn broadcast(&self) -> io::Result<bool> {
+        self.get(|it| it.broadcast)
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn set_broadcast(&self, on: bool) -> io::Result<()> {
+        self.set(|it| it.broadcast = on)
+    }
+
+    /// The time to live of what is sent.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.get(|it| if it.how.ttl == 0 { 64 } else { it.how.ttl.into() })
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// `InvalidInput` where it is not 1 to 255.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        let ttl = octet(ttl, 1, "a time to live")?;
+        self.set(|it| it.how.ttl = ttl)
+    }
+
+    /// The type of service of what is sent, with the congestion marks in its last two bits.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn tos_v4(&self) -> io::Result<u32> {
+        self.get(|it| it.how.tos.into())
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// `InvalidInput` where it is more than 255.
+    pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
+        let tos = octet(tos, 0, "a type of service")?;
+        self.set(|it| it.how.tos = tos)
+    }
+
+    /// The traffic class of what is sent over IPv6.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn tclass_v6(&self) -> io::Result<u32> {
+        self.tos_v4()
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::set_tos_v4`].
+    pub fn set_tclass_v6(&self, tclass: u32) -> io::Result<()> {
+        self.set_tos_v4(tclass)
+    }
+
+    /// The time to live of what is sent to groups; 1 unless it is set.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn multicast_ttl_v4(&self) -> io::Result<u32> {
+        self.get(|it| it.multicast_ttl.into())
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// `InvalidInput` where it is more than 255.
+    pub fn set_multicast_ttl_v4(&self, ttl: u32) -> io::Result<()> {
+        let ttl = octet(ttl, 0, "a time to live")?;
+        self.set(|it| it.multicast_ttl = ttl)
+    }
+
+    /// Whether what is sent to groups comes to sockets of this host too; remembered alone.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn multicast_loop_v4(&self) -> io::Result<bool> {
+        self.get(|it| it.multicast_loop)
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn set_multicast_loop_v4(&self, on: bool) -> io::Result<()> {
+        self.set(|it| it.multicast_loop = on)
+    }
+
+    /// As [`UdpSocket::multicast_loop_v4`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn multicast_loop_v6(&self) -> io::Result<bool> {
+        self.multicast_loop_v4()
+    }
+
+    /// As [`UdpSocket::set_multicast_loop_v4`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_multicast_loop_v6(&self, on: bool) -> io::Result<()> {
+        self.set_multicast_loop_v4(on)
+    }
+
+    /// Joins a group.
+    ///
+    /// # Errors
+    /// `Unsupported`: sockets join no groups yet.
+    pub fn join_multicast_v4(&self, multiaddr: Ipv4Addr, _interface: Ipv4Addr) -> io::Result<()> {
+        Err(no_groups(&multiaddr))
+    }
+
+    /// Joins a group.
+    ///
+    /// # Errors
+    /// `Unsupported`: sockets join no groups yet.
+    pub fn join_multicast_v6(&self, multiaddr: &Ipv6Addr, _interface: u32) -> io::Result<()> {
+        Err(no_groups(multiaddr))
+    }
+
+    /// Leaves a group.
+    ///
+    /// # Errors
+    /// `Unsupported`: sockets join no groups yet.
+    pub fn leave_multicast_v4(&self, multiaddr: Ipv4Addr, _interface: Ipv4Addr) -> io::Result<()> {
+        Err(no_groups(&multiaddr))
+    }
+
+    /// Leaves a group.
+    ///
+    /// # Errors
+    /// `Unsupported`: sockets join no groups yet.
+    pub fn leave_multicast_v6(&self, multiaddr: &Ipv6Addr, _interface: u32) -> io::Result<()> {
+        Err(no_groups(multiaddr))
+    }
+
+    /// What a datagram sent before has met, if nobody was told yet.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.0.with(|table| Ok(table.datagrams(self.0.handle)?.0.take_error()))
+    }
+}
+
+fn no_groups(group: &dyn core::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, format!("sockets join no groups, such as {group}, yet"))
+}
+
+fn octet(number: u32, least: u8, what: &str) -> io::Result<u8> {
+    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{what} is {least} to 255, not {number}"));
+    u8::try_from(number).ok().filter(|it| *it >= least).ok_or_else(wrong)
+}
