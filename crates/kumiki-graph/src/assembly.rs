@@ -66,6 +66,7 @@ pub(crate) enum Input {
     Push(Request),
     Pop(Indication),
     Expire(TimerId, Token),
+    Wake(Token),
     Ready(Pool, Token),
 }
 
@@ -75,7 +76,7 @@ impl Input {
         match self {
             Self::Push(request) => request.message(),
             Self::Pop(indication) => indication.message(),
-            Self::Start | Self::Expire(..) | Self::Ready(..) => None,
+            Self::Start | Self::Expire(..) | Self::Wake(_) | Self::Ready(..) => None,
         }
     }
 }

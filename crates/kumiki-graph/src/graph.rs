@@ -358,6 +358,7 @@ impl Graph {
                     });
                 }
             }
+            Input::Wake(token) => self.call(node, |protocol, cx| protocol.expire(token, cx)),
             Input::Ready(pool, token) => self.call(node, |protocol, cx| {
                 if let Some(memory) = cx.core.memory(pool) {
                     memory.woken = memory.woken.saturating_sub(1);
@@ -502,10 +503,10 @@ impl Graph {
         protocol.downcast_mut()
     }
 
-    /// Lets a timer of `node` expire with `token` at `at`: so an owner that has changed a protocol from outside
-    /// ([`Graph::protocol_mut`]) has it run.
+    /// Lets `node` run in its turn, from `at` on, as though a timer of its had expired with `token`: for an owner that has changed a
+    /// protocol from outside ([`Graph::protocol_mut`]), or something that it shares with it.
     pub fn wake(&mut self, at: Instant, node: NodeId, token: Token) {
-        self.core.timers.arm(at, (node, token));
+        self.core.post(Waiting { input: Input::Wake(token), at, record: None, hop: Hop::to(node) });
     }
 
     /// What each node did, by name, in the order of being added.

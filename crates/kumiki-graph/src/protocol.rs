@@ -86,7 +86,7 @@ pub trait Protocol: Any + Send {
     /// An indication or confirm from below.
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>);
 
-    /// A timer armed with `token` has expired.
+    /// A timer armed with `token` has expired, or whoever owns the graph has [woken](crate::Graph::wake) the node with it.
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         let _ = (token, cx);
     }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`] and [`ipv6`], one program for two headers (`internet/`); [`icmp`] |
-//! | link | [`arp`], [`eth`], [`fddi`], [`llc`], [`sim_ether`]; [`resolution`] is what resolvers have in common |
+//! | link | [`arp`], [`eth`], [`fddi`], [`llc`], [`raw_ip`], [`sim_ether`]; [`resolution`] is what resolvers have in common |
 //! | virtual | [`vnet`] |
 //!
 //! # Unit data, by convention
@@ -26,6 +26,7 @@ pub mod ipv6;
 mod link_addresses;
 pub mod llc;
 mod numbers;
+pub mod raw_ip;
 pub mod resolution;
 pub mod sim_ether;
 pub mod tcp;

@@ -22,6 +22,7 @@ use kumiki_inet::icmp::{self, IcmpEcho};
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::ipv6;
 use kumiki_inet::llc::{self, Llc};
+use kumiki_inet::raw_ip::RawIp;
 use kumiki_inet::sim_ether::{self, SimEther};
 use kumiki_inet::tcp::Tcp;
 use kumiki_inet::tcp::config::Config as TcpConfig;
@@ -86,6 +87,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ppp", |reader, _| node(reader, ppp::Config::default(), Ppp::new)),
     ("ppp_daemon", |reader, _| checked(reader, ppp_daemon::Config::default(), PppDaemon::new)),
     ("presentation", |reader, _| node(reader, presentation::Config::default(), Presentation::new)),
+    ("raw_ip", |_, _| Ok(Box::new(RawIp::default()))),
     ("sdh", |reader, _| checked(reader, sdh::Config::default(), Sdh::new)),
     ("session", |reader, _| node(reader, session::Config::default(), Session::new)),
     ("sim_ether", |reader, _| checked(reader, sim_ether::Config::new(NO_SOCKET), SimEther::new)),

@@ -179,7 +179,7 @@ fn settings_are_listed_with_their_places_and_defaults() {
     assert_eq!(default(&bsd, &["receive_buffer"]), "4 KiB");
     assert_eq!(default(&bsd, &["rto", "initial"]), "6 s");
     // A host interface decides nothing, and what only puts an octet or two in front has nothing to set.
-    let plain = ["hif", "lapb_ether", "x25_iface"];
+    let plain = ["hif", "lapb_ether", "raw_ip", "x25_iface"];
     for kind in kinds().filter(|kind| !plain.contains(kind)) {
         assert!(!settings(kind, &Settings::new()).is_empty(), "{kind}");
     }

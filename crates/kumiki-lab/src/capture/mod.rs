@@ -144,7 +144,7 @@ impl Content {
     pub fn between(upper: &str, lower: &str) -> Self {
         match (upper, lower) {
             ("llc" | "llc_snap", _) => Self::Llc,
-            ("ip" | "ipv6" | "vc_mux", _) => Self::Datagram,
+            ("ip" | "ipv6" | "raw_ip" | "vc_mux", _) => Self::Datagram,
             ("eth", _) => Self::Ethernet,
             ("fddi", _) => Self::Fddi,
             ("ppp", _) | ("ppp_daemon", "ppp") => Self::Ppp,

@@ -24,7 +24,7 @@ use crate::scenario::{Link, Ring, Scenario, Workload};
 use crate::topology::{Hop, HopKind, Topology, place};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
-const FREE: [&str; 10] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse", "x32"];
+const FREE: [&str; 11] = ["vc_mux", "raw_ip", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse", "x32"];
 
 /// Octets of XTP's header.
 const XTP_HEADER: u32 = 32;

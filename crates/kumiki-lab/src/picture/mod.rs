@@ -54,8 +54,8 @@ fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
 fn service(kind: &str) -> Option<Service> {
     match kind {
         "tcp" => Some(Service::STREAM),
-        "udp" | "ppp" | "mapos" | "sdh" | "ip" | "ipv6" | "arp" | "llc_snap" | "vc_mux" | "aal5" | "aal34" | "vnet"
-        | "eth" | "llc" | "fddi" => Some(Service::UNIT_DATA),
+        "udp" | "ppp" | "mapos" | "sdh" | "ip" | "ipv6" | "arp" | "llc_snap" | "raw_ip" | "vc_mux" | "aal5"
+        | "aal34" | "vnet" | "eth" | "llc" | "fddi" => Some(Service::UNIT_DATA),
         _ => None,
     }
 }
