@@ -37,6 +37,11 @@
 //! `from_std`, `into_std` and file descriptors: there is no socket of the operating system below. Several listeners at one address
 //! (`SO_REUSEPORT`), devices (`SO_BINDTODEVICE`), and groups of hosts (multicast) at sockets.
 
+#![cfg_attr(
+    not(feature = "sim"),
+    expect(dead_code, unused_imports, reason = "without a clock below there are the shapes alone")
+)]
+
 mod addr;
 mod io_shape;
 #[cfg(feature = "sim")]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::Rng;
 
-use crate::sockets::{Layers, SocketCounts, Table};
+use crate::sockets::{Layers, SocketCounts, Table, Woken};
 
 thread_local! {
     static CURRENT: RefCell<Option<Stack>> = const { RefCell::new(None) };
@@ -18,6 +18,9 @@ thread_local! {
 pub(crate) trait Driver: Send + Sync {
     /// There is something for the host's sockets node to hand down.
     fn ring(&self);
+
+    /// Tasks have been woken by what came up.
+    fn woke(&self);
 
     /// The addresses of the host called `name`.
     fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
@@ -48,6 +51,16 @@ impl Shared {
             self.driver.ring();
         }
         result
+    }
+}
+
+impl Shared {
+    /// Wakes those whom something concerns that came up.
+    pub(crate) fn wake(&self, woken: Woken) {
+        if !woken.is_empty() {
+            woken.wake();
+            self.driver.woke();
+        }
     }
 }
 

@@ -199,6 +199,19 @@ impl World {
         }
     }
 
+    /// From here on what leaves by `from` arrives at `to`, whatever they were joined to: to take a piece of a medium out of a path, or put
+    /// one in, while the world runs. What is in a piece that was taken out still leaves it, by the wires that it has. Plugs that nobody has
+    /// are left as they are.
+    pub fn lead(&mut self, from: Plug, to: Plug) {
+        let (wires, number) = match from {
+            Plug::Device(host, device) => (self.hosts.get_mut(host.0).map(|it| &mut it.wires), device.0),
+            Plug::Port(element, port) => (self.media.get_mut(element.0).map(|it| &mut it.wires), port),
+        };
+        if let Some(wire) = wires.and_then(|wires| wires.get_mut(number)) {
+            *wire = Some(to);
+        }
+    }
+
     /// Where a wire is plugged in, or would be.
     fn wires(&self, plug: Plug) -> Option<(&[Option<Plug>], usize)> {
         Some(match plug {

@@ -51,7 +51,7 @@ const MAY_USE: [MayUse; 38] = [
     only("kumiki-sim", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
     only("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link", "kumiki-pcapng"]),
     // Sockets: TCP/IP on either clock, and nothing of the laboratory.
-    all_below("kumiki-net", &["kumiki-inet", "kumiki-sim", "kumiki-io"]),
+    all_below("kumiki-net", &["kumiki-inet", "kumiki-sim", "kumiki-io", "kumiki-pcapng"]),
     only("kumiki-walls", &[]),
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
     all_below("kumiki-decode", &["kumiki-wire"]),

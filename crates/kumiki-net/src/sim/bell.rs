@@ -10,6 +10,8 @@ struct State {
     hosts: Vec<usize>,
     /// Something else has changed.
     changed: bool,
+    /// Tasks were woken since that was last asked.
+    woke: bool,
     waker: Option<Waker>,
 }
 
@@ -42,6 +44,16 @@ impl Bell {
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    /// Tasks were woken by something that has come to them.
+    pub(super) fn woke(&self) {
+        self.lock().woke = true;
+    }
+
+    /// Whether tasks were woken since this was last asked.
+    pub(super) fn take_woke(&self) -> bool {
+        core::mem::take(&mut self.lock().woke)
     }
 
     /// Whether it has rung since it was last answered.

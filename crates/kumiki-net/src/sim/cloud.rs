@@ -68,6 +68,8 @@ pub(super) struct State {
     pub(super) latencies: BTreeMap<(usize, usize), Duration>,
     /// What the first sends to the second is lost.
     pub(super) cut: BTreeSet<(usize, usize)>,
+    /// What a packet that a host sends or is sent can have at most, in octets; longer ones are lost without a word.
+    pub(super) largest: BTreeMap<usize, usize>,
     /// Hosts that are down.
     pub(super) down: BTreeSet<usize>,
     flying: BinaryHeap<Reverse<Flying>>,
@@ -89,6 +91,7 @@ impl Cloud {
             latency,
             latencies: BTreeMap::new(),
             cut: BTreeSet::new(),
+            largest: BTreeMap::new(),
             down: BTreeSet::new(),
             flying: BinaryHeap::new(),
             number: 0,
@@ -124,7 +127,12 @@ impl State {
     fn route(&mut self, now: Instant, from: usize, data: &mut Message) -> Option<(usize, Duration)> {
         let (_, destination) = ends(data)?;
         let to = *self.by_address.get(&destination)?;
-        let is_lost = self.cut.contains(&(from, to)) || self.down.contains(&from) || self.down.contains(&to);
+        let is_too_long = |host: &usize| self.largest.get(host).is_some_and(|largest| data.len() > *largest);
+        let is_lost = is_too_long(&from)
+            || is_too_long(&to)
+            || self.cut.contains(&(from, to))
+            || self.down.contains(&from)
+            || self.down.contains(&to);
         let latency = self.latencies.get(&(from, to)).copied().unwrap_or(self.latency);
         self.record(now, from, data);
         (!is_lost).then_some((to, latency))

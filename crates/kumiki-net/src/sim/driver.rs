@@ -59,6 +59,7 @@ impl Net {
         self.0.world.borrow_mut().run_until(now);
         for waker in self.clock().alarms().take_due(now) {
             waker.wake();
+            self.clock().bell.woke();
         }
         self.clock().bell.answer(rung);
         if rung.is_empty() {
@@ -68,6 +69,8 @@ impl Net {
             super::Host { net: self.clone(), number }.hand_down(now);
         }
         self.0.world.borrow_mut().run_until(now);
+        #[cfg(feature = "capture")]
+        self.collect();
     }
 
     /// When something happens next by itself.
@@ -84,26 +87,32 @@ impl Net {
 /// Runs the network until something goes wrong; whoever is run meanwhile ends it by being done.
 pub(super) async fn drive(net: &Net, idle: &Idle, limit: Instant) -> SimError {
     let mut rung = Vec::new();
+    // At first programs have been started, of whom nobody is told.
+    let mut woke = true;
     loop {
         net.step(net.now(), &mut rung);
-        idle.wait().await;
+        woke |= net.clock().bell.take_woke();
         if let Some(error) = net.failure() {
             return error;
         }
-        if net.clock().bell.has_rung() {
-            continue;
+        // Where nobody was woken all tasks wait as they did.
+        if core::mem::take(&mut woke) {
+            idle.wait().await;
+            if net.clock().bell.has_rung() {
+                continue;
+            }
         }
         let next = net.next_event().unwrap_or(limit).min(limit);
         if next > net.now() {
-            go_to(net, idle, next).await;
+            woke = go_to(net, idle, next).await;
         } else if next == limit {
             return net.time_limit();
         }
     }
 }
 
-/// Moves time to `next`, or less far where a task rings before that.
-async fn go_to(net: &Net, idle: &Idle, next: Instant) {
+/// Moves time to `next`, or less far where a task rings before that: true where that may have let tasks run that have not come to rest.
+async fn go_to(net: &Net, idle: &Idle, next: Instant) -> bool {
     let line_at = |at: Instant| Instant::from_nanos(at.as_nanos() / LINE * LINE);
     let bell = &net.clock().bell;
     let (now, last_line) = (net.now(), line_at(next));
@@ -114,7 +123,7 @@ async fn go_to(net: &Net, idle: &Idle, next: Instant) {
             tokio::time::advance(Duration::from_nanos(next_line.saturating_since(now).as_nanos())).await;
             idle.wait().await;
             if bell.has_rung() {
-                return;
+                return false;
             }
         }
         if last_line > net.now()
@@ -122,12 +131,12 @@ async fn go_to(net: &Net, idle: &Idle, next: Instant) {
         {
             tokio::select! {
                 biased;
-                () = bell.rung() => return,
+                () = bell.rung() => return true,
                 () = tokio::time::sleep_until(deadline) => {}
             }
             idle.wait().await;
             if bell.has_rung() {
-                return;
+                return false;
             }
         }
     }
@@ -135,4 +144,5 @@ async fn go_to(net: &Net, idle: &Idle, next: Instant) {
     if !rest.is_zero() {
         tokio::time::advance(Duration::from_nanos(rest.as_nanos())).await;
     }
+    false
 }

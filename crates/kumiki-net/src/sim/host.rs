@@ -12,10 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kumiki_graph::{Below, DeviceId, Graph, GraphError, Instant, Protocol, Rng, Service, Token};
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::ipv6::{self, Ip as Ipv6};
+use kumiki_inet::raw_ip::RawIp;
 use kumiki_inet::tcp::{self, Tcp};
 use kumiki_inet::udp::{self, Udp};
 use kumiki_link::{Impaired, Serial};
-use kumiki_sim::{AdapterConfig, HostId, Plug};
+use kumiki_sim::{AdapterConfig, ElementId, HostId, Plug, World};
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::link::{Link, Piece};
@@ -41,7 +42,9 @@ pub(super) struct HostSlot {
     pub(super) addresses: Vec<IpAddr>,
     pub(super) stack: Stack,
     pub(super) id: HostId,
-    pub(super) link: (Piece<Impaired>, Piece<Serial>),
+    link: (Piece<Impaired>, Piece<Serial>),
+    /// These, as the world numbers them.
+    pieces: (ElementId, ElementId),
     config: tcp::Config,
     /// What runs on it, from its start.
     pub(super) programs: Vec<Program>,
@@ -65,6 +68,10 @@ pub(super) type Names = Arc<Mutex<std::collections::BTreeMap<String, Vec<IpAddr>
 impl Driver for Bellringer {
     fn ring(&self) {
         self.clock.bell.ring(self.host);
+    }
+
+    fn woke(&self) {
+        self.clock.bell.woke();
     }
 
     fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
@@ -96,13 +103,13 @@ fn graph(
         addresses.iter().filter_map(|it| if let IpAddr::V6(it) = it { Some((*it, 0)) } else { None }).collect();
     let mut versions: Vec<(&str, [&str; 2], Box<dyn Protocol>)> = Vec::new();
     if let Some(address) = v4 {
-        let interface = ip::Interface { mtu: MTU, ..ip::Interface::new("line", address, 0) };
+        let interface = ip::Interface { mtu: MTU, ..ip::Interface::new("raw_ip", address, 0) };
         let ip = Ip::new(ip::Config::host(interface)).map_err(|error| broken(&error))?;
         (layers.tcp, layers.udp) = (Some(Below(0)), Some(Below(1)));
         versions.push(("ip", ["tcp", "udp"], Box::new(ip)));
     }
     if !v6.is_empty() {
-        let interface = ipv6::Interface::new("line", Ipv6Addr::LOCALHOST, 0);
+        let interface = ipv6::Interface::new("raw_ip", Ipv6Addr::LOCALHOST, 0);
         let interface = ipv6::Interface { mtu: MTU, addresses: v6, ..interface };
         let ip = Ipv6::new(ipv6::Config::host(interface)).map_err(|error| broken(&error))?;
         let first = if v4.is_some() { 2 } else { 0 };
@@ -126,11 +133,13 @@ fn build(
     graph.add_device("line", Service::FRAME)?;
     let task = graph.add_task("stack");
     graph.add_node(SOCKETS, task, Box::new(Node(Arc::clone(&stack.0))))?;
+    graph.add_node("raw_ip", task, Box::new(RawIp::default()))?;
+    graph.connect("raw_ip", "line")?;
     for (ip, [tcp, udp], node) in versions {
         graph.add_node(tcp, task, Box::new(Tcp::new(config.clone())))?;
         graph.add_node(udp, task, Box::new(Udp::new(udp::Config::default())))?;
         graph.add_node(ip, task, node)?;
-        for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (ip, "line")] {
+        for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (ip, "raw_ip")] {
             graph.connect(upper, lower)?;
         }
     }
@@ -159,12 +168,14 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host,
     let link = net.0.link.borrow().clone();
     let pieces = link.elements(Rng::named(net.0.seed, STREAM + 1, name).next_u64());
     let mut world = net.0.world.borrow_mut();
-    let id = world.add_host(fresh(name, graph));
+    let id = world.add_host(fresh(net, name, graph));
     let impaired = world.add_element(name, Box::new(pieces.0.clone()));
     let serial = world.add_element(name, Box::new(pieces.1.clone()));
+    // The pieces' own wires stay for good; whether they are in the path is said by `lead_by`.
     world.plug(Plug::Device(id, LINE), Plug::Port(impaired, 0));
     world.plug(Plug::Port(impaired, 1), Plug::Port(serial, 0));
     world.plug(Plug::Port(serial, 1), Plug::Port(net.0.cloud_id, number));
+    lead_by(&mut world, (id, impaired, serial), Plug::Port(net.0.cloud_id, number), &link);
     for address in &addresses {
         net.0.cloud.lock().add(*address, number);
     }
@@ -176,6 +187,7 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host,
         stack,
         id,
         link: pieces,
+        pieces: (impaired, serial),
         config,
         programs: Vec::new(),
         tasks: Vec::new(),
@@ -187,7 +199,25 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host,
     Ok(host)
 }
 
-fn fresh(name: &str, graph: Graph) -> kumiki_sim::Host {
+/// What the host sends and is sent goes by its link where that does anything, and past it where it does not: each piece costs.
+fn lead_by(world: &mut World, (id, impaired, serial): (HostId, ElementId, ElementId), cloud: Plug, link: &Link) {
+    let host = Plug::Device(id, LINE);
+    let (up, down) = if link.is_plain() { (cloud, host) } else { (Plug::Port(impaired, 0), Plug::Port(serial, 1)) };
+    world.lead(host, up);
+    world.lead(cloud, down);
+}
+
+fn fresh(net: &Net, name: &str, graph: Graph) -> kumiki_sim::Host {
+    #[cfg(feature = "capture")]
+    let graph = {
+        let mut graph = graph;
+        if net.0.capture.borrow().is_some() {
+            super::capture::tap(&mut graph);
+        }
+        graph
+    };
+    #[cfg(not(feature = "capture"))]
+    let _ = net;
     let mut host = kumiki_sim::Host::new(name, graph);
     host.set_adapter(LINE, AdapterConfig { mtu: MTU, ..AdapterConfig::default() });
     host
@@ -291,7 +321,10 @@ impl Host {
 
     /// Changes its line to the network, from now on: what is on the line stays as it is.
     pub fn set_link(&self, link: &Link) -> &Self {
-        link.apply(&self.with(|it| it.link.clone()));
+        let (pieces, (impaired, serial), id) = self.with(|it| (it.link.clone(), it.pieces, it.id));
+        link.apply(&pieces);
+        let cloud = Plug::Port(self.net.0.cloud_id, self.number);
+        lead_by(&mut self.net.0.world.borrow_mut(), (id, impaired, serial), cloud, link);
         self
     }
 
@@ -323,7 +356,7 @@ impl Host {
         match renewed {
             Ok((graph, stack)) => {
                 if let Some(host) = self.net.0.world.borrow_mut().host_mut(id) {
-                    *host = fresh(&name, graph);
+                    *host = fresh(&self.net, &name, graph);
                 }
                 self.with(|it| it.stack = stack);
             }
@@ -353,6 +386,18 @@ impl Host {
     #[must_use]
     pub fn is_down(&self) -> bool {
         self.with(|it| it.is_down)
+    }
+
+    /// From now on packets that are longer than `octets`, and come from it or go to it, are lost without a word: a path with a smaller MTU
+    /// behind a router that sends no ICMP (RFC 2923 section 2.1). `None`: no longer.
+    pub fn set_black_hole(&self, octets: Option<usize>) -> &Self {
+        let mut cloud = self.net.0.cloud.lock();
+        match octets {
+            Some(octets) => cloud.largest.insert(self.number, octets),
+            None => cloud.largest.remove(&self.number),
+        };
+        drop(cloud);
+        self
     }
 
     /// The latency of what it sends to `other`, from now on.

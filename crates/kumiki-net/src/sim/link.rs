@@ -124,6 +124,12 @@ impl Link {
         self.both(|way| way.queue = Some(octets))
     }
 
+    /// Whether everything passes it as it is, at once.
+    pub(super) fn is_plain(&self) -> bool {
+        let plain = |way: &Way| way.rate.is_none() && way.impairment == Impairment::default();
+        plain(&self.up) && plain(&self.down)
+    }
+
     /// The line's two pieces.
     pub(super) fn elements(&self, seed: u64) -> (Piece<Impaired>, Piece<Serial>) {
         let impaired = Impaired::new(self.up.impairment.clone(), self.down.impairment.clone(), seed);

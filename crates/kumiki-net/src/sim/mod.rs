@@ -23,12 +23,15 @@
 //! [`Net::digest`] is a number of all that was sent, and when: two runs that give the same one were the same on the network.
 
 mod bell;
+#[cfg(feature = "capture")]
+mod capture;
 mod cloud;
 mod driver;
 mod host;
 mod link;
 mod net;
 mod netstat;
+mod seeds;
 mod task;
 pub mod time;
 
@@ -36,4 +39,5 @@ pub use host::{Host, HostGuard};
 pub use link::Link;
 pub use net::{Net, SimError};
 pub use netstat::{Netstat, NetstatEntry, Transport};
+pub use seeds::for_seeds;
 pub use task::spawn;

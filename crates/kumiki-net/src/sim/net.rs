@@ -74,6 +74,8 @@ pub(super) struct Parts {
     limit: Cell<Duration>,
     is_running: Cell<bool>,
     failed: RefCell<Option<SimError>>,
+    #[cfg(feature = "capture")]
+    pub(super) capture: RefCell<Option<super::capture::Capture>>,
 }
 
 /// A network of hosts in virtual time: see the [module](super).
@@ -107,6 +109,8 @@ impl Net {
             limit: Cell::new(LIMIT),
             is_running: Cell::new(false),
             failed: RefCell::new(None),
+            #[cfg(feature = "capture")]
+            capture: RefCell::new(None),
         }))
     }
 
@@ -139,6 +143,12 @@ impl Net {
 
     pub(super) fn now(&self) -> Instant {
         self.0.clock.now()
+    }
+
+    /// Its seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.0.seed
     }
 
     /// How much time has passed in it.
@@ -308,18 +318,21 @@ impl Net {
         let runtime = runtime.map_err(|error| SimError::Runtime(error.to_string()))?;
         let _running = Running::begin(self);
         runtime.block_on(async {
-            self.0.clock.follow(Some(tokio::time::Instant::now()));
+            self.0.clock.follow(tokio::time::Instant::now());
             let limit = self.now() + nanos(self.0.limit.get());
             for host in self.hosts() {
                 for program in host.with(|it| it.programs.clone()) {
                     host.spawn(program());
                 }
             }
-            tokio::select! {
+            let result = tokio::select! {
                 biased;
                 output = future => Ok(output),
                 error = drive(self, &idle, limit) => Err(error),
-            }
+            };
+            // Outside of its runtime tokio's clock is the real one.
+            self.0.clock.stop(self.now());
+            result
         })
     }
 
@@ -356,7 +369,11 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.net.0.clock.follow(None);
+        if self.net.0.clock.is_followed() {
+            // Somebody panicked: it has come so far as the network has.
+            let now = self.net.0.world.try_borrow().map(|world| world.now());
+            self.net.0.clock.stop(now.unwrap_or_default());
+        }
         self.net.0.is_running.set(false);
         CURRENT.replace(self.before.take());
     }

@@ -61,10 +61,18 @@ impl Clock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A runtime begins, or ends.
-    pub(super) fn follow(&self, runtime: Option<tokio::time::Instant>) {
-        let now = self.now();
-        *self.state() = (now, runtime);
+    /// A runtime begins.
+    pub(super) fn follow(&self, runtime: tokio::time::Instant) {
+        self.state().1 = Some(runtime);
+    }
+
+    /// It has come to `now`, and perhaps does not go on.
+    pub(super) fn stop(&self, now: Instant) {
+        *self.state() = (now, None);
+    }
+
+    pub(super) fn is_followed(&self) -> bool {
+        self.state().1.is_some()
     }
 
     pub(super) fn now(&self) -> Instant {

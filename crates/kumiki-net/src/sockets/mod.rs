@@ -17,3 +17,4 @@ pub(crate) use node::Node;
 pub(crate) use stream::Phase;
 pub use table::SocketCounts;
 pub(crate) use table::{Layers, Socket, Table};
+pub(crate) use wakers::Woken;

@@ -41,7 +41,7 @@ impl Protocol for Node {
         }
         let woken = core::mem::take(&mut table.effects.woken);
         drop(table);
-        woken.wake();
+        self.0.wake(woken);
     }
 
     // The driver lets it look.

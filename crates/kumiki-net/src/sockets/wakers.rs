@@ -34,6 +34,10 @@ impl Wakers {
 pub(crate) struct Woken(SmallVec<[Waker; 4]>);
 
 impl Woken {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn wake(self) {
         for waker in self.0 {
             waker.wake();

@@ -1,0 +1,73 @@
+//! Many seeds of one test, and what a failing one leaves behind.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::Net;
+
+/// The environment variable with the one seed that is to be run.
+const SEED: &str = "KUMIKI_SEED";
+
+/// Runs `test` on a network of each of these seeds.
+///
+/// A seed that fails (by a panic) is run once more, to see whether it fails alike, and then the panic goes on. What is printed says how to run
+/// that seed alone: with the environment variable `KUMIKI_SEED` there are no other seeds. With the feature `capture` the second run leaves
+/// a capture of all hosts in `target/kumiki`, or in the folder that the environment variable `KUMIKI_CAPTURES` names.
+///
+/// ```
+/// use kumiki_net::sim::{self, Link};
+///
+/// sim::for_seeds(0..10, |net| {
+///     net.set_link(&Link::new().loss(0.05));
+///     net.host("client").run(async { /* what is to hold with every seed */ }).unwrap();
+/// });
+/// ```
+///
+/// # Panics
+/// As `test` does; and where `KUMIKI_SEED` is no number.
+pub fn for_seeds(seeds: impl IntoIterator<Item = u64>, test: impl Fn(&Net)) {
+    if let Ok(text) = std::env::var(SEED) {
+        match text.parse() {
+            Ok(seed) => return run(seed, &test),
+            Err(_) => panic!("{SEED} is \"{text}\", expected a seed: a whole number"),
+        }
+    }
+    for seed in seeds {
+        run(seed, &test);
+    }
+}
+
+fn run(seed: u64, test: &impl Fn(&Net)) {
+    let net = Net::new(seed);
+    let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(&net))) else {
+        return;
+    };
+    eprintln!("seed {seed} failed at {:?} of virtual time; to run it alone: {SEED}={seed}", net.elapsed());
+    let again = Net::new(seed);
+    #[cfg(feature = "capture")]
+    again.set_capture(true);
+    let fails_again = catch_unwind(AssertUnwindSafe(|| test(&again))).is_err();
+    if !fails_again || again.digest() != net.digest() {
+        eprintln!(
+            "seed {seed} ran otherwise when it was run again: something differs from run to run that is not of the network; see \"What would \
+             make two runs differ\" in the documentation of kumiki_net::sim"
+        );
+    }
+    #[cfg(feature = "capture")]
+    leave(&again, seed);
+    resume_unwind(panic);
+}
+
+/// Writes the capture where the next person finds it.
+#[cfg(feature = "capture")]
+fn leave(net: &Net, seed: u64) {
+    let folder = std::env::var_os("KUMIKI_CAPTURES").map_or_else(|| "target/kumiki".into(), std::path::PathBuf::from);
+    let name = std::thread::current().name().unwrap_or("test").replace("::", "-");
+    let file = folder.join(format!("{name}-{seed}.pcapng"));
+    let written = std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::File::create(&file))
+        .and_then(|out| net.write_capture(std::io::BufWriter::new(out)));
+    match written {
+        Ok(()) => eprintln!("what all hosts sent and got: {}", file.display()),
+        Err(error) => eprintln!("{}: {error}", file.display()),
+    }
+}

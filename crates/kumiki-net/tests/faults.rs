@@ -1,0 +1,260 @@
+//! Hosts that crash, networks that break, and seeds that repeat.
+#![allow(clippy::unwrap_used, missing_docs)]
+#![cfg(feature = "sim")]
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::rc::Rc;
+use std::time::Duration;
+
+use kumiki_net::sim::{self, Link, Net, SimError};
+use kumiki_net::{TcpListener, TcpStream};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::{sleep, timeout};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn echo() {
+    let listener = TcpListener::bind("0.0.0.0:7").await.unwrap();
+    loop {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        sim::spawn(async move {
+            let (mut from, mut to) = stream.split();
+            let _ = tokio::io::copy(&mut from, &mut to).await;
+        });
+    }
+}
+
+#[test]
+fn what_a_host_knew_is_gone_when_it_crashes_and_its_programs_begin_anew() {
+    let net = Net::new(1);
+    let server = net.host("server");
+    server.start(echo);
+    net.host("client")
+        .run(async move {
+            let mut stream = TcpStream::connect("server:7").await.unwrap();
+            server.crash();
+            assert!(server.is_down());
+            stream.write_all(b"lost").await.unwrap();
+            assert!(timeout(SECOND, stream.read(&mut [0])).await.is_err(), "nobody answers");
+            let call = TcpStream::connect("server:7");
+            assert!(timeout(SECOND, call).await.is_err());
+            server.restart();
+            // It knows nothing of that connection, and says so to the next segment that is sent again.
+            assert_eq!(stream.read(&mut [0]).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+            let mut stream = TcpStream::connect("server:7").await.unwrap();
+            stream.write_all(b"x").await.unwrap();
+            stream.read_exact(&mut [0]).await.unwrap();
+        })
+        .unwrap();
+}
+
+#[test]
+fn sockets_of_a_host_that_crashed_say_so_and_its_tasks_are_dropped() {
+    struct Dropped(Rc<RefCell<bool>>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            *self.0.borrow_mut() = true;
+        }
+    }
+    let net = Net::new(1);
+    let host = net.host("host");
+    net.run(async move {
+        let dropped = Rc::new(RefCell::new(false));
+        let guard = Dropped(Rc::clone(&dropped));
+        let listener = {
+            let _on = host.enter();
+            TcpListener::bind("0.0.0.0:7").await.unwrap()
+        };
+        host.spawn(async move {
+            let _guard = guard;
+            std::future::pending::<()>().await;
+        });
+        sleep(MS).await;
+        host.crash();
+        sleep(MS).await;
+        assert!(*dropped.borrow());
+        assert_eq!(listener.accept().await.unwrap_err().kind(), ErrorKind::NetworkDown);
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_partition_holds_a_connection_up_and_it_goes_on_afterwards() {
+    let net = Net::new(1);
+    let (server, client) = (net.host("server"), net.host("client"));
+    server.start(echo);
+    let cut = net.clone();
+    let host = client.clone();
+    client
+        .run(async move {
+            let mut stream = TcpStream::connect("server:7").await.unwrap();
+            cut.partition(std::slice::from_ref(&server), std::slice::from_ref(&host));
+            stream.write_all(b"x").await.unwrap();
+            assert!(timeout(5 * SECOND, stream.read_exact(&mut [0])).await.is_err());
+            cut.repair(&[server], &[host]);
+            stream.read_exact(&mut [0]).await.unwrap();
+            let at = sim::time::elapsed();
+            // Sent again after 0.2, 0.6, 1.4, 3.0, 6.2 s, and the loss probe before.
+            assert!(at > 5 * SECOND && at < 7 * SECOND, "{at:?}");
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_black_hole_is_found_and_gone_round() {
+    let net = Net::new(1);
+    let server = net.host("server");
+    server.start(echo).set_black_hole(Some(1300));
+    let took = net.host("client").run(async {
+        let mut stream = TcpStream::connect("server:7").await.unwrap();
+        let (mut from, mut to) = stream.split();
+        let (octets, mut back) = (vec![7; 100_000], vec![0; 100_000]);
+        let (sent, got) = tokio::join!(to.write_all(&octets), from.read_exact(&mut back));
+        sent.unwrap();
+        got.unwrap();
+        sim::time::elapsed()
+    });
+    assert!(took.unwrap() < 30 * SECOND);
+}
+
+#[test]
+fn a_program_that_panics_ends_the_run_and_names_its_host() {
+    let net = Net::new(1);
+    net.host("server").start(|| async {
+        sleep(3 * MS).await;
+        panic!("no more");
+    });
+    let ended = net.host("client").run(std::future::pending::<()>());
+    let expected = SimError::Panicked { host: "server".to_owned(), message: "no more".to_owned() };
+    assert_eq!(ended.unwrap_err(), expected);
+}
+
+#[test]
+fn who_waits_for_ever_is_told() {
+    let net = Net::new(1);
+    net.set_time_limit(Duration::from_secs(60));
+    let ended = net.host("client").run(std::future::pending::<()>());
+    assert_eq!(ended.unwrap_err(), SimError::TimeLimit(Duration::from_secs(60)));
+    assert_eq!(net.elapsed(), Duration::from_secs(60));
+}
+
+/// A counter that three replicas keep, asked over a network that breaks and by clients that ask again: what is acknowledged counts.
+fn counters(net: &Net) -> (u64, u64) {
+    net.set_link(&Link::new().delay(2 * MS).jitter(2 * MS).loss(0.01));
+    let stored: Rc<RefCell<BTreeMap<(String, u32), u32>>> = Rc::default();
+    for name in ["a", "b", "c"] {
+        let stored = Rc::clone(&stored);
+        net.host(name).start(move || {
+            let stored = Rc::clone(&stored);
+            async move {
+                let listener = TcpListener::bind("0.0.0.0:7").await.unwrap();
+                loop {
+                    let (mut stream, _) = listener.accept().await.unwrap();
+                    let stored = Rc::clone(&stored);
+                    sim::spawn(async move {
+                        while let Ok(number) = stream.read_u32().await {
+                            *stored.borrow_mut().entry((name.to_owned(), number)).or_default() += 1;
+                            if stream.write_u32(number).await.is_err() {
+                                return;
+                            }
+                        }
+                    });
+                }
+            }
+        });
+    }
+    let replicas: Vec<_> = ["a", "b", "c"].iter().map(|name| net.host(name)).collect();
+    let client = net.host("client");
+    let chaos = net.clone();
+    let mut rng = 7_u64.wrapping_add(net.seed());
+    let mut draw = move |below: u64| {
+        rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (rng >> 33) % below
+    };
+    let acknowledged = client.run(async move {
+        let host = chaos.host("client");
+        sim::spawn(async move {
+            loop {
+                sleep(Duration::from_millis(50 + draw(300))).await;
+                let replica = &replicas[usize::try_from(draw(3)).unwrap()];
+                match draw(3) {
+                    0 => drop(chaos.partition(std::slice::from_ref(replica), std::slice::from_ref(&host))),
+                    1 => drop(replica.crash()),
+                    _ => {
+                        chaos.repair_all();
+                        replica.restart();
+                    }
+                }
+            }
+        });
+        let mut acknowledged = 0;
+        for number in 0..30_u32 {
+            for name in ["a", "b", "c"] {
+                let asked = async {
+                    let mut stream = TcpStream::connect((name, 7)).await?;
+                    stream.write_u32(number).await?;
+                    stream.read_u32().await
+                };
+                acknowledged += u64::from(matches!(timeout(300 * MS, asked).await, Ok(Ok(_))));
+            }
+        }
+        acknowledged
+    });
+    let acknowledged = acknowledged.unwrap();
+    let done = stored.borrow().values().map(|it| u64::from(*it)).sum::<u64>();
+    assert!(acknowledged > 0 && done >= acknowledged, "{done} were done, and {acknowledged} acknowledged");
+    (net.digest(), acknowledged)
+}
+
+#[test]
+fn seeds_with_partitions_and_crashes_repeat_to_the_octet() {
+    let run = || (0..40).map(|seed| counters(&Net::new(seed))).collect::<Vec<_>>();
+    let first = run();
+    // On another thread, beside nothing of the first.
+    let again = std::thread::spawn(run).join().unwrap();
+    assert_eq!(first, again);
+    let different: std::collections::BTreeSet<_> = first.iter().map(|(digest, _)| digest).collect();
+    assert_eq!(different.len(), first.len());
+}
+
+#[test]
+fn a_thousand_hosts_are_one_process() {
+    let net = Net::new(1);
+    for n in 0..1000 {
+        net.host(&format!("h{n}")).start(move || async move {
+            let listener = TcpListener::bind("0.0.0.0:7").await.unwrap();
+            let next = TcpStream::connect((format!("h{}", (n + 1) % 1000), 7));
+            let (out, accepted) = tokio::join!(next, listener.accept());
+            let (mut out, (mut accepted, _)) = (out.unwrap(), accepted.unwrap());
+            out.write_u32(n).await.unwrap();
+            assert_eq!(accepted.read_u32().await.unwrap(), (n + 999) % 1000);
+            std::future::pending::<()>().await;
+        });
+    }
+    net.run(async { sleep(3600 * SECOND).await }).unwrap();
+    let (sent, lost) = net.packets();
+    assert!(sent >= 5000 && lost == 0, "{sent} {lost}");
+}
+
+#[cfg(feature = "capture")]
+#[test]
+fn a_capture_has_what_each_host_sent_and_got() {
+    let net = Net::new(1);
+    net.set_capture(true);
+    net.host("server").start(echo);
+    net.host("client")
+        .run(async {
+            let mut stream = TcpStream::connect("server:7").await.unwrap();
+            stream.write_all(b"x").await.unwrap();
+            stream.read_exact(&mut [0]).await.unwrap();
+        })
+        .unwrap();
+    let mut file = Vec::new();
+    net.write_capture(&mut file).unwrap();
+    assert_eq!(&file[..4], &[0x0a, 0x0d, 0x0d, 0x0a]);
+    let packets = file.windows(4).filter(|it| *it == [0x45, 0, 0, 60]).count();
+    assert_eq!(packets, 4, "SYN and SYN-ACK, each at both hosts");
+}
