@@ -36,7 +36,6 @@ impl Owned {
         wait: impl FnOnce(&mut Table, &core::task::Waker) -> io::Result<()>,
     ) -> Poll<io::Result<T>> {
         // Who always finds something would never let others run.
-        #[cfg(feature = "sim")]
         let coop = core::task::ready!(tokio::task::coop::poll_proceed(cx));
         let tried = self.with(|table| match act(table) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => match wait(table, cx.waker()) {
@@ -45,7 +44,6 @@ impl Owned {
             },
             tried => Poll::Ready(tried),
         });
-        #[cfg(feature = "sim")]
         if tried.is_ready() {
             coop.made_progress();
         }

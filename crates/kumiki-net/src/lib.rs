@@ -37,13 +37,14 @@
 //! `from_std`, `into_std` and file descriptors: there is no socket of the operating system below. Several listeners at one address
 //! (`SO_REUSEPORT`), devices (`SO_BINDTODEVICE`), and groups of hosts (multicast) at sockets.
 
-#![cfg_attr(
-    not(feature = "sim"),
-    expect(dead_code, unused_imports, reason = "without a clock below there are the shapes alone")
-)]
+#![cfg_attr(not(feature = "sim"), expect(dead_code, unused_imports, reason = "what only netstat looks at"))]
 
 mod addr;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod host;
 mod io_shape;
+#[cfg(any(feature = "sim", feature = "host"))]
+mod layers;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod sockets;

@@ -2,13 +2,18 @@
 
 use core::cell::RefCell;
 use core::fmt;
+use core::future::{Future, poll_fn};
 use core::net::IpAddr;
+use core::pin::pin;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::Rng;
 
 use crate::sockets::{Layers, SocketCounts, Table, Woken};
+
+/// The stack of threads that have entered none.
+static DEFAULT: Mutex<Option<Stack>> = Mutex::new(None);
 
 thread_local! {
     static CURRENT: RefCell<Option<Stack>> = const { RefCell::new(None) };
@@ -82,12 +87,13 @@ impl Stack {
         Self(Arc::new(Shared { table: Mutex::new(Table::new(layers, addresses, rng)), driver }))
     }
 
-    /// The stack that this thread has entered.
+    /// The stack that this thread has entered, or that of the [whole process](Stack::set_default).
     ///
     /// # Errors
-    /// `Unsupported` where it has entered none.
+    /// `Unsupported` where there is neither.
     pub fn current() -> io::Result<Self> {
-        CURRENT.with_borrow(Clone::clone).ok_or_else(|| {
+        let default = || DEFAULT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        CURRENT.with_borrow(Clone::clone).or_else(default).ok_or_else(|| {
             io::Error::new(
                 io::ErrorKind::Unsupported,
                 "no host here: a task of a simulation is started by `Host::spawn` or `sim::spawn`; elsewhere `Stack::enter` says whose \
@@ -100,6 +106,22 @@ impl Stack {
     #[must_use = "the stack is left when the guard is dropped"]
     pub fn enter(&self) -> StackGuard {
         StackGuard { before: CURRENT.replace(Some(self.clone())), not_send: core::marker::PhantomData }
+    }
+
+    /// Runs `future` on this stack: whenever it is polled, the sockets that it makes are of it. As [`Stack::enter`], for futures that a
+    /// runtime moves from thread to thread.
+    pub async fn scope<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            let _entered = self.enter();
+            future.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// From now on it is the stack of every thread of this process that has entered none; `None`: there is no such stack.
+    pub fn set_default(stack: Option<Self>) {
+        *DEFAULT.lock().unwrap_or_else(PoisonError::into_inner) = stack;
     }
 
     /// How many sockets there are.

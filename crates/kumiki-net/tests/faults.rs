@@ -179,7 +179,7 @@ fn counters(net: &Net) -> (u64, u64) {
         sim::spawn(async move {
             loop {
                 sleep(Duration::from_millis(50 + draw(300))).await;
-                let replica = &replicas[usize::try_from(draw(3)).unwrap()];
+                let replica = replicas.get(usize::try_from(draw(3)).unwrap()).unwrap();
                 match draw(3) {
                     0 => drop(chaos.partition(std::slice::from_ref(replica), std::slice::from_ref(&host))),
                     1 => drop(replica.crash()),

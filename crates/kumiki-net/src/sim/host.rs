@@ -9,12 +9,8 @@ use std::io;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_graph::{Below, DeviceId, Graph, GraphError, Instant, Protocol, Rng, Service, Token};
-use kumiki_inet::ip::{self, Ip};
-use kumiki_inet::ipv6::{self, Ip as Ipv6};
-use kumiki_inet::raw_ip::RawIp;
-use kumiki_inet::tcp::{self, Tcp};
-use kumiki_inet::udp::{self, Udp};
+use kumiki_graph::{Graph, Instant, Rng, Token};
+use kumiki_inet::tcp;
 use kumiki_link::{Impaired, Serial};
 use kumiki_sim::{AdapterConfig, ElementId, HostId, Plug, World};
 use tokio::task::{AbortHandle, JoinHandle};
@@ -25,7 +21,7 @@ use super::task::OnHost;
 use super::time::Clock;
 use super::{Netstat, SimError};
 use crate::Stack;
-use crate::sockets::{Layers, Node};
+use crate::layers::{LINE, Plan, SOCKETS};
 use crate::stack::{Driver, StackGuard};
 
 /// The random streams of hosts; those of links are others.
@@ -82,68 +78,18 @@ impl Driver for Bellringer {
     }
 }
 
-/// The node of the sockets, by its name in the graph.
-pub(super) const SOCKETS: &str = "sockets";
-pub(super) const LINE: DeviceId = DeviceId(0);
-
-/// TCP and UDP on one line, for each version of IP of which the host has an address.
+/// The layers of the host of this name and number, which has been started so often.
 fn graph(
     (name, number, starts): (&str, usize, u64),
     addresses: &[IpAddr],
-    config: &tcp::Config,
+    tcp: &tcp::Config,
     net: &Net,
 ) -> Result<(Graph, Stack), SimError> {
-    let broken = |error: &dyn core::fmt::Display| SimError::Host { host: name.to_owned(), why: error.to_string() };
     // What it draws hangs on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
-    let mut graph = Graph::new(seed, 0);
-    let mut layers = Layers::default();
-    let v4 = addresses.iter().find_map(|it| if let IpAddr::V4(it) = it { Some(*it) } else { None });
-    let v6: Vec<(Ipv6Addr, u8)> =
-        addresses.iter().filter_map(|it| if let IpAddr::V6(it) = it { Some((*it, 0)) } else { None }).collect();
-    let mut versions: Vec<(&str, [&str; 2], Box<dyn Protocol>)> = Vec::new();
-    if let Some(address) = v4 {
-        let interface = ip::Interface { mtu: MTU, ..ip::Interface::new("raw_ip", address, 0) };
-        let ip = Ip::new(ip::Config::host(interface)).map_err(|error| broken(&error))?;
-        (layers.tcp, layers.udp) = (Some(Below(0)), Some(Below(1)));
-        versions.push(("ip", ["tcp", "udp"], Box::new(ip)));
-    }
-    if !v6.is_empty() {
-        let interface = ipv6::Interface::new("raw_ip", Ipv6Addr::LOCALHOST, 0);
-        let interface = ipv6::Interface { mtu: MTU, addresses: v6, ..interface };
-        let ip = Ipv6::new(ipv6::Config::host(interface)).map_err(|error| broken(&error))?;
-        let first = if v4.is_some() { 2 } else { 0 };
-        (layers.tcp_v6, layers.udp_v6) = (Some(Below(first)), Some(Below(first + 1)));
-        versions.push(("ipv6", ["tcp6", "udp6"], Box::new(ip)));
-    }
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
-    let stack = Stack::new(layers, addresses.to_vec(), Rng::new(seed, u64::MAX), Box::new(driver));
-    let built = build(&mut graph, &stack, versions, config);
-    built.map_err(|error| broken(&error))?;
-    Ok((graph, stack))
-}
-
-/// Puts the layers together: the sockets on TCP and UDP, each of these on its version of IP, that on the line.
-fn build(
-    graph: &mut Graph,
-    stack: &Stack,
-    versions: Vec<(&str, [&str; 2], Box<dyn Protocol>)>,
-    config: &tcp::Config,
-) -> Result<(), GraphError> {
-    graph.add_device("line", Service::FRAME)?;
-    let task = graph.add_task("stack");
-    graph.add_node(SOCKETS, task, Box::new(Node(Arc::clone(&stack.0))))?;
-    graph.add_node("raw_ip", task, Box::new(RawIp::default()))?;
-    graph.connect("raw_ip", "line")?;
-    for (ip, [tcp, udp], node) in versions {
-        graph.add_node(tcp, task, Box::new(Tcp::new(config.clone())))?;
-        graph.add_node(udp, task, Box::new(Udp::new(udp::Config::default())))?;
-        graph.add_node(ip, task, node)?;
-        for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (ip, "raw_ip")] {
-            graph.connect(upper, lower)?;
-        }
-    }
-    Ok(())
+    let built = Plan { addresses, mtu: MTU, tcp, seed }.build(Box::new(driver));
+    built.map_err(|why| SimError::Host { host: name.to_owned(), why })
 }
 
 /// The addresses of the host of this number: 192.168.0.1, fd00::1 and so on.
