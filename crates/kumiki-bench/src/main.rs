@@ -6,6 +6,7 @@
 //! | `sim` | worlds in virtual time, against ns-3: CPU seconds for each world and each packet |
 //! | `kernels` | stuffing, scrambling, parity and frame check sequences, against plain loops and a copy: octets in each second |
 //! | `osi` | a file over seven layers, in process and over RFC 1006, against a bare connection: Gbit/s |
+//! | `net` | calls over sockets in a simulation, against turmoil-net: CPU time of a call |
 //! | `delay` | how exact `kumiki delay` is, against a forwarder that sleeps: lateness |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
 //! | Left out | but for `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
@@ -16,6 +17,7 @@ mod delay;
 mod kernels;
 mod link;
 mod load;
+mod net;
 mod osi;
 mod ours;
 mod programs;
@@ -45,6 +47,8 @@ enum Command {
     Kernels(kernels::Kernels),
     /// A file over seven layers of OSI, in process and over RFC 1006
     Osi(osi::Osi),
+    /// Calls over sockets in a simulation, against turmoil-net
+    Net(net::Calls),
     /// How exact a delay of `kumiki delay` is, against a forwarder that sleeps
     Delay(delay::Exactness),
     /// One run of the simulator, printed as JSON
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         Command::Sim(comparison) => sim::compare(&comparison),
         Command::Kernels(what) => kernels::measure(&what),
         Command::Osi(what) => osi::measure(&what),
+        Command::Net(what) => net::measure(&what),
         Command::Delay(what) => delay::measure(&what),
         Command::SimOne(parameters) => sim::one(&parameters),
     };
