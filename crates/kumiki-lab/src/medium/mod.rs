@@ -205,8 +205,8 @@ impl Queue {
 
     fn discipline(self) -> Box<dyn Discipline> {
         match self.mark_frames {
-            None => Box::new(self.room()),
-            Some(frames) => Box::new(MarkFrom { room: self.room(), frames: frames.into() }),
+            None => self.room().queue(),
+            Some(frames) => MarkFrom { room: self.room(), frames: frames.into() }.queue(),
         }
     }
 }
