@@ -175,7 +175,7 @@ impl One {
             change.apply(&mut self.settings);
         }
         self.line.set_config(self.port, self.settings.line());
-        self.line.set_discipline(self.port, Box::new(self.settings.room()));
+        self.line.set_discipline(self.port, self.settings.room().queue());
         self.impaired.set(self.port, self.settings.impairment());
     }
 }

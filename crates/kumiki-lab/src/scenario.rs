@@ -319,7 +319,7 @@ impl Link {
         medium::read(&medium::LINES, &self.medium, &self.settings)
     }
 
-    /// What it is, in a few words: medium, rate, propagation, and whether it is switched, changes or is impaired.
+    /// What it is, in a few words: medium, rate, propagation, what decides about its queues, and whether it is switched, changes or is impaired.
     #[must_use]
     pub fn words(&self) -> String {
         let text = |key| self.settings.get(key).and_then(toml::Value::as_str);
@@ -328,6 +328,7 @@ impl Link {
             Some(self.medium.as_str()),
             text("rate"),
             text("propagation"),
+            text("queue"),
             is_there("switched", "switched"),
             is_there("schedule", "changing"),
             is_there("impair", "impaired"),

@@ -11,7 +11,7 @@
 //! let carrier = Carrier::Plain { rate: Rate::bits_per_second(1_000_000_000), overhead: 24 };
 //! let config = SerialConfig { carrier, propagation: Default::default(), say_sent: true };
 //! let lines = [(); 3].map(|()| {
-//!     Serial::with_disciplines(config, Box::new(DropTail::UNLIMITED), Box::new(DropTail::frames(64)))
+//!     Serial::with_disciplines(config, DropTail::UNLIMITED.queue(), DropTail::frames(64).queue())
 //! });
 //! // Then plug: station - line 0, line 1 - switch 0; and so on.
 //! # let _ = (lines, switch.counters());

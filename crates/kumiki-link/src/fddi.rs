@@ -43,7 +43,7 @@ mod station;
 mod tests;
 mod token;
 
-use crate::{Backlog, Discipline, DropTail, Element, Outlet, Rate, Unit};
+use crate::{Backlog, Counter, Discipline, DropTail, Element, Outlet, Rate, Unit};
 use station::Station;
 pub use station::Tally;
 use token::Token;
@@ -129,7 +129,8 @@ enum Holder {
 /// Counters: `frames` and `octets` put on the ring (octets with all that is around a frame), `drops` and `marks` at the
 /// stations, `busy_ns` in which frames were sent, `tokens` held, `late` tokens that a station with frames had to pass on,
 /// `longest_rotation_ns` between two tokens at one station, `ttrt_ns`, `copied` and `unknown`, frames that came back with and without
-/// the indicators A and C, and `strangers`, units that are no frames of FDDI.
+/// the indicators A and C, and `strangers`, units that are no frames of FDDI; and what the disciplines count beside drops and marks, of all
+/// stations together.
 pub struct Fddi {
     stations: Vec<Station>,
     /// From the first station to each one, its own latency not counted.
@@ -153,7 +154,7 @@ impl Fddi {
     /// # Errors
     /// [`FddiError`] names what cannot be.
     pub fn new(stations: &[StationConfig]) -> Result<Self, FddiError> {
-        let disciplines = stations.iter().map(|_| -> Box<dyn Discipline> { Box::new(DropTail::UNLIMITED) });
+        let disciplines = stations.iter().map(|_| DropTail::UNLIMITED.queue());
         Self::with_disciplines(stations, disciplines.collect())
     }
 
@@ -393,7 +394,7 @@ impl Element for Fddi {
         let tallies = || self.stations.iter().map(Station::tally);
         let sum = |of: fn(Tally) -> u64| tallies().map(of).sum();
         let longest = tallies().map(|it| it.longest_rotation.as_nanos()).max();
-        vec![
+        let mut all = vec![
             ("frames", sum(|it| it.frames)),
             ("octets", sum(|it| it.octets)),
             ("drops", sum(|it| it.drops)),
@@ -406,6 +407,13 @@ impl Element for Fddi {
             ("copied", self.copied),
             ("unknown", self.unknown),
             ("strangers", self.strangers),
-        ]
+        ];
+        for Counter { names: [name, ..], value } in self.stations.iter().flat_map(Station::counters) {
+            match all.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += value,
+                None => all.push((name, value)),
+            }
+        }
+        all
     }
 }

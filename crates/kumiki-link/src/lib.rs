@@ -12,6 +12,7 @@ pub mod ethernet;
 #[cfg(feature = "ppp")]
 mod exchange;
 pub mod fddi;
+mod flow;
 mod impair;
 mod mark;
 mod occupancy;
@@ -32,11 +33,15 @@ pub use circuit::{CircuitManage, CircuitReport, Cleared};
 pub use element::{CellRun, Element, Outlet, Unit};
 #[cfg(feature = "ppp")]
 pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
+pub use flow::{Flow, flow_hash};
 pub use impair::{Hold, Impaired, Impairment, Loss, Spread};
 pub use kumiki_wire::atm::cell::rm::CellRate;
 pub use mark::mark;
 pub use occupancy::Occupancy;
-pub use queue::{Backlog, Discipline, DropTail, MarkFrom};
+pub use queue::{
+    Backlog, Codel, CodelConfig, Counter, Discipline, DropTail, Fifo, FqCodel, FqCodelConfig, Ledger, MarkFrom, Pie,
+    PieConfig, Waiting,
+};
 pub use rate::Rate;
 #[cfg(feature = "ppp")]
 pub use serial::{Carrier, Opportunities, OpportunityError, Serial, SerialConfig};

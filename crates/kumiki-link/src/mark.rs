@@ -18,19 +18,40 @@ const ETHERNET: usize = 14;
 /// Octets of an FDDI header, and of LLC and SNAP behind it.
 const FDDI: usize = fddi::LEN + llc_snap::LEN;
 
+/// What became of a mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    /// It was made.
+    Made,
+    /// The frame had come with one.
+    Found,
+    /// The sender allows none, or no packet was found.
+    Refused,
+}
+
 /// Marks the packet in `frame` with CE, where its sender says that it may be (ECT); false where it was not, or was marked
 /// already.
 pub fn mark(frame: &mut Message) -> bool {
+    mark_or_find(frame) == Mark::Made
+}
+
+/// As [`mark`], and says whether it was marked already.
+pub(crate) fn mark_or_find(frame: &mut Message) -> Mark {
+    let at = packet_at(frame);
+    mark_at(frame, at)
+}
+
+/// With which octet of `frame` its packet of IP begins, if there is one.
+pub(crate) fn packet_at(frame: &Message) -> usize {
     let mut types = [0; 2];
-    let at = if frame.copy_to(ETHERNET - 2, &mut types) && is_ethernet(u16::from_be_bytes(types)) {
+    if frame.copy_to(ETHERNET - 2, &mut types) && is_ethernet(u16::from_be_bytes(types)) {
         // An address of IP may have these octets too.
         if is_ip(frame) { 0 } else { ETHERNET }
     } else if is_fddi(frame) {
         FDDI
     } else {
         0
-    };
-    mark_at(frame, at)
+    }
 }
 
 const fn is_ethernet(ethertype: u16) -> bool {
@@ -61,64 +82,81 @@ fn is_ip(frame: &Message) -> bool {
     }
 }
 
-/// As [`mark`], of an IP header that begins with octet `at`.
-fn mark_at(frame: &mut Message, at: usize) -> bool {
+/// As [`mark_or_find`], of an IP header that begins with octet `at`.
+fn mark_at(frame: &mut Message, at: usize) -> Mark {
     let mut octets = [0; FDDI + ipv6::LEN];
     let Some(front) = octets.get_mut(..at + ipv4::MIN_LEN) else {
-        return false;
+        return Mark::Refused;
     };
     if !frame.copy_to(0, front) {
-        return false;
+        return Mark::Refused;
     }
     let len = front.len();
     let total = frame.len() - at;
     let Some(header) = front.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<{ ipv4::MIN_LEN }>) else {
-        return false;
+        return Mark::Refused;
     };
-    let marked = match header[0] >> 4 {
+    let mark = match header[0] >> 4 {
         4 => mark_ipv4(header, total),
         6 => mark_ipv6(header, total),
-        _ => false,
+        _ => Mark::Refused,
     };
-    if !marked || frame.pop_header(len).is_err() {
-        return false;
+    if mark != Mark::Made {
+        return mark;
+    }
+    if frame.pop_header(len).is_err() {
+        return Mark::Refused;
     }
     frame.push_header(len).copy_from_slice(front);
     // What was known covered the old header too.
     if matches!(frame.meta().checksum, Checksum::Sum(_)) {
         frame.meta_mut().checksum = Checksum::Unknown;
     }
-    true
+    mark
+}
+
+/// What can be done with a packet whose ECN field is this.
+const fn allowed(ecn: Ecn) -> Mark {
+    match ecn {
+        Ecn::NotEct => Mark::Refused,
+        Ecn::Ect0 | Ecn::Ect1 => Mark::Made,
+        Ecn::Ce => Mark::Found,
+    }
 }
 
 /// The first octets of a packet of at most `total` octets.
-fn mark_ipv4(header: &mut [u8; ipv4::MIN_LEN], total: usize) -> bool {
+fn mark_ipv4(header: &mut [u8; ipv4::MIN_LEN], total: usize) -> Mark {
     let [version, tos, l0, l1, _, _, _, _, _, _, c0, c1, ..] = header;
     let words = usize::from(*version & 0xf);
     let length = usize::from(u16::from_be_bytes([*l0, *l1]));
-    let may = matches!(Ecn::from_bits(*tos), Ecn::Ect0 | Ecn::Ect1);
-    if !may || words < 5 || length < 4 * words || length > total {
-        return false;
+    if words < 5 || length < 4 * words || length > total {
+        return Mark::Refused;
+    }
+    let mark = allowed(Ecn::from_bits(*tos));
+    if mark != Mark::Made {
+        return mark;
     }
     let old = u16::from_be_bytes([*version, *tos]);
     *tos |= Ecn::Ce.bits();
     let new = u16::from_be_bytes([*version, *tos]);
     let checksum = Sum::update(u16::from_be_bytes([*c0, *c1]), old, new);
     [*c0, *c1] = checksum.to_be_bytes();
-    true
+    mark
 }
 
 /// The first octets of a packet of at most `total` octets.
-fn mark_ipv6(header: &mut [u8; ipv4::MIN_LEN], total: usize) -> bool {
+fn mark_ipv6(header: &mut [u8; ipv4::MIN_LEN], total: usize) -> Mark {
     let [_, class, _, _, l0, l1, ..] = header;
     let length = usize::from(u16::from_be_bytes([*l0, *l1])) + ipv6::LEN;
     // The low half of the traffic class is in the upper half of the second octet.
-    let may = matches!(Ecn::from_bits(*class >> 4), Ecn::Ect0 | Ecn::Ect1);
-    if !may || length > total {
-        return false;
+    if length > total {
+        return Mark::Refused;
     }
-    *class |= Ecn::Ce.bits() << 4;
-    true
+    let mark = allowed(Ecn::from_bits(*class >> 4));
+    if mark == Mark::Made {
+        *class |= Ecn::Ce.bits() << 4;
+    }
+    mark
 }
 
 #[cfg(test)]

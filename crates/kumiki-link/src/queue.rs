@@ -1,6 +1,33 @@
-//! Queue disciplines: which frames wait, and which do not.
+//! Queue disciplines: which frames wait, in which order they leave, and which do not.
+//!
+//! | read | for |
+//! |---|---|
+//! | `fifo.rs` | first in, first out: [`DropTail`], [`MarkFrom`] |
+//! | `codel.rs` | [`Codel`] (RFC 8289): by how long frames have waited |
+//! | `fq_codel.rs` | [`FqCodel`] (RFC 8290): a queue for each flow, and `CoDel` in each |
+//! | `pie.rs` | [`Pie`] (RFC 8033): by chance, which a controller sets |
+//! | `lane.rs` | frames that wait one behind the other, and what all of them hold |
+//!
+//! A discipline holds what waits. The end of a line tells it what comes and asks it for what goes; what the discipline gives up on the way,
+//! or marks, it enters into a [`Ledger`].
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Address, Instant};
+use kumiki_octets::Message;
+
+mod codel;
+mod fifo;
+mod fq_codel;
+mod lane;
+mod pie;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use crate::mark::{Mark, mark_or_find};
+use crate::{Outlet, Unit};
+pub use codel::{Codel, CodelConfig};
+pub use fifo::{DropTail, Fifo, MarkFrom};
+pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use pie::{Pie, PieConfig};
 
 /// What waits in a queue. The frame on the line is not in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -13,78 +40,107 @@ pub struct Backlog {
     pub octets: u64,
 }
 
-/// Decides about frames on their way into a queue and out of it.
+/// A frame that waits.
+#[derive(Debug)]
+pub struct Waiting {
+    /// Since when.
+    pub since: Instant,
+    /// Its number among those offered, from 0.
+    pub number: u64,
+    /// The frame.
+    pub data: Message,
+    /// What was offered with it.
+    pub address: Address,
+}
+
+impl Waiting {
+    /// Octets of the frame, framing overhead not counted.
+    #[must_use]
+    pub fn octets(&self) -> u64 {
+        self.data.len() as u64
+    }
+}
+
+/// Where a discipline enters the frames that it gives up and those that it marks.
+#[derive(Debug)]
+pub struct Ledger<'a> {
+    drops: &'a mut u64,
+    marks: &'a mut u64,
+    told: Option<(usize, &'a mut Outlet)>,
+}
+
+impl<'a> Ledger<'a> {
+    /// A ledger that counts in `drops` and `marks`, and says by the port of `told` which frames are not sent ([`Unit::Sent`]).
+    pub const fn new(drops: &'a mut u64, marks: &'a mut u64, told: Option<(usize, &'a mut Outlet)>) -> Self {
+        Self { drops, marks, told }
+    }
+
+    /// `frame` is given up.
+    pub fn drop(&mut self, frame: Waiting) {
+        *self.drops += 1;
+        if let Some((port, out)) = &mut self.told {
+            let Waiting { number, address, .. } = frame;
+            out.put(*port, Unit::Sent { number, address, whole: false });
+        }
+    }
+
+    /// Marks `frame` for congestion (RFC 3168 section 5). True where it carries a mark now: its sender allows it, or it had come with one.
+    pub fn mark(&mut self, frame: &mut Waiting) -> bool {
+        let mark = mark_or_find(&mut frame.data);
+        *self.marks += u64::from(mark == Mark::Made);
+        mark != Mark::Refused
+    }
+}
+
+/// One thing that a discipline counts beside drops and marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counter {
+    /// Its name by itself, and of a line's ends, with `a_` and `b_` in front.
+    pub names: [&'static str; 3],
+    /// So many.
+    pub value: u64,
+}
+
+/// A counter by its name.
+macro_rules! counter {
+    ($name:literal, $value:expr) => {
+        $crate::Counter { names: [$name, concat!("a_", $name), concat!("b_", $name)], value: $value }
+    };
+}
+use counter;
+
+/// Holds the frames that wait at the end of a line, and decides about them.
 pub trait Discipline: Send {
-    /// Whether a frame of `octets` may join the queue, which holds `backlog` without it.
-    ///
-    /// A frame that finds the line free is asked about too: it will not wait.
-    fn admit(&mut self, now: Instant, backlog: Backlog, octets: u64) -> bool;
+    /// `frame` comes at `now`. Where the line is not `busy` there is room for it whatever the limits are, for it goes at once (on a ring,
+    /// with the next token).
+    fn enqueue(&mut self, now: Instant, frame: Waiting, busy: bool, ledger: &mut Ledger<'_>);
 
-    /// Whether a frame that joins the queue is marked for congestion, if its sender says that it may be.
-    fn marks(&mut self, now: Instant, backlog: Backlog) -> bool {
-        let _ = (now, backlog);
-        false
+    /// The line is free at `now`: the frame that goes on it, unless nothing waits or all that does is given up.
+    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<Waiting>;
+
+    /// `frame` comes where nothing waits and the line is free: the frame, unless it is given up. Nothing waits afterwards.
+    fn pass(&mut self, now: Instant, frame: Waiting, ledger: &mut Ledger<'_>) -> Option<Waiting> {
+        // The line had fallen free, and nothing waited then.
+        let none = self.dequeue(now, ledger);
+        debug_assert!(none.is_none(), "something waited while the line was free");
+        self.enqueue(now, frame, false, ledger);
+        self.dequeue(now, ledger)
     }
 
-    /// Whether the frame at the head, which has waited for `waited`, goes on the line; otherwise it is thrown away.
-    /// `backlog` does not count it.
-    fn release(&mut self, now: Instant, waited: Duration, backlog: Backlog) -> bool {
-        let _ = (now, waited, backlog);
-        true
-    }
-}
+    /// How many frames wait.
+    fn frames(&self) -> u64;
 
-/// As [`DropTail`], and where so many frames wait those that come are marked, if they may be (RFC 3168 section 5). Those that
-/// may not be marked wait until there is no room.
-///
-/// A step at the queue's present length, which is the simplest rule there is: no average (RED), no time (CoDel), and one
-/// threshold for ECT(0) and ECT(1), so that it is no queue for L4S.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MarkFrom {
-    /// How much room there is.
-    pub room: DropTail,
-    /// From so many frames on that wait before it, a frame is marked.
-    pub frames: u64,
-}
+    /// Octets of all frames that wait, framing overhead not counted.
+    fn octets(&self) -> u64;
 
-impl Discipline for MarkFrom {
-    fn admit(&mut self, now: Instant, backlog: Backlog, octets: u64) -> bool {
-        self.room.admit(now, backlog, octets)
-    }
+    /// Gives all that waits away, for another discipline to hold; in the order in which it came.
+    fn take_all(&mut self) -> Vec<Waiting>;
 
-    fn marks(&mut self, _now: Instant, backlog: Backlog) -> bool {
-        backlog.busy && backlog.frames >= self.frames
-    }
-}
+    /// Holds `frames` of another discipline, whatever the limits are.
+    fn hold(&mut self, frames: Vec<Waiting>);
 
-/// First in, first out, and no more than so much waits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DropTail {
-    /// The most frames that wait.
-    pub frames: u64,
-    /// The most octets that wait, framing overhead not counted.
-    pub octets: u64,
-}
-
-impl DropTail {
-    /// Waiting room for everything.
-    pub const UNLIMITED: Self = Self { frames: u64::MAX, octets: u64::MAX };
-
-    /// Waiting room for `n` frames of any size.
-    #[must_use]
-    pub const fn frames(n: u64) -> Self {
-        Self { frames: n, octets: u64::MAX }
-    }
-
-    /// Waiting room for `n` octets.
-    #[must_use]
-    pub const fn octets(n: u64) -> Self {
-        Self { frames: u64::MAX, octets: n }
-    }
-}
-
-impl Discipline for DropTail {
-    fn admit(&mut self, _now: Instant, backlog: Backlog, octets: u64) -> bool {
-        !backlog.busy || backlog.frames < self.frames && backlog.octets.saturating_add(octets) <= self.octets
+    /// What it counts beside drops and marks.
+    fn counters(&self) -> Vec<Counter> {
+        Vec::new()
     }
 }

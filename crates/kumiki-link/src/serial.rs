@@ -93,8 +93,8 @@ impl Flying {
 /// Frames are serialised first, then propagate, and stay in order. Cells are refused: their lines have slots.
 ///
 /// Counters, `a_` for frames from port 0 and `b_` for frames from port 1: `frames` and `octets` put on the line (octets
-/// with overhead), `drops`, `marks` of congestion, `busy_ns` in which the line carries what has been put on it so far, and `strangers`, units
-/// that are no frames.
+/// with overhead), `drops`, `marks` of congestion, `busy_ns` in which the line carries what has been put on it so far, what the discipline
+/// counts beside these, and `strangers`, units that are no frames.
 pub struct Serial {
     directions: [Direction; 2],
     strangers: u64,
@@ -104,7 +104,7 @@ impl Serial {
     /// A line with a drop-tail queue of its own in each direction.
     #[must_use]
     pub fn new(config: SerialConfig, queue: DropTail) -> Self {
-        Self::with_disciplines(config, Box::new(queue), Box::new(queue))
+        Self::with_disciplines(config, queue.queue(), queue.queue())
     }
 
     /// A line with the given queues, for frames from port 0 and for frames from port 1.
@@ -142,8 +142,7 @@ impl Serial {
         direction.sending.set_config(config);
     }
 
-    /// Gives the direction of frames from `port` (0, or else 1) another queue. What waits stays; `discipline` is asked about what
-    /// comes, and about what leaves.
+    /// Gives the direction of frames from `port` (0, or else 1) another queue. What waits stays, whatever the limits of `discipline` are.
     pub fn set_discipline(&mut self, port: usize, discipline: Box<dyn Discipline>) {
         let [from_0, from_1] = &mut self.directions;
         let direction = if port == 0 { from_0 } else { from_1 };
@@ -152,7 +151,7 @@ impl Serial {
 
     /// What waits to leave from `port` (0, or else 1).
     #[must_use]
-    pub const fn backlog(&self, port: usize) -> Backlog {
+    pub fn backlog(&self, port: usize) -> Backlog {
         let [from_0, from_1] = &self.directions;
         if port == 0 { from_0.sending.backlog() } else { from_1.sending.backlog() }
     }
@@ -185,7 +184,7 @@ impl Element for Serial {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let [a, b] = self.directions.each_ref().map(|one| one.sending.tally());
-        vec![
+        let mut all = vec![
             ("a_frames", a.frames),
             ("a_octets", a.octets),
             ("a_drops", a.drops),
@@ -197,7 +196,10 @@ impl Element for Serial {
             ("b_marks", b.marks),
             ("b_busy_ns", b.busy.as_nanos()),
             ("strangers", self.strangers),
-        ]
+        ];
+        let own = self.directions.iter().enumerate().flat_map(|(end, one)| one.sending.counters(end));
+        all.extend(own);
+        all
     }
 
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {

@@ -41,9 +41,12 @@ pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World)
 
 fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     let medium = link.line()?;
+    let seed = seed_of(ends.seed, name, Random::Medium);
     let element = match (&medium, link.ends.each_ref().map(|end| ends.switches.ethernet_at(end))) {
-        (Line::Frames(frames), switches @ ([Some(_), _] | [_, Some(_)])) => bridged(frames, link, switches, scenario)?,
-        _ => medium.element(seed_of(ends.seed, name, Random::Medium))?,
+        (Line::Frames(frames), switches @ ([Some(_), _] | [_, Some(_)])) => {
+            bridged(frames, (link, seed), switches, scenario)?
+        }
+        _ => medium.element(seed)?,
     };
     let line = world.add_element(name, element);
     for (port, end) in link.ends.iter().enumerate() {
@@ -66,12 +69,13 @@ fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world
 /// A line that ends at one or two Ethernet switches, which say what waits for it there.
 fn bridged(
     frames: &Frames,
-    link: &Link,
+    (link, seed): (&Link, u64),
     switches: [Option<&EthernetSwitch>; 2],
     scenario: &Scenario,
 ) -> Result<Box<dyn Element>, Fault> {
     if let [Some(_), Some(_)] = switches {
-        let own = ["queue_frames", "mark_frames"].into_iter().find(|key| link.settings.contains_key(*key));
+        let own =
+            ["queue_frames", "mark_frames", "queue", "aqm"].into_iter().find(|key| link.settings.contains_key(*key));
         if let Some(key) = own {
             let problem = "at both ends is a switch, and each says how much waits for its ports";
             return Err(fault(&[key], problem).expected("nothing, or another value at one of the switches"));
@@ -87,7 +91,7 @@ fn bridged(
             );
         }
     }
-    frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)))
+    frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)), seed)
 }
 
 /// Plugs the end `end` of the medium called `name` in at `plug`, with what goes wrong on the way there between them.
@@ -116,7 +120,7 @@ pub(super) fn plug_in(
 /// What is random of a medium.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Random {
-    /// Its bits.
+    /// Its bits, and its queues.
     Medium,
     /// What goes wrong on the way to one of its ends, in the order of the scenario.
     End(usize),

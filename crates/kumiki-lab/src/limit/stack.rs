@@ -441,7 +441,7 @@ fn parse_octets(place: &str, text: &str) -> Result<u32, String> {
 
 /// A ring and what it takes, lowest first.
 fn around(ring: &Ring) -> Result<(Line, Vec<Overhead>), String> {
-    let built = ring.ring().and_then(|it| it.element(ring.ends.iter().map(|_| None)));
+    let built = ring.ring().and_then(|it| it.element(ring.ends.iter().map(|_| None), 0));
     let built = built.map_err(|fault| fault.to_string())?;
     let nanos = |time: Duration| u32::try_from(time.as_nanos()).unwrap_or(u32::MAX);
     // Whoever has held the token sends it on.

@@ -130,7 +130,7 @@ impl Frames {
             propagation: Duration::ZERO,
             framing: 0,
             clock_ppm: 0,
-            queue: Queue { queue_frames: None, mark_frames: None },
+            queue: Queue::NONE,
             impair: None,
             schedule: Vec::new(),
             traces: Vec::new(),
@@ -168,14 +168,14 @@ impl Frames {
         })
     }
 
-    /// The line, at whose ends this waits.
+    /// The line, at whose ends this waits, with the seed of what is random on it.
     ///
     /// # Errors
     /// Those of [`Frames::recording`].
-    pub(crate) fn element(&self, queues: [Queue; 2]) -> Result<Box<dyn Element>, Fault> {
+    pub(crate) fn element(&self, [a, b]: [Queue; 2], seed: u64) -> Result<Box<dyn Element>, Fault> {
         let carrier = Carrier::Plain { rate: self.rate().off_by(self.clock_ppm), overhead: self.framing };
         let config = SerialConfig { carrier, propagation: self.propagation, say_sent: true };
-        let queues = queues.map(Queue::discipline);
+        let queues = [a.discipline(seed, 0), b.discipline(seed, 1)];
         if let Some(times) = self.recording()? {
             return Ok(Box::new(Serial::recorded(config, times, queues)));
         }

@@ -17,6 +17,7 @@ mod cells;
 mod frames;
 mod impair;
 mod pos;
+mod queue;
 mod ring;
 mod schedule;
 mod switch;
@@ -31,10 +32,11 @@ pub use impair::{FrameImpair, Impair};
 pub(crate) use impair::{is_end, is_named};
 use kumiki_graph::Instant;
 use kumiki_link::sonet::Level;
-use kumiki_link::{Discipline, DropTail, Element, Impairment, MarkFrom};
+use kumiki_link::{Element, Impairment};
 use kumiki_settings::{BuildError, Duration, HasSettings, Reader, Setting, Settings};
 use kumiki_wire::ppp::hdlc::FcsKind;
 pub use pos::Pos;
+pub use queue::{Aqm, Managed, Queue, Rule};
 pub use ring::Ring;
 pub use schedule::Step;
 pub use switch::{AtmSwitch, Channel, Discard, EthernetSwitch, SWITCHES, Switch};
@@ -146,8 +148,8 @@ impl Line {
         match self {
             Self::Cells(cells) => Ok(cells.element()),
             Self::Pos(pos) => Ok(pos.element(seed)),
-            Self::Synchronous(synchronous) => synchronous.element(),
-            Self::Frames(frames) => frames.element([frames.queue; 2]),
+            Self::Synchronous(synchronous) => synchronous.element(seed),
+            Self::Frames(frames) => frames.element([frames.queue; 2], seed),
         }
     }
 
@@ -183,30 +185,6 @@ impl Line {
                 let (toward, impairment) = impair.impairment();
                 (toward, Impairment { checked: true, ..impairment })
             }),
-        }
-    }
-}
-
-/// What waits at each end of a medium with frames.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, kumiki_settings::Settings)]
-pub struct Queue {
-    /// Frames that may wait at each end.
-    #[setting(0..=u32::MAX.into(), unset = "as many as come")]
-    pub queue_frames: Option<u32>,
-    /// From so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
-    #[setting(0..=u32::MAX.into(), unset = "none is marked")]
-    pub mark_frames: Option<u32>,
-}
-
-impl Queue {
-    fn room(self) -> DropTail {
-        self.queue_frames.map_or(DropTail::UNLIMITED, |frames| DropTail::frames(frames.into()))
-    }
-
-    fn discipline(self) -> Box<dyn Discipline> {
-        match self.mark_frames {
-            None => Box::new(self.room()),
-            Some(frames) => Box::new(MarkFrom { room: self.room(), frames: frames.into() }),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Pos {
             scrambled: true,
             bit_errors: None,
             outages: Vec::new(),
-            queue: Queue { queue_frames: None, mark_frames: None },
+            queue: Queue::NONE,
             impair: None,
         }
     }
@@ -81,7 +81,7 @@ impl Pos {
         let clock = OctetClock::new(self.level);
         let framing = Framing { fcs: self.fcs, opening_flag: self.opening_flag, ..Framing::default() };
         let (propagation, say_sent) = (self.propagation, true);
-        let [from_0, from_1] = [(); 2].map(|()| self.queue.discipline());
+        let [from_0, from_1] = [0, 1].map(|end| self.queue.discipline(seed, end));
         if !self.is_spoilt() && self.octet_exact != Some(true) {
             let config = SerialConfig { carrier: Carrier::Sonet { clock, framing }, propagation, say_sent };
             return Box::new(Serial::with_disciplines(config, from_0, from_1));

@@ -38,15 +38,19 @@ impl Ring {
         self.impair.as_ref().map(FrameImpair::impairment)
     }
 
-    /// The ring of stations with these addresses: those by which their adapters know which frames to copy.
+    /// The ring of stations with these addresses, those by which their adapters know which frames to copy, and the seed of what is random on it.
     ///
     /// # Errors
     /// A [`Fault`] whose path begins at the keys of the ring.
-    pub(crate) fn element(&self, addresses: impl IntoIterator<Item = Option<MacAddr>>) -> Result<Fddi, Fault> {
+    pub(crate) fn element(
+        &self,
+        addresses: impl IntoIterator<Item = Option<MacAddr>>,
+        seed: u64,
+    ) -> Result<Fddi, Fault> {
         let Self { propagation, latency, ttrt, .. } = *self;
         let station = |address| StationConfig { address, latency, propagation, ttrt };
         let stations: Vec<_> = addresses.into_iter().map(station).collect();
-        let queues = stations.iter().map(|_| self.queue.discipline()).collect();
+        let queues = (0..stations.len()).map(|number| self.queue.discipline(seed, number)).collect();
         Fddi::with_disciplines(&stations, queues).map_err(said)
     }
 }

@@ -9,7 +9,7 @@ use kumiki_settings::{BuildError, Duration, Reader, SOME, Settings, Word};
 use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::inet::ethernet::LEN;
 
-use super::{Feedback, Make, Queue, Slotted, Tells, set};
+use super::{Feedback, Make, Managed, Queue, Slotted, Tells, set};
 use crate::scenario::Fault;
 
 /// What switches.
@@ -173,9 +173,9 @@ pub struct EthernetSwitch {
     /// Frames that may wait for each port, at that end of the port's line.
     #[setting(0..=u32::MAX.into(), required = "how many frames may wait for each port")]
     pub queue_frames: u32,
-    /// From so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
-    #[setting(0..=u32::MAX.into(), unset = "none is marked")]
-    pub mark_frames: Option<u32>,
+    /// What decides about them.
+    #[setting(flatten)]
+    pub managed: Managed,
     /// Time from when a frame has come whole until it can leave.
     pub latency: Duration,
     /// For how long a station is known that sends nothing.
@@ -193,14 +193,14 @@ impl Default for EthernetSwitch {
     fn default() -> Self {
         let SwitchConfig { latency, ageing, max_addresses, .. } = SwitchConfig::new(0);
         let (ageing, max_frame) = (ageing.max(SOME), MOST_FRAME);
-        Self { queue_frames: 0, mark_frames: None, latency, ageing, max_addresses, max_frame }
+        Self { queue_frames: 0, managed: Managed::default(), latency, ageing, max_addresses, max_frame }
     }
 }
 
 impl EthernetSwitch {
     /// What waits for each port.
     pub(crate) const fn queue(&self) -> Queue {
-        Queue { queue_frames: Some(self.queue_frames), mark_frames: self.mark_frames }
+        Queue { queue_frames: Some(self.queue_frames), managed: self.managed }
     }
 
     /// The switch with so many ports.

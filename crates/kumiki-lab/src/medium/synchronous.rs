@@ -5,7 +5,7 @@ use kumiki_link::{Carrier, Element, Exchange, ExchangeConfig, Rate, Serial, Seri
 use kumiki_settings::{BuildError, Duration, Reader, Settings};
 use kumiki_wire::ppp::hdlc::{BitFraming, FcsKind};
 
-use super::{FASTEST, FCS, FLAGS, FrameImpair, Queue, impaired, perhaps, ppm, time};
+use super::{FASTEST, FCS, FLAGS, FrameImpair, Managed, Queue, Rule, impaired, perhaps, ppm, time};
 use crate::scenario::Fault;
 
 /// A synchronous line.
@@ -94,7 +94,7 @@ impl Synchronous {
             clock_ppm: 0,
             fcs: FcsKind::Fcs16,
             opening_flag: false,
-            queue: Queue { queue_frames: None, mark_frames: None },
+            queue: Queue::NONE,
             switched: None,
             impair: None,
         }
@@ -105,11 +105,18 @@ impl Synchronous {
     }
 
     fn is_marked_alone(&self, reader: &Reader<'_>) -> Result<(), BuildError> {
-        match self.queue.mark_frames.filter(|_| self.switched.is_some()) {
-            Some(frames) => {
-                Err(reader.wrong("mark_frames", &frames, "left out: frames of a circuit are no packets of IP's"))
+        if self.switched.is_none() {
+            return Ok(());
+        }
+        let Managed { mark_frames, queue, .. } = self.queue.managed;
+        if let Some(frames) = mark_frames {
+            return Err(reader.wrong("mark_frames", &frames, "left out: frames of a circuit are no packets of IP's"));
+        }
+        match queue {
+            Rule::DropTail => Ok(()),
+            Rule::Codel | Rule::FqCodel | Rule::Pie => {
+                Err(reader.wrong("queue", &queue.word(), "drop-tail: a circuit must lose none of its frames"))
             }
-            None => Ok(()),
         }
     }
 
@@ -119,9 +126,9 @@ impl Synchronous {
         SerialConfig { carrier, propagation: self.propagation, say_sent: true }
     }
 
-    pub(super) fn element(&self) -> Result<Box<dyn Element>, Fault> {
+    pub(super) fn element(&self, seed: u64) -> Result<Box<dyn Element>, Fault> {
         let Some(switched) = &self.switched else {
-            let [from_0, from_1] = [(); 2].map(|()| self.queue.discipline());
+            let [from_0, from_1] = [0, 1].map(|end| self.queue.discipline(seed, end));
             return Ok(Box::new(Serial::with_disciplines(self.line(), from_0, from_1)));
         };
         let Switched { numbers, setup, ring, release, tells_caller, clears } = switched;

@@ -20,6 +20,8 @@ bit_errors = 1e-6
 outages = ["2 s .. 2.5 s"]
 queue_frames = 10
 mark_frames = 5
+queue = "drop-tail"
+aqm = {}
 switched = { numbers = ["1", "2"], setup = "1 s", clears = ["8 s"] }
 impair = { loss = "1 %", corrupt = 0.001, delay = "1 ms" }
 latency = "1 us"
@@ -94,6 +96,24 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
         ),
         ("oc3c", "impair = { lose = 1 }", "impair.lose: unknown setting of oc3c \"lose\"; did you mean \"loss\"?"),
         ("sync-2m", "impair = { delay = 1 }", "impair.delay: this is 1; expected a time such as \"20 ms\""),
+        ("oc3c", "queue = \"red\"", "queue: unknown value \"red\"; one of drop-tail, codel"),
+        ("oc3c", "queue = \"codel\"\nmark_frames = 4", "mark_frames: this is 4; expected left out: only queue"),
+        (
+            "oc3c",
+            "queue = \"codel\"\naqm = { flows = 4 }",
+            "aqm.flows: this is 4; expected left out, or queue = \"fq-codel\"",
+        ),
+        (
+            "oc3c",
+            "aqm = { target = \"1 ms\" }",
+            "aqm.target: this is 1 ms; expected left out, or queue = \"codel\" or \"fq-codel\" or \"pie\"",
+        ),
+        ("oc3c", "queue = \"codel\"\naqm = { interval = \"0 s\" }", "aqm.interval: this is 0 s; expected a time"),
+        (
+            "sync-2m",
+            "switched = { numbers = [\"1\", \"2\"] }\nqueue = \"pie\"",
+            "queue: this is pie; expected drop-tail",
+        ),
         (
             "sync-2m",
             "switched = { numbers = [\"1\", \"2\"] }\nmark_frames = 4",

@@ -2,6 +2,7 @@
 
 mod lines;
 mod loads;
+mod queues;
 mod refused;
 mod switches;
 mod theory;
@@ -60,7 +61,7 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 /// Those whose test is not here: `ftam-stall` is with paper 4, `x32-dialup` in `switched`.
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test() {
-    let tested = "beside-tcp buffers classical-ip delayed-line ethernet fddi ftam-stall incast interleaved-vcs lossy \
+    let tested = "beside-tcp bufferbloat buffers classical-ip delayed-line ethernet fddi ftam-stall incast interleaved-vcs lossy \
         mapos marked-queue oc48 path-mtu pos romanow-floyd router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
         udp-over-atm x32-dialup";
     let found = Document::builtin().unwrap();

@@ -6,16 +6,13 @@
 //! | THT | what [`Station::visit`] gives |
 //! | `Late_Ct` | whether `rotates_by` has passed: the timer starts again at its expiry, and lateness is carried on that way |
 
-use std::collections::VecDeque;
-
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 use kumiki_wire::inet::fddi::{LEN, LINE_OVERHEAD};
 
 use super::StationConfig;
 use super::token::turns;
-use crate::mark::mark;
-use crate::{Backlog, Discipline, Outlet, Unit};
+use crate::{Backlog, Counter, Discipline, Ledger, Outlet, Unit, Waiting};
 
 /// What a station has done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,7 +21,7 @@ pub struct Tally {
     pub frames: u64,
     /// Octets of the line that they took.
     pub octets: u64,
-    /// Frames for which there was no room, or that are none.
+    /// Frames that were given up, or that are none.
     pub drops: u64,
     /// Frames that got a mark of congestion.
     pub marks: u64,
@@ -36,18 +33,11 @@ pub struct Tally {
     pub longest_rotation: Duration,
 }
 
-struct Waiting {
-    since: Instant,
-    number: u64,
-    data: Message,
-    address: Address,
-}
-
 pub(super) struct Station {
     pub(super) config: StationConfig,
     discipline: Box<dyn Discipline>,
-    queue: VecDeque<Waiting>,
-    backlog: Backlog,
+    /// Since when there has been something to send.
+    waits_since: Option<Instant>,
     /// The frame that is being sent: its number and address.
     sending: Option<(u64, Address)>,
     offered: u64,
@@ -62,8 +52,7 @@ impl Station {
         Self {
             config,
             discipline,
-            queue: VecDeque::new(),
-            backlog: Backlog::default(),
+            waits_since: None,
             sending: None,
             offered: 0,
             came: Instant::ZERO,
@@ -76,13 +65,24 @@ impl Station {
         self.tally
     }
 
-    pub(super) const fn backlog(&self) -> Backlog {
-        self.backlog
+    pub(super) fn backlog(&self) -> Backlog {
+        let (frames, octets) = (self.discipline.frames(), self.discipline.octets());
+        Backlog { busy: self.is_busy(), frames, octets }
+    }
+
+    /// What the discipline counts beside drops and marks.
+    pub(super) fn counters(&self) -> Vec<Counter> {
+        self.discipline.counters()
+    }
+
+    /// Whether a frame that comes must wait for another: one that waits for the token, too, even where no other does.
+    const fn is_busy(&self) -> bool {
+        self.waits_since.is_some() || self.sending.is_some()
     }
 
     /// Since when there has been something to send.
-    pub(super) fn waits_since(&self) -> Option<Instant> {
-        self.queue.front().map(|frame| frame.since)
+    pub(super) const fn waits_since(&self) -> Option<Instant> {
+        self.waits_since
     }
 
     /// A frame from the host; true where it is the first that waits.
@@ -95,53 +95,41 @@ impl Station {
     ) -> bool {
         let number = self.offered;
         self.offered += 1;
-        let octets = data.len() as u64;
-        if !is_frame || !self.discipline.admit(now, self.backlog, octets) {
-            self.refuse((number, address), (port, out));
-            return false;
-        }
-        if self.discipline.marks(now, self.backlog) {
-            self.tally.marks += u64::from(mark(&mut data));
-        }
+        let busy = self.is_busy();
+        let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, Some((port, out)));
         data.set_lease(None);
-        self.queue.push_back(Waiting { since: now, number, data, address });
-        self.backlog.frames += 1;
-        self.backlog.octets += octets;
-        // It waits for the token even where no other frame does.
-        self.backlog.busy = true;
-        self.queue.len() == 1
+        let frame = Waiting { since: now, number, data, address };
+        if is_frame {
+            self.discipline.enqueue(now, frame, busy, &mut ledger);
+        } else {
+            ledger.drop(frame);
+        }
+        let was_empty = self.waits_since.is_none();
+        self.waits(now);
+        was_empty && self.waits_since.is_some()
     }
 
-    fn refuse(&mut self, (number, address): (u64, Address), (port, out): (usize, &mut Outlet)) {
-        self.tally.drops += 1;
-        let whole = false;
-        out.put(port, Unit::Sent { number, address, whole });
+    /// Looks at `now` whether anything waits.
+    fn waits(&mut self, now: Instant) {
+        let since = self.waits_since.unwrap_or(now);
+        self.waits_since = (self.discipline.frames() > 0).then_some(since);
     }
 
     /// Takes the next frame to be sent at `now`.
     pub(super) fn start(&mut self, now: Instant, (port, out): (usize, &mut Outlet)) -> Option<(Message, Address)> {
-        while let Some(frame) = self.queue.pop_front() {
-            self.backlog.frames -= 1;
-            self.backlog.octets -= frame.data.len() as u64;
-            let waited = now.saturating_since(frame.since);
-            let Waiting { number, data, address, .. } = frame;
-            if !self.discipline.release(now, waited, self.backlog) {
-                self.backlog.busy = !self.queue.is_empty();
-                self.refuse((number, address), (port, out));
-                continue;
-            }
-            self.sending = Some((number, address));
-            self.tally.frames += 1;
-            self.tally.octets += (LINE_OVERHEAD - LEN + data.len()) as u64;
-            return Some((data, address));
-        }
-        None
+        let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, Some((port, out)));
+        let frame = self.discipline.dequeue(now, &mut ledger);
+        self.waits(now);
+        let Waiting { number, data, address, .. } = frame?;
+        self.sending = Some((number, address));
+        self.tally.frames += 1;
+        self.tally.octets += (LINE_OVERHEAD - LEN + data.len()) as u64;
+        Some((data, address))
     }
 
     /// The frame that was being sent has left.
     pub(super) fn sent(&mut self, (port, out): (usize, &mut Outlet)) {
         if let Some((number, address)) = self.sending.take() {
-            self.backlog.busy = !self.queue.is_empty();
             let whole = true;
             out.put(port, Unit::Sent { number, address, whole });
         }

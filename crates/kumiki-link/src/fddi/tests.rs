@@ -158,7 +158,7 @@ fn what_is_no_frame_is_refused_and_said_so() {
 #[test]
 fn a_full_queue_drops_what_comes_and_lets_one_wait_for_the_token() {
     let stations = [0, 1].map(|number| station(number, 600, 0));
-    let disciplines = [0, 1].map(|_| -> Box<dyn Discipline> { Box::new(DropTail::frames(1)) });
+    let disciplines = [0, 1].map(|_| DropTail::frames(1).queue());
     let mut ring = Fddi::with_disciplines(&stations, disciplines.into()).unwrap();
     let mut out = Outlet::default();
     for id in 0..3 {

@@ -9,16 +9,7 @@ use kumiki_octets::Message;
 use super::Opportunities;
 use super::carrier::Pace;
 use super::{Carrier, SerialConfig};
-use crate::mark::mark;
-use crate::{Backlog, Discipline, Occupancy, Outlet, Unit};
-
-/// A frame that waits.
-struct Waiting {
-    since: Instant,
-    number: u64,
-    data: Message,
-    address: Address,
-}
+use crate::{Backlog, Counter, Discipline, Ledger, Occupancy, Outlet, Unit, Waiting};
 
 /// The end of a frame on the line, for [`Unit::Sent`].
 struct Leaving {
@@ -44,7 +35,7 @@ pub(crate) struct Tally {
     pub(crate) frames: u64,
     /// Octets of the line that they took; of a bit-synchronous one whole ones.
     pub(crate) octets: u64,
-    /// Frames for which there was no room.
+    /// Frames that were given up.
     pub(crate) drops: u64,
     /// Frames that got a mark of congestion.
     pub(crate) marks: u64,
@@ -56,8 +47,10 @@ pub(crate) struct Tally {
 pub(crate) struct Sending {
     pub(crate) config: SerialConfig,
     discipline: Box<dyn Discipline>,
-    queue: VecDeque<Waiting>,
-    backlog: Backlog,
+    /// How many frames wait there.
+    frames: u64,
+    /// Whether the frame that came last found a frame on the line.
+    busy: bool,
     leaving: VecDeque<Leaving>,
     pace: Pace,
     free_at: Instant,
@@ -73,8 +66,8 @@ impl Sending {
         Self {
             config,
             discipline,
-            queue: VecDeque::new(),
-            backlog: Backlog::default(),
+            frames: 0,
+            busy: false,
             leaving: VecDeque::new(),
             pace: Pace::default(),
             free_at: Instant::ZERO,
@@ -113,14 +106,21 @@ impl Sending {
         }
     }
 
-    /// From here on `discipline` decides.
-    pub(crate) fn set_discipline(&mut self, discipline: Box<dyn Discipline>) {
+    /// From here on `discipline` decides, and holds what waits.
+    pub(crate) fn set_discipline(&mut self, mut discipline: Box<dyn Discipline>) {
+        discipline.hold(self.discipline.take_all());
         self.discipline = discipline;
     }
 
     /// What waits.
-    pub(crate) const fn backlog(&self) -> Backlog {
-        self.backlog
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { busy: self.busy, frames: self.frames, octets: self.discipline.octets() }
+    }
+
+    /// What the discipline counts beside drops and marks, by its name at a line's end `end` (0, or else 1).
+    pub(crate) fn counters(&self, end: usize) -> impl Iterator<Item = (&'static str, u64)> {
+        let named = move |Counter { names: [_, a, b], value }| (if end == 0 { a } else { b }, value);
+        self.discipline.counters().into_iter().map(named)
     }
 
     /// What has been sent.
@@ -130,7 +130,7 @@ impl Sending {
 
     /// How long the queue was, until `now`. What has left since it was last asked for anything still waits as far as this knows.
     pub(crate) fn occupancy(&self, now: Instant) -> Occupancy {
-        self.occupancy.until(now, self.backlog.frames)
+        self.occupancy.until(now, self.frames)
     }
 
     /// On SONET/SDH: the first octet of payload that no frame has.
@@ -143,51 +143,43 @@ impl Sending {
         self.leaving.front().map(|frame| frame.at)
     }
 
-    fn refuse(&mut self, number: u64, address: Address, back: (usize, &mut Outlet)) {
-        self.tally.drops += 1;
-        let (port, out) = back;
-        if self.config.say_sent {
-            let whole = false;
-            out.put(port, Unit::Sent { number, address, whole });
-        }
-    }
-
     /// A frame comes in by the port of `back`.
     pub(crate) fn offer(
         &mut self,
         now: Instant,
-        mut data: Message,
+        data: Message,
         address: Address,
         back: (usize, &mut Outlet),
         carry: &mut impl FnMut(Started),
     ) {
         let (port, out) = back;
         self.advance(now, (port, out), carry);
-        let number = self.offered;
+        let frame = Waiting { since: now, number: self.offered, data, address };
         self.offered += 1;
-        let octets = data.len() as u64;
         // At the very instant it falls free the line goes on without a gap.
-        let idle = self.queue.is_empty() && now >= self.free_at;
-        self.backlog.busy = !idle;
-        if !self.discipline.admit(now, self.backlog, octets) {
-            self.refuse(number, address, (port, out));
-            return;
+        self.busy = self.frames > 0 || now < self.free_at;
+        let told = self.config.say_sent.then_some((port, out));
+        let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, told);
+        if self.busy {
+            self.discipline.enqueue(now, frame, true, &mut ledger);
+            self.waits(now);
+        } else if let Some(frame) = self.discipline.pass(now, frame, &mut ledger) {
+            carry(self.start(now, true, frame));
         }
-        if self.discipline.marks(now, self.backlog) {
-            self.tally.marks += u64::from(mark(&mut data));
-        }
-        if idle {
-            carry(self.start(now, true, number, data, address));
-        } else {
-            self.occupancy.change(now, self.backlog.frames);
-            self.backlog.frames += 1;
-            self.backlog.octets += octets;
-            self.queue.push_back(Waiting { since: now, number, data, address });
+    }
+
+    /// From `now` on as many frames wait as the discipline holds.
+    fn waits(&mut self, now: Instant) {
+        let frames = self.discipline.frames();
+        if frames != self.frames {
+            self.occupancy.change(now, self.frames);
+            self.frames = frames;
         }
     }
 
     /// Puts a frame on the line, which is free at `at`, when the frame has come or, unless it is `fresh`, has been there before.
-    fn start(&mut self, at: Instant, fresh: bool, number: u64, mut data: Message, address: Address) -> Started {
+    fn start(&mut self, at: Instant, fresh: bool, frame: Waiting) -> Started {
+        let Waiting { number, mut data, address, .. } = frame;
         let before = self.free_at.max(at);
         let size = self.config.carrier.size_of(&data);
         let gap = at > self.free_at;
@@ -205,19 +197,14 @@ impl Sending {
     /// Lets waiting frames follow each other on the line up to `now`.
     pub(crate) fn advance(&mut self, now: Instant, back: (usize, &mut Outlet), carry: &mut impl FnMut(Started)) {
         let (port, out) = back;
-        while self.free_at <= now {
-            let Some(frame) = self.queue.pop_front() else {
-                return;
-            };
-            let at = self.free_at.max(frame.since);
-            self.occupancy.change(at, self.backlog.frames);
-            self.backlog.frames -= 1;
-            self.backlog.octets -= frame.data.len() as u64;
-            let waited = at.saturating_since(frame.since);
-            if self.discipline.release(at, waited, self.backlog) {
-                carry(self.start(at, frame.since == at, frame.number, frame.data, frame.address));
-            } else {
-                self.refuse(frame.number, frame.address, (port, out));
+        while self.frames > 0 && self.free_at <= now {
+            let at = self.free_at;
+            let told = self.config.say_sent.then_some((port, &mut *out));
+            let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, told);
+            let next = self.discipline.dequeue(at, &mut ledger);
+            self.waits(at);
+            if let Some(frame) = next {
+                carry(self.start(at, frame.since == at, frame));
             }
         }
     }

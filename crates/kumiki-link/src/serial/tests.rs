@@ -38,7 +38,7 @@ fn drain(line: &mut Serial) -> Vec<(u64, usize, u8)> {
 #[test]
 fn a_long_queue_marks_those_that_may_be_marked() {
     let room = DropTail::frames(5);
-    let marking = || Box::new(MarkFrom { room, frames: 2 });
+    let marking = || MarkFrom { room, frames: 2 }.queue();
     let line = config(Rate::bits_per_second(8_000_000));
     let mut line = Serial::with_disciplines(line, marking(), marking());
     let mut out = Outlet::default();
@@ -247,7 +247,7 @@ fn a_queue_that_shrinks_keeps_what_waits() {
     for tag in 1..=4 {
         line.offer(Instant::ZERO, 0, frame(8, tag), &mut out);
     }
-    line.set_discipline(0, Box::new(DropTail::frames(1)));
+    line.set_discipline(0, DropTail::frames(1).queue());
     line.offer(Instant::ZERO, 0, frame(8, 5), &mut out);
     assert_eq!(line.backlog(0).frames, 3);
     assert_eq!(counter(&line, "a_drops"), 1);

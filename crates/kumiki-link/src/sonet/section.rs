@@ -111,7 +111,7 @@ impl Section {
     /// A line with a drop-tail queue of its own in each direction.
     #[must_use]
     pub fn new(config: SectionConfig, queue: DropTail) -> Self {
-        Self::with_disciplines(config, Box::new(queue), Box::new(queue))
+        Self::with_disciplines(config, queue.queue(), queue.queue())
     }
 
     /// A line with the given queues, for frames from port 0 and for frames from port 1.
@@ -401,6 +401,7 @@ impl Element for Section {
             all.extend(names.into_iter().zip(values));
         }
         all.push(("strangers", self.strangers));
+        all.extend(self.sending.iter().enumerate().flat_map(|(end, one)| one.counters(end)));
         all
     }
 }

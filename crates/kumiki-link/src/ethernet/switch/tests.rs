@@ -146,10 +146,10 @@ fn a_frame_leaves_after_the_latency() {
 }
 
 /// A line of 100 Mb/s without a length, whose end at the switch (port 1 of the line) has this queue.
-fn line(queue: impl crate::Discipline + 'static) -> Serial {
+fn line(queue: Box<dyn crate::Discipline>) -> Serial {
     let carrier = Carrier::Plain { rate: Rate::bits_per_second(100_000_000), overhead: 0 };
     let config = SerialConfig { carrier, propagation: Duration::ZERO, say_sent: true };
-    Serial::with_disciplines(config, Box::new(DropTail::UNLIMITED), Box::new(queue))
+    Serial::with_disciplines(config, DropTail::UNLIMITED.queue(), queue)
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn senders_to_one_port_share_its_line_and_its_queue() {
     let mut bench = Bench::default();
     let switch = bench.add(Box::new(Switch::new(SwitchConfig::new(4))));
     for port in 0..4 {
-        let line = bench.add(Box::new(line(DropTail::frames(5))));
+        let line = bench.add(Box::new(line(DropTail::frames(5).queue())));
         bench.plug((line, 1), (switch, port));
     }
     // Line n + 1 goes to port n. The receiver speaks first, so that it is known.
@@ -192,7 +192,7 @@ fn the_queue_of_a_port_marks_what_it_may() {
     let mut bench = Bench::default();
     let switch = bench.add(Box::new(Switch::new(SwitchConfig::new(2))));
     let marked = MarkFrom { room: DropTail::frames(50), frames: 3 };
-    let line = bench.add(Box::new(line(marked)));
+    let line = bench.add(Box::new(line(marked.queue())));
     bench.plug((line, 1), (switch, 1));
     for n in 0..10 {
         let header = kumiki_wire::inet::ipv4::Header {

@@ -6,14 +6,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::Bench;
-use crate::{Carrier, Discipline, DropTail, Serial, SerialConfig, Unit};
+use crate::{Carrier, DropTail, Serial, SerialConfig, Unit};
 
 fn line(text: &str) -> Serial {
     let times = Arc::new(Opportunities::parse(text).unwrap());
     let carrier = Carrier::Plain { rate: Rate::bits_per_second(1), overhead: 0 };
     let config = SerialConfig { carrier, propagation: Duration::ZERO, say_sent: false };
-    let queue = || Box::new(DropTail::UNLIMITED) as Box<dyn Discipline>;
-    Serial::recorded(config, [Arc::clone(&times), times], [queue(), queue()])
+    Serial::recorded(config, [Arc::clone(&times), times], [(); 2].map(|()| DropTail::UNLIMITED.queue()))
 }
 
 /// When frames arrive that were offered so: (us, octets); in us.
