@@ -112,7 +112,7 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host,
     let config = net.0.tcp.borrow().clone();
     let (graph, stack) = graph((name, number, 0), &addresses, &config, net)?;
     let link = net.0.link.borrow().clone();
-    let pieces = link.elements(Rng::named(net.0.seed, STREAM + 1, name).next_u64());
+    let pieces = link.elements(link_seed(net, name));
     let mut world = net.0.world.borrow_mut();
     let id = world.add_host(fresh(net, name, graph));
     let impaired = world.add_element(name, Box::new(pieces.0.clone()));
@@ -143,6 +143,11 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host,
     let host = Host { net: net.clone(), number };
     host.begin()?;
     Ok(host)
+}
+
+/// What is random in the link of the host called `name` comes from it.
+fn link_seed(net: &Net, name: &str) -> u64 {
+    Rng::named(net.0.seed, STREAM + 1, name).next_u64()
 }
 
 /// What the host sends and is sent goes by its link where that does anything, and past it where it does not: each piece costs.
@@ -268,7 +273,7 @@ impl Host {
     /// Changes its line to the network, from now on: what is on the line stays as it is.
     pub fn set_link(&self, link: &Link) -> &Self {
         let (pieces, (impaired, serial), id) = self.with(|it| (it.link.clone(), it.pieces, it.id));
-        link.apply(&pieces);
+        link.apply(&pieces, link_seed(&self.net, &self.name()));
         let cloud = Plug::Port(self.net.0.cloud_id, self.number);
         lead_by(&mut self.net.0.world.borrow_mut(), (id, impaired, serial), cloud, link);
         self

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::Instant;
 use kumiki_link::{
-    Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Outlet, Rate, Serial, SerialConfig, Spread, Unit,
+    Carrier, Codel, CodelConfig, Discipline, DropTail, Element, FqCodel, FqCodelConfig, Hold, Impaired, Impairment,
+    Loss, Outlet, Rate, Serial, SerialConfig, Spread, Unit,
 };
 
 use super::time::nanos;
@@ -34,7 +35,30 @@ pub struct Link {
 struct Way {
     impairment: Impairment,
     rate: Option<u64>,
-    queue: Option<u64>,
+    queue: Queue,
+}
+
+/// How packets wait for the line.
+#[derive(Clone, Copy, Debug, Default)]
+enum Queue {
+    /// All of them.
+    #[default]
+    Endless,
+    /// So many octets.
+    Octets(u64),
+    CoDel,
+    FqCoDel,
+}
+
+impl Way {
+    fn discipline(&self, seed: u64) -> Box<dyn Discipline> {
+        match self.queue {
+            Queue::Endless => DropTail::UNLIMITED.queue(),
+            Queue::Octets(octets) => DropTail::octets(octets).queue(),
+            Queue::CoDel => Box::new(Codel::new(CodelConfig::default())),
+            Queue::FqCoDel => Box::new(FqCodel::new(FqCodelConfig::default(), seed)),
+        }
+    }
 }
 
 impl Link {
@@ -121,7 +145,19 @@ impl Link {
     /// So many octets may wait for the line; what finds no room is lost. Without it everything may wait.
     #[must_use]
     pub fn queue(self, octets: u64) -> Self {
-        self.both(|way| way.queue = Some(octets))
+        self.both(|way| way.queue = Queue::Octets(octets))
+    }
+
+    /// What waits is dropped, or marked where its sender allows that, once it has waited for longer than 5 ms for 100 ms (CoDel, RFC 8289).
+    #[must_use]
+    pub fn codel(self) -> Self {
+        self.both(|way| way.queue = Queue::CoDel)
+    }
+
+    /// And each flow waits for itself (FQ-CoDel, RFC 8290).
+    #[must_use]
+    pub fn fq_codel(self) -> Self {
+        self.both(|way| way.queue = Queue::FqCoDel)
     }
 
     /// Whether everything passes it as it is, at once.
@@ -133,14 +169,14 @@ impl Link {
     /// The line's two pieces.
     pub(super) fn elements(&self, seed: u64) -> (Piece<Impaired>, Piece<Serial>) {
         let impaired = Impaired::new(self.up.impairment.clone(), self.down.impairment.clone(), seed);
-        let queue = |way: &Way| Box::new(way.queue.map_or(DropTail::UNLIMITED, DropTail::octets));
+        let queue = |way: &Way| way.discipline(seed);
         let mut serial = Serial::with_disciplines(serial(&self.up), queue(&self.up), queue(&self.down));
         serial.set_config(1, self::serial(&self.down));
         (Piece::new(impaired), Piece::new(serial))
     }
 
     /// Changes a line that is there.
-    pub(super) fn apply(&self, (impaired, line): &(Piece<Impaired>, Piece<Serial>)) {
+    pub(super) fn apply(&self, (impaired, line): &(Piece<Impaired>, Piece<Serial>), seed: u64) {
         impaired.with(|it| {
             it.set(0, self.up.impairment.clone());
             it.set(1, self.down.impairment.clone());
@@ -148,7 +184,7 @@ impl Link {
         line.with(|it| {
             for (port, way) in [&self.up, &self.down].into_iter().enumerate() {
                 it.set_config(port, serial(way));
-                it.set_discipline(port, Box::new(way.queue.map_or(DropTail::UNLIMITED, DropTail::octets)));
+                it.set_discipline(port, way.discipline(seed));
             }
         });
     }
