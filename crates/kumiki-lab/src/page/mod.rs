@@ -3,9 +3,9 @@
 //! | | |
 //! |---|---|
 //! | Specification | HTML (living standard), written so that it is well-formed XML as well; WCAG 2.2 level AA: contrast, headings, table heads, focus; figures as in [`figure`](crate::figure) |
-//! | Left out | zoom; packets of captures; results of other runs beside these |
+//! | Left out | packets of captures; results of other runs beside these |
 //!
-//! The script adds values under the mouse, switches for series, and one for the theme; without it the page is whole. Nothing on it moves.
+//! The script adds values under the mouse, a part of a figure as the whole, switches for series, and one for the theme; without it the page is whole. Nothing on it moves by itself.
 //!
 //! The file stands alone: style, script and figures are in it, and its `Content-Security-Policy` lets a browser fetch nothing. What comes from a scenario is escaped at one
 //! place, when it is written. The same results give the same octets; only [`Page::provenance`] says where and when.
@@ -28,7 +28,7 @@ use html::Html;
 const STYLE: &str = include_str!("page.css");
 
 /// Has neither `<` nor `&` in it, so that it is XML as it is.
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("zoom.js"), include_str!("page.js"));
 
 /// What a browser may load: nothing from anywhere, and of what is in the file no more than is needed.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
