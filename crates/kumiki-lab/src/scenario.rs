@@ -42,6 +42,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use kumiki_settings::Keys;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -80,81 +81,146 @@ pub use runs::{Confidence, Repeat, Runs};
 pub use workload::{Nodes, Workload};
 
 /// One experiment.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// One line that says what is measured.
+    #[key(is = "a text", example = "\"One line\"")]
     pub title: String,
-    /// What a reader should know, in a few sentences.
+    /// What a reader should know, in a few sentences; paragraphs are apart by an empty line.
     #[serde(default)]
+    #[key(is = "a text", default = "empty", example = "\"What is asked, and how it is answered.\"")]
     pub about: String,
-    /// The paper it repeats, 1 to 5.
+    /// The paper that it repeats; rows say so.
+    #[key(is = "a number from 1 to 5", default = "none", example = "2")]
     pub paper: Option<u8>,
-    /// The paper's figure or table, as result rows name it.
+    /// The paper's figure or table, as rows name it.
     #[serde(default)]
+    #[key(is = "a text", default = "empty", example = "\"fig6\"")]
     pub figure: String,
     /// Names for values, used as `${name}`; `--set name=value` replaces them.
     #[serde(default)]
+    #[key(is = "a table of values", default = "none", example = "{ rtt = \"20 ms\" }")]
     pub define: BTreeMap<String, toml::Value>,
-    /// The hosts.
+    /// The hosts, `[host.NAME]`, below.
+    #[key(is = "a table of hosts", example = "{ a = { graph = [\"tcp\", \"ip\", \"l0\"] } }")]
     pub host: BTreeMap<String, Host>,
-    /// The switches.
+    /// The switches, `[switch.NAME]`, below.
     #[serde(default)]
+    #[key(is = "a table of switches", default = "none", example = "{ one = { queue_cells = 1000 } }")]
     pub switch: BTreeMap<String, Switch>,
-    /// The lines.
+    /// The lines, `[link.NAME]`, below.
     #[serde(default)]
+    #[key(
+        is = "a table of lines",
+        default = "none",
+        example = "{ line = { ends = [\"a\", \"b\"], medium = \"oc3c-atm\" } }"
+    )]
     pub link: BTreeMap<String, Link>,
-    /// The rings.
+    /// The rings, `[ring.NAME]`, below.
     #[serde(default)]
+    #[key(
+        is = "a table of rings",
+        default = "none",
+        example = "{ fddi = { ends = [\"a.f0\", \"b.f0\"], medium = \"fddi\" } }"
+    )]
     pub ring: BTreeMap<String, Ring>,
-    /// The loads, by name: at least one.
+    /// What is done, `[load.NAME]`, below: one load at least.
     #[serde(default)]
+    #[key(
+        is = "a table of loads",
+        default = "none",
+        example = "{ bulk = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\" } }"
+    )]
     pub load: BTreeMap<String, Workload>,
-    /// When is measured, and how often.
+    /// When is measured and how often, `[run]`, below.
+    #[key(is = "a table", example = "{ duration = \"5 s\" }")]
     pub run: Runs,
-    /// What to vary: the runs are all combinations, in the order of the names here.
+    /// What varies: the runs are all combinations, the last name varying fastest.
     #[serde(default)]
+    #[key(
+        is = "a table of lists and ranges, [below](#what-varies)",
+        default = "one run",
+        example = "{ window = [\"16 KiB\", \"64 KiB\"] }"
+    )]
     pub vary: toml::Table,
-    /// How `--quick` shortens what is varied: fewer values for a name.
+    /// How `--quick` shortens what is varied: fewer values for a name, or another one for a definition.
     #[serde(default)]
+    #[key(is = "a table like `vary`", default = "nothing is shorter", example = "{ window = [\"16 KiB\"] }")]
     pub quick: toml::Table,
-    /// Only combinations for which none of these holds are run; each is a set of values that exclude each other.
+    /// Combinations that are left out, each a set of values; a list means any of its values.
     #[serde(default)]
+    #[key(
+        is = "a list of tables",
+        default = "none",
+        example = "[{ congestion = \"cubic\", rtt = [\"180 ms\", \"200 ms\"] }]"
+    )]
     pub skip: Vec<toml::Table>,
-    /// How results are shown.
+    /// How results are shown, `[report]`, below.
     #[serde(default)]
+    #[key(is = "a table", default = "as its keys say", example = "{ x = \"window\" }")]
     pub report: Report,
-    /// The paper's values.
+    /// Values of a paper or of theory, `[[compare]]`, below.
     #[serde(default)]
+    #[key(is = "a list of tables", default = "none", example = "[{ at = {}, value = 94.1, from = \"table 2\" }]")]
     pub compare: Vec<Compare>,
-    /// What the paper says of whole curves.
+    /// What a paper says of whole curves, `[[trend]]`, below.
     #[serde(default)]
+    #[key(
+        is = "a list of tables",
+        default = "none",
+        example = "[{ of = {}, peak_mbps = 135.0, from = \"figure 6\" }]"
+    )]
     pub trend: Vec<Trend>,
-    /// What the paper says in words.
+    /// What a paper says in words, `[[claim]]`, below.
     #[serde(default)]
+    #[key(
+        is = "a list of tables",
+        default = "none",
+        example = "[{ words = \"it is faster\", from = \"section 4\", along = \"window\", least = 1.0 }]"
+    )]
     pub claim: Vec<Claim>,
 }
 
 /// A host.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
 pub struct Host {
-    /// Took everything not given here from this other host, when it was loaded.
+    /// A host or a group (by its own name) from which everything is taken that is not given here, key by key; not `count`, and `graph` only as a whole.
+    #[key(is = "a name of a host", default = "none", example = "\"a\"")]
     pub like: Option<String>,
-    /// The price list: a file in `profiles/`, or `zero` (the default), which has no CPU cost.
+    /// The price list for its work.
+    #[key(
+        is = "a name of [profiles/](../profiles) or a path",
+        default = "`zero`: work is free",
+        example = "\"atm-board\""
+    )]
     pub profile: Option<String>,
-    /// Prices in the place of those of the profile, by node and kind of work ([`kumiki_graph::Work::name`]).
+    /// Prices in the place of the profile's, by node and kind of work.
     #[serde(default)]
+    #[key(
+        is = "a table of tables of times",
+        default = "as the profile has them",
+        example = "{ tcp = { push = \"100 us\", copy = \"0 ns\" } }"
+    )]
     pub prices: BTreeMap<String, BTreeMap<String, String>>,
-    /// Work on messages shorter than this costs nothing, whatever the profile says: to see what control packets cost.
-    /// Interrupts for starting a transmission are priced all the same, whatever is transmitted.
+    /// Work on messages shorter than this costs nothing, whatever the profile says: to see what control packets cost. Interrupts for starting a transmission
+    /// are priced all the same.
+    #[key(is = "a size", default = "none", example = "\"100 B\"")]
     pub free_below: Option<String>,
-    /// The graph: for each node the layers below it. A list alone is a chain, uppermost first.
+    /// The layers: a list from the top down to the device, or a table that gives the layers below each.
+    #[key(
+        is = "a list, or a table of lists",
+        default = "as `like` has it; one of both must be given",
+        example = "[\"netperf\", \"tcp\", \"ip\", \"l0\"]"
+    )]
     pub graph: Option<Graph>,
-    /// The kinds of nodes whose kind is not their name.
+    /// The kinds of layers whose kind is not their name.
     #[serde(default)]
+    #[key(is = "a table of kinds", default = "the name", example = "{ upper = \"tcp\" }")]
     pub kind: BTreeMap<String, String>,
     /// Settings of nodes, by node.
     #[serde(flatten)]
+    #[key(skip)]
     pub settings: BTreeMap<String, toml::Table>,
 }
 
@@ -252,16 +318,19 @@ impl<'de> Visitor<'de> for GraphVisitor {
 }
 
 /// A switch.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 pub struct Switch {
-    /// How many ports, numbered from 0; as many as lines end on it unless given.
+    /// How many ports, numbered from 0.
     #[serde(default)]
+    #[key(is = "a number", default = "as many as lines end there", example = "4")]
     pub ports: usize,
-    /// What it is: a name of [`medium::SWITCHES`].
+    /// What it is: `atm` or `ethernet`.
     #[serde(default = "atm")]
+    #[key(is = "a word", default = "\"atm\"", example = "\"ethernet\"")]
     pub kind: String,
     /// Settings of the switch.
     #[serde(flatten)]
+    #[key(skip)]
     pub settings: toml::Table,
 }
 
@@ -303,14 +372,17 @@ impl Switch {
 }
 
 /// A line between two plugs.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 pub struct Link {
-    /// The two ends, each `host.device` or `switch.port`; a host alone is its one device, and a switch its next free port.
+    /// The two ends, each `host.device` or `switch.port`; a host alone is its one device, a switch alone its next free port.
+    #[key(is = "a list of two names", example = "[\"a.l0\", \"b.l0\"]")]
     pub ends: [String; 2],
-    /// What it is: a name of [`medium::LINES`].
+    /// What it is made of.
+    #[key(is = "a [medium](settings.md#media)", example = "\"point-to-point\"")]
     pub medium: String,
     /// Settings of the medium.
     #[serde(flatten)]
+    #[key(skip)]
     pub settings: toml::Table,
 }
 
@@ -341,14 +413,17 @@ impl Link {
 }
 
 /// A ring of hosts.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 pub struct Ring {
     /// The stations, each `host.device`, in the order in which the token goes; two at least.
+    #[key(is = "a list of names", example = "[\"a.f0\", \"b.f0\", \"c.f0\"]")]
     pub ends: Vec<String>,
-    /// What it is: a name of [`medium::RINGS`].
+    /// What it is made of.
+    #[key(is = "a [ring](settings.md#rings)", example = "\"fddi\"")]
     pub medium: String,
     /// Settings of the medium.
     #[serde(flatten)]
+    #[key(skip)]
     pub settings: toml::Table,
 }
 

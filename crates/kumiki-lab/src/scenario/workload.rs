@@ -2,82 +2,114 @@
 
 use std::fmt;
 
+use kumiki_settings::Keys;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// A load: a program that writes, and one or several that read.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// `ttcp` (a number of messages, then the end), `netperf` (for a time), `ftam` (a file, put by the file service), `udp` (datagrams at a
-    /// constant rate), `rtp` (packets of a stream of sound or pictures), `ping` (echoes of ICMP), `rpc` (requests and responses), or `limit` (nothing runs; octets are counted).
+    /// `netperf`: writes for the whole time; `ttcp`: writes so much and ends; `udp`: datagrams; `rtp`: a stream of sound or pictures; `ping`: echoes; `rpc`:
+    /// requests and responses; `ftam`: a file; `limit`: nothing runs, octets are counted.
+    #[key(is = "a word", example = "\"netperf\"")]
     pub kind: String,
-    /// The node that writes, as `host.node`, or several, each with so many `sessions`. A layer's node (`a.tcp`) or a host alone gets a program
-    /// on it; `s*.app` is every host `s` and a number.
+    /// Who writes: `host.node`; `s*.node` is every host `s` and a number.
+    #[key(is = "a name, or a list", example = "[\"a.app\", \"b.app\"]")]
     pub from: Nodes,
-    /// The node that reads, or several: the sessions of one writer go to each in turn, and several writers have one reader or one each. For
-    /// `ping` the node that answers.
+    /// Who reads: the sessions of a single writer go to each in turn; several writers have one reader, or one each. For `ping` the node that answers.
+    #[key(is = "a name, or a list", example = "\"b.app\"")]
     pub to: Nodes,
-    /// The port where readers listen; given out from 5001 on unless given.
+    /// Where readers listen.
+    #[key(is = "a number from 1 to 65535", default = "given out from 5001 on", example = "5001")]
     pub port: Option<u16>,
-    /// Octets that one call writes; for `ping` the data of an echo, for `ftam` that of an F-DATA request.
+    /// One write, one datagram, the data of one echo, one request.
+    #[key(is = "a size", example = "\"8 KiB\"")]
     pub message: String,
-    /// Octets of a response, for `rpc`, drawn for each; those of `message`, which is the request, unless given.
+    /// `rpc`: a response, drawn for each.
+    #[key(is = "a size, drawn", default = "`message`", example = "\"exponential 20 kB\"")]
     pub response: Option<String>,
-    /// From a response to the next request, for `rpc`, drawn for each.
+    /// `rpc`: from a response to the next request of the session, drawn each time.
+    #[key(is = "a time, drawn", default = "0 s", example = "\"exponential 1 s\"")]
     pub think: Option<String>,
-    /// Octets of a session, for `ttcp` in the place of `count`: drawn for each (see [`crate::quantity::Distribution`]).
+    /// `ttcp`, in the place of `count`: a session, drawn for each.
+    #[key(is = "a size, drawn", default = "none", example = "\"pareto 1.2 1 KiB\"")]
     pub size: Option<String>,
-    /// Octets of the file, for `ftam`; `netperf`, which writes for a time, does not look at it.
+    /// `ftam`: the file.
+    #[key(is = "a size", default = "must be given for `ftam`", example = "\"1 MiB\"")]
     pub file: Option<String>,
-    /// Who asks for the file, for `ftam`: `put`, the node that writes, or `get`, the one that reads; `put` unless given.
+    /// `ftam`: `put`, the node that writes asks, or `get`, the one that reads.
+    #[key(is = "a word", default = "`put`", example = "\"get\"")]
     pub way: Option<String>,
-    /// Messages per session, for all but `netperf` and `ftam`; without end for `udp` and `ping` unless given.
+    /// `ttcp`: messages in a session; `udp`, `rtp`, `ping`: how many; `rpc`: exchanges in a session.
+    #[key(is = "a number", default = "without end", example = "1000")]
     pub count: Option<u64>,
-    /// Octets of a frame, for `rtp`, which leaves in packets of `message` octets and the rest, one after the other; each packet is a frame unless given.
+    /// `rtp`: a frame, which leaves in packets of `message` octets and the rest, one after the other.
+    #[key(is = "a size", default = "each packet is one", example = "\"8000 B\"")]
     pub frame: Option<String>,
-    /// What a stream of `rtp` is of, by the numbers of RFC 3551; 33 (MP2T) unless given.
+    /// `rtp`: what the stream is of, by the numbers of RFC 3551, which say how fast its clock is; those without a number have 90 kHz.
+    #[key(is = "a number from 0 to 127", default = "33, MPEG-2", example = "0")]
     pub payload_type: Option<u8>,
-    /// How long after it has come the first packet of `rtp` is played: what comes later than its own time is late. 100 ms unless given.
+    /// `rtp`: how long after it has come the first packet is played; what comes later than its own time is late.
+    #[key(is = "a time", default = "100 ms", example = "\"50 ms\"")]
     pub playout: Option<String>,
-    /// The rate of messages in each session, for `udp` and `rtp`: their octets per time.
+    /// `udp`, `rtp`: octets of messages over time while it sends, the mean where they come at random.
+    #[key(is = "a rate", default = "must be given for these", example = "\"10 Mb/s\"")]
     pub rate: Option<String>,
-    /// Whether messages of `udp` come evenly (`periodic`, the default) or at random, with `rate` as the mean (`poisson`).
+    /// `udp`: `periodic`, or at random, `poisson`.
+    #[key(is = "a word", default = "`periodic`", example = "\"poisson\"")]
     pub arrivals: Option<String>,
-    /// How long `udp` sends before it is silent, drawn for each burst.
+    /// `udp`: how long it sends before it is silent, drawn each time.
+    #[key(is = "a time, drawn", default = "always on", example = "\"exponential 500 ms\"")]
     pub on: Option<String>,
-    /// How long it is silent after that, drawn each time.
+    /// `udp`: how long it is silent after that, drawn each time.
+    #[key(is = "a time, drawn", default = "never", example = "\"exponential 500 ms\"")]
     pub off: Option<String>,
-    /// From one echo to the next, for `ping`; 1 s unless given.
+    /// `ping`: from one to the next.
+    #[key(is = "a time", default = "1 s", example = "\"20 ms\"")]
     pub interval: Option<String>,
-    /// Octets asked for by one read; the message size unless given.
+    /// Asked for by one read.
+    #[key(is = "a size", default = "`message`", example = "\"64 KiB\"")]
     pub read: Option<String>,
-    /// For `limit`: which step of the overhead ladder.
+    /// `limit`: which step of the ladder that `kumiki limit` prints.
+    #[key(is = "a text", default = "must be given for `limit`", example = "\"AAL5\"")]
     pub step: Option<String>,
-    /// How many sessions each writer opens.
+    /// How many each writer opens.
     #[serde(default = "one")]
+    #[key(is = "a number", default = "1", example = "4")]
     pub sessions: u32,
-    /// How many of those of each writer write; all unless given.
+    /// How many of them write; the others stay idle.
+    #[key(is = "a number", default = "all", example = "1")]
     pub busy: Option<u32>,
-    /// How long after the beginning the first of them opens.
+    /// When the first session opens.
+    #[key(is = "a time", default = "0 s", example = "\"10 s\"")]
     pub start: Option<String>,
-    /// How long after the beginning nothing more is opened or written.
+    /// From then on nothing is opened or written.
+    #[key(is = "a time", default = "never", example = "\"20 s\"")]
     pub stop: Option<String>,
-    /// How long after the one before it each session opens, drawn for each: `exponential 10 ms` makes it a Poisson process.
+    /// How long after the one before each opens, drawn each time: `exponential 10 ms` makes arrivals of transfers a Poisson process. Of several writers each
+    /// has its own, where it is drawn; else their sessions are one row.
+    #[key(is = "a time, drawn", default = "0 s", example = "\"exponential 10 ms\"")]
     pub stagger: Option<String>,
     /// Each opening is put off by a random time below this.
+    #[key(is = "a time", default = "0 s", example = "\"5 ms\"")]
     pub jitter: Option<String>,
-    /// The content: `ttcp`, `zeros`, `random`, `counter`, `flags`: the octet 7E alone, the worst case of octet stuffing.
+    /// The content: `ttcp`, `zeros`, `random`, `counter`, or `flags`, the octet 7E alone, the worst case of octet stuffing.
+    #[key(is = "a word", default = "`ttcp`", example = "\"random\"")]
     pub pattern: Option<String>,
-    /// Whose clock `ttcp` is timed by: `receiver` (the default), until the last octet is read, or `sender`, until the last message
-    /// is written; the end of the stream is then not in the time, nor what is still in the send buffer. For `ftam`: `request` begins with the request for the association, and not when that stands.
+    /// Until when `ttcp` is timed: `receiver`, until the last octet is read, or `sender`, until the last message is written. For `ftam` since when: `request`
+    /// begins with the request for the association, and not when that stands.
+    #[key(is = "a word", default = "`receiver`", example = "\"sender\"")]
     pub clock: Option<String>,
-    /// What is shown is so many times what was measured, which rows then carry as `raw_mbps`: 2 where data that is turned around passes
-    /// each layer twice, and one way is wanted.
+    /// What is shown is so many times what was measured, which rows then have as `raw_mbps`: 2 where data that is turned around passes each layer twice, and
+    /// one way is wanted.
+    #[key(is = "a number", default = "1", example = "2")]
     pub times: Option<u32>,
-    /// Socket buffers on both sides, for both directions.
+    /// Send and receive buffers at both ends.
+    #[key(is = "a size", default = "as TCP tunes them", example = "\"64 KiB\"")]
     pub socket_buffer: Option<String>,
-    /// What to do with small segments: `nagle`, `minshall`, `never`.
+    /// Small segments: `nagle`, `minshall`, `never`; with `nagle` the last piece of a long response waits for a round trip.
+    #[key(is = "a word", default = "`nagle`", example = "\"never\"")]
     pub coalesce: Option<String>,
 }
 
