@@ -49,6 +49,9 @@ pub struct Layer {
     pub offset: usize,
     /// Octets of the header.
     pub length: usize,
+    /// Octets of the whole PDU on the medium, as the layer around it says.
+    #[serde(skip)]
+    pub total: usize,
     /// One line.
     pub summary: String,
     /// `Some` where network addresses are known: source and destination, for the line of a packet.

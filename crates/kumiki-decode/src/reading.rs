@@ -98,6 +98,7 @@ impl<'a> Reading<'a> {
                 buffer: from.buffer,
                 offset: from.offset,
                 length: 0,
+                total: from.total,
                 summary: String::new(),
                 ends: None,
                 fields: Vec::new(),

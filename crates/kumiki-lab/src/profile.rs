@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
+use kumiki_settings::Keys;
 use serde::Deserialize;
 
 use crate::quantity::{Invalid, Octets, parse};
@@ -24,51 +25,86 @@ pub use load::{ZERO, load, names, parse as parse_text};
 pub use variation::Variation;
 
 /// A price list and what it stands on. All prices carry where they come from.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Takes everything not given here from this other profile, key by key.
+    /// A profile from which all is taken that is not given here, key by key.
+    #[key(is = "a name or a path", default = "none", example = "\"atm-board\"")]
     pub like: Option<String>,
     /// One line: which machine.
+    #[key(is = "a text", example = "\"A workstation of 1995\"")]
     pub title: String,
     /// What a reader should know of how the numbers were found.
+    #[key(is = "a text", example = "\"From the paper.\"")]
     pub about: String,
-    /// The printed values that parameters were fitted to, in words.
+    /// The printed values that prices were fitted to, in words.
     #[serde(default)]
+    #[key(is = "a list of texts", default = "none", example = "[\"figure 6, 8 KiB: 10.6 Mb/s\"]")]
     pub fit_points: Vec<String>,
-    /// The parameters fitted to them, in words.
+    /// The prices that were fitted to them, in words.
     #[serde(default)]
+    #[key(is = "a list of texts", default = "none", example = "[\"price.tcp.push\"]")]
     pub fit_parameters: Vec<String>,
-    /// The CPUs by name; in the order of their names they are numbered from 0.
+    /// The CPUs, `[cpu.NAME]`, below; in the order of their names they are numbered from 0.
     #[serde(default)]
+    #[key(
+        is = "a table of CPUs",
+        default = "one",
+        example = "{ main = { switch = { value = \"46.1 ns\", from = \"assumed: as table 2 has it\" } } }"
+    )]
     pub cpu: BTreeMap<String, Cpu>,
-    /// The tasks by name. Nodes that no task names run together in one called `host`, on the first CPU.
+    /// The tasks, `[task.NAME]`, below. Nodes that no task names run together in one called `host`, on the first CPU.
     #[serde(default)]
+    #[key(
+        is = "a table of tasks",
+        default = "one task for all",
+        example = "{ upper = { nodes = [\"tcp\"], from = \"section 3\" } }"
+    )]
     pub task: BTreeMap<String, Task>,
-    /// Prices by node, then by kind of work ([`kumiki_graph::Work::name`]).
+    /// What a kind of work costs in a node, by its name or kind: `push`, `pop`, `expire`, `send`, `deliver`, `copy`, `sum`, `wake`, `call`, `switch`, `map`,
+    /// `octet`; of `copy`, `sum` and `octet` for each octet.
     #[serde(default)]
+    #[key(
+        is = "a table of tables of sourced times",
+        default = "nothing",
+        example = "{ tcp = { sum = { value = \"46.1 ns\", from = \"assumed: as table 2 has it\" } } }"
+    )]
     pub price: BTreeMap<String, BTreeMap<String, Sourced>>,
-    /// What all adapters of the host are like.
+    /// What all adapters of the host are like, `[adapter]`, below.
     #[serde(default)]
+    #[key(is = "a table", default = "free", example = "{ queue = 64 }")]
     pub adapter: Adapter,
-    /// The memories of a modelled board: `send`, `receive`.
+    /// The memories of a modelled board, `[memory.send]` and `[memory.receive]`, below.
     #[serde(default)]
+    #[key(
+        is = "a table of memories",
+        default = "without end",
+        example = "{ send = { page = { value = \"64 B\", from = \"paper 2\" }, cluster = 64, size = { value = \"1 MiB\", from = \"paper 2\" }, hand_out = \"free\", wake_up = \"one\" } }"
+    )]
     pub memory: BTreeMap<String, Memory>,
-    /// How programs' data gets into and out of the stack.
+    /// How programs' data gets into and out of the stack, `[transfer]`, below.
     #[serde(default)]
+    #[key(is = "a table", default = "none", example = "{ copies = 1 }")]
     pub transfer: Transfer,
-    /// Which prices differ from run to run, by a name for those that differ together.
+    /// Which prices differ from run to run, `[variation.NAME]`, below.
     #[serde(default)]
+    #[key(
+        is = "a table of variations",
+        default = "none",
+        example = "{ caches = { of = [\"price.tcp.push\"], spread = \"10 %\", from = \"assumed\" } }"
+    )]
     pub variation: BTreeMap<String, Variation>,
 }
 
 /// A value and where it comes from: a source, `fitted: ...`, or `assumed: ...`.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Sourced {
     /// The value with its unit.
+    #[key(is = "a time or a size", example = "\"46.1 ns\"")]
     pub value: String,
-    /// Where it comes from.
+    /// Where it comes from: a source, `fitted: ...`, or `assumed: ...`.
+    #[key(is = "a text", example = "\"assumed: as table 2 has it\"")]
     pub from: String,
 }
 
@@ -102,82 +138,126 @@ impl Sourced {
 }
 
 /// A CPU.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
     /// What changing from one task to another takes.
+    #[key(is = "a sourced time", example = "{ value = \"46.1 ns\", from = \"assumed: as table 2 has it\" }")]
     pub switch: Sourced,
 }
 
 /// A task.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// The CPU's name; the first one unless given.
+    /// The CPU's name.
+    #[key(is = "a name", default = "the first one", example = "\"main\"")]
     pub cpu: Option<String>,
     /// Higher runs first.
     #[serde(default)]
+    #[key(is = "a whole number", default = "0", example = "2")]
     pub priority: i32,
     /// Inputs handled before it settles.
     #[serde(default = "one")]
+    #[key(is = "a number", default = "1", example = "8")]
     pub batch: usize,
     /// The kinds of nodes that run in it.
+    #[key(is = "a list of kinds", example = "[\"tcp\", \"ip\"]")]
     pub nodes: Vec<String>,
     /// Why so.
+    #[key(is = "a text", example = "\"section 3\"")]
     pub from: String,
 }
 
 /// Adapters.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adapter {
-    /// How DMA for a PDU to send begins: `chained` (the default) or `single`.
+    /// How DMA for a PDU to send begins: `chained`, or `single`.
+    #[key(is = "a word", default = "`chained`", example = "\"single\"")]
     pub commands: Option<String>,
-    /// Chained: time from the end of one PDU to the start of the next.
+    /// With `chained`: from the end of one PDU to the start of the next.
+    #[key(
+        is = "a sourced time",
+        default = "nothing",
+        example = "{ value = \"46.1 ns\", from = \"assumed: as table 2 has it\" }"
+    )]
     pub fetch: Option<Sourced>,
-    /// Single: the CPU time that starting the DMA for each PDU takes.
+    /// With `single`: what starting the DMA for each PDU takes of the CPU.
+    #[key(
+        is = "a sourced time",
+        default = "nothing",
+        example = "{ value = \"46.1 ns\", from = \"assumed: as table 2 has it\" }"
+    )]
     pub start: Option<Sourced>,
-    /// How received PDUs are told of: `deferred` (the default), or each by an `interrupt`.
+    /// How received PDUs are told of: `deferred`, or each by an `interrupt`.
+    #[key(is = "a word", default = "`deferred`", example = "\"interrupt\"")]
     pub notice: Option<String>,
-    /// CPU time of an interrupt.
+    /// What an interrupt takes of the CPU.
+    #[key(
+        is = "a sourced time",
+        default = "nothing",
+        example = "{ value = \"46.1 ns\", from = \"assumed: as table 2 has it\" }"
+    )]
     pub interrupt: Option<Sourced>,
     /// PDUs that may wait to be sent.
+    #[key(is = "a number", default = "without end", example = "64")]
     pub queue: Option<u32>,
-    /// Sums each received PDU on the fly, per VC (paper 2).
+    /// Whether it sums each received PDU on the fly, per VC (paper 2).
+    #[key(default = "false", example = "true")]
     pub checksum_unit: bool,
 }
 
 /// A memory of a modelled board.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// Octets in a page.
+    /// A page.
+    #[key(is = "a sourced size", example = "{ value = \"64 B\", from = \"paper 2\" }")]
     pub page: Sourced,
     /// Pages in a cluster.
+    #[key(is = "a number", example = "64")]
     pub cluster: u32,
     /// All the memory there is.
+    #[key(is = "a sourced size", example = "{ value = \"1 MiB\", from = \"paper 2\" }")]
     pub size: Sourced,
-    /// `free` or `cyclic`.
+    /// How clusters are handed out: `free` or `cyclic`.
+    #[key(is = "a word", example = "\"free\"")]
     pub hand_out: String,
-    /// `one` or `all`.
+    /// Who is woken when there is room: `one` or `all`.
+    #[key(is = "a word", example = "\"one\"")]
     pub wake_up: String,
-    /// A session may hold at most this many per cent of what is free (dynamic threshold); without it, all.
+    /// A session may hold at most this many per cent of what is free (dynamic threshold).
+    #[key(is = "a number of per cent", default = "all", example = "50")]
     pub share_percent: Option<u32>,
 }
 
 /// How programs' data gets into and out of the stack.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transfer {
     /// How often the CPU copies each octet, each way.
+    #[key(is = "a number", default = "0", example = "1")]
     pub copies: u64,
-    /// The sum is taken by hardware while data is moved in.
+    /// Whether the sum is taken by hardware while data is moved in.
+    #[key(default = "false", example = "true")]
     pub summed: bool,
-    /// The largest piece of memory that is kept ready, in octets; larger ones are mapped page by page.
+    /// The largest piece of memory that is kept ready; larger ones are mapped page by page.
+    #[key(is = "a number of octets", default = "all are ready", example = "4096")]
     pub ready_page: Option<u32>,
     /// Time off the CPU after each message before the program writes the next.
+    #[key(
+        is = "a sourced time",
+        default = "nothing",
+        example = "{ value = \"46.1 ns\", from = \"assumed: as table 2 has it\" }"
+    )]
     pub wait: Option<Sourced>,
     /// The same for each octet of the message.
+    #[key(
+        is = "a sourced time",
+        default = "nothing",
+        example = "{ value = \"46.1 ns\", from = \"assumed: as table 2 has it\" }"
+    )]
     pub wait_octet: Option<Sourced>,
 }
 

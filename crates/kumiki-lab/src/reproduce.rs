@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::figure::Figure;
+use crate::page::Flow;
 use crate::progress::Cost;
 use crate::rows::{Output, OutputError, Row};
 use crate::scenario::{Choice, Document, Fault, Point};
@@ -88,6 +89,9 @@ pub trait Runner: Sync {
     /// [`Failure`] where it ran and failed; the other points run all the same.
     fn run(&self, point: &Point) -> Result<Outcome, Failure>;
 }
+
+/// What captures show of connections, by the name of the scenario.
+pub type Flows = BTreeMap<String, Vec<Flow>>;
 
 /// Scenarios whose points are all known to be runnable.
 #[derive(Clone, Debug)]
@@ -223,6 +227,13 @@ impl Results {
         self.points.iter().filter_map(|(point, result)| Some((point.index, result.as_ref().ok()?.rows.as_slice())))
     }
 
+    /// The points that have captures: what they are, and the names of these below the directory of results.
+    pub fn captures(&self) -> impl Iterator<Item = (String, &[String])> {
+        let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
+        let done = done.filter(|(_, done)| !done.captures.is_empty());
+        done.map(|(point, done)| (point.label(), done.captures.as_slice()))
+    }
+
     /// The figures, each with the name of its file without `.svg`.
     #[must_use]
     pub fn figures(&self) -> Vec<(String, Figure)> {
@@ -259,6 +270,15 @@ impl Results {
 ///
 /// [`OutputError`] where that is not possible.
 pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::PathBuf>, OutputError> {
+    write_with(output, results, &Flows::new())
+}
+
+/// As [`write`], with `flows` on the page: to read captures is for who calls.
+///
+/// # Errors
+///
+/// [`OutputError`] where that is not possible.
+pub fn write_with(output: &Output, results: &[Results], flows: &Flows) -> Result<Vec<std::path::PathBuf>, OutputError> {
     let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
     let mut files = output.write_rows(&rows)?.to_vec();
     let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
@@ -270,6 +290,6 @@ pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::Path
             files.push(output.write(&format!("figures/{name}.svg"), figure.to_svg().as_bytes())?);
         }
     }
-    files.push(output.write(Output::REPORT, report::page(output, results).to_html().as_bytes())?);
+    files.push(output.write(Output::REPORT, report::page(output, results, flows).to_html().as_bytes())?);
     Ok(files)
 }

@@ -41,9 +41,17 @@
 //! An enum's variants as words: in lower case, with hyphens between the parts (`WhenFull` is "when-full"), or as `#[word("...")]` says.
 //! `#[word(skip)]` leaves one out, as those with content must be.
 
+//!
+//! # Keys
+//!
+//! What serde reads says of each field what it is, for the book: `#[key(is = "a time", default = "0 s", example = "\"5 s\"")]`. Names, and whether a key must be given, are those
+//! of serde; the meaning is the first paragraph of the doc comment. `is` may be left out of switches and numbers. `#[key(skip)]` leaves a field out, as those must be that take
+//! any name.
+
 use proc_macro::TokenStream;
 
 mod field;
+mod keys;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -59,4 +67,10 @@ pub fn settings(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Word, attributes(word))]
 pub fn word(input: TokenStream) -> TokenStream {
     word::derive(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes `HasKeys` of what serde reads: see [the attributes](crate#keys).
+#[proc_macro_derive(Keys, attributes(key))]
+pub fn keys(input: TokenStream) -> TokenStream {
+    keys::derive(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -198,7 +198,7 @@ fn name(field: &Field, arguments: &Arguments) -> LitStr {
 }
 
 /// Whether a type is `name`, or an `Option` of it.
-fn is(ty: &Type, name: &str) -> bool {
+pub(crate) fn is(ty: &Type, name: &str) -> bool {
     let Type::Path(path) = inner(ty).unwrap_or(ty) else {
         return false;
     };
@@ -206,7 +206,7 @@ fn is(ty: &Type, name: &str) -> bool {
 }
 
 /// What an `Option` is of.
-fn inner(ty: &Type) -> Option<&Type> {
+pub(crate) fn inner(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else {
         return None;
     };

@@ -93,3 +93,56 @@ fn a_word_with_content_must_be_left_out() {
         .is_ok()
     );
 }
+
+#[test]
+fn a_key_that_is_not_described_in_full_is_refused_with_what_is_missing() {
+    let cases = [
+        (quote!(#[key(is = "a time", example = "1")] time: String), "say in a doc comment what this key means"),
+        (quote!(#[doc = " When."] #[key(example = "1")] time: String), "say what it may be"),
+        (quote!(#[doc = " When."] #[key(is = "a time")] time: String), "say an example in TOML"),
+        (
+            quote!(#[doc = " When."] #[key(is = "a time", example = "1")] time: Option<String>),
+            "say what is done without it",
+        ),
+        (quote!(#[doc = " When."] #[serde(default)] #[key(example = "1")] runs: u32), "say what is done without it"),
+        (quote!(#[doc = " When."] #[key(default = "1", example = "1")] runs: u32), "so it has no default"),
+        (quote!(#[doc = " A [`Time`]."] #[key(example = "1")] runs: u32), "links go into a later paragraph"),
+        (quote!(#[doc = " When."] #[key(example = "a | b")] runs: u32), "which this would break"),
+        (quote!(#[doc = " When."] #[key(exampel = "1")] runs: u32), "none of `is`"),
+        (quote!(#[doc = " Any."] #[serde(flatten)] rest: Table), "any name may stand here"),
+    ];
+    for (field, expected) in cases {
+        let why = refused(crate::keys::derive(quote!(struct Table { #field })));
+        assert!(why.contains(expected), "{field}: {why}");
+    }
+}
+
+#[test]
+fn keys_have_the_names_and_defaults_of_serde() {
+    let made = crate::keys::derive(quote! {
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            /// In `[run]`, when.
+            #[key(is = "a time", example = "\"5 s\"")]
+            start: String,
+            /// How often.
+            #[serde(default = "one")]
+            #[key(default = "1", example = "6")]
+            runs: u32,
+            /// Any.
+            #[serde(flatten)]
+            #[key(skip)]
+            rest: Table,
+        }
+    });
+    let made = made.expect("it is described in full").to_string();
+    for part in [
+        r#"name : "start" , is : "a time" , meaning : "In `[run]`, when." , default : """#,
+        "must_be_given : true , is_filled_in : false",
+        r#"name : "runs" , is : "a number" , meaning : "How often." , default : "1" , example : "6""#,
+        "must_be_given : false , is_filled_in : true",
+    ] {
+        assert!(made.contains(part), "{part} is not in {made}");
+    }
+    assert!(!made.contains("rest"));
+}

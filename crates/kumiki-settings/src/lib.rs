@@ -66,7 +66,7 @@ pub use form::{Form, Setting};
 /// The times of settings.
 pub use kumiki_graph::Duration;
 /// The derives.
-pub use kumiki_settings_derive::{Settings, Word};
+pub use kumiki_settings_derive::{Keys, Settings, Word};
 pub use reader::{Key, Reader};
 pub use slot::{Integer, Slot};
 pub use value::{Settings, Value};
@@ -87,6 +87,31 @@ pub trait HasSettings {
 pub trait Word: Sized + 'static {
     /// Each word and what it stands for.
     const WORDS: &'static [(&'static str, Self)];
+}
+
+/// A table of a file that serde reads, whose keys are described. `#[derive(Keys)]` makes it.
+pub trait HasKeys {
+    /// Its keys, in the order of its fields.
+    const KEYS: &'static [Described];
+}
+
+/// A key of a table, in words for a book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// As it stands in the file.
+    pub name: &'static str,
+    /// What it may be, with its unit: "a time", "a number".
+    pub is: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// What is so where it is not there: a value as it would stand there, or words. Empty where it must be given.
+    pub default: &'static str,
+    /// A value, in TOML.
+    pub example: &'static str,
+    /// Whether the table is refused without it.
+    pub must_be_given: bool,
+    /// Whether the default is put into its place when the table is read.
+    pub is_filled_in: bool,
 }
 
 /// Reads `settings` of what is called `kind` by `read`, which asks for all that there are: others are refused.

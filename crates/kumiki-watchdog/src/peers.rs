@@ -62,3 +62,25 @@ pub fn tshark_fields(path: impl AsRef<Path>, options: &[&str], fields: &[&str]) 
     let text = tshark(path, all)?;
     Some(text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect())
 }
+
+/// What Chromium makes of the page at `path`, as HTML, once its scripts have run, in a window of this size. `folder` is for what it keeps meanwhile. `None`, with the reason printed,
+/// where there is no Chromium and `KUMIKI_REQUIRE_CHROMIUM` is not set.
+#[track_caller]
+pub fn chromium(path: &Path, folder: &Path, (width, height): (u16, u16)) -> Option<String> {
+    let mut command = Command::new("chromium");
+    command.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom"]);
+    // Timers of the page run in time of its own.
+    command.arg("--virtual-time-budget=5000").arg(format!("--window-size={width},{height}"));
+    command.arg(format!("--user-data-dir={}", folder.display())).arg(format!("file://{}", path.display()));
+    match crate::during(|| command.output()) {
+        Ok(output) => {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "Chromium failed: {errors}");
+            Some(String::from_utf8(output.stdout).unwrap())
+        }
+        Err(why) => {
+            skip("KUMIKI_REQUIRE_CHROMIUM", &format!("Chromium could not be started: {why}"));
+            None
+        }
+    }
+}

@@ -19,6 +19,7 @@ pub(crate) mod compare;
 mod decode;
 mod experiments;
 pub(crate) mod fit;
+mod flows;
 mod list;
 mod manual;
 mod picture;

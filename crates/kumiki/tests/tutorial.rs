@@ -1,8 +1,8 @@
-//! The tutorial is true: each of its commands gives what the page shows.
+//! The tutorial and the experiments of a textbook are true: each of their commands gives what the page shows.
 //!
 //! | | |
 //! |---|---|
-//! | Run | every line `$ kumiki ...` of `docs/tutorial/*.md`, page after page in one folder, with the TOML of the pages in the files that they name |
+//! | Run | every line `$ kumiki ...` of `docs/tutorial/*.md` and `docs/textbook/*.md`, page after page in one folder, with the TOML of the pages in the files that they name |
 //! | Compared | every line below it, up to the next command; `...` stands for anything |
 //! | Left out | other commands than `kumiki`; what is in [`LEFT_OUT`] |
 #![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
@@ -78,14 +78,14 @@ fn differences(folder: &Path, command: &str, shown: &[String]) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn the_commands_of_the_tutorial_give_what_it_shows() {
+/// Runs the commands of the pages in the folder `name` of the book; says what is not as they show, and how many there were.
+fn tried(name: &str) -> (Vec<String>, usize) {
     kumiki_watchdog::minute();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
-    let pages = std::fs::read_dir(root.join("docs/tutorial")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = std::fs::read_dir(root.join("docs").join(name)).unwrap().map(|entry| entry.unwrap().path());
     let pages: BTreeMap<PathBuf, String> =
         pages.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect();
     let (mut wrong, mut run) = (Vec::new(), 0);
@@ -105,6 +105,8 @@ fn the_commands_of_the_tutorial_give_what_it_shows() {
                 let ends = rest.iter().position(|line| line.starts_with("$ ")).unwrap_or(rest.len());
                 let (shown, behind) = rest.split_at(ends);
                 rest = behind;
+                // Each may take its time.
+                kumiki_watchdog::minute();
                 if !LEFT_OUT.iter().any(|(beginning, _)| command.starts_with(beginning)) {
                     wrong.extend(differences(&folder, &command, shown));
                     run += 1;
@@ -112,8 +114,35 @@ fn the_commands_of_the_tutorial_give_what_it_shows() {
             }
         }
     }
+    (wrong, run)
+}
+
+#[test]
+fn the_commands_of_the_tutorial_give_what_it_shows() {
+    let (wrong, run) = tried("tutorial");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(run > 12, "{run} commands");
+}
+
+#[test]
+fn the_experiments_of_a_textbook_give_what_they_show() {
+    let (wrong, run) = tried("textbook");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(run > 4, "{run} commands");
+}
+
+/// They are to be typed.
+#[test]
+fn the_scenarios_of_a_textbook_are_short() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/textbook");
+    for entry in std::fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        for (text, kind, lines) in blocks(&std::fs::read_to_string(&path).unwrap()) {
+            if kind == "toml" && file_name(&text).is_some() {
+                assert!(lines.len() <= 30, "{}: {} lines", path.display(), lines.len());
+            }
+        }
+    }
 }
 
 #[test]

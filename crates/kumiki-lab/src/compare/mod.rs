@@ -2,14 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | Points are the same where paper, figure, scope, load, flow and all that is varied are. Of several runs of a point (seeds, repetitions) the means are compared, with Welch's interval of their difference ([`stats::difference_half_width`]); of single runs the difference is all there is |
+//! | Specification | Points are the same where paper, figure, scope, load, flow and all that is varied are. Of several runs of a point (seeds, repetitions) the means are compared, with Welch's interval of their difference ([`stats::difference_half_width`]). Where single runs have intervals of their own, by `batches` or in columns of a file, that of the difference is the root of the sum of their squares; else the difference is all there is |
 //! | Left out | tests of all points together, ratios, paired runs |
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rows::{Parameter, Scope};
+use crate::rows::{HALF_WIDTH, Parameter, Scope};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Record, Source, labelled, told};
+use crate::sources::{Condition, Found, Interval, Record, Source, labelled, number, told};
 use crate::stats::{self, Level, Summary};
 
 mod provenance;
@@ -118,7 +118,9 @@ impl Difference {
         Self {
             value,
             percent: (baseline.mean != 0.0).then(|| 100.0 * value / baseline.mean.abs()),
-            half_width: stats::difference_half_width(baseline, other, level),
+            half_width: stats::difference_half_width(baseline, other, level)
+                // Of single runs that have intervals of their own: errors that know nothing of each other add up by their squares.
+                .or_else(|| Some(baseline.half_width?.hypot(other.half_width?))),
         }
     }
 
@@ -162,7 +164,27 @@ impl Allowance {
 }
 
 /// Of one side: its runs by point, in the order in which the points are there.
-type Runs = (Vec<Key>, BTreeMap<Key, (Vec<(String, Parameter)>, Vec<f64>)>);
+type Runs = (Vec<Key>, BTreeMap<Key, Seen>);
+
+/// What one side has of a point.
+struct Seen {
+    varied: Vec<(String, Parameter)>,
+    /// Of each run.
+    values: Vec<f64>,
+    /// Half the interval that the last run has of its own, and its level where that is known.
+    own: Option<(f64, Option<Level>)>,
+}
+
+impl Seen {
+    fn summary(&self, level: Level) -> Option<Summary> {
+        let mut summary = Summary::of(&self.values, level)?;
+        if let (Some((half, known)), [_]) = (self.own, self.values.as_slice()) {
+            summary.half_width = Some(half);
+            summary.level = known.unwrap_or(level);
+        }
+        Some(summary)
+    }
+}
 
 impl Comparison {
     /// Compares `sources` with the first of them, or with the one that [`Options::baseline`] names.
@@ -175,6 +197,7 @@ impl Comparison {
         if sources.len() < 2 {
             return Err(Fault::new("only one result").expected("two or more to compare"));
         }
+        Source::check_over(&sources, &options.over)?;
         if let Some(baseline) = &options.baseline {
             let names: Vec<&str> = sources.iter().map(Source::name).collect();
             let place = names.iter().position(|name| name == baseline);
@@ -272,7 +295,7 @@ fn alone<'a>(
     for key in points {
         let own = sides.iter().enumerate().filter_map(|(side, (_, runs))| Some((side, runs.get(key)?)));
         let (own, runs): (Vec<usize>, Vec<_>) = own.unzip();
-        let varied = runs.first().map_or(&[][..], |(varied, _)| varied);
+        let varied = runs.first().map_or(&[][..], |seen| &seen.varied);
         all.entry(own).or_default().push(label(key, varied, None));
     }
     let names = |own: Vec<usize>| {
@@ -285,9 +308,9 @@ fn alone<'a>(
 fn compared(key: &Key, sides: &[Runs], level: Level) -> Compared {
     let mut varied = None;
     let of_side = |(_, runs): &Runs| {
-        let (own, values) = runs.get(key)?;
-        varied.get_or_insert_with(|| own.clone());
-        Summary::of(values, level)
+        let seen = runs.get(key)?;
+        varied.get_or_insert_with(|| seen.varied.clone());
+        seen.summary(level)
     };
     let summaries = sides.iter().map(of_side).collect();
     Compared { key: key.clone(), sides: summaries, varied: varied.unwrap_or_default() }
@@ -305,8 +328,7 @@ fn names(sources: &[Source], value: &str, over: &[String]) -> Vec<String> {
         }
     }
     if sources.iter().all(Source::is_measured) {
-        let interval = crate::sources::INTERVALS.into_iter().flatten();
-        let intervals: Vec<String> = interval.flat_map(|end| crate::sources::with_end(value, end)).collect();
+        let intervals = Interval::names(value);
         let keys = sources.first().map(Source::keys).unwrap_or_default();
         let is_key = |name: &&str| {
             sources.iter().all(|source| source.find(name).is_some())
@@ -344,10 +366,21 @@ fn runs(
             None => {}
         }
     }
+    let interval = Interval::of(source, value)?;
+    let own = |record: Record<'_>, value: f64| -> Option<(f64, Option<Level>)> {
+        let half = match &interval {
+            Some(interval) => interval.around(value, record).map(|(low, high)| ((high - low) / 2.0, None)),
+            None if found.name() == "goodput_mbps" => {
+                record.row()?.parameter(HALF_WIDTH).and_then(number).map(|half| (half, Some(Level::P95)))
+            }
+            None => None,
+        };
+        half.filter(|(half, _)| half.is_finite() && *half > 0.0)
+    };
     let (mut order, mut runs): Runs = (Vec::new(), BTreeMap::new());
     let mut seen: BTreeMap<(Key, u64, u32), usize> = BTreeMap::new();
     for record in Condition::select(&options.conditions, source)? {
-        let Some(number) = record.number(&found).filter(|_| record.is_of(options.scope)) else {
+        let Some(value) = record.number(&found).filter(|_| record.is_of(options.scope)) else {
             continue;
         };
         let varied: Vec<(String, Parameter)> =
@@ -372,9 +405,10 @@ fn runs(
         }
         let entry = runs.entry(key.clone()).or_insert_with(|| {
             order.push(key);
-            (varied, Vec::new())
+            Seen { varied, values: Vec::new(), own: None }
         });
-        entry.1.push(number);
+        entry.values.push(value);
+        entry.own = own(record, value);
     }
     Ok((order, runs))
 }

@@ -72,6 +72,13 @@ impl Comparison {
                 "+-: half the {level} % interval of the mean, and of the difference of means (Welch); * zero is outside of that"
             ));
         }
+        let own = self.points.iter().flat_map(|point| point.sides.iter().flatten());
+        if own.into_iter().any(|it| it.n == 1 && it.half_width.is_some()) {
+            legend.push(
+                "+- of a single run: its own interval, 95 % of its batches, or as measured; of two of these, the root of the sum of the squares"
+                    .to_owned(),
+            );
+        }
         let runs = |wanted: &dyn Fn(&Summary) -> bool| {
             self.points.iter().any(|point| point.sides.iter().flatten().any(wanted))
         };

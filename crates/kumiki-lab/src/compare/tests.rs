@@ -168,3 +168,39 @@ fn a_result_is_not_compared_with_itself_or_nobody() {
     let options = Options { value: "jain".to_owned(), ..Options::default() };
     assert!(Comparison::new(vec![source(), source()], &options).unwrap_err().to_string().contains("\"jain\""));
 }
+
+#[test]
+fn a_name_to_pass_over_that_nobody_has_is_refused() {
+    let options = Options { over: vec!["windw".to_owned()], ..Options::default() };
+    let sources = vec![Source::of_rows("a", runs(8192, &[1.0]), None), Source::of_rows("b", runs(8192, &[1.0]), None)];
+    let refused = Comparison::new(sources, &options).unwrap_err().to_string();
+    assert!(refused.starts_with("--over: unknown varied name \"windw\""), "{refused}");
+    assert!(refused.contains("window_bytes"), "{refused}");
+}
+
+#[test]
+fn intervals_of_single_runs_are_not_passed_over() {
+    let with = |goodput: f64, half: f64| {
+        let mut rows = runs(8192, &[goodput]);
+        rows[0].varied.push((HALF_WIDTH.to_owned(), Parameter::Number(half)));
+        rows
+    };
+    let half = |comparison: &Comparison| comparison.differences(&comparison.points[0]).next().unwrap().1.half_width;
+    let batches = compare(with(10.0, 0.3), with(10.4, 0.4), &Options::default());
+    assert!((half(&batches).unwrap() - 0.5).abs() < 1e-12, "{:?}", half(&batches));
+    assert!(
+        told(&batches).contains("+0.40 +- 0.50") || told(&batches).contains("+0.400 +- 0.500"),
+        "{}",
+        told(&batches)
+    );
+    assert!(told(&batches).contains("95 % of its batches"), "{}", told(&batches));
+    // Of one side alone nothing says how far the other's value is chance.
+    assert_eq!(half(&compare(with(10.0, 0.3), runs(8192, &[10.4]), &Options::default())), None);
+    let csv = |text: &str| Source::of_csv("mine.csv", text, &[]).unwrap();
+    for columns in ["goodput_min_mbps,goodput_max_mbps\n8,10.4,10.0,10.8", "goodput_ci_kbps\n8,10.4,400"] {
+        let csv = csv(&format!("window (KiB),goodput_mbps,{columns}\n"));
+        let measured =
+            Comparison::new(vec![Source::of_rows("a", with(10.0, 0.3), None), csv], &Options::default()).unwrap();
+        assert!((half(&measured).unwrap() - 0.5).abs() < 1e-9, "{columns}: {:?}", half(&measured));
+    }
+}

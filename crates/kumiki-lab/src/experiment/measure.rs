@@ -123,14 +123,28 @@ pub struct Units {
     pub duplicated: u64,
     /// Received after later ones.
     pub reordered: u64,
+    /// Of streams of RTP, how well they could be played.
+    pub playing: Option<Playing>,
+}
+
+/// How well streams of RTP could be played.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Playing {
+    /// Packets that came too late to be played.
+    pub late: u64,
+    /// The interarrival jitter at the end (RFC 3550 section 6.4.1), in microseconds; of several streams the greatest.
+    pub jitter_us: u64,
 }
 
 impl core::fmt::Display for Units {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { sent, received, lost, duplicated, reordered } = self;
+        let Self { sent, received, lost, duplicated, reordered, playing } = self;
         write!(f, "{sent} datagrams sent, {received} received, {lost} lost")?;
         if duplicated + reordered > 0 {
             write!(f, ", {duplicated} duplicated, {reordered} reordered")?;
+        }
+        if let Some(Playing { late, jitter_us }) = playing {
+            write!(f, ", {late} too late to be played, jitter {}", Duration::from_micros(*jitter_us))?;
         }
         Ok(())
     }
@@ -143,6 +157,12 @@ impl core::ops::AddAssign for Units {
         self.lost = self.lost.saturating_add(other.lost);
         self.duplicated += other.duplicated;
         self.reordered += other.reordered;
+        self.playing = match (self.playing, other.playing) {
+            (Some(own), Some(more)) => {
+                Some(Playing { late: own.late.saturating_add(more.late), jitter_us: own.jitter_us.max(more.jitter_us) })
+            }
+            (own, more) => own.or(more),
+        };
     }
 }
 
@@ -155,15 +175,24 @@ impl Units {
             lost: self.lost.saturating_sub(earlier.lost),
             duplicated: self.duplicated - earlier.duplicated,
             reordered: self.reordered - earlier.reordered,
+            playing: match (self.playing, earlier.playing) {
+                (Some(own), Some(before)) => {
+                    Some(Playing { late: own.late.saturating_sub(before.late), jitter_us: own.jitter_us })
+                }
+                (own, _) => own,
+            },
         }
     }
 
     fn of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
         let sources = load.from.iter().filter_map(|from| program::<UdpSource>(world, hosts, from));
         let mut all = Self { sent: sources.flat_map(UdpSource::sent).map(|sent| sent.units).sum(), ..Self::default() };
-        let sinks = load.to.iter();
-        let sinks = sinks.filter_map(|to| program::<UdpSink>(world, hosts, to));
-        for received in sinks.flat_map(UdpSink::received) {
+        let sinks = || load.to.iter().filter_map(|to| program::<UdpSink>(world, hosts, to));
+        for heard in sinks().flat_map(UdpSink::receptions) {
+            let own = Playing { late: heard.late(), jitter_us: heard.jitter_us() };
+            all += Self { playing: Some(own), ..Self::default() };
+        }
+        for received in sinks().flat_map(UdpSink::received) {
             all.received += received.units;
             all.lost = all.lost.saturating_add(received.lost);
             all.duplicated += received.duplicated;

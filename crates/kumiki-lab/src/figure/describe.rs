@@ -17,18 +17,26 @@ pub(super) fn describe(figure: &Figure) -> String {
 }
 
 fn of_series(series: &Series, axis: &Axis) -> Option<String> {
-    let values = || series.points.iter().map(|point| point.y).filter(|y| y.is_finite());
+    let values = || series.points.iter().flat_map(|point| ends(point, series.shape)).filter(|y| y.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     let what = match series.shape {
         Shape::Line | Shape::Curve => "Curve",
         Shape::Scatter => "Points",
+        Shape::Span => "Spans",
         Shape::Bars => "Bars",
         Shape::Stack => "Parts of bars",
     };
+    let count = series.points.iter().filter(|point| point.y.is_finite()).count();
     let label = clean(&series.label);
     let name = if label.is_empty() { what.to_owned() } else { format!("{what} {label}") };
     let range = if least < most { format!("{} to {}", number(least, 3), value(axis, most)) } else { value(axis, most) };
-    Some(format!("{name}: {} values, {range}.", values().count()))
+    Some(format!("{name}: {count} values, {range}."))
+}
+
+/// Between what a point is: of a span both ends, else its value.
+fn ends(point: &Point, shape: Shape) -> [f64; 2] {
+    let span = point.spread.filter(|_| shape == Shape::Span);
+    span.map_or([point.y; 2], |(low, high)| [low, high])
 }
 
 /// What is said of a point: its series, where it is, its value, and what bound it.
@@ -36,7 +44,10 @@ pub(super) fn of_point(point: &Point, series: &Series, figure: &Figure) -> Strin
     let label = clean(&series.label);
     let colon = if label.is_empty() { "" } else { ": " };
     let bound = if point.bound.is_empty() { String::new() } else { format!(", bound by {}", clean(&point.bound)) };
-    format!("{label}{colon}{} at {}{bound}", value(&figure.y, point.y), value(&figure.x, point.x))
+    let said = if point.said.is_empty() { String::new() } else { format!(", {}", clean(&point.said)) };
+    let [low, high] = ends(point, series.shape);
+    let from = if low < high { format!("{} to ", number(low, 3)) } else { String::new() };
+    format!("{label}{colon}{from}{} at {}{bound}{said}", value(&figure.y, high), value(&figure.x, point.x))
 }
 
 /// "8 KiB", "133.4 Mb/s", "nagle".

@@ -100,6 +100,10 @@ fn panel(figure: &Figure) -> (Group, f64) {
         .set("width", at(plot.right - plot.left))
         .set("height", at(plot.bottom - plot.top))
         .set("viewBox", [plot.left, plot.top, plot.right - plot.left, plot.bottom - plot.top].map(at).join(" "));
+    // What a script needs to draw a part of it as the whole: bars have their places, and nothing between them.
+    if !has_bars(figure) {
+        clipped = clipped.set("class", "plot").set("data-x", plot.x.told()).set("data-y", plot.y.told());
+    }
     let bars = Bars::of(figure, &plot);
     for (pen, series) in pens.iter().zip(&figure.series) {
         clipped = clipped.add(pen.shape(series, figure, &plot, &bars));
@@ -122,11 +126,15 @@ fn panel(figure: &Figure) -> (Group, f64) {
     (page, bottom + PAD * 0.6)
 }
 
+fn has_bars(figure: &Figure) -> bool {
+    figure.series.iter().any(|s| matches!(s.shape, Shape::Bars | Shape::Stack))
+}
+
 /// The plot's frame, with room for what is written around it.
 fn plot(figure: &Figure) -> Plot {
     let points = || figure.series.iter().flat_map(|s| &s.points);
     let printed = || figure.series.iter().flat_map(|s| &s.paper);
-    let bars = figure.series.iter().any(|s| matches!(s.shape, Shape::Bars | Shape::Stack));
+    let bars = has_bars(figure);
     let xs = || points().map(|p| p.x).chain(printed().map(|p| p.0));
     let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low, high]);
     let tops = figure.series.iter().enumerate().filter(|(_, s)| s.shape == Shape::Stack);
@@ -189,6 +197,10 @@ fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
                 key.add(sample.set("stroke-dasharray", pen.dashes()))
             }
             Shape::Scatter => key,
+            Shape::Span => {
+                let sample = pen.upright(x + KEY / 2.0, y - 9.0, y + 9.0);
+                key.add(sample.set("class", "ln"))
+            }
         };
         if matches!(series.shape, Shape::Line | Shape::Scatter) {
             key = key.add(pen.filled(x + KEY / 2.0, y));
@@ -209,11 +221,11 @@ fn grid(figure: &Figure, plot: &Plot) -> Group {
     let mut group =
         Group::new().set("class", "grid").set("stroke", NEUTRAL).set("stroke-opacity", "0.3").set("stroke-width", "1");
     for y in plot.y.ticks.iter().filter_map(|t| plot.down(t.at)) {
-        group = group.add(line(plot.left, y, plot.right, y));
+        group = group.add(line(plot.left, y, plot.right, y).set("class", "ty"));
     }
     let between_names = matches!(figure.x.scale, Scale::Names(_));
     for x in plot.x.ticks.iter().filter(|_| !between_names).filter_map(|t| plot.across(t.at)) {
-        group = group.add(line(x, plot.top, x, plot.bottom));
+        group = group.add(line(x, plot.top, x, plot.bottom).set("class", "tx"));
     }
     group
 }
@@ -228,9 +240,9 @@ fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
         let Some(y) = plot.down(tick.at) else {
             continue;
         };
-        frame = frame.add(line(plot.left - 5.0, y, plot.left, y));
+        frame = frame.add(line(plot.left - 5.0, y, plot.left, y).set("class", "ty"));
         let label = words(&tick.label, plot.left - 9.0, y + SMALL * 0.36, SMALL, NEUTRAL);
-        group = group.add(label.set("text-anchor", "end"));
+        group = group.add(label.set("text-anchor", "end").set("class", "ty"));
     }
     let slot = plot.x.unit() * (plot.right - plot.left);
     let mut bottom = plot.bottom + 8.0 + SMALL;
@@ -241,12 +253,12 @@ fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
         let lines = if matches!(figure.x.scale, Scale::Names(_)) {
             wrap(&tick.label, SMALL, slot - 6.0)
         } else {
-            frame = frame.add(line(x, plot.bottom, x, plot.bottom + 5.0));
+            frame = frame.add(line(x, plot.bottom, x, plot.bottom + 5.0).set("class", "tx"));
             vec![tick.label.clone()]
         };
         let mut y = plot.bottom + 8.0 + SMALL;
         for line in lines {
-            group = group.add(words(&line, x, y, SMALL, NEUTRAL).set("text-anchor", "middle"));
+            group = group.add(words(&line, x, y, SMALL, NEUTRAL).set("text-anchor", "middle").set("class", "tx"));
             bottom = bottom.max(y);
             y += SMALL * 1.2;
         }

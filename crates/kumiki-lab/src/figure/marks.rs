@@ -1,7 +1,7 @@
 //! The series themselves: lines, bars, markers and the paper's points.
 
 use svg::Node;
-use svg::node::element::{Circle, Element, Group, Path, Polyline, Rectangle, Title};
+use svg::node::element::{Circle, Element, Group, Line, Path, Polyline, Rectangle, Title};
 
 use super::describe::of_point;
 use super::draw::{Plot, at, line, stroke, words};
@@ -29,7 +29,7 @@ pub(super) fn pens(figure: &Figure, plot: &Plot) -> Vec<Pen> {
     let places: Vec<Vec<(f64, f64)>> = figure
         .series
         .iter()
-        .map(|s| if matches!(s.shape, Shape::Bars | Shape::Stack) { &[] } else { s.points.as_slice() })
+        .map(|s| if is_apart(s.shape) { &[] } else { s.points.as_slice() })
         .map(|points| points.iter().take(LONGEST).filter_map(|p| plot.inside(p.x, p.y)).collect())
         .collect();
     let meet = |a: &(f64, f64), b: &(f64, f64)| (a.0 - b.0).abs() < 4.0 && (a.1 - b.1).abs() < 4.0;
@@ -42,6 +42,11 @@ pub(super) fn pens(figure: &Figure, plot: &Plot) -> Vec<Pen> {
             Pen { index, broken: index >= COLOURS.len() || places.iter().take(index).any(covers) }
         })
         .collect()
+}
+
+/// Whether what is drawn has a look of its own, over which a line need not be broken.
+const fn is_apart(shape: Shape) -> bool {
+    matches!(shape, Shape::Bars | Shape::Stack | Shape::Span)
 }
 
 impl Pen {
@@ -65,6 +70,14 @@ impl Pen {
         let places = series.points.iter().filter_map(|p| Some((p, plot.place(p.x, p.y)?)));
         match series.shape {
             Shape::Scatter => group,
+            Shape::Span => series.points.iter().fold(group, |group, point| {
+                let ends = point.spread.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
+                let Some((x, (low, high))) = plot.across(point.x).zip(ends) else {
+                    return group;
+                };
+                let span = self.upright(x, low, high).set("class", "ln pt");
+                group.add(span.add(Title::new(of_point(point, series, figure))))
+            }),
             Shape::Line | Shape::Curve => {
                 let points: Vec<String> = places.map(|(_, (x, y))| format!("{},{}", at(x), at(y))).collect();
                 let curve = Polyline::new()
@@ -98,6 +111,16 @@ impl Pen {
                 })
             }
         }
+    }
+
+    /// A span, thin, thick or with gaps, so that it is not known by its colour alone.
+    pub(super) fn upright(self, x: f64, y1: f64, y2: f64) -> Line {
+        let (width, dashes) = match self.index.checked_rem(3) {
+            Some(1) => (4.0, "none"),
+            Some(2) => (2.5, "3 2"),
+            _ => (2.0, "none"),
+        };
+        stroke(line(x, y1, x, y2), self.colour(), width).set("stroke-dasharray", dashes)
     }
 
     /// A bar with a hatch of its own, so that it is not known by its colour alone.
@@ -137,7 +160,9 @@ impl Pen {
                 continue;
             };
             let x = x + bars.shift(self.index);
-            let ends = point.spread.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
+            let is_drawn = series.shape == Shape::Span;
+            let ends = point.spread.filter(|_| !is_drawn);
+            let ends = ends.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
             if let Some((low, high)) = ends {
                 let (low, high) = (low.clamp(plot.top, plot.bottom), high.clamp(plot.top, plot.bottom));
                 let is_bar = matches!(series.shape, Shape::Bars | Shape::Stack);

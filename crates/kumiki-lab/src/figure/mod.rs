@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | SVG 1.1, static; sizes in user units, 960 wide; no scripts, no style sheets, no fonts but the reader's own sans-serif; no ground of its own |
 //! | Colours | Okabe and Ito, "Color Universal Design" (2008), so that they stand out on light and dark ground; each series also has a marker, dashes or a hatch of its own |
-//! | Classes | by which a page can colour it otherwise: `sN` the series, `cN` its colour; in it `ln` lines, `mk` markers, `br` bars, `pt` what says its values; `frame`, `grid`, `limit`, and `soft` words |
+//! | Classes | by which a page can colour it otherwise: `sN` the series, `cN` its colour; in it `ln` lines, `mk` markers, `br` bars, `pt` what says its values; `frame`, `grid`, `limit`, and `soft` words; by which it can zoom: `plot` what is clipped to the frame, with `data-x` and `data-y` (scale, and both ends in its steps), `tx` and `ty` what belongs to ticks |
 //! | Left out | two y axes, interaction |
 //!
 //! The same [`Figure`] gives the same octets. Text cannot be measured without a font, so its width is estimated on the
@@ -96,6 +96,8 @@ pub enum Shape {
     Curve,
     /// Markers alone.
     Scatter,
+    /// An upright line for each point, from one end of its spread to the other.
+    Span,
     /// Bars from zero; several such series stand beside each other.
     Bars,
     /// Parts of bars: each series stands on those before it.
@@ -113,19 +115,21 @@ pub struct Point {
     pub spread: Option<(f64, f64)>,
     /// What bound it; empty where that is not known.
     pub bound: String,
+    /// What else is said of it, such as which packet it was; may be empty.
+    pub said: String,
 }
 
 impl Point {
     /// A value without an error bar.
     #[must_use]
     pub const fn new(x: f64, y: f64) -> Self {
-        Self { x, y, spread: None, bound: String::new() }
+        Self { x, y, spread: None, bound: String::new(), said: String::new() }
     }
 
     /// A mean with half the width of its interval, if there is one.
     #[must_use]
     pub fn with_half_width(x: f64, y: f64, half_width: Option<f64>) -> Self {
-        Self { x, y, spread: half_width.map(|w| (y - w, y + w)), bound: String::new() }
+        Self { spread: half_width.map(|w| (y - w, y + w)), ..Self::new(x, y) }
     }
 }
 

@@ -90,6 +90,17 @@ impl Ruler {
         self.share(value).is_some_and(|s| (-1e-9..=1.0 + 1e-9).contains(&s))
     }
 
+    /// The scale and both ends, for who draws a part of it: "log2 3 18" is from 8 to 2^18.
+    pub(super) fn told(&self) -> String {
+        let scale = match &self.scale {
+            Scale::Linear | Scale::Names(_) => "linear",
+            Scale::Log2 => "log2",
+            Scale::Octets => "octets",
+            Scale::Log10 => "log10",
+        };
+        format!("{scale} {} {}", self.low, self.high)
+    }
+
     /// The length of one step of a linear axis or of one name, as a share of the axis.
     pub(super) fn unit(&self) -> f64 {
         1.0 / (self.high - self.low)

@@ -255,3 +255,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_span_is_upright_and_says_both_of_its_ends() {
+    let point = Point { spread: Some((1000.0, 2448.0)), said: "packet 7".to_owned(), ..Point::new(12.5, 2448.0) };
+    let series = Series { label: "sent".to_owned(), shape: Shape::Span, points: vec![point], ..Series::default() };
+    let axis = |label: &str, unit: &str| Axis { label: label.to_owned(), unit: unit.to_owned(), ..Axis::default() };
+    let figure =
+        Figure { x: axis("time", "ms"), y: axis("octets", "octets"), series: vec![series], ..Figure::default() };
+    let svg = figure.to_svg();
+    let words = words(&svg);
+    assert!(words.iter().any(|it| it == "sent: 1000 to 2448 octets at 12.5 ms, packet 7"), "{words:?}");
+    assert!(words.iter().any(|it| it.contains("Spans sent: 1 values, 1000 to 2448 octets.")), "{words:?}");
+    let events: Vec<Event<'_>> = svg::read(&svg).unwrap().collect();
+    let spans = events.iter().filter_map(|event| match event {
+        Event::Tag(_, _, attributes) => {
+            Some(attributes).filter(|it| it.get("class").is_some_and(|it| **it == *"ln pt"))
+        }
+        _ => None,
+    });
+    let ends: Vec<[f64; 4]> = spans.map(|it| ["x1", "x2", "y1", "y2"].map(|name| it[name].parse().unwrap())).collect();
+    let [[x1, x2, y1, y2]] = ends[..] else { panic!("{ends:?}") };
+    assert!(x1 == x2 && y1 > y2, "{ends:?}");
+}
+
+/// What a script zooms by is there, and only where values have places of their own.
+#[test]
+fn a_plot_says_its_scales_unless_it_has_bars() {
+    let mut figure = figure();
+    assert!(!figure.to_svg().contains("data-x"), "it has bars");
+    figure.series.pop();
+    figure.x.range = Some((1024.0, 1_048_576.0));
+    let svg = figure.to_svg();
+    assert!(svg.contains("data-x=\"octets 10 20\"") && svg.contains("data-y=\"linear "), "{svg}");
+}

@@ -257,6 +257,7 @@ impl Task {
     ) -> Result<(Vec<Name>, Vec<Range>), Failure> {
         if !self.options.free.is_empty() {
             let ranges = self.options.free.iter().map(|free| self.range(free)).collect::<Result<_, _>>()?;
+            notes.extend(self.options.free.iter().filter_map(|free| self.outside(free)));
             return Ok((self.options.free.iter().map(|free| free.name.clone()).collect(), ranges));
         }
         let all = prices::all(&self.profile);
@@ -285,6 +286,18 @@ impl Task {
         let ranges = names.iter().map(|name| self.range(&Free { name: name.clone(), range: None }));
         let ranges = ranges.collect::<Result<_, _>>()?;
         Ok((names, ranges))
+    }
+
+    /// That the price of the profile is not in the range that was given, where it is not.
+    fn outside(&self, free: &Free) -> Option<String> {
+        let own = free.name.value(&self.profile).filter(|ps| *ps > 0.0)?;
+        let (low, high) = free.range.filter(|(low, high)| own < *low || own > *high)?;
+        let [own, low, high] = [own, low, high].map(|ps| free.name.text(ps));
+        let name = free.name.short();
+        Some(format!(
+            "{name} is {own} in {}, outside of the range {low}..{high}: it began at the nearer end",
+            self.base
+        ))
     }
 
     fn range(&self, free: &Free) -> Result<Range, Fault> {

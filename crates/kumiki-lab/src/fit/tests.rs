@@ -114,3 +114,21 @@ fn what_does_not_belong_together_is_refused() {
         assert!(text.parse::<Free>().is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_range_without_the_price_of_the_profile_is_said() {
+    let csv = measured(&[("tcp.send", 90e6)]);
+    let own = Name::parse("tcp.send").value(&profile::load("ss20").unwrap()).unwrap();
+    let above = format!("tcp.send={} ns..{} ns", 2.0 * own / 1e3, 4.0 * own / 1e3);
+    let around = format!("tcp.send={} ns..{} ns", own / 2e3, 4.0 * own / 1e3);
+    let notes = |range: &str| {
+        let task = task(&csv, &free(&[range])).unwrap();
+        task.run(&Laboratory::default(), |_| {}).unwrap().notes
+    };
+    let said = notes(&above);
+    assert!(
+        said.iter().any(|note| note.starts_with("tcp.send is ") && note.contains("outside of the range")),
+        "{said:?}"
+    );
+    assert!(notes(&around).iter().all(|note| !note.contains("outside of the range")));
+}

@@ -80,3 +80,36 @@ pub(super) fn cpu_use(measured: &Measured) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::laboratory::Laboratory;
+    use crate::reproduce::Runner as _;
+    use crate::scenario::{Choice, Document};
+
+    /// Sound over a line that delays each packet by up to 40 ms more.
+    const SOUND: &str = r#"
+title = "Sound"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms", impair.jitter = "40 ms" }
+load.voice = { kind = "rtp", from = "a", to = "b", message = "160 B", rate = "64 kb/s", payload_type = 0, playout = "${playout}" }
+run.duration = "4 s"
+define.playout = "1 ms"
+"#;
+
+    fn note(playout: &str) -> String {
+        let document = Document::parse("sound", "sound.toml", SOUND).unwrap();
+        let set = vec![format!("playout={playout}")];
+        let points = document.points(&Choice { set, quick: false, runs: None }).unwrap();
+        let notes = Laboratory::default().run(&points[0]).unwrap().notes;
+        notes.into_iter().find(|note| note.contains("datagrams sent")).unwrap()
+    }
+
+    #[test]
+    fn what_of_a_stream_came_too_late_to_be_played_is_said() {
+        let (short, long) = (note("1 ms"), note("50 ms"));
+        assert!(long.contains(", 0 too late to be played, jitter "), "{long}");
+        assert!(short.contains(" too late to be played") && !short.contains(", 0 too late"), "{short}");
+    }
+}

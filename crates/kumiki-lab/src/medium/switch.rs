@@ -111,7 +111,13 @@ impl fmt::Display for Channel {
 
 impl AtmSwitch {
     fn has_thresholds_within_the_queue(&self, reader: &Reader<'_>) -> Result<(), BuildError> {
-        for (key, cells) in [("epd_cells", self.epd_cells), ("efci_cells", self.efci_cells)] {
+        let thresholds = [
+            ("epd_cells", self.epd_cells),
+            ("efci_cells", self.efci_cells),
+            ("ci_cells", self.feedback.ci_cells),
+            ("ni_cells", self.feedback.ni_cells),
+        ];
+        for (key, cells) in thresholds {
             if let Some(cells) = cells.filter(|cells| *cells >= self.queue_cells) {
                 let expected = format!(
                     "less than queue_cells, {}: the queue never holds so many before one comes",

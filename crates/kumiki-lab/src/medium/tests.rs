@@ -166,3 +166,16 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
         assert!(fault.starts_with(words), "{medium}: {fault}");
     }
 }
+
+#[test]
+fn a_threshold_that_no_queue_reaches_is_refused() {
+    let switch = |more: &str| {
+        let text = format!("queue_cells = 100\nfeedback = \"relative\"\n{more}");
+        read_switch("atm", &text.parse().unwrap()).map_or_else(|fault| fault.to_string(), |_| String::new())
+    };
+    for key in ["ci_cells", "ni_cells"] {
+        let refused = switch(&format!("{key} = 100"));
+        assert!(refused.starts_with(&format!("{key}: this is 100; expected less than queue_cells, 100")), "{refused}");
+        assert_eq!(switch(&format!("{key} = 99")), "");
+    }
+}

@@ -3,9 +3,9 @@
 //! | | |
 //! |---|---|
 //! | Specification | HTML (living standard), written so that it is well-formed XML as well; WCAG 2.2 level AA: contrast, headings, table heads, focus; figures as in [`figure`](crate::figure) |
-//! | Left out | zoom; packets of captures; results of other runs beside these |
+//! | Left out | results of other runs beside these |
 //!
-//! The script adds values under the mouse, switches for series, and one for the theme; without it the page is whole. Nothing on it moves.
+//! The script adds values under the mouse, a part of a figure as the whole, switches for series, and one for the theme; without it the page is whole. Nothing on it moves by itself.
 //!
 //! The file stands alone: style, script and figures are in it, and its `Content-Security-Policy` lets a browser fetch nothing. What comes from a scenario is escaped at one
 //! place, when it is written. The same results give the same octets; only [`Page::provenance`] says where and when.
@@ -17,6 +17,7 @@ use crate::figure::Figure;
 use crate::reproduce::Verdict;
 use crate::table::Table;
 
+mod flows;
 mod html;
 mod parts;
 mod summary;
@@ -28,7 +29,7 @@ use html::Html;
 const STYLE: &str = include_str!("page.css");
 
 /// Has neither `<` nor `&` in it, so that it is XML as it is.
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("zoom.js"), include_str!("page.js"));
 
 /// What a browser may load: nothing from anywhere, and of what is in the file no more than is needed.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
@@ -65,8 +66,25 @@ pub struct Part {
     pub bounds: Table,
     /// The points that failed, and why.
     pub failures: Vec<(String, String)>,
+    /// What captures show of connections.
+    pub flows: Vec<Flow>,
     /// The scenario with everything put in, as TOML.
     pub scenario: String,
+}
+
+/// A connection as a capture shows it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flow {
+    /// Of which point, and seen where: "loss 0.1 %, near.p2p0".
+    pub place: String,
+    /// Sequence numbers over time.
+    pub figure: Figure,
+    /// Its first packets: a line of each, and all that is in it.
+    pub packets: Vec<(String, String)>,
+    /// How many packets of it the capture has, as far as it was read.
+    pub count: usize,
+    /// What a reader should know of both.
+    pub notes: Vec<String>,
 }
 
 impl Page {

@@ -1,4 +1,3 @@
-"use strict";
 // What makes the page easier for who has a mouse or a keyboard. Without it everything is there as well.
 (function () {
   function make(name, attributes, text) {
@@ -28,7 +27,7 @@
   // Values, under the mouse or by arrow keys.
   function points(figure) {
     const shown = Array.from(figure.querySelectorAll(".pt"));
-    return shown.filter(function (point) { return !point.closest(".off"); });
+    return shown.filter(function (point) { return !point.closest(".off, .out"); });
   }
   function hide() {
     tip.hidden = true;
@@ -88,6 +87,8 @@
       all[at].scrollIntoView({ block: "nearest", inline: "nearest" });
       show(all[at]);
     });
+
+    Zoom.of(figure, frame, function () { hide(); at = -1; });
 
     // A button for each series.
     const keys = Array.from(figure.querySelectorAll(".key"));

@@ -37,6 +37,7 @@ impl Part {
             table(html, &self.bounds);
             html.close();
         }
+        self.write_flows(html);
         if !self.scenario.is_empty() {
             html.open("details", &[]);
             html.leaf("summary", &[], "The scenario at its first point, with everything put in");
@@ -67,7 +68,7 @@ pub(super) fn scroll(html: &mut Html, label: &str) {
     html.open("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", label)]);
 }
 
-fn figure(html: &mut Html, figure: &Figure) {
+pub(super) fn figure(html: &mut Html, figure: &Figure) {
     html.open("figure", &[]);
     scroll(html, &format!("Figure: {}", figure.title));
     // Its words are escaped where it is drawn.

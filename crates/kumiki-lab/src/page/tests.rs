@@ -4,7 +4,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::*;
 use crate::figure::contrast::contrast;
-use crate::figure::{Point, Series};
+use crate::figure::{Point, Series, Shape};
 use crate::reproduce::Judgement;
 use crate::table::Cell;
 
@@ -31,6 +31,11 @@ fn verdict(text: &str, verdict: Judgement) -> Verdict {
         fitted: true,
         ours_reading: true,
     }
+}
+
+fn span(text: &str) -> Series {
+    let point = Point { spread: Some((1.0, 3.0)), said: text.to_owned(), ..Point::new(1.0, 3.0) };
+    Series { label: text.to_owned(), shape: Shape::Span, points: vec![point], ..Series::default() }
 }
 
 fn part(name: &str, text: &str) -> Part {
@@ -60,6 +65,13 @@ fn part(name: &str, text: &str) -> Part {
         verdicts: vec![verdict(text, Judgement::Misses), verdict("plain", Judgement::Holds)],
         bounds: table,
         failures: vec![(text.to_owned(), text.to_owned())],
+        flows: vec![Flow {
+            place: text.to_owned(),
+            figure: Figure { title: text.to_owned(), series: vec![span(text)], ..Figure::default() },
+            packets: vec![(text.to_owned(), text.to_owned())],
+            count: 2,
+            notes: vec![text.to_owned()],
+        }],
         scenario: format!("title = \"{text}\"\n"),
     }
 }
@@ -92,7 +104,7 @@ fn what_a_scenario_says_is_read_and_does_nothing() {
     assert!(named(&document, "script").all(|node| !words(node).contains("alert(1)")));
     assert!(named(&document, "style").all(|node| !words(node).contains("alert(1)")));
     // Everything that was said is there: title, about, table, statement, note, why it failed, scenario, provenance.
-    for name in ["h1", "h2", "p", "caption", "th", "td", "li", "pre", "dt", "dd", "a"] {
+    for name in ["h1", "h2", "h4", "p", "caption", "th", "td", "li", "pre", "summary", "dt", "dd", "a"] {
         assert!(named(&document, name).any(|node| words(node).contains(SHOWN)), "{name}");
     }
 }

@@ -10,9 +10,7 @@ use std::collections::BTreeMap;
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope};
 use crate::scenario::Fault;
-use crate::sources::{
-    Condition, Found, HALF_WIDTHS, INTERVALS, Record, Source, is_same, labelled, told, unit, with_end, words,
-};
+use crate::sources::{Condition, Found, Interval, Source, is_same, labelled, told, unit, words};
 use crate::stats::{Level, Summary};
 
 #[cfg(test)]
@@ -75,6 +73,7 @@ struct Drawn {
 ///
 /// [`Fault`] where a source has no value of a name, a value is no number, or nothing is left to draw.
 pub fn figure(sources: &[Source], options: &Options) -> Result<Figure, Fault> {
+    Source::check_over(sources, &options.over)?;
     let x = x_name(sources, options)?;
     let x = resolved(sources, &x)?;
     let y = resolved(sources, &options.y)?;
@@ -153,14 +152,7 @@ fn of_source(source: &Source, x: &str, y: &str, sources: &[Source], options: &Op
     let value = source.find(y).ok_or_else(|| source.lacks(y))?;
     source.check_numbers(&value)?;
     let names = curve_names(source, x, sources, options)?;
-    let ends = interval(source, y);
-    if let Some(Interval::Ends(low, high)) = &ends {
-        source.check_numbers(low)?;
-        source.check_numbers(high)?;
-    }
-    if let Some(Interval::Half(half)) = &ends {
-        source.check_numbers(half)?;
-    }
+    let ends = Interval::of(source, y)?;
     let mut drawn = Vec::new();
     for record in Condition::select(&options.conditions, source)? {
         let (Some(x), Some(y)) = (record.get(&at), record.number(&value)) else {
@@ -179,30 +171,6 @@ fn of_source(source: &Source, x: &str, y: &str, sources: &[Source], options: &Op
         drawn.push(Drawn { curve: parts.join(", "), x, y, spread });
     }
     Ok(drawn)
-}
-
-/// Where the interval of a measurement is.
-enum Interval {
-    Ends(Found, Found),
-    Half(Found),
-}
-
-impl Interval {
-    fn around(&self, value: f64, record: Record<'_>) -> Option<(f64, f64)> {
-        match self {
-            Self::Ends(low, high) => Some((record.number(low)?, record.number(high)?)),
-            Self::Half(half) => record.number(half).map(|half| (value - half, value + half)),
-        }
-    }
-}
-
-fn interval(source: &Source, y: &str) -> Option<Interval> {
-    if !source.is_measured() {
-        return None;
-    }
-    let find = |end: &str| with_end(y, end).into_iter().find_map(|name| source.find(&name));
-    let ends = INTERVALS.into_iter().find_map(|[low, high]| Some(Interval::Ends(find(low)?, find(high)?)));
-    ends.or_else(|| HALF_WIDTHS.into_iter().find_map(find).map(Interval::Half))
 }
 
 /// Values at one place of a curve.
@@ -258,6 +226,8 @@ fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
     if given {
         caption.push("Bars of measurements: as measured.".to_owned());
     }
+    let series: Vec<Series> = series.collect();
+    caption.extend(without_place(&series, are_numbers && options.log_x, options.log_y && are_numbers));
     Figure {
         title: options.title.clone().unwrap_or_else(|| format!("{} against {}", words(y), words(x))),
         x: Axis {
@@ -272,10 +242,27 @@ fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
             scale: if options.log_y { Scale::Log10 } else { Scale::Linear },
             range: None,
         },
-        series: series.collect(),
+        series,
         limits: Vec::new(),
         caption: caption.join(" "),
         whose: "",
+    }
+}
+
+/// How many values a logarithmic axis has no place for, where there are such.
+#[must_use]
+pub fn without_place(series: &[Series], log_x: bool, log_y: bool) -> Option<String> {
+    let points = || series.iter().flat_map(|series| &series.points);
+    let out = points().filter(|point| log_x && point.x <= 0.0 || log_y && point.y <= 0.0).count();
+    let all = points().count();
+    match out {
+        0 => None,
+        1 => {
+            Some(format!("1 of {all} values is not drawn: a logarithmic axis has no place for what is not above zero."))
+        }
+        _ => Some(format!(
+            "{out} of {all} values are not drawn: a logarithmic axis has no place for what is not above zero."
+        )),
     }
 }
 

@@ -8,6 +8,7 @@ use core::hash::Hasher as _;
 use std::collections::BTreeMap;
 
 use kumiki_graph::Rng;
+use kumiki_settings::Keys;
 use serde::Deserialize;
 use siphasher::sip::SipHasher13;
 
@@ -17,14 +18,17 @@ use crate::quantity::{Invalid, Share, parse};
 use crate::scenario::Fault;
 
 /// Prices that differ from run to run, together.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Variation {
     /// Which: `price.NODE.WORK`, `transfer.wait`, `transfer.wait_octet`, `cpu.NAME.switch`.
+    #[key(is = "a list of prices", example = "[\"price.tcp.push\"]")]
     pub of: Vec<String>,
-    /// By how much: the standard deviation of the logarithm of the factor, and so about that of the price as a share of it. At most 100 %.
+    /// By how much: the standard deviation of the logarithm of the factor, and so about that of the price as a share of it.
+    #[key(is = "a share, at most 100 %", example = "\"10 %\"")]
     pub spread: String,
     /// Why so.
+    #[key(is = "a text", example = "\"assumed\"")]
     pub from: String,
 }
 

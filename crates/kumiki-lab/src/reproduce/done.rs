@@ -30,6 +30,8 @@ pub(super) struct Done {
     pub(super) loads: Vec<(String, Summary)>,
     pub(super) notes: Vec<String>,
     pub(super) limits: Vec<(String, f64)>,
+    /// Its captures, by their names below the directory of results; those of the first run come first.
+    pub(super) captures: Vec<String>,
 }
 
 /// The captures of a point: which repetition, the name of the file, its octets.
@@ -129,7 +131,8 @@ impl Done {
     ///
     /// Why it failed, where it did.
     pub(super) fn of_entry(point: &Point, entry: Entry) -> Result<Self, String> {
-        entry.failed.map_or_else(|| Self::of(point, entry.runs), Err)
+        let done = entry.failed.map_or_else(|| Self::of(point, entry.runs), Err)?;
+        Ok(Self { captures: entry.captures, ..done })
     }
 
     /// What these runs of `point` say together.
@@ -175,7 +178,7 @@ impl Done {
             of_batches(&mut summary, own, point);
         }
         let loads = of_loads(point, &rows, fixed, level);
-        Ok(Self { rows, summary, loads, notes, limits })
+        Ok(Self { rows, summary, loads, notes, limits, captures: Vec::new() })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{COMMIT, Done, Results};
+use super::{COMMIT, Done, Flows, Results};
 use crate::page::{Page, Part};
 use crate::rows::{Output, Row, Scope};
 use crate::scenario::Point;
@@ -12,12 +12,12 @@ use crate::table::{Cell, Table};
 const HELD: usize = 3;
 
 /// The page of these results. What another part of the program has written of where they come from is read from `output`.
-pub(super) fn page(output: &Output, results: &[Results]) -> Page {
-    Page {
-        title: title(results),
-        parts: results.iter().map(|result| result.part(results)).collect(),
-        provenance: provenance(output, results),
-    }
+pub(super) fn page(output: &Output, results: &[Results], flows: &Flows) -> Page {
+    let part = |result: &Results| {
+        let flows = flows.get(result.name()).cloned().unwrap_or_default();
+        Part { flows, ..result.part(results) }
+    };
+    Page { title: title(results), parts: results.iter().map(part).collect(), provenance: provenance(output, results) }
 }
 
 fn title(results: &[Results]) -> String {
@@ -53,6 +53,7 @@ impl Results {
             verdicts: self.verdicts(all),
             bounds: self.bounds(),
             failures: self.failures(),
+            flows: Vec::new(),
             scenario: first.map(|point| point.resolved().to_string()).unwrap_or_default(),
         }
     }

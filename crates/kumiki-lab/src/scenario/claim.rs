@@ -1,5 +1,6 @@
 //! What a paper says in words, and what has to be so of our values where the words hold.
 
+use kumiki_settings::Keys;
 use serde::Deserialize;
 
 use super::check::values_of;
@@ -9,40 +10,56 @@ use super::vary::Axis;
 use crate::rows::ValueName;
 
 /// A sentence of a paper. What it is about is a number for each point that `of` names; the words hold where all of these lie between `least` and `most`.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
 #[serde(deny_unknown_fields, default)]
 pub struct Claim {
-    /// The words, as near to the paper's as a translation is.
+    /// The words, as near to the paper's as a translation is; they must be given.
+    #[key(is = "a text", default = "refused", example = "\"it is faster\"")]
     pub words: String,
-    /// Where the paper says so.
+    /// Where the paper says so; it must be given.
+    #[key(is = "a text", default = "refused", example = "\"section 4\"")]
     pub from: String,
-    /// The points that it is about, by values of what is varied; a list means any of its values. All unless given.
+    /// The points that it is about, by values of what is varied; a list means any of its values.
+    #[key(is = "a table of values", default = "all", example = "{ mtu = \"9180 B\" }")]
     pub of: toml::Table,
     /// The number is the value as a part of that of the point that has these values, and those of the point for everything else.
+    #[key(is = "a table of values", default = "none", example = "{ congestion = \"newreno\" }")]
     pub against: toml::Table,
     /// The same with the point of another scenario, which has the values of the point and those of `against`.
+    #[key(is = "a name of a scenario", default = "none", example = "\"paper2-fig6\"")]
     pub other: Option<String>,
     /// The number is each value as a part of the one before it along this varied name.
+    #[key(is = "a varied name", default = "none", example = "\"window\"")]
     pub along: Option<String>,
     /// The number is the value at these values as a part of the greatest of all that differ from it in nothing else.
+    #[key(is = "a table of values", default = "none", example = "{ window = \"64 KiB\" }")]
     pub best: toml::Table,
     /// The number is by how much the least of the values is below the greatest, in per cent of that.
+    #[key(default = "false", example = "true")]
     pub spread: bool,
     /// The value is the goodput in per cent of what the line allows (`limit_mbps`), and not the goodput in Mb/s.
+    #[key(default = "false", example = "true")]
     pub of_limit: bool,
     /// The value is this one of the rows, as in `[report]`, and not what the table shows.
+    #[key(is = "a name", default = "what the table shows", example = "\"delay_ms.p99\"")]
     pub value: Option<String>,
     /// The value is how busy the CPUs of this host are, in per cent.
+    #[key(is = "a name of a host", default = "none", example = "\"sender\"")]
     pub cpu: Option<String>,
-    /// The value is the time of a task, as `host.task`, in milliseconds.
+    /// The value is the time of a task, in milliseconds.
+    #[key(is = "a host and a task", default = "none", example = "\"sender.upper\"")]
     pub task: Option<String>,
-    /// The least number with which the words hold.
+    /// The least number with which the words hold; this, `most`, or both.
+    #[key(is = "a number", default = "no bound", example = "1.0")]
     pub least: Option<f64>,
     /// The greatest number with which the words hold.
+    #[key(is = "a number", default = "no bound", example = "1.2")]
     pub most: Option<f64>,
     /// `ours` where `least` or `most` is our reading of words, and no number of the paper.
+    #[key(is = "the word `ours`", default = "the paper prints the number", example = "\"ours\"")]
     pub reading: Option<String>,
     /// Whether a price was fitted to it, or chosen for it.
+    #[key(default = "false", example = "true")]
     pub fitted: bool,
 }
 

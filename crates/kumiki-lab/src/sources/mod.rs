@@ -10,10 +10,12 @@ use crate::rows::{MEASURED, Output, OutputError, Parameter, Row, Scope, read_row
 use crate::scenario::{Amount, Fault, nearest};
 
 mod column;
+mod interval;
 mod measured;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use interval::Interval;
 use measured::Measured;
 
 /// A directory with results, or a file of measurements.
@@ -194,6 +196,20 @@ impl Source {
         }
     }
 
+    /// That each of `names`, which count as runs, is something that is varied or a column in one of `sources`, as `--over` has them.
+    pub(crate) fn check_over(sources: &[Self], names: &[String]) -> Result<(), Fault> {
+        for name in names {
+            if sources.iter().any(|source| source.find(name).is_some()) {
+                continue;
+            }
+            let mut known: Vec<&str> = sources.iter().flat_map(Self::keys).collect();
+            known.sort_unstable();
+            known.dedup();
+            return Err(Fault::unknown(["--over"], "varied name", name, &known));
+        }
+        Ok(())
+    }
+
     /// That it has no value called `wanted`: which it has.
     pub(crate) fn lacks(&self, wanted: &str) -> Fault {
         let keys = self.keys();
@@ -362,18 +378,6 @@ pub(crate) fn labelled(name: &str, value: &Parameter) -> String {
             (unit, _) => format!("{what} {} {unit}", told(value)),
         },
     }
-}
-
-/// How the ends of intervals are called in files of measurements: the lower and the upper one.
-pub(crate) const INTERVALS: [[&str; 2]; 3] = [["min", "max"], ["low", "high"], ["lower", "upper"]];
-/// How half the width of an interval is called there.
-pub(crate) const HALF_WIDTHS: [&str; 3] = ["half_width", "ci", "error"];
-
-/// The names of the end of an interval of `value`: `goodput_mbps_min`, `goodput_min_mbps`.
-pub(crate) fn with_end(value: &str, end: &str) -> [String; 2] {
-    let stem = column::split(value).0;
-    let unit = value.strip_prefix(stem).unwrap_or_default();
-    [format!("{value}_{end}"), format!("{stem}_{end}{unit}")]
 }
 
 /// Whether `wanted` means the column called `name`.

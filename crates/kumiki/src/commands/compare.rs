@@ -106,6 +106,7 @@ pub(crate) struct CompareArgs {
 }
 
 pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
+    args.out.as_deref().map_or(Ok(()), picture::check)?;
     let sources = Source::open_all(&args.chosen.sources, &args.chosen.column)?;
     let options = Options {
         value: args.value.clone(),

@@ -14,7 +14,7 @@ use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
 use kumiki_live::{Bell, Wish};
 
-use super::{Stop, print};
+use super::{Stop, flows, print};
 use crate::cli;
 
 #[cfg(feature = "parquet")]
@@ -191,7 +191,7 @@ fn columns(results: &[Results], output: &Output, wanted: bool) -> Result<Vec<Pat
 fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop> {
     let (mut files, mut failed) = (Vec::new(), None);
     if has_rows(results) {
-        files = reproduce::write(output, results)?;
+        files = reproduce::write_with(output, results, &flows::of(output, results))?;
         match columns(results, output, wanted.parquet) {
             Ok(more) => files.extend(more),
             // What there is otherwise is told first.

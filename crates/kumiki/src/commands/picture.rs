@@ -5,6 +5,19 @@ use std::path::Path;
 
 use super::Stop;
 
+/// Refuses a name that says that the file is something else, before anything is drawn.
+pub(super) fn check(path: &Path) -> Result<(), Stop> {
+    let ending = path.extension().map(|it| it.to_string_lossy().into_owned());
+    match ending.filter(|it| !it.eq_ignore_ascii_case("svg")) {
+        None => Ok(()),
+        Some(other) => Err(Stop::Input(format!(
+            "--out {}: pictures are SVG, and not {other}; did you mean {}?",
+            path.display(),
+            path.with_extension("svg").display()
+        ))),
+    }
+}
+
 /// Writes an SVG. Another one that is there is replaced; anything else is not, for a slip may have named it.
 pub(super) fn write(path: &Path, svg: &str) -> Result<(), Stop> {
     let shown = path.display();

@@ -43,6 +43,7 @@ pub(crate) enum AxisName {
 }
 
 pub(super) fn run(args: &PlotArgs) -> Result<(), Stop> {
+    args.out.as_deref().map_or(Ok(()), picture::check)?;
     let sources = Source::open_all(&args.chosen.sources, &args.chosen.column)?;
     let options = Options {
         x: args.x.clone(),
@@ -56,7 +57,11 @@ pub(super) fn run(args: &PlotArgs) -> Result<(), Stop> {
         level: args.chosen.confidence,
         title: args.title.clone(),
     };
-    let svg = plot::figure(&sources, &options)?.to_svg();
+    let figure = plot::figure(&sources, &options)?;
+    if let Some(left_out) = plot::without_place(&figure.series, options.log_x, options.log_y) {
+        eprintln!("kumiki: {left_out}");
+    }
+    let svg = figure.to_svg();
     match &args.out {
         Some(path) => picture::write(path, &svg),
         None => print(&svg),

@@ -108,3 +108,14 @@ fn a_command_line_that_goes_on_is_one_that_a_shell_takes() {
     let set = again(&["run", "./x.toml", "--set", "window=8 KiB, 16 KiB", "--set", "title=it's", "--resume"]);
     assert_eq!(set, r"kumiki run ./x.toml --set 'window=8 KiB, 16 KiB' --set 'title=it'\''s' --resume");
 }
+
+#[test]
+fn a_picture_that_would_not_be_what_its_name_says_is_refused() {
+    for (name, meant) in [("x.png", "x.svg"), ("out/figure.PDF", "out/figure.svg")] {
+        let Err(Stop::Input(why)) = picture::check(std::path::Path::new(name)) else { panic!("{name} was taken") };
+        assert!(why.contains("pictures are SVG") && why.ends_with(&format!("did you mean {meant}?")), "{why}");
+    }
+    for name in ["x.svg", "x.SVG", "/dev/stdout"] {
+        assert!(picture::check(std::path::Path::new(name)).is_ok(), "{name}");
+    }
+}

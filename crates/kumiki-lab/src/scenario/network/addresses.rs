@@ -85,7 +85,56 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
             lower_layers(host, interface, &mut free);
         }
     }
+    resolved(scenario, &all)?;
+    alone(scenario, &all)?;
     Ok(all)
+}
+
+/// Something finds the addresses of neighbours wherever frames have some.
+fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
+    for interface in all {
+        let Some(host) = scenario.host.get(&interface.host) else {
+            continue;
+        };
+        let kind = interface.neighbour_kind(host);
+        let own = host.settings.get(&interface.ip);
+        let interfaces = own.and_then(|own| own.get("interface")).and_then(toml::Value::as_table);
+        let tables = own.into_iter().chain(interfaces.into_iter().flatten().filter_map(|(_, it)| it.as_table()));
+        let knows = tables.into_iter().any(|table| table.contains_key("neighbours"));
+        if kind == "eth" && !knows {
+            let problem = format!(
+                "{} stands on {}, and nothing finds the MAC addresses of others",
+                interface.ip, interface.below
+            );
+            let fault = Fault::at(["host", interface.host.as_str(), "graph"], problem);
+            return Err(
+                fault.expected(format!("`arp` between them: \"{}\", \"arp\", \"{}\"", interface.ip, interface.below))
+            );
+        }
+    }
+    Ok(())
+}
+
+/// No two stations of one network have the same MAC address: each would take what is for the other.
+fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
+    let mut seen: BTreeMap<(usize, String), &str> = BTreeMap::new();
+    for interface in all {
+        let Some(host) = scenario.host.get(&interface.host) else {
+            continue;
+        };
+        for layer in interface.layers.iter().filter(|layer| ["eth", "fddi"].contains(&host.kind_of(layer))) {
+            let address = host.settings.get(layer).and_then(|table| table.get("address")).and_then(toml::Value::as_str);
+            let Some(address) = address.map(str::to_ascii_lowercase) else {
+                continue;
+            };
+            if let Some(first) = seen.insert((interface.network, address.clone()), &interface.host) {
+                let problem = format!("host {first} has the address {address} already, on the same network");
+                let path = ["host", interface.host.as_str(), layer, "address"];
+                return Err(Fault::at(path, problem).expected("an address of its own, or none, for one is given out"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The address that is written for `interface`.

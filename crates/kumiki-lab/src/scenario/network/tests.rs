@@ -157,3 +157,40 @@ fn a_network_of_many_has_room_for_all() {
     assert!(addresses.contains("\"10.0.1.46/23\""), "{addresses:?}");
     assert_eq!(scenario.switch["one"].channels().count(), 300);
 }
+
+/// Two hosts on one segment, with `graph`, and `more`.
+fn segment(graph: &str, more: &[&str]) -> Result<Scenario, String> {
+    let text = format!(
+        r#"
+title = "A segment"
+host.a.graph = [{graph}]
+host.b.graph = [{graph}]
+switch.lan = {{ kind = "ethernet", queue_frames = 64 }}
+link.a = {{ ends = ["a", "lan"], medium = "point-to-point", rate = "10 Mb/s" }}
+link.b = {{ ends = ["b", "lan"], medium = "point-to-point", rate = "10 Mb/s" }}
+load.bulk = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }}
+run.duration = "1 s"
+"#
+    );
+    read(&text, more)
+}
+
+#[test]
+fn two_stations_of_a_segment_with_one_mac_address_are_refused() {
+    const GRAPH: &str = r#""ip", "arp", "eth", "l0""#;
+    let one = "host.a.eth.address=02:00:00:00:00:0a";
+    segment(GRAPH, &[one]).unwrap();
+    segment(GRAPH, &[one, "host.b.eth.address=02:00:00:00:00:0b"]).unwrap();
+    let refused = segment(GRAPH, &[one, "host.b.eth.address=02:00:00:00:00:0A"]).unwrap_err();
+    let words = "host a has the address 02:00:00:00:00:0a already, on the same network";
+    assert!(refused.contains("host.b.eth.address"), "{refused}");
+    assert!(refused.contains(words), "{refused}");
+}
+
+#[test]
+fn ip_on_ethernet_without_arp_is_refused() {
+    let refused = segment(r#""ip", "eth", "l0""#, &[]).unwrap_err();
+    let words = "ip stands on eth, and nothing finds the MAC addresses of others; expected `arp` between them";
+    assert!(refused.contains("host.a.graph"), "{refused}");
+    assert!(refused.contains(words), "{refused}");
+}

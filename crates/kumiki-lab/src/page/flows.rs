@@ -1,0 +1,47 @@
+//! What captures show of connections: sequence numbers over time, and packets that unfold.
+
+use super::html::Html;
+use super::{Flow, Part, parts};
+
+impl Part {
+    pub(super) fn write_flows(&self, html: &mut Html) {
+        if self.flows.is_empty() {
+            return;
+        }
+        html.leaf("h3", &[], "What packets show");
+        for flow in &self.flows {
+            flow.write(html);
+        }
+    }
+}
+
+impl Flow {
+    fn write(&self, html: &mut Html) {
+        html.leaf("h4", &[], &self.place);
+        parts::figure(html, &self.figure);
+        if !self.notes.is_empty() {
+            html.open("ul", &[("class", "notes")]);
+            for note in &self.notes {
+                html.leaf("li", &[], note);
+            }
+            html.close();
+        }
+        if self.packets.is_empty() {
+            return;
+        }
+        html.open("details", &[]);
+        let (shown, all) = (self.packets.len(), self.count);
+        let which =
+            if shown < all { format!("The first {shown} of {all} packets") } else { format!("All {all} packets") };
+        html.leaf("summary", &[], &format!("{which}, each with all that is in it"));
+        parts::scroll(html, &format!("Packets: {}", self.place));
+        for (line, tree) in &self.packets {
+            html.open("details", &[("class", "packet")]);
+            html.leaf("summary", &[], line);
+            html.leaf("pre", &[("tabindex", "0")], tree);
+            html.close();
+        }
+        html.close();
+        html.close();
+    }
+}

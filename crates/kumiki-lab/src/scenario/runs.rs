@@ -1,0 +1,94 @@
+//! When is measured, and how often.
+
+use kumiki_settings::Keys;
+use serde::Deserialize;
+
+/// When is measured, and how often, of all loads alike.
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
+#[serde(deny_unknown_fields)]
+pub struct Runs {
+    /// What is not measured before that; `auto`: until goodput has settled, which is looked for in a run of the same length that is not shown, by MSER-5:
+    /// where the rest varies least. Rows have it as `warm_up_s`.
+    #[key(is = "a time, or `auto`", default = "0 s", example = "\"2 s\"")]
+    pub warm_up: Option<String>,
+    /// How long is measured; the longest, where all loads end by themselves.
+    #[key(is = "a time", example = "\"5 s\"")]
+    pub duration: String,
+    /// A number of runs with other seeds, of which the table shows one number; the rows have all.
+    #[key(is = "a table, [below](#repeat)", default = "one run", example = "{ runs = 6 }")]
+    pub repeat: Option<Repeat>,
+    /// Runs with other seeds until the interval is narrow enough, of the goodput that `[report] load` names, or of the total.
+    #[key(is = "a table, [below](#confidence)", default = "one run", example = "{ level = 95, width_percent = 5.0 }")]
+    pub confidence: Option<Confidence>,
+    /// An interval of one run: the measured time is cut into so many parts, and the table shows half the 95 % interval of the mean of their goodput, rows as
+    /// `half_width_mbps`. A note says where the parts are too short to be independent.
+    #[key(is = "a number from 5 to 1000", default = "none", example = "20")]
+    pub batches: Option<u32>,
+    /// The seed of the first run; further runs of a point have those that follow.
+    #[serde(default = "first_seed")]
+    #[key(is = "a number", default = "1", example = "7")]
+    pub seed: u64,
+    /// How often loads, flows and queues are looked at, from the beginning on.
+    #[key(
+        is = "a time, for [values over time](scenarios.md#values-over-time)",
+        default = "not at all",
+        example = "\"100 ms\""
+    )]
+    pub interval: Option<String>,
+}
+
+/// netperf's `-I` and `-i`: see `crate::stats`.
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
+#[serde(deny_unknown_fields)]
+pub struct Confidence {
+    /// Of the interval.
+    #[key(is = "95 or 99, in per cent", example = "95")]
+    pub level: u8,
+    /// The whole width of the interval, in per cent of the mean: 10 is within 5 % on both sides.
+    #[key(is = "a number of per cent", example = "5.0")]
+    pub width_percent: f64,
+    /// The fewest runs.
+    #[serde(default = "fewest_runs")]
+    #[key(is = "a number of at least 3", default = "3", example = "5")]
+    pub fewest: u32,
+    /// The most runs.
+    #[serde(default = "most_runs")]
+    #[key(is = "a number up to 30", default = "10", example = "30")]
+    pub most: u32,
+}
+
+/// A fixed number of runs, as paper 1 made them.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Keys)]
+#[serde(deny_unknown_fields)]
+pub struct Repeat {
+    /// How many.
+    #[key(is = "a number", example = "6")]
+    pub runs: u32,
+    /// What is shown of them: the `mean` without the best and the worst (of three the middle one), the `min` or the `max`.
+    #[key(is = "a word", default = "`mean`", example = "\"max\"")]
+    pub show: Option<String>,
+    /// Whether `reproduce` makes as many too, which makes one otherwise: what is shown means nothing of fewer.
+    #[serde(default)]
+    #[key(is = "true or false", default = "false", example = "true")]
+    pub always: bool,
+}
+
+impl Repeat {
+    /// How many are made where at most `most` are to be.
+    #[must_use]
+    pub fn made(&self, most: Option<u32>) -> u32 {
+        most.filter(|_| !self.always).map_or(self.runs, |most| self.runs.min(most))
+    }
+}
+
+const fn first_seed() -> u64 {
+    1
+}
+
+const fn fewest_runs() -> u32 {
+    3
+}
+
+const fn most_runs() -> u32 {
+    10
+}

@@ -1,0 +1,206 @@
+//! The page of a run with captures: what it shows of a connection, and that a browser zooms it.
+#![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
+
+use std::process::Command;
+
+use kumiki_watchdog::peers;
+use kumiki_watchdog::process::Folder;
+
+/// A connection that loses packets of a queue of 10.
+const SCENARIO: &str = r#"
+title = "A short queue"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "20 ms", queue_frames = 10 }
+load.bulk = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 40 }
+run.duration = "20 s"
+"#;
+
+/// Runs `kumiki` in `folder`, and gives what it prints.
+fn kumiki(folder: &Folder, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    let output = command.args(arguments).current_dir(folder.place()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The folder of a run with captures, and its page.
+fn ran(name: &str) -> (Folder, String) {
+    kumiki_watchdog::minute();
+    let folder = Folder::new(name);
+    folder.write("short.toml", SCENARIO.as_bytes());
+    kumiki(&folder, &["run", "short.toml", "--pcap", "--out", "out"]);
+    let page = String::from_utf8(folder.read("out/report.html")).unwrap();
+    (folder, page)
+}
+
+fn count(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+#[test]
+fn the_page_has_the_segments_of_a_connection_and_its_packets() {
+    let (folder, page) = ran("page-packets");
+    let rows = String::from_utf8(folder.read("out/rows.jsonl")).unwrap();
+    let of = |name: &str| -> u64 {
+        let (_, behind) = rows.split_once(&format!("\"{name}\":")).unwrap();
+        behind.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+    };
+    // TCP itself counts what it sends again.
+    let again = u64::try_from(count(&page, "<title>\nsent again: ") + count(&page, "<title>sent again: ")).unwrap();
+    assert!(again > 0 && again == of("retransmissions"), "{again} of {}", of("retransmissions"));
+    for curve in ["acknowledged", "window's right edge", "acknowledged selectively (SACK)"] {
+        assert!(page.contains(curve), "{curve}");
+    }
+    // Each packet is as `kumiki decode` has it, and unfolds.
+    let capture = "out/captures/short/000-a.pcapng";
+    let lines = kumiki(&folder, &["decode", capture]);
+    let shown = |text: &str| {
+        text.trim()
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&quot;")
+            .replace('\'', "&#39;")
+    };
+    let packets = lines.lines().count();
+    assert!(packets > 100 && packets < 500, "{packets}");
+    for line in lines.lines() {
+        assert!(page.contains(&format!("<summary>{}</summary>", shown(line))), "{line}");
+    }
+    assert_eq!(count(&page, "<details class=\"packet\">"), packets);
+    let tree = kumiki(&folder, &["decode", "--verbose", "--count", "1", capture]);
+    assert!(page.contains(&shown(&tree)), "{tree}");
+    // What it is without data: style, script, and words.
+    let own = page.len() - count(&page, "class=\"packet\"") * 2000;
+    assert!(own < 1_000_000, "{own}");
+}
+
+#[test]
+fn without_captures_the_page_has_no_packets() {
+    kumiki_watchdog::minute();
+    let folder = Folder::new("page-plain");
+    folder.write("short.toml", SCENARIO.as_bytes());
+    kumiki(&folder, &["run", "short.toml", "--out", "out"]);
+    let page = String::from_utf8(folder.read("out/report.html")).unwrap();
+    assert!(!page.contains("What packets show") && !page.contains("class=\"packet\""));
+}
+
+/// What is done to the figure with segments, and what becomes of it.
+const DRIVER: &str = r##"
+<script>
+(function () {
+  const figure = Array.from(document.querySelectorAll("figure")).find(function (it) { return it.querySelector("svg.plot") !== null; });
+  const frame = figure.querySelector(".scroll"), svg = figure.querySelector("svg"), plot = svg.querySelector("svg.plot");
+  figure.scrollIntoView();
+  const box = plot.getBoundingClientRect();
+  const said = {};
+  const shown = function () { return figure.querySelectorAll(".pt:not(.out)").length; };
+  const ticks = function () {
+    const all = Array.from(svg.querySelectorAll("text.tx:not(.out)"));
+    return all.map(function (it) { return it.textContent; }).join(" ");
+  };
+  const curve = function () { return svg.querySelector("polyline").getAttribute("points").split(/[ ,]/).map(Number); };
+  const tell = function (name) { said[name] = { points: shown(), ticks: ticks() }; };
+  const pointer = function (target, type, x) {
+    target.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: box.top + box.height / 2, button: 0, pointerType: "mouse", bubbles: true, cancelable: true }));
+  };
+  const key = function (name) { frame.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true })); };
+  const before = curve();
+  tell("whole");
+  const left = Number(plot.getAttribute("x")), width = Number(plot.getAttribute("width"));
+  const at = function (share) { return new DOMPoint(left + share * width, 0).matrixTransform(svg.getScreenCTM()).x; };
+  pointer(frame, "pointerdown", at(0.25));
+  pointer(window, "pointermove", at(0.4));
+  said.marked = svg.querySelectorAll(".marked").length;
+  pointer(window, "pointerup", at(0.5));
+  tell("dragged");
+  const plotted = Array.from(svg.querySelectorAll(".pt:not(.out)"));
+  said.inside = plotted.every(function (it) {
+    const own = it.getBoundingClientRect();
+    return own.left + own.width / 2 >= at(0) - 2 ? at(1) + 2 >= own.left + own.width / 2 : false;
+  });
+  frame.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+  tell("double");
+  key("+"); key("+");
+  tell("keys");
+  key("."); tell("later");
+  key("0");
+  tell("reset");
+  const after = curve();
+  said.same = after.length === before.length ? after.every(function (it, n) { return 0.06 > Math.abs(it - before[n]); }) : false;
+  const buttons = Array.from(figure.querySelectorAll(".zoom button"));
+  said.buttons = buttons.map(function (it) { return it.textContent + (it.disabled ? " (off)" : ""); }).join(", ");
+  buttons[0].click();
+  tell("button");
+  said.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+  said.window = innerWidth;
+  const details = document.querySelector("details:has(> .scroll > .packet)");
+  details.open = true;
+  const packet = details.querySelector(".packet");
+  packet.open = true;
+  said.unfolded = packet.querySelector("pre").getBoundingClientRect().height > 50;
+  said.still = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+  const told = document.createElement("pre");
+  told.id = "told";
+  told.textContent = JSON.stringify(said);
+  document.body.append(told);
+})();
+</script>
+"##;
+
+/// What the driver has told of the page in a window of this width.
+fn driven(folder: &Folder, page: &str, width: u16) -> Option<serde_json::Value> {
+    let driven = page.replacen("</body>", &format!("{DRIVER}</body>"), 1);
+    assert_ne!(driven, page);
+    folder.write("driven.html", driven.as_bytes());
+    let html = peers::chromium(&folder.path("driven.html"), &folder.path("browser"), (width, 900))?;
+    let (_, behind) = html.split_once("<pre id=\"told\">").unwrap();
+    let (told, _) = behind.split_once("</pre>").unwrap();
+    Some(serde_json::from_str(&told.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")).unwrap())
+}
+
+#[test]
+fn a_browser_zooms_a_figure_by_mouse_by_keys_and_by_buttons() {
+    let (folder, page) = ran("page-zoom");
+    let Some(told) = driven(&folder, &page, 1280) else {
+        return;
+    };
+    let points = |name: &str| told[name]["points"].as_u64().unwrap();
+    let ticks = |name: &str| told[name]["ticks"].as_str().unwrap().to_owned();
+    let whole = points("whole");
+    assert!(whole > 100 && points("dragged") > 0 && points("dragged") < whole, "{told}");
+    assert_ne!(ticks("dragged"), ticks("whole"), "{told}");
+    for name in ["double", "reset"] {
+        assert_eq!((points(name), ticks(name)), (whole, ticks("whole")), "{told}");
+    }
+    assert!(points("keys") < whole && points("button") < whole && ticks("later") != ticks("keys"), "{told}");
+    assert_eq!((&told["same"], &told["inside"], &told["marked"]), (&true.into(), &true.into(), &1.into()), "{told}");
+    let off = "Zoom in, Zoom out (off), Earlier part (off), Later part (off), Whole figure (off)";
+    assert_eq!(told["buttons"], off);
+    assert_eq!(
+        (&told["unfolded"], &told["wide"], &told["still"]),
+        (&true.into(), &false.into(), &false.into()),
+        "{told}"
+    );
+}
+
+/// A phone: figures and packets scroll by themselves, and the page does not.
+#[test]
+fn a_narrow_screen_has_no_page_that_scrolls_sideways() {
+    let (folder, page) = ran("page-narrow");
+    let Some(told) = driven(&folder, &page, 400) else {
+        return;
+    };
+    assert!(told["window"].as_u64().unwrap() <= 500, "{told}");
+    assert_eq!((&told["wide"], &told["still"]), (&false.into(), &false.into()), "{told}");
+}
+
+#[test]
+fn nothing_of_the_page_is_somewhere_else() {
+    let (_folder, page) = ran("page-alone");
+    for wanted in ["http://", "https://", "src=\"", "url("] {
+        let places = page.split(wanted).skip(1);
+        assert!(places.into_iter().all(|behind| behind.starts_with("www.w3.org/")), "{wanted}");
+    }
+}
