@@ -25,9 +25,9 @@ use kumiki_graph::{
     Address, Credit, DeviceId, Duration, Graph, GraphError, Handle, Indication, Instant, Report, Rng, TaskId,
     Unit as UnitData,
 };
-use kumiki_link::offload::Merger;
+use kumiki_link::offload::{self, Merger};
 use kumiki_link::{Element, Outlet, Unit};
-use kumiki_octets::Message;
+use kumiki_octets::{Checksum, Message};
 
 use crate::clock::{Bell, Clock, Watch};
 use crate::device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
@@ -76,7 +76,9 @@ pub struct DeviceConfig {
     /// The largest unit that it takes, in octets.
     pub mtu: u32,
     /// How many units may be handed to it as one super-segment, which leaves in packets of at most one MTU
-    /// ([`kumiki_link::offload`]). Above 1 what arrives is put together, too.
+    /// ([`kumiki_link::offload`]), unless it goes to a device of the machine that takes it whole
+    /// ([`RealDevice::takes_super_segments`]). Above 1 what arrives is put together, too, and super-segments of such a device are
+    /// handed up as they are; otherwise they are cut before.
     pub burst: u32,
 }
 
@@ -241,6 +243,8 @@ struct Real {
     wire: Option<Plug>,
     /// What found no room, and where it goes.
     waiting: VecDeque<(Message, Address)>,
+    /// How many packets that is.
+    waiting_packets: usize,
     /// The device holds something back that waits for room.
     is_full: bool,
     /// What the graph is to be told of it.
@@ -331,6 +335,7 @@ impl<C: Clock> Executor<C> {
             device,
             wire: None,
             waiting: VecDeque::new(),
+            waiting_packets: 0,
             is_full: false,
             state: None,
             counters: RealCounters::default(),
@@ -516,23 +521,14 @@ impl<C: Clock> Executor<C> {
         let Some(real) = self.real.get_mut(number) else {
             return false;
         };
-        let mut failed = None;
         let waiting = real.waiting.len();
-        while let Some((packet, to)) = real.waiting.front() {
-            match real.device.send(packet, *to) {
-                Ok(Sent::Full) => break,
-                Ok(sent) => {
-                    let octets = packet.len();
-                    real.count(sent, octets);
-                    real.waiting.pop_front();
-                }
-                Err(why) => {
-                    failed = Some(why);
-                    break;
-                }
-            }
-        }
+        let mut failed = real.send_waiting().err();
         let moved = real.waiting.len() < waiting;
+        // Super-segments go up as they are where the graph takes such.
+        let whole = match real.wire {
+            Some(Plug::Device(graph, device)) => self.hosts.get(graph.0).is_some_and(|host| host.bursts(device)),
+            Some(Plug::Port(..) | Plug::Link(_) | Plug::Real(_)) | None => false,
+        };
         let mut read = 0;
         let mut changed = false;
         let mut room = 0;
@@ -549,8 +545,9 @@ impl<C: Clock> Executor<C> {
                     changed = true;
                     real.state = Some(Report::Down);
                     // What was to go to a peer that is gone is not for the next one.
+                    real.waiting_packets = 0;
                     for (packet, _) in core::mem::take(&mut real.waiting) {
-                        real.overflows(packet.len());
+                        real.overflows(&packet);
                     }
                     break;
                 }
@@ -569,11 +566,19 @@ impl<C: Clock> Executor<C> {
                     break;
                 }
             };
-            read += 1;
-            let unit = Unit::Frame { data, address };
-            match real.wire {
-                Some(plug) => self.under_way.push_back((plug, unit)),
-                None => self.counters.unplugged += 1,
+            // A batch is one of packets, however they came: what is read at once stays in the processor's cache.
+            read += packets(&data);
+            real.counters.super_received += u64::from(data.meta().segment_size != 0);
+            let Some(plug) = real.wire else {
+                self.counters.unplugged += 1;
+                continue;
+            };
+            if whole || is_packet(&data) {
+                self.under_way.push_back((plug, Unit::Frame { data, address }));
+            } else {
+                let under_way = &mut self.under_way;
+                let cut = offload::cut(data, |data| under_way.push_back((plug, Unit::Frame { data, address })));
+                self.counters.not_frames += u64::from(!cut);
             }
         }
         real.counters.received += u64::try_from(read).unwrap_or(u64::MAX);
@@ -723,23 +728,65 @@ impl Real {
         read.into_iter().chain(write)
     }
 
-    /// What became of a packet of so many octets.
-    const fn count(&mut self, sent: Sent, octets: usize) {
+    /// Hands over what waits, as far as there is room.
+    fn send_waiting(&mut self) -> io::Result<()> {
+        while let Some((packet, to)) = self.waiting.front() {
+            let sent = self.device.send(packet, *to)?;
+            if sent == Sent::Full {
+                break;
+            }
+            if let Some((packet, _)) = self.waiting.pop_front() {
+                self.waiting_packets = self.waiting_packets.saturating_sub(packets(&packet));
+                self.count(sent, &packet);
+            }
+        }
+        Ok(())
+    }
+
+    /// `packet` waits for room.
+    fn wait(&mut self, packet: Message, to: Address) {
+        let packets = packets(&packet);
+        self.counters.waited += packets as u64;
+        self.waiting_packets += packets;
+        self.waiting.push_back((packet, to));
+    }
+
+    /// What became of `packet`.
+    fn count(&mut self, sent: Sent, packet: &Message) {
+        let packets = packets(packet) as u64;
         match sent {
-            Sent::Taken => self.counters.sent += 1,
+            Sent::Taken => {
+                self.counters.sent += packets;
+                self.counters.super_sent += u64::from(packet.meta().segment_size != 0);
+            }
             Sent::Refused => {
-                self.counters.refused += 1;
-                self.counters.unsent_octets += octets as u64;
+                self.counters.refused += packets;
+                self.counters.unsent_octets += packet.len() as u64;
             }
             Sent::Full => {}
         }
     }
 
-    /// A packet of so many octets is dropped for want of room.
-    const fn overflows(&mut self, octets: usize) {
-        self.counters.overflowed += 1;
-        self.counters.unsent_octets += octets as u64;
+    /// `packet` is dropped for want of room.
+    fn overflows(&mut self, packet: &Message) {
+        self.counters.overflowed += packets(packet) as u64;
+        self.counters.unsent_octets += packet.len() as u64;
     }
+}
+
+/// How many packets a super-segment is, or a packet.
+fn packets(data: &Message) -> usize {
+    let meta = data.meta();
+    if meta.segment_size == 0 {
+        return 1;
+    }
+    let text = data.len().saturating_sub(meta.header_len.into());
+    text.div_ceil(meta.segment_size.into()).max(1)
+}
+
+/// Whether it is one packet, and complete: what may be on a line.
+fn is_packet(data: &Message) -> bool {
+    data.meta().segment_size == 0 && !matches!(data.meta().checksum, Checksum::Partial { .. })
 }
 
 /// The place `number` of `list`, which grows where it is too short.

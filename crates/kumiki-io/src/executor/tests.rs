@@ -16,6 +16,7 @@ use crate::clock::{ManualClock, RealClock};
 use crate::memory_link::MemoryLink;
 
 mod real;
+mod supers;
 
 const SESSIONS: u8 = 5;
 const MESSAGES: u8 = 40;
