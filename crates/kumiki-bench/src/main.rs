@@ -6,9 +6,10 @@
 //! | `sim` | worlds in virtual time, against ns-3: CPU seconds for each world and each packet |
 //! | `kernels` | stuffing, scrambling, parity and frame check sequences, against plain loops and a copy: octets in each second |
 //! | `osi` | a file over seven layers, in process and over RFC 1006, against a bare connection: Gbit/s |
+//! | `tun` | one end of TCP over a TUN device with Linux as the peer, against smoltcp and a bare end: CPU seconds per GiB |
 //! | `delay` | how exact `kumiki delay` is, against a forwarder that sleeps: lateness |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
-//! | Left out | but for `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
+//! | Left out | but for `tun`, `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
 //!
 //! No result decides whether a change passes.
 
@@ -22,6 +23,7 @@ mod programs;
 mod rival;
 mod sim;
 mod tcp;
+mod tun;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,11 @@ enum Command {
     Kernels(kernels::Kernels),
     /// A file over seven layers of OSI, in process and over RFC 1006
     Osi(osi::Osi),
+    /// One end of TCP over a TUN device with Linux as the peer: sudo unshare --net kumiki-bench tun
+    Tun(tun::OverTun),
+    /// Linux's end of it
+    #[command(hide = true)]
+    TunPeer(tun::PeerParameters),
     /// How exact a delay of `kumiki delay` is, against a forwarder that sleeps
     Delay(delay::Exactness),
     /// One run of the simulator, printed as JSON
@@ -84,6 +91,8 @@ fn main() -> ExitCode {
         Command::Sim(comparison) => sim::compare(&comparison),
         Command::Kernels(what) => kernels::measure(&what),
         Command::Osi(what) => osi::measure(&what),
+        Command::Tun(what) => tun::measure(&what),
+        Command::TunPeer(parameters) => tun::be_peer(&parameters),
         Command::Delay(what) => delay::measure(&what),
         Command::SimOne(parameters) => sim::one(&parameters),
     };

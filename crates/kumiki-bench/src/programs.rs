@@ -121,6 +121,11 @@ impl Caller {
         }
     }
 
+    /// Whether nothing is under way.
+    pub(crate) const fn is_acknowledged(&self) -> bool {
+        self.under_way == 0
+    }
+
     fn begin(&mut self, cx: &mut Context<'_>) {
         self.begun = true;
         match self.load.work {
