@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{Duration, Protocol, Service};
-use kumiki_io::tun::Layer;
+use kumiki_io::tun;
 use kumiki_io::{Far, Line, Packets, RealClock, RealDevice, Records, Sockets, SocketsConfig, Tun, TunConfig, Udp};
 
 use super::callers::Callers;
@@ -141,7 +141,7 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
         Kind::Lapb { on, .. } => {
             let device: Box<dyn RealDevice> = match on {
                 On::Tap(name) => {
-                    let config = TunConfig { layer: Layer::Ethernet, mtu: MTU, packets: Packets::Plain };
+                    let config = TunConfig { layer: tun::Layer::Ethernet, mtu: MTU, packets: Packets::Plain };
                     let tap = Tun::open_as(name, config).map_err(|why| said(&why))?;
                     // Where it may not be brought up, whoever made it has done that.
                     let _ = tap.kernel().set_up(true);

@@ -37,7 +37,7 @@ pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
         match transfer.way {
             Way::In => graph.protocol::<Answerer>(node).is_some_and(|it| it.ended >= 1),
             // All of it is acknowledged.
-            Way::Out => graph.protocol::<Caller>(node).is_some_and(|it| it.done >= 1 && it.is_acknowledged()),
+            Way::Out => graph.protocol::<Caller>(node).is_some_and(|it| it.done >= 1 && it.under_way == 0),
         }
     };
     let ended = executor.run(LIMIT, done);
