@@ -168,7 +168,7 @@ fn run(who: Who, transfer: Transfer) -> Result<(f64, f64), String> {
 
 fn table(rows: &[Row]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
+    table.load_style(presets::NOTHING);
     table.set_header(["MTU", "who sends", "the other end", "CPU s/GiB", "least to most", "Gbit/s"]);
     for row in rows {
         let sends = match row.way {

@@ -27,19 +27,21 @@ use kumiki_graph::{
 };
 use kumiki_link::offload::{self, Merger};
 use kumiki_link::{Element, Outlet, Unit};
-use kumiki_octets::{Checksum, Message};
+use kumiki_octets::Message;
 
 use crate::clock::{Bell, Clock, Watch};
-use crate::device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
+use crate::device::{Arrival, RealCounters, RealDevice};
 use crate::memory_link::LinkEnd;
 
 mod failure;
 mod outgoing;
 mod plugs;
+mod real;
 #[cfg(test)]
 mod tests;
 
 pub use failure::Failure;
+use real::{Real, is_packet, packets};
 
 /// A graph, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -236,20 +238,6 @@ impl Host {
 struct Medium {
     element: Box<dyn Element>,
     wires: Vec<Option<Plug>>,
-}
-
-struct Real {
-    device: Box<dyn RealDevice>,
-    wire: Option<Plug>,
-    /// What found no room, and where it goes.
-    waiting: VecDeque<(Message, Address)>,
-    /// How many packets that is.
-    waiting_packets: usize,
-    /// The device holds something back that waits for room.
-    is_full: bool,
-    /// What the graph is to be told of it.
-    state: Option<Report>,
-    counters: RealCounters,
 }
 
 /// Graphs and media in the time of a [`Clock`]: see the module.
@@ -717,76 +705,6 @@ impl<C: Clock> Executor<C> {
         let media = self.next_in_media().map(|(due, _)| due);
         graphs.into_iter().chain(media).min()
     }
-}
-
-impl Real {
-    fn watches(&self) -> impl Iterator<Item = Watch<'_>> {
-        let Descriptors { read, write } = self.device.descriptors();
-        let write = write.filter(|_| self.is_full || !self.waiting.is_empty());
-        let read = read.map(|descriptor| Watch { descriptor, reading: true, writing: false });
-        let write = write.map(|descriptor| Watch { descriptor, reading: false, writing: true });
-        read.into_iter().chain(write)
-    }
-
-    /// Hands over what waits, as far as there is room.
-    fn send_waiting(&mut self) -> io::Result<()> {
-        while let Some((packet, to)) = self.waiting.front() {
-            let sent = self.device.send(packet, *to)?;
-            if sent == Sent::Full {
-                break;
-            }
-            if let Some((packet, _)) = self.waiting.pop_front() {
-                self.waiting_packets = self.waiting_packets.saturating_sub(packets(&packet));
-                self.count(sent, &packet);
-            }
-        }
-        Ok(())
-    }
-
-    /// `packet` waits for room.
-    fn wait(&mut self, packet: Message, to: Address) {
-        let packets = packets(&packet);
-        self.counters.waited += packets as u64;
-        self.waiting_packets += packets;
-        self.waiting.push_back((packet, to));
-    }
-
-    /// What became of `packet`.
-    fn count(&mut self, sent: Sent, packet: &Message) {
-        let packets = packets(packet) as u64;
-        match sent {
-            Sent::Taken => {
-                self.counters.sent += packets;
-                self.counters.super_sent += u64::from(packet.meta().segment_size != 0);
-            }
-            Sent::Refused => {
-                self.counters.refused += packets;
-                self.counters.unsent_octets += packet.len() as u64;
-            }
-            Sent::Full => {}
-        }
-    }
-
-    /// `packet` is dropped for want of room.
-    fn overflows(&mut self, packet: &Message) {
-        self.counters.overflowed += packets(packet) as u64;
-        self.counters.unsent_octets += packet.len() as u64;
-    }
-}
-
-/// How many packets a super-segment is, or a packet.
-fn packets(data: &Message) -> usize {
-    let meta = data.meta();
-    if meta.segment_size == 0 {
-        return 1;
-    }
-    let text = data.len().saturating_sub(meta.header_len.into());
-    text.div_ceil(meta.segment_size.into()).max(1)
-}
-
-/// Whether it is one packet, and complete: what may be on a line.
-fn is_packet(data: &Message) -> bool {
-    data.meta().segment_size == 0 && !matches!(data.meta().checksum, Checksum::Partial { .. })
 }
 
 /// The place `number` of `list`, which grows where it is too short.

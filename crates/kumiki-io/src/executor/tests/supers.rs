@@ -11,6 +11,9 @@ use super::*;
 /// What was handed to a [`Shelf`]: octets, and how they are cut.
 type Handed = Arc<Mutex<Vec<(Vec<u8>, Meta)>>>;
 
+/// What came to an [`Echo`]: how long it was, and how it is cut.
+type Came = Vec<(usize, Meta)>;
+
 /// A device that has one message, and keeps what it gets.
 struct Shelf {
     socket: UnixDatagram,
@@ -80,7 +83,7 @@ fn is_intact(packet: &[u8]) -> bool {
 }
 
 /// What a graph behind such a device gets, and what the device gets back.
-fn crossed(message: Message, takes: bool, burst: u32) -> (Vec<(usize, Meta)>, Vec<(Vec<u8>, Meta)>, RealCounters) {
+fn crossed(message: Message, takes: bool, burst: u32) -> (Came, Vec<(Vec<u8>, Meta)>, RealCounters) {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
     graph.add_device("dev", Service::FRAME).unwrap();
