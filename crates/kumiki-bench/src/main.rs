@@ -7,9 +7,10 @@
 //! | `kernels` | stuffing, scrambling, parity and frame check sequences, against plain loops and a copy: octets in each second |
 //! | `osi` | a file over seven layers, in process and over RFC 1006, against a bare connection: Gbit/s |
 //! | `net` | calls over sockets in a simulation, against turmoil-net: CPU time of a call |
+//! | `tun` | one end of TCP over a TUN device with Linux as the peer, against smoltcp and a bare end: CPU seconds per GiB |
 //! | `delay` | how exact `kumiki delay` is, against a forwarder that sleeps: lateness |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
-//! | Left out | but for `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
+//! | Left out | but for `tun`, `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
 //!
 //! No result decides whether a change passes.
 
@@ -24,6 +25,7 @@ mod programs;
 mod rival;
 mod sim;
 mod tcp;
+mod tun;
 
 use std::process::ExitCode;
 
@@ -49,6 +51,11 @@ enum Command {
     Osi(osi::Osi),
     /// Calls over sockets in a simulation, against turmoil-net
     Net(net::Calls),
+    /// One end of TCP over a TUN device with Linux as the peer: sudo unshare --net kumiki-bench tun
+    Tun(tun::OverTun),
+    /// Linux's end of it
+    #[command(hide = true)]
+    TunPeer(tun::PeerParameters),
     /// How exact a delay of `kumiki delay` is, against a forwarder that sleeps
     Delay(delay::Exactness),
     /// One run of the simulator, printed as JSON
@@ -89,6 +96,8 @@ fn main() -> ExitCode {
         Command::Kernels(what) => kernels::measure(&what),
         Command::Osi(what) => osi::measure(&what),
         Command::Net(what) => net::measure(&what),
+        Command::Tun(what) => tun::measure(&what),
+        Command::TunPeer(parameters) => tun::be_peer(&parameters),
         Command::Delay(what) => delay::measure(&what),
         Command::SimOne(parameters) => sim::one(&parameters),
     };

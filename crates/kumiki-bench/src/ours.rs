@@ -42,7 +42,12 @@ pub(crate) struct Pair {
     link: kumiki_io::ElementId,
 }
 
-fn host(own: Ipv4Addr, mtu: usize, program: Box<dyn Protocol>) -> Result<(Graph, NodeId, DeviceId), GraphError> {
+/// A host with this address behind one device.
+pub(crate) fn host(
+    own: Ipv4Addr,
+    mtu: usize,
+    program: Box<dyn Protocol>,
+) -> Result<(Graph, NodeId, DeviceId), GraphError> {
     let mut graph = Graph::new(1, own.to_bits().into());
     let task = graph.add_task("host");
     let device = graph.add_device("p2p0", Service::FRAME)?;

@@ -91,7 +91,8 @@ pub(crate) struct Caller {
     reply: Vec<u8>,
     sessions: Vec<Calling>,
     turn: usize,
-    under_way: u64,
+    /// Written and not acknowledged, on all connections together, in octets.
+    pub(crate) under_way: u64,
     pub(crate) opened: u32,
     pub(crate) done: u32,
     pub(crate) aborted: u32,

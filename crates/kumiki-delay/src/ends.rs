@@ -145,10 +145,12 @@ impl End {
 #[cfg(target_os = "linux")]
 impl Interface {
     fn open(&self, tap: bool) -> Result<Box<dyn RealDevice>, String> {
-        use kumiki_io::Tun;
-        // The kernel's MTU may be set while this runs: the longest packet can always be read.
-        let open = if tap { Tun::open_tap } else { Tun::open };
-        let tun = open(&self.name, u16::MAX).map_err(|why| why.to_string())?;
+        use kumiki_io::tun::Layer;
+        use kumiki_io::{Packets, Tun, TunConfig};
+        let layer = if tap { Layer::Ethernet } else { Layer::Ip };
+        // The kernel's MTU may be set while this runs: the longest packet can always be read. What happens on the way happens to packets.
+        let config = TunConfig { layer, mtu: u16::MAX, packets: Packets::Plain };
+        let tun = Tun::open_as(&self.name, config).map_err(|why| why.to_string())?;
         let end = tun.kernel();
         let set = || {
             if let Some(mtu) = self.mtu {

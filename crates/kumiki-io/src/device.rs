@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Implemented by | [`crate::tun::Tun`]: packets of a TUN device, Ethernet frames of a TAP device; [`crate::udp::Udp`]: datagrams, each to and from an address; [`crate::line::Line`]: octets of a line, in pieces; [`crate::records::Records`]: frames on one; [`crate::stream::Stream`]: those of a connection, with credit; `crate::sockets::Sockets`: many connections, by primitives (Linux only) |
 //! | Used by | [`crate::executor`], which reads in batches, keeps what finds no room and waits for descriptors |
-//! | Left out | super-segments with their headers (`IFF_VNET_HDR`), several queues of one device |
+//! | Left out | several queues of one device |
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -105,6 +105,12 @@ pub trait RealDevice: Send {
         Ok(())
     }
 
+    /// Whether it is handed super-segments of TCP as they are, and packets whose checksum is yet to be written, and hands over such
+    /// itself ([`kumiki_octets::Meta`], [`kumiki_link::offload`]). Others see packets alone, each complete.
+    fn takes_super_segments(&self) -> bool {
+        false
+    }
+
     /// Whether it tells of each unit how long it had been there: then nothing is lost by reading late.
     fn tells_waits(&self) -> bool {
         false
@@ -122,10 +128,14 @@ pub trait RealDevice: Send {
 /// What a device did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RealCounters {
-    /// Packets read; of a device that carries octets, pieces.
+    /// Packets read, also those of super-segments; of a device that carries octets, pieces.
     pub received: u64,
-    /// Packets written.
+    /// Packets written, also those of super-segments.
     pub sent: u64,
+    /// Super-segments read, each of several packets.
+    pub super_received: u64,
+    /// Super-segments written, each of several packets.
+    pub super_sent: u64,
     /// Packets that had to wait for room.
     pub waited: u64,
     /// Packets dropped because too many waited for room.

@@ -25,21 +25,23 @@ use kumiki_graph::{
     Address, Credit, DeviceId, Duration, Graph, GraphError, Handle, Indication, Instant, Report, Rng, TaskId,
     Unit as UnitData,
 };
-use kumiki_link::offload::Merger;
+use kumiki_link::offload::{self, Merger};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
 
 use crate::clock::{Bell, Clock, Watch};
-use crate::device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
+use crate::device::{Arrival, RealCounters, RealDevice};
 use crate::memory_link::LinkEnd;
 
 mod failure;
 mod outgoing;
 mod plugs;
+mod real;
 #[cfg(test)]
 mod tests;
 
 pub use failure::Failure;
+use real::{Real, is_packet, packets};
 
 /// A graph, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -76,7 +78,9 @@ pub struct DeviceConfig {
     /// The largest unit that it takes, in octets.
     pub mtu: u32,
     /// How many units may be handed to it as one super-segment, which leaves in packets of at most one MTU
-    /// ([`kumiki_link::offload`]). Above 1 what arrives is put together, too.
+    /// ([`kumiki_link::offload`]), unless it goes to a device of the machine that takes it whole
+    /// ([`RealDevice::takes_super_segments`]). Above 1 what arrives is put together, too, and super-segments of such a device are
+    /// handed up as they are; otherwise they are cut before.
     pub burst: u32,
 }
 
@@ -236,18 +240,6 @@ struct Medium {
     wires: Vec<Option<Plug>>,
 }
 
-struct Real {
-    device: Box<dyn RealDevice>,
-    wire: Option<Plug>,
-    /// What found no room, and where it goes.
-    waiting: VecDeque<(Message, Address)>,
-    /// The device holds something back that waits for room.
-    is_full: bool,
-    /// What the graph is to be told of it.
-    state: Option<Report>,
-    counters: RealCounters,
-}
-
 /// Graphs and media in the time of a [`Clock`]: see the module.
 ///
 /// Build it (`add_...`, [`Executor::plug`]), start it once, then [`Executor::run`] it as often as needed.
@@ -331,6 +323,7 @@ impl<C: Clock> Executor<C> {
             device,
             wire: None,
             waiting: VecDeque::new(),
+            waiting_packets: 0,
             is_full: false,
             state: None,
             counters: RealCounters::default(),
@@ -516,23 +509,14 @@ impl<C: Clock> Executor<C> {
         let Some(real) = self.real.get_mut(number) else {
             return false;
         };
-        let mut failed = None;
         let waiting = real.waiting.len();
-        while let Some((packet, to)) = real.waiting.front() {
-            match real.device.send(packet, *to) {
-                Ok(Sent::Full) => break,
-                Ok(sent) => {
-                    let octets = packet.len();
-                    real.count(sent, octets);
-                    real.waiting.pop_front();
-                }
-                Err(why) => {
-                    failed = Some(why);
-                    break;
-                }
-            }
-        }
+        let mut failed = real.send_waiting().err();
         let moved = real.waiting.len() < waiting;
+        // Super-segments go up as they are where the graph takes such.
+        let whole = match real.wire {
+            Some(Plug::Device(graph, device)) => self.hosts.get(graph.0).is_some_and(|host| host.bursts(device)),
+            Some(Plug::Port(..) | Plug::Link(_) | Plug::Real(_)) | None => false,
+        };
         let mut read = 0;
         let mut changed = false;
         let mut room = 0;
@@ -549,8 +533,9 @@ impl<C: Clock> Executor<C> {
                     changed = true;
                     real.state = Some(Report::Down);
                     // What was to go to a peer that is gone is not for the next one.
+                    real.waiting_packets = 0;
                     for (packet, _) in core::mem::take(&mut real.waiting) {
-                        real.overflows(packet.len());
+                        real.overflows(&packet);
                     }
                     break;
                 }
@@ -569,11 +554,19 @@ impl<C: Clock> Executor<C> {
                     break;
                 }
             };
-            read += 1;
-            let unit = Unit::Frame { data, address };
-            match real.wire {
-                Some(plug) => self.under_way.push_back((plug, unit)),
-                None => self.counters.unplugged += 1,
+            // A batch is one of packets, however they came: what is read at once stays in the processor's cache.
+            read += packets(&data);
+            real.counters.super_received += u64::from(data.meta().segment_size != 0);
+            let Some(plug) = real.wire else {
+                self.counters.unplugged += 1;
+                continue;
+            };
+            if whole || is_packet(&data) {
+                self.under_way.push_back((plug, Unit::Frame { data, address }));
+            } else {
+                let under_way = &mut self.under_way;
+                let cut = offload::cut(data, |data| under_way.push_back((plug, Unit::Frame { data, address })));
+                self.counters.not_frames += u64::from(!cut);
             }
         }
         real.counters.received += u64::try_from(read).unwrap_or(u64::MAX);
@@ -711,34 +704,6 @@ impl<C: Clock> Executor<C> {
         let graphs = hosts.min();
         let media = self.next_in_media().map(|(due, _)| due);
         graphs.into_iter().chain(media).min()
-    }
-}
-
-impl Real {
-    fn watches(&self) -> impl Iterator<Item = Watch<'_>> {
-        let Descriptors { read, write } = self.device.descriptors();
-        let write = write.filter(|_| self.is_full || !self.waiting.is_empty());
-        let read = read.map(|descriptor| Watch { descriptor, reading: true, writing: false });
-        let write = write.map(|descriptor| Watch { descriptor, reading: false, writing: true });
-        read.into_iter().chain(write)
-    }
-
-    /// What became of a packet of so many octets.
-    const fn count(&mut self, sent: Sent, octets: usize) {
-        match sent {
-            Sent::Taken => self.counters.sent += 1,
-            Sent::Refused => {
-                self.counters.refused += 1;
-                self.counters.unsent_octets += octets as u64;
-            }
-            Sent::Full => {}
-        }
-    }
-
-    /// A packet of so many octets is dropped for want of room.
-    const fn overflows(&mut self, octets: usize) {
-        self.counters.overflowed += 1;
-        self.counters.unsent_octets += octets as u64;
     }
 }
 

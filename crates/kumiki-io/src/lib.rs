@@ -52,5 +52,5 @@ pub use signal::{Hangup, Wish};
 pub use sockets::{Sockets, SocketsConfig, SocketsCounters, SocketsError};
 pub use stream::Stream;
 #[cfg(target_os = "linux")]
-pub use tun::{KernelEnd, Tun, TunError};
+pub use tun::{KernelEnd, Packets, Tun, TunConfig, TunError};
 pub use udp::{Far, Udp, UdpError};

@@ -3,9 +3,18 @@
 //! | | |
 //! |---|---|
 //! | Specification | Linux, `Documentation/networking/tuntap.rst`; the `ioctl` requests of `tun(4)` and `netdevice(7)` |
-//! | Packets of TUN | IPv4 and IPv6 datagrams without any header in front (`IFF_TUN`, `IFF_NO_PI`), one per read and write |
+//! | Packets of TUN | IPv4 and IPv6 datagrams (`IFF_TUN`, `IFF_NO_PI`), one per read and write |
 //! | Frames of TAP | Ethernet frames from the destination address on, without frame check sequence (`IFF_TAP`, `IFF_NO_PI`) |
-//! | Left out | `IFF_VNET_HDR` (super-segments and checksums left to the kernel), several queues |
+//! | In front of both | unless they are to be [`Packets::Plain`], the header of a virtual network card (`IFF_VNET_HDR`, [`kumiki_link::offload::virtio`]) |
+//! | Left out | several queues; super-segments of UDP that are written: no layer makes them |
+//!
+//! # Super-segments
+//!
+//! With that header one read or write moves up to 64 KiB of a TCP connection, and nobody sums what never was on a wire. What is
+//! read so says in its [`Meta`](kumiki_octets::Meta) how it is cut, and that its checksum is yet to be written
+//! ([`Checksum::Partial`](kumiki_octets::Checksum::Partial)): TCP and UDP do not verify such a sum, as there is none, and who passes
+//! the packet on to where others could harm it completes it ([`kumiki_link::offload::cut()`]; the executor does). Many datagrams of UDP
+//! that the kernel hands over as one are cut here. What the kernel does not take in one piece it gets in packets, from then on.
 //!
 //! The device lives as long as the program that made it, unless it was made before and made to last (`ip tuntap add`). To make
 //! one, or to give the kernel's end an address, takes `CAP_NET_ADMIN` in the network namespace; to use one that lasts does not,
@@ -16,62 +25,27 @@
 //! netlink library with them.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use kumiki_graph::Address;
 use kumiki_octets::{Message, Page};
-use rustix::event::Timespec;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl};
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+mod control;
+mod kernel;
+mod virtio;
 
 use crate::device::{Arrival, Descriptors, RealDevice, Sent};
+use control::{IFF_NO_PI, IFF_TAP, IFF_TUN, IFF_VNET_HDR, TUNSETIFF, X25, control, request, set_link, set_octets};
+pub use kernel::KernelEnd;
+use virtio::Virtio;
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
 /// Longest name of an interface: `IFNAMSIZ` less the NUL at its end.
 pub const MAX_NAME: usize = 15;
-
-// Requests: linux/if_tun.h, `_IOW('T', 202, int)`, and linux/sockios.h.
-const TUNSETIFF: Opcode = 0x4004_54ca;
-// `_IOW('T', 205, int)`, of which the argument is the number itself.
-const TUNSETLINK: Opcode = 0x4004_54cd;
-const SIOCGIFFLAGS: Opcode = 0x8913;
-const SIOCSIFFLAGS: Opcode = 0x8914;
-const SIOCSIFADDR: Opcode = 0x8916;
-const SIOCSIFDSTADDR: Opcode = 0x8918;
-const SIOCSIFNETMASK: Opcode = 0x891c;
-const SIOCSIFMTU: Opcode = 0x8922;
-const SIOCGIFINDEX: Opcode = 0x8933;
-
-// Flags: linux/if_tun.h and linux/if.h.
-const IFF_TUN: u16 = 0x0001;
-const IFF_TAP: u16 = 0x0002;
-const IFF_NO_PI: u16 = 0x1000;
-const IFF_UP: u16 = 0x0001;
-
-/// `ARPHRD_X25` of linux/if_arp.h: an interface of X.25.
-const X25: usize = 271;
-
-/// `AF_INET` of `struct sockaddr_in`.
-const INET: u16 = 2;
-
-/// `struct ifreq`: the interface's name, and a union of which every member used here fits into 24 octets.
-#[repr(C, align(8))]
-struct Request {
-    name: [u8; MAX_NAME + 1],
-    value: [u8; 24],
-}
-
-/// `struct in6_ifreq`, for [`SIOCSIFADDR`] on a socket of IPv6.
-#[repr(C)]
-struct Request6 {
-    address: [u8; 16],
-    prefix: u32,
-    index: i32,
-}
 
 /// What an Ethernet frame has around its payload: two addresses, a type, and perhaps a VLAN tag of IEEE 802.1Q and one of 802.1ad.
 const ETHERNET: usize = 14 + 2 * 4;
@@ -132,26 +106,50 @@ impl TunError {
     }
 }
 
+/// What crosses a device at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Packets {
+    /// Super-segments too, and checksums that are yet to be written, where the kernel knows how.
+    #[default]
+    Any,
+    /// Packets alone, each as it would be on a line: for who looks at each of them.
+    Plain,
+}
+
+/// How a device is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TunConfig {
+    /// What crosses it.
+    pub layer: Layer,
+    /// The most octets of a datagram, of TAP those of a frame's payload; of plain packets that are longer the rest is not read.
+    pub mtu: u16,
+    /// What crosses it at once.
+    pub packets: Packets,
+}
+
 /// A TUN or TAP device, not the kernel's end of it but ours.
 #[derive(Debug)]
 pub struct Tun {
     file: OwnedFd,
     layer: Layer,
     name: String,
-    /// The most octets of one read.
+    /// The most octets of a plain packet.
     most: usize,
-    /// Where a packet is put together that is not in one piece.
+    /// What is in front of packets, if something is.
+    virtio: Option<Virtio>,
+    /// Why there is nothing, though there should be.
+    plain: Option<io::Error>,
+    /// Where a packet is put together that is in too many pieces.
     packet: Vec<u8>,
 }
 
 impl Tun {
-    /// Opens the TUN device called `name`, which is made where there is none. Of packets of more than `mtu` octets the rest is not
-    /// read.
+    /// Opens the TUN device called `name`, which is made where there is none; super-segments cross it where the kernel knows how.
     ///
     /// # Errors
     /// [`TunError`] where the name cannot be one, there is no `/dev/net/tun`, or the kernel refuses.
     pub fn open(name: &str, mtu: u16) -> Result<Self, TunError> {
-        Self::open_layer(Layer::Ip, name, mtu)
+        Self::open_as(name, TunConfig { layer: Layer::Ip, mtu, packets: Packets::Any })
     }
 
     /// As [`Tun::open`] for a TAP device; `mtu` counts the payload of a frame.
@@ -159,7 +157,7 @@ impl Tun {
     /// # Errors
     /// As [`Tun::open`].
     pub fn open_tap(name: &str, mtu: u16) -> Result<Self, TunError> {
-        Self::open_layer(Layer::Ethernet, name, mtu)
+        Self::open_as(name, TunConfig { layer: Layer::Ethernet, mtu, packets: Packets::Any })
     }
 
     /// As [`Tun::open`], and has the kernel take the interface for one of X.25 (`ARPHRD_X25`): its packets begin with an octet that says what
@@ -168,7 +166,7 @@ impl Tun {
     /// # Errors
     /// As [`Tun::open`].
     pub fn open_x25(name: &str, mtu: u16) -> Result<Self, TunError> {
-        let tun = Self::open_layer(Layer::Ip, name, mtu)?;
+        let tun = Self::open_as(name, TunConfig { layer: Layer::Ip, mtu, packets: Packets::Plain })?;
         set_link(&tun.file, X25).map_err(|why| {
             let remedy = match why {
                 Errno::BUSY => {
@@ -181,7 +179,12 @@ impl Tun {
         Ok(tun)
     }
 
-    fn open_layer(layer: Layer, name: &str, mtu: u16) -> Result<Self, TunError> {
+    /// As [`Tun::open`], as `config` says.
+    ///
+    /// # Errors
+    /// As [`Tun::open`].
+    pub fn open_as(name: &str, config: TunConfig) -> Result<Self, TunError> {
+        let TunConfig { layer, mtu, packets } = config;
         let (device, mode, kind) = ((layer, name), layer.mode(), layer.name());
         let mut request = request(name).ok_or_else(|| {
             let remedy = format!("a name has 1 to {MAX_NAME} octets and no slash or blank");
@@ -200,8 +203,18 @@ impl Tun {
             };
             TunError::new(device, "cannot open /dev/net/tun", why, remedy)
         })?;
-        set_octets(&mut request.value, 0, (layer.flag() | IFF_NO_PI).to_ne_bytes());
-        control::<TUNSETIFF>(&file, &mut request).map_err(|why| {
+        let mut attach = |flags: u16| {
+            set_octets(&mut request.value, 0, (layer.flag() | IFF_NO_PI | flags).to_ne_bytes());
+            control::<TUNSETIFF>(&file, &mut request)
+        };
+        let mut plain = None;
+        let with_header = match packets {
+            // A kernel that does not know the flag says no more than that; what else is wrong is found below.
+            Packets::Any => attach(IFF_VNET_HDR).map_err(|why| plain = Some(why.into())).is_ok(),
+            Packets::Plain => false,
+        };
+        let attached = if with_header { Ok(()) } else { attach(0) };
+        attached.map_err(|why| {
             let remedy = match why {
                 Errno::PERM => format!("This takes CAP_NET_ADMIN: be root, or have it made once: sudo ip tuntap add {name} mode {mode} user \"$USER\""),
                 Errno::BUSY => "Another program has it open".to_owned(),
@@ -210,6 +223,16 @@ impl Tun {
             };
             TunError::new(device, "the kernel does not make or give it", why, remedy)
         })?;
+        let virtio = if with_header {
+            let begun = Virtio::begin(&file);
+            Some(begun.map_err(|why| {
+                TunError::new(device, "cannot agree on what is in front of packets", why, String::new())
+            })?)
+        } else {
+            // A device that lasts has what its last user took.
+            let _ = control::set_offload(&file, 0);
+            None
+        };
         Ok(Self {
             file,
             layer,
@@ -218,8 +241,16 @@ impl Tun {
                 Layer::Ip => usize::from(mtu),
                 Layer::Ethernet => usize::from(mtu) + ETHERNET,
             },
+            virtio,
+            plain,
             packet: Vec::new(),
         })
+    }
+
+    /// Why packets cross it one by one though super-segments were asked for, where that is so.
+    #[must_use]
+    pub const fn plain_because(&self) -> Option<&io::Error> {
+        self.plain.as_ref()
     }
 
     /// Its name.
@@ -253,203 +284,10 @@ impl Tun {
         end.set_address(address, prefix, None).map_err(advise)?;
         end.set_up(true).map_err(advise)?;
         if let IpAddr::V6(address) = address {
-            wait_for(address);
+            kernel::wait_for(address);
         }
         Ok(())
     }
-}
-
-/// The kernel's end of a device: what `ip addr` and `ip link` set.
-#[derive(Clone, Debug)]
-pub struct KernelEnd {
-    layer: Layer,
-    name: String,
-}
-
-impl KernelEnd {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn failed(&self, what: &'static str) -> impl Fn(Errno) -> TunError {
-        move |why| {
-            let remedy = match why {
-                Errno::PERM => "This takes CAP_NET_ADMIN: be root",
-                _ => "",
-            };
-            TunError::new((self.layer, &self.name), what, why, remedy.to_owned())
-        }
-    }
-
-    fn socket(&self, family: AddressFamily) -> Result<OwnedFd, TunError> {
-        rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-            .map_err(self.failed("cannot ask for a socket to configure it"))
-    }
-
-    fn request(&self) -> Result<Request, TunError> {
-        request(&self.name).ok_or_else(|| self.failed("the name cannot be one")(Errno::INVAL))
-    }
-
-    /// Sets the largest datagram that the kernel sends, in octets.
-    ///
-    /// # Errors
-    /// [`TunError`] where the kernel refuses.
-    pub fn set_mtu(&self, mtu: u16) -> Result<(), TunError> {
-        let socket = self.socket(AddressFamily::INET)?;
-        let mut asked = self.request()?;
-        set_octets(&mut asked.value, 0, u32::from(mtu).to_ne_bytes());
-        control::<SIOCSIFMTU>(&socket, &mut asked).map_err(self.failed("cannot set the kernel's MTU"))
-    }
-
-    /// Sets the kernel's address and the length of its prefix, and for IPv4 that of the one host behind the device. Of IPv6 it is
-    /// one address more.
-    ///
-    /// # Errors
-    /// [`TunError`] where the kernel refuses.
-    pub fn set_address(&self, address: IpAddr, prefix: u8, peer: Option<Ipv4Addr>) -> Result<(), TunError> {
-        let refused = self.failed("cannot set the kernel's address");
-        match address {
-            IpAddr::V4(address) => {
-                let socket = self.socket(AddressFamily::INET)?;
-                let mut asked = self.request()?;
-                set_address(&mut asked.value, address);
-                control::<SIOCSIFADDR>(&socket, &mut asked).map_err(refused)?;
-                if let Some(peer) = peer {
-                    let mut asked = self.request()?;
-                    set_address(&mut asked.value, peer);
-                    control::<SIOCSIFDSTADDR>(&socket, &mut asked)
-                        .map_err(self.failed("cannot set the peer's address"))?;
-                }
-                let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into()));
-                let mut asked = self.request()?;
-                set_address(&mut asked.value, Ipv4Addr::from(mask.unwrap_or(0)));
-                control::<SIOCSIFNETMASK>(&socket, &mut asked).map_err(self.failed("cannot set the kernel's netmask"))
-            }
-            IpAddr::V6(address) => {
-                let socket = self.socket(AddressFamily::INET6)?;
-                let mut asked = self.request()?;
-                control::<SIOCGIFINDEX>(&socket, &mut asked).map_err(&refused)?;
-                let [a, b, c, d, ..] = asked.value;
-                let mut asked = Request6 {
-                    address: address.octets(),
-                    prefix: prefix.into(),
-                    index: i32::from_ne_bytes([a, b, c, d]),
-                };
-                set_ipv6_address(&socket, &mut asked).map_err(refused)
-            }
-        }
-    }
-
-    /// Keeps the kernel from making an address of IPv6 for the link by itself, where it can be kept from it.
-    pub fn leave_link_local_to_us(&self) {
-        // 1: none (Documentation/networking/ip-sysctl.rst, addr_gen_mode). There is no such file where there is no IPv6.
-        let path = format!("/proc/sys/net/ipv6/conf/{}/addr_gen_mode", self.name);
-        let _ = std::fs::write(path, "1");
-    }
-
-    /// Brings the kernel's end up or down. Down it loses its addresses of IPv6.
-    ///
-    /// # Errors
-    /// [`TunError`] where the kernel refuses.
-    pub fn set_up(&self, up: bool) -> Result<(), TunError> {
-        let socket = self.socket(AddressFamily::INET)?;
-        let mut asked = self.request()?;
-        control::<SIOCGIFFLAGS>(&socket, &mut asked).map_err(self.failed("cannot read its flags"))?;
-        let [low, high, ..] = asked.value;
-        let flags = u16::from_ne_bytes([low, high]);
-        let flags = if up { flags | IFF_UP } else { flags & !IFF_UP };
-        let mut asked = self.request()?;
-        set_octets(&mut asked.value, 0, flags.to_ne_bytes());
-        let what = if up { "cannot bring it up" } else { "cannot bring it down" };
-        control::<SIOCSIFFLAGS>(&socket, &mut asked).map_err(self.failed(what))
-    }
-}
-
-/// Waits until the kernel uses an address of IPv6, which it does once it has found that there is nobody to ask for duplicates.
-/// Where it takes long, what comes first is lost as on any line.
-fn wait_for(address: Ipv6Addr) {
-    /// `IFA_F_TENTATIVE` of linux/if_addr.h.
-    const TENTATIVE: u32 = 0x40;
-    let millisecond = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-    let written = format!("{:032x}", address.to_bits());
-    for _ in 0..200 {
-        let all = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
-        let mut lines = all.lines().map(str::split_whitespace);
-        let flags = lines.find_map(|mut words| {
-            let it_is = words.next() == Some(written.as_str());
-            words.nth(3).filter(|_| it_is)
-        });
-        let flags = flags.and_then(|flags| u32::from_str_radix(flags, 16).ok());
-        if flags.is_none_or(|flags| flags & TENTATIVE == 0) {
-            return;
-        }
-        let _ = rustix::event::poll(&mut [], Some(&millisecond));
-    }
-}
-
-/// A request for the interface `name`; `None` where that can be no name (as `dev_valid_name` of Linux has it).
-fn request(name: &str) -> Option<Request> {
-    let octets = name.as_bytes();
-    let fits = (1..=MAX_NAME).contains(&octets.len());
-    let clean = !octets.iter().any(|octet| octet.is_ascii_whitespace() || matches!(octet, b'/' | b':' | b'%' | 0));
-    if !fits || !clean || matches!(name, "." | "..") {
-        return None;
-    }
-    let mut request = Request { name: [0; MAX_NAME + 1], value: [0; 24] };
-    for (to, from) in request.name.iter_mut().zip(octets) {
-        *to = *from;
-    }
-    Some(request)
-}
-
-fn set_octets<const N: usize>(value: &mut [u8; 24], at: usize, octets: [u8; N]) {
-    for (to, from) in value.iter_mut().skip(at).zip(octets) {
-        *to = from;
-    }
-}
-
-/// `struct sockaddr_in`: family, port (0), address.
-fn set_address(value: &mut [u8; 24], address: Ipv4Addr) {
-    set_octets(value, 0, INET.to_ne_bytes());
-    set_octets(value, 4, address.octets());
-}
-
-/// Makes one of the requests above.
-#[expect(unsafe_code, reason = "a request is a number and a pointer to the kernel")]
-fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Request) -> Result<(), Errno> {
-    const {
-        assert!(
-            OPCODE == TUNSETIFF
-                || OPCODE == SIOCGIFFLAGS
-                || OPCODE == SIOCSIFFLAGS
-                || OPCODE == SIOCSIFADDR
-                || OPCODE == SIOCSIFDSTADDR
-                || OPCODE == SIOCSIFNETMASK
-                || OPCODE == SIOCSIFMTU
-                || OPCODE == SIOCGIFINDEX
-        );
-    }
-    // SAFETY: every request that the assertion above lets through takes a pointer to a `struct ifreq` and reads or writes
-    // within it. `Request` has its size (40 octets where pointers have 64 bits, and no less than its 32 elsewhere) and the
-    // alignment of its strictest member, is plain octets of which every value is valid, and is borrowed for the whole call.
-    unsafe { ioctl(file, Updater::<OPCODE, Request>::new(request)) }
-}
-
-/// [`SIOCSIFADDR`] on `socket`, which is one of IPv6.
-#[expect(unsafe_code, reason = "a request is a number and a pointer to the kernel")]
-fn set_ipv6_address(socket: &OwnedFd, request: &mut Request6) -> Result<(), Errno> {
-    // SAFETY: on a socket of IPv6 this request takes a pointer to a `struct in6_ifreq`, whose layout `Request6` has, and reads
-    // it. On any other socket it would take a `struct ifreq`, which is longer: the only caller opens one of IPv6 before.
-    unsafe { ioctl(socket, Updater::<SIOCSIFADDR, Request6>::new(request)) }
-}
-
-/// [`TUNSETLINK`]: the hardware type that the interface has from now on.
-#[expect(unsafe_code, reason = "a request is a number and an argument")]
-fn set_link(file: &OwnedFd, link: usize) -> Result<(), Errno> {
-    // SAFETY: this request takes its argument by value, and neither reads nor writes memory of ours; on a file that is no TUN device it is refused.
-    unsafe { ioctl(file, IntegerSetter::<TUNSETLINK>::new_usize(link)) }
 }
 
 impl AsFd for Tun {
@@ -463,7 +301,14 @@ impl RealDevice for Tun {
         Descriptors::both(self.file.as_fd())
     }
 
+    fn takes_super_segments(&self) -> bool {
+        self.virtio.is_some()
+    }
+
     fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        if let Some(virtio) = &mut self.virtio {
+            return Ok(virtio.receive(&self.file)?.map(Arrival::of));
+        }
         let mut result = Ok(0);
         // Pages are recycled: building one that is then not used costs little.
         let page = Page::build(self.most, |octets| {
@@ -471,64 +316,47 @@ impl RealDevice for Tun {
         });
         match result {
             Ok(0) | Err(Errno::AGAIN) => Ok(None),
-            Ok(read) => {
-                let octets = page.octets().get(..read).unwrap_or_default();
-                // A small packet must not hold on to a page for a large one.
-                let message = if read < self.most / 2 {
-                    Message::from_octets(octets)
-                } else {
-                    let mut message = Message::from_page(page);
-                    message.truncate(read);
-                    message
-                };
-                Ok(Some(Arrival::of(message)))
-            }
+            Ok(read) => Ok(Some(Arrival::of(begun(page, read)))),
             Err(why) => Err(why.into()),
         }
     }
 
     fn send(&mut self, packet: &Message, _: Address) -> io::Result<Sent> {
-        self.packet.clear();
-        packet.for_each(|octets| self.packet.extend_from_slice(octets));
-        match rustix::io::retry_on_intr(|| rustix::io::write(&self.file, &self.packet)) {
-            Ok(_) => Ok(Sent::Taken),
-            Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => Ok(Sent::Full),
-            // EIO: the interface is down. EINVAL: no datagram.
-            Err(Errno::IO | Errno::INVAL | Errno::MSGSIZE) => Ok(Sent::Refused),
-            Err(why) => Err(why.into()),
+        match &mut self.virtio {
+            Some(virtio) => virtio.send(&self.file, packet, &mut self.packet),
+            None => became(virtio::write(&self.file, &[], packet, &mut self.packet)),
         }
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        match &mut self.virtio {
+            Some(virtio) => virtio.flush(&self.file, &mut self.packet),
+            None => Ok(false),
+        }
+    }
+}
+
+/// The first `len` octets of `page`.
+fn begun(page: Page, len: usize) -> Message {
+    // A small packet must not hold on to a page for a large one.
+    if len < page.len() / 2 {
+        return Message::from_octets(page.octets().get(..len).unwrap_or_default());
+    }
+    let mut message = Message::from_page(page);
+    message.truncate(len);
+    message
+}
+
+/// What became of a packet that was written.
+fn became(written: Result<(), Errno>) -> io::Result<Sent> {
+    match written {
+        Ok(()) => Ok(Sent::Taken),
+        Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => Ok(Sent::Full),
+        // EIO: the interface is down. EINVAL: no datagram.
+        Err(Errno::IO | Errno::INVAL | Errno::MSGSIZE) => Ok(Sent::Refused),
+        Err(why) => Err(why.into()),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_no_interface_can_have_are_refused_before_anything_is_opened() {
-        for name in ["", ".", "..", "a b", "a/b", "a:1", "k%d", "sixteen-letters-"] {
-            let error = Tun::open(name, 1500).unwrap_err().to_string();
-            assert!(error.contains("the name cannot be one"), "{error}");
-            assert!(error.contains("1 to 15 octets"), "{error}");
-        }
-        assert!(request("fifteen-letters").is_some());
-    }
-
-    #[test]
-    fn an_interface_that_is_no_tun_device_is_refused_with_its_name() {
-        // Without a driver or the right to use it the error comes earlier, and names the device as well.
-        let error = Tun::open("lo", 1500).unwrap_err().to_string();
-        assert!(error.starts_with("TUN device `lo`: "), "{error}");
-        let error = Tun::open_tap("lo", 1500).unwrap_err().to_string();
-        assert!(error.starts_with("TAP device `lo`: "), "{error}");
-    }
-
-    #[test]
-    fn an_address_stands_where_the_kernel_reads_it() {
-        let mut value = [0; 24];
-        set_address(&mut value, Ipv4Addr::new(10, 9, 0, 1));
-        let [low, high, _, _, rest @ ..] = value;
-        assert_eq!(u16::from_ne_bytes([low, high]), INET);
-        assert_eq!(rest[..4], [10, 9, 0, 1]);
-    }
-}
+mod tests;

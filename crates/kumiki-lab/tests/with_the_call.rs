@@ -116,7 +116,8 @@ fn a_sink_reads_what_came_with_the_call() {
 fn an_echo_sends_back_what_came_with_the_call() {
     for act in [Act::Echo, Act::Read] {
         let begin = Begin::Listen { local: "10.0.0.2:5001".parse().unwrap(), backlog: 8 };
-        let config = TalkerConfig { begin, act, write: 500, abort_after: None, quality: Quality::default() };
+        let config =
+            TalkerConfig { begin, act, write: 500, abort_after: None, quality: Quality::default(), hash: true };
         let (called, came) = call(Box::new(Talker::new(config)));
         let talker: &Talker = called.bench.graph.protocol(called.user).unwrap();
         let talk = talker.talks().next().unwrap();

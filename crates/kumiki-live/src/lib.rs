@@ -22,7 +22,7 @@ use kumiki_io::{
     Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, cpu_time,
 };
 #[cfg(target_os = "linux")]
-use kumiki_io::{Tun, TunError};
+use kumiki_io::{Packets, Tun, TunConfig, TunError, tun::Layer};
 use kumiki_link::Impaired;
 
 use capture::Capture;
@@ -66,6 +66,9 @@ pub use report::{Form, Printer};
 /// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's NAPI takes from
 /// a device in one turn.
 pub const BATCH: usize = 64;
+
+/// So many segments TCP hands down at once to a device that takes them, as far as a datagram holds them: as Linux does.
+const BURST: u32 = 64;
 
 /// How often the watcher looks where nothing happens.
 pub const LOOK: Duration = Duration::from_millis(200);
@@ -485,13 +488,27 @@ pub enum LiveError {
     Walls(#[from] walls::WallError),
 }
 
-/// Opens the TUN device `name`; where `linux` is given, the kernel gets that address at its end, and the device is brought up.
+/// Opens the TUN device `name`; where `linux` is given, the kernel gets that address at its end, and the device is brought up. Super-segments cross it
+/// where they may and the kernel knows how; that it does not is said on standard error.
 ///
 /// # Errors
 /// [`TunError`], which says what would help.
 #[cfg(target_os = "linux")]
-pub fn open_tun(name: &str, mtu: u16, linux: Option<Network>) -> Result<Box<dyn RealDevice>, TunError> {
-    let tun = Tun::open(name, mtu)?;
+pub fn open_tun(
+    name: &str,
+    mtu: u16,
+    linux: Option<Network>,
+    super_segments: bool,
+) -> Result<Box<dyn RealDevice>, TunError> {
+    let packets = if super_segments { Packets::Any } else { Packets::Plain };
+    let tun = Tun::open_as(name, TunConfig { layer: Layer::Ip, mtu, packets })?;
+    if let Some(why) = tun.plain_because() {
+        // That nobody reads it is no reason to stop.
+        let _ = writeln!(
+            io::stderr(),
+            "kumiki: TUN device `{name}`: packets cross it one by one, since the kernel refuses super-segments (IFF_VNET_HDR): {why}"
+        );
+    }
     if let Some(Network { address, prefix }) = linux {
         tun.configure_kernel(address, prefix, mtu)?;
     }
@@ -503,7 +520,7 @@ pub fn open_tun(name: &str, mtu: u16, linux: Option<Network>) -> Result<Box<dyn 
 /// # Errors
 /// Always.
 #[cfg(not(target_os = "linux"))]
-pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDevice>, io::Error> {
+pub fn open_tun(name: &str, _: u16, _: Option<Network>, _: bool) -> Result<Box<dyn RealDevice>, io::Error> {
     let why = format!("TUN device `{name}`: only Linux has such devices");
     Err(io::Error::new(io::ErrorKind::Unsupported, why))
 }
@@ -574,10 +591,12 @@ pub fn run<P: Protocol>(
     };
     let node = graph.node(&stack.program);
     let clock = RealClock::start();
-    let pace = Pace { batch: BATCH, ..Pace::default() };
+    // The packets of super-segments count, and several of these are to come together.
+    let (batch, burst) = if line.device.takes_super_segments() { (4 * BATCH, BURST) } else { (BATCH, 1) };
+    let pace = Pace { batch, ..Pace::default() };
     let mut executor = Executor::new(clock, pace);
     let host = executor.add_graph("host", graph);
-    let config = DeviceConfig { mtu: line.mtu.into(), burst: 1 };
+    let config = DeviceConfig { mtu: line.mtu.into(), burst };
     executor.set_device(host, device, config);
     let real = executor.add_real(line.device).map_err(system("no descriptor to wait for the device"))?;
     let (inner, outer) = (Plug::Device(host, device), Plug::Real(real));

@@ -86,7 +86,7 @@ impl<'a> Printer<'a> {
         self.echoes
     }
 
-    fn tell(&mut self, number: usize, talk: &Talk) {
+    fn tell(&mut self, number: usize, talk: &Talk, hashed: bool) {
         let begun = talk.opened.unwrap_or(Instant::ZERO);
         let (end, how) = match talk.ending.clone() {
             Some(Ending::Closed(at)) => (at, Ok(())),
@@ -117,9 +117,9 @@ impl<'a> Printer<'a> {
                 "local": talk.local.to_string(),
                 "remote": talk.remote.to_string(),
                 "sent": talk.sent,
-                "sent_sha256": talk.sent_hash().to_string(),
+                "sent_sha256": hashed.then(|| talk.sent_hash().to_string()),
                 "received": talk.received,
-                "received_sha256": talk.received_hash().to_string(),
+                "received_sha256": hashed.then(|| talk.received_hash().to_string()),
                 "ended": if how.is_ok() { "closed" } else { "aborted" },
                 "reason": how.err().map(|reason| reason.to_string()),
                 "seconds": took,
@@ -132,7 +132,10 @@ impl<'a> Printer<'a> {
                     [(talk.sent, handed, talk.sent_hash()), (talk.received, "received", talk.received_hash())]
                 {
                     if octets > 0 {
-                        let _ = write!(line, "\n   {what} {octets} B, sha256 {hash}");
+                        let _ = write!(line, "\n   {what} {octets} B");
+                        if hashed {
+                            let _ = write!(line, ", sha256 {hash}");
+                        }
                     }
                 }
                 let _ = match how {
@@ -171,6 +174,8 @@ impl<'a> Printer<'a> {
                 "packets_received": device.received,
                 "batches": device.batches,
                 "packets_sent": device.sent,
+                "super_segments_received": device.super_received,
+                "super_segments_sent": device.super_sent,
                 "packets_waited": device.waited,
                 "packets_overflowed": device.overflowed,
                 "packets_refused": device.refused,
@@ -192,6 +197,8 @@ impl<'a> Printer<'a> {
                     device.received, device.batches, device.sent
                 );
                 for (count, what) in [
+                    (device.super_received, "super-segments received"),
+                    (device.super_sent, "super-segments sent"),
                     (device.waited, "waited for room"),
                     (device.overflowed, "dropped for want of room"),
                     (device.refused, "refused by the device: is it up?"),
@@ -234,7 +241,7 @@ impl Watcher<Talker> for Printer<'_> {
                     && let Some(told) = self.told.get_mut(number)
                     && !core::mem::replace(told, true)
                 {
-                    self.tell(number, talk);
+                    self.tell(number, talk, program.hashes());
                 }
             }
         }

@@ -37,7 +37,7 @@ fn listen(port: u16) -> Begin {
 }
 
 fn config(begin: Begin, act: Act) -> TalkerConfig {
-    TalkerConfig { begin, act, write: 10_000, abort_after: None, quality: Quality::default() }
+    TalkerConfig { begin, act, write: 10_000, abort_after: None, quality: Quality::default(), hash: true }
 }
 
 #[test]

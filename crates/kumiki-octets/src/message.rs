@@ -34,8 +34,9 @@ pub enum Checksum {
     /// Nothing: whoever needs it must read the octets.
     #[default]
     Unknown,
-    /// Sending: the field holds the pseudo-header's sum; the device completes it over the octets from `start` on, counted
-    /// from the front of the message, and stores it `field` octets after `start`.
+    /// The field holds the pseudo-header's sum; the device completes it over the octets from `start` on, counted
+    /// from the front of the message, and stores it `field` octets after `start`. Received so, it comes from a host of this
+    /// machine: there is nothing to verify, and who passes it on to a line completes it.
     Partial {
         /// First octet covered.
         start: u16,

@@ -625,7 +625,9 @@ struct Kernel {
 #[cfg(target_os = "linux")]
 impl Kernel {
     fn open(name: &str, mtu: u16) -> Result<(Box<dyn RealDevice>, Self), LiveError> {
-        let opened = kumiki_io::Tun::open(name, mtu);
+        // Each packet is a frame on the line.
+        let (layer, packets) = (kumiki_io::tun::Layer::Ip, kumiki_io::Packets::Plain);
+        let opened = kumiki_io::Tun::open_as(name, kumiki_io::TunConfig { layer, mtu, packets });
         let tun = opened.map_err(|why| LiveError::Line(why.to_string()))?;
         let end = tun.kernel();
         end.leave_link_local_to_us();
@@ -671,7 +673,7 @@ struct Kernel;
 #[cfg(not(target_os = "linux"))]
 impl Kernel {
     fn open(name: &str, mtu: u16) -> Result<(Box<dyn RealDevice>, Self), LiveError> {
-        match kumiki_live::open_tun(name, mtu, None) {
+        match kumiki_live::open_tun(name, mtu, None, false) {
             Ok(device) => Ok((device, Self)),
             Err(why) => Err(LiveError::Line(why.to_string())),
         }

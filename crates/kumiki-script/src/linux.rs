@@ -14,7 +14,8 @@ use std::process::Command;
 use std::time::Duration as Time;
 
 use kumiki_graph::{Address, Duration, Instant};
-use kumiki_io::{Arrival, Clock as _, RealClock, RealDevice as _, Tun};
+use kumiki_io::tun::Layer;
+use kumiki_io::{Arrival, Clock as _, Packets, RealClock, RealDevice as _, Tun, TunConfig};
 use kumiki_octets::Message;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread};
@@ -133,7 +134,9 @@ impl Kernel {
         }
         // What is read late is stamped late: others on the machine should have to wait, where we may ask for that.
         let _ = rustix::process::setpriority_process(None, -20);
-        let tun = Tun::open(DEVICE, header.mtu).map_err(|why| why.to_string())?;
+        // A script is about packets.
+        let config = TunConfig { layer: Layer::Ip, mtu: header.mtu, packets: Packets::Plain };
+        let tun = Tun::open_as(DEVICE, config).map_err(|why| why.to_string())?;
         match stack_address(header.v6) {
             std::net::IpAddr::V4(address) => {
                 tun.configure_kernel(address.into(), 24, header.mtu).map_err(|why| why.to_string())?;

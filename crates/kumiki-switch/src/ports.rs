@@ -3,7 +3,8 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{Duration, Protocol, Service};
-use kumiki_io::{Far, Line, RealClock, RealDevice, Records, Sockets, SocketsConfig, Tun, Udp};
+use kumiki_io::tun;
+use kumiki_io::{Far, Line, Packets, RealClock, RealDevice, Records, Sockets, SocketsConfig, Tun, TunConfig, Udp};
 
 use super::callers::Callers;
 use super::config::{Kind, On, Port};
@@ -140,7 +141,8 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
         Kind::Lapb { on, .. } => {
             let device: Box<dyn RealDevice> = match on {
                 On::Tap(name) => {
-                    let tap = Tun::open_tap(name, MTU).map_err(|why| said(&why))?;
+                    let config = TunConfig { layer: tun::Layer::Ethernet, mtu: MTU, packets: Packets::Plain };
+                    let tap = Tun::open_as(name, config).map_err(|why| said(&why))?;
                     // Where it may not be brought up, whoever made it has done that.
                     let _ = tap.kernel().set_up(true);
                     Box::new(tap)

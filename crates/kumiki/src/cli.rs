@@ -364,6 +364,9 @@ pub(crate) struct Live {
     /// The largest datagram, in octets
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(68..))]
     pub(crate) mtu: u16,
+    /// One packet at a time crosses the TUN device, each with its checksum: no super-segments, for which Linux does what a network card does
+    #[arg(long, conflicts_with = "sim_ether")]
+    pub(crate) single_packets: bool,
     /// Set anything of a layer, as docs/settings.md lists it: tcp.sack=false, tcp.rto.minimum="1 s", ip.ttl=9; may be given
     /// several times
     #[arg(long, value_name = "LAYER.KEY=VALUE")]
@@ -455,6 +458,9 @@ pub(crate) struct Begin {
     /// The most octets that one write hands to the stack, 64KiB unless given; of what writes
     #[arg(long, value_name = "SIZE")]
     pub(crate) write: Option<String>,
+    /// Hash nothing, so that the stack is measured and not SHA-256: the first write is sent again and again, and what comes is only counted
+    #[arg(long)]
+    pub(crate) no_hash: bool,
 }
 
 #[derive(Args, Debug)]

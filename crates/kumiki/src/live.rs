@@ -98,6 +98,7 @@ fn talk(name: &str, args: &cli::Live, begin: &cli::Begin, act: Act) -> Result<()
         write: u32::try_from(write.count()).unwrap_or(u32::MAX),
         abort_after: abort_after.transpose()?.map(Octets::count),
         quality: Quality::default(),
+        hash: !begin.no_hash,
     };
     let connections = connections.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     let log = Logbook::standard(form(args));
@@ -155,6 +156,7 @@ pub(crate) fn ttcp(args: &cli::Ttcp) -> Result<(), Stop> {
         connections: Some(1),
         abort_after: None,
         write: (!args.receive).then(|| args.length.clone()),
+        no_hash: false,
     };
     let act = if args.receive {
         Act::Read
@@ -228,7 +230,11 @@ where
     let impair = kumiki_live::impair(&args.impair)?;
     let device = match &socket {
         Some(socket) => socket.open()?,
-        None => kumiki_live::open_tun(tun, args.mtu, args.linux).map_err(|why| Stop::Failed(why.to_string()))?,
+        None => {
+            let super_segments = !args.single_packets;
+            kumiki_live::open_tun(tun, args.mtu, args.linux, super_segments)
+                .map_err(|why| Stop::Failed(why.to_string()))?
+        }
     };
     let line = Line {
         device,

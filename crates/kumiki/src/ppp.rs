@@ -508,7 +508,14 @@ fn talker(
             },
             None => Begin::Listen { local: any(listen.unwrap_or(0)), backlog: BACKLOG },
         };
-        Talker::new(TalkerConfig { begin, act, write: 64 * 1024, abort_after: None, quality: Quality::default() })
+        Talker::new(TalkerConfig {
+            begin,
+            act,
+            write: 64 * 1024,
+            abort_after: None,
+            quality: Quality::default(),
+            hash: true,
+        })
     })
 }
 

@@ -4,7 +4,7 @@ use kumiki_graph::{Address, DeviceId, Indication, Instant, Manage, Output, Repor
 use kumiki_link::{Unit, offload};
 use kumiki_octets::Message;
 
-use super::{Executor, Failure, Plug, RealId};
+use super::{Executor, Failure, Plug, RealId, is_packet};
 use crate::clock::Clock;
 use crate::device::Sent;
 
@@ -66,17 +66,26 @@ impl<C: Clock> Executor<C> {
         let Some(host) = self.hosts.get(number) else {
             return;
         };
-        match host.wires.get(device.0).copied().flatten() {
-            Some(plug) if host.bursts(device) => self.send_train(plug, data, address),
-            Some(plug) => {
+        let plug = host.wires.get(device.0).copied().flatten();
+        match plug {
+            Some(plug) if is_packet(&data) || self.takes_super_segments(plug) => {
                 let unit = Unit::Frame { data, address };
                 self.under_way.push_back((plug, unit));
             }
+            Some(plug) => self.send_train(plug, data, address),
             None => self.counters.unplugged += 1,
         }
     }
 
-    /// Cuts a super-segment. Its packets go straight into the medium where nothing is on its way there.
+    /// Whether what is behind `plug` cuts and sums by itself.
+    fn takes_super_segments(&self, plug: Plug) -> bool {
+        let Plug::Real(RealId(number)) = plug else {
+            return false;
+        };
+        self.real.get(number).is_some_and(|real| real.device.takes_super_segments())
+    }
+
+    /// Cuts a super-segment, and completes what was left to the device. Its packets go straight into the medium where nothing is on its way there.
     fn send_train(&mut self, plug: Plug, data: Message, address: Address) {
         let medium = match plug {
             Plug::Port(element, port) if self.under_way.is_empty() => {
@@ -144,12 +153,9 @@ impl<C: Clock> Executor<C> {
         };
         let sent = if real.waiting.is_empty() { real.device.send(&data, address) } else { Ok(Sent::Full) };
         match sent {
-            Ok(Sent::Full) if real.waiting.len() < most => {
-                real.counters.waited += 1;
-                real.waiting.push_back((data, address));
-            }
-            Ok(Sent::Full) => real.overflows(data.len()),
-            Ok(sent) => real.count(sent, data.len()),
+            Ok(Sent::Full) if real.waiting_packets < most => real.wait(data, address),
+            Ok(Sent::Full) => real.overflows(&data),
+            Ok(sent) => real.count(sent, &data),
             Err(why) => {
                 self.failure.get_or_insert(Failure::Device(RealId(number), why));
             }

@@ -13,9 +13,11 @@ use kumiki_octets::Message;
 
 use super::*;
 use crate::clock::{ManualClock, RealClock};
+use crate::device::{Descriptors, Sent};
 use crate::memory_link::MemoryLink;
 
 mod real;
+mod supers;
 
 const SESSIONS: u8 = 5;
 const MESSAGES: u8 = 40;

@@ -1,4 +1,4 @@
-//! A program that talks to strangers: it calls or is called, sends, reads or echoes, and hashes every octet.
+//! A program that talks to strangers: it calls or is called, sends, reads or echoes, and hashes every octet where it is asked to.
 //!
 //! | | |
 //! |---|---|
@@ -71,6 +71,9 @@ pub struct TalkerConfig {
     pub abort_after: Option<u64>,
     /// What is asked of the stack.
     pub quality: Quality,
+    /// Whether every octet is hashed. Without it the stack is measured and not SHA-256 (0.69 s/GiB): what is sent is a copy of the first write, again and
+    /// again, and what comes is counted and let go.
+    pub hash: bool,
 }
 
 /// A SHA-256 hash. Shown in hexadecimal, as `sha256sum` prints it.
@@ -131,13 +134,13 @@ impl Talk {
         }
     }
 
-    /// The hash of all octets handed to the stack.
+    /// The hash of all octets handed to the stack; that of none where nothing is hashed ([`TalkerConfig::hash`]).
     #[must_use]
     pub fn sent_hash(&self) -> Hash {
         Hash(self.sent_hash.clone().finalize().into())
     }
 
-    /// The hash of all octets that came.
+    /// The hash of all octets that came; likewise.
     #[must_use]
     pub fn received_hash(&self) -> Hash {
         Hash(self.received_hash.clone().finalize().into())
@@ -169,6 +172,8 @@ pub struct Talker {
     refused: Option<Reason>,
     /// Why it ends before it is done, where it does.
     stopped: Option<Reason>,
+    /// What is sent again and again, where nothing is hashed.
+    repeated: Option<Page>,
 }
 
 const STACK: Below = Below(0);
@@ -185,8 +190,22 @@ impl Talker {
 
     /// A program that does what `config` says.
     #[must_use]
-    pub const fn new(config: TalkerConfig) -> Self {
-        Self { config, sessions: Vec::new(), listens: None, listener: None, refused: None, stopped: None }
+    pub fn new(config: TalkerConfig) -> Self {
+        let repeated = match config.act {
+            Act::Send { pattern, .. } if !config.hash => {
+                let len = usize::try_from(config.write.max(1)).unwrap_or(usize::MAX);
+                Some(Page::build(len, |out| pattern.fill(0, out)))
+            }
+            Act::Send { .. } | Act::Read | Act::Echo => None,
+        };
+        let sessions = Vec::new();
+        Self { config, sessions, listens: None, listener: None, refused: None, stopped: None, repeated }
+    }
+
+    /// Whether octets are hashed.
+    #[must_use]
+    pub const fn hashes(&self) -> bool {
+        self.config.hash
     }
 
     /// At the next [`Talker::WAKE`] it aborts all connections that have not ended, which end so for the reason `why`, and takes no others.
@@ -236,14 +255,14 @@ impl Talker {
 
     /// Does all that can be done now.
     fn go_on(&mut self, user: Handle, cx: &mut Context<'_>) {
-        let config = self.config;
+        let (config, repeated) = (self.config, self.repeated.clone());
         let Some(session) = self.session(user) else {
             return;
         };
         if session.talk.ending.is_some() {
             return;
         }
-        while let Some((provider, data, end)) = session.next_piece(&config) {
+        while let Some((provider, data, end)) = session.next_piece(&config, repeated.as_ref()) {
             session.talk.last = Some(cx.now());
             let octets = data.len() as u64;
             let free = session.with_call.min(octets);
@@ -271,11 +290,13 @@ impl Talker {
 
     /// `with_call`: it came with the call, and needs no credit.
     fn came(&mut self, user: Handle, data: Message, with_call: bool, cx: &mut Context<'_>) {
-        let echo = self.config.act == Act::Echo;
+        let (echo, hash) = (self.config.act == Act::Echo, self.config.hash);
         let Some(session) = self.session(user) else {
             return;
         };
-        data.for_each(|octets| session.talk.received_hash.update(octets));
+        if hash {
+            data.for_each(|octets| session.talk.received_hash.update(octets));
+        }
         session.talk.received += data.len() as u64;
         session.talk.last = Some(cx.now());
         if echo {
@@ -316,7 +337,7 @@ impl Session {
     }
 
     /// The next piece to send, if there is one and room for it.
-    fn next_piece(&mut self, config: &TalkerConfig) -> Option<(Handle, Message, bool)> {
+    fn next_piece(&mut self, config: &TalkerConfig, repeated: Option<&Page>) -> Option<(Handle, Message, bool)> {
         let provider = self.provider.filter(|_| !self.release_asked)?;
         let most = self.credit.min(config.write.max(1).into());
         if most == 0 {
@@ -335,7 +356,12 @@ impl Session {
                     return None;
                 }
                 let offset = self.talk.sent;
-                let page = Page::build(len, |out| pattern.fill(offset, out));
+                let from = usize::try_from(offset % write).unwrap_or(0);
+                let repeated = repeated.and_then(|page| page.octets().get(from..from + len));
+                let page = Page::build(len, |out| match repeated {
+                    Some(octets) => out.copy_from_slice(octets),
+                    None => pattern.fill(offset, out),
+                });
                 let len = len as u64;
                 (Message::from_page(page), len == left || len == of_write)
             }
@@ -350,7 +376,9 @@ impl Session {
                 (data, self.echo.is_empty())
             }
         };
-        data.for_each(|octets| self.talk.sent_hash.update(octets));
+        if config.hash {
+            data.for_each(|octets| self.talk.sent_hash.update(octets));
+        }
         self.talk.sent += data.len() as u64;
         self.credit -= data.len() as u64;
         Some((provider, data, end))

@@ -2,23 +2,30 @@
 
 use kumiki_octets::{Message, Meta};
 
+use super::datagrams::{self, Datagrams};
 use super::{CWR, FIN, Headers, PSH, ROOM};
 
 /// Hands the packets of `whole` to `each`, in order; `whole` itself where it is a single packet. False where it should be
 /// cut and is nothing that can be: then there is no packet.
 ///
-/// The text is shared and read once, for the checksums. What layers below IP put in front is repeated as it is.
+/// The text is shared and read once, for the checksums, which are complete in every packet. What layers below IP put in front is
+/// repeated as it is.
 pub fn cut(mut whole: Message, mut each: impl FnMut(Message)) -> bool {
     let meta = *whole.meta();
     let size = usize::from(meta.segment_size);
     if size == 0 {
+        whole.complete_checksum();
         each(whole);
         return true;
     }
     let len = usize::from(meta.header_len);
     let total = whole.len();
-    let Some((link, headers)) = whole.front(len).ok().and_then(|front| find(front, total)) else {
+    let Ok(front) = whole.front(len) else {
         return false;
+    };
+    let Some((link, headers)) = find(front, total) else {
+        let datagrams = Datagrams::find(front, total);
+        return datagrams.is_some_and(|datagrams| datagrams::cut(whole, datagrams, size, each));
     };
     if whole.pop(len).is_err() {
         return false;
@@ -38,7 +45,7 @@ pub fn cut(mut whole: Message, mut each: impl FnMut(Message)) -> bool {
 }
 
 /// The headers of IP and TCP, which end where `front` ends, and how many octets of others are before them.
-fn find(front: &[u8], total: usize) -> Option<(Link, Headers)> {
+pub(super) fn find(front: &[u8], total: usize) -> Option<(Link, Headers)> {
     let at = (0..=front.len().checked_sub(40)?).find_map(|at| {
         let headers = Headers::read(front.get(at..)?, total - at)?;
         (at + headers.len == front.len()).then_some((at, headers))
@@ -50,9 +57,9 @@ fn find(front: &[u8], total: usize) -> Option<(Link, Headers)> {
 }
 
 /// What stands in front of IP.
-struct Link {
+pub(super) struct Link {
     octets: [u8; ROOM],
-    len: usize,
+    pub(super) len: usize,
 }
 
 /// The headers of the next packet.

@@ -97,6 +97,7 @@ impl Merger {
         let total = packet.len();
         if let Some(flow) = self.flows.get(self.recent)
             && packet.meta().segment_size == 0
+            && !matches!(packet.meta().checksum, Checksum::Partial { .. })
             && let Ok(front) = packet.front(flow.headers.len.min(total))
             && flow.continues_with(address, front, total)
         {
@@ -109,17 +110,23 @@ impl Merger {
     /// As [`Merger::take`] for one that is not what comes next where the last one was.
     fn take_other(&mut self, address: Address, mut packet: Message, out: &mut impl FnMut(Address, Message)) {
         let total = packet.len();
+        let Meta { segment_size, checksum, .. } = *packet.meta();
+        if segment_size != 0 || matches!(checksum, Checksum::Partial { .. }) {
+            // From a host of this machine: put together already, and never summed.
+            self.flush(out);
+            out(address, packet);
+            return;
+        }
         // Where nothing waits and nothing can follow, as with each packet of an exchange, no more is looked at.
         if self.flows.is_empty() && control_bits(packet.front_at_least(40)).is_some_and(is_last) {
             out(address, packet);
             return;
         }
-        let single = packet.meta().segment_size == 0;
         let headers = Headers::read(packet.front_at_least(40), total).or_else(|| {
             // Only then are long options looked for: asking for them could move text.
             Headers::read(packet.front_at_least(super::ROOM), total)
         });
-        let Some(headers) = headers.filter(|_| single) else {
+        let Some(headers) = headers else {
             self.flush(out);
             out(address, packet);
             return;

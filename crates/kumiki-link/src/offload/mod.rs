@@ -1,11 +1,12 @@
-//! What a network card does for TCP: it cuts one super-segment into packets, and puts packets together again.
+//! What a network card does for TCP: it cuts one super-segment into packets, and puts packets together again. Of UDP it only cuts.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | RFC 9293 section 3.1 (header, pseudo header), RFC 791, RFC 8200 section 3, RFC 6864 section 4 (identification), RFC 3168 section 6.1.2 (CWR once), RFC 9768 section 3.3.4 (a counter in its place); the rules of Linux's GSO and GRO, recalled |
 //! | Above | a graph whose device says that it takes bursts: [`cut`] what goes down, [`Merger`] what comes up |
 //! | Below | any medium: on it there are only packets of at most one MTU |
-//! | Left out | UDP; IPv4 options and IPv6 extension headers; tunnels; putting together behind a link header, and what a device already knows of a checksum: such packets pass as they are |
+//! | Beside | [`virtio`]: what is said of a super-segment to a device that cuts it by itself |
+//! | Left out | putting datagrams of UDP together; IPv4 options and IPv6 extension headers; tunnels; putting together behind a link header, and what a device already knows of a checksum: such packets pass as they are |
 //!
 //! A super-segment is a whole packet, IP and TCP headers in front, with more text than a packet may have, and
 //! [`Meta`](kumiki_octets::Meta) says how to cut it: `header_len` octets are repeated in front of each `segment_size`
@@ -23,9 +24,16 @@
 //! differ in nothing but sequence number, length, identification and PSH; so acknowledgments, windows, timestamps and ECN
 //! bits are those of every one of them. PSH and a packet shorter than the others end the super-segment. What cannot be
 //! put together passes unchanged, after what was waiting of its connection.
+//!
+//! # Datagrams
+//!
+//! What came from a device as one packet with many datagrams of UDP in it is cut the same way: each has its own lengths and checksum,
+//! and IPv4's identification counts up. Nothing here sends such.
 
 mod cut;
+mod datagrams;
 mod merge;
+pub mod virtio;
 
 pub use cut::cut;
 pub use merge::Merger;
@@ -43,6 +51,7 @@ const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 const TCP_LEN: usize = 20;
 
 /// A copy of the IP and TCP headers of a packet, and where what is in them.

@@ -13,5 +13,6 @@ mod parameters;
 pub mod rtp;
 pub mod tcp;
 pub mod udp;
+pub mod virtio_net;
 
 pub use parameters::{EcnUse, IpParameters, IpQuality, SourceRoute};

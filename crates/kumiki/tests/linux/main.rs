@@ -27,6 +27,7 @@ mod delay;
 mod host;
 mod marks;
 mod matrix;
+mod offload;
 mod pair;
 mod path;
 mod scripts;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
     let mut cases = scripts::cases();
     cases.extend(single::cases());
     cases.extend(marks::cases());
+    cases.extend(offload::cases());
     cases.extend(path::cases());
     cases.extend(delay::cases());
     cases.extend(curve::cases(full));

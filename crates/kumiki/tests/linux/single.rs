@@ -65,6 +65,12 @@ fn kumiki_pings_linux() -> Said<String> {
 fn linux_pings_kumiki() -> Said<String> {
     // Whatever the program is: its host answers.
     let _kumiki = Kumiki::listening("echo", &[])?;
+    ping(20, 200)?;
+    done()
+}
+
+/// Linux asks Kumiki `times` times for an echo of so many octets.
+pub(crate) fn ping(times: u8, octets: usize) -> Said<()> {
     let (family, protocol, request, reply_kind) = if is_ipv6() {
         (AddressFamily::INET6, ipproto::ICMPV6, 128, 129)
     } else {
@@ -75,15 +81,15 @@ fn linux_pings_kumiki() -> Said<String> {
     let socket = UdpSocket::from(socket.map_err(when("raw socket"))?);
     socket.set_read_timeout(Some(Duration::from_secs(10))).map_err(when("time limit"))?;
     once_we_have_an_address(|| socket.connect((kumiki(), 0))).map_err(when("connect"))?;
-    for number in 1..=20_u8 {
+    for number in 1..=times {
         // RFC 792 and RFC 4443: type, code 0, checksum, identifier, sequence number, data.
         let mut echo = vec![request, 0, 0, 0, 0x12, 0x34, 0, number];
-        echo.extend((0..200).map(|octet: u8| octet ^ number));
+        echo.extend((0..=u8::MAX).cycle().take(octets).map(|octet| octet ^ number));
         let sum = internet_checksum(&echo);
         // Over IPv6 the kernel writes the checksum, and verifies that of the reply.
         echo[2..4].copy_from_slice(&sum.to_be_bytes());
         socket.send(&echo).map_err(when("send"))?;
-        let mut reply = [0; 1500];
+        let mut reply = [0; 65_535];
         let icmp = loop {
             let read = socket.recv(&mut reply).map_err(when("no reply"))?;
             // A raw socket of IPv4 shows the IP header too.
@@ -99,7 +105,7 @@ fn linux_pings_kumiki() -> Said<String> {
             format!("asked {echo:?}, answered {icmp:?}")
         })?;
     }
-    done()
+    Ok(())
 }
 
 /// RFC 1071.

@@ -1,0 +1,198 @@
+//! An end of a connection that does what one transfer without loss needs and nothing more: the ceiling of any stack.
+//!
+//! Reading, it copies no octet out and acknowledges after each batch; sending, it always writes the same octets, as long as the peer's
+//! window lasts. It knows no loss, no timers and no order but the right one.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::AsFd as _;
+
+use kumiki_io::Tun;
+use kumiki_link::offload::virtio::{Form, Header, LEN};
+use kumiki_octets::Sum;
+use kumiki_wire::inet::tcp::{Flags, Header as Tcp, Options, Seq};
+use kumiki_wire::inet::{ipv4, virtio_net};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::{LINUX, PORT, STACK, Transfer, Way};
+use crate::load::content;
+
+/// What the peer may send before it is acknowledged, and we send, in octets.
+const WINDOW: u32 = 4 << 20;
+const SCALE: u8 = 10;
+/// The most text of a super-segment.
+const LONGEST: u32 = 65_000;
+
+struct End<'a> {
+    tun: &'a Tun,
+    mss: u32,
+    local: u16,
+    remote: u16,
+    next: Seq,
+    expected: Seq,
+}
+
+/// What came, but for its text.
+struct Came {
+    tcp: Tcp,
+    text: u32,
+}
+
+impl End<'_> {
+    fn wait(&self) {
+        let _ = poll(&mut [PollFd::from_borrowed_fd(self.tun.as_fd(), PollFlags::IN)], None);
+    }
+
+    /// The next segment of TCP, if one is there.
+    fn read(&self, buffer: &mut [u8]) -> Result<Option<Came>, String> {
+        let mut front = [0; LEN];
+        loop {
+            let mut room = [IoSliceMut::new(&mut front), IoSliceMut::new(buffer)];
+            let total = match rustix::io::readv(self.tun.as_fd(), &mut room) {
+                Ok(total) => total.saturating_sub(LEN),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(why) => return Err(why.to_string()),
+            };
+            let packet = buffer.get(..total).unwrap_or_default();
+            let Ok((ip, len)) = ipv4::Header::parse(packet, total) else {
+                continue;
+            };
+            if ip.protocol != ipv4::protocol::TCP {
+                continue;
+            }
+            let rest = packet.get(len..).unwrap_or_default();
+            let (tcp, len) = Tcp::parse(rest, rest.len()).map_err(|why| why.to_string())?;
+            let text = u32::try_from(rest.len() - len).unwrap_or(0);
+            return Ok(Some(Came { tcp, text }));
+        }
+    }
+
+    /// Writes a segment, or many as one.
+    fn write(&self, flags: Flags, options: Options, text: &[u8]) -> Result<(), String> {
+        let tcp = Tcp {
+            source_port: self.local,
+            destination_port: self.remote,
+            seq: self.next,
+            ack: self.expected,
+            flags,
+            window: if flags.contains(Flags::SYN) {
+                u16::MAX
+            } else {
+                u16::try_from(WINDOW >> SCALE).unwrap_or(u16::MAX)
+            },
+            options,
+            ..Tcp::default()
+        };
+        let length = u16::try_from(tcp.len() + text.len()).map_err(|_| "too long")?;
+        let ip = ipv4::Header {
+            protocol: ipv4::protocol::TCP,
+            dont_fragment: true,
+            total_length: 20 + length,
+            time_to_live: 64,
+            source: STACK,
+            destination: LINUX,
+            ..ipv4::Header::default()
+        };
+        let pseudo = Sum::of(&ipv4::pseudo_header(STACK, LINUX, ipv4::protocol::TCP, length)).folded();
+        let tcp = Tcp { checksum: pseudo, ..tcp };
+        let mut headers = vec![0; 20 + tcp.len()];
+        let (front, behind) = headers.split_at_mut(20);
+        ip.emit_summed(front);
+        tcp.emit(behind);
+        let size = u16::try_from(self.mss).unwrap_or(u16::MAX);
+        let kind = virtio_net::Kind::Tcp4;
+        let segments = (text.len() > size.into()).then_some(virtio_net::Segments { kind, size, ecn: false });
+        let partial = Some(virtio_net::Partial { start: 20, offset: 16 });
+        let header_len = u16::try_from(headers.len()).unwrap_or(0);
+        let header = Header { partial, segments, header_len, ..Header::default() };
+        let mut octets = [0; LEN];
+        header.emit(Form::TUN, &mut octets);
+        let pieces = [IoSlice::new(&octets), IoSlice::new(&headers), IoSlice::new(text)];
+        rustix::io::writev(self.tun.as_fd(), &pieces).map(|_| ()).map_err(|why| format!("bare: {why}"))
+    }
+}
+
+pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<(), String> {
+    let mss = u32::from(transfer.mtu) - 40;
+    let (local, remote) = match transfer.way {
+        Way::In => (PORT, 0),
+        Way::Out => (10_000, PORT),
+    };
+    let mut end = End { tun, mss, local, remote, next: Seq(1), expected: Seq(0) };
+    let options = Options { mss: u16::try_from(mss).ok(), window_scale: Some(SCALE), ..Options::NONE };
+    match transfer.way {
+        Way::In => receive(&mut end, options, transfer.octets),
+        Way::Out => send(&mut end, options, transfer.octets),
+    }
+}
+
+fn receive(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), String> {
+    let mut buffer = vec![0; 65_535];
+    let mut got = 0;
+    loop {
+        end.wait();
+        let mut came = false;
+        while let Some(segment) = end.read(&mut buffer)? {
+            if segment.tcp.flags.contains(Flags::SYN) {
+                end.remote = segment.tcp.source_port;
+                end.expected = segment.tcp.seq + 1;
+                end.write(Flags::SYN | Flags::ACK, options, &[])?;
+                end.next = end.next + 1;
+                continue;
+            }
+            if segment.tcp.seq != end.expected {
+                return Err("bare: something was lost".to_owned());
+            }
+            let over = segment.tcp.flags.contains(Flags::FIN);
+            got += u64::from(segment.text);
+            end.expected = end.expected + segment.text + u32::from(over);
+            came |= segment.text > 0 || over;
+            if over {
+                end.write(Flags::FIN | Flags::ACK, Options::NONE, &[])?;
+                return if got == octets { Ok(()) } else { Err(format!("bare: {got} octets came")) };
+            }
+        }
+        if came {
+            end.write(Flags::ACK, Options::NONE, &[])?;
+        }
+    }
+}
+
+fn send(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), String> {
+    let mut buffer = vec![0; 65_535];
+    let text = content(65_535);
+    let piece = LONGEST / end.mss * end.mss;
+    end.write(Flags::SYN, options, &[])?;
+    end.next = end.next + 1;
+    let (mut left, mut scale, mut edge, mut acknowledged) = (octets, 0, end.next, end.next);
+    loop {
+        while left > 0 {
+            let room = u32::try_from(edge.distance_from(end.next)).unwrap_or(0);
+            let under_way = u32::try_from(end.next.distance_from(acknowledged)).unwrap_or(0);
+            let most = room.min(WINDOW.saturating_sub(under_way)).min(piece);
+            let len = if u64::from(most) >= left { u32::try_from(left).unwrap_or(0) } else { most / end.mss * end.mss };
+            if len == 0 {
+                break;
+            }
+            let text = text.get(..usize::try_from(len).unwrap_or(0)).unwrap_or_default();
+            end.write(Flags::ACK, Options::NONE, text)?;
+            end.next = end.next + len;
+            left -= u64::from(len);
+        }
+        if left == 0 && acknowledged == end.next {
+            return end.write(Flags::RST | Flags::ACK, Options::NONE, &[]);
+        }
+        end.wait();
+        while let Some(Came { tcp, .. }) = end.read(&mut buffer)? {
+            if tcp.flags.contains(Flags::SYN) {
+                end.expected = tcp.seq + 1;
+                scale = tcp.options.window_scale.unwrap_or(0);
+                end.write(Flags::ACK, Options::NONE, &[])?;
+                edge = tcp.ack + u32::from(tcp.window);
+            } else {
+                edge = tcp.ack + (u32::from(tcp.window) << scale);
+            }
+            acknowledged = tcp.ack;
+        }
+    }
+}

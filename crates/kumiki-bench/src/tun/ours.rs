@@ -1,0 +1,51 @@
+//! Kumiki's end: the programs of the other benches, which copy in and out.
+
+use core::net::SocketAddr;
+
+use kumiki_graph::{Duration, Protocol};
+use kumiki_io::{DeviceConfig, Ended, Executor, Pace, Plug, RealClock, Tun};
+
+use super::{LINUX, PORT, STACK, Transfer, Way};
+use crate::load::{Load, Work};
+use crate::ours::host;
+use crate::programs::{Answerer, Caller};
+
+/// Written and not acknowledged, in octets: less makes the two ends wait for each other.
+const UNDER_WAY: u64 = 1 << 20;
+
+/// A run may take so long.
+const LIMIT: Duration = Duration::from_secs(300);
+
+pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
+    let mtu = usize::from(transfer.mtu);
+    let load = Load { mtu, sessions: 1, work: Work::Octets(transfer.octets), check: false };
+    let program: Box<dyn Protocol> = match transfer.way {
+        Way::In => Box::new(Answerer::new(SocketAddr::from((STACK, PORT)), load)),
+        Way::Out => Box::new(Caller::new(SocketAddr::from((LINUX, PORT)), load, UNDER_WAY)),
+    };
+    let (graph, node, device) = host(STACK, mtu, program).map_err(|why| why.to_string())?;
+    let mut executor = Executor::new(RealClock::start(), Pace::default());
+    let id = executor.add_graph("stack", graph);
+    executor.set_device(id, device, DeviceConfig { mtu: transfer.mtu.into(), burst: 64 });
+    let real = executor.add_real(Box::new(tun)).map_err(|why| why.to_string())?;
+    executor.plug(Plug::Device(id, device), Plug::Real(real));
+    executor.start().map_err(|why| why.to_string())?;
+    let done = |executor: &mut Executor<RealClock>| {
+        let Some(graph) = executor.graph(id) else {
+            return true;
+        };
+        match transfer.way {
+            Way::In => graph.protocol::<Answerer>(node).is_some_and(|it| it.ended >= 1),
+            // All of it is acknowledged.
+            Way::Out => graph.protocol::<Caller>(node).is_some_and(|it| it.done >= 1 && it.under_way == 0),
+        }
+    };
+    let ended = executor.run(LIMIT, done);
+    let counters = executor.real_counters(real);
+    if ended != Ended::Done {
+        return Err(format!("the transfer did not end: {ended:?}, {counters:?}"));
+    }
+    // What ends the connection leaves.
+    executor.run(Duration::from_millis(1), |_| false);
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! A device of the machine in an executor: what waits for room in it, and what it did.
+
+use std::collections::VecDeque;
+use std::io;
+
+use kumiki_graph::{Address, Report};
+use kumiki_octets::{Checksum, Message};
+
+use super::Plug;
+use crate::clock::Watch;
+use crate::device::{Descriptors, RealCounters, RealDevice, Sent};
+
+/// A device with what waits for it.
+pub(super) struct Real {
+    pub(super) device: Box<dyn RealDevice>,
+    pub(super) wire: Option<Plug>,
+    /// What found no room, and where it goes.
+    pub(super) waiting: VecDeque<(Message, Address)>,
+    /// How many packets that is.
+    pub(super) waiting_packets: usize,
+    /// The device holds something back that waits for room.
+    pub(super) is_full: bool,
+    /// What the graph is to be told of it.
+    pub(super) state: Option<Report>,
+    pub(super) counters: RealCounters,
+}
+
+impl Real {
+    pub(super) fn watches(&self) -> impl Iterator<Item = Watch<'_>> {
+        let Descriptors { read, write } = self.device.descriptors();
+        let write = write.filter(|_| self.is_full || !self.waiting.is_empty());
+        let read = read.map(|descriptor| Watch { descriptor, reading: true, writing: false });
+        let write = write.map(|descriptor| Watch { descriptor, reading: false, writing: true });
+        read.into_iter().chain(write)
+    }
+
+    /// Hands over what waits, as far as there is room.
+    pub(super) fn send_waiting(&mut self) -> io::Result<()> {
+        while let Some((packet, to)) = self.waiting.front() {
+            let sent = self.device.send(packet, *to)?;
+            if sent == Sent::Full {
+                break;
+            }
+            if let Some((packet, _)) = self.waiting.pop_front() {
+                self.waiting_packets = self.waiting_packets.saturating_sub(packets(&packet));
+                self.count(sent, &packet);
+            }
+        }
+        Ok(())
+    }
+
+    /// `packet` waits for room.
+    pub(super) fn wait(&mut self, packet: Message, to: Address) {
+        let packets = packets(&packet);
+        self.counters.waited += packets as u64;
+        self.waiting_packets += packets;
+        self.waiting.push_back((packet, to));
+    }
+
+    /// What became of `packet`.
+    pub(super) fn count(&mut self, sent: Sent, packet: &Message) {
+        let packets = packets(packet) as u64;
+        match sent {
+            Sent::Taken => {
+                self.counters.sent += packets;
+                self.counters.super_sent += u64::from(packet.meta().segment_size != 0);
+            }
+            Sent::Refused => {
+                self.counters.refused += packets;
+                self.counters.unsent_octets += packet.len() as u64;
+            }
+            Sent::Full => {}
+        }
+    }
+
+    /// `packet` is dropped for want of room.
+    pub(super) fn overflows(&mut self, packet: &Message) {
+        self.counters.overflowed += packets(packet) as u64;
+        self.counters.unsent_octets += packet.len() as u64;
+    }
+}
+
+/// How many packets a super-segment is, or a packet.
+pub(super) fn packets(data: &Message) -> usize {
+    let meta = data.meta();
+    if meta.segment_size == 0 {
+        return 1;
+    }
+    let text = data.len().saturating_sub(meta.header_len.into());
+    text.div_ceil(meta.segment_size.into()).max(1)
+}
+
+/// Whether it is one packet, and complete: what may be on a line.
+pub(super) fn is_packet(data: &Message) -> bool {
+    data.meta().segment_size == 0 && !matches!(data.meta().checksum, Checksum::Partial { .. })
+}

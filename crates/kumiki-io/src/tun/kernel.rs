@@ -1,0 +1,144 @@
+//! The kernel's end of a device, and how it is configured.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::OwnedFd;
+
+use rustix::event::Timespec;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use super::control::{
+    IFF_UP, Request, Request6, SIOCGIFFLAGS, SIOCGIFINDEX, SIOCSIFADDR, SIOCSIFDSTADDR, SIOCSIFFLAGS, SIOCSIFMTU,
+    SIOCSIFNETMASK, control, request, set_address, set_ipv6_address, set_octets,
+};
+use super::{Layer, TunError};
+
+/// The kernel's end of a device: what `ip addr` and `ip link` set.
+#[derive(Clone, Debug)]
+pub struct KernelEnd {
+    pub(super) layer: Layer,
+    pub(super) name: String,
+}
+
+impl KernelEnd {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn failed(&self, what: &'static str) -> impl Fn(Errno) -> TunError {
+        move |why| {
+            let remedy = match why {
+                Errno::PERM => "This takes CAP_NET_ADMIN: be root",
+                _ => "",
+            };
+            TunError::new((self.layer, &self.name), what, why, remedy.to_owned())
+        }
+    }
+
+    fn socket(&self, family: AddressFamily) -> Result<OwnedFd, TunError> {
+        rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+            .map_err(self.failed("cannot ask for a socket to configure it"))
+    }
+
+    fn request(&self) -> Result<Request, TunError> {
+        request(&self.name).ok_or_else(|| self.failed("the name cannot be one")(Errno::INVAL))
+    }
+
+    /// Sets the largest datagram that the kernel sends, in octets.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn set_mtu(&self, mtu: u16) -> Result<(), TunError> {
+        let socket = self.socket(AddressFamily::INET)?;
+        let mut asked = self.request()?;
+        set_octets(&mut asked.value, 0, u32::from(mtu).to_ne_bytes());
+        control::<SIOCSIFMTU>(&socket, &mut asked).map_err(self.failed("cannot set the kernel's MTU"))
+    }
+
+    /// Sets the kernel's address and the length of its prefix, and for IPv4 that of the one host behind the device. Of IPv6 it is
+    /// one address more.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn set_address(&self, address: IpAddr, prefix: u8, peer: Option<Ipv4Addr>) -> Result<(), TunError> {
+        let refused = self.failed("cannot set the kernel's address");
+        match address {
+            IpAddr::V4(address) => {
+                let socket = self.socket(AddressFamily::INET)?;
+                let mut asked = self.request()?;
+                set_address(&mut asked.value, address);
+                control::<SIOCSIFADDR>(&socket, &mut asked).map_err(refused)?;
+                if let Some(peer) = peer {
+                    let mut asked = self.request()?;
+                    set_address(&mut asked.value, peer);
+                    control::<SIOCSIFDSTADDR>(&socket, &mut asked)
+                        .map_err(self.failed("cannot set the peer's address"))?;
+                }
+                let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into()));
+                let mut asked = self.request()?;
+                set_address(&mut asked.value, Ipv4Addr::from(mask.unwrap_or(0)));
+                control::<SIOCSIFNETMASK>(&socket, &mut asked).map_err(self.failed("cannot set the kernel's netmask"))
+            }
+            IpAddr::V6(address) => {
+                let socket = self.socket(AddressFamily::INET6)?;
+                let mut asked = self.request()?;
+                control::<SIOCGIFINDEX>(&socket, &mut asked).map_err(&refused)?;
+                let [a, b, c, d, ..] = asked.value;
+                let mut asked = Request6 {
+                    address: address.octets(),
+                    prefix: prefix.into(),
+                    index: i32::from_ne_bytes([a, b, c, d]),
+                };
+                set_ipv6_address(&socket, &mut asked).map_err(refused)
+            }
+        }
+    }
+
+    /// Keeps the kernel from making an address of IPv6 for the link by itself, where it can be kept from it.
+    pub fn leave_link_local_to_us(&self) {
+        // 1: none (Documentation/networking/ip-sysctl.rst, addr_gen_mode). There is no such file where there is no IPv6.
+        let path = format!("/proc/sys/net/ipv6/conf/{}/addr_gen_mode", self.name);
+        let _ = std::fs::write(path, "1");
+    }
+
+    /// Brings the kernel's end up or down. Down it loses its addresses of IPv6.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn set_up(&self, up: bool) -> Result<(), TunError> {
+        let socket = self.socket(AddressFamily::INET)?;
+        let mut asked = self.request()?;
+        control::<SIOCGIFFLAGS>(&socket, &mut asked).map_err(self.failed("cannot read its flags"))?;
+        let [low, high, ..] = asked.value;
+        let flags = u16::from_ne_bytes([low, high]);
+        let flags = if up { flags | IFF_UP } else { flags & !IFF_UP };
+        let mut asked = self.request()?;
+        set_octets(&mut asked.value, 0, flags.to_ne_bytes());
+        let what = if up { "cannot bring it up" } else { "cannot bring it down" };
+        control::<SIOCSIFFLAGS>(&socket, &mut asked).map_err(self.failed(what))
+    }
+}
+
+/// Waits until the kernel uses an address of IPv6, which it does once it has found that there is nobody to ask for duplicates.
+/// Where it takes long, what comes first is lost as on any line.
+pub(super) fn wait_for(address: Ipv6Addr) {
+    /// `IFA_F_TENTATIVE` of linux/if_addr.h.
+    const TENTATIVE: u32 = 0x40;
+    let millisecond = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+    let written = format!("{:032x}", address.to_bits());
+    for _ in 0..200 {
+        let all = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
+        let mut lines = all.lines().map(str::split_whitespace);
+        let flags = lines.find_map(|mut words| {
+            let it_is = words.next() == Some(written.as_str());
+            words.nth(3).filter(|_| it_is)
+        });
+        let flags = flags.and_then(|flags| u32::from_str_radix(flags, 16).ok());
+        if flags.is_none_or(|flags| flags & TENTATIVE == 0) {
+            return;
+        }
+        let _ = rustix::event::poll(&mut [], Some(&millisecond));
+    }
+}
