@@ -268,11 +268,9 @@ fn a_span_is_upright_and_says_both_of_its_ends() {
     assert!(words.iter().any(|it| it == "sent: 1000 to 2448 octets at 12.5 ms, packet 7"), "{words:?}");
     assert!(words.iter().any(|it| it.contains("Spans sent: 1 values, 1000 to 2448 octets.")), "{words:?}");
     let events: Vec<Event<'_>> = svg::read(&svg).unwrap().collect();
-    let spans = events.iter().filter_map(|event| match event {
-        Event::Tag(_, _, attributes) => {
-            Some(attributes).filter(|it| it.get("class").is_some_and(|it| **it == *"ln pt"))
-        }
-        _ => None,
+    let spans = events.iter().filter_map(|event| {
+        let Event::Tag(_, _, attributes) = event else { return None };
+        Some(attributes).filter(|it| it.get("class").is_some_and(|it| **it == *"ln pt"))
     });
     let ends: Vec<[f64; 4]> = spans.map(|it| ["x1", "x2", "y1", "y2"].map(|name| it[name].parse().unwrap())).collect();
     let [[x1, x2, y1, y2]] = ends[..] else { panic!("{ends:?}") };

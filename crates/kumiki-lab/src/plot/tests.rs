@@ -71,10 +71,10 @@ fn words_are_bars_and_a_wrong_name_is_told() {
 fn what_a_logarithmic_axis_has_no_place_for_is_said() {
     let csv = Source::of_csv("mine.csv", "loss_percent,goodput_mbps\n0,9.4\n0.1,8.2\n1,3.1\n", &[]).unwrap();
     let options = Options { x: Some("loss_percent".to_owned()), log_x: true, ..Options::default() };
-    let figure = figure(&[csv.clone()], &options).unwrap();
+    let figure = figure(std::slice::from_ref(&csv), &options).unwrap();
     assert!(figure.caption.contains("1 of 3 values is not drawn"), "{}", figure.caption);
     let linear = Options { log_x: false, ..options.clone() };
-    assert!(!super::figure(&[csv.clone()], &linear).unwrap().caption.contains("not drawn"));
+    assert!(!super::figure(std::slice::from_ref(&csv), &linear).unwrap().caption.contains("not drawn"));
     let over = Options { over: vec!["nonsense".to_owned()], ..options };
     let refused = super::figure(&[csv], &over).unwrap_err().to_string();
     assert!(refused.starts_with("--over: unknown varied name \"nonsense\""), "{refused}");

@@ -40,6 +40,9 @@ use crate::stack::Driver;
 /// How long the loop goes on before it looks up: there is nothing that it would see then and not before.
 const LONG: Duration = Duration::from_secs(3600);
 
+/// What TCP hands down at once where the device takes it whole, in packets; where it does not, it is cut before.
+const BURST: u32 = 64;
+
 /// Looks up the addresses of a name. It may block: whoever asks for a name waits for it.
 pub type Resolver = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
@@ -146,7 +149,7 @@ impl HostStack {
             Plan { addresses: &config.addresses, mtu: config.mtu.into(), tcp: &config.tcp, seed: unguessable()? };
         let (graph, stack) = plan.build(Box::new(driver)).map_err(wrong)?;
         let id = executor.add_graph("host", graph);
-        executor.set_device(id, LINE, DeviceConfig { mtu: config.mtu.into(), ..DeviceConfig::default() });
+        executor.set_device(id, LINE, DeviceConfig { mtu: config.mtu.into(), burst: BURST });
         let real = executor.add_real(device)?;
         executor.plug(Plug::Device(id, LINE), Plug::Real(real));
         executor.start().map_err(|error| wrong(error.to_string()))?;
