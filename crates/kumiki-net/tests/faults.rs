@@ -128,7 +128,7 @@ fn a_program_that_panics_ends_the_run_and_names_its_host() {
         panic!("no more");
     });
     let ended = net.host("client").run(std::future::pending::<()>());
-    let expected = SimError::Panicked { host: "server".to_owned(), message: "no more".to_owned() };
+    let expected = SimError::Panicked { host: "server".to_owned(), at: 3 * MS, message: "no more".to_owned() };
     assert_eq!(ended.unwrap_err(), expected);
 }
 
@@ -139,6 +139,111 @@ fn who_waits_for_ever_is_told() {
     let ended = net.host("client").run(std::future::pending::<()>());
     assert_eq!(ended.unwrap_err(), SimError::TimeLimit(Duration::from_secs(60)));
     assert_eq!(net.elapsed(), Duration::from_secs(60));
+}
+
+#[test]
+fn a_host_that_is_down_runs_nothing_until_it_is_up() {
+    let net = Net::new(1);
+    let begun: Rc<RefCell<u32>> = Rc::default();
+    let count = Rc::clone(&begun);
+    let server = net.host("server");
+    server.start(move || {
+        *count.borrow_mut() += 1;
+        std::future::pending()
+    });
+    server.crash();
+    net.run_for(MS).unwrap();
+    assert_eq!(*begun.borrow(), 0);
+    server.restart();
+    assert_eq!(*begun.borrow(), 0, "nothing runs yet");
+    let host = server.clone();
+    net.run(async move {
+        sleep(MS).await;
+        host.crash();
+        assert!(host.spawn(std::future::pending::<()>()).await.unwrap_err().is_cancelled());
+        host.restart();
+        sleep(MS).await;
+    })
+    .unwrap();
+    assert_eq!(*begun.borrow(), 2);
+}
+
+#[test]
+fn a_network_that_is_run_twice_repeats_too() {
+    let run = || {
+        let net = Net::new(7);
+        for port in 1..=5 {
+            net.host("server").start(move || async move {
+                let listener = TcpListener::bind(("0.0.0.0", port)).await.unwrap();
+                let _accepted = listener.accept().await.unwrap();
+                std::future::pending::<()>().await;
+            });
+        }
+        for _ in 0..2 {
+            let client = net.host("client").run(async {
+                let mut streams = Vec::new();
+                for port in 1..=5 {
+                    streams.push(TcpStream::connect(("server", port)).await.unwrap());
+                }
+                sleep(3 * MS).await;
+            });
+            client.unwrap();
+        }
+        net.digest()
+    };
+    let first = run();
+    for _ in 0..8 {
+        assert_eq!(run(), first);
+    }
+}
+
+#[test]
+fn sockets_that_outlive_their_network_say_so() {
+    let net = Net::new(1);
+    net.host("server").start(echo);
+    let kept = net.host("client").run(async { TcpStream::connect("server:7").await.unwrap() });
+    let kept = kept.unwrap();
+    drop(net);
+    for _ in 0..2 {
+        assert_eq!(kept.try_read(&mut [0]).unwrap_err().kind(), ErrorKind::NetworkDown);
+        assert_eq!(kept.try_write(b"x").unwrap_err().kind(), ErrorKind::NetworkDown);
+    }
+}
+
+#[test]
+fn a_panic_of_the_test_itself_leaves_the_time_at_which_it_was() {
+    let net = Net::new(1);
+    let panics = std::panic::AssertUnwindSafe(|| {
+        net.host("a").run(async {
+            sleep(10 * SECOND).await;
+            panic!("as a test does");
+        })
+    });
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert_eq!(net.elapsed(), 10 * SECOND);
+    net.run_for(SECOND).unwrap();
+    assert_eq!(net.elapsed(), 11 * SECOND);
+}
+
+#[test]
+fn a_panic_counts_when_it_is_looked_at_and_in_its_own_run_alone() {
+    let client = Net::new(1).host("client");
+    let looked_at = client.run(async { sim::spawn(async { panic!("boom") }).await.is_err() });
+    assert!(matches!(looked_at, Err(SimError::Panicked { .. })), "{looked_at:?}");
+    assert_eq!(client.run(async { 8 }), Ok(8));
+}
+
+#[test]
+fn tasks_that_answer_each_other_for_ever_at_one_instant_are_found() {
+    let net = Net::new(1);
+    let ended = net.run(async {
+        loop {
+            sim::time::sleep(Duration::ZERO).await;
+        }
+        #[allow(unreachable_code)]
+        ()
+    });
+    assert!(matches!(ended, Err(SimError::Standstill(_))), "{ended:?}");
 }
 
 /// A counter that three replicas keep, asked over a network that breaks and by clients that ask again: what is acknowledged counts.

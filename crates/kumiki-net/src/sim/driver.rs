@@ -14,6 +14,9 @@ use kumiki_graph::Instant;
 
 use super::net::{Net, SimError};
 
+/// So often tasks may answer each other at one instant: seconds of real time.
+const ROUNDS: u32 = 2_000_000;
+
 /// A line of tokio's clock, in nanoseconds.
 const LINE: u64 = 1_000_000;
 
@@ -38,7 +41,7 @@ impl Idle {
     }
 
     /// Waits until no task can do anything more.
-    async fn wait(&self) {
+    pub(super) async fn wait(&self) {
         let mut armed = false;
         poll_fn(|cx| {
             let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,8 +92,18 @@ pub(super) async fn drive(net: &Net, idle: &Idle, limit: Instant) -> SimError {
     let mut rung = Vec::new();
     // At first programs have been started, of whom nobody is told.
     let mut woke = true;
+    let (mut last, mut rounds) = (net.now(), 0_u32);
     loop {
-        net.step(net.now(), &mut rung);
+        let now = net.now();
+        rounds = if now == last { rounds + 1 } else { 0 };
+        last = now;
+        if rounds >= ROUNDS {
+            let text = format!(
+                "time stands still at {now}: tasks go on for ever at this instant, each time that another has answered"
+            );
+            return SimError::Standstill(text);
+        }
+        net.step(now, &mut rung);
         woke |= net.clock().bell.take_woke();
         if let Some(error) = net.failure() {
             return error;

@@ -229,7 +229,8 @@ impl Host {
 
     /// Gives it this program: it runs from when the network does, and again after each [restart](Host::restart).
     ///
-    /// A program may return; one that panics ends the run with [`SimError::Panicked`].
+    /// A program may return; one that panics ends the run with [`SimError::Panicked`]. It is kept as long as the network: one that itself keeps
+    /// a [`Host`] or a [`Net`] keeps the network for good, so it asks for [`Net::current`] instead.
     pub fn start<P, F>(&self, program: P) -> &Self
     where
         P: Fn() -> F + 'static,
@@ -237,13 +238,13 @@ impl Host {
     {
         let program: Program = Rc::new(move || Box::pin(program()));
         self.with(|it| it.programs.push(Rc::clone(&program)));
-        if self.net.is_running() {
+        if self.net.is_running() && !self.is_down() {
             self.spawn(program());
         }
         self
     }
 
-    /// Starts a task on it, which ends when the host crashes. To be called while the network runs.
+    /// Starts a task on it, which ends when the host crashes; on one that is down it ends at once. To be called while the network runs.
     ///
     /// # Panics
     /// Where the network does not run.
@@ -252,7 +253,15 @@ impl Host {
         F: Future + 'static,
         F::Output: 'static,
     {
+        assert!(
+            self.net.is_running(),
+            "the network of `{}` does not run: tasks are started while it does",
+            self.name()
+        );
         let task = tokio::task::spawn_local(OnHost::new(self.clone(), future));
+        if self.is_down() {
+            task.abort();
+        }
         self.with(|it| {
             if it.tasks.len() == it.tasks.capacity() {
                 it.tasks.retain(|task| !task.is_finished());
@@ -279,19 +288,24 @@ impl Host {
         self
     }
 
+    /// Its tasks end, in the order in which they were started.
+    pub(super) fn end_tasks(&self) {
+        for task in self.with(|it| core::mem::take(&mut it.tasks)) {
+            task.abort();
+        }
+    }
+
     /// The power fails: its tasks are dropped, its connections are gone without a word, what comes for it is lost.
     ///
     /// Tasks started by `tokio::spawn`, by a library perhaps, are not known to be this host's: they go on, with sockets that say that the
     /// host is gone.
     pub fn crash(&self) -> &Self {
-        let (tasks, stack) = self.with(|it| {
+        let stack = self.with(|it| {
             it.is_down = true;
-            (core::mem::take(&mut it.tasks), it.stack.clone())
+            it.stack.clone()
         });
         self.net.0.cloud.lock().down.insert(self.number);
-        for task in tasks {
-            task.abort();
-        }
+        self.end_tasks();
         stack.0.with(crate::sockets::Table::go_down);
         // Nothing that it remembers survives: it is another graph from here on, which says nothing while it is down.
         self.renew();
@@ -327,10 +341,29 @@ impl Host {
             self.net.fail_with(error);
         }
         self.net.clock().bell.change();
-        for program in self.with(|it| it.programs.clone()) {
-            self.spawn(program());
+        // Where the network does not run they begin with it.
+        if self.net.is_running() {
+            for program in self.with(|it| it.programs.clone()) {
+                self.spawn(program());
+            }
         }
         self
+    }
+
+    /// From now on nothing gets from it to any host that is there, nor back, until [`Net::repair_all`] or [`Host::rejoin`].
+    pub fn isolate(&self) -> &Self {
+        self.net.partition(core::slice::from_ref(self), &self.others());
+        self
+    }
+
+    /// Everything gets through between it and all others again.
+    pub fn rejoin(&self) -> &Self {
+        self.net.repair(core::slice::from_ref(self), &self.others());
+        self
+    }
+
+    fn others(&self) -> Vec<Self> {
+        self.net.hosts().into_iter().filter(|it| it.number != self.number).collect()
     }
 
     /// Whether it has crashed and was not restarted.

@@ -104,16 +104,22 @@ impl Link {
     }
 
     /// With this probability, 0 to 1, a packet is lost.
+    ///
+    /// # Panics
+    /// Where it is no probability; so do the others.
     #[must_use]
     pub fn loss(self, probability: f64) -> Self {
+        check(probability);
         self.both(|way| way.impairment.loss = Loss::Independent(probability))
     }
 
     /// Packets are lost in bursts of `burst` packets on average, and of all this part, 0 to 1 (Gilbert).
     #[must_use]
     pub fn burst_loss(self, part: f64, burst: f64) -> Self {
-        let part = part.clamp(0.0, 0.999);
-        let to_good = 1.0 / burst.max(1.0);
+        check(part);
+        assert!(burst >= 1.0, "bursts of {burst} packets: expected 1 or more on average");
+        let part = part.min(0.999);
+        let to_good = 1.0 / burst;
         let to_bad = (part * to_good / (1.0 - part)).min(1.0);
         self.both(|way| way.impairment.loss = Loss::Gilbert { to_bad, to_good, good: 0.0, bad: 1.0 })
     }
@@ -121,25 +127,32 @@ impl Link {
     /// With this probability, 0 to 1, a packet comes twice.
     #[must_use]
     pub fn duplicate(self, probability: f64) -> Self {
+        check(probability);
         self.both(|way| way.impairment.duplicate = probability)
     }
 
     /// With this probability, 0 to 1, a packet is held back until three others have passed it.
     #[must_use]
     pub fn reorder(self, probability: f64) -> Self {
+        check(probability);
         self.both(|way| way.impairment.hold = Some((probability, Hold::Followers(3, HELD))))
     }
 
     /// With this probability, 0 to 1, each bit is wrong.
     #[must_use]
     pub fn corrupt(self, probability: f64) -> Self {
+        check(probability);
         self.both(|way| way.impairment.corrupt = probability)
     }
 
     /// So many bits a second; packets queue for it.
+    ///
+    /// # Panics
+    /// Where it is 0: to let nothing pass, lose all or cut the host off.
     #[must_use]
     pub fn rate(self, bits_per_second: u64) -> Self {
-        self.both(|way| way.rate = Some(bits_per_second.max(1)))
+        assert!(bits_per_second > 0, "a rate of 0 b/s lets nothing pass; loss(1.0) and Host::isolate do that");
+        self.both(|way| way.rate = Some(bits_per_second))
     }
 
     /// So many octets may wait for the line; what finds no room is lost. Without it everything may wait.
@@ -188,6 +201,10 @@ impl Link {
             }
         });
     }
+}
+
+fn check(probability: f64) {
+    assert!((0.0..=1.0).contains(&probability), "a probability of {probability}: expected 0 to 1");
 }
 
 /// So fast that no packet takes a nanosecond.

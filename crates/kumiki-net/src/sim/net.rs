@@ -1,10 +1,12 @@
 //! The network as a whole.
 
 use core::cell::{Cell, RefCell};
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::net::IpAddr;
+use core::pin::pin;
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -37,11 +39,13 @@ pub enum SimError {
         /// What is wrong.
         why: String,
     },
-    /// A program panicked.
-    #[error("host `{host}`: a task panicked at {}: {message}", at_of())]
+    /// A task of a host panicked.
+    #[error("host `{host}`: a task panicked at {at:?}: {message}")]
     Panicked {
         /// Where it ran.
         host: String,
+        /// When, in virtual time.
+        at: Duration,
         /// What it said.
         message: String,
     },
@@ -54,10 +58,6 @@ pub enum SimError {
     /// tokio would not make a runtime.
     #[error("no runtime: {0}")]
     Runtime(String),
-}
-
-fn at_of() -> String {
-    Net::current().map_or_else(String::new, |net| net.now().to_string())
 }
 
 /// What a network consists of.
@@ -238,7 +238,16 @@ impl Net {
         self
     }
 
+    /// A host of another network has the number of one of ours, and is another.
+    fn check_ours(&self, hosts: &[Host]) {
+        for host in hosts {
+            assert!(Rc::ptr_eq(&self.0, &host.net.0), "`{}` is a host of another network", host.name());
+        }
+    }
+
     fn set_cut(&self, one: &[Host], other: &[Host], is_cut: bool) {
+        self.check_ours(one);
+        self.check_ours(other);
         let mut cloud = self.0.cloud.lock();
         for pair in one.iter().flat_map(|a| other.iter().map(move |b| (a.number, b.number))) {
             for pair in [pair, (pair.1, pair.0)] {
@@ -252,6 +261,9 @@ impl Net {
     }
 
     /// From now on nothing gets from any of `one` to any of `other`, nor back. What is under way arrives.
+    ///
+    /// # Panics
+    /// Where one of them is of another network; so do the others of this kind.
     pub fn partition(&self, one: &[Host], other: &[Host]) -> &Self {
         self.set_cut(one, other, true);
         self
@@ -265,6 +277,7 @@ impl Net {
 
     /// From now on nothing gets from `from` to `to`; the other way is as it was.
     pub fn cut_one_way(&self, from: &Host, to: &Host) -> &Self {
+        self.check_ours(&[from.clone(), to.clone()]);
         self.0.cloud.lock().cut.insert((from.number, to.number));
         self
     }
@@ -302,12 +315,26 @@ impl Net {
         self.0.failed.borrow().clone()
     }
 
-    /// Runs the network, and the programs of its hosts, until `future` is done. That is on no host; to be on one: [`Host::run`].
-    ///
-    /// All tasks end with it; the network stays as it is, and may be run again, when the hosts' programs begin anew.
+    /// Runs the network, and the programs of its hosts that are up, for so long.
     ///
     /// # Errors
-    /// [`SimError`] where a program panicked, the [time limit](Net::set_time_limit) is over or time stands still.
+    /// As [`Net::run`].
+    pub fn run_for(&self, duration: Duration) -> Result<(), SimError> {
+        self.run(async { super::time::sleep(duration).await })
+    }
+
+    /// Runs the network, and the programs of its hosts that are up, until `future` is done. That is on no host; to be on one: [`Host::run`].
+    ///
+    /// The tasks of its hosts end with it, in the order in which they were started; the network stays as it is, and may be run again, when the
+    /// hosts' programs begin anew. Sockets that are kept go on in the next run. Tasks that were started by `tokio::spawn` end in no order that
+    /// repeats: who runs one network twice, and has such, may not count on the same packets in the second run.
+    ///
+    /// # Errors
+    /// [`SimError`] where a task of a host panicked, also one whose panic somebody has looked at, the [time limit](Net::set_time_limit) is over
+    /// or time stands still. A task that goes on for ever without waiting for anything, such as a loop around `yield_now`, is not found out.
+    ///
+    /// # Panics
+    /// As `future` does; and within a runtime, for it has one of its own: a test of it is a `#[test]`, not a `#[tokio::test]`.
     pub fn run<F: Future>(&self, future: F) -> Result<F::Output, SimError> {
         let idle = Idle::default();
         let mut builder = Builder::new_current_thread();
@@ -316,28 +343,55 @@ impl Net {
         builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&self.0.seed.to_le_bytes()));
         let runtime = builder.build_local(LocalOptions::default());
         let runtime = runtime.map_err(|error| SimError::Runtime(error.to_string()))?;
+        self.0.failed.replace(None);
         let _running = Running::begin(self);
         runtime.block_on(async {
             self.0.clock.follow(tokio::time::Instant::now());
             let limit = self.now() + nanos(self.0.limit.get());
-            for host in self.hosts() {
+            for host in self.hosts().into_iter().filter(|it| !it.is_down()) {
                 for program in host.with(|it| it.programs.clone()) {
                     host.spawn(program());
                 }
             }
             let result = tokio::select! {
                 biased;
-                output = future => Ok(output),
+                output = self.watched(future) => Ok(output),
                 error = drive(self, &idle, limit) => Err(error),
             };
+            // In their order: the runtime would drop them in one of its own, and their sockets with them.
+            for host in self.hosts() {
+                host.end_tasks();
+            }
+            idle.wait().await;
             // Outside of its runtime tokio's clock is the real one.
             self.0.clock.stop(self.now());
-            result
+            result.and_then(|output| self.failure().map_or(Ok(output), Err))
         })
+    }
+
+    /// Does `future`, and where that panics remembers how far time had come.
+    async fn watched<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))).unwrap_or_else(|panic| {
+                self.0.clock.stop(self.now());
+                resume_unwind(panic)
+            })
+        })
+        .await
     }
 
     pub(super) fn time_limit(&self) -> SimError {
         SimError::TimeLimit(self.0.limit.get())
+    }
+}
+
+/// Whoever still has sockets of it is told that their host is gone.
+impl Drop for Parts {
+    fn drop(&mut self) {
+        for host in self.hosts.get_mut() {
+            host.stack.0.with(crate::sockets::Table::go_down);
+        }
     }
 }
 

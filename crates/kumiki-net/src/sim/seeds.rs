@@ -39,9 +39,11 @@ pub fn for_seeds(seeds: impl IntoIterator<Item = u64>, test: impl Fn(&Net)) {
 fn run(seed: u64, test: &impl Fn(&Net)) {
     let net = Net::new(seed);
     let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(&net))) else {
+        net.forget_programs();
         return;
     };
     eprintln!("seed {seed} failed at {:?} of virtual time; to run it alone: {SEED}={seed}", net.elapsed());
+    eprintln!("it is run once more, to see whether it fails alike:");
     let again = Net::new(seed);
     #[cfg(feature = "capture")]
     again.set_capture(true);
@@ -54,7 +56,18 @@ fn run(seed: u64, test: &impl Fn(&Net)) {
     }
     #[cfg(feature = "capture")]
     leave(&again, seed);
+    net.forget_programs();
+    again.forget_programs();
     resume_unwind(panic);
+}
+
+impl Net {
+    /// Programs may keep the network that keeps them.
+    fn forget_programs(&self) {
+        let programs: Vec<_> =
+            self.hosts().iter().map(|host| host.with(|it| core::mem::take(&mut it.programs))).collect();
+        drop(programs);
+    }
 }
 
 /// Writes the capture where the next person finds it.

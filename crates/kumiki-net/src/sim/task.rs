@@ -33,6 +33,7 @@ impl<F: Future> Future for OnHost<F> {
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
             host.net.fail_with(super::SimError::Panicked {
                 host: host.name(),
+                at: host.net.elapsed(),
                 message: text.unwrap_or_else(|| "it said nothing".to_owned()),
             });
             resume_unwind(panic)

@@ -14,7 +14,7 @@ pub(crate) fn of_reason(reason: &Reason) -> io::Error {
         Reason::Unreachable => io::ErrorKind::HostUnreachable,
         Reason::BadAddress => io::ErrorKind::AddrNotAvailable,
         Reason::NoResources => io::ErrorKind::OutOfMemory,
-        Reason::Down => io::ErrorKind::NetworkDown,
+        Reason::Down => return is_gone(),
         Reason::User => io::ErrorKind::ConnectionAborted,
         Reason::Protocol | Reason::Violation(_) | Reason::Peer(_) => io::ErrorKind::ConnectionReset,
     };
@@ -43,5 +43,5 @@ pub(crate) fn not_connected() -> io::Error {
 
 /// What is said of what was closed, and so of what nobody can name any more.
 pub(crate) fn is_gone() -> io::Error {
-    io::Error::new(io::ErrorKind::NotConnected, "the host that this socket belonged to is gone")
+    io::Error::new(io::ErrorKind::NetworkDown, "the host of this socket is gone")
 }

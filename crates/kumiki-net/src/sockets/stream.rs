@@ -167,8 +167,8 @@ impl Stream {
         if self.phase == Phase::Calling {
             return None;
         }
-        if let Some(reason) = self.error.take() {
-            return Some(Err(error::of_reason(&reason)));
+        if let Some(error) = self.take_error() {
+            return Some(Err(error));
         }
         (self.released_by_peer || self.phase == Phase::Ended).then_some(Ok(()))
     }
@@ -273,8 +273,8 @@ impl Stream {
         if self.phase == Phase::Calling {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        if let Some(reason) = self.error.take() {
-            return Err(error::of_reason(&reason));
+        if let Some(error) = self.take_error() {
+            return Err(error);
         }
         if self.is_write_closed() {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -363,8 +363,12 @@ impl Stream {
         }
     }
 
-    /// What has ended it, for whoever asks first (`SO_ERROR`).
+    /// What has ended it, for whoever asks first (`SO_ERROR`). That its host is gone is told to all: nobody is to take that for the end of
+    /// what the peer has sent.
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
+        if self.error == Some(Reason::Down) {
+            return Some(error::of_reason(&Reason::Down));
+        }
         self.error.take().map(|reason| error::of_reason(&reason))
     }
 
