@@ -38,6 +38,9 @@ const SERVERS: usize = 9;
 const SIZE: usize = 64;
 const PORT: u16 = 7;
 
+/// Calls each server so often.
+type Run = fn(u32) -> Result<(), String>;
+
 #[derive(Serialize)]
 struct Row {
     who: &'static str,
@@ -139,7 +142,7 @@ pub(crate) fn measure(what: &Calls) -> Result<(), String> {
     let runs = if what.quick { 3 } else { what.runs.max(1) };
     let each: u32 = if what.quick { 2_000 } else { 20_000 };
     let calls = each * u32::try_from(SERVERS).unwrap_or(u32::MAX);
-    let mut all: Vec<(&str, fn(u32) -> Result<(), String>)> = vec![("Kumiki", ours)];
+    let mut all: Vec<(&str, Run)> = vec![("Kumiki", ours)];
     if !what.alone {
         all.push(("turmoil-net", turmoil));
     }

@@ -137,7 +137,7 @@ fn receive(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Strin
                 end.remote = segment.tcp.source_port;
                 end.expected = segment.tcp.seq + 1;
                 end.write(Flags::SYN | Flags::ACK, options, &[])?;
-                end.next = end.next + 1;
+                end.next += 1;
                 continue;
             }
             if segment.tcp.seq != end.expected {
@@ -145,7 +145,7 @@ fn receive(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Strin
             }
             let over = segment.tcp.flags.contains(Flags::FIN);
             got += u64::from(segment.text);
-            end.expected = end.expected + segment.text + u32::from(over);
+            end.expected += segment.text + u32::from(over);
             came |= segment.text > 0 || over;
             if over {
                 end.write(Flags::FIN | Flags::ACK, Options::NONE, &[])?;
@@ -163,7 +163,7 @@ fn send(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), String> 
     let text = content(65_535);
     let piece = LONGEST / end.mss * end.mss;
     end.write(Flags::SYN, options, &[])?;
-    end.next = end.next + 1;
+    end.next += 1;
     let (mut left, mut scale, mut edge, mut acknowledged) = (octets, 0, end.next, end.next);
     loop {
         while left > 0 {
@@ -176,7 +176,7 @@ fn send(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), String> 
             }
             let text = text.get(..usize::try_from(len).unwrap_or(0)).unwrap_or_default();
             end.write(Flags::ACK, Options::NONE, text)?;
-            end.next = end.next + len;
+            end.next += len;
             left -= u64::from(len);
         }
         if left == 0 && acknowledged == end.next {
