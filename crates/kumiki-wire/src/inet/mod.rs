@@ -14,4 +14,4 @@ pub mod rtp;
 pub mod tcp;
 pub mod udp;
 
-pub use parameters::{EcnUse, IpParameters, IpQuality, SourceRoute};
+pub use parameters::{EcnUse, IpParameters, IpQuality, Sharing, SourceRoute};
