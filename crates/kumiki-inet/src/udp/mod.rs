@@ -115,8 +115,9 @@ pub struct Udp {
     sockets: Sockets,
     /// Which of our addresses goes with a peer's.
     sources: BTreeMap<IpAddr, IpAddr>,
-    /// Units whose source IP has been asked for: socket, peer, unit.
-    waiting: VecDeque<(Handle, SocketAddr, Box<Unit>)>,
+    /// Units whose source IP has been asked for: the socket as it was when they were sent, peer, unit. They go also where it was closed
+    /// meanwhile.
+    waiting: VecDeque<(Socket, SocketAddr, Box<Unit>)>,
     groups: Groups<IpAddr>,
     counters: Counters,
 }
@@ -219,16 +220,14 @@ impl Udp {
             .or_else(|| Some(socket.local.ip()).filter(may_send))
             .or_else(|| self.sources.get(&peer.ip()).copied());
         let Some(own) = own else {
-            if let Some(socket) = self.sockets.handle(index) {
-                self.ask(socket, peer, unit, cx);
-            }
+            self.ask(socket, peer, unit, cx);
             return;
         };
         self.transmit(SocketAddr::new(own, socket.local.port()), peer, unit, cx);
     }
 
     /// Asks IP for the source that goes with `peer`; `unit` waits.
-    fn ask(&mut self, socket: Handle, peer: SocketAddr, unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn ask(&mut self, socket: Socket, peer: SocketAddr, unit: Box<Unit>, cx: &mut Context<'_>) {
         if self.waiting.len() >= WAITING {
             self.discard("too many units wait for their source", cx);
             return;
@@ -275,14 +274,11 @@ impl Udp {
             }
             self.sources.insert(to, source);
         }
-        for (session, peer, unit) in core::mem::take(&mut self.waiting) {
+        for (socket, peer, unit) in core::mem::take(&mut self.waiting) {
             if peer.ip() != to {
-                self.waiting.push_back((session, peer, unit));
+                self.waiting.push_back((socket, peer, unit));
                 continue;
             }
-            let Some(socket) = self.sockets.by_handle(session).copied() else {
-                continue;
-            };
             match source.ip() {
                 Some(own) => {
                     let own = SocketAddr::new(own, socket.local.port());
@@ -395,12 +391,8 @@ impl Udp {
             cx.down(BELOW, Request::Manage(Box::new(Manage::Narrow { to, mtu })));
         }
         let _ = start.pop(LEN);
-        let report = Report::Unreachable {
-            source: Address::from(own),
-            destination: Address::from(peer),
-            problem,
-            start,
-        };
+        let report =
+            Report::Unreachable { source: Address::from(own), destination: Address::from(peer), problem, start };
         cx.up(user, Indication::Report(Box::new(report)));
     }
 

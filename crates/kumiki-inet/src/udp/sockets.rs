@@ -155,11 +155,6 @@ impl Sockets {
         self.places.get(index).filter(|place| place.generation == session.generation).map(|_| index)
     }
 
-    /// The socket of a handle; `None` where it is stale.
-    pub(super) fn by_handle(&self, session: Handle) -> Option<&Socket> {
-        self.socket(self.place(session)?)
-    }
-
     /// The socket of a handle of `user`'s.
     pub(super) fn own(&mut self, user: Above, session: Handle) -> Option<&mut Socket> {
         let place = self.place(session)?;

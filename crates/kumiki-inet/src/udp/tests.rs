@@ -271,7 +271,9 @@ fn a_group_is_heard_by_all_of_its_members_and_by_the_sender_where_it_says_so() {
     bench.say(other, join(false));
     bench.octets(eth, &octets);
     assert_eq!(got(&mut bench, user), [1, 2], "not the one at another address");
-    let how = |to_ourselves| UnitOptions::of(kumiki_wire::inet::IpParameters { to_ourselves, ..kumiki_wire::inet::IpParameters::NONE });
+    let how = |to_ourselves| {
+        UnitOptions::of(kumiki_wire::inet::IpParameters { to_ourselves, ..kumiki_wire::inet::IpParameters::NONE })
+    };
     for (to_ourselves, heard) in [(true, vec![1, 2]), (false, vec![])] {
         let unit = to(socket_address(group, 7), b"x");
         bench.send(user, Unit { source: socket_address(group, 7), options: how(to_ourselves), ..unit });
