@@ -28,7 +28,11 @@ const SKIPPED: &[(&str, &str, &str)] = &[
     ("tcp_split", "split", "likewise"),
     ("tcp_into_split", "", "likewise"),
     ("tcp_connect", "poll_hup", "likewise"),
-    ("tcp_stream", "try_read_write", "yields until it is woken, and virtual time and the network move when all tasks wait"),
+    (
+        "tcp_stream",
+        "try_read_write",
+        "yields until it is woken, and virtual time and the network move when all tasks wait",
+    ),
     ("tcp_stream", "try_read_buf", "likewise"),
 ];
 

@@ -1,5 +1,5 @@
 //! Futures that are dropped wherever they wait, leaked, or that panic: nothing is left of them, and no other flow notices.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, missing_docs)]
 #![cfg(feature = "sim")]
 
 use std::future::poll_fn;
@@ -13,9 +13,10 @@ use kumiki_net::{SocketCounts, TcpListener, TcpSocket, TcpStream, UdpSocket};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 
 type Work = Pin<Box<dyn Future<Output = io::Result<()>>>>;
+type Named = (&'static str, fn() -> Work);
 
 /// What may be dropped, by name.
-const CLIENTS: &[(&str, fn() -> Work)] = &[
+const CLIENTS: &[Named] = &[
     ("connect by address", || Box::pin(async { TcpStream::connect("192.168.0.1:7").await.map(drop) })),
     ("connect by name", || Box::pin(async { TcpStream::connect("server:7").await.map(drop) })),
     ("connect bound", || {
@@ -41,7 +42,7 @@ const CLIENTS: &[(&str, fn() -> Work)] = &[
     ("datagrams", || Box::pin(datagrams())),
 ];
 
-const SERVERS: &[(&str, fn() -> Work)] = &[
+const SERVERS: &[Named] = &[
     ("accept", || Box::pin(async { TcpListener::bind("0.0.0.0:9").await?.accept().await.map(drop) })),
     ("accept and read", || {
         Box::pin(async {
@@ -203,29 +204,27 @@ fn run(on: &str, name: &str, work: fn() -> Work, polls: usize) -> bool {
     net.host("other");
     let host = net.host(on);
     let calls = net.host("other");
-    let done = net
-        .run(async {
-            let watched = calls.spawn(witness());
-            let called = (on == "server").then(|| calls.spawn(nuisances()));
-            let done = host.spawn(drop_after(polls, work())).await.unwrap();
-            let got = watched.await.unwrap().unwrap();
-            let right: Vec<u8> = (0..20_000_u32).flat_map(u32::to_le_bytes).collect();
-            assert!(got == right, "{case}: another flow");
-            if let Some(called) = called {
-                called.await.unwrap();
-            }
-            // TIME-WAIT is four minutes.
-            sim::time::sleep(Duration::from_secs(600)).await;
-            check_left(&net.host("server"), 1, 1, &case);
-            check_left(&net.host("client"), 0, 0, &case);
-            check_left(&net.host("other"), 0, 0, &case);
-            done
-        })
-        .unwrap_or_else(|error| panic!("{case}: {error}"));
-    done
+    net.run(async {
+        let watched = calls.spawn(witness());
+        let called = (on == "server").then(|| calls.spawn(nuisances()));
+        let done = host.spawn(drop_after(polls, work())).await.unwrap();
+        let got = watched.await.unwrap().unwrap();
+        let right: Vec<u8> = (0..20_000_u32).flat_map(u32::to_le_bytes).collect();
+        assert!(got == right, "{case}: another flow");
+        if let Some(called) = called {
+            called.await.unwrap();
+        }
+        // TIME-WAIT is four minutes.
+        sim::time::sleep(Duration::from_secs(600)).await;
+        check_left(&net.host("server"), 1, 1, &case);
+        check_left(&net.host("client"), 0, 0, &case);
+        check_left(&net.host("other"), 0, 0, &case);
+        done
+    })
+    .unwrap_or_else(|error| panic!("{case}: {error}"))
 }
 
-fn every_await_point(on: &str, all: &[(&str, fn() -> Work)]) {
+fn every_await_point(on: &str, all: &[Named]) {
     for (name, work) in all {
         let polls = (0..).find(|polls| run(on, name, *work, *polls)).unwrap();
         assert!((1..2000).contains(&polls), "{name} is done after {polls} polls");
@@ -299,7 +298,7 @@ fn futures_and_sockets_that_are_leaked_stop_nobody() {
             assert_eq!(stream.try_read(&mut buf).unwrap(), 4);
             // A call that is leaked is a call that somebody still has.
             let mut calling = Box::pin(TcpStream::connect("server:7"));
-            poll_fn(|cx| Poll::Ready(assert!(calling.as_mut().poll(cx).is_pending()))).await;
+            assert!(poll_fn(|cx| Poll::Ready(calling.as_mut().poll(cx).is_pending())).await);
             std::mem::forget(calling);
             std::mem::forget(stream);
             sim::time::sleep(Duration::from_secs(1)).await;

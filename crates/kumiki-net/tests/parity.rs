@@ -1,7 +1,7 @@
 //! The sockets have every method, trait and type that tokio's have: one source is built against both.
 //!
 //! `cargo xtask parity` looks in tokio's own source for methods that `surface.rs` has forgotten.
-#![allow(clippy::unwrap_used, dead_code, missing_docs, unused_imports)]
+#![allow(clippy::type_complexity, clippy::unwrap_used, dead_code, missing_docs, unused_imports)]
 
 mod ours {
     use kumiki_net as net;

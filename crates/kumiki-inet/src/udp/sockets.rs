@@ -207,15 +207,12 @@ impl Sockets {
 }
 
 /// A number for each peer, so that neighbours in address or port have others (the finishing steps of MurmurHash3).
-const fn spread(peer: SocketAddr) -> u64 {
+fn spread(peer: SocketAddr) -> u64 {
     let ip = match peer.ip() {
-        IpAddr::V4(ip) => ip.to_bits() as u64,
-        IpAddr::V6(ip) => {
-            let [high, low] = [(ip.to_bits() >> 64) as u64, ip.to_bits() as u64];
-            high ^ low
-        }
+        IpAddr::V4(ip) => ip.to_bits().into(),
+        IpAddr::V6(ip) => ip.segments().iter().fold(0, |bits: u64, it| bits.rotate_left(16) ^ u64::from(*it)),
     };
-    let mut bits = ip ^ (peer.port() as u64) << 48;
+    let mut bits = ip ^ u64::from(peer.port()) << 48;
     bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     bits ^ bits >> 33

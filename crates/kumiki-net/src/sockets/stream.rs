@@ -160,9 +160,12 @@ impl Stream {
         self.has_failed = reason.is_some();
         // Who had ended its direction had no use for what we wrote since, as Linux says it.
         let was_told = self.released_by_peer && !self.released;
-        self.error = reason.map(|reason| match reason {
-            Reason::Reset if was_told => io::ErrorKind::BrokenPipe.into(),
-            reason => error::of_reason(&reason),
+        self.error = reason.map(|reason| {
+            if was_told && matches!(reason, Reason::Reset) {
+                io::ErrorKind::BrokenPipe.into()
+            } else {
+                error::of_reason(&reason)
+            }
         });
         self.readers.wake(&mut effects.woken);
         self.writers.wake(&mut effects.woken);

@@ -294,7 +294,7 @@ impl TcpSocket {
     /// None.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let any = if self.is_v6 { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
-        Ok(self.asked().bound.map_or(SocketAddr::new(any, 0), |bound| bound.local))
+        Ok(self.asked().bound.map_or_else(|| SocketAddr::new(any, 0), |bound| bound.local))
     }
 
     /// Nothing can have gone wrong yet.

@@ -97,7 +97,12 @@ impl ClientServer {
                 }
             });
         }
-        done(host(&net, &client.written(), &self.config).run(future))
+        let client = host(&net, &client.written(), &self.config);
+        // Servers are there before it begins.
+        match done(net.run(async { client.spawn(future).await })) {
+            Ok(output) => output,
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 
