@@ -8,10 +8,13 @@
 //!
 //! `cargo xtask fuzz` looks for octets that a target of `kumiki-fuzz` does not bear: see [`fuzz`].
 //!
+//! `cargo xtask parity` runs tests that others wrote for their sockets over those of `kumiki-net`: see [`parity`].
+//!
 //! `cargo xtask soak` uses a responder for hours and looks whether anything grows: see [`soak`].
 
 mod finding;
 mod fuzz;
+mod parity;
 mod rules;
 mod rust;
 mod soak;
@@ -26,6 +29,7 @@ use tree::Tree;
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask standard [LABEL]
        cargo xtask fuzz TARGET [--seconds N | FILE | --keep | --found NAME FILE]
+       cargo xtask parity
        cargo xtask soak --hours N | --minutes N [--program FILE]
 
 tidy applies the house rules of STYLE.md to every file of the workspace and prints
@@ -38,6 +42,9 @@ fuzz lets a target of kumiki-fuzz run under libFuzzer: for N seconds (60), or on
 the octets of FILE; --keep makes its corpus in the repository small and complete, and
 --found adds the octets of FILE to it as a finding.
 \"cargo xtask fuzz list\" prints the targets. docs/fuzzing.md tells the rest.
+
+parity runs the tests of turmoil-net, and those of tokio for sockets, over the sockets of
+kumiki-net; it fetches both packages from the registry and works in target/parity.
 
 soak has a responder of FTAM serve callers, with faults, for so long, and puts figures down
 each minute, in target/soak/soak.csv; it fails where a transfer does or a figure has a slope.
@@ -52,8 +59,9 @@ fn main() -> ExitCode {
         ["fuzz", target, rest @ ..] if !target.starts_with('-') && fuzz::task(rest).is_some() => {
             outcome(fuzzed(target, rest))
         }
+        ["parity"] => outcome(root().and_then(parity::parity).map(|held| usize::from(!held))),
         ["soak", rest @ ..] if soak::wanted(rest).is_some() => outcome(soaked(rest)),
-        ["help" | "-h" | "--help", ..] | ["tidy" | "standard" | "fuzz" | "soak", "-h" | "--help"] => {
+        ["help" | "-h" | "--help", ..] | ["tidy" | "standard" | "fuzz" | "parity" | "soak", "-h" | "--help"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }

@@ -131,6 +131,8 @@ pub struct Unit {
     pub source: Address,
     /// Where it goes.
     pub destination: Address,
+    /// Of which session it is, where the provider's users open any: on indications the user's handle, on requests the provider's.
+    pub session: Option<Handle>,
     /// How it should travel.
     pub options: UnitOptions,
     /// What the service says beside, where it is more than [`UnitOptions::special`] holds.
@@ -147,6 +149,7 @@ impl Unit {
         Self {
             source: Address::NONE,
             destination: Address::NONE,
+            session: None,
             options: UnitOptions::NONE,
             parameters: Parameters::NONE,
             data,

@@ -3,6 +3,7 @@
 use core::task::{Context, Poll};
 use std::io;
 
+use bytes::BufMut;
 use tokio::io::{Interest, Ready};
 
 use crate::Stack;
@@ -64,4 +65,17 @@ pub(crate) fn of_interest(interest: Interest, ready: Ready) -> Ready {
         wanted |= Ready::ERROR;
     }
     ready & wanted
+}
+
+/// How much `buf` takes without growing first: as much as tokio reads into one.
+pub(crate) fn room(buf: &mut impl BufMut) -> usize {
+    buf.chunk_mut().len()
+}
+
+/// Binds a socket to no device, which is all there is.
+pub(crate) fn bind_device(interface: Option<&[u8]>) -> io::Result<()> {
+    interface.map_or(Ok(()), |name| {
+        let text = format!("a host here has one line, and no device called `{}`", name.escape_ascii());
+        Err(io::Error::new(io::ErrorKind::Unsupported, text))
+    })
 }

@@ -34,8 +34,8 @@
 //!
 //! # Left out
 //!
-//! `from_std`, `into_std` and file descriptors: there is no socket of the operating system below. Several listeners at one address
-//! (`SO_REUSEPORT`), devices (`SO_BINDTODEVICE`), and groups of hosts (multicast) at sockets.
+//! `from_std`, `into_std` and file descriptors: there is no socket of the operating system below. Devices (`SO_BINDTODEVICE`); membership
+//! by source (IGMP version 3).
 
 #![cfg_attr(not(feature = "sim"), expect(dead_code, unused_imports, reason = "what only netstat looks at"))]
 
@@ -51,6 +51,8 @@ mod sockets;
 mod stack;
 pub mod tcp;
 mod udp;
+
+pub use kumiki_wire::inet::Sharing;
 
 pub use addr::{ToSocketAddrs, lookup_host};
 pub use sockets::SocketCounts;

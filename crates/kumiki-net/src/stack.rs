@@ -37,6 +37,10 @@ pub(crate) struct Shared {
     driver: Box<dyn Driver>,
 }
 
+// Whoever panics with the table has left it whole; see `lock`. A driver only passes messages on.
+impl core::panic::UnwindSafe for Shared {}
+impl core::panic::RefUnwindSafe for Shared {}
+
 impl Shared {
     /// The table. A task that panicked with it has left it whole: nothing in it is half done between two statements that can panic.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
@@ -128,6 +132,12 @@ impl Stack {
     #[must_use]
     pub fn counts(&self) -> SocketCounts {
         self.0.lock().counts()
+    }
+
+    /// So many callers of a listener may wait from now on, where it does not say.
+    #[cfg(feature = "turmoil")]
+    pub(crate) fn set_backlog(&self, callers: u32) {
+        self.0.lock().backlog = callers;
     }
 
     /// The addresses of the host called `name`, which the network of this stack knows.

@@ -8,9 +8,10 @@ use std::io;
 use bytes::BufMut;
 use tokio::io::{Interest, ReadBuf, Ready};
 
-use crate::io_shape::{Owned, of_interest};
-use crate::sockets::Arrived;
-use crate::{Stack, ToSocketAddrs};
+use crate::io_shape::{Owned, of_interest, room};
+use crate::sockets::error::Errno;
+use crate::sockets::{Arrived, Datagrams};
+use crate::{Sharing, Stack, ToSocketAddrs};
 
 /// A UDP socket, as `tokio::net::UdpSocket`.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ fn put(buf: &mut ReadBuf<'_>, arrived: &Arrived) -> usize {
 
 /// As [`put`].
 fn put_buf<B: BufMut>(buf: &mut B, arrived: &Arrived) -> usize {
-    let n = buf.remaining_mut().min(arrived.data.len());
+    let n = room(buf).min(arrived.data.len());
     arrived.data.for_each_in(0, n, |octets| buf.put_slice(octets));
     n
 }
@@ -48,13 +49,22 @@ impl UdpSocket {
     ///
     /// # Errors
     /// `AddrInUse`, `AddrNotAvailable`; those of [`crate::lookup_host`].
-    // It is as tokio's; no answer has to be waited for.
-    #[expect(clippy::unused_async, reason = "as tokio's")]
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
+        Self::bind_shared(addr, Sharing::Alone).await
+    }
+
+    /// As [`UdpSocket::bind`], at an address that others may have too who say the same of it. What comes for it goes to one of them, as
+    /// `sharing` says; of what comes for a group of hosts each gets a copy.
+    ///
+    /// # Errors
+    /// As there.
+    // It is as `bind`; no answer has to be waited for.
+    #[expect(clippy::unused_async, reason = "as `bind`")]
+    pub async fn bind_shared<A: ToSocketAddrs>(addr: A, sharing: Sharing) -> io::Result<Self> {
         let stack = Stack::current()?;
         let mut last = None;
         for local in addr.written().resolve(&stack)? {
-            match stack.0.with(|table| table.bind_udp(local, false)) {
+            match stack.0.with(|table| table.bind_udp(local, sharing)) {
                 Ok(handle) => return Ok(Self(Owned { stack, handle })),
                 Err(error) => last = Some(error),
             }
@@ -69,10 +79,13 @@ impl UdpSocket {
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.0.with(|table| {
             let (socket, _) = table.datagrams(self.0.handle)?;
-            let (local, remote) = (socket.local, socket.remote);
+            let (local, remote, is_v6) = (socket.local(), socket.remote, socket.is_v6());
             Ok(match remote {
                 Some(remote) if local.ip().is_unspecified() => {
-                    SocketAddr::new(table.source_for(remote.ip()), local.port())
+                    let own = table.source_for(remote.ip());
+                    let shown =
+                        if let (IpAddr::V4(own), true) = (own, is_v6) { own.to_ipv6_mapped().into() } else { own };
+                    SocketAddr::new(shown, local.port())
                 }
                 _ => local,
             })
@@ -84,22 +97,27 @@ impl UdpSocket {
     /// # Errors
     /// `NotConnected` where it is not.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.0.with(|table| table.datagrams(self.0.handle)?.0.remote.ok_or_else(|| io::ErrorKind::NotConnected.into()))
+        self.0.with(|table| {
+            let (socket, _) = table.datagrams(self.0.handle)?;
+            socket.remote.map(|remote| socket.shown(remote)).ok_or_else(|| io::ErrorKind::NotConnected.into())
+        })
     }
 
-    /// Sends to the first of the addresses from now on, and takes only what comes from there.
+    /// Sends to the first of the addresses that can be from now on, and takes only what comes from there.
     ///
     /// # Errors
     /// Those of [`crate::lookup_host`].
     // It is as tokio's; no answer has to be waited for.
     #[expect(clippy::unused_async, reason = "as tokio's")]
     pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
-        let addresses = addr.written().resolve(&self.0.stack)?;
-        self.0.with(|table| {
-            let (socket, _) = table.datagrams(self.0.handle)?;
-            socket.remote = addresses.first().copied();
-            Ok(())
-        })
+        let mut last = None;
+        for remote in addr.written().resolve(&self.0.stack)? {
+            match self.0.with(|table| table.connect_udp(self.0.handle, remote)) {
+                Ok(()) => return Ok(()),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::InvalidInput.into()))
     }
 
     // Sending: there is always room, as what finds none on its way is lost in any case.
@@ -394,8 +412,11 @@ impl UdpSocket {
             cx,
             |table| {
                 let (socket, _) = table.datagrams(handle)?;
-                let readable = if socket.is_readable() { Ready::READABLE } else { Ready::EMPTY };
-                let ready = of_interest(interest, readable | Ready::WRITABLE);
+                // Who does not ask for errors is told of one as of something to read: a read says which.
+                let is_readable = socket.has_datagram() || (socket.has_failed() && !interest.is_error());
+                let readable = if is_readable { Ready::READABLE } else { Ready::EMPTY };
+                let failed = if socket.has_failed() { Ready::ERROR } else { Ready::EMPTY };
+                let ready = of_interest(interest, readable | failed | Ready::WRITABLE);
                 if ready.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(ready) }
             },
             |table, waker| {
@@ -474,11 +495,18 @@ impl UdpSocket {
 
     // Options.
 
-    fn get<T>(&self, get: impl FnOnce(&crate::sockets::Datagrams) -> T) -> io::Result<T> {
+    fn check_v6(&self) -> io::Result<()> {
+        if self.get(Datagrams::is_v6)? {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::Unsupported, "an option of IPv6, and the socket is of IPv4"))
+    }
+
+    fn get<T>(&self, get: impl FnOnce(&Datagrams) -> T) -> io::Result<T> {
         self.0.with(|table| Ok(get(table.datagrams(self.0.handle)?.0)))
     }
 
-    fn set(&self, set: impl FnOnce(&mut crate::sockets::Datagrams)) -> io::Result<()> {
+    fn set(&self, set: impl FnOnce(&mut Datagrams)) -> io::Result<()> {
         self.0.with(|table| {
             set(table.datagrams(self.0.handle)?.0);
             Ok(())
@@ -512,9 +540,9 @@ impl UdpSocket {
     /// Sets it.
     ///
     /// # Errors
-    /// `InvalidInput` where it is not 1 to 255.
+    /// `InvalidInput` where it is not 1 to 255; `u32::MAX` is the default again, as in Linux.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        let ttl = octet(ttl, 1, "a time to live")?;
+        let ttl = if ttl == u32::MAX { 0 } else { octet(ttl, 1, "a time to live")? };
         self.set(|it| it.how.ttl = ttl)
     }
 
@@ -535,11 +563,46 @@ impl UdpSocket {
         self.set(|it| it.how.tos = tos)
     }
 
+    /// As [`UdpSocket::tos_v4`].
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated = "`tos` is now `tos_v4`, as in tokio"]
+    pub fn tos(&self) -> io::Result<u32> {
+        self.tos_v4()
+    }
+
+    /// As [`UdpSocket::set_tos_v4`].
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated = "`set_tos` is now `set_tos_v4`, as in tokio"]
+    pub fn set_tos(&self, tos: u32) -> io::Result<()> {
+        self.set_tos_v4(tos)
+    }
+
+    /// The device it is bound to: none.
+    ///
+    /// # Errors
+    /// None.
+    pub const fn device(&self) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    /// Binds it to a device, or to none again.
+    ///
+    /// # Errors
+    /// `Unsupported` where a device is named: a host here has one line.
+    pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+        crate::io_shape::bind_device(interface)
+    }
+
     /// The traffic class of what is sent over IPv6.
     ///
     /// # Errors
     /// As [`UdpSocket::local_addr`].
     pub fn tclass_v6(&self) -> io::Result<u32> {
+        self.check_v6()?;
         self.tos_v4()
     }
 
@@ -548,6 +611,7 @@ impl UdpSocket {
     /// # Errors
     /// As [`UdpSocket::set_tos_v4`].
     pub fn set_tclass_v6(&self, tclass: u32) -> io::Result<()> {
+        self.check_v6().map_err(|_| Errno::NoOption)?;
         self.set_tos_v4(tclass)
     }
 
@@ -562,18 +626,18 @@ impl UdpSocket {
     /// Sets it.
     ///
     /// # Errors
-    /// `InvalidInput` where it is more than 255.
+    /// `InvalidInput` where it is more than 255; `u32::MAX` is the default again, as in Linux.
     pub fn set_multicast_ttl_v4(&self, ttl: u32) -> io::Result<()> {
-        let ttl = octet(ttl, 0, "a time to live")?;
+        let ttl = if ttl == u32::MAX { 1 } else { octet(ttl, 0, "a time to live")? };
         self.set(|it| it.multicast_ttl = ttl)
     }
 
-    /// Whether what is sent to groups comes to sockets of this host too; remembered alone.
+    /// Whether what is sent to groups comes to sockets of this host too.
     ///
     /// # Errors
     /// As [`UdpSocket::local_addr`].
     pub fn multicast_loop_v4(&self) -> io::Result<bool> {
-        self.get(|it| it.multicast_loop)
+        self.get(|it| it.multicast_loop[0])
     }
 
     /// Sets it.
@@ -581,7 +645,7 @@ impl UdpSocket {
     /// # Errors
     /// As [`UdpSocket::local_addr`].
     pub fn set_multicast_loop_v4(&self, on: bool) -> io::Result<()> {
-        self.set(|it| it.multicast_loop = on)
+        self.set(|it| it.multicast_loop[0] = on)
     }
 
     /// As [`UdpSocket::multicast_loop_v4`].
@@ -589,7 +653,8 @@ impl UdpSocket {
     /// # Errors
     /// As there.
     pub fn multicast_loop_v6(&self) -> io::Result<bool> {
-        self.multicast_loop_v4()
+        self.check_v6()?;
+        self.get(|it| it.multicast_loop[1])
     }
 
     /// As [`UdpSocket::set_multicast_loop_v4`].
@@ -597,39 +662,49 @@ impl UdpSocket {
     /// # Errors
     /// As there.
     pub fn set_multicast_loop_v6(&self, on: bool) -> io::Result<()> {
-        self.set_multicast_loop_v4(on)
+        self.check_v6().map_err(|_| Errno::NoOption)?;
+        self.set(|it| it.multicast_loop[1] = on)
     }
 
-    /// Joins a group.
-    ///
-    /// # Errors
-    /// `Unsupported`: sockets join no groups yet.
-    pub fn join_multicast_v4(&self, multiaddr: Ipv4Addr, _interface: Ipv4Addr) -> io::Result<()> {
-        Err(no_groups(&multiaddr))
+    fn set_member(&self, group: IpAddr, interface: IpAddr, is_member: bool) -> io::Result<()> {
+        self.0.with(|table| {
+            table.check_interface(interface)?;
+            table.join(self.0.handle, group, is_member)
+        })
     }
 
-    /// Joins a group.
+    /// Takes what is sent to the group `multiaddr` from now on. As in Linux, all sockets of the host that have its port and no other
+    /// address get a copy of that.
     ///
     /// # Errors
-    /// `Unsupported`: sockets join no groups yet.
-    pub fn join_multicast_v6(&self, multiaddr: &Ipv6Addr, _interface: u32) -> io::Result<()> {
-        Err(no_groups(multiaddr))
+    /// `InvalidInput` where it is no group, `AddrInUse` where the socket is in it, the system's "no such device" where `interface` is
+    /// neither 0.0.0.0 nor an address of the host.
+    pub fn join_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
+        self.set_member(multiaddr.into(), interface.into(), true)
+    }
+
+    /// As [`UdpSocket::join_multicast_v4`]; a host has two interfaces, 1 for itself and 2 for its line, and 0 is any.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn join_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
+        self.set_member((*multiaddr).into(), numbered(interface)?, true)
     }
 
     /// Leaves a group.
     ///
     /// # Errors
-    /// `Unsupported`: sockets join no groups yet.
-    pub fn leave_multicast_v4(&self, multiaddr: Ipv4Addr, _interface: Ipv4Addr) -> io::Result<()> {
-        Err(no_groups(&multiaddr))
+    /// `AddrNotAvailable` where the socket is not in it; as [`UdpSocket::join_multicast_v4`].
+    pub fn leave_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
+        self.set_member(multiaddr.into(), interface.into(), false)
     }
 
     /// Leaves a group.
     ///
     /// # Errors
-    /// `Unsupported`: sockets join no groups yet.
-    pub fn leave_multicast_v6(&self, multiaddr: &Ipv6Addr, _interface: u32) -> io::Result<()> {
-        Err(no_groups(multiaddr))
+    /// As [`UdpSocket::leave_multicast_v4`].
+    pub fn leave_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
+        self.set_member((*multiaddr).into(), numbered(interface)?, false)
     }
 
     /// What a datagram sent before has met, if nobody was told yet.
@@ -641,8 +716,9 @@ impl UdpSocket {
     }
 }
 
-fn no_groups(group: &dyn core::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, format!("sockets join no groups, such as {group}, yet"))
+/// The interface of this number, by an address that it may have.
+fn numbered(interface: u32) -> io::Result<IpAddr> {
+    if interface > 2 { Err(Errno::NoDevice.into()) } else { Ok(Ipv6Addr::UNSPECIFIED.into()) }
 }
 
 fn octet(number: u32, least: u8, what: &str) -> io::Result<u8> {

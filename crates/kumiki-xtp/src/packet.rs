@@ -271,6 +271,7 @@ pub(crate) fn transmit(path: &Path, mut header: Header, front: &Front<'_>, mut t
     let request = Request::Unit(Box::new(Unit {
         source: if path.local.is_unspecified() { Address::NONE } else { path.local.into() },
         destination: path.remote.into(),
+        session: None,
         options: UnitOptions::of(path.options),
         parameters: Parameters::NONE,
         data: text,

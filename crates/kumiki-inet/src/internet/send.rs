@@ -120,6 +120,9 @@ impl<F: Family> Ip<F> {
             self.loop_back(unit, cx);
             return Ok(());
         }
+        if outgoing.how.to_ourselves && F::is_group(self, destination) && F::listens_to(self, destination) {
+            self.loop_back(Box::new(Unit::of(unit.data.clone())), cx);
+        }
         let sent = match hop {
             Some(hop) => {
                 let path = F::path_mtu(self, destination, cx.now());
@@ -246,6 +249,7 @@ fn wire_len(datagram: &Message) -> usize {
 pub(crate) fn readdress(unit: &mut Unit, source: Address, destination: Address, options: UnitOptions) {
     unit.source = source;
     unit.destination = destination;
+    unit.session = None;
     unit.options = options;
     unit.parameters = Parameters::NONE;
 }

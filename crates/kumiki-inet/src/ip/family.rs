@@ -135,6 +135,7 @@ impl Family for V4 {
             tos: header.type_of_service,
             dont_fragment: header.dont_fragment,
             identification: header.identification,
+            ..IpParameters::NONE
         };
         let Header { source, destination, total_length, .. } = *header;
         Facts { source, destination, how, len: header.len(), total: total_length.into() }

@@ -163,7 +163,7 @@ impl Session {
             ttl: self.patience.ttl,
             tos: self.patience.tos,
             dont_fragment: !self.path.fragments,
-            identification: 0,
+            ..IpParameters::NONE
         }
     }
 

@@ -219,6 +219,8 @@ impl Tcp {
             .map(|session| session.handle);
         if let Some(handle) = found {
             self.with(handle, cx, Session::on_abort);
+        } else if let Some(listener) = self.table.listener_of(above, user) {
+            self.unlisten(above, listener, false, cx);
         }
     }
 

@@ -250,6 +250,7 @@ pub(crate) fn transmit_by<'a>(
     let unit = Unit {
         source: pair.local.ip().into(),
         destination: pair.remote.ip().into(),
+        session: None,
         options: UnitOptions::of(options),
         parameters: route.map_or(Parameters::NONE, |route| Parameters::of(route.clone())),
         data: text,

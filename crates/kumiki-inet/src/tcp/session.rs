@@ -78,7 +78,7 @@ impl Shared {
             ttl: self.config.ttl,
             tos: self.config.tos & DSCP,
             dont_fragment: !matches!(self.config.path_mtu, PathMtu::Off),
-            identification: 0,
+            ..IpParameters::NONE
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Where sessions and passive opens live, under the handles that users have.
 
-use kumiki_graph::Handle;
+use kumiki_graph::{Above, Handle};
 
 use super::session::Session;
 use super::states::Listener;
@@ -70,6 +70,14 @@ impl Table {
             Entry::Listener(listener) => Some(listener),
             Entry::Free | Entry::Session(_) => None,
         }
+    }
+
+    /// The passive open that `user` of `above` has, by our handle.
+    pub(crate) fn listener_of(&self, above: Above, user: Handle) -> Option<Handle> {
+        let own = |slot: &Slot| matches!(&slot.entry, Entry::Listener(it) if it.above == above && it.user == user);
+        let index = self.slots.iter().position(own)?;
+        let generation = self.slots.get(index)?.generation;
+        Some(Handle { index: u32::try_from(index).ok()?, generation })
     }
 
     /// All sessions, in the order of the slab.

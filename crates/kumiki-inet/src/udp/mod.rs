@@ -5,7 +5,7 @@
 //! | Specification | RFC 768, RFC 1122 section 4.1, RFC 8200 section 8.1; ports chosen by RFC 6056 algorithm 1 |
 //! | Above | any number of users, each with any number of ports |
 //! | Below | IP of either version |
-//! | Left out | several sockets on one port; both versions of IP at once (one below each UDP); datagrams over IPv6 without a checksum (RFC 6935); UDP-Lite; IP options; credit for what is sent |
+//! | Left out | both versions of IP at once (one below each UDP); datagrams over IPv6 without a checksum (RFC 6935); UDP-Lite; IP options; credit for what is sent |
 //!
 //! # For users
 //!
@@ -14,9 +14,14 @@
 //! - [`Request::Open`] with [`Mode::Passive`] takes `local`, a [`SocketAddr`]: port 0 lets us choose, the unspecified
 //!   address takes what comes to any address of ours (:: of both versions, 0.0.0.0 of IPv4). With [`Mode::Active`] also `remote`: only that peer's datagrams are
 //!   taken. [`Indication::Opened`] tells the port; [`Indication::Aborted`] says [`Reason::BadAddress`] where it is taken.
-//! - [`Request::Unit`] sends from `source`, a socket that this user has opened (where it is [`Address::NONE`]: the first
-//!   one), to the socket `destination` ([`Address::NONE`]: the peer of an active open).
-//! - [`Indication::Unit`] has the peer as `source` and the user's own socket as `destination`.
+//! - [`Sharing`](kumiki_wire::inet::Sharing), in the quality of an open, says whether others may have the same address. What comes is for the socket that has named
+//!   its peer, before one that has not; of these for the one that has named the address, before one that takes any. What was sent to a
+//!   group or to all hosts is for every socket that it fits; [`Manage::Group`] says which groups are wanted.
+//! - [`Request::Unit`] sends from the socket `session`, or where that is not said from `source`, a socket that this user has opened (where
+//!   it is [`Address::NONE`]: the first one), to the socket `destination` ([`Address::NONE`]: the peer of the socket).
+//! - [`Indication::Unit`] has the user's handle of the socket as `session`, the peer as `source`, and as `destination` the address that it
+//!   was sent to.
+//! - [`Peer`], as [`Manage::Special`], gives a socket another peer, or none, from then on.
 //! - A port that was opened with a `receive_buffer` takes so many octets of user data; what finds no room is dropped, as at a
 //!   socket. [`Request::Credit`] says how many the user has taken out of it. Without a `receive_buffer` the user has all the room it
 //!   needs.
@@ -27,7 +32,7 @@
 //! The checksum covers our own address, so where the user has not chosen one IP is asked first; up to 64 units wait for its
 //! answer, which is remembered.
 
-use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use kumiki_settings::Settings;
 use kumiki_wire::numbering::IP_PROTOCOL;
 use std::collections::{BTreeMap, VecDeque};
@@ -36,11 +41,12 @@ use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem, Protocol, Reason,
     Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, Work,
 };
-use kumiki_octets::Sum;
+use kumiki_octets::{Payload, Sum};
 use kumiki_wire::inet::ipv4::protocol;
 use kumiki_wire::inet::udp::{self, Header, LEN};
-use kumiki_wire::inet::{icmpv4, icmpv6};
+use kumiki_wire::inet::{IpQuality, icmpv4, icmpv6};
 
+use crate::groups::Groups;
 use crate::internet::{is_intact, readdress};
 use kumiki_graph::users::tell_all;
 
@@ -91,6 +97,17 @@ pub struct Counters {
     pub out_discards: u64,
 }
 
+/// The only peer whose datagrams a socket takes, and to which it sends where nobody says otherwise; `None`: any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Peer {
+    /// Our handle of the socket.
+    pub session: Handle,
+    /// Its peer.
+    pub remote: Option<SocketAddr>,
+}
+
+impl Payload for Peer {}
+
 /// The protocol.
 #[derive(Debug, Default)]
 pub struct Udp {
@@ -98,8 +115,10 @@ pub struct Udp {
     sockets: Sockets,
     /// Which of our addresses goes with a peer's.
     sources: BTreeMap<IpAddr, IpAddr>,
-    /// Units whose source IP has been asked for: socket, peer, unit.
-    waiting: VecDeque<(Handle, SocketAddr, Box<Unit>)>,
+    /// Units whose source IP has been asked for: the socket as it was when they were sent, peer, unit. They go also where it was closed
+    /// meanwhile.
+    waiting: VecDeque<(Socket, SocketAddr, Box<Unit>)>,
+    groups: Groups<IpAddr>,
     counters: Counters,
 }
 
@@ -152,14 +171,15 @@ impl Udp {
             // A peer without a port is none.
             Mode::Active => open.remote.socket().filter(|it| it.port() != 0).map(Some),
         };
-        let port = local.and_then(|local| self.sockets.free_port(local.port(), cx.rng()));
+        let sharing = IpQuality::from(open.quality.special).sharing;
+        let port = local.and_then(|local| self.sockets.free_port(local, sharing, cx.rng()));
         let (Some(local), Some(remote), Some(port)) = (local, remote, port) else {
             cx.up(from, Indication::Aborted { session: open.user, reason: Reason::BadAddress, data: None });
             return;
         };
         let local = SocketAddr::new(local.ip(), port);
-        let socket =
-            Socket { user: from, handle: open.user, local, remote, room: open.quality.receive_buffer.map(u64::from) };
+        let room = open.quality.receive_buffer.map(u64::from);
+        let socket = Socket { user: from, handle: open.user, local, remote, sharing, room };
         let provider = self.sockets.keep(socket);
         cx.up(
             from,
@@ -181,7 +201,7 @@ impl Udp {
     }
 
     fn send(&mut self, from: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Some(index) = self.sockets.sending(from, unit.source.socket()) else {
+        let Some(index) = self.sockets.sending(from, unit.session, unit.source.socket()) else {
             self.discard("no such socket", cx);
             return;
         };
@@ -193,21 +213,21 @@ impl Udp {
             return;
         };
         let chosen = unit.source.socket().map(|source| source.ip());
+        // A group is nobody's source.
+        let may_send = |it: &IpAddr| !(it.is_unspecified() || it.is_multicast() || *it == Ipv4Addr::BROADCAST);
         let own = chosen
-            .filter(|source| !source.is_unspecified())
-            .or_else(|| Some(socket.local.ip()).filter(|local| !local.is_unspecified()))
+            .filter(may_send)
+            .or_else(|| Some(socket.local.ip()).filter(may_send))
             .or_else(|| self.sources.get(&peer.ip()).copied());
         let Some(own) = own else {
-            if let Some(socket) = self.sockets.handle(index) {
-                self.ask(socket, peer, unit, cx);
-            }
+            self.ask(socket, peer, unit, cx);
             return;
         };
         self.transmit(SocketAddr::new(own, socket.local.port()), peer, unit, cx);
     }
 
     /// Asks IP for the source that goes with `peer`; `unit` waits.
-    fn ask(&mut self, socket: Handle, peer: SocketAddr, unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn ask(&mut self, socket: Socket, peer: SocketAddr, unit: Box<Unit>, cx: &mut Context<'_>) {
         if self.waiting.len() >= WAITING {
             self.discard("too many units wait for their source", cx);
             return;
@@ -254,14 +274,11 @@ impl Udp {
             }
             self.sources.insert(to, source);
         }
-        for (session, peer, unit) in core::mem::take(&mut self.waiting) {
+        for (socket, peer, unit) in core::mem::take(&mut self.waiting) {
             if peer.ip() != to {
-                self.waiting.push_back((session, peer, unit));
+                self.waiting.push_back((socket, peer, unit));
                 continue;
             }
-            let Some(socket) = self.sockets.by_handle(session).copied() else {
-                continue;
-            };
             match source.ip() {
                 Some(own) => {
                     let own = SocketAddr::new(own, socket.local.port());
@@ -291,15 +308,15 @@ impl Udp {
             cx.drop("header or length wrong");
             return;
         };
-        let found = self.sockets.by_port(header.destination_port).filter(|socket| {
-            let local = socket.local.ip();
-            let peer = SocketAddr::new(source, header.source_port);
-            let any = local.is_unspecified() && (local.is_ipv6() || destination.is_ipv4());
-            (any || local == destination || unit.options.group) && socket.remote.is_none_or(|remote| remote == peer)
-        });
-        let user = found.map(|socket| socket.user);
+        let own = SocketAddr::new(destination, header.destination_port);
+        let peer = SocketAddr::new(source, header.source_port);
+        let places = if unit.options.group {
+            self.sockets.all(own, peer)
+        } else {
+            self.sockets.best(own, peer).into_iter().collect()
+        };
         // What will be quoted is quoted whole.
-        let whole = user.is_none().then(|| unit.data.clone());
+        let whole = places.is_empty().then(|| unit.data.clone());
         unit.data.truncate(usize::from(header.length));
         // In IPv6 there is no header checksum to do without this one (RFC 8200 section 8.1).
         let summed = header.has_checksum() || destination.is_ipv6();
@@ -312,7 +329,7 @@ impl Udp {
             cx.drop("checksum wrong");
             return;
         }
-        let Some(user) = user else {
+        let Some((last, others)) = places.split_last() else {
             self.counters.no_ports += 1;
             cx.drop("port not open");
             if !unit.options.group {
@@ -325,15 +342,26 @@ impl Udp {
         };
         // The header was read, so it is there.
         let _ = unit.data.pop_header(LEN);
-        if !self.sockets.fill(header.destination_port, unit.data.len()) {
+        unit.source = Address::from(peer);
+        unit.destination = Address::from(own);
+        unit.options.under = None;
+        for place in others {
+            self.deliver(*place, unit.clone(), cx);
+        }
+        self.deliver(*last, unit, cx);
+    }
+
+    /// Hands a datagram to the socket in a place, if it finds room there.
+    fn deliver(&mut self, place: usize, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        let Some(Socket { user, handle, .. }) = self.sockets.socket(place).copied() else {
+            return;
+        };
+        if !self.sockets.fill(place, unit.data.len()) {
             self.counters.in_full += 1;
             cx.drop("receive buffer full");
             return;
         }
-        unit.source = Address::from(SocketAddr::new(source, header.source_port));
-        let own = SocketAddr::new(destination, header.destination_port);
-        unit.destination = Address::from(own);
-        unit.options.under = None;
+        unit.session = Some(handle);
         self.counters.in_datagrams += 1;
         cx.up(user, Indication::Unit(unit));
     }
@@ -350,7 +378,10 @@ impl Udp {
         let Ok((header, _)) = Header::parse(start.front_at_least(LEN), usize::from(u16::MAX)) else {
             return;
         };
-        let Some(socket) = self.sockets.by_port(header.source_port) else {
+        let (own, peer) =
+            (SocketAddr::new(source, header.source_port), SocketAddr::new(destination, header.destination_port));
+        let socket = self.sockets.best(own, peer).and_then(|place| self.sockets.socket(place));
+        let Some(user) = socket.map(|socket| socket.user) else {
             cx.drop("ICMP error for a port that is not open");
             return;
         };
@@ -360,13 +391,40 @@ impl Udp {
             cx.down(BELOW, Request::Manage(Box::new(Manage::Narrow { to, mtu })));
         }
         let _ = start.pop(LEN);
-        let report = Report::Unreachable {
-            source: Address::from(SocketAddr::new(source, header.source_port)),
-            destination: Address::from(SocketAddr::new(destination, header.destination_port)),
-            problem,
-            start,
-        };
-        cx.up(socket.user, Indication::Report(Box::new(report)));
+        let report =
+            Report::Unreachable { source: Address::from(own), destination: Address::from(peer), problem, start };
+        cx.up(user, Indication::Report(Box::new(report)));
+    }
+
+    fn manage(&mut self, from: Above, manage: Manage, cx: &mut Context<'_>) {
+        match manage {
+            Manage::Limits => cx.down(BELOW, Request::Manage(Box::new(manage))),
+            Manage::Group { group, member } => {
+                let Some(ip) = group.ip() else {
+                    cx.drop("a group is an IP address");
+                    return;
+                };
+                let was_in = self.groups.contains(ip);
+                self.groups.set(from, ip, member);
+                let member = self.groups.contains(ip);
+                if member != was_in {
+                    cx.down(BELOW, Request::Manage(Box::new(Manage::Group { group, member })));
+                }
+            }
+            Manage::Special(special) => match special.get::<Peer>() {
+                Some(peer) => {
+                    if let Some(socket) = self.sockets.own(from, peer.session) {
+                        socket.remote = peer.remote;
+                    }
+                }
+                None => cx.drop("management of another service"),
+            },
+            Manage::Session { .. }
+            | Manage::Route { .. }
+            | Manage::Refuse { .. }
+            | Manage::Advise { .. }
+            | Manage::Narrow { .. } => cx.drop("not a unit"),
+        }
     }
 
     fn report(&mut self, report: Report, cx: &mut Context<'_>) {
@@ -416,14 +474,11 @@ impl Protocol for Udp {
                     let _ = self.sockets.close(from, session);
                 }
             }
-            Request::Manage(manage) if matches!(*manage, Manage::Limits) => {
-                cx.down(BELOW, Request::Manage(manage));
-            }
+            Request::Manage(manage) => self.manage(from, *manage, cx),
             Request::Credit { session, credit } => {
                 self.sockets.empty(from, session, credit.octets);
             }
-            Request::Manage(_)
-            | Request::Accept(_)
+            Request::Accept(_)
             | Request::Data { .. }
             | Request::Special { .. }
             | Request::Expedited { .. }

@@ -2,7 +2,7 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{Credit, DeviceId, NodeId, Quality};
 use kumiki_octets::Message;
-use kumiki_wire::inet::ipv4;
+use kumiki_wire::inet::{Sharing, ipv4};
 use proptest::prelude::*;
 
 use super::sockets::DYNAMIC;
@@ -171,6 +171,118 @@ fn one_port_has_one_user() {
     assert!(refused(&mut bench, user, open(Address::from(A), None)));
     let nobody = Some(Address::NONE);
     assert!(refused(&mut bench, user, open(Address::NONE, nobody)));
+}
+
+/// A socket of the user that calls it `number`, and whether it was opened; the layer's handle of it.
+fn shared(bench: &mut Bench, user: NodeId, number: u32, local: Address, sharing: Sharing) -> Option<Handle> {
+    let quality = Quality { special: IpQuality { sharing, ..IpQuality::NONE }.into(), ..Quality::default() };
+    let mode = Mode::Passive { backlog: 0 };
+    bench.say(user, Request::Open(Box::new(Open { user: handle(number), mode, local, quality, ..Open::default() })));
+    match bench.heard(user).pop() {
+        Some(Indication::Opened(opened)) => Some(opened.provider),
+        _ => None,
+    }
+}
+
+/// Which of the user's sockets have got something.
+fn got(bench: &mut Bench, user: NodeId) -> Vec<u32> {
+    bench.units(user).iter().map(|unit| unit.session.unwrap().index).collect()
+}
+
+#[test]
+fn an_address_is_shared_by_those_who_agree() {
+    let (mut bench, _, user) = bench(Config::default());
+    let mut opens = |number, local, sharing| shared(&mut bench, user, number, local, sharing).is_some();
+    assert!(opens(1, socket_address(A, 7), Sharing::Alone));
+    assert!(opens(2, socket_address(B, 7), Sharing::Alone), "another address");
+    assert!(!opens(3, socket_address(A, 7), Sharing::Latest));
+    assert!(opens(3, socket_address(ANY, 8), Sharing::Latest));
+    assert!(opens(4, socket_address(A, 8), Sharing::Latest));
+    assert!(!opens(5, socket_address(A, 8), Sharing::Spread));
+    assert!(!opens(5, socket_address(A, 8), Sharing::Alone));
+}
+
+#[test]
+fn what_fits_best_gets_the_datagram() {
+    let (mut bench, eth, user) = bench(Config::default());
+    let any = shared(&mut bench, user, 1, socket_address(ANY, 7), Sharing::Latest).unwrap();
+    bench.octets(eth, &datagram(b"x"));
+    assert_eq!(got(&mut bench, user), [1]);
+    let exact = shared(&mut bench, user, 2, socket_address(A, 7), Sharing::Latest).unwrap();
+    let latest = shared(&mut bench, user, 3, socket_address(A, 7), Sharing::Latest).unwrap();
+    shared(&mut bench, user, 4, socket_address(ANY, 7), Sharing::Latest).unwrap();
+    bench.octets(eth, &datagram(b"x"));
+    assert_eq!(got(&mut bench, user), [3], "the address, and of two the last");
+    let peer = |session, remote| Request::Manage(Box::new(Manage::special(Peer { session, remote })));
+    let remote = Some(SocketAddr::new(B.into(), 9));
+    bench.say(user, peer(any, remote));
+    bench.octets(eth, &datagram(b"x"));
+    assert_eq!(got(&mut bench, user), [1], "the peer before the address");
+    bench.say(user, peer(any, Some(SocketAddr::new(B.into(), 10))));
+    bench.say(user, peer(latest, Some(SocketAddr::new(B.into(), 10))));
+    bench.octets(eth, &datagram(b"x"));
+    assert_eq!(got(&mut bench, user), [2], "those with other peers do not take it");
+    bench.say(user, Request::Abort { session: exact, reason: Reason::User, data: None });
+    bench.say(user, peer(latest, None));
+    bench.octets(eth, &datagram(b"x"));
+    assert_eq!(got(&mut bench, user), [3]);
+    // Its own address says by which of them a unit goes, and its handle says so for certain.
+    bench.send(user, Unit { session: Some(any), ..to(Address::NONE, b"x") });
+    assert_eq!(bench.sent_octets()[0][22..24], [0, 10]);
+}
+
+#[test]
+fn peers_are_spread_over_those_who_say_so() {
+    let (mut bench, eth, user) = bench(Config { checksum: false });
+    for number in 0..4 {
+        shared(&mut bench, user, number, socket_address(ANY, 7), Sharing::Spread).unwrap();
+    }
+    let mut each = [0; 4];
+    for port in 1000..1400_u16 {
+        let [high, low] = port.to_be_bytes();
+        let octets = in_ip(&[high, low, 0, 7, 0, 9, 0, 0, 1]);
+        bench.octets(eth, &octets);
+        bench.octets(eth, &octets);
+        let [first, second] = got(&mut bench, user)[..] else { panic!("two were sent") };
+        assert_eq!(first, second, "one peer, one socket");
+        each[first as usize] += 1;
+    }
+    assert!(each.iter().all(|it| *it > 60), "{each:?}");
+}
+
+#[test]
+fn a_group_is_heard_by_all_of_its_members_and_by_the_sender_where_it_says_so() {
+    let (mut bench, eth, user) = bench(Config { checksum: false });
+    let group = Ipv4Addr::new(239, 1, 2, 3);
+    for (number, local) in [(1, ANY), (2, group), (3, A)] {
+        shared(&mut bench, user, number, socket_address(local, 7), Sharing::Latest).unwrap();
+    }
+    let mut octets = in_ip(&[0, 9, 0, 7, 0, 9, 0, 0, 1]);
+    octets[16..20].copy_from_slice(&group.octets());
+    octets[10..12].fill(0);
+    let sum = ipv4::checksum(&octets[..20]);
+    octets[10..12].copy_from_slice(&sum.to_be_bytes());
+    bench.octets(eth, &octets);
+    assert!(got(&mut bench, user).is_empty(), "nobody has joined");
+    let other = bench.user("other", "udp", &[]);
+    let join = |member| Request::Manage(Box::new(Manage::Group { group: Address::from(group), member }));
+    bench.say(user, join(true));
+    bench.say(other, join(true));
+    bench.say(other, join(false));
+    bench.octets(eth, &octets);
+    assert_eq!(got(&mut bench, user), [1, 2], "not the one at another address");
+    let how = |to_ourselves| {
+        UnitOptions::of(kumiki_wire::inet::IpParameters { to_ourselves, ..kumiki_wire::inet::IpParameters::NONE })
+    };
+    for (to_ourselves, heard) in [(true, vec![1, 2]), (false, vec![])] {
+        let unit = to(socket_address(group, 7), b"x");
+        bench.send(user, Unit { source: socket_address(group, 7), options: how(to_ourselves), ..unit });
+        assert_eq!(got(&mut bench, user), heard);
+        assert_eq!(bench.sent_octets()[0][12..16], A.octets(), "a group is nobody's source");
+    }
+    bench.say(user, join(false));
+    bench.octets(eth, &octets);
+    assert!(got(&mut bench, user).is_empty());
 }
 
 #[test]

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | Model | each packet goes from the host that sent it to the one with its destination address, after the latency between the two; pairs of hosts can be cut off from each other, and a host from all |
 //! | Order | packets of one pair stay in order while their latency stays as it is |
+//! | Groups | what goes to a group of hosts, or to all, goes to every other host, and those take it that are in the group |
+//! | Rules | somebody may decide about [each packet](super::Rule) before that |
 //! | Left out | rates, queues and impairments: these are of a host's own [link](super::Link), on the way here |
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::hash::Hasher as _;
@@ -16,6 +18,10 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
 use siphasher::sip::SipHasher13;
+use smallvec::SmallVec;
+
+use super::rules::{Rules, Verdict};
+use super::time::nanos;
 
 /// Where a packet comes from and goes to: at fixed places in both versions of IP (RFC 791 section 3.1, RFC 8200 section 3).
 fn ends(data: &mut Message) -> Option<(IpAddr, IpAddr)> {
@@ -82,11 +88,11 @@ pub(super) struct State {
 
 /// The network: see the module.
 #[derive(Clone, Debug)]
-pub(super) struct Cloud(Arc<Mutex<State>>);
+pub(super) struct Cloud(Arc<Mutex<State>>, Rules);
 
 impl Cloud {
     pub(super) fn new(latency: Duration) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        let state = State {
             by_address: BTreeMap::new(),
             latency,
             latencies: BTreeMap::new(),
@@ -98,7 +104,12 @@ impl Cloud {
             digest: SipHasher13::new(),
             passed: 0,
             lost: 0,
-        })))
+        };
+        Self(Arc::new(Mutex::new(state)), Rules::default())
+    }
+
+    pub(super) const fn rules(&self) -> &Rules {
+        &self.1
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -124,18 +135,40 @@ impl State {
         data.for_each(|octets| self.digest.write(octets));
     }
 
-    fn route(&mut self, now: Instant, from: usize, data: &mut Message) -> Option<(usize, Duration)> {
-        let (_, destination) = ends(data)?;
-        let to = *self.by_address.get(&destination)?;
-        let is_too_long = |host: &usize| self.largest.get(host).is_some_and(|largest| data.len() > *largest);
+    /// To which hosts a packet goes: the one that has its destination, or all others where that is a group. Which of them are in the group
+    /// is theirs to know.
+    fn destinations(&self, from: usize, data: &mut Message) -> SmallVec<[usize; 1]> {
+        let Some((_, destination)) = ends(data) else {
+            return SmallVec::new();
+        };
+        if !(destination.is_multicast() || destination == IpAddr::V4(Ipv4Addr::BROADCAST)) {
+            return self.by_address.get(&destination).copied().into_iter().collect();
+        }
+        let others: BTreeSet<usize> = self.by_address.values().copied().filter(|to| *to != from).collect();
+        others.into_iter().collect()
+    }
+
+    /// How long the way takes a packet of so many octets; `None` where it is lost.
+    fn latency(&self, from: usize, to: usize, octets: usize) -> Option<Duration> {
+        let is_too_long = |host: &usize| self.largest.get(host).is_some_and(|largest| octets > *largest);
         let is_lost = is_too_long(&from)
             || is_too_long(&to)
             || self.cut.contains(&(from, to))
             || self.down.contains(&from)
             || self.down.contains(&to);
-        let latency = self.latencies.get(&(from, to)).copied().unwrap_or(self.latency);
-        self.record(now, from, data);
-        (!is_lost).then_some((to, latency))
+        (!is_lost).then(|| self.latencies.get(&(from, to)).copied().unwrap_or(self.latency))
+    }
+
+    /// Sends a packet on its way; what arrives at once goes to `out`.
+    fn send(&mut self, (now, latency): (Instant, Duration), to: usize, unit: Unit, out: &mut Outlet) {
+        self.passed += 1;
+        if latency.is_zero() {
+            out.put(to, unit);
+            return;
+        }
+        self.number += 1;
+        let flying = Flying { at: now + latency, number: self.number, to, unit };
+        self.flying.push(Reverse(flying));
     }
 }
 
@@ -144,20 +177,40 @@ impl Element for Cloud {
         let Unit::Frame { mut data, address } = unit else {
             return;
         };
+        let verdict = self.rules().judge(&mut data);
         let mut state = self.lock();
-        let Some((to, latency)) = state.route(now, port, &mut data) else {
+        let destinations = state.destinations(port, &mut data);
+        if destinations.is_empty() {
             state.lost += 1;
             return;
-        };
-        state.passed += 1;
-        let unit = Unit::Frame { data, address };
-        if latency.is_zero() {
-            out.put(to, unit);
-            return;
         }
-        state.number += 1;
-        let flying = Flying { at: now + latency, number: state.number, to, unit };
-        state.flying.push(Reverse(flying));
+        state.record(now, port, &data);
+        let delay = match verdict {
+            Verdict::Pass => None,
+            Verdict::Deliver(delay) => Some(nanos(delay)),
+            Verdict::Drop => {
+                state.lost += 1;
+                return;
+            }
+        };
+        let Some((last, others)) = destinations.split_last() else {
+            return;
+        };
+        for to in others {
+            match state.latency(port, *to, data.len()) {
+                Some(latency) => {
+                    let unit = Unit::Frame { data: data.clone(), address };
+                    state.send((now, delay.unwrap_or(latency)), *to, unit, out);
+                }
+                None => state.lost += 1,
+            }
+        }
+        match state.latency(port, *last, data.len()) {
+            Some(latency) => {
+                state.send((now, delay.unwrap_or(latency)), *last, Unit::Frame { data, address }, out);
+            }
+            None => state.lost += 1,
+        }
     }
 
     fn next_deadline(&self) -> Option<Instant> {

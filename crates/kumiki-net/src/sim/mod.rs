@@ -10,6 +10,17 @@
 //! are virtual too, but expire on whole milliseconds since the run began, rounded up, as tokio has them: a sleep of 100 microseconds
 //! takes a millisecond. Those of [`time`] are exact.
 //!
+//! # Tasks that others start
+//!
+//! A task of [`spawn`] is on the host of whoever started it, and so is one of [`Host::spawn`] and [`Host::start`]. A library that calls
+//! `tokio::spawn` cannot say so. Sockets that its task was given are what they were; but to make new ones it has to know its host:
+//!
+//! - where there is one host, [`Host::enter`] it around the run, and every task is on it;
+//! - where there are several, let the library start its tasks by way of something that calls [`spawn`] (most have such a setting: hyper's
+//!   `Executor`, tonic's `serve_with_incoming`), or take [`Stack::current`](crate::Stack::current) before, and enter that in the task.
+//!
+//! A task that is on no host is told so when it makes a socket (`Unsupported`).
+//!
 //! # What would make two runs differ
 //!
 //! Nothing of this library's. A program differs where it takes from elsewhere what differs:
@@ -31,13 +42,17 @@ mod host;
 mod link;
 mod net;
 mod netstat;
+mod rules;
 mod seeds;
 mod task;
 pub mod time;
+#[cfg(feature = "turmoil")]
+pub mod turmoil;
 
 pub use host::{Host, HostGuard};
 pub use link::Link;
 pub use net::{Net, SimError};
 pub use netstat::{Netstat, NetstatEntry, Transport};
+pub use rules::{Packet, Payload, Rule, RuleGuard, TcpFlags, TcpSegment, UdpDatagram, Verdict};
 pub use seeds::for_seeds;
 pub use task::spawn;

@@ -67,21 +67,21 @@ impl Netstat {
                         state: Some(state),
                     }));
                 }
-                Some(Socket::Listener(it)) if !it.is_closing => entries.push(NetstatEntry {
+                Some(Socket::Listener(it)) => entries.push(NetstatEntry {
                     transport: Transport::Tcp,
                     unread: it.ready.len(),
-                    local: it.local,
+                    local: it.local(),
                     peer: None,
                     state: Some("LISTEN"),
                 }),
-                Some(Socket::Datagrams(it)) if !it.is_closing => entries.push(NetstatEntry {
+                Some(Socket::Datagrams(it)) => entries.push(NetstatEntry {
                     transport: Transport::Udp,
                     unread: it.unread(),
-                    local: it.local,
-                    peer: it.remote,
+                    local: it.local(),
+                    peer: it.remote.map(|remote| it.shown(remote)),
                     state: None,
                 }),
-                Some(Socket::Listener(_) | Socket::Datagrams(_)) | None => {}
+                None => {}
             }
         }
         entries.extend(states.into_iter().map(|((local, peer), state)| NetstatEntry {

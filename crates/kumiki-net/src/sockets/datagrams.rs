@@ -5,13 +5,17 @@ use core::task::Waker;
 use std::collections::VecDeque;
 use std::io;
 
-use kumiki_graph::{Address, Below, Credit, Handle, Reason, Request, Unit, UnitOptions};
+use kumiki_graph::{Address, Below, Credit, Handle, Manage, Reason, Request, Unit, UnitOptions};
+use kumiki_inet::udp::Peer;
 use kumiki_octets::Message;
 use kumiki_wire::inet::IpParameters;
 use smallvec::SmallVec;
 
 use super::error;
+use super::listener::Asked;
+use super::ports::Bound;
 use super::stream::Effects;
+use super::table::{reached, unmapped};
 use super::wakers::Wakers;
 
 /// What a socket holds that is not read, in octets: Linux's `net.core.rmem_default`.
@@ -42,35 +46,47 @@ pub(crate) struct Arrived {
 /// The socket at one UDP.
 #[derive(Debug)]
 pub(crate) struct Port {
-    pub(crate) below: Below,
-    provider: Option<Handle>,
-    answered: bool,
+    below: Below,
+    is_v4: bool,
+    provider: Asked,
     /// Octets taken of which UDP has not been told.
     taken: u64,
+}
+
+impl Port {
+    fn tell_peer(&self, remote: Option<SocketAddr>, effects: &mut Effects) {
+        if let Some(session) = self.provider.handle() {
+            let manage = Manage::special(Peer { session, remote });
+            effects.requests.push_back((self.below, Request::Manage(Box::new(manage))));
+        }
+    }
 }
 
 /// A UDP socket.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
-    pub(crate) ports: SmallVec<[Port; 2]>,
-    pub(crate) local: SocketAddr,
+    ports: SmallVec<[Port; 2]>,
+    pub(crate) bound: Bound,
     pub(crate) remote: Option<SocketAddr>,
     received: VecDeque<Arrived>,
     error: Option<io::Error>,
     pub(crate) readers: Wakers,
     pub(crate) how: IpParameters,
     pub(crate) multicast_ttl: u8,
-    pub(crate) multicast_loop: bool,
+    /// Whether its host gets what it sends to groups: of IPv4, of IPv6.
+    pub(crate) multicast_loop: [bool; 2],
     pub(crate) broadcast: bool,
-    pub(crate) is_closing: bool,
+    /// The groups that it is in.
+    pub(crate) groups: Vec<IpAddr>,
 }
 
 impl Datagrams {
-    pub(crate) fn new(below: &[Below], local: SocketAddr) -> Self {
-        let port = |below: &Below| Port { below: *below, provider: None, answered: false, taken: 0 };
+    /// One at the layers below, each with whether it is that of IPv4.
+    pub(crate) fn new(below: impl Iterator<Item = (Below, bool)>, bound: Bound) -> Self {
+        let port = |(below, is_v4)| Port { below, is_v4, provider: Asked::Waiting, taken: 0 };
         Self {
-            ports: below.iter().map(port).collect(),
-            local,
+            ports: below.map(port).collect(),
+            bound,
             remote: None,
             received: VecDeque::new(),
             error: None,
@@ -78,29 +94,63 @@ impl Datagrams {
             how: IpParameters::NONE,
             // As Linux, and every other host.
             multicast_ttl: 1,
-            multicast_loop: true,
+            multicast_loop: [true; 2],
             broadcast: false,
-            is_closing: false,
+            groups: Vec::new(),
         }
     }
 
-    /// Whether it takes what comes from `from` to `to`.
-    pub(crate) fn takes(&self, from: SocketAddr, to: SocketAddr) -> bool {
-        let local = self.local;
-        local.port() == to.port()
-            && (local.ip().is_unspecified() || local.ip() == to.ip())
-            && self.remote.is_none_or(|remote| remote == from)
+    /// Where it is.
+    pub(crate) const fn local(&self) -> SocketAddr {
+        self.bound.local
     }
 
-    pub(crate) fn opened(&mut self, below: Below, provider: Handle) {
+    /// Whether it is a socket of IPv6.
+    pub(crate) const fn is_v6(&self) -> bool {
+        self.bound.local.is_ipv6()
+    }
+
+    /// An address as the socket shows it: one of IPv4 as one of IPv6, where the socket is of that.
+    pub(crate) const fn shown(&self, address: SocketAddr) -> SocketAddr {
+        match address.ip() {
+            IpAddr::V4(ip) if self.is_v6() => SocketAddr::new(IpAddr::V6(ip.to_ipv6_mapped()), address.port()),
+            IpAddr::V4(_) | IpAddr::V6(_) => address,
+        }
+    }
+
+    /// Whether it is connected from `own` to `remote`.
+    pub(crate) fn is_between(&self, own: IpAddr, remote: SocketAddr) -> bool {
+        let local = self.local().ip().to_canonical();
+        self.remote == Some(remote) && (local.is_unspecified() || local == own)
+    }
+
+    /// The layer by which it reaches `remote`.
+    pub(crate) fn port_for(&self, remote: SocketAddr) -> io::Result<&Port> {
+        let is_v4 = remote.ip().to_canonical().is_ipv4();
+        let port = self.ports.iter().find(|it| it.is_v4 == is_v4);
+        port.ok_or_else(|| error::Errno::AddressFamily.into())
+    }
+
+    /// Takes only what comes from `remote` from now on, and sends there.
+    pub(crate) fn connect(&mut self, remote: SocketAddr, effects: &mut Effects) {
+        self.remote = Some(remote);
+        for port in &self.ports {
+            port.tell_peer(self.remote, effects);
+        }
+    }
+
+    pub(crate) fn opened(&mut self, below: Below, provider: Handle, effects: &mut Effects) {
         for port in self.ports.iter_mut().filter(|it| it.below == below) {
-            (port.provider, port.answered) = (Some(provider), true);
+            port.provider = Asked::Open(provider);
+            if self.remote.is_some() {
+                port.tell_peer(self.remote, effects);
+            }
         }
     }
 
     pub(crate) fn refused(&mut self, below: Below, reason: &Reason, effects: &mut Effects) {
         for port in self.ports.iter_mut().filter(|it| it.below == below) {
-            (port.provider, port.answered) = (None, true);
+            port.provider = Asked::Refused;
         }
         self.failed(error::of_reason(reason), effects);
     }
@@ -111,7 +161,7 @@ impl Datagrams {
             self.took(below, arrived.data.len(), effects);
             return;
         }
-        self.received.push_back(arrived);
+        self.received.push_back(Arrived { from: self.shown(arrived.from), ..arrived });
         self.readers.wake(&mut effects.woken);
     }
 
@@ -120,8 +170,14 @@ impl Datagrams {
         self.readers.wake(&mut effects.woken);
     }
 
-    pub(crate) fn is_readable(&self) -> bool {
-        !self.received.is_empty() || self.error.is_some()
+    /// Whether something has gone wrong of which nobody was told.
+    pub(crate) const fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// Whether there is something to read.
+    pub(crate) fn has_datagram(&self) -> bool {
+        !self.received.is_empty()
     }
 
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
@@ -143,9 +199,7 @@ impl Datagrams {
         let (is_v4, octets) = (first.to.is_ipv4(), first.data.len());
         if !is_peek {
             self.received.pop_front();
-            // The one of IPv4 is first, where there are two.
-            let below = if is_v4 { self.ports.first() } else { self.ports.last() };
-            if let Some(below) = below.map(|it| it.below) {
+            if let Some(below) = self.ports.iter().find(|it| it.is_v4 == is_v4).map(|it| it.below) {
                 self.took(below, octets, effects);
             }
         }
@@ -158,7 +212,7 @@ impl Datagrams {
         };
         port.taken += octets as u64;
         if port.taken >= u64::from(RECEIVE_BUFFER / 8)
-            && let Some(session) = port.provider
+            && let Some(session) = port.provider.handle()
         {
             let credit = Credit::octets(core::mem::take(&mut port.taken));
             effects.requests.push_back((port.below, Request::Credit { session, credit }));
@@ -176,19 +230,20 @@ impl Datagrams {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let to = to.or(self.remote).ok_or_else(|| {
+        let to = to.map(|to| reached(unmapped(to))).or(self.remote).ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotConnected, "the socket is not connected, and no address was given")
         })?;
+        let port = self.port_for(to)?;
+        if to.port() == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "nobody is at port 0"));
+        }
         if octets.len() > MOST {
-            let text = format!("{} octets are more than a datagram can carry, which is {MOST}", octets.len());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            return Err(error::Errno::MessageSize.into());
         }
         let is_broadcast = matches!(to, SocketAddr::V4(it) if it.ip().is_broadcast());
         if is_broadcast && !self.broadcast {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "broadcasts are not allowed on this socket"));
         }
-        let port = if to.is_ipv4() { self.ports.first() } else { self.ports.last() };
-        let port = port.ok_or_else(error::is_gone)?;
         let mut how = self.how;
         if let Some(ecn) = ecn {
             how.tos = how.tos & !ECN | ecn & ECN;
@@ -196,11 +251,14 @@ impl Datagrams {
         if to.ip().is_multicast() {
             how.ttl = self.multicast_ttl;
         }
-        let own = source.unwrap_or_else(|| self.local.ip());
+        let [loop_v4, loop_v6] = self.multicast_loop;
+        how.to_ourselves = is_broadcast || if to.is_ipv4() { loop_v4 } else { loop_v6 };
+        let own = source.unwrap_or_else(|| self.local().ip()).to_canonical();
         let own = if own.is_ipv4() == to.is_ipv4() { own } else { unspecified(to.is_ipv4()) };
         let unit = Unit {
-            source: Address::from(SocketAddr::new(own, self.local.port())),
+            source: Address::from(SocketAddr::new(own, self.local().port())),
             destination: Address::from(to),
+            session: port.provider.handle(),
             options: UnitOptions::of(how),
             ..Unit::of(Message::from_octets(octets))
         };
@@ -208,17 +266,11 @@ impl Datagrams {
         Ok(octets.len())
     }
 
-    /// Gives the port back. True where all that had to be said has been said.
-    pub(crate) fn close(&mut self, effects: &mut Effects) -> bool {
-        self.is_closing = true;
+    /// Gives the port back.
+    pub(crate) fn close(&mut self, user: Handle, effects: &mut Effects) {
         self.received.clear();
-        for port in &mut self.ports {
-            if let Some(session) = port.provider.take() {
-                let abort = Request::Abort { session, reason: Reason::User, data: None };
-                effects.requests.push_back((port.below, abort));
-            }
-        }
-        self.ports.iter().all(|port| port.answered)
+        let ends = self.ports.drain(..).filter_map(|port| Some((port.below, port.provider.end(user)?)));
+        effects.requests.extend(ends);
     }
 
     /// Octets that have come and were not read.

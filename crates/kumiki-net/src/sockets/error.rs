@@ -45,3 +45,35 @@ pub(crate) fn not_connected() -> io::Error {
 pub(crate) fn is_gone() -> io::Error {
     io::Error::new(io::ErrorKind::NetworkDown, "the host of this socket is gone")
 }
+
+/// Errors that the standard library has no kind for: their numbers, by which programs tell them apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Errno {
+    /// A socket of one version of IP, and an address of the other.
+    AddressFamily,
+    /// A datagram longer than can be sent.
+    MessageSize,
+    /// There is no such device.
+    NoDevice,
+    /// An option of the other version of IP.
+    NoOption,
+}
+
+impl From<Errno> for io::Error {
+    fn from(errno: Errno) -> Self {
+        // Of Linux, of Windows, and of those that have them from BSD.
+        let (linux, windows, bsd) = match errno {
+            Errno::AddressFamily => (97, 10_047, 47),
+            Errno::MessageSize => (90, 10_040, 40),
+            Errno::NoDevice => (19, 10_049, 19),
+            Errno::NoOption => (92, 10_042, 42),
+        };
+        Self::from_raw_os_error(if cfg!(any(target_os = "linux", target_os = "android")) {
+            linux
+        } else if cfg!(windows) {
+            windows
+        } else {
+            bsd
+        })
+    }
+}

@@ -6,25 +6,54 @@ use std::collections::VecDeque;
 use kumiki_graph::{Below, Handle, Offered, Quality, Reason, Request};
 use smallvec::SmallVec;
 
+use super::ports::Bound;
 use super::stream::Effects;
 use super::wakers::Wakers;
+
+/// How far an open at a layer has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Asked {
+    /// The layer has not answered.
+    Waiting,
+    /// It has: this is its handle.
+    Open(Handle),
+    /// It would not have it, or no longer.
+    Refused,
+}
+
+impl Asked {
+    /// The layer's handle.
+    pub(crate) const fn handle(self) -> Option<Handle> {
+        match self {
+            Self::Open(handle) => Some(handle),
+            Self::Waiting | Self::Refused => None,
+        }
+    }
+
+    /// What ends it, whom the user calls `user`.
+    pub(crate) const fn end(self, user: Handle) -> Option<Request> {
+        match self {
+            Self::Waiting => Some(Request::Cancel { user }),
+            Self::Open(session) => Some(Request::Abort { session, reason: Reason::User, data: None }),
+            Self::Refused => None,
+        }
+    }
+}
 
 /// A passive open at one TCP.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) below: Below,
-    /// TCP's handle; none before it is known, and none any more when TCP would not have it.
-    provider: Option<Handle>,
-    /// TCP has answered.
-    answered: bool,
+    /// TCP's handle.
+    provider: Asked,
 }
 
 /// A socket that listens.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    /// One for each version of IP that it takes callers of.
+    /// One for each version of IP that it takes callers of; none where another listener at the same address has them.
     pub(crate) places: SmallVec<[Place; 2]>,
-    pub(crate) local: SocketAddr,
+    pub(crate) bound: Bound,
     pub(crate) quality: Quality,
     backlog: usize,
     /// Connections that nobody has accepted.
@@ -33,39 +62,45 @@ pub(crate) struct Listener {
     offered: VecDeque<(Below, Box<Offered>)>,
     pub(crate) error: Option<Reason>,
     pub(crate) acceptors: Wakers,
-    /// Nobody has the socket any more; it waits for TCP's answer to be ended.
-    pub(crate) is_closing: bool,
 }
 
 /// Callers that TCP keeps for us while we have as many as the backlog says: one more, as in Linux.
 pub(crate) const BEYOND: u32 = 1;
 
 impl Listener {
-    pub(crate) fn new(below: &[Below], local: SocketAddr, quality: Quality, backlog: u32) -> Self {
-        let place = |below: &Below| Place { below: *below, provider: None, answered: false };
+    pub(crate) fn new(bound: Bound, quality: Quality, backlog: u32) -> Self {
         Self {
-            places: below.iter().map(place).collect(),
-            local,
+            places: SmallVec::new(),
+            bound,
             quality,
             backlog: usize::try_from(backlog.max(1)).unwrap_or(usize::MAX),
             ready: VecDeque::new(),
             offered: VecDeque::new(),
             error: None,
             acceptors: Wakers::default(),
-            is_closing: false,
         }
+    }
+
+    /// Where it listens.
+    pub(crate) const fn local(&self) -> SocketAddr {
+        self.bound.local
+    }
+
+    /// Listening is asked for at `below`.
+    pub(crate) fn asked(&mut self, below: Below) {
+        self.places.push(Place { below, provider: Asked::Waiting });
     }
 
     pub(crate) fn opened(&mut self, below: Below, provider: Handle) {
         for place in self.places.iter_mut().filter(|it| it.below == below) {
-            (place.provider, place.answered) = (Some(provider), true);
+            place.provider = Asked::Open(provider);
         }
     }
 
     /// TCP would not listen, or does no longer.
     pub(crate) fn refused(&mut self, below: Below, reason: Reason, effects: &mut Effects) {
         for place in self.places.iter_mut().filter(|it| it.below == below) {
-            (place.provider, place.answered) = (None, true);
+            place.provider = Asked::Refused;
         }
         self.error = Some(reason);
         self.acceptors.wake(&mut effects.woken);
@@ -83,16 +118,10 @@ impl Listener {
         self.offered.pop_front()
     }
 
-    /// Ends listening. True where all that had to be said has been said.
-    pub(crate) fn close(&mut self, effects: &mut Effects) -> bool {
-        self.is_closing = true;
-        for place in &mut self.places {
-            if let Some(session) = place.provider.take() {
-                let abort = Request::Abort { session, reason: Reason::User, data: None };
-                effects.requests.push_back((place.below, abort));
-            }
-        }
+    /// Ends listening.
+    pub(crate) fn close(&mut self, user: Handle, effects: &mut Effects) {
+        let ends = self.places.drain(..).filter_map(|place| Some((place.below, place.provider.end(user)?)));
+        effects.requests.extend(ends);
         self.offered.clear();
-        self.places.iter().all(|place| place.answered)
     }
 }

@@ -10,10 +10,12 @@ mod node;
 mod ports;
 mod stream;
 mod table;
+mod udp;
 mod wakers;
 
 pub(crate) use datagrams::{Arrived, Datagrams};
 pub(crate) use node::Node;
+pub(crate) use ports::{Bound, Terms};
 pub(crate) use stream::Phase;
 pub use table::SocketCounts;
 pub(crate) use table::{Layers, Socket, Table};

@@ -9,56 +9,88 @@ use kumiki_graph::Rng;
 /// The ports that are ours to choose from (RFC 6335 section 6).
 const DYNAMIC: core::ops::RangeInclusive<u16> = 49152..=65535;
 
+/// What else somebody who wants an address says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Terms {
+    /// `::` without what comes by IPv4.
+    pub(crate) only_v6: bool,
+    /// Others may take the same who say so too, as long as nobody listens there (`SO_REUSEADDR`).
+    pub(crate) reuse_address: bool,
+    /// Others may take the same who say so too (`SO_REUSEPORT`).
+    pub(crate) reuse_port: bool,
+}
+
+/// An address that was taken, to be given back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bound {
+    pub(crate) local: SocketAddr,
+    number: u64,
+}
+
 /// A local address that somebody has taken.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     ip: IpAddr,
-    /// `::` without what comes by IPv4.
-    only_v6: bool,
-    /// Others may take the same.
-    shared: bool,
+    terms: Terms,
+    is_listening: bool,
+    number: u64,
 }
 
 /// The ports of one transport.
 #[derive(Debug, Default)]
-pub(crate) struct Ports(BTreeMap<u16, Vec<Taken>>);
+pub(crate) struct Ports {
+    taken: BTreeMap<u16, Vec<Taken>>,
+    number: u64,
+}
 
 impl Ports {
     /// Takes `local`, or a port of our choice where it has none.
     ///
     /// # Errors
     /// `AddrInUse` where it is taken, or all are.
-    pub(crate) fn take(
-        &mut self,
-        local: SocketAddr,
-        (only_v6, shared): (bool, bool),
-        rng: &mut Rng,
-    ) -> io::Result<SocketAddr> {
-        let taken = Taken { ip: local.ip(), only_v6, shared };
+    pub(crate) fn take(&mut self, local: SocketAddr, terms: Terms, rng: &mut Rng) -> io::Result<Bound> {
+        self.number += 1;
+        let taken = Taken { ip: local.ip(), terms, is_listening: false, number: self.number };
         let port = match local.port() {
             0 => self.free(taken, rng),
             port => Some(port).filter(|port| self.is_free(*port, taken)),
         };
         let port = port.ok_or(io::ErrorKind::AddrInUse)?;
-        self.0.entry(port).or_default().push(taken);
-        Ok(SocketAddr::new(local.ip(), port))
+        self.taken.entry(port).or_default().push(taken);
+        Ok(Bound { local: SocketAddr::new(local.ip(), port), number: self.number })
+    }
+
+    /// Whoever has taken it listens there from now on.
+    ///
+    /// # Errors
+    /// `AddrInUse` where somebody else listens there who does not share the port.
+    pub(crate) fn listen(&mut self, bound: Bound) -> io::Result<()> {
+        let all = self.taken.get_mut(&bound.local.port()).map(Vec::as_mut_slice).unwrap_or_default();
+        let Some(own) = all.iter().find(|it| it.number == bound.number).copied() else {
+            return Err(io::ErrorKind::AddrNotAvailable.into());
+        };
+        let shares = |it: &Taken| it.terms.reuse_port && own.terms.reuse_port;
+        if all.iter().any(|it| it.number != own.number && it.is_listening && meet(*it, own) && !shares(it)) {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        all.iter_mut().filter(|it| it.number == own.number).for_each(|it| it.is_listening = true);
+        Ok(())
     }
 
     /// Gives back what was taken.
-    pub(crate) fn give(&mut self, local: SocketAddr) {
-        if let Some(all) = self.0.get_mut(&local.port()) {
-            if let Some(place) = all.iter().position(|it| it.ip == local.ip()) {
-                all.swap_remove(place);
-            }
+    pub(crate) fn give(&mut self, bound: Bound) {
+        let port = bound.local.port();
+        if let Some(all) = self.taken.get_mut(&port) {
+            all.retain(|it| it.number != bound.number);
             if all.is_empty() {
-                self.0.remove(&local.port());
+                self.taken.remove(&port);
             }
         }
     }
 
     fn is_free(&self, port: u16, wanted: Taken) -> bool {
-        let all = self.0.get(&port).map(Vec::as_slice).unwrap_or_default();
-        all.iter().all(|it| !meet(*it, wanted) || (it.shared && wanted.shared))
+        let all = self.taken.get(&port).map(Vec::as_slice).unwrap_or_default();
+        all.iter().all(|it| !meet(*it, wanted) || agree(*it, wanted))
     }
 
     /// One that nobody has on any address: what is chosen for somebody is his alone.
@@ -67,14 +99,21 @@ impl Ports {
         let count = u64::from(last - first) + 1;
         let begin = rng.below(count);
         let mut ports = (0..count).filter_map(|n| u16::try_from(u64::from(first) + (begin + n) % count).ok());
-        ports.find(|port| self.is_free(*port, Taken { shared: false, ..wanted }))
+        let alone = Terms { reuse_address: false, reuse_port: false, ..wanted.terms };
+        ports.find(|port| self.is_free(*port, Taken { terms: alone, ..wanted }))
     }
+}
+
+/// Whether both have said that they share.
+const fn agree(one: Taken, other: Taken) -> bool {
+    let address = one.terms.reuse_address && other.terms.reuse_address && !one.is_listening && !other.is_listening;
+    address || (one.terms.reuse_port && other.terms.reuse_port)
 }
 
 /// Whether something can come that is for both.
 fn meet(one: Taken, other: Taken) -> bool {
     let all_of = |a: Taken, b: Taken| {
-        a.ip.is_unspecified() && (a.ip.is_ipv4() == b.ip.is_ipv4() || (a.ip.is_ipv6() && !a.only_v6))
+        a.ip.is_unspecified() && (a.ip.is_ipv4() == b.ip.is_ipv4() || (a.ip.is_ipv6() && !a.terms.only_v6))
     };
     one.ip == other.ip || all_of(one, other) || all_of(other, one)
 }
@@ -83,45 +122,55 @@ fn meet(one: Taken, other: Taken) -> bool {
 mod tests {
     use super::*;
 
-    fn take(ports: &mut Ports, local: &str, only_v6: bool, shared: bool) -> Option<u16> {
-        let taken = ports.take(local.parse().unwrap(), (only_v6, shared), &mut Rng::new(1, 0));
-        taken.ok().map(|it| it.port())
+    fn take(ports: &mut Ports, local: &str, terms: Terms) -> Option<Bound> {
+        ports.take(local.parse().unwrap(), terms, &mut Rng::new(1, 0)).ok()
     }
+
+    const ALONE: Terms = Terms { only_v6: false, reuse_address: false, reuse_port: false };
+    const ADDRESS: Terms = Terms { reuse_address: true, ..ALONE };
+    const PORT: Terms = Terms { reuse_port: true, ..ALONE };
 
     #[test]
     fn an_address_is_taken_by_one_and_all_addresses_meet_each() {
         let mut ports = Ports::default();
-        assert_eq!(take(&mut ports, "10.0.0.1:80", false, false), Some(80));
-        assert_eq!(take(&mut ports, "10.0.0.1:80", false, false), None);
-        assert_eq!(take(&mut ports, "10.0.0.2:80", false, false), Some(80));
-        assert_eq!(take(&mut ports, "0.0.0.0:80", false, false), None);
-        assert_eq!(take(&mut ports, "[::]:80", false, false), None, ":: is of both versions");
-        assert_eq!(take(&mut ports, "[::]:80", true, false), Some(80));
-        ports.give("10.0.0.1:80".parse().unwrap());
-        assert_eq!(take(&mut ports, "0.0.0.0:80", false, false), None);
-        ports.give("10.0.0.2:80".parse().unwrap());
-        assert_eq!(take(&mut ports, "0.0.0.0:80", false, false), Some(80));
+        let first = take(&mut ports, "10.0.0.1:80", ALONE).unwrap();
+        assert!(take(&mut ports, "10.0.0.1:80", ALONE).is_none());
+        let second = take(&mut ports, "10.0.0.2:80", ALONE).unwrap();
+        assert!(take(&mut ports, "0.0.0.0:80", ALONE).is_none());
+        assert!(take(&mut ports, "[::]:80", ALONE).is_none(), ":: is of both versions");
+        assert!(take(&mut ports, "[::]:80", Terms { only_v6: true, ..ALONE }).is_some());
+        ports.give(first);
+        assert!(take(&mut ports, "0.0.0.0:80", ALONE).is_none());
+        ports.give(second);
+        assert!(take(&mut ports, "0.0.0.0:80", ALONE).is_some());
     }
 
     #[test]
     fn those_who_share_take_the_same_and_a_chosen_port_is_nobody_elses() {
-        let mut ports = Ports::default();
-        assert_eq!(take(&mut ports, "0.0.0.0:5353", false, true), Some(5353));
-        assert_eq!(take(&mut ports, "0.0.0.0:5353", false, true), Some(5353));
-        assert_eq!(take(&mut ports, "0.0.0.0:5353", false, false), None);
-        let first = take(&mut ports, "0.0.0.0:0", false, true).unwrap();
-        let second = take(&mut ports, "0.0.0.0:0", false, true).unwrap();
-        assert!(DYNAMIC.contains(&first) && first != second);
+        for terms in [ADDRESS, PORT] {
+            let mut ports = Ports::default();
+            let first = take(&mut ports, "0.0.0.0:5353", terms).unwrap();
+            let second = take(&mut ports, "0.0.0.0:5353", terms).unwrap();
+            assert!(take(&mut ports, "0.0.0.0:5353", ALONE).is_none());
+            ports.listen(first).unwrap();
+            assert_eq!(ports.listen(second).is_ok(), terms.reuse_port);
+            assert_eq!(take(&mut ports, "0.0.0.0:5353", terms).is_some(), terms.reuse_port);
+            ports.give(first);
+            ports.listen(second).unwrap();
+            let (one, other) =
+                (take(&mut ports, "0.0.0.0:0", terms).unwrap(), take(&mut ports, "0.0.0.0:0", terms).unwrap());
+            assert!(DYNAMIC.contains(&one.local.port()) && one.local.port() != other.local.port());
+        }
     }
 
     #[test]
     fn when_all_are_taken_there_is_none() {
         let mut ports = Ports::default();
         for port in DYNAMIC.skip(2) {
-            assert!(take(&mut ports, &format!("0.0.0.0:{port}"), false, false).is_some());
+            assert!(take(&mut ports, &format!("0.0.0.0:{port}"), ALONE).is_some());
         }
-        let last = [(); 2].map(|()| take(&mut ports, "0.0.0.0:0", false, false).unwrap());
+        let last = [(); 2].map(|()| take(&mut ports, "0.0.0.0:0", ALONE).unwrap().local.port());
         assert!(last == [49152, 49153] || last == [49153, 49152], "{last:?}");
-        assert_eq!(take(&mut ports, "0.0.0.0:0", false, false), None);
+        assert!(take(&mut ports, "0.0.0.0:0", ALONE).is_none());
     }
 }

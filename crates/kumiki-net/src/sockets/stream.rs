@@ -10,6 +10,7 @@ use kumiki_graph::{Below, Credit, Handle, Manage, Quality, Reason, Request};
 use kumiki_octets::Message;
 
 use super::error;
+use super::ports::Bound;
 use super::wakers::{Wakers, Woken};
 
 /// At most so many octets are handed to TCP at once.
@@ -46,7 +47,7 @@ pub(crate) struct Stream {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
     /// The local address that is to be given back, where it was taken for this connection alone.
-    pub(crate) bound: Option<SocketAddr>,
+    pub(crate) bound: Option<Bound>,
     /// Both addresses are of IPv4 and shown as addresses of IPv6.
     pub(crate) mapped: bool,
     pub(crate) quality: Quality,
@@ -71,7 +72,9 @@ pub(crate) struct Stream {
     /// We read no more.
     pub(crate) is_read_shut: bool,
     /// What has ended it, as long as nobody has been told.
-    error: Option<Reason>,
+    error: Option<io::Error>,
+    /// It has not ended in order.
+    pub(crate) has_failed: bool,
     pub(crate) readers: Wakers,
     pub(crate) writers: Wakers,
 }
@@ -88,7 +91,8 @@ impl Stream {
             mapped: false,
             quality,
             linger: None,
-            quick_ack: false,
+            // As in Linux: until it is seen that the connection is one of questions and answers.
+            quick_ack: true,
             listener: None,
             orphan: false,
             credit: 0,
@@ -100,6 +104,7 @@ impl Stream {
             released: false,
             is_read_shut: false,
             error: None,
+            has_failed: false,
             readers: Wakers::default(),
             writers: Wakers::default(),
         }
@@ -152,7 +157,16 @@ impl Stream {
     pub(crate) fn ended(&mut self, reason: Option<Reason>, effects: &mut Effects) {
         self.phase = Phase::Ended;
         self.credit = 0;
-        self.error = reason;
+        self.has_failed = reason.is_some();
+        // Who had ended its direction had no use for what we wrote since, as Linux says it.
+        let was_told = self.released_by_peer && !self.released;
+        self.error = reason.map(|reason| {
+            if was_told && matches!(reason, Reason::Reset) {
+                io::ErrorKind::BrokenPipe.into()
+            } else {
+                error::of_reason(&reason)
+            }
+        });
         self.readers.wake(&mut effects.woken);
         self.writers.wake(&mut effects.woken);
     }
@@ -167,10 +181,13 @@ impl Stream {
         if self.phase == Phase::Calling {
             return None;
         }
+        if self.released_by_peer && !self.is_host_gone() {
+            return Some(Ok(()));
+        }
         if let Some(error) = self.take_error() {
             return Some(Err(error));
         }
-        (self.released_by_peer || self.phase == Phase::Ended).then_some(Ok(()))
+        (self.phase == Phase::Ended).then_some(Ok(()))
     }
 
     /// Whether a read would not wait, without an effect.
@@ -306,16 +323,12 @@ impl Stream {
         Ok(octets)
     }
 
-    /// Sends no more; what was written still goes.
-    pub(crate) fn shut_write(&mut self, effects: &mut Effects) -> io::Result<()> {
-        if self.phase != Phase::Open {
-            return Err(error::not_connected());
-        }
-        if !core::mem::replace(&mut self.released, true) {
+    /// Sends no more; what was written still goes. What has ended has ended, and tokio says no more of it either.
+    pub(crate) fn shut_write(&mut self, effects: &mut Effects) {
+        if self.phase == Phase::Open && !core::mem::replace(&mut self.released, true) {
             self.ask(Request::Release { session: self.provider, data: None }, effects);
             self.writers.wake(&mut effects.woken);
         }
-        Ok(())
     }
 
     /// Changes what was asked for when it was opened.
@@ -363,13 +376,18 @@ impl Stream {
         }
     }
 
+    /// Whether its host has crashed, or its network is no more.
+    fn is_host_gone(&self) -> bool {
+        self.error.as_ref().is_some_and(|it| it.kind() == io::ErrorKind::NetworkDown)
+    }
+
     /// What has ended it, for whoever asks first (`SO_ERROR`). That its host is gone is told to all: nobody is to take that for the end of
     /// what the peer has sent.
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
-        if self.error == Some(Reason::Down) {
-            return Some(error::of_reason(&Reason::Down));
+        if self.is_host_gone() {
+            return Some(error::is_gone());
         }
-        self.error.take().map(|reason| error::of_reason(&reason))
+        self.error.take()
     }
 
     pub(crate) fn wait_to_read(&mut self, waker: &Waker, effects: &mut Effects) {

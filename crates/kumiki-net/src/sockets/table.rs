@@ -1,20 +1,22 @@
 //! All sockets of one host.
 
+use core::hash::{Hash as _, Hasher as _};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::BTreeMap;
 use std::io;
 
 use kumiki_graph::sessions::Sessions;
-use kumiki_graph::{
-    Accept, Address, Below, Handle, Indication, Mode, Offered, Open, Quality, Reason, Report, Request, Rng, Unit,
-};
-use kumiki_wire::inet::IpParameters;
+use kumiki_graph::{Accept, Address, Below, Handle, Indication, Mode, Offered, Open, Quality, Reason, Request, Rng};
+use siphasher::sip::SipHasher13;
 
-use super::datagrams::{Arrived, Datagrams, RECEIVE_BUFFER, unspecified};
+use super::datagrams::{Datagrams, unspecified};
 use super::error;
 use super::listener::{BEYOND, Listener};
-use super::ports::Ports;
+use super::ports::{Bound, Ports, Terms};
 use super::stream::{Effects, Phase, Stream};
+
+/// As tokio has it.
+const BACKLOG: u32 = 1024;
 
 /// What a handle names.
 #[derive(Debug)]
@@ -50,14 +52,20 @@ pub struct SocketCounts {
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) sockets: Sessions<Socket>,
-    layers: Layers,
+    pub(super) layers: Layers,
     /// The host's own addresses, with the loopback addresses left out.
-    addresses: Vec<IpAddr>,
+    pub(super) addresses: Vec<IpAddr>,
     tcp_ports: Ports,
-    udp_ports: Ports,
+    pub(super) udp_ports: Ports,
+    /// Who listens at an address: the first of them has TCP's callers, for all.
+    listeners: BTreeMap<SocketAddr, Vec<Handle>>,
     /// Which UDP sockets have a port.
-    udp_sockets: BTreeMap<u16, Vec<Handle>>,
-    rng: Rng,
+    pub(super) udp_sockets: BTreeMap<u16, Vec<Handle>>,
+    /// In which groups they are, and how many of them.
+    pub(super) groups: BTreeMap<IpAddr, usize>,
+    pub(super) rng: Rng,
+    /// Callers that may wait to be accepted where a listener does not say.
+    pub(crate) backlog: u32,
     pub(crate) effects: Effects,
     /// The node has been told that there is something for it.
     pub(crate) has_rung: bool,
@@ -73,37 +81,40 @@ impl Table {
             addresses,
             tcp_ports: Ports::default(),
             udp_ports: Ports::default(),
+            listeners: BTreeMap::new(),
             udp_sockets: BTreeMap::new(),
+            groups: BTreeMap::new(),
             rng,
+            backlog: BACKLOG,
             effects: Effects::default(),
             has_rung: false,
             is_down: false,
         }
     }
 
-    fn check_up(&self) -> io::Result<()> {
+    pub(super) fn check_up(&self) -> io::Result<()> {
         if self.is_down { Err(error::is_gone()) } else { Ok(()) }
     }
 
     /// Whether a socket can have this address.
-    fn check_own(&self, ip: IpAddr) -> io::Result<()> {
-        let own = ip.is_unspecified() || ip.is_loopback() || ip.is_multicast() || self.addresses.contains(&ip);
+    pub(super) fn check_own(&self, ip: IpAddr) -> io::Result<()> {
+        let own = ip.is_unspecified() || ip.is_loopback() || is_many(ip) || self.addresses.contains(&ip);
         if own { Ok(()) } else { Err(io::ErrorKind::AddrNotAvailable.into()) }
     }
 
     /// Takes a local address of TCP: of our choice where it has no port.
-    pub(crate) fn bind_tcp(&mut self, local: SocketAddr, shared: bool) -> io::Result<SocketAddr> {
+    pub(crate) fn bind_tcp(&mut self, local: SocketAddr, terms: Terms) -> io::Result<Bound> {
         self.check_up()?;
         self.check_own(unmapped(local).ip())?;
-        self.tcp_ports.take(local, (false, shared), &mut self.rng)
+        self.tcp_ports.take(local, terms, &mut self.rng)
     }
 
-    pub(crate) fn unbind_tcp(&mut self, local: SocketAddr) {
-        self.tcp_ports.give(local);
+    pub(crate) fn unbind_tcp(&mut self, bound: Bound) {
+        self.tcp_ports.give(bound);
     }
 
     /// Those of `v4` and `v6` that are for what `local` takes.
-    fn layers_of(local: SocketAddr, v4: Option<Below>, v6: Option<Below>) -> io::Result<Vec<Below>> {
+    pub(super) fn layers_of(local: SocketAddr, v4: Option<Below>, v6: Option<Below>) -> io::Result<Vec<Below>> {
         let is_both = local.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let is_v4 = unmapped(local).is_ipv4();
         let v4 = v4.filter(|_| is_v4 || is_both);
@@ -114,43 +125,71 @@ impl Table {
 
     // TCP.
 
-    /// Listens at `local`, which was taken.
-    pub(crate) fn listen(&mut self, local: SocketAddr, quality: Quality, backlog: u32) -> io::Result<Handle> {
+    /// Listens at an address that was taken.
+    pub(crate) fn listen(&mut self, bound: Bound, quality: Quality, backlog: u32) -> io::Result<Handle> {
         self.check_up()?;
-        let below = Self::layers_of(local, self.layers.tcp, self.layers.tcp_v6)?;
-        let listener = Listener::new(&below, local, quality, backlog);
+        Self::layers_of(bound.local, self.layers.tcp, self.layers.tcp_v6)?;
+        self.tcp_ports.listen(bound)?;
+        let listener = Listener::new(bound, quality, backlog);
         let handle = self.sockets.insert(Socket::Listener(Box::new(listener)));
-        for below in below {
-            let open = Open {
-                user: handle,
-                mode: Mode::Passive { backlog: BEYOND },
-                local: Address::from(of_layer(local, self.layers.tcp == Some(below))),
-                quality,
-                ..Open::default()
-            };
-            self.effects.requests.push_back((below, Request::Open(Box::new(open))));
+        let group = self.listeners.entry(bound.local).or_default();
+        group.push(handle);
+        if group.len() == 1 {
+            self.open_listener(handle)?;
         }
         Ok(handle)
     }
 
+    /// Asks TCP for callers of the listener, and of all that share its address.
+    fn open_listener(&mut self, handle: Handle) -> io::Result<()> {
+        let layers = self.layers;
+        let (listener, effects) = self.listener(handle)?;
+        let local = listener.local();
+        for below in Self::layers_of(local, layers.tcp, layers.tcp_v6)? {
+            listener.asked(below);
+            let open = Open {
+                user: handle,
+                mode: Mode::Passive { backlog: BEYOND },
+                local: Address::from(of_layer(local, layers.tcp == Some(below))),
+                quality: listener.quality,
+                ..Open::default()
+            };
+            effects.requests.push_back((below, Request::Open(Box::new(open))));
+        }
+        Ok(())
+    }
+
+    /// The one of those that listen at the address of `first` that gets a caller: always the same for the same caller.
+    fn listener_for(&self, local: SocketAddr, first: Handle, caller: &Offered) -> Handle {
+        let group = self.listeners.get(&local).map(Vec::as_slice).unwrap_or_default();
+        if group.len() < 2 {
+            return first;
+        }
+        let mut hasher = SipHasher13::new();
+        caller.remote.socket().hash(&mut hasher);
+        let place = usize::try_from(hasher.finish() % group.len() as u64).unwrap_or_default();
+        group.get(place).copied().unwrap_or(first)
+    }
+
     /// Calls `remote`, from `local` where that was taken.
-    pub(crate) fn connect(
-        &mut self,
-        local: Option<SocketAddr>,
-        remote: SocketAddr,
-        quality: Quality,
-    ) -> io::Result<Handle> {
+    pub(crate) fn connect(&mut self, bound: Option<Bound>, remote: SocketAddr, quality: Quality) -> io::Result<Handle> {
         self.check_up()?;
         let mapped = remote != unmapped(remote);
         let to = reached(unmapped(remote));
+        if is_many(to.ip()) {
+            return Err(io::Error::new(io::ErrorKind::NetworkUnreachable, format!("{to} is many, and TCP is of two")));
+        }
+        if to.port() == 0 {
+            return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "nobody can listen at port 0"));
+        }
         let below = if to.is_ipv4() { self.layers.tcp } else { self.layers.tcp_v6 };
         let below = below.ok_or_else(|| no_such_version(to))?;
-        let from = local.map(|local| of_layer(local, to.is_ipv4()));
+        let from = bound.map(|bound| of_layer(bound.local, to.is_ipv4()));
         if from.is_some_and(|it| it.is_ipv4() != to.is_ipv4()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "an address of the other version of IP"));
+            return Err(error::Errno::AddressFamily.into());
         }
         let mut stream = Stream::new(below, from.unwrap_or(to), to, quality);
-        (stream.bound, stream.mapped) = (local, mapped);
+        (stream.bound, stream.mapped) = (bound, mapped);
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
         let open = Open {
             user,
@@ -203,7 +242,7 @@ impl Table {
         while let Ok((listener, _)) = self.listener(handle)
             && let Some((below, offered)) = listener.next_to_accept()
         {
-            let (quality, is_v6) = (listener.quality, listener.local.is_ipv6());
+            let (quality, is_v6) = (listener.quality, listener.local().is_ipv6());
             self.take_caller(handle, (below, *offered), quality, is_v6);
         }
     }
@@ -224,72 +263,6 @@ impl Table {
         }
     }
 
-    // UDP.
-
-    pub(crate) fn bind_udp(&mut self, local: SocketAddr, shared: bool) -> io::Result<Handle> {
-        self.check_up()?;
-        self.check_own(unmapped(local).ip())?;
-        let below = Self::layers_of(local, self.layers.udp, self.layers.udp_v6)?;
-        let local = self.udp_ports.take(local, (false, shared), &mut self.rng)?;
-        let handle = self.sockets.insert(Socket::Datagrams(Box::new(Datagrams::new(&below, local))));
-        self.udp_sockets.entry(local.port()).or_default().push(handle);
-        for below in below {
-            let quality = Quality { receive_buffer: Some(RECEIVE_BUFFER), ..Quality::default() };
-            let open = Open {
-                user: handle,
-                mode: Mode::Passive { backlog: 0 },
-                local: Address::from(of_layer(local, self.layers.udp == Some(below))),
-                quality,
-                ..Open::default()
-            };
-            self.effects.requests.push_back((below, Request::Open(Box::new(open))));
-        }
-        Ok(handle)
-    }
-
-    /// The source that goes with `remote`, as far as the host knows by itself.
-    pub(crate) fn source_for(&self, remote: IpAddr) -> IpAddr {
-        if remote.is_loopback() || self.addresses.contains(&remote) {
-            return remote;
-        }
-        let own = self.addresses.iter().find(|it| it.is_ipv4() == remote.is_ipv4());
-        own.copied().unwrap_or_else(|| unspecified(remote.is_ipv4()))
-    }
-
-    fn datagram(&mut self, below: Below, unit: Unit) {
-        let (Some(from), Some(to)) = (unit.source.socket(), unit.destination.socket()) else {
-            return;
-        };
-        let tos = IpParameters::from(unit.options.special).tos;
-        let sockets = self.udp_sockets.get(&to.port()).cloned().unwrap_or_default();
-        for handle in sockets {
-            if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle)
-                && (socket.takes(from, to) || unit.options.group)
-            {
-                socket.arrived(below, Arrived { from, to, data: unit.data, tos }, &mut self.effects);
-                return;
-            }
-        }
-    }
-
-    /// A datagram of ours has met an error on its way.
-    fn unreachable(&mut self, report: &Report) {
-        let Report::Unreachable { source, destination, problem, .. } = report else {
-            return;
-        };
-        let (Some(source), Some(destination)) = (source.socket(), destination.socket()) else {
-            return;
-        };
-        for handle in self.udp_sockets.get(&source.port()).cloned().unwrap_or_default() {
-            // Only who is connected is told, as in Linux: others would not know of whom it is.
-            if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle)
-                && socket.remote == Some(destination)
-            {
-                socket.failed(error::of_problem(*problem), &mut self.effects);
-            }
-        }
-    }
-
     // What the layers below say.
 
     pub(crate) fn heard(&mut self, below: Below, indication: Indication) {
@@ -302,16 +275,18 @@ impl Table {
             }
             Indication::Opened(opened) => self.opened(below, &opened),
             Indication::Offered(offered) => {
-                let listener = offered.user;
-                match self.sockets.get(listener) {
-                    Some(Socket::Listener(it)) if !it.is_closing => it.offered(below, offered),
-                    _ => {
-                        let abort = Request::Abort { session: offered.provider, reason: Reason::User, data: None };
-                        self.effects.requests.push_back((below, abort));
-                        return;
-                    }
+                let first = offered.user;
+                let local = self.listener(first).ok().map(|(listener, _)| listener.local());
+                let listener = local.map(|local| self.listener_for(local, first, &offered));
+                if let Some(Socket::Listener(it)) = listener.and_then(|it| self.sockets.get(it)) {
+                    it.offered(below, offered);
+                } else {
+                    let abort = Request::Abort { session: offered.provider, reason: Reason::User, data: None };
+                    self.effects.requests.push_back((below, abort));
                 }
-                self.fill_backlog(listener);
+                if let Some(listener) = listener {
+                    self.fill_backlog(listener);
+                }
             }
             Indication::Released { session, .. } => {
                 self.on_stream(session, Stream::released_by_peer);
@@ -336,48 +311,31 @@ impl Table {
     }
 
     fn opened(&mut self, below: Below, opened: &kumiki_graph::Opened) {
-        let (handle, provider) = (opened.user, opened.provider);
-        let is_closed = match self.sockets.get(handle) {
+        let provider = opened.provider;
+        match self.sockets.get(opened.user) {
             Some(Socket::Stream(stream)) => {
                 if let Some(local) = opened.local.socket() {
                     stream.local = local;
                 }
                 stream.opened(provider, &mut self.effects);
-                false
             }
-            Some(Socket::Listener(listener)) => {
-                listener.opened(below, provider);
-                listener.is_closing && listener.close(&mut self.effects)
-            }
-            Some(Socket::Datagrams(socket)) => {
-                socket.opened(below, provider);
-                socket.is_closing && socket.close(&mut self.effects)
-            }
-            None => false,
-        };
-        if is_closed {
-            self.forget(handle);
+            Some(Socket::Listener(listener)) => listener.opened(below, provider),
+            Some(Socket::Datagrams(socket)) => socket.opened(below, provider, &mut self.effects),
+            None => {}
         }
     }
 
     fn ended(&mut self, below: Below, handle: Handle, reason: Option<Reason>) {
-        let is_over = match (self.sockets.get(handle), reason) {
+        match (self.sockets.get(handle), reason) {
             (Some(Socket::Stream(stream)), reason) => {
                 stream.ended(reason, &mut self.effects);
-                stream.orphan
+                if stream.orphan {
+                    self.forget(handle);
+                }
             }
-            (Some(Socket::Listener(listener)), Some(reason)) => {
-                listener.refused(below, reason, &mut self.effects);
-                listener.is_closing && listener.close(&mut self.effects)
-            }
-            (Some(Socket::Datagrams(socket)), Some(reason)) => {
-                socket.refused(below, &reason, &mut self.effects);
-                socket.is_closing && socket.close(&mut self.effects)
-            }
-            (Some(Socket::Listener(_) | Socket::Datagrams(_)) | None, _) => false,
-        };
-        if is_over {
-            self.forget(handle);
+            (Some(Socket::Listener(listener)), Some(reason)) => listener.refused(below, reason, &mut self.effects),
+            (Some(Socket::Datagrams(socket)), Some(reason)) => socket.refused(below, &reason, &mut self.effects),
+            (Some(Socket::Listener(_) | Socket::Datagrams(_)) | None, _) => {}
         }
     }
 
@@ -386,17 +344,21 @@ impl Table {
         let is_over = match self.sockets.get(handle) {
             Some(Socket::Stream(stream)) => stream.close(handle, &mut self.effects),
             Some(Socket::Listener(listener)) => {
-                let waiting = core::mem::take(&mut listener.ready);
-                let is_over = listener.close(&mut self.effects);
+                let (local, waiting) = (listener.local(), core::mem::take(&mut listener.ready));
+                listener.close(handle, &mut self.effects);
                 for accepted in waiting {
                     if let Ok((stream, effects)) = self.stream(accepted) {
                         stream.reset(effects);
                         self.forget(accepted);
                     }
                 }
-                is_over
+                self.leave_group(local, handle);
+                true
             }
-            Some(Socket::Datagrams(socket)) => socket.close(&mut self.effects),
+            Some(Socket::Datagrams(socket)) => {
+                socket.close(handle, &mut self.effects);
+                true
+            }
             None => false,
         };
         if is_over {
@@ -404,24 +366,32 @@ impl Table {
         }
     }
 
-    fn forget(&mut self, handle: Handle) {
+    /// A listener is gone: where it had TCP's callers for others at the same address, the next of these gets them.
+    fn leave_group(&mut self, local: SocketAddr, handle: Handle) {
+        let Some(group) = self.listeners.get_mut(&local) else {
+            return;
+        };
+        let was_first = group.first() == Some(&handle);
+        group.retain(|it| *it != handle);
+        match group.first().copied() {
+            None => drop(self.listeners.remove(&local)),
+            Some(next) if was_first && !self.is_down => {
+                // It listens already, so the host has the layers.
+                let _ = self.open_listener(next);
+            }
+            Some(_) => {}
+        }
+    }
+
+    pub(super) fn forget(&mut self, handle: Handle) {
         match self.sockets.remove(handle) {
             Some(Socket::Stream(stream)) => {
                 if let Some(bound) = stream.bound {
                     self.tcp_ports.give(bound);
                 }
             }
-            Some(Socket::Listener(listener)) => self.tcp_ports.give(listener.local),
-            Some(Socket::Datagrams(socket)) => {
-                let port = socket.local.port();
-                self.udp_ports.give(socket.local);
-                if let Some(all) = self.udp_sockets.get_mut(&port) {
-                    all.retain(|it| *it != handle);
-                    if all.is_empty() {
-                        self.udp_sockets.remove(&port);
-                    }
-                }
-            }
+            Some(Socket::Listener(listener)) => self.tcp_ports.give(listener.bound),
+            Some(Socket::Datagrams(socket)) => self.forget_udp(handle, &socket),
             None => {}
         }
     }
@@ -438,9 +408,9 @@ impl Table {
                     }
                 }
                 Some(Socket::Listener(listener)) => {
-                    for below in [self.layers.tcp, self.layers.tcp_v6].into_iter().flatten() {
-                        listener.refused(below, Reason::Down, &mut self.effects);
-                    }
+                    // Those that share an address with another have no layers of their own.
+                    listener.error = Some(Reason::Down);
+                    listener.acceptors.wake(&mut self.effects.woken);
                 }
                 Some(Socket::Datagrams(socket)) => {
                     for below in [self.layers.udp, self.layers.udp_v6].into_iter().flatten() {
@@ -483,8 +453,13 @@ pub(crate) fn unmapped(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
+/// A group of hosts, or all.
+pub(super) fn is_many(ip: IpAddr) -> bool {
+    ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST)
+}
+
 /// To nobody in particular is to ourselves, as in Linux.
-const fn reached(remote: SocketAddr) -> SocketAddr {
+pub(super) const fn reached(remote: SocketAddr) -> SocketAddr {
     let own = match remote.ip() {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -493,7 +468,7 @@ const fn reached(remote: SocketAddr) -> SocketAddr {
 }
 
 /// `local` as the layer of IPv4, or that of IPv6, has it.
-fn of_layer(local: SocketAddr, is_v4: bool) -> SocketAddr {
+pub(super) fn of_layer(local: SocketAddr, is_v4: bool) -> SocketAddr {
     let local = unmapped(local);
     if is_v4 && local.ip().is_unspecified() { SocketAddr::new(unspecified(true), local.port()) } else { local }
 }

@@ -10,10 +10,8 @@ use kumiki_wire::inet::IpQuality;
 
 use super::TcpStream;
 use crate::io_shape::Owned;
+use crate::sockets::Terms;
 use crate::{Stack, ToSocketAddrs};
-
-/// Callers that may wait to be accepted where nobody says otherwise, as tokio has it.
-const BACKLOG: u32 = 1024;
 
 /// A TCP socket that listens, as `tokio::net::TcpListener`.
 ///
@@ -46,8 +44,11 @@ impl TcpListener {
         stack
             .0
             .with(|table| {
-                let local = table.bind_tcp(local, false)?;
-                table.listen(local, Quality::default(), BACKLOG).inspect_err(|_| table.unbind_tcp(local))
+                // As tokio's: an address may be taken again whose connections are still ending.
+                let terms = Terms { reuse_address: true, ..Terms::default() };
+                let bound = table.bind_tcp(local, terms)?;
+                let backlog = table.backlog;
+                table.listen(bound, Quality::default(), backlog).inspect_err(|_| table.unbind_tcp(bound))
             })
             .map(|handle| Self(Owned { stack: stack.clone(), handle }))
     }
@@ -85,7 +86,7 @@ impl TcpListener {
     /// # Errors
     /// None while the host is there.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.with(|table| Ok(table.listener(self.0.handle)?.0.local))
+        self.0.with(|table| Ok(table.listener(self.0.handle)?.0.local()))
     }
 
     /// The time to live of what connections accepted from here send.

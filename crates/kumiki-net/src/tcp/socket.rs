@@ -11,6 +11,8 @@ use kumiki_wire::inet::IpQuality;
 use super::{TcpListener, TcpStream};
 use crate::Stack;
 use crate::io_shape::Owned;
+use crate::sockets::error::Errno;
+use crate::sockets::{Bound, Terms};
 
 /// As Linux: two hours, then nine questions 75 s apart.
 const KEEP_ALIVE: KeepAlive = KeepAlive {
@@ -19,14 +21,24 @@ const KEEP_ALIVE: KeepAlive = KeepAlive {
     count: 9,
 };
 
+/// What Linux has where nobody asks (`net.ipv4.tcp_wmem` and `tcp_rmem`, the second number), and the least that it gives.
+const SEND_BUFFER: (u32, u32) = (16_384, 4_608);
+const RECEIVE_BUFFER: (u32, u32) = (131_072, 2_304);
+
+fn shown_buffer(asked: Option<u32>, (default, least): (u32, u32)) -> u32 {
+    asked.map_or(default, |it| it.saturating_mul(2).max(least))
+}
+
+/// The bits of a type of service that are not TCP's own (RFC 3168 section 5).
+const DSCP: u8 = 0xfc;
+
 /// What was asked of it so far.
 #[derive(Debug, Default)]
 struct Asked {
     quality: Quality,
-    reuse_address: bool,
-    reuse_port: bool,
+    terms: Terms,
     linger: Option<Duration>,
-    bound: Option<SocketAddr>,
+    bound: Option<Bound>,
 }
 
 /// A TCP socket that neither connects nor listens yet, as `tokio::net::TcpSocket`.
@@ -87,52 +99,50 @@ impl TcpSocket {
         Ok(())
     }
 
-    /// Whether an address may be taken that was in use lately; it always may.
+    /// Whether others may take the same address who say so too, until one of them listens.
     ///
     /// # Errors
     /// None.
     pub fn reuseaddr(&self) -> io::Result<bool> {
-        Ok(self.asked().reuse_address)
+        Ok(self.asked().terms.reuse_address)
     }
 
-    /// Remembers it: nothing here keeps an address after its socket.
+    /// Sets it. Nothing here keeps an address after its socket, so none is needed to take one that was in use lately.
     ///
     /// # Errors
     /// None.
     pub fn set_reuseaddr(&self, reuseaddr: bool) -> io::Result<()> {
-        self.asked().reuse_address = reuseaddr;
+        self.asked().terms.reuse_address = reuseaddr;
         Ok(())
     }
 
-    /// Whether several sockets may take one address.
+    /// Whether others may take the same address who say so too, and listen there: each gets the callers of a part of all addresses.
     ///
     /// # Errors
     /// None.
     pub fn reuseport(&self) -> io::Result<bool> {
-        Ok(self.asked().reuse_port)
+        Ok(self.asked().terms.reuse_port)
     }
 
     /// Sets it.
     ///
     /// # Errors
-    /// `Unsupported` where it is wanted: of several listeners at one address only the first would get callers.
+    /// None.
     pub fn set_reuseport(&self, reuseport: bool) -> io::Result<()> {
-        if reuseport {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "one address has one listener"));
-        }
-        self.asked().reuse_port = reuseport;
+        self.asked().terms.reuse_port = reuseport;
         Ok(())
     }
 
-    /// What may be written before it is acknowledged, in octets; 0 where it was not asked for: it grows then.
+    /// The size of the send buffer, as Linux says it: twice what was asked for, as half of it is for what goes with the octets. Where
+    /// nothing was asked for it grows by itself.
     ///
     /// # Errors
     /// None.
     pub fn send_buffer_size(&self) -> io::Result<u32> {
-        Ok(self.asked().quality.send_buffer.unwrap_or_default())
+        Ok(shown_buffer(self.asked().quality.send_buffer, SEND_BUFFER))
     }
 
-    /// Asks for so much.
+    /// Asks for room for so many octets that were written and not acknowledged.
     ///
     /// # Errors
     /// None.
@@ -141,15 +151,15 @@ impl TcpSocket {
         Ok(())
     }
 
-    /// What may come before it is read, in octets; 0 where it was not asked for: it grows then.
+    /// The size of the receive buffer, as [`TcpSocket::send_buffer_size`] has that of the other.
     ///
     /// # Errors
     /// None.
     pub fn recv_buffer_size(&self) -> io::Result<u32> {
-        Ok(self.asked().quality.receive_buffer.unwrap_or_default())
+        Ok(shown_buffer(self.asked().quality.receive_buffer, RECEIVE_BUFFER))
     }
 
-    /// Asks for so much.
+    /// Asks for room for so many octets that have come and were not read.
     ///
     /// # Errors
     /// None.
@@ -215,7 +225,7 @@ impl TcpSocket {
     pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
         let wrong =
             |_| io::Error::new(io::ErrorKind::InvalidInput, format!("a type of service is 0 to 255, not {tos}"));
-        let tos = u8::try_from(tos).map_err(wrong)?;
+        let tos = u8::try_from(tos).map_err(wrong)? & DSCP;
         let mut asked = self.asked();
         asked.quality.special = IpQuality { tos: Some(tos), ..asked.quality.special.into() }.into();
         Ok(())
@@ -224,17 +234,58 @@ impl TcpSocket {
     /// The traffic class of what is sent over IPv6.
     ///
     /// # Errors
-    /// None.
+    /// `Unsupported` where the socket is of IPv4.
     pub fn tclass_v6(&self) -> io::Result<u32> {
+        if !self.is_v6 {
+            let text = "an option of IPv6, and the socket is of IPv4";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
         self.tos_v4()
     }
 
     /// Sets it.
     ///
     /// # Errors
-    /// As [`TcpSocket::set_tos_v4`].
+    /// As [`TcpSocket::set_tos_v4`]; the system's "no such option" where the socket is of IPv4.
     pub fn set_tclass_v6(&self, tclass: u32) -> io::Result<()> {
+        if !self.is_v6 {
+            return Err(Errno::NoOption.into());
+        }
         self.set_tos_v4(tclass)
+    }
+
+    /// As [`TcpSocket::tos_v4`].
+    ///
+    /// # Errors
+    /// None.
+    #[deprecated = "`tos` is now `tos_v4`, as in tokio"]
+    pub fn tos(&self) -> io::Result<u32> {
+        self.tos_v4()
+    }
+
+    /// As [`TcpSocket::set_tos_v4`].
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated = "`set_tos` is now `set_tos_v4`, as in tokio"]
+    pub fn set_tos(&self, tos: u32) -> io::Result<()> {
+        self.set_tos_v4(tos)
+    }
+
+    /// The device it is bound to: none.
+    ///
+    /// # Errors
+    /// None.
+    pub const fn device(&self) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    /// Binds it to a device, or to none again.
+    ///
+    /// # Errors
+    /// `Unsupported` where a device is named: a host here has one line.
+    pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+        crate::io_shape::bind_device(interface)
     }
 
     /// The address it was bound to; the unspecified one before that.
@@ -243,7 +294,7 @@ impl TcpSocket {
     /// None.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let any = if self.is_v6 { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
-        Ok(self.asked().bound.unwrap_or_else(|| SocketAddr::new(any, 0)))
+        Ok(self.asked().bound.map_or_else(|| SocketAddr::new(any, 0), |bound| bound.local))
     }
 
     /// Nothing can have gone wrong yet.
@@ -258,22 +309,22 @@ impl TcpSocket {
         if address.is_ipv6() == self.is_v6 {
             return Ok(());
         }
-        let (own, other) = if self.is_v6 { (6, 4) } else { (4, 6) };
-        let text = format!("{address} is an address of IPv{other}, and the socket is of IPv{own}");
-        Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+        Err(Errno::AddressFamily.into())
     }
 
     /// Takes a local address; with port 0 a port is chosen.
     ///
     /// # Errors
-    /// `AddrInUse`, `AddrNotAvailable`; `InvalidInput` where it is bound already or the address is of the other version of IP.
+    /// `AddrInUse`, `AddrNotAvailable`; `InvalidInput` where it is bound already; the system's "address family" where the address is of
+    /// the other version of IP.
     pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
         self.check_version(addr)?;
         let mut asked = self.asked();
         if let Some(bound) = asked.bound {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is bound to {bound} already")));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is bound to {} already", bound.local)));
         }
-        asked.bound = Some(self.stack.0.with(|table| table.bind_tcp(addr, false))?);
+        let terms = asked.terms;
+        asked.bound = Some(self.stack.0.with(|table| table.bind_tcp(addr, terms))?);
         Ok(())
     }
 
@@ -297,17 +348,17 @@ impl TcpSocket {
     /// # Errors
     /// As [`TcpListener::bind`].
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
+        let any = self.local_addr()?;
         let (quality, bound) = {
             let mut asked = self.asked();
             (asked.quality, asked.bound.take())
         };
-        let local = match bound {
-            Some(bound) => bound,
-            None => self.local_addr()?,
-        };
         let handle = self.stack.0.with(|table| {
-            let local = if bound.is_some() { local } else { table.bind_tcp(local, false)? };
-            table.listen(local, quality, backlog).inspect_err(|_| table.unbind_tcp(local))
+            let bound = match bound {
+                Some(bound) => bound,
+                None => table.bind_tcp(any, Terms::default())?,
+            };
+            table.listen(bound, quality, backlog).inspect_err(|_| table.unbind_tcp(bound))
         })?;
         Ok(TcpListener(Owned { stack: self.stack.clone(), handle }))
     }

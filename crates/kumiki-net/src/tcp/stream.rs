@@ -13,8 +13,8 @@ use kumiki_wire::inet::IpQuality;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 
 use super::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
-use crate::io_shape::{Owned, of_interest};
-use crate::sockets::{Phase, error};
+use crate::io_shape::{Owned, of_interest, room};
+use crate::sockets::{Bound, Phase, error};
 use crate::{Stack, ToSocketAddrs};
 
 /// The time to live where nobody asks for another: IP's default.
@@ -33,6 +33,8 @@ pub(super) fn ttl_of(quality: &Quality) -> u32 {
 
 pub(super) fn ttl_from(ttl: u32) -> io::Result<u8> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("a time to live is 1 to 255, not {ttl}"));
+    // Linux takes -1 for the default.
+    let ttl = if ttl == u32::MAX { TTL } else { ttl };
     u8::try_from(ttl).ok().filter(|it| *it > 0).ok_or_else(wrong)
 }
 
@@ -59,7 +61,7 @@ impl TcpStream {
     /// Connects from `local`, which was taken and is given back with the connection.
     pub(super) async fn connect_to(
         stack: &Stack,
-        local: Option<SocketAddr>,
+        local: Option<Bound>,
         remote: SocketAddr,
         quality: Quality,
     ) -> io::Result<Self> {
@@ -219,9 +221,11 @@ impl TcpStream {
     /// # Errors
     /// As there.
     pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        let mut room = room(buf);
         self.try_fill(false, |octets| {
-            let n = buf.remaining_mut().min(octets.len());
+            let n = room.min(octets.len());
             buf.put_slice(octets.get(..n).unwrap_or_default());
+            room -= n;
             n
         })
     }
@@ -273,7 +277,8 @@ impl TcpStream {
     pub(super) fn shut_write(&self) -> io::Result<()> {
         self.0.with(|table| {
             let (stream, effects) = table.stream(self.handle())?;
-            stream.shut_write(effects)
+            stream.shut_write(effects);
+            Ok(())
         })
     }
 
@@ -298,12 +303,15 @@ impl TcpStream {
                 if stream.phase != Phase::Calling && stream.is_write_closed() {
                     ready |= Ready::WRITE_CLOSED;
                 }
+                if stream.has_failed {
+                    ready |= Ready::ERROR;
+                }
                 let ready = of_interest(interest, ready);
                 if ready.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(ready) }
             },
             |table, waker| {
                 let (stream, effects) = table.stream(handle)?;
-                if interest.is_readable() {
+                if interest.is_readable() || interest.is_error() {
                     stream.wait_to_read(waker, effects);
                 }
                 if interest.is_writable() {
@@ -490,6 +498,12 @@ fn put(buf: &mut ReadBuf<'_>, octets: &[u8]) -> usize {
     let n = buf.remaining().min(octets.len());
     buf.put_slice(octets.get(..n).unwrap_or_default());
     n
+}
+
+impl AsRef<Self> for TcpStream {
+    fn as_ref(&self) -> &Self {
+        self
+    }
 }
 
 impl AsyncRead for TcpStream {

@@ -15,4 +15,4 @@ pub mod tcp;
 pub mod udp;
 pub mod virtio_net;
 
-pub use parameters::{EcnUse, IpParameters, IpQuality, SourceRoute};
+pub use parameters::{EcnUse, IpParameters, IpQuality, Sharing, SourceRoute};

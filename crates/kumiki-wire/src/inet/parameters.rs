@@ -14,20 +14,23 @@ pub struct IpParameters {
     pub tos: u8,
     /// Do not fragment (RFC 791).
     pub dont_fragment: bool,
+    /// On requests: of what goes to a group of hosts, this one takes its own, too, if it is in that group (RFC 1112 section 6.1).
+    pub to_ourselves: bool,
     /// On indications: the identification of an IPv4 datagram, so that its header can be quoted.
     pub identification: u16,
 }
 
 impl IpParameters {
     /// All of it left to IP.
-    pub const NONE: Self = Self { ttl: 0, tos: 0, dont_fragment: false, identification: 0 };
+    pub const NONE: Self = Self { ttl: 0, tos: 0, dont_fragment: false, to_ourselves: false, identification: 0 };
 }
 
 impl From<u64> for IpParameters {
     #[inline]
     fn from(bits: u64) -> Self {
-        let [ttl, tos, flags, _, _, _, high, low] = bits.to_be_bytes();
-        Self { ttl, tos, dont_fragment: flags != 0, identification: u16::from_be_bytes([high, low]) }
+        let [ttl, tos, whole, own, _, _, high, low] = bits.to_be_bytes();
+        let identification = u16::from_be_bytes([high, low]);
+        Self { ttl, tos, dont_fragment: whole != 0, to_ourselves: own != 0, identification }
     }
 }
 
@@ -35,7 +38,7 @@ impl From<IpParameters> for u64 {
     #[inline]
     fn from(it: IpParameters) -> Self {
         let [high, low] = it.identification.to_be_bytes();
-        Self::from_be_bytes([it.ttl, it.tos, it.dont_fragment.into(), 0, 0, 0, high, low])
+        Self::from_be_bytes([it.ttl, it.tos, it.dont_fragment.into(), it.to_ourselves.into(), 0, 0, high, low])
     }
 }
 
@@ -49,20 +52,23 @@ pub struct IpQuality {
     pub tos: Option<u8>,
     /// Decided when the connection is opened.
     pub ecn: Option<EcnUse>,
+    /// Who else may have the local address; of UDP.
+    pub sharing: Sharing,
 }
 
 impl IpQuality {
     /// Nothing is asked.
-    pub const NONE: Self = Self { ttl: None, tos: None, ecn: None };
+    pub const NONE: Self = Self { ttl: None, tos: None, ecn: None, sharing: Sharing::Alone };
 }
 
 impl From<u64> for IpQuality {
     fn from(bits: u64) -> Self {
-        let [has_ttl, ttl, has_tos, tos, ecn, ..] = bits.to_be_bytes();
+        let [has_ttl, ttl, has_tos, tos, ecn, sharing, ..] = bits.to_be_bytes();
         Self {
             ttl: (has_ttl != 0).then_some(ttl),
             tos: (has_tos != 0).then_some(tos),
             ecn: EcnUse::ALL.get(usize::from(ecn).wrapping_sub(1)).copied(),
+            sharing: Sharing::ALL.get(usize::from(sharing)).copied().unwrap_or_default(),
         }
     }
 }
@@ -72,8 +78,25 @@ impl From<IpQuality> for u64 {
         let (has_ttl, ttl) = (it.ttl.is_some().into(), it.ttl.unwrap_or_default());
         let (has_tos, tos) = (it.tos.is_some().into(), it.tos.unwrap_or_default());
         let ecn = it.ecn.map_or(0, |ecn| 1 + ecn as u8);
-        Self::from_be_bytes([has_ttl, ttl, has_tos, tos, ecn, 0, 0, 0])
+        Self::from_be_bytes([has_ttl, ttl, has_tos, tos, ecn, it.sharing as u8, 0, 0])
     }
+}
+
+/// Who else may have the local address of a socket. Of two that have the same, both must say the same here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Sharing {
+    /// Nobody.
+    #[default]
+    Alone,
+    /// Others may, and who came last gets what comes (`SO_REUSEADDR`).
+    Latest,
+    /// Others may, and each gets what comes from a part of the peers (`SO_REUSEPORT`).
+    Spread,
+}
+
+impl Sharing {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 3] = [Self::Alone, Self::Latest, Self::Spread];
 }
 
 /// What a connection has to do with explicit congestion notification: marks in IP headers that take the place of losses (RFC
@@ -118,6 +141,7 @@ mod tests {
             IpParameters::NONE,
             IpParameters { ttl: 255, ..IpParameters::NONE },
             IpParameters { tos: 0xb9, dont_fragment: true, ..IpParameters::NONE },
+            IpParameters { to_ourselves: true, ..IpParameters::NONE },
             IpParameters { identification: 0xfedc, ttl: 1, ..IpParameters::NONE },
         ] {
             assert_eq!(IpParameters::from(u64::from(it)), it);
@@ -127,9 +151,13 @@ mod tests {
 
     #[test]
     fn what_is_asked_comes_back_as_it_went() {
+        for sharing in Sharing::ALL {
+            let it = IpQuality { sharing, ..IpQuality::NONE };
+            assert_eq!(IpQuality::from(u64::from(it)), it);
+        }
         for ecn in EcnUse::ALL.map(Some).into_iter().chain([None]) {
             for (ttl, tos) in [(None, None), (Some(0), None), (Some(255), Some(0)), (None, Some(0xb9))] {
-                let it = IpQuality { ttl, tos, ecn };
+                let it = IpQuality { ttl, tos, ecn, ..IpQuality::NONE };
                 assert_eq!(IpQuality::from(u64::from(it)), it);
             }
         }

@@ -312,6 +312,16 @@ fn an_open_waits_to_know_its_route_but_not_for_ever() {
 }
 
 #[test]
+fn listening_can_be_taken_back_by_the_name_that_its_user_gave_it() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.listen(B, 5);
+    pair.ask(B, vec![Request::Cancel { user: kumiki_graph::Handle::default() }]);
+    pair.call(A);
+    pair.run_for(ms(500));
+    assert_eq!(pair.app(A).heard, ["aborted: Refused"]);
+}
+
+#[test]
 fn an_open_can_be_taken_back() {
     let mut pair = Pair::silent(plain(), plain());
     let cancel = || {

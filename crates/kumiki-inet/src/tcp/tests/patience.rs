@@ -269,8 +269,10 @@ fn time_to_live_and_dscp_are_settable_and_change_while_the_connection_stands() {
     let mut pair = Pair::new(config, plain(), ms(10)).connected();
     assert_eq!(pair.travelled[0], (A, 9, 0x28));
     assert_eq!(pair.travelled[1], (B, 0, 0));
-    let quality =
-        Quality { special: IpQuality { ttl: Some(33), tos: Some(0xb8), ecn: None }.into(), ..Quality::default() };
+    let quality = Quality {
+        special: IpQuality { ttl: Some(33), tos: Some(0xb8), ..IpQuality::NONE }.into(),
+        ..Quality::default()
+    };
     pair.change(A, quality);
     pair.write(A, b"x");
     assert_eq!(*pair.travelled.last().unwrap(), (A, 33, 0xb8));

@@ -331,6 +331,7 @@ fn made_up(pair: &mut Pair, forgery: &Forgery) -> Option<Unit> {
     Some(Unit {
         source: ip(1 - to),
         destination: ip(to),
+        session: None,
         options: UnitOptions::of(IpParameters { tos: Codepoint::Ce.bits(), ..IpParameters::NONE }),
         parameters: Parameters::of(SourceRoute { gateways: vec![[192, 0, 2, 9].into()], strict: false }),
         data,

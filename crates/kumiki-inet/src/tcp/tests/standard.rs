@@ -328,8 +328,10 @@ fn what_is_sent_in_time_wait_travels_as_the_connection_did() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.return_route = Some((A, SourceRoute { gateways, strict }));
     let mut pair = pair.connected();
-    let quality =
-        Quality { special: IpQuality { ttl: Some(33), tos: Some(0xb8), ecn: None }.into(), ..Quality::default() };
+    let quality = Quality {
+        special: IpQuality { ttl: Some(33), tos: Some(0xb8), ..IpQuality::NONE }.into(),
+        ..Quality::default()
+    };
     pair.change(B, quality);
     pair.release(B);
     pair.run_for(ms(100));
