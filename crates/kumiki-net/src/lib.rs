@@ -32,6 +32,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # What differs from tokio's
+//!
+//! - A socket is ready where a read or write would not wait. tokio remembers what the system last told it, so it may say so where there is
+//!   nothing, and say nothing of an error of a datagram to who waits to read.
+//! - An unconnected UDP socket that is to send to nobody says `NotConnected`; Linux's error for that has no kind.
+//! - A linger of some time is remembered, and does not block: what was written goes after the socket is dropped.
+//! - A host has one line and no devices by name.
+//!
 //! # Left out
 //!
 //! `from_std`, `into_std` and file descriptors: there is no socket of the operating system below. Devices (`SO_BINDTODEVICE`); membership
