@@ -2,8 +2,8 @@
 //!
 //! | There | Here |
 //! |---|---|
-//! | `turmoil_net::shim::tokio::net` | [`shim::tokio::net`]: the sockets of this crate |
-//! | `fixture::{lo, lo_with_config, ClientServer}` | the same, on a [`Net`](super::Net) with the seed 0 |
+//! | `turmoil_net::shim::tokio::net` | [`shim`]: the sockets of this crate |
+//! | `fixture::{lo, lo_with_config, ClientServer}` | the same, on a [`Net`] with the seed 0 |
 //! | `rule`, `Rule`, `RuleGuard`, `Verdict`, `Latency`, `Packet`, `Transport` | the same; a rule is `Send` |
 //! | `netstat`, `Netstat`, `NetstatEntry`, `NetstatState`, `Proto` | the same; `TIME-WAIT` is shown |
 //! | `KernelConfig` | buffers, backlog and the number of retransmissions as they are; an MTU bounds TCP's segments |
