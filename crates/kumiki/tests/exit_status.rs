@@ -345,7 +345,11 @@ fn results_are_listed_compared_and_drawn_beside_measurements() {
     assert!(figure.starts_with("<svg") && figure.contains("linux"), "{figure}");
     // A slip of the pen must not cost the measurements.
     let slip = refused(&folder.kumiki(&["plot", "mine.csv", "--x", "measured_s", "-o", "mine.csv"]));
-    assert!(slip.contains("mine.csv: there is a file that is no picture"), "{slip}");
+    assert!(slip.contains("--out mine.csv: pictures are SVG, and not csv; did you mean mine.svg?"), "{slip}");
+    folder.0.write("notes.svg", b"no picture");
+    let slip = refused(&folder.kumiki(&["plot", "mine.csv", "--x", "measured_s", "-o", "notes.svg"]));
+    assert!(slip.contains("notes.svg: there is a file that is no picture"), "{slip}");
+    assert_eq!(folder.0.read("notes.svg"), b"no picture");
 }
 
 #[test]
