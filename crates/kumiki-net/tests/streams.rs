@@ -288,20 +288,3 @@ fn an_address_is_free_when_its_socket_is_dropped() {
         })
         .unwrap();
 }
-
-#[test]
-fn an_address_is_free_when_its_socket_is_dropped() {
-    Net::new(1)
-        .host("alone")
-        .run(async {
-            for _ in 0..3 {
-                drop(TcpListener::bind("0.0.0.0:80").await.unwrap());
-                drop(kumiki_net::UdpSocket::bind("0.0.0.0:80").await.unwrap());
-            }
-            let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
-            let (called, accepted) = tokio::join!(TcpStream::connect("127.0.0.1:80"), listener.accept());
-            called.unwrap().write_all(b"x").await.unwrap();
-            accepted.unwrap().0.read_exact(&mut [0]).await.unwrap();
-        })
-        .unwrap();
-}
