@@ -67,6 +67,93 @@ pub(crate) fn of_interest(interest: Interest, ready: Ready) -> Ready {
     ready & wanted
 }
 
+/// The methods by which a socket that has a `poll_ready` is waited for, with the names that it has for the two directions.
+macro_rules! waiting {
+    ($poll_read:ident, $poll_write:ident) => {
+        /// Waits until some of `interest` is there, and says which.
+        ///
+        /// # Errors
+        /// None while the host is there.
+        pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+            poll_fn(|cx| self.poll_ready(cx, interest)).await
+        }
+
+        /// Waits until there is something to read, or an error to be told.
+        ///
+        /// # Errors
+        /// None while the host is there.
+        pub async fn readable(&self) -> io::Result<()> {
+            self.ready(Interest::READABLE).await.map(drop)
+        }
+
+        /// As [`Self::readable`].
+        ///
+        /// # Errors
+        /// As there.
+        pub fn $poll_read(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.poll_ready(cx, Interest::READABLE).map_ok(drop)
+        }
+
+        /// Waits until there is room for what is written; of UDP there always is.
+        ///
+        /// # Errors
+        /// None while the host is there.
+        pub async fn writable(&self) -> io::Result<()> {
+            self.ready(Interest::WRITABLE).await.map(drop)
+        }
+
+        /// As [`Self::writable`].
+        ///
+        /// # Errors
+        /// As there.
+        pub fn $poll_write(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.poll_ready(cx, Interest::WRITABLE).map_ok(drop)
+        }
+
+        /// Does `f` where the socket is ready for `interest`.
+        ///
+        /// # Errors
+        /// `WouldBlock` where it is not; what `f` says.
+        pub fn try_io<R>(&self, interest: Interest, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+            let mut cx = Context::from_waker(core::task::Waker::noop());
+            match self.poll_ready(&mut cx, interest) {
+                Poll::Ready(ready) => ready.and_then(|_| f()),
+                Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+            }
+        }
+
+        /// Does `f` each time that the socket is ready for `interest`, until it does not answer `WouldBlock`.
+        ///
+        /// # Errors
+        /// What `f` says.
+        pub async fn async_io<R>(&self, interest: Interest, mut f: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+            loop {
+                self.ready(interest).await?;
+                match f() {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    done => return done,
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use waiting;
+
+/// An option that is an octet, `least` or more; `what` it is, for whoever gave another number.
+pub(crate) fn octet(number: u32, least: u8, what: &str) -> io::Result<u8> {
+    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{what} is {least} to 255, not {number}"));
+    u8::try_from(number).ok().filter(|it| *it >= least).ok_or_else(wrong)
+}
+
+/// The time to live where nobody asks for another: IP's default.
+pub(crate) const TTL: u8 = 64;
+
+/// A time to live; `u32::MAX`, which is -1 to Linux, is the default again.
+pub(crate) fn ttl(number: u32) -> io::Result<u8> {
+    if number == u32::MAX { Ok(TTL) } else { octet(number, 1, "a time to live") }
+}
+
 /// How much `buf` takes without growing first: as much as tokio reads into one.
 pub(crate) fn room(buf: &mut impl BufMut) -> usize {
     buf.chunk_mut().len()

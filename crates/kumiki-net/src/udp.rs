@@ -8,7 +8,7 @@ use std::io;
 use bytes::BufMut;
 use tokio::io::{Interest, ReadBuf, Ready};
 
-use crate::io_shape::{Owned, of_interest, room};
+use crate::io_shape::{Owned, octet, of_interest, room};
 use crate::sockets::error::Errno;
 use crate::sockets::{Arrived, Datagrams};
 use crate::{Sharing, Stack, ToSocketAddrs};
@@ -427,71 +427,7 @@ impl UdpSocket {
         )
     }
 
-    /// Waits until some of `interest` is there, and says which.
-    ///
-    /// # Errors
-    /// As [`UdpSocket::local_addr`].
-    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        poll_fn(|cx| self.poll_ready(cx, interest)).await
-    }
-
-    /// Waits until there is a datagram.
-    ///
-    /// # Errors
-    /// As [`UdpSocket::local_addr`].
-    pub async fn readable(&self) -> io::Result<()> {
-        self.ready(Interest::READABLE).await.map(drop)
-    }
-
-    /// As [`UdpSocket::readable`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(cx, Interest::READABLE).map_ok(drop)
-    }
-
-    /// Waits until a datagram can be sent: always.
-    ///
-    /// # Errors
-    /// As [`UdpSocket::local_addr`].
-    pub async fn writable(&self) -> io::Result<()> {
-        self.ready(Interest::WRITABLE).await.map(drop)
-    }
-
-    /// As [`UdpSocket::writable`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(cx, Interest::WRITABLE).map_ok(drop)
-    }
-
-    /// Does `f` where the socket is ready for `interest`.
-    ///
-    /// # Errors
-    /// `WouldBlock` where it is not; what `f` says.
-    pub fn try_io<R>(&self, interest: Interest, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        let mut cx = Context::from_waker(core::task::Waker::noop());
-        match self.poll_ready(&mut cx, interest) {
-            Poll::Ready(ready) => ready.and_then(|_| f()),
-            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
-        }
-    }
-
-    /// Does `f` each time that the socket is ready for `interest`, until it does not answer `WouldBlock`.
-    ///
-    /// # Errors
-    /// What `f` says.
-    pub async fn async_io<R>(&self, interest: Interest, mut f: impl FnMut() -> io::Result<R>) -> io::Result<R> {
-        loop {
-            self.ready(interest).await?;
-            match f() {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                done => return done,
-            }
-        }
-    }
+    crate::io_shape::waiting!(poll_recv_ready, poll_send_ready);
 
     // Options.
 
@@ -534,7 +470,7 @@ impl UdpSocket {
     /// # Errors
     /// As [`UdpSocket::local_addr`].
     pub fn ttl(&self) -> io::Result<u32> {
-        self.get(|it| if it.how.ttl == 0 { 64 } else { it.how.ttl.into() })
+        self.get(|it| if it.how.ttl == 0 { crate::io_shape::TTL.into() } else { it.how.ttl.into() })
     }
 
     /// Sets it.
@@ -542,7 +478,7 @@ impl UdpSocket {
     /// # Errors
     /// `InvalidInput` where it is not 1 to 255; `u32::MAX` is the default again, as in Linux.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        let ttl = if ttl == u32::MAX { 0 } else { octet(ttl, 1, "a time to live")? };
+        let ttl = crate::io_shape::ttl(ttl)?;
         self.set(|it| it.how.ttl = ttl)
     }
 
@@ -719,9 +655,4 @@ impl UdpSocket {
 /// The interface of this number, by an address that it may have.
 fn numbered(interface: u32) -> io::Result<IpAddr> {
     if interface > 2 { Err(Errno::NoDevice.into()) } else { Ok(Ipv6Addr::UNSPECIFIED.into()) }
-}
-
-fn octet(number: u32, least: u8, what: &str) -> io::Result<u8> {
-    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{what} is {least} to 255, not {number}"));
-    u8::try_from(number).ok().filter(|it| *it >= least).ok_or_else(wrong)
 }

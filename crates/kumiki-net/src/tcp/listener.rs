@@ -102,7 +102,7 @@ impl TcpListener {
     /// # Errors
     /// `InvalidInput` where it is not 1 to 255.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        let ttl = super::stream::ttl_from(ttl)?;
+        let ttl = crate::io_shape::ttl(ttl)?;
         self.0.with(|table| {
             let (listener, _) = table.listener(self.0.handle)?;
             let special = IpQuality { ttl: Some(ttl), ..listener.quality.special.into() };

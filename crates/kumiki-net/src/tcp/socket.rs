@@ -223,9 +223,7 @@ impl TcpSocket {
     /// # Errors
     /// `InvalidInput` where it is more than 255.
     pub fn set_tos_v4(&self, tos: u32) -> io::Result<()> {
-        let wrong =
-            |_| io::Error::new(io::ErrorKind::InvalidInput, format!("a type of service is 0 to 255, not {tos}"));
-        let tos = u8::try_from(tos).map_err(wrong)? & DSCP;
+        let tos = crate::io_shape::octet(tos, 0, "a type of service")? & DSCP;
         let mut asked = self.asked();
         asked.quality.special = IpQuality { tos: Some(tos), ..asked.quality.special.into() }.into();
         Ok(())

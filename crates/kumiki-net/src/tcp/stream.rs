@@ -17,9 +17,6 @@ use crate::io_shape::{Owned, of_interest, room};
 use crate::sockets::{Bound, Phase, error};
 use crate::{Stack, ToSocketAddrs};
 
-/// The time to live where nobody asks for another: IP's default.
-const TTL: u32 = 64;
-
 /// A TCP connection, as `tokio::net::TcpStream`.
 ///
 /// Dropping it closes it in order: what was written still goes. It is reset instead where octets have come that nobody has read, as in
@@ -28,14 +25,7 @@ const TTL: u32 = 64;
 pub struct TcpStream(pub(crate) Owned);
 
 pub(super) fn ttl_of(quality: &Quality) -> u32 {
-    IpQuality::from(quality.special).ttl.map_or(TTL, u32::from)
-}
-
-pub(super) fn ttl_from(ttl: u32) -> io::Result<u8> {
-    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("a time to live is 1 to 255, not {ttl}"));
-    // Linux takes -1 for the default.
-    let ttl = if ttl == u32::MAX { TTL } else { ttl };
-    u8::try_from(ttl).ok().filter(|it| *it > 0).ok_or_else(wrong)
+    IpQuality::from(quality.special).ttl.unwrap_or(crate::io_shape::TTL).into()
 }
 
 impl TcpStream {
@@ -322,71 +312,7 @@ impl TcpStream {
         )
     }
 
-    /// Waits until some of `interest` is there, and says which.
-    ///
-    /// # Errors
-    /// As [`TcpStream::local_addr`].
-    pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        poll_fn(|cx| self.poll_ready(cx, interest)).await
-    }
-
-    /// Waits until a read would not wait.
-    ///
-    /// # Errors
-    /// As [`TcpStream::local_addr`].
-    pub async fn readable(&self) -> io::Result<()> {
-        self.ready(Interest::READABLE).await.map(drop)
-    }
-
-    /// As [`TcpStream::readable`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(cx, Interest::READABLE).map_ok(drop)
-    }
-
-    /// Waits until a write would not wait.
-    ///
-    /// # Errors
-    /// As [`TcpStream::local_addr`].
-    pub async fn writable(&self) -> io::Result<()> {
-        self.ready(Interest::WRITABLE).await.map(drop)
-    }
-
-    /// As [`TcpStream::writable`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(cx, Interest::WRITABLE).map_ok(drop)
-    }
-
-    /// Does `f` where the socket is ready for `interest`.
-    ///
-    /// # Errors
-    /// `WouldBlock` where it is not; what `f` says.
-    pub fn try_io<R>(&self, interest: Interest, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        let mut cx = Context::from_waker(core::task::Waker::noop());
-        match self.poll_ready(&mut cx, interest) {
-            Poll::Ready(ready) => ready.and_then(|_| f()),
-            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
-        }
-    }
-
-    /// Does `f` each time that the socket is ready for `interest`, until it does not answer `WouldBlock`.
-    ///
-    /// # Errors
-    /// What `f` says.
-    pub async fn async_io<R>(&self, interest: Interest, mut f: impl FnMut() -> io::Result<R>) -> io::Result<R> {
-        loop {
-            self.ready(interest).await?;
-            match f() {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                done => return done,
-            }
-        }
-    }
+    crate::io_shape::waiting!(poll_read_ready, poll_write_ready);
 
     // Options.
 
@@ -470,7 +396,7 @@ impl TcpStream {
     /// # Errors
     /// `InvalidInput` where it is not 1 to 255.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        let ttl = ttl_from(ttl)?;
+        let ttl = crate::io_shape::ttl(ttl)?;
         self.0.with(|table| {
             let (stream, effects) = table.stream(self.handle())?;
             let special = |quality: &Quality| IpQuality { ttl: Some(ttl), ..quality.special.into() };
