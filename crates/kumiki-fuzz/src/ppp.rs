@@ -330,7 +330,7 @@ impl Pair {
                 self.daemon(end).close();
                 let (now, node) = (self.now, self.daemons[end]);
                 self.graph.wake(now, node, WAKE);
-                self.pass(Duration::ZERO);
+                self.run();
             }
         }
         for end in 0..2 {

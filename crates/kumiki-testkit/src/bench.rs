@@ -203,8 +203,9 @@ impl Bench {
         self.sent().into_iter().map(octets).collect()
     }
 
-    /// Lets `time` pass, timers included.
+    /// Lets `time` pass, timers included, after what waits now (a node that was woken).
     pub fn pass(&mut self, time: Duration) {
+        self.run();
         let until = self.now + time;
         while let Some(due) = self.graph.next_timer().filter(|&due| due <= until) {
             self.now = due;
