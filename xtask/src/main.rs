@@ -133,7 +133,11 @@ fn tidy() -> Result<usize, String> {
     let root = root()?;
     let tree = Tree::read(root)?;
     let mut findings = rules::all(&tree);
-    findings.extend(rules::licences::check(&tree, &packages(root)?));
+    findings
+        .extend(rules::licences::check(&tree, &packages(root, &["--workspace", "--no-dedupe", "--format={p}\t{l}"])?));
+    let features = |of: &str, edges: &str| packages(root, &[of, edges, "--format={p}\t{f}"]);
+    let wheel = features("--package=kumiki-python", "--edges=normal,build")?;
+    findings.extend(rules::wheel::check(&features("--workspace", "--edges=normal,build,dev")?, &wheel));
     findings.sort();
     for finding in &findings {
         println!("{finding}");
@@ -145,18 +149,18 @@ fn tidy() -> Result<usize, String> {
     Ok(findings.len())
 }
 
-/// Every package that this workspace builds on, one per line as `name version<TAB>licence`, the way cargo sees it.
-fn packages(root: &Path) -> Result<String, String> {
+/// The packages that something is built on, one per line in a format of cargo's, the way cargo sees them.
+fn packages(root: &Path, which: &[&str]) -> Result<String, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(root)
-        .args(["tree", "--workspace", "--locked", "--prefix=none", "--no-dedupe"])
-        .args(["--edges=normal,build,dev", "--format={p}\t{l}"])
+        .args(["tree", "--locked", "--prefix=none"])
+        .args(which)
         .output()
         .map_err(|why| format!("cargo tree does not start: {why}"))?;
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("cargo tree --locked failed, so the licences are unknown: {}", why.trim()));
+        return Err(format!("cargo tree --locked failed, so it is unknown what is built: {}", why.trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | turmoil-net's tests | as they are, with the name of the crate changed to that of [its names here](kumiki_net::sim::turmoil) |
+//! | turmoil-net's tests | as they are, with the name of the crate changed to that of `kumiki_net::sim::turmoil` |
 //! | tokio's `tests/tcp_*.rs` and `tests/udp.rs` | as they are, but each runs on a host of a network in virtual time, and `tokio::net` is ours |
 //! | tokio's source | every public method of its sockets is in `crates/kumiki-net/tests/parity/surface.rs` |
 //! | Left out | tests that name the operating system, by [`SKIPPED`]; what ours does otherwise, by [`OTHERWISE`] |

@@ -14,6 +14,7 @@ mod scenarios;
 mod snippets;
 mod sources;
 pub(crate) mod standard;
+pub(crate) mod wheel;
 mod words;
 
 use crate::finding::Finding;
