@@ -4,6 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddr
 use std::io;
 
 use crate::Stack;
+use crate::sockets::error::says_no_version;
 
 /// What can be turned into socket addresses: the same types as tokio's `ToSocketAddrs`.
 ///
@@ -50,6 +51,24 @@ impl Written {
             Ok(ip) => Self::Addresses(vec![SocketAddr::new(ip, port)]),
             Err(_) => Self::Name(host.to_owned(), port),
         }
+    }
+}
+
+/// What the attempts at several addresses have said, none of which has worked.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts(Option<io::Error>);
+
+impl Attempts {
+    /// Another has failed. What is told in the end is the first error of an address whose version of IP there is: tokio tells the last, which
+    /// of a name with addresses of both versions is often only that one of them is not there.
+    pub(crate) fn add(&mut self, error: io::Error) {
+        if self.0.as_ref().is_none_or(says_no_version) {
+            self.0 = Some(error);
+        }
+    }
+
+    pub(crate) fn error(self) -> io::Error {
+        self.0.unwrap_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 }
 

@@ -52,6 +52,11 @@ impl Owned {
     }
 }
 
+/// `WouldBlock` where there is nothing.
+pub(crate) fn some(ready: Ready) -> io::Result<Ready> {
+    if ready.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(ready) }
+}
+
 /// What of `interest` there is.
 pub(crate) fn of_interest(interest: Interest, ready: Ready) -> Ready {
     let mut wanted = Ready::EMPTY;
@@ -67,7 +72,7 @@ pub(crate) fn of_interest(interest: Interest, ready: Ready) -> Ready {
     ready & wanted
 }
 
-/// The methods by which a socket that has a `poll_ready` is waited for, with the names that it has for the two directions.
+/// The methods by which a socket that has `poll_ready` and `is_ready` is waited for, with the names that it has for the two directions.
 macro_rules! waiting {
     ($poll_read:ident, $poll_write:ident) => {
         /// Waits until some of `interest` is there, and says which.
@@ -115,11 +120,7 @@ macro_rules! waiting {
         /// # Errors
         /// `WouldBlock` where it is not; what `f` says.
         pub fn try_io<R>(&self, interest: Interest, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-            let mut cx = Context::from_waker(core::task::Waker::noop());
-            match self.poll_ready(&mut cx, interest) {
-                Poll::Ready(ready) => ready.and_then(|_| f()),
-                Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
-            }
+            self.is_ready(interest).and_then(|_| f())
         }
 
         /// Does `f` each time that the socket is ready for `interest`, until it does not answer `WouldBlock`.

@@ -40,7 +40,7 @@ impl Plan<'_> {
     /// # Errors
     /// What an address cannot be.
     pub(crate) fn build(&self, driver: Box<dyn Driver>) -> Result<(Graph, Stack), String> {
-        let mut layers = Layers::default();
+        let mut layers = Layers { receive_buffer: self.tcp.receive_buffer, ..Layers::default() };
         let mut versions = Vec::new();
         if let Some(ip) = self.ip()? {
             (layers.tcp, layers.udp) = (Some(Below(0)), Some(Below(1)));

@@ -52,6 +52,10 @@ impl Shared {
         let mut table = self.lock();
         let result = act(&mut table);
         let woken = core::mem::take(&mut table.effects.woken);
+        if table.is_down {
+            // Nobody will take them.
+            table.effects.requests.clear();
+        }
         let rings = !table.has_rung && !table.effects.requests.is_empty();
         table.has_rung |= rings;
         drop(table);

@@ -1,5 +1,6 @@
 //! UDP sockets, in the shape of `tokio::net::UdpSocket`.
 
+use core::fmt;
 use core::future::poll_fn;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::task::{Context, Poll};
@@ -8,14 +9,24 @@ use std::io;
 use bytes::BufMut;
 use tokio::io::{Interest, ReadBuf, Ready};
 
-use crate::io_shape::{Owned, octet, of_interest, room};
+use crate::addr::Attempts;
+use crate::io_shape::{Owned, octet, of_interest, room, some};
 use crate::sockets::error::Errno;
 use crate::sockets::{Arrived, Datagrams};
 use crate::{Sharing, Stack, ToSocketAddrs};
 
 /// A UDP socket, as `tokio::net::UdpSocket`.
-#[derive(Debug)]
 pub struct UdpSocket(Owned);
+
+impl fmt::Debug for UdpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("UdpSocket");
+        if let Ok(addr) = self.local_addr() {
+            shown.field("addr", &addr);
+        }
+        shown.finish_non_exhaustive()
+    }
+}
 
 /// What is known of a datagram that has come, besides its octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,14 +73,14 @@ impl UdpSocket {
     #[expect(clippy::unused_async, reason = "as `bind`")]
     pub async fn bind_shared<A: ToSocketAddrs>(addr: A, sharing: Sharing) -> io::Result<Self> {
         let stack = Stack::current()?;
-        let mut last = None;
+        let mut failed = Attempts::default();
         for local in addr.written().resolve(&stack)? {
             match stack.0.with(|table| table.bind_udp(local, sharing)) {
                 Ok(handle) => return Ok(Self(Owned { stack, handle })),
-                Err(error) => last = Some(error),
+                Err(error) => failed.add(error),
             }
         }
-        Err(last.unwrap_or_else(|| io::ErrorKind::InvalidInput.into()))
+        Err(failed.error())
     }
 
     /// Our own address. Once connected it is the one by which the peer is reached.
@@ -110,14 +121,14 @@ impl UdpSocket {
     // It is as tokio's; no answer has to be waited for.
     #[expect(clippy::unused_async, reason = "as tokio's")]
     pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
-        let mut last = None;
+        let mut failed = Attempts::default();
         for remote in addr.written().resolve(&self.0.stack)? {
             match self.0.with(|table| table.connect_udp(self.0.handle, remote)) {
                 Ok(()) => return Ok(()),
-                Err(error) => last = Some(error),
+                Err(error) => failed.add(error),
             }
         }
-        Err(last.unwrap_or_else(|| io::ErrorKind::InvalidInput.into()))
+        Err(failed.error())
     }
 
     // Sending: there is always room, as what finds none on its way is lost in any case.
@@ -126,18 +137,21 @@ impl UdpSocket {
     ///
     /// # Errors
     /// `NotConnected`; what a datagram sent before has met, such as `ConnectionRefused`; `InvalidInput` where it is too long.
-    // It is as tokio's, and there is always room.
-    #[expect(clippy::unused_async, reason = "as tokio's")]
     pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.try_send(buf)
+        poll_fn(|cx| self.poll_send(cx, buf)).await
     }
 
     /// As [`UdpSocket::send`].
     ///
     /// # Errors
     /// As there.
-    pub fn poll_send(&self, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Poll::Ready(self.try_send(buf))
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_send_from(cx, buf, None)
+    }
+
+    fn poll_send_from(&self, cx: &mut Context<'_>, buf: &[u8], to: Option<SocketAddr>) -> Poll<io::Result<usize>> {
+        let handle = self.0.handle;
+        self.0.poll(cx, |table| table.send_udp(handle, buf, to, (None, None)), |_, _| Ok(()))
     }
 
     /// As [`UdpSocket::send`].
@@ -149,29 +163,24 @@ impl UdpSocket {
     }
 
     fn send_from(&self, buf: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
-        self.0.with(|table| {
-            let (socket, effects) = table.datagrams(self.0.handle)?;
-            socket.send(buf, to, (None, None), effects)
-        })
+        self.0.with(|table| table.send_udp(self.0.handle, buf, to, (None, None)))
     }
 
     /// Sends a datagram to the first of the addresses.
     ///
     /// # Errors
     /// As [`UdpSocket::send`]; those of [`crate::lookup_host`].
-    // It is as tokio's, and there is always room.
-    #[expect(clippy::unused_async, reason = "as tokio's")]
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], addr: A) -> io::Result<usize> {
         let addresses = addr.written().resolve(&self.0.stack)?;
-        self.send_from(buf, addresses.first().copied())
+        poll_fn(|cx| self.poll_send_from(cx, buf, addresses.first().copied())).await
     }
 
     /// As [`UdpSocket::send_to`].
     ///
     /// # Errors
     /// As there.
-    pub fn poll_send_to(&self, _: &mut Context<'_>, buf: &[u8], target: SocketAddr) -> Poll<io::Result<usize>> {
-        Poll::Ready(self.try_send_to(buf, target))
+    pub fn poll_send_to(&self, cx: &mut Context<'_>, buf: &[u8], target: SocketAddr) -> Poll<io::Result<usize>> {
+        self.poll_send_from(cx, buf, Some(target))
     }
 
     /// As [`UdpSocket::send_to`].
@@ -321,10 +330,7 @@ impl UdpSocket {
         source: Option<IpAddr>,
         ecn: Option<u8>,
     ) -> io::Result<usize> {
-        self.0.with(|table| {
-            let (socket, effects) = table.datagrams(self.0.handle)?;
-            socket.send(buf, Some(target), (source, ecn), effects)
-        })
+        self.0.with(|table| table.send_udp(self.0.handle, buf, Some(target), (source, ecn)))
     }
 
     /// As [`UdpSocket::recv`]; the datagram stays.
@@ -406,19 +412,16 @@ impl UdpSocket {
 
     // Waiting.
 
+    /// What of `interest` there is; `WouldBlock` where there is nothing of it.
+    fn is_ready(&self, interest: Interest) -> io::Result<Ready> {
+        self.0.with(|table| some(ready_of(table.datagrams(self.0.handle)?.0, interest)))
+    }
+
     fn poll_ready(&self, cx: &mut Context<'_>, interest: Interest) -> Poll<io::Result<Ready>> {
         let handle = self.0.handle;
         self.0.poll(
             cx,
-            |table| {
-                let (socket, _) = table.datagrams(handle)?;
-                // Who does not ask for errors is told of one as of something to read: a read says which.
-                let is_readable = socket.has_datagram() || (socket.has_failed() && !interest.is_error());
-                let readable = if is_readable { Ready::READABLE } else { Ready::EMPTY };
-                let failed = if socket.has_failed() { Ready::ERROR } else { Ready::EMPTY };
-                let ready = of_interest(interest, readable | failed | Ready::WRITABLE);
-                if ready.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(ready) }
-            },
+            |table| some(ready_of(table.datagrams(handle)?.0, interest)),
             |table, waker| {
                 let (socket, effects) = table.datagrams(handle)?;
                 socket.wait_to_read(waker, effects);
@@ -650,6 +653,15 @@ impl UdpSocket {
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.0.with(|table| Ok(table.datagrams(self.0.handle)?.0.take_error()))
     }
+}
+
+/// What of `interest` there is.
+fn ready_of(socket: &Datagrams, interest: Interest) -> Ready {
+    // Who does not ask for errors is told of one as of something to read: a read says which.
+    let is_readable = socket.has_datagram() || (socket.has_failed() && !interest.is_error());
+    let readable = if is_readable { Ready::READABLE } else { Ready::EMPTY };
+    let failed = if socket.has_failed() { Ready::ERROR } else { Ready::EMPTY };
+    of_interest(interest, readable | failed | Ready::WRITABLE)
 }
 
 /// The interface of this number, by an address that it may have.

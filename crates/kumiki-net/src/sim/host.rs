@@ -99,6 +99,49 @@ pub(super) fn addresses_of(number: usize) -> Vec<IpAddr> {
     vec![Ipv4Addr::new(192, 168, high, low).into(), Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, n).into()]
 }
 
+/// Why a host cannot be called so.
+pub(super) fn wrong_name(name: &str) -> Option<String> {
+    let what = if name.is_empty() {
+        "is empty"
+    } else if name.contains(|it: char| it.is_whitespace() || it.is_control()) {
+        "has spaces, or what cannot be seen"
+    } else if name.starts_with('.') || name.ends_with('.') {
+        "has a dot at an end"
+    } else if name.parse::<IpAddr>().is_ok() {
+        "is an address, and would be taken for that"
+    } else if name.contains(':') {
+        "has a colon, which a port comes after"
+    } else if name.eq_ignore_ascii_case("localhost") {
+        "is that of every host for itself"
+    } else {
+        return None;
+    };
+    Some(format!("its name {what}; expected one such as `server` or `db.example`"))
+}
+
+/// Why these cannot be the addresses of a host.
+pub(super) fn wrong_address(addresses: &[IpAddr]) -> Option<String> {
+    for (place, address) in addresses.iter().enumerate() {
+        let what = if address.is_unspecified() {
+            "it stands for all"
+        } else if address.is_loopback() {
+            "every host has it for itself"
+        } else if address.is_multicast() {
+            "it is that of a group"
+        } else if *address == IpAddr::V4(Ipv4Addr::BROADCAST) {
+            "it is that of all hosts"
+        } else if address.to_canonical() != *address {
+            "it is one of IPv4, written as one of IPv6"
+        } else if addresses.iter().take(place).any(|it| it == address) {
+            return Some(format!("{address} is there twice"));
+        } else {
+            continue;
+        };
+        return Some(format!("{address} is no address of a host: {what}"));
+    }
+    None
+}
+
 /// A host of a [`Net`].
 #[derive(Clone)]
 pub struct Host {

@@ -160,7 +160,8 @@ impl Net {
     /// The host called `name`: a new one with the next free addresses (192.168.0.1 and fd00::1, and so on) where there is none.
     ///
     /// # Panics
-    /// Where there are 65,535 hosts already: they would need addresses of another plan; see [`Net::host_at`].
+    /// Where the name cannot be ([`Net::host_at`] says which), and where there are 65,535 hosts already: they would need addresses of
+    /// another plan.
     pub fn host(&self, name: &str) -> Host {
         if let Some(host) = self.find(name) {
             return host;
@@ -180,7 +181,8 @@ impl Net {
         Some(Host { net: self.clone(), number })
     }
 
-    /// A new host with these addresses: at most one of IPv4.
+    /// A new host with these addresses: at most one of IPv4. A name has no spaces and no colon, no dot at its ends, is no address and not
+    /// `localhost`, for none of these would be looked up. Large and small letters are different ones.
     ///
     /// # Errors
     /// [`SimError::Host`] where the name or an address is taken, or an address cannot be a host's.
@@ -189,6 +191,9 @@ impl Net {
         let wrong = |why: String| Err(SimError::Host { host: name.to_owned(), why });
         if self.find(name).is_some() {
             return wrong("there is one of this name already".to_owned());
+        }
+        if let Some(why) = host::wrong_name(name).or_else(|| host::wrong_address(&addresses)) {
+            return wrong(why);
         }
         let v4 = addresses.iter().filter(|it| it.is_ipv4()).count();
         if addresses.is_empty() || v4 > 1 {

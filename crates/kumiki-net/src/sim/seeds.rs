@@ -1,6 +1,8 @@
 //! Many seeds of one test, and what a failing one leaves behind.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+#[cfg(feature = "capture")]
+use std::path::{Path, PathBuf};
 
 use super::Net;
 
@@ -11,7 +13,9 @@ const SEED: &str = "KUMIKI_SEED";
 ///
 /// A seed that fails (by a panic) is run once more, to see whether it fails alike, and then the panic goes on. What is printed says how to run
 /// that seed alone: with the environment variable `KUMIKI_SEED` there are no other seeds. With the feature `capture` the second run leaves
-/// a capture of all hosts in `target/kumiki`, or in the folder that the environment variable `KUMIKI_CAPTURES` names.
+/// a capture of all hosts in the folder that the environment variable `KUMIKI_CAPTURES` names; unless it is set, in `kumiki` in the build
+/// folder that the running program is from (`target`), or in `target/kumiki` below the current folder where it is from none. The whole path
+/// is printed.
 ///
 /// ```
 /// use kumiki_net::sim::{self, Link};
@@ -70,10 +74,19 @@ impl Net {
     }
 }
 
+/// Below the build folder, which cargo marks as one: tests begin in the folder of their package, whose own `target` nobody would look at.
+#[cfg(feature = "capture")]
+fn own_folder() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    let built = program.ancestors().find(|it| it.join("CACHEDIR.TAG").is_file());
+    built.unwrap_or_else(|| Path::new("target")).join("kumiki")
+}
+
 /// Writes the capture where the next person finds it.
 #[cfg(feature = "capture")]
 fn leave(net: &Net, seed: u64) {
-    let folder = std::env::var_os("KUMIKI_CAPTURES").map_or_else(|| "target/kumiki".into(), std::path::PathBuf::from);
+    let folder = std::env::var_os("KUMIKI_CAPTURES").map_or_else(own_folder, PathBuf::from);
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
     let name = std::thread::current().name().unwrap_or("test").replace("::", "-");
     let file = folder.join(format!("{name}-{seed}.pcapng"));
     let written = std::fs::create_dir_all(&folder)
@@ -82,5 +95,14 @@ fn leave(net: &Net, seed: u64) {
     match written {
         Ok(()) => eprintln!("what all hosts sent and got: {}", file.display()),
         Err(error) => eprintln!("{}: {error}", file.display()),
+    }
+}
+
+#[cfg(all(test, feature = "capture"))]
+mod tests {
+    #[test]
+    fn captures_are_left_in_the_build_folder_by_its_whole_path() {
+        let folder = super::own_folder();
+        assert!(folder.is_absolute() && folder.parent().unwrap().join("CACHEDIR.TAG").is_file(), "{folder:?}");
     }
 }

@@ -21,6 +21,9 @@ use super::wakers::Wakers;
 /// What a socket holds that is not read, in octets: Linux's `net.core.rmem_default`.
 pub(crate) const RECEIVE_BUFFER: u32 = 212_992;
 
+/// So many datagrams it holds at most, however short: Linux counts 832 octets for the shortest.
+const MOST_HELD: usize = RECEIVE_BUFFER as usize / 832;
+
 /// The most octets of user data in a datagram over IPv4; over IPv6 it is 20 more, which nobody may count on.
 const MOST: usize = 65_507;
 
@@ -70,6 +73,8 @@ pub(crate) struct Datagrams {
     pub(crate) remote: Option<SocketAddr>,
     received: VecDeque<Arrived>,
     error: Option<io::Error>,
+    /// Its host is gone: everybody is told.
+    is_host_gone: bool,
     pub(crate) readers: Wakers,
     pub(crate) how: IpParameters,
     pub(crate) multicast_ttl: u8,
@@ -90,6 +95,7 @@ impl Datagrams {
             remote: None,
             received: VecDeque::new(),
             error: None,
+            is_host_gone: false,
             readers: Wakers::default(),
             how: IpParameters::NONE,
             // As Linux, and every other host.
@@ -126,6 +132,9 @@ impl Datagrams {
 
     /// The layer by which it reaches `remote`.
     pub(crate) fn port_for(&self, remote: SocketAddr) -> io::Result<&Port> {
+        if remote.is_ipv6() && !self.is_v6() {
+            return Err(error::Errno::AddressFamily.into());
+        }
         let is_v4 = remote.ip().to_canonical().is_ipv4();
         let port = self.ports.iter().find(|it| it.is_v4 == is_v4);
         port.ok_or_else(|| error::Errno::AddressFamily.into())
@@ -152,12 +161,17 @@ impl Datagrams {
         for port in self.ports.iter_mut().filter(|it| it.below == below) {
             port.provider = Asked::Refused;
         }
+        self.is_host_gone |= matches!(reason, Reason::Down);
         self.failed(error::of_reason(reason), effects);
     }
 
     pub(crate) fn arrived(&mut self, below: Below, arrived: Arrived, effects: &mut Effects) {
         if self.remote.is_some_and(|remote| remote != arrived.from) {
             // It came before the socket was connected to somebody else.
+            self.took(below, arrived.data.len(), effects);
+            return;
+        }
+        if self.received.len() >= MOST_HELD {
             self.took(below, arrived.data.len(), effects);
             return;
         }
@@ -172,7 +186,7 @@ impl Datagrams {
 
     /// Whether something has gone wrong of which nobody was told.
     pub(crate) const fn has_failed(&self) -> bool {
-        self.error.is_some()
+        self.error.is_some() || self.is_host_gone
     }
 
     /// Whether there is something to read.
@@ -181,7 +195,7 @@ impl Datagrams {
     }
 
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
-        self.error.take()
+        if self.is_host_gone { Some(error::is_gone()) } else { self.error.take() }
     }
 
     /// The next datagram, which `take` gets; it stays where `is_peek`. `WouldBlock` where there is none.
@@ -191,7 +205,7 @@ impl Datagrams {
         take: impl FnOnce(&Arrived) -> T,
         effects: &mut Effects,
     ) -> io::Result<T> {
-        if let Some(error) = self.error.take() {
+        if let Some(error) = self.take_error() {
             return Err(error);
         }
         let first = self.received.front().ok_or(io::ErrorKind::WouldBlock)?;
@@ -227,8 +241,11 @@ impl Datagrams {
         (source, ecn): (Option<IpAddr>, Option<u8>),
         effects: &mut Effects,
     ) -> io::Result<usize> {
-        if let Some(error) = self.error.take() {
+        if let Some(error) = self.take_error() {
             return Err(error);
+        }
+        if let Some(to) = to {
+            self.port_for(to)?;
         }
         let to = to.map(|to| reached(unmapped(to))).or(self.remote).ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotConnected, "the socket is not connected, and no address was given")
@@ -242,7 +259,7 @@ impl Datagrams {
         }
         let is_broadcast = matches!(to, SocketAddr::V4(it) if it.ip().is_broadcast());
         if is_broadcast && !self.broadcast {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "broadcasts are not allowed on this socket"));
+            return Err(error::no_broadcast());
         }
         let mut how = self.how;
         if let Some(ecn) = ecn {

@@ -36,6 +36,29 @@ pub(crate) fn of_problem(problem: Problem) -> io::Error {
     io::Error::new(kind, text)
 }
 
+/// The error of a call that TCP would not make.
+pub(crate) fn of_call(reason: &Reason) -> io::Error {
+    match reason {
+        // As Linux: what there is none of is a local address.
+        Reason::NoResources => {
+            let text = "all local ports are in use towards that peer";
+            io::Error::new(io::ErrorKind::AddrNotAvailable, text)
+        }
+        reason => of_reason(reason),
+    }
+}
+
+/// There is no IP of the version that goes with an address, or the socket is of the other.
+pub(crate) fn says_no_version(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+        || error.raw_os_error() == io::Error::from(Errno::AddressFamily).raw_os_error()
+}
+
+/// What a socket says that was not allowed to send to all (`SO_BROADCAST`).
+pub(crate) fn no_broadcast() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "broadcasts are not allowed on this socket")
+}
+
 /// What a socket says that is not connected.
 pub(crate) fn not_connected() -> io::Error {
     io::ErrorKind::NotConnected.into()

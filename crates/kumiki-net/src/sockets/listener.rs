@@ -2,12 +2,15 @@
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
+use std::io;
 
 use kumiki_graph::{Below, Handle, Offered, Quality, Reason, Request};
 use smallvec::SmallVec;
 
+use super::error;
 use super::ports::Bound;
 use super::stream::Effects;
+use super::table::unmapped;
 use super::wakers::Wakers;
 
 /// How far an open at a layer has come.
@@ -86,6 +89,22 @@ impl Listener {
         self.bound.local
     }
 
+    /// Where it listens, as the layers have it: the same for all that share their callers.
+    pub(crate) fn key(&self) -> SocketAddr {
+        unmapped(self.bound.local)
+    }
+
+    /// Why it ended, where nobody was told; where no layer listens for it any more, everybody is.
+    pub(crate) fn take_error(&mut self) -> Option<io::Error> {
+        let is_over = matches!(self.error, Some(Reason::Down))
+            || (!self.places.is_empty() && self.places.iter().all(|it| it.provider == Asked::Refused));
+        let error = self.error.as_ref().map(error::of_reason);
+        if !is_over {
+            self.error = None;
+        }
+        error
+    }
+
     /// Listening is asked for at `below`.
     pub(crate) fn asked(&mut self, below: Below) {
         self.places.push(Place { below, provider: Asked::Waiting });
@@ -122,6 +141,10 @@ impl Listener {
     pub(crate) fn close(&mut self, user: Handle, effects: &mut Effects) {
         let ends = self.places.drain(..).filter_map(|place| Some((place.below, place.provider.end(user)?)));
         effects.requests.extend(ends);
-        self.offered.clear();
+        // TCP keeps them for whoever has its callers, which may be another listener at this address.
+        let refused = self.offered.drain(..).map(|(below, caller)| {
+            (below, Request::Abort { session: caller.provider, reason: Reason::User, data: None })
+        });
+        effects.requests.extend(refused);
     }
 }

@@ -16,7 +16,7 @@ mod wakers;
 pub(crate) use datagrams::{Arrived, Datagrams};
 pub(crate) use node::Node;
 pub(crate) use ports::{Bound, Terms};
-pub(crate) use stream::Phase;
+pub(crate) use stream::{Phase, Stream};
 pub use table::SocketCounts;
 pub(crate) use table::{Layers, Socket, Table};
 pub(crate) use wakers::Woken;

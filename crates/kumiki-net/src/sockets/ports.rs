@@ -50,12 +50,19 @@ impl Ports {
     /// `AddrInUse` where it is taken, or all are.
     pub(crate) fn take(&mut self, local: SocketAddr, terms: Terms, rng: &mut Rng) -> io::Result<Bound> {
         self.number += 1;
-        let taken = Taken { ip: local.ip(), terms, is_listening: false, number: self.number };
+        // An address of IPv4 written as one of IPv6 is that of IPv4.
+        let taken = Taken { ip: local.ip().to_canonical(), terms, is_listening: false, number: self.number };
         let port = match local.port() {
             0 => self.free(taken, rng),
             port => Some(port).filter(|port| self.is_free(*port, taken)),
         };
-        let port = port.ok_or(io::ErrorKind::AddrInUse)?;
+        let port = port.ok_or_else(|| {
+            let text = match local.port() {
+                0 => format!("all ports from {} to {} are in use", DYNAMIC.start(), DYNAMIC.end()),
+                _ => format!("{local} is in use"),
+            };
+            io::Error::new(io::ErrorKind::AddrInUse, text)
+        })?;
         self.taken.entry(port).or_default().push(taken);
         Ok(Bound { local: SocketAddr::new(local.ip(), port), number: self.number })
     }
@@ -146,6 +153,15 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_the_same_written_as_one_of_ipv6() {
+        let mut ports = Ports::default();
+        let first = take(&mut ports, "[::ffff:10.0.0.1]:80", ALONE).unwrap();
+        assert!(take(&mut ports, "10.0.0.1:80", ALONE).is_none());
+        assert!(take(&mut ports, "0.0.0.0:80", ALONE).is_none());
+        assert_eq!(first.local.to_string(), "[::ffff:10.0.0.1]:80");
+    }
+
+    #[test]
     fn those_who_share_take_the_same_and_a_chosen_port_is_nobody_elses() {
         for terms in [ADDRESS, PORT] {
             let mut ports = Ports::default();
@@ -171,6 +187,7 @@ mod tests {
         }
         let last = [(); 2].map(|()| take(&mut ports, "0.0.0.0:0", ALONE).unwrap().local.port());
         assert!(last == [49152, 49153] || last == [49153, 49152], "{last:?}");
-        assert!(take(&mut ports, "0.0.0.0:0", ALONE).is_none());
+        let none = ports.take("0.0.0.0:0".parse().unwrap(), ALONE, &mut Rng::new(1, 0)).unwrap_err();
+        assert_eq!(none.to_string(), "all ports from 49152 to 65535 are in use");
     }
 }

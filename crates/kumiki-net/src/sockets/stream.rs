@@ -51,6 +51,8 @@ pub(crate) struct Stream {
     /// Both addresses are of IPv4 and shown as addresses of IPv6.
     pub(crate) mapped: bool,
     pub(crate) quality: Quality,
+    /// TCP's receive buffer where the quality names none, in octets.
+    receive_buffer: u32,
     /// As was asked; zero: closing resets.
     pub(crate) linger: Option<Duration>,
     pub(crate) quick_ack: bool,
@@ -80,9 +82,16 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(below: Below, local: SocketAddr, remote: SocketAddr, quality: Quality) -> Self {
+    /// One with a receive buffer of so many octets where `quality` names none.
+    pub(crate) fn new(
+        below: Below,
+        (local, remote): (SocketAddr, SocketAddr),
+        quality: Quality,
+        receive_buffer: u32,
+    ) -> Self {
         Self {
             below,
+            receive_buffer,
             provider: Handle::default(),
             phase: Phase::Calling,
             local,
@@ -155,7 +164,7 @@ impl Stream {
 
     /// It is over: in order, or for a reason.
     pub(crate) fn ended(&mut self, reason: Option<Reason>, effects: &mut Effects) {
-        self.phase = Phase::Ended;
+        let was_calling = core::mem::replace(&mut self.phase, Phase::Ended) == Phase::Calling;
         self.credit = 0;
         self.has_failed = reason.is_some();
         // Who had ended its direction had no use for what we wrote since, as Linux says it.
@@ -163,6 +172,8 @@ impl Stream {
         self.error = reason.map(|reason| {
             if was_told && matches!(reason, Reason::Reset) {
                 io::ErrorKind::BrokenPipe.into()
+            } else if was_calling {
+                error::of_call(&reason)
             } else {
                 error::of_reason(&reason)
             }
@@ -267,8 +278,8 @@ impl Stream {
     /// The user has taken so many octets: TCP is told when it matters.
     fn took(&mut self, octets: u64, effects: &mut Effects) {
         self.taken += octets;
-        let share = self.quality.receive_buffer.map_or(WORTH_TELLING, |it| u64::from(it) / SHARE);
-        if self.taken >= share.clamp(1, WORTH_TELLING) {
+        let buffer = self.quality.receive_buffer.unwrap_or(self.receive_buffer);
+        if self.taken >= (u64::from(buffer) / SHARE).clamp(1, WORTH_TELLING) {
             self.tell_taken(effects);
         }
     }

@@ -33,6 +33,8 @@ pub(crate) struct Layers {
     pub(crate) tcp_v6: Option<Below>,
     pub(crate) udp: Option<Below>,
     pub(crate) udp_v6: Option<Below>,
+    /// What TCP has of room for what was not read where nobody says, in octets.
+    pub(crate) receive_buffer: u32,
 }
 
 /// How many sockets there are, of which kind.
@@ -131,8 +133,9 @@ impl Table {
         Self::layers_of(bound.local, self.layers.tcp, self.layers.tcp_v6)?;
         self.tcp_ports.listen(bound)?;
         let listener = Listener::new(bound, quality, backlog);
+        let key = listener.key();
         let handle = self.sockets.insert(Socket::Listener(Box::new(listener)));
-        let group = self.listeners.entry(bound.local).or_default();
+        let group = self.listeners.entry(key).or_default();
         group.push(handle);
         if group.len() == 1 {
             self.open_listener(handle)?;
@@ -188,7 +191,7 @@ impl Table {
         if from.is_some_and(|it| it.is_ipv4() != to.is_ipv4()) {
             return Err(error::Errno::AddressFamily.into());
         }
-        let mut stream = Stream::new(below, from.unwrap_or(to), to, quality);
+        let mut stream = Stream::new(below, (from.unwrap_or(to), to), quality, self.layers.receive_buffer);
         (stream.bound, stream.mapped) = (bound, mapped);
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
         let open = Open {
@@ -227,8 +230,8 @@ impl Table {
     /// The next connection that has come in; `WouldBlock` where there is none.
     pub(crate) fn accept(&mut self, handle: Handle) -> io::Result<(Handle, SocketAddr)> {
         let (listener, _) = self.listener(handle)?;
-        if let Some(reason) = listener.error.take() {
-            return Err(error::of_reason(&reason));
+        if let Some(error) = listener.take_error() {
+            return Err(error);
         }
         let accepted = listener.ready.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
         self.fill_backlog(handle);
@@ -251,7 +254,7 @@ impl Table {
         let (Some(local), Some(remote)) = (offered.local.socket(), offered.remote.socket()) else {
             return;
         };
-        let mut stream = Stream::new(below, local, remote, quality);
+        let mut stream = Stream::new(below, (local, remote), quality, self.layers.receive_buffer);
         (stream.provider, stream.phase) = (offered.provider, Phase::Open);
         (stream.listener, stream.mapped) = (Some(listener), is_v6 && remote.is_ipv4());
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
@@ -276,7 +279,7 @@ impl Table {
             Indication::Opened(opened) => self.opened(below, &opened),
             Indication::Offered(offered) => {
                 let first = offered.user;
-                let local = self.listener(first).ok().map(|(listener, _)| listener.local());
+                let local = self.listener(first).ok().map(|(listener, _)| listener.key());
                 let listener = local.map(|local| self.listener_for(local, first, &offered));
                 if let Some(Socket::Listener(it)) = listener.and_then(|it| self.sockets.get(it)) {
                     it.offered(below, offered);
@@ -344,7 +347,7 @@ impl Table {
         let is_over = match self.sockets.get(handle) {
             Some(Socket::Stream(stream)) => stream.close(handle, &mut self.effects),
             Some(Socket::Listener(listener)) => {
-                let (local, waiting) = (listener.local(), core::mem::take(&mut listener.ready));
+                let (local, waiting) = (listener.key(), core::mem::take(&mut listener.ready));
                 listener.close(handle, &mut self.effects);
                 for accepted in waiting {
                     if let Ok((stream, effects)) = self.stream(accepted) {

@@ -54,10 +54,32 @@ impl Table {
     /// Gives a socket a peer.
     pub(crate) fn connect_udp(&mut self, handle: Handle, remote: SocketAddr) -> io::Result<()> {
         let (socket, effects) = self.datagrams(handle)?;
-        let remote = reached(unmapped(remote));
         socket.port_for(remote)?;
+        let remote = reached(unmapped(remote));
+        if matches!(remote, SocketAddr::V4(it) if it.ip().is_broadcast()) && !socket.broadcast {
+            return Err(error::no_broadcast());
+        }
         socket.connect(remote, effects);
         Ok(())
+    }
+
+    /// Sends to `to`, or to the peer; from `source` and with these congestion marks, where somebody says so.
+    pub(crate) fn send_udp(
+        &mut self,
+        handle: Handle,
+        octets: &[u8],
+        to: Option<SocketAddr>,
+        (source, ecn): (Option<IpAddr>, Option<u8>),
+    ) -> io::Result<usize> {
+        if let Some(source) = source.map(|it| it.to_canonical()) {
+            let is_own = source.is_unspecified() || source.is_loopback() || self.addresses.contains(&source);
+            if !is_own {
+                let text = format!("{source} is no address of this host");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            }
+        }
+        let (socket, effects) = self.datagrams(handle)?;
+        socket.send(octets, to, (source, ecn), effects)
     }
 
     /// Puts a socket into a group, by the interface that has an address of ours.

@@ -4,28 +4,39 @@ use core::task::Waker;
 
 use smallvec::SmallVec;
 
-/// More than this many different tasks that wait for one thing are woken to say again that they do: most of them will have gone.
+/// More than this many different tasks that wait for one thing are woken to say again that they do: most of them may have gone.
 const MOST: usize = 64;
 
 /// The tasks that wait for one thing. Each is there once, however often it asks.
-#[derive(Debug, Default)]
-pub(crate) struct Wakers(SmallVec<[Waker; 1]>);
+#[derive(Debug)]
+pub(crate) struct Wakers {
+    waiting: SmallVec<[Waker; 1]>,
+    /// How many there may be; twice as many each time, for those who are there still come back, and must find room.
+    most: usize,
+}
+
+impl Default for Wakers {
+    fn default() -> Self {
+        Self { waiting: SmallVec::new(), most: MOST }
+    }
+}
 
 impl Wakers {
     /// `waker` is woken the next time that something happens.
     pub(crate) fn register(&mut self, waker: &Waker, woken: &mut Woken) {
-        if self.0.iter().any(|it| it.will_wake(waker)) {
+        if self.waiting.iter().any(|it| it.will_wake(waker)) {
             return;
         }
-        if self.0.len() >= MOST {
+        if self.waiting.len() >= self.most {
+            self.most = self.waiting.len().saturating_mul(2);
             self.wake(woken);
         }
-        self.0.push(waker.clone());
+        self.waiting.push(waker.clone());
     }
 
     /// It has happened.
     pub(crate) fn wake(&mut self, woken: &mut Woken) {
-        woken.0.extend(self.0.drain(..));
+        woken.0.extend(self.waiting.drain(..));
     }
 }
 

@@ -1,5 +1,6 @@
 //! A socket that listens.
 
+use core::fmt;
 use core::future::poll_fn;
 use core::net::SocketAddr;
 use core::task::{Context, Poll};
@@ -9,6 +10,7 @@ use kumiki_graph::Quality;
 use kumiki_wire::inet::IpQuality;
 
 use super::TcpStream;
+use crate::addr::Attempts;
 use crate::io_shape::Owned;
 use crate::sockets::Terms;
 use crate::{Stack, ToSocketAddrs};
@@ -16,8 +18,17 @@ use crate::{Stack, ToSocketAddrs};
 /// A TCP socket that listens, as `tokio::net::TcpListener`.
 ///
 /// Dropping it resets those that have called and were not accepted.
-#[derive(Debug)]
 pub struct TcpListener(pub(super) Owned);
+
+impl fmt::Debug for TcpListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("TcpListener");
+        if let Ok(addr) = self.local_addr() {
+            shown.field("addr", &addr);
+        }
+        shown.finish_non_exhaustive()
+    }
+}
 
 impl TcpListener {
     /// Listens at the first of the addresses that can be had. With port 0 a port is chosen; [`TcpListener::local_addr`] tells it.
@@ -30,14 +41,14 @@ impl TcpListener {
     #[expect(clippy::unused_async, reason = "as tokio's")]
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         let stack = Stack::current()?;
-        let mut last = None;
+        let mut failed = Attempts::default();
         for local in addr.written().resolve(&stack)? {
             match Self::listen_at(&stack, local) {
                 Ok(listener) => return Ok(listener),
-                Err(error) => last = Some(error),
+                Err(error) => failed.add(error),
             }
         }
-        Err(last.unwrap_or_else(|| io::ErrorKind::InvalidInput.into()))
+        Err(failed.error())
     }
 
     fn listen_at(stack: &Stack, local: SocketAddr) -> io::Result<Self> {

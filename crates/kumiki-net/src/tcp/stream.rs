@@ -1,5 +1,6 @@
 //! A connection.
 
+use core::fmt;
 use core::future::poll_fn;
 use core::net::SocketAddr;
 use core::pin::Pin;
@@ -13,15 +14,15 @@ use kumiki_wire::inet::IpQuality;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 
 use super::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
-use crate::io_shape::{Owned, of_interest, room};
-use crate::sockets::{Bound, Phase, error};
+use crate::addr::Attempts;
+use crate::io_shape::{Owned, of_interest, room, some};
+use crate::sockets::{Bound, Phase, Stream, error};
 use crate::{Stack, ToSocketAddrs};
 
 /// A TCP connection, as `tokio::net::TcpStream`.
 ///
 /// Dropping it closes it in order: what was written still goes. It is reset instead where octets have come that nobody has read, as in
 /// Linux, and where a linger of zero was asked for.
-#[derive(Debug)]
 pub struct TcpStream(pub(crate) Owned);
 
 pub(super) fn ttl_of(quality: &Quality) -> u32 {
@@ -34,18 +35,19 @@ impl TcpStream {
     /// Dropping the future gives the call up.
     ///
     /// # Errors
-    /// `ConnectionRefused`, `TimedOut`, `HostUnreachable`; those of [`crate::lookup_host`]. Of several addresses, that of the last.
+    /// `ConnectionRefused`, `TimedOut`, `HostUnreachable`; `AddrNotAvailable` where all local ports are in use towards the peer; those of
+    /// [`crate::lookup_host`]. Of several addresses, that of the first whose version of IP the host has.
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         let stack = Stack::current()?;
         let addresses = addr.written().resolve(&stack)?;
-        let mut last = None;
+        let mut failed = Attempts::default();
         for remote in addresses {
             match Self::connect_to(&stack, None, remote, Quality::default()).await {
                 Ok(stream) => return Ok(stream),
-                Err(error) => last = Some(error),
+                Err(error) => failed.add(error),
             }
         }
-        Err(last.unwrap_or_else(|| io::ErrorKind::InvalidInput.into()))
+        Err(failed.error())
     }
 
     /// Connects from `local`, which was taken and is given back with the connection.
@@ -274,31 +276,16 @@ impl TcpStream {
 
     // Waiting.
 
+    /// What of `interest` there is; `WouldBlock` where there is nothing of it.
+    fn is_ready(&self, interest: Interest) -> io::Result<Ready> {
+        self.0.with(|table| Ok(of_interest(interest, ready_of(table.stream(self.handle())?.0)))).and_then(some)
+    }
+
     fn poll_ready(&self, cx: &mut Context<'_>, interest: Interest) -> Poll<io::Result<Ready>> {
         let handle = self.handle();
         self.0.poll(
             cx,
-            |table| {
-                let (stream, _) = table.stream(handle)?;
-                let mut ready = Ready::EMPTY;
-                if stream.is_readable() {
-                    ready |= Ready::READABLE;
-                }
-                if stream.is_writable() {
-                    ready |= Ready::WRITABLE;
-                }
-                if stream.phase != Phase::Calling && stream.is_read_closed() {
-                    ready |= Ready::READ_CLOSED;
-                }
-                if stream.phase != Phase::Calling && stream.is_write_closed() {
-                    ready |= Ready::WRITE_CLOSED;
-                }
-                if stream.has_failed {
-                    ready |= Ready::ERROR;
-                }
-                let ready = of_interest(interest, ready);
-                if ready.is_empty() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(ready) }
-            },
+            |table| some(of_interest(interest, ready_of(table.stream(handle)?.0))),
             |table, waker| {
                 let (stream, effects) = table.stream(handle)?;
                 if interest.is_readable() || interest.is_error() {
@@ -419,11 +406,45 @@ impl TcpStream {
     }
 }
 
+/// What a socket of this connection is ready for.
+fn ready_of(stream: &Stream) -> Ready {
+    let mut ready = Ready::EMPTY;
+    if stream.is_readable() {
+        ready |= Ready::READABLE;
+    }
+    if stream.is_writable() {
+        ready |= Ready::WRITABLE;
+    }
+    if stream.phase != Phase::Calling && stream.is_read_closed() {
+        ready |= Ready::READ_CLOSED;
+    }
+    if stream.phase != Phase::Calling && stream.is_write_closed() {
+        ready |= Ready::WRITE_CLOSED;
+    }
+    if stream.has_failed {
+        ready |= Ready::ERROR;
+    }
+    ready
+}
+
 /// Puts as much as fits behind what is in `buf`.
 fn put(buf: &mut ReadBuf<'_>, octets: &[u8]) -> usize {
     let n = buf.remaining().min(octets.len());
     buf.put_slice(octets.get(..n).unwrap_or_default());
     n
+}
+
+impl fmt::Debug for TcpStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("TcpStream");
+        if let Ok(addr) = self.local_addr() {
+            shown.field("addr", &addr);
+        }
+        if let Ok(peer) = self.peer_addr() {
+            shown.field("peer", &peer);
+        }
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl AsRef<Self> for TcpStream {

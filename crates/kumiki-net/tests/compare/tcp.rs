@@ -39,6 +39,8 @@ pub(crate) async fn connecting(notes: &mut Notes) {
     }
     notes.add("to port 0", say(&TcpStream::connect(HERE).await));
     notes.add("to a group", say(&TcpStream::connect("224.0.0.9:7").await));
+    notes.add("to all", say(&TcpStream::connect("255.255.255.255:7").await));
+    notes.add("to nobody, mapped", say(&TcpStream::connect(("::ffff:127.0.0.1", nobody().await.port())).await));
     let listener = TcpListener::bind(HERE).await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (any, _) = tokio::join!(TcpStream::connect((Ipv4Addr::UNSPECIFIED, port)), listener.accept());

@@ -40,6 +40,13 @@ pub(crate) async fn binding(notes: &mut Notes) {
     notes.add("connected to 0.0.0.0", any.peer_addr().unwrap().ip());
     notes.add("to no address", say(&any.connect(&[][..] as &[SocketAddr]).await));
     notes.add("of the other version", say(&any.connect("[::1]:7").await));
+    notes.add("mapped", say(&any.connect("[::ffff:127.0.0.1]:7").await));
+    notes.add("to all, not allowed", say(&any.connect("255.255.255.255:7").await));
+    notes.add("to port 0", say(&any.connect(HERE).await));
+    let other = UdpSocket::bind("[::]:0").await.unwrap();
+    other.connect("[::ffff:127.0.0.1]:7").await.unwrap();
+    notes.add("mapped peer", other.peer_addr().unwrap());
+    notes.add("mapped local", other.local_addr().unwrap().ip());
 }
 
 pub(crate) async fn sending(notes: &mut Notes) {
@@ -50,6 +57,7 @@ pub(crate) async fn sending(notes: &mut Notes) {
     notes.add("to port 0", say(&one.send_to(b"x", HERE).await));
     notes.add("to no address", say(&one.send_to(b"x", &[][..] as &[SocketAddr]).await));
     notes.add("of the other version", say(&one.send_to(b"x", "[::1]:7").await));
+    notes.add("mapped", say(&one.send_to(b"x", "[::ffff:127.0.0.1]:7").await));
     notes.add("to all, not allowed", say(&one.send_to(b"x", "255.255.255.255:7").await));
     notes.add("the most", say(&one.send_to(&[7; 65_507], to).await));
     notes.add("more", say(&one.send_to(&[7; 65_508], to).await));
