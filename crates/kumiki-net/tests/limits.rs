@@ -239,3 +239,65 @@ fn names_and_addresses_that_cannot_be_are_refused_in_a_sentence() {
     net.host_at("host", [ip("10.0.0.1")]).unwrap();
     assert!(net.host_at("host", [ip("10.0.0.2")]).is_err());
 }
+
+/// When a client sees what a server sends 20 ms after it has accepted; it waits for that, or asks again and again.
+fn seen_at(yields: bool, in_a_task: bool) -> Duration {
+    let net = Net::new(1);
+    net.host("server").start(|| async {
+        let listener = TcpListener::bind("0.0.0.0:7").await.unwrap();
+        let (mut stream, _) = listener.accept().await.unwrap();
+        tokio::time::sleep(20 * MS).await;
+        stream.write_all(b"x").await.unwrap();
+        std::future::pending::<()>().await;
+    });
+    let client = async move {
+        let stream = TcpStream::connect("server:7").await.unwrap();
+        while stream.try_read(&mut [0; 9]).is_err() {
+            if yields {
+                tokio::task::yield_now().await;
+            } else {
+                stream.readable().await.unwrap();
+            }
+        }
+        sim::time::elapsed()
+    };
+    let client = async move { if in_a_task { sim::spawn(client).await.unwrap() } else { client.await } };
+    net.host("client").run(client).unwrap()
+}
+
+#[test]
+fn a_task_that_yields_until_something_comes_gets_it() {
+    let waits = seen_at(false, false);
+    assert_eq!([seen_at(true, false), seen_at(true, true)], [waits; 2]);
+}
+
+#[test]
+fn a_task_that_spins_for_ever_is_found() {
+    let net = Net::new(1);
+    net.set_time_limit(10 * MS);
+    let spins = async {
+        loop {
+            tokio::task::yield_now().await;
+        }
+    };
+    let ended: Result<(), sim::SimError> = net.host("alone").run(spins);
+    assert_eq!(ended, Err(sim::SimError::TimeLimit(10 * MS)));
+}
+
+#[test]
+fn a_program_of_a_host_listens_before_it_is_called() {
+    let net = Net::new(1);
+    let host = net.host("host");
+    host.start(|| async {
+        let listener = TcpListener::bind("0.0.0.0:7").await.unwrap();
+        listener.accept().await.unwrap();
+    });
+    host.run(TcpStream::connect("127.0.0.1:7")).unwrap().unwrap();
+}
+
+#[test]
+fn draws_of_ones_own_hang_on_the_seed_and_their_name() {
+    let draw = |seed, name| Net::new(seed).rng(name).next_u64();
+    assert_eq!(draw(1, "keys"), draw(1, "keys"));
+    assert!(draw(1, "keys") != draw(2, "keys") && draw(1, "keys") != draw(1, "values"));
+}

@@ -8,7 +8,7 @@
 use core::future::poll_fn;
 use core::task::{Poll, Waker};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::Instant;
 
@@ -20,36 +20,97 @@ const ROUNDS: u32 = 2_000_000;
 /// A line of tokio's clock, in nanoseconds.
 const LINE: u64 = 1_000_000;
 
+/// So often a task may be polled while others come to rest; then it is taken for one that asks again and again (`yield_now`) until somebody
+/// else has done something, and time goes on without it. Once it is known, fewer are enough.
+const PATIENCE: u32 = 10_000;
+const PATIENCE_SPENT: u32 = 100;
+
+#[derive(Debug, Default)]
+struct Rest {
+    /// Who waits until no task can do anything more.
+    waker: Option<Waker>,
+    /// Who waits until some task spins.
+    spin_waker: Option<Waker>,
+    /// A task spins.
+    spins: bool,
+    /// It was known to before.
+    is_known: bool,
+    /// How often somebody has begun or ended to wait.
+    round: u64,
+}
+
+/// How often a task was polled in a round.
+#[derive(Debug, Default)]
+pub(super) struct Polls {
+    round: u64,
+    count: u32,
+}
+
 /// Tells when no task can do anything more. The runtime says that it is about to park its thread; who is woken then runs when all others
-/// wait.
+/// wait. It never parks while a task spins, so tasks of hosts say how often they are polled.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Idle(Arc<Mutex<Option<Waker>>>);
+pub(super) struct Idle(Arc<Mutex<Rest>>);
 
 impl Idle {
-    fn take(&self) -> Option<Waker> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn lock(&self) -> MutexGuard<'_, Rest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For the runtime to call before it parks.
     pub(super) fn hook(&self) -> impl Fn() + Send + Sync + 'static {
         let idle = self.clone();
         move || {
-            if let Some(waker) = idle.take() {
+            let waker = idle.lock().waker.take();
+            if let Some(waker) = waker {
                 waker.wake();
             }
         }
     }
 
-    /// Waits until no task can do anything more.
-    pub(super) async fn wait(&self) {
+    /// A task is polled, once more.
+    pub(super) fn polled(&self, polls: &mut Polls) {
+        let mut rest = self.lock();
+        if polls.round != rest.round {
+            *polls = Polls { round: rest.round, count: 0 };
+        }
+        polls.count += 1;
+        if polls.count > if rest.is_known { PATIENCE_SPENT } else { PATIENCE } {
+            rest.spins = true;
+            let wakers = [rest.waker.take(), rest.spin_waker.take()];
+            drop(rest);
+            wakers.into_iter().flatten().for_each(Waker::wake);
+        }
+    }
+
+    /// Waits until no task can do anything more, or one spins: whether that is so.
+    pub(super) async fn wait(&self) -> bool {
         let mut armed = false;
         poll_fn(|cx| {
-            let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if armed && slot.is_none() {
+            let mut rest = self.lock();
+            if armed && rest.waker.is_none() {
+                rest.round += 1;
+                rest.is_known = core::mem::take(&mut rest.spins);
+                return Poll::Ready(rest.is_known);
+            }
+            if !armed {
+                armed = true;
+                rest.round += 1;
+                rest.spins = false;
+            }
+            rest.waker = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Waits until some task spins, or has been polled as often in its own time.
+    async fn spun(&self) {
+        poll_fn(|cx| {
+            let mut rest = self.lock();
+            if rest.spins {
                 return Poll::Ready(());
             }
-            armed = true;
-            *slot = Some(cx.waker().clone());
+            rest.spin_waker = Some(cx.waker().clone());
             Poll::Pending
         })
         .await;
@@ -92,7 +153,7 @@ pub(super) async fn drive(net: &Net, idle: &Idle, limit: Instant) -> SimError {
     let mut rung = Vec::new();
     // At first programs have been started, of whom nobody is told.
     let mut woke = true;
-    let (mut last, mut rounds) = (net.now(), 0_u32);
+    let (mut last, mut rounds, mut spun) = (net.now(), 0_u32, 0_u32);
     loop {
         let now = net.now();
         rounds = if now == last { rounds + 1 } else { 0 };
@@ -110,7 +171,22 @@ pub(super) async fn drive(net: &Net, idle: &Idle, limit: Instant) -> SimError {
         }
         // Where nobody was woken all tasks wait as they did.
         if core::mem::take(&mut woke) {
-            idle.wait().await;
+            if idle.wait().await {
+                spun += 1;
+                if spun >= ROUNDS {
+                    let text = format!("at {}: a task goes on for ever without waiting for anything", net.now());
+                    return SimError::Standstill(text);
+                }
+                net.step(net.now(), &mut rung);
+                let next = net.next_event().unwrap_or(limit).min(limit);
+                if next == limit && next <= net.now() {
+                    return net.time_limit();
+                }
+                step_to(net, next).await;
+                woke = true;
+                continue;
+            }
+            spun = 0;
             if net.clock().bell.has_rung() {
                 continue;
             }
@@ -124,17 +200,31 @@ pub(super) async fn drive(net: &Net, idle: &Idle, limit: Instant) -> SimError {
     }
 }
 
+const fn line_at(at: Instant) -> Instant {
+    Instant::from_nanos(at.as_nanos() / LINE * LINE)
+}
+
+/// Moves time to `next`, or to the next line before that, whoever runs meanwhile.
+async fn step_to(net: &Net, next: Instant) {
+    let now = net.now();
+    let next_line = line_at(now) + kumiki_graph::Duration::from_nanos(LINE);
+    let rest = next.min(next_line).saturating_since(now);
+    if !rest.is_zero() {
+        tokio::time::advance(Duration::from_nanos(rest.as_nanos())).await;
+    }
+}
+
 /// Moves time to `next`, or less far where a task rings before that: true where that may have let tasks run that have not come to rest.
 async fn go_to(net: &Net, idle: &Idle, next: Instant) -> bool {
-    let line_at = |at: Instant| Instant::from_nanos(at.as_nanos() / LINE * LINE);
     let bell = &net.clock().bell;
     let (now, last_line) = (net.now(), line_at(next));
     if last_line > now {
         if line_at(now) < now {
             // To the next line: tokio adds whole milliseconds to where its clock stands.
-            let next_line = line_at(now) + kumiki_graph::Duration::from_nanos(LINE);
-            tokio::time::advance(Duration::from_nanos(next_line.saturating_since(now).as_nanos())).await;
-            idle.wait().await;
+            step_to(net, next).await;
+            if idle.wait().await {
+                return true;
+            }
             if bell.has_rung() {
                 return false;
             }
@@ -145,9 +235,12 @@ async fn go_to(net: &Net, idle: &Idle, next: Instant) -> bool {
             tokio::select! {
                 biased;
                 () = bell.rung() => return true,
+                () = idle.spun() => return true,
                 () = tokio::time::sleep_until(deadline) => {}
             }
-            idle.wait().await;
+            if idle.wait().await {
+                return true;
+            }
             if bell.has_rung() {
                 return false;
             }

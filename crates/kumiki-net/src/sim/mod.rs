@@ -50,6 +50,7 @@ pub mod time;
 pub mod turmoil;
 
 pub use host::{Host, HostGuard};
+pub use kumiki_graph::Rng;
 pub use link::Link;
 pub use net::{Net, SimError};
 pub use netstat::{Netstat, NetstatEntry, Transport};

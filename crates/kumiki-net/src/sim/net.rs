@@ -10,19 +10,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Instant, Rng};
 use kumiki_inet::tcp::{self, defaults};
 use kumiki_sim::{ElementId, World};
 use tokio::runtime::{Builder, LocalOptions};
 
 use super::cloud::Cloud;
-use super::driver::{Idle, drive};
+use super::driver::{Polls, drive};
 use super::host::{self, Host, HostSlot, Names};
 use super::link::Link;
 use super::time::{Clock, nanos};
 
 /// From host to host, unless somebody says otherwise.
 const LATENCY: kumiki_graph::Duration = kumiki_graph::Duration::from_micros(500);
+
+/// The random streams of the user's own draws; those of hosts and links are others.
+const DRAWS: u64 = 16;
 
 /// Nothing has to happen for longer than a day; but who waits for ever is told.
 const LIMIT: Duration = Duration::from_hours(24);
@@ -149,6 +152,12 @@ impl Net {
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.0.seed
+    }
+
+    /// Random numbers for the user's own draws, which hang on the seed and `name` alone: the same each time that they are asked for.
+    #[must_use]
+    pub fn rng(&self, name: &str) -> Rng {
+        Rng::named(self.0.seed, DRAWS, name)
     }
 
     /// How much time has passed in it.
@@ -328,7 +337,8 @@ impl Net {
         self.run(async { super::time::sleep(duration).await })
     }
 
-    /// Runs the network, and the programs of its hosts that are up, until `future` is done. That is on no host; to be on one: [`Host::run`].
+    /// Runs the network, and the programs of its hosts that are up, until `future` is done. The programs begin, in the order of their hosts;
+    /// when all of them wait for something, `future` does. That is on no host; to be on one: [`Host::run`].
     ///
     /// The tasks of its hosts end with it, in the order in which they were started; the network stays as it is, and may be run again, when the
     /// hosts' programs begin anew. Sockets that are kept go on in the next run. Tasks that were started by `tokio::spawn` end in no order that
@@ -336,12 +346,14 @@ impl Net {
     ///
     /// # Errors
     /// [`SimError`] where a task of a host panicked, also one whose panic somebody has looked at, the [time limit](Net::set_time_limit) is over
-    /// or time stands still. A task that goes on for ever without waiting for anything, such as a loop around `yield_now`, is not found out.
+    /// or time stands still. Time goes on around a task of a host that asks again and again without waiting, such as a loop around `yield_now`
+    /// until something has come: the network does its next event after 10,000 turns of it, then after 100 each. One of `tokio::spawn`
+    /// is not found out.
     ///
     /// # Panics
     /// As `future` does; and within a runtime, for it has one of its own: a test of it is a `#[test]`, not a `#[tokio::test]`.
     pub fn run<F: Future>(&self, future: F) -> Result<F::Output, SimError> {
-        let idle = Idle::default();
+        let idle = self.0.clock.idle.clone();
         let mut builder = Builder::new_current_thread();
         builder.enable_time().start_paused(true).on_thread_park(idle.hook());
         #[cfg(tokio_unstable)]
@@ -358,6 +370,8 @@ impl Net {
                     host.spawn(program());
                 }
             }
+            // What they listen for is there before anybody calls.
+            idle.wait().await;
             let result = tokio::select! {
                 biased;
                 output = self.watched(future) => Ok(output),
@@ -376,8 +390,9 @@ impl Net {
 
     /// Does `future`, and where that panics remembers how far time had come.
     async fn watched<F: Future>(&self, future: F) -> F::Output {
-        let mut future = pin!(future);
+        let (mut future, mut polls) = (pin!(future), Polls::default());
         poll_fn(|cx| {
+            self.0.clock.idle.polled(&mut polls);
             catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))).unwrap_or_else(|panic| {
                 self.0.clock.stop(self.now());
                 resume_unwind(panic)

@@ -7,17 +7,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use tokio::task::JoinHandle;
 
+use super::driver::Polls;
 use super::{Host, Net};
 
 /// A future that is on a host whenever it is polled.
 pub(super) struct OnHost<F> {
     host: Host,
     future: Pin<Box<F>>,
+    polls: Polls,
 }
 
 impl<F: Future> OnHost<F> {
     pub(super) fn new(host: Host, future: F) -> Self {
-        Self { host, future: Box::pin(future) }
+        Self { host, future: Box::pin(future), polls: Polls::default() }
     }
 }
 
@@ -25,7 +27,8 @@ impl<F: Future> Future for OnHost<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { host, future } = &mut *self;
+        let Self { host, future, polls } = &mut *self;
+        host.net.clock().idle.polled(polls);
         let _on = host.enter();
         // A program that panics has failed its test, also where nobody waits for it.
         catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))).unwrap_or_else(|panic| {

@@ -13,6 +13,7 @@ use kumiki_graph::Instant;
 
 use super::Net;
 use super::bell::Bell;
+use super::driver::Idle;
 
 /// Timers that have not expired, in the order of their time and then of being set.
 #[derive(Debug, Default)]
@@ -50,6 +51,7 @@ pub(super) struct Clock {
     state: Mutex<(Instant, Option<tokio::time::Instant>)>,
     alarms: Mutex<Alarms>,
     pub(super) bell: Bell,
+    pub(super) idle: Idle,
 }
 
 impl Clock {

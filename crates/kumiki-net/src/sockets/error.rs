@@ -38,14 +38,12 @@ pub(crate) fn of_problem(problem: Problem) -> io::Error {
 
 /// The error of a call that TCP would not make.
 pub(crate) fn of_call(reason: &Reason) -> io::Error {
-    match reason {
+    if matches!(reason, Reason::NoResources) {
         // As Linux: what there is none of is a local address.
-        Reason::NoResources => {
-            let text = "all local ports are in use towards that peer";
-            io::Error::new(io::ErrorKind::AddrNotAvailable, text)
-        }
-        reason => of_reason(reason),
+        let text = "all local ports are in use towards that peer";
+        return io::Error::new(io::ErrorKind::AddrNotAvailable, text);
     }
+    of_reason(reason)
 }
 
 /// There is no IP of the version that goes with an address, or the socket is of the other.
