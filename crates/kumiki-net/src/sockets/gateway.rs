@@ -256,7 +256,8 @@ impl Table {
         if offer.is_withdrawn {
             return Err(io::Error::new(io::ErrorKind::ConnectionReset, "the caller has gone"));
         }
-        let mut stream = Stream::new(offer.below, offer.destination, offer.source, quality);
+        let ends = (offer.destination, offer.source);
+        let mut stream = Stream::new(offer.below, ends, quality, self.layers.receive_buffer);
         (stream.provider, stream.phase) = (offer.provider, Phase::Open);
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
         let accept = Accept { session: offer.provider, user, quality, ..Accept::default() };
