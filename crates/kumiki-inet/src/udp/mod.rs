@@ -455,7 +455,7 @@ impl Udp {
             },
             Manage::Refuse { unit, problem } => self.refuse(unit, problem, cx),
             Manage::Session { .. } | Manage::Route { .. } | Manage::Advise { .. } | Manage::Narrow { .. } => {
-                cx.drop("not a unit")
+                cx.drop("not a unit");
             }
         }
     }
