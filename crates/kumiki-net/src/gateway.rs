@@ -25,8 +25,8 @@ use crate::{Stack, TcpStream};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct GatewayConfig {
-    /// Calls of each version of IP that may wait to be answered; 1024 unless it is set. Whoever calls then is not heard, and calls again.
-    pub offers: u32,
+    /// Calls that may wait to be answered; 1024 unless it is set. Whoever calls then is not heard, and calls again.
+    pub offers: usize,
     /// Flows of UDP at one time: 4096.
     pub flows: usize,
     /// What may wait in one flow, in octets, with 256 for each datagram: 212,992. What comes then is dropped.
@@ -204,11 +204,15 @@ impl From<Refusal> for Answer {
 impl From<&io::Error> for Refusal {
     /// What lets a caller see the error that we met in its place. One that is ours alone is a reset.
     fn from(error: &io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown => Self::NetworkUnreachable,
-            io::ErrorKind::HostUnreachable | io::ErrorKind::TimedOut => Self::HostUnreachable,
-            io::ErrorKind::PermissionDenied => Self::Prohibited,
-            _ => Self::Reset,
+        let kind = error.kind();
+        if matches!(kind, io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown) {
+            Self::NetworkUnreachable
+        } else if matches!(kind, io::ErrorKind::HostUnreachable | io::ErrorKind::TimedOut) {
+            Self::HostUnreachable
+        } else if kind == io::ErrorKind::PermissionDenied {
+            Self::Prohibited
+        } else {
+            Self::Reset
         }
     }
 }

@@ -57,7 +57,9 @@ impl Plan<'_> {
             versions.push(ip);
         }
         let stack = Stack::new(layers, self.addresses.to_vec(), Rng::new(self.seed, u64::MAX), driver);
-        stack.0.with(|table| table.is_gateway = self.is_gateway);
+        if self.is_gateway {
+            stack.0.lock().prepare_gateway();
+        }
         let graph = self.connect(&stack, versions).map_err(|error| error.to_string())?;
         Ok((graph, stack))
     }

@@ -1,5 +1,5 @@
 //! A gateway between hosts in virtual time: what goes wrong with gateways elsewhere, case by case.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 #![cfg(feature = "sim")]
 
 use std::io::{self, ErrorKind};

@@ -146,7 +146,7 @@ impl State {
         };
         if !(destination.is_multicast() || destination == IpAddr::V4(Ipv4Addr::BROADCAST)) {
             let known = self.by_address.get(&destination).copied();
-            return known.or(self.gateway.filter(|it| *it != from)).into_iter().collect();
+            return known.or_else(|| self.gateway.filter(|it| *it != from)).into_iter().collect();
         }
         let others: BTreeSet<usize> = self.by_address.values().copied().filter(|to| *to != from).collect();
         others.into_iter().collect()

@@ -90,25 +90,25 @@ impl Table {
     /// The gateway: one at a time.
     pub(crate) fn open_gateway(&mut self, config: GatewayConfig) -> io::Result<Handle> {
         self.check_up()?;
-        if !self.is_gateway {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "this host does not take what is for all addresses",
-            ));
+        let Some(gateway) = &mut self.gateway else {
+            let why = "this host does not take what is for all addresses";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        };
+        if !gateway.is_closed {
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, "the gateway of this host is taken"));
         }
-        if let Some(gateway) = &mut self.gateway {
-            if !gateway.is_closed {
-                return Err(io::Error::new(io::ErrorKind::AddrInUse, "the gateway of this host is taken"));
-            }
-            (gateway.is_closed, gateway.config) = (false, config);
-            return Ok(gateway.handle);
-        }
+        (gateway.is_closed, gateway.config) = (false, config);
+        Ok(gateway.handle)
+    }
+
+    /// The layers are to ask about what is for nobody, from their start on: who has taken the gateway misses nothing that comes after.
+    pub(crate) fn prepare_gateway(&mut self) {
+        let config = GatewayConfig::default();
         let user = self.sockets.insert(Socket::Gateway);
-        let backlog = config.offers;
         self.gateway = Some(Box::new(Gateway {
             handle: user,
             config,
-            is_closed: false,
+            is_closed: true,
             ready: VecDeque::new(),
             acceptors: Wakers::default(),
             udp: BTreeMap::new(),
@@ -132,10 +132,9 @@ impl Table {
             };
             let parameters = if is_tcp { Parameters::of(OfferFirst) } else { Parameters::of(AllPorts) };
             let local = Address::from(SocketAddr::new(unspecified(is_v4), 0));
-            let open = Open { user, mode: Mode::Passive { backlog }, local, parameters, ..Open::default() };
+            let open = Open { user, mode: Mode::Passive { backlog: u32::MAX }, local, parameters, ..Open::default() };
             self.effects.requests.push_back((below, Request::Open(Box::new(open))));
         }
-        Ok(user)
     }
 
     pub(super) fn gateway_opened(&mut self, below: Below, provider: Handle) {
@@ -203,6 +202,12 @@ impl Table {
             self.effects.requests.push_back((below, abort));
             return;
         };
+        if self.gateway.as_ref().is_some_and(|it| it.offers.len() >= it.config.offers) {
+            // As if it had been lost: it comes again.
+            let manage = Manage::special(Refuse { session: provider, problem: None });
+            self.effects.requests.push_back((below, Request::Manage(Box::new(manage))));
+            return;
+        }
         let offer = Offer { below, provider, source, destination, is_withdrawn: false, waiting: Wakers::default() };
         let handle = self.sockets.insert(Socket::Offer(Box::new(offer)));
         if let Some(gateway) = &mut self.gateway {

@@ -63,6 +63,10 @@ impl Protocol for Node {
         Shape { needs: &[Service::STREAM, Service::UNIT_DATA], below: (1, 4), ..Shape::default() }
     }
 
+    fn start(&mut self, cx: &mut Context<'_>) {
+        self.hand_down(cx);
+    }
+
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
         let shared = Arc::clone(&self.shared);
         let mut table = shared.lock();

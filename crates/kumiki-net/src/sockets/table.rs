@@ -85,8 +85,7 @@ pub(crate) struct Table {
     pub(crate) has_rung: bool,
     /// The host is gone.
     pub(crate) is_down: bool,
-    /// The layers take what is for any address.
-    pub(crate) is_gateway: bool,
+    /// Where the layers take what is for any address.
     pub(super) gateway: Option<Box<Gateway>>,
     /// When the layers last ran.
     pub(super) now: Instant,
@@ -108,7 +107,6 @@ impl Table {
             effects: Effects::default(),
             has_rung: false,
             is_down: false,
-            is_gateway: false,
             gateway: None,
             now: Instant::ZERO,
         }
