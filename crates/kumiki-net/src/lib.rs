@@ -48,6 +48,7 @@
 #![cfg_attr(not(feature = "sim"), expect(dead_code, unused_imports, reason = "what only netstat looks at"))]
 
 mod addr;
+pub mod gateway;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod host;
 mod io_shape;
@@ -63,6 +64,7 @@ mod udp;
 pub use kumiki_wire::inet::Sharing;
 
 pub use addr::{ToSocketAddrs, lookup_host};
+pub use gateway::{Flow, Gateway, GatewayConfig, Refusal, TcpOffer, UdpFlow};
 pub use sockets::SocketCounts;
 pub use stack::{Stack, StackGuard};
 #[doc(inline)]

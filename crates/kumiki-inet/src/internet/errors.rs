@@ -106,7 +106,7 @@ impl<F: Family> Ip<F> {
         let outgoing = Outgoing {
             protocol: F::NAMES.icmp,
             // The address that was spoken to, or that of the interface it leaves by.
-            source: Some(destination).filter(|&address| F::is_ours(self, address)),
+            source: Some(destination).filter(|&address| self.speaks_for(address)),
             destination: source,
             how: IpParameters { tos: F::error_tos(how.tos), ..IpParameters::NONE },
             options: Default::default(),
@@ -157,7 +157,7 @@ impl<F: Family> Ip<F> {
             return;
         };
         // What we did not send, nobody here can have trouble with.
-        if !self.is_local(source) {
+        if !self.speaks_for(source) {
             cx.drop(F::NAMES.about_others);
             return;
         }

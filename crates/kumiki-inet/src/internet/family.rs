@@ -101,6 +101,10 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn is_ours(ip: &Ip<Self>, address: Self::Address) -> bool;
     /// Whether several hosts listen to it.
     fn is_group(ip: &Ip<Self>, address: Self::Address) -> bool;
+    /// Whether it can be the address of one host.
+    fn is_host(ip: &Ip<Self>, address: Self::Address) -> bool {
+        address != Self::Address::UNSPECIFIED && !address.is_loopback() && !Self::is_group(ip, address)
+    }
     /// Whether it means us, or us too.
     fn listens_to(ip: &Ip<Self>, address: Self::Address) -> bool;
     /// The way to `to` for a datagram that has, or will get, `source`.

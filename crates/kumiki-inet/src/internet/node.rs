@@ -50,6 +50,8 @@ pub struct Ip<F: Family> {
     pub(super) by_below: Vec<usize>,
     pub(crate) routes: Routes<F::Address>,
     pub(crate) forwarding: bool,
+    /// Datagrams to all addresses are ours.
+    pub(crate) any_destination: bool,
     /// Who is found under which protocol number.
     pub(super) users: Users<IpProtocol>,
     /// Who asked for limits, and is told when they change.
@@ -80,6 +82,7 @@ impl<F: Family> Ip<F> {
             by_below: Vec::new(),
             routes,
             forwarding: false,
+            any_destination: false,
             users: Users::default(),
             curious: Vec::new(),
             configured: Vec::new(),
@@ -108,6 +111,11 @@ impl<F: Family> Ip<F> {
     /// Whether what goes to `address` stays here.
     pub(crate) fn is_local(&self, address: F::Address) -> bool {
         F::is_ours(self, address) || address.is_loopback()
+    }
+
+    /// Whether a datagram of ours may have this source: an address of ours, or any where all are.
+    pub(crate) fn speaks_for(&self, address: F::Address) -> bool {
+        self.is_local(address) || self.any_destination && F::is_host(self, address)
     }
 
     /// Whether the configuration or a user wants what is sent to `group`.

@@ -42,7 +42,7 @@ impl<F: Family> Ip<F> {
             if let Some(trouble) = trouble {
                 self.error(&about, trouble, datagram, cx);
             }
-        } else if interface.is_none() || F::listens_to(self, destination) {
+        } else if interface.is_none() || F::listens_to(self, destination) || self.any_destination && !group {
             F::take_ours(self, &about, unit, cx);
         } else if self.forwarding && !group {
             self.forward(&about, unit, cx);

@@ -66,7 +66,7 @@ impl<F: Family> Ip<F> {
         let source: Option<F::Address> = unit.source.get();
         let is_open = unit.source.is_none() || source == Some(F::Address::UNSPECIFIED);
         let source = source.filter(|_| !is_open);
-        if !is_open && !source.is_some_and(|it| self.is_local(it)) {
+        if !is_open && !source.is_some_and(|it| self.speaks_for(it)) {
             self.discard("source is not ours", cx);
             return;
         }

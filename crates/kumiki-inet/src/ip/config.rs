@@ -23,6 +23,10 @@ pub struct Config {
     pub routes: Vec<Route>,
     /// Whether datagrams for others are forwarded.
     pub forwarding: bool,
+    /// Whether datagrams to all addresses but groups are taken, and sent from any, as a gateway does that ends connections.
+    ///
+    /// Of Linux a local route to all (AnyIP) and `IP_TRANSPARENT` together.
+    pub any_destination: bool,
     /// Multicast groups whose datagrams are taken, beside 224.0.0.1.
     #[setting(list = group, expected = "an IPv4 multicast address")]
     pub groups: Vec<Ipv4Addr>,
@@ -52,6 +56,7 @@ impl Default for Config {
             interfaces: Vec::new(),
             routes: Vec::new(),
             forwarding: false,
+            any_destination: false,
             groups: Vec::new(),
             ttl: 64,
             path_mtu_discovery: true,

@@ -101,6 +101,7 @@ impl Ip {
         let known = known(&config.interfaces);
         let mut ip = Self::of(ports, routes, (config.reassembly, config.errors), State { config, known });
         ip.forwarding = ip.state.config.forwarding;
+        ip.any_destination = ip.state.config.any_destination;
         ip.configured.clone_from(&ip.state.config.groups);
         Ok(ip)
     }

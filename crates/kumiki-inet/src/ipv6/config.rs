@@ -22,6 +22,10 @@ pub struct Config {
     pub routes: Vec<Route>,
     /// Whether packets for others are forwarded.
     pub forwarding: bool,
+    /// Whether packets to all addresses but groups are taken, and sent from any, as a gateway does that ends connections.
+    ///
+    /// Of Linux a local route to all (AnyIP) and `IP_TRANSPARENT` together.
+    pub any_destination: bool,
     /// Multicast groups whose packets are taken, beside those that every node is in.
     #[setting(list = group, expected = "an IPv6 multicast address")]
     pub groups: Vec<Ipv6Addr>,
@@ -43,6 +47,7 @@ impl Default for Config {
             interfaces: Vec::new(),
             routes: Vec::new(),
             forwarding: false,
+            any_destination: false,
             groups: Vec::new(),
             hop_limit: 64,
             reassembly: Reassembly::default(),

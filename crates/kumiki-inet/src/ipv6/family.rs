@@ -343,7 +343,7 @@ impl Family for V6 {
     /// RFC 4443 section 2.2.
     fn has_answer(ip: &mut Ip, about: &About) -> bool {
         let Header { source, destination, .. } = about.header;
-        let spoken_to = Some(destination).filter(|&address| Self::is_ours(ip, address));
+        let spoken_to = Some(destination).filter(|&address| ip.speaks_for(address));
         let hop = Self::hop(ip, source, spoken_to);
         spoken_to.is_some() || hop.is_some_and(|hop| Self::select(ip, hop.interface, source).is_some())
     }

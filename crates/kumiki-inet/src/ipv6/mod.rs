@@ -122,6 +122,7 @@ impl Ip {
         let (discovery_timer, paths, counters) = Default::default();
         let mut ip = Self::of(ports, routes, bounds, State { config, discovery_timer, paths, counters });
         ip.forwarding = ip.state.config.forwarding;
+        ip.any_destination = ip.state.config.any_destination;
         ip.configured.clone_from(&ip.state.config.groups);
         Ok(ip)
     }

@@ -8,11 +8,13 @@ use kumiki_wire::inet::tcp::Seq;
 
 use super::Tcp;
 use super::demux::Pair;
+use super::pending;
 use super::segment::{self, Segment};
 use super::states::Verdict;
 
 impl Tcp {
     pub(super) fn unit(&mut self, unit: Box<Unit>, cx: &mut Context<'_>) {
+        let quote = if self.offers_first { pending::quote(&unit) } else { None };
         let (pair, segment) = match segment::receive(unit, cx) {
             Ok(received) => received,
             Err(reason) => {
@@ -30,17 +32,24 @@ impl Tcp {
         if let Some(handle) = found {
             self.with(handle, cx, |session, ctx| session.on_segment(segment, ctx));
         } else {
-            self.uncalled(pair, segment, cx);
+            self.uncalled(pair, segment, quote, cx);
         }
     }
 
     /// A segment for no connection: somebody may listen.
-    fn uncalled(&mut self, pair: Pair, segment: Segment, cx: &mut Context<'_>) {
+    fn uncalled(&mut self, pair: Pair, mut segment: Segment, quote: Option<Box<Unit>>, cx: &mut Context<'_>) {
         if let Some(caller) = self.half_open.find(self.shared.secret, &pair) {
             self.caller_says(caller, segment, cx);
             return;
         }
-        let listener = self.demux.listener(pair.local);
+        if let Some(index) = self.pending.find(self.shared.secret, &pair) {
+            match self.pending_says(index, segment, cx) {
+                Some(another) => segment = another,
+                None => return,
+            }
+        }
+        let own = self.demux.listener(pair.local);
+        let listener = own.or_else(|| self.demux.listener_at_all_ports(pair.local));
         let verdict = listener
             .and_then(|listener| self.table.listener(listener))
             .map_or(Verdict::Reset, |listener| listener.judge(&pair, &segment));
@@ -52,13 +61,17 @@ impl Tcp {
                 return;
             }
         }
-        let segment = match self.cookie_returned(listener, &pair, segment, cx) {
+        let segment = match self.cookie_returned(own, &pair, segment, cx) {
             Ok(()) => return,
             Err(segment) => segment,
         };
         match (verdict, listener) {
             (Verdict::Begin, Some(at)) => {
-                self.called(at, pair, segment, least, cx);
+                if self.table.listener(at).is_some_and(|it| it.offers_first) {
+                    self.offer(at, pair, segment, (least, quote), cx);
+                } else {
+                    self.called(at, pair, segment, least, cx);
+                }
             }
             (Verdict::Full, _) => {
                 self.shared.counters.backlog_full += 1;

@@ -30,6 +30,14 @@ const RETRIES_IN_NEED: u32 = 2;
 /// any window without scaling, as in Linux.
 const BEYOND: u32 = 65_537;
 
+/// The ISS of a connection whose pair had one that got to `least`.
+pub(super) fn beyond(iss: Seq, least: Option<Seq>) -> Seq {
+    match least {
+        Some(least) if iss.leq(least) => least + BEYOND,
+        _ => iss,
+    }
+}
+
 impl Tcp {
     /// A SYN for the passive open `at` (RFC 9293 section 3.10.7.2); `least` is what the ISS must be beyond, after a
     /// connection of the same pair.
@@ -68,11 +76,7 @@ impl Tcp {
             let mss = offer.mss.unwrap_or_else(|| config.default_mss(pair.remote.ip()));
             cookies::make(secret, &pair, segment.seq, mss, now)
         } else {
-            let iss = isn::initial(secret, &pair, now);
-            match least {
-                Some(least) if iss.leq(least) => least + BEYOND,
-                _ => iss,
-            }
+            beyond(isn::initial(secret, &pair, now), least)
         };
         let wish = IpQuality::from(quality.special).ecn.unwrap_or(config.ecn);
         let fin = segment.has(Flags::FIN);

@@ -111,6 +111,11 @@ impl Demux {
         let mut any = any.into_iter().flatten();
         any.find_map(|ip| self.passive.get(&(local.port(), ip))).copied()
     }
+
+    /// Who has every port at `local` on which nobody listens.
+    pub(crate) fn listener_at_all_ports(&self, local: SocketAddr) -> Option<Handle> {
+        self.listener(SocketAddr::new(local.ip(), 0))
+    }
 }
 
 #[cfg(test)]

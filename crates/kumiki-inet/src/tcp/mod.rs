@@ -13,6 +13,7 @@
 //! | `states` | RFC 9293 section 3.10: what a segment does in which state |
 //! | `requests`, `arrivals` | how a user's request and a segment find their session, and what happens without one |
 //! | `callers`, `half_open`, `cookies` | what comes before the session of a passive open |
+//! | [`OfferFirst`] | passive opens that ask their user before they answer, at one port or at all |
 //! | `time_waits` | what comes after a session |
 //! | `session` | what all states share |
 //! | `output`, `pacing`, `deadlines` | what goes out and when, and what the timers do |
@@ -71,6 +72,7 @@ mod pacing;
 mod pairs;
 mod path_mtu;
 mod patience;
+mod pending;
 pub mod reassembly;
 mod receive;
 mod record;
@@ -95,6 +97,7 @@ pub use config::Config;
 pub use cookies::mss_of_cookie;
 pub use counters::Counters;
 pub use limits::{Limit, Limits};
+pub use pending::{OfferFirst, Refuse, Withdrawn};
 pub use receive::AckReason;
 pub use record::Record;
 pub use trace::{Entry as TraceEntry, Event, Snapshot, Trace};
@@ -103,6 +106,8 @@ use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
 use half_open::HalfOpen;
 use kumiki_graph::memory::{Held, Memory};
+use pairs::Pairs;
+use pending::Pending;
 use session::{Ctx, Session, Shared};
 use table::{Entry, Table};
 use time_waits::TimeWaits;
@@ -118,6 +123,9 @@ pub struct Tcp {
     shared: Shared,
     demux: Demux,
     half_open: HalfOpen,
+    pending: Pairs<Pending>,
+    /// Some passive open has offered, or will, before it answers.
+    offers_first: bool,
     time_waits: TimeWaits,
     /// Until when cookies may come back.
     cookies_until: Instant,
@@ -153,6 +161,8 @@ impl Tcp {
             },
             demux: Demux::default(),
             half_open: HalfOpen::default(),
+            pending: Pairs::default(),
+            offers_first: false,
             time_waits: TimeWaits::default(),
             cookies_until: Instant::ZERO,
             cookies_used: cookies::Used::default(),
@@ -203,6 +213,12 @@ impl Tcp {
     #[must_use]
     pub fn half_open(&self) -> usize {
         self.half_open.len()
+    }
+
+    /// How many callers wait for their user to say whether they are answered.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.pending.len()
     }
 
     /// How many connections there are, those in TIME-WAIT included.
@@ -277,12 +293,17 @@ impl Tcp {
                 };
                 cx.up(from, Indication::Report(Box::new(limits)));
             }
+            Manage::Special(special) => {
+                let refuse = special.get::<Refuse>().copied();
+                if !refuse.is_some_and(|it| self.refuse_pending(from, it.session, Some(it), cx)) {
+                    cx.drop("no such caller");
+                }
+            }
             Manage::Route { .. }
             | Manage::Refuse { .. }
             | Manage::Advise { .. }
             | Manage::Group { .. }
-            | Manage::Narrow { .. }
-            | Manage::Special(_) => cx.drop("TCP routes nothing and joins no groups"),
+            | Manage::Narrow { .. } => cx.drop("TCP routes nothing and joins no groups"),
         }
     }
 
@@ -340,12 +361,12 @@ impl Protocol for Tcp {
                 self.with(session, cx, |session, _| session.on_credit(credit));
             }
             Request::Release { session, .. } => {
-                if !self.with(session, cx, Session::on_release) {
+                if !self.with(session, cx, Session::on_release) && !self.refuse_pending(from, session, None, cx) {
                     self.unlisten(from, session, true, cx);
                 }
             }
             Request::Abort { session, .. } => {
-                if !self.with(session, cx, Session::on_abort) {
+                if !self.with(session, cx, Session::on_abort) && !self.refuse_pending(from, session, None, cx) {
                     self.unlisten(from, session, false, cx);
                 }
             }

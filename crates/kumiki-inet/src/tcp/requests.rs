@@ -11,6 +11,7 @@ use kumiki_wire::inet::tcp::Seq;
 
 use super::demux::Pair;
 use super::isn;
+use super::pending::OfferFirst;
 use super::segment;
 use super::session::{Ctx, Session};
 use super::states::Listener;
@@ -120,6 +121,7 @@ impl Tcp {
         let secret = self.shared.secret;
         self.demux.find(pair).is_some()
             || self.half_open.find(secret, pair).is_some()
+            || self.pending.find(secret, pair).is_some()
             || self.time_waits.find(secret, pair).is_some()
     }
 
@@ -160,7 +162,8 @@ impl Tcp {
         if remote.is_none() && open.remote != Address::NONE {
             return Err(Reason::BadAddress);
         }
-        if local.port() == 0 {
+        let offers_first = open.parameters.get::<OfferFirst>().is_some();
+        if local.port() == 0 && !offers_first {
             return Err(Reason::BadAddress);
         }
         let handle = self.table.reserve();
@@ -168,7 +171,9 @@ impl Tcp {
             self.table.remove(handle);
             return Err(Reason::BadAddress);
         }
-        let listener = Listener { above, user: open.user, local, remote, quality: open.quality, backlog, waiting: 0 };
+        self.offers_first |= offers_first;
+        let (user, quality) = (open.user, open.quality);
+        let listener = Listener { above, user, local, remote, quality, backlog, waiting: 0, offers_first };
         self.table.fill(handle, Entry::Listener(Box::new(listener)));
         let opened = Opened {
             user: open.user,
@@ -191,6 +196,9 @@ impl Tcp {
         quality: &Quality,
         cx: &mut Context<'_>,
     ) {
+        if self.accept_pending(above, (handle, user), quality, cx) {
+            return;
+        }
         let listener = self
             .table
             .session(handle)
@@ -231,6 +239,7 @@ impl Tcp {
         };
         self.demux.unlisten(listener.local);
         self.refuse_callers(handle, cx);
+        self.refuse_all_pending(handle, cx);
         let waiting: Vec<Handle> = self
             .table
             .sessions()

@@ -336,6 +336,10 @@ impl Session {
             self.up(Indication::Offered(Box::new(offered)), ctx);
             return;
         }
+        if self.accepted {
+            self.announce(ctx);
+            return;
+        }
         self.accepted = true;
         let opened =
             Opened { user: self.user, provider: self.handle, local, remote, unit, data: None, ..Opened::default() };

@@ -2,6 +2,7 @@
 
 use kumiki_graph::{Above, Handle};
 
+use super::demux::Pair;
 use super::session::Session;
 use super::states::Listener;
 
@@ -10,6 +11,8 @@ use super::states::Listener;
 pub(crate) enum Entry {
     Free,
     Listener(Box<Listener>),
+    /// A caller that waits for its answer, between these.
+    Pending(Pair),
     Session(Box<Session>),
 }
 
@@ -61,14 +64,22 @@ impl Table {
     pub(crate) fn session(&mut self, handle: Handle) -> Option<&mut Session> {
         match &mut self.slot(handle)?.entry {
             Entry::Session(session) => Some(session),
-            Entry::Free | Entry::Listener(_) => None,
+            Entry::Free | Entry::Listener(_) | Entry::Pending(_) => None,
         }
     }
 
     pub(crate) fn listener(&mut self, handle: Handle) -> Option<&mut Listener> {
         match &mut self.slot(handle)?.entry {
             Entry::Listener(listener) => Some(listener),
-            Entry::Free | Entry::Session(_) => None,
+            Entry::Free | Entry::Session(_) | Entry::Pending(_) => None,
+        }
+    }
+
+    /// The two ends of a caller that waits for its answer.
+    pub(crate) fn pending(&mut self, handle: Handle) -> Option<Pair> {
+        match self.slot(handle)?.entry {
+            Entry::Pending(pair) => Some(pair),
+            Entry::Free | Entry::Session(_) | Entry::Listener(_) => None,
         }
     }
 
@@ -84,7 +95,7 @@ impl Table {
     pub(crate) fn sessions(&self) -> impl Iterator<Item = &Session> {
         self.slots.iter().filter_map(|slot| match &slot.entry {
             Entry::Session(session) => Some(session.as_ref()),
-            Entry::Free | Entry::Listener(_) => None,
+            Entry::Free | Entry::Listener(_) | Entry::Pending(_) => None,
         })
     }
 }

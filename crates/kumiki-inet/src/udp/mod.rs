@@ -27,6 +27,8 @@
 //!   needs.
 //! - [`Request::Release`] or [`Request::Abort`] gives the port back; the first is confirmed by [`Indication::Closed`].
 //!
+//! - [`AllPorts`] opens a socket for every port that nobody else has.
+//!
 //! ICMP errors come as [`Report::Unreachable`] with sockets for addresses, its `start` being the user's data.
 //!
 //! The checksum covers our own address, so where the user has not chosen one IP is asked first; up to 64 units wait for its
@@ -108,6 +110,13 @@ pub struct Peer {
 
 impl Payload for Peer {}
 
+/// Among the parameters of a passive open: the socket takes what comes to every port that no other socket has, and sends from the port and the
+/// address that [`Unit::source`] says. A unit that its user will not have goes back as [`Manage::Refuse`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AllPorts;
+
+impl Payload for AllPorts {}
+
 /// The protocol.
 #[derive(Debug, Default)]
 pub struct Udp {
@@ -172,7 +181,10 @@ impl Udp {
             Mode::Active => open.remote.socket().filter(|it| it.port() != 0).map(Some),
         };
         let sharing = IpQuality::from(open.quality.special).sharing;
-        let port = local.and_then(|local| self.sockets.free_port(local, sharing, cx.rng()));
+        let has_all = open.parameters.get::<AllPorts>().is_some();
+        let port = local.and_then(|local| {
+            if has_all { self.sockets.all_ports(local.ip()) } else { self.sockets.free_port(local, sharing, cx.rng()) }
+        });
         let (Some(local), Some(remote), Some(port)) = (local, remote, port) else {
             cx.up(from, Indication::Aborted { session: open.user, reason: Reason::BadAddress, data: None });
             return;
@@ -219,11 +231,33 @@ impl Udp {
             .filter(may_send)
             .or_else(|| Some(socket.local.ip()).filter(may_send))
             .or_else(|| self.sources.get(&peer.ip()).copied());
+        let port = match (socket.local.port(), unit.source.socket()) {
+            (0, Some(source)) => source.port(),
+            (port, _) => port,
+        };
         let Some(own) = own else {
             self.ask(socket, peer, unit, cx);
             return;
         };
-        self.transmit(SocketAddr::new(own, socket.local.port()), peer, unit, cx);
+        self.transmit(SocketAddr::new(own, port), peer, unit, cx);
+    }
+
+    /// A user will not have a datagram: it goes back to IP as it came.
+    fn refuse(&self, mut unit: Box<Unit>, problem: Problem, cx: &mut Context<'_>) {
+        let (Some(source), Some(destination)) = (unit.source.socket(), unit.destination.socket()) else {
+            return;
+        };
+        let length = u16::try_from(unit.data.len().saturating_add(LEN)).unwrap_or(u16::MAX);
+        let mut header =
+            Header { source_port: source.port(), destination_port: destination.port(), length, checksum: 0 };
+        let mut octets = [0; LEN];
+        header.emit(&mut octets);
+        let sum = pseudo(source.ip(), destination.ip(), length).plus(Sum::of(&octets)).plus(unit.data.sum());
+        header.checksum = udp::on_wire(sum.checksum());
+        header.emit(unit.data.push_header(LEN));
+        unit.source = source.ip().into();
+        unit.destination = destination.ip().into();
+        cx.down(BELOW, Request::Manage(Box::new(Manage::Refuse { unit, problem })));
     }
 
     /// Asks IP for the source that goes with `peer`; `unit` waits.
@@ -419,11 +453,10 @@ impl Udp {
                 }
                 None => cx.drop("management of another service"),
             },
-            Manage::Session { .. }
-            | Manage::Route { .. }
-            | Manage::Refuse { .. }
-            | Manage::Advise { .. }
-            | Manage::Narrow { .. } => cx.drop("not a unit"),
+            Manage::Refuse { unit, problem } => self.refuse(unit, problem, cx),
+            Manage::Session { .. } | Manage::Route { .. } | Manage::Advise { .. } | Manage::Narrow { .. } => {
+                cx.drop("not a unit")
+            }
         }
     }
 

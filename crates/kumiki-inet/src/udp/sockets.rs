@@ -81,7 +81,8 @@ impl Sockets {
     /// Of several that fit equally well it is the one that was opened last; or, where they [spread](Sharing::Spread) peers, the same one
     /// for all that comes from one.
     pub(super) fn best(&self, own: SocketAddr, peer: SocketAddr) -> Option<usize> {
-        let places = self.at_port(own.port());
+        let named = self.at_port(own.port());
+        let places = if named.iter().any(|it| self.fits(*it, own, peer)) { named } else { self.at_port(0) };
         let fit = |place: usize| self.socket(place).and_then(|socket| socket.fit(own, peer));
         let best = places.iter().filter_map(|place| fit(*place)).max()?;
         let mut equal = places.iter().filter(|place| fit(**place) == Some(best));
@@ -93,10 +94,13 @@ impl Sockets {
         last
     }
 
+    fn fits(&self, place: usize, own: SocketAddr, peer: SocketAddr) -> bool {
+        self.socket(place).is_some_and(|socket| socket.fit(own, peer).is_some())
+    }
+
     /// The places of all sockets that take what comes from `peer` for the group `own`.
     pub(super) fn all(&self, own: SocketAddr, peer: SocketAddr) -> SmallVec<[usize; 4]> {
-        let fits = |place: &usize| self.socket(*place).is_some_and(|socket| socket.fit(own, peer).is_some());
-        self.at_port(own.port()).iter().copied().filter(fits).collect()
+        self.at_port(own.port()).iter().copied().filter(|place| self.fits(*place, own, peer)).collect()
     }
 
     /// The place of the socket that a unit of `user` leaves by: the one that it names, or that with the address or else the port of
@@ -113,6 +117,12 @@ impl Sockets {
         let exact = |place: &&usize| self.socket(**place).is_some_and(|it| it.local.ip() == source.ip());
         let mut places = self.at_port(source.port()).iter().filter(own);
         places.clone().find(exact).or_else(|| places.next()).copied()
+    }
+
+    /// The place of all ports, which is 0; `None` where somebody has it.
+    pub(super) fn all_ports(&self, local: IpAddr) -> Option<u16> {
+        let agrees = |place: &usize| self.socket(*place).is_none_or(|it| it.agrees_with(local, Sharing::Alone));
+        self.at_port(0).iter().all(agrees).then_some(0)
     }
 
     /// The port asked for, or one of the dynamic ports for 0; `None` where somebody is there who does not share it.

@@ -33,6 +33,8 @@ use kumiki_io::{Bell, Clock as _, DeviceConfig, Ended, Executor, GraphId, Pace, 
 
 pub use kumiki_io::{RealDevice, Tun};
 
+pub use crate::gateway::{Flow, Gateway, GatewayConfig, Refusal, TcpOffer, UdpFlow};
+
 use crate::Stack;
 use crate::layers::{LINE, Plan, SOCKETS};
 use crate::stack::Driver;
@@ -53,13 +55,20 @@ pub struct HostConfig {
     mtu: u16,
     tcp: tcp::Config,
     resolver: Option<Resolver>,
+    is_gateway: bool,
 }
 
 impl HostConfig {
+    /// A host without an address, for which every destination is its own, of both versions of IP: see [`crate::gateway`].
+    #[must_use]
+    pub fn gateway() -> Self {
+        Self { is_gateway: true, ..Self::new([]) }
+    }
+
     /// A host with these addresses, one of IPv4 at most, on a device that carries 1500 octets.
     #[must_use]
     pub fn new(addresses: impl Into<Vec<IpAddr>>) -> Self {
-        Self { addresses: addresses.into(), mtu: 1500, tcp: defaults::modern(), resolver: None }
+        Self { addresses: addresses.into(), mtu: 1500, tcp: defaults::modern(), resolver: None, is_gateway: false }
     }
 
     /// What a packet can have at most, in octets.
@@ -145,8 +154,13 @@ impl HostStack {
         bell.open()?;
         let driver = ThreadDriver { told: Arc::clone(&told), bell: bell.clone(), resolver: config.resolver.clone() };
         // What a stack on a network draws must not be guessable.
-        let plan =
-            Plan { addresses: &config.addresses, mtu: config.mtu.into(), tcp: &config.tcp, seed: unguessable()? };
+        let plan = Plan {
+            addresses: &config.addresses,
+            mtu: config.mtu.into(),
+            tcp: &config.tcp,
+            is_gateway: config.is_gateway,
+            seed: unguessable()?,
+        };
         let (graph, stack) = plan.build(Box::new(driver)).map_err(wrong)?;
         let id = executor.add_graph("host", graph);
         executor.set_device(id, LINE, DeviceConfig { mtu: config.mtu.into(), burst: BURST });
@@ -166,6 +180,14 @@ impl HostStack {
     #[must_use]
     pub const fn stack(&self) -> &Stack {
         &self.stack
+    }
+
+    /// Its gateway; one at a time.
+    ///
+    /// # Errors
+    /// `InvalidInput` where it was not made [as one](HostConfig::gateway), `AddrInUse` where somebody has it.
+    pub fn gateway(&self) -> io::Result<Gateway> {
+        self.stack.gateway()
     }
 
     /// Ends it. Sockets that are left say that the host is gone.

@@ -68,6 +68,8 @@ impl Ord for Flying {
 #[derive(Debug)]
 pub(super) struct State {
     by_address: BTreeMap<IpAddr, usize>,
+    /// Who gets what is for nobody.
+    pub(super) gateway: Option<usize>,
     /// From one host to another, where there is none of the pair.
     pub(super) latency: Duration,
     /// Of a pair, from the first to the second.
@@ -94,6 +96,7 @@ impl Cloud {
     pub(super) fn new(latency: Duration) -> Self {
         let state = State {
             by_address: BTreeMap::new(),
+            gateway: None,
             latency,
             latencies: BTreeMap::new(),
             cut: BTreeSet::new(),
@@ -142,7 +145,8 @@ impl State {
             return SmallVec::new();
         };
         if !(destination.is_multicast() || destination == IpAddr::V4(Ipv4Addr::BROADCAST)) {
-            return self.by_address.get(&destination).copied().into_iter().collect();
+            let known = self.by_address.get(&destination).copied();
+            return known.or(self.gateway.filter(|it| *it != from)).into_iter().collect();
         }
         let others: BTreeSet<usize> = self.by_address.values().copied().filter(|to| *to != from).collect();
         others.into_iter().collect()

@@ -42,6 +42,7 @@ pub(super) struct HostSlot {
     /// These, as the world numbers them.
     pieces: (ElementId, ElementId),
     config: tcp::Config,
+    is_gateway: bool,
     /// What runs on it, from its start.
     pub(super) programs: Vec<Program>,
     /// Tasks that have not ended, and some that have.
@@ -82,13 +83,13 @@ impl Driver for Bellringer {
 fn graph(
     (name, number, starts): (&str, usize, u64),
     addresses: &[IpAddr],
-    tcp: &tcp::Config,
+    (tcp, is_gateway): (&tcp::Config, bool),
     net: &Net,
 ) -> Result<(Graph, Stack), SimError> {
     // What it draws hangs on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
-    let built = Plan { addresses, mtu: MTU, tcp, seed }.build(Box::new(driver));
+    let built = Plan { addresses, mtu: MTU, tcp, is_gateway, seed }.build(Box::new(driver));
     built.map_err(|why| SimError::Host { host: name.to_owned(), why })
 }
 
@@ -107,10 +108,10 @@ pub struct Host {
 }
 
 /// One that has gone into a world: with its link to the cloud, started.
-pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host, SimError> {
+pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>, is_gateway: bool) -> Result<Host, SimError> {
     let number = net.0.hosts.borrow().len();
     let config = net.0.tcp.borrow().clone();
-    let (graph, stack) = graph((name, number, 0), &addresses, &config, net)?;
+    let (graph, stack) = graph((name, number, 0), &addresses, (&config, is_gateway), net)?;
     let link = net.0.link.borrow().clone();
     let pieces = link.elements(link_seed(net, name));
     let mut world = net.0.world.borrow_mut();
@@ -125,6 +126,9 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host,
     for address in &addresses {
         net.0.cloud.lock().add(*address, number);
     }
+    if is_gateway {
+        net.0.cloud.lock().gateway = Some(number);
+    }
     drop(world);
     net.0.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses.clone());
     net.0.hosts.borrow_mut().push(HostSlot {
@@ -135,6 +139,7 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>) -> Result<Host,
         link: pieces,
         pieces: (impaired, serial),
         config,
+        is_gateway,
         programs: Vec::new(),
         tasks: Vec::new(),
         starts: 0,
@@ -313,11 +318,11 @@ impl Host {
     }
 
     fn renew(&self) {
-        let (name, addresses, config, id, starts) = self.with(|it| {
+        let (name, addresses, config, id, starts, is_gateway) = self.with(|it| {
             it.starts += 1;
-            (it.name.clone(), it.addresses.clone(), it.config.clone(), it.id, it.starts)
+            (it.name.clone(), it.addresses.clone(), it.config.clone(), it.id, it.starts, it.is_gateway)
         });
-        let renewed = graph((&name, self.number, starts), &addresses, &config, &self.net);
+        let renewed = graph((&name, self.number, starts), &addresses, (&config, is_gateway), &self.net);
         match renewed {
             Ok((graph, stack)) => {
                 if let Some(host) = self.net.0.world.borrow_mut().host_mut(id) {

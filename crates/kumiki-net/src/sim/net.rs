@@ -172,6 +172,19 @@ impl Net {
         }
     }
 
+    /// A new host for which every destination is its own that no other host has: see [`crate::gateway`]. Its [stack](Host::stack) has the
+    /// [`Gateway`](crate::Gateway). One at a time gets what is for nobody, the one that was added last.
+    ///
+    /// # Errors
+    /// [`SimError::Host`] where the name is taken.
+    pub fn gateway(&self, name: &str) -> Result<Host, SimError> {
+        if self.find(name).is_some() {
+            return Err(SimError::Host { host: name.to_owned(), why: "there is one of this name already".to_owned() });
+        }
+        let number = self.0.hosts.borrow().len();
+        host::add(self, name, host::addresses_of(number), true)
+    }
+
     /// The host called `name`, if there is one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Host> {
@@ -203,7 +216,7 @@ impl Net {
                 return wrong(format!("{address} is the address of `{}`", other.name));
             }
         }
-        host::add(self, name, addresses)
+        host::add(self, name, addresses, false)
     }
 
     /// All hosts, in the order of being added.

@@ -81,7 +81,7 @@ impl Netstat {
                     peer: it.remote.map(|remote| it.shown(remote)),
                     state: None,
                 }),
-                None => {}
+                Some(Socket::Gateway | Socket::Offer(_) | Socket::Flow(_)) | None => {}
             }
         }
         entries.extend(states.into_iter().map(|((local, peer), state)| NetstatEntry {

@@ -22,7 +22,7 @@ use super::wakers::Wakers;
 pub(crate) const RECEIVE_BUFFER: u32 = 212_992;
 
 /// The most octets of user data in a datagram over IPv4; over IPv6 it is 20 more, which nobody may count on.
-const MOST: usize = 65_507;
+pub(super) const MOST: usize = 65_507;
 
 /// The congestion marks in a type of service or traffic class (RFC 3168 section 5).
 const ECN: u8 = 3;

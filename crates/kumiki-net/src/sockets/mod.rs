@@ -3,8 +3,10 @@
 //! Whoever has a socket works on the [`Table`] under its lock, and leaves there what is to go down. The host's driver lets the node take
 //! that ([`Node`]), which in turn writes what comes up into the table and wakes who waits for it.
 
+mod answer;
 mod datagrams;
 pub(crate) mod error;
+mod gateway;
 mod listener;
 mod node;
 mod ports;
@@ -13,6 +15,7 @@ mod table;
 mod udp;
 mod wakers;
 
+pub(crate) use answer::{Answer, Unreachable};
 pub(crate) use datagrams::{Arrived, Datagrams};
 pub(crate) use node::Node;
 pub(crate) use ports::{Bound, Terms};

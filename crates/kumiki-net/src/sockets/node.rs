@@ -9,21 +9,51 @@
 
 use std::sync::Arc;
 
-use kumiki_graph::{Above, Below, Context, Indication, Protocol, Request, Service, Shape, Token};
+use kumiki_graph::{
+    Above, Below, Context, Handle, Indication, Instant, Protocol, Request, Service, Shape, TimerSlot, Token,
+};
 
+use super::table::Table;
 use crate::stack::Shared;
+
+/// The timer of flows that are idle; the driver's token is the default one.
+const IDLE: Token = Token { session: Handle { index: u32::MAX, generation: u32::MAX }, kind: 1 };
 
 /// The node: see the module.
 #[derive(Debug)]
-pub(crate) struct Node(pub(crate) Arc<Shared>);
+pub(crate) struct Node {
+    shared: Arc<Shared>,
+    timer: TimerSlot,
+    /// When it expires.
+    due: Option<Instant>,
+}
 
 impl Node {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, timer: TimerSlot::default(), due: None }
+    }
+
     /// Hands down what the sockets have left for it.
-    fn hand_down(&self, cx: &mut Context<'_>) {
-        let mut table = self.0.lock();
+    fn hand_down(&mut self, cx: &mut Context<'_>) {
+        let shared = Arc::clone(&self.shared);
+        let mut table = shared.lock();
         table.has_rung = false;
+        self.settle(&mut table, cx);
+        let woken = core::mem::take(&mut table.effects.woken);
+        drop(table);
+        shared.wake(woken);
+    }
+
+    /// Hands down what is there, and looks which flows are over.
+    fn settle(&mut self, table: &mut Table, cx: &mut Context<'_>) {
         while let Some((below, request)) = table.effects.requests.pop_front() {
             cx.down(below, request);
+        }
+        if let Some(next) = table.pass_time(cx.now())
+            && self.due.is_none_or(|due| next < due)
+        {
+            cx.set_timer(&mut self.timer, IDLE, next);
+            self.due = Some(next);
         }
     }
 }
@@ -34,18 +64,21 @@ impl Protocol for Node {
     }
 
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
-        let mut table = self.0.lock();
+        let shared = Arc::clone(&self.shared);
+        let mut table = shared.lock();
+        table.pass_time(cx.now());
         table.heard(from, indication);
-        while let Some((below, request)) = table.effects.requests.pop_front() {
-            cx.down(below, request);
-        }
+        self.settle(&mut table, cx);
         let woken = core::mem::take(&mut table.effects.woken);
         drop(table);
-        self.0.wake(woken);
+        shared.wake(woken);
     }
 
     // The driver lets it look.
-    fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        if token == IDLE {
+            self.due = None;
+        }
         self.hand_down(cx);
     }
 

@@ -6,11 +6,15 @@ use std::collections::BTreeMap;
 use std::io;
 
 use kumiki_graph::sessions::Sessions;
-use kumiki_graph::{Accept, Address, Below, Handle, Indication, Mode, Offered, Open, Quality, Reason, Request, Rng};
+use kumiki_graph::{
+    Accept, Address, Below, Handle, Indication, Instant, Mode, Offered, Open, Quality, Reason, Report, Request, Rng,
+};
+use kumiki_inet::tcp::Withdrawn;
 use siphasher::sip::SipHasher13;
 
 use super::datagrams::{Datagrams, unspecified};
 use super::error;
+use super::gateway::{Flow, Gateway, Offer};
 use super::listener::{BEYOND, Listener};
 use super::ports::{Bound, Ports, Terms};
 use super::stream::{Effects, Phase, Stream};
@@ -24,6 +28,10 @@ pub(crate) enum Socket {
     Stream(Box<Stream>),
     Listener(Box<Listener>),
     Datagrams(Box<Datagrams>),
+    /// The gateway, which the table itself has.
+    Gateway,
+    Offer(Box<Offer>),
+    Flow(Box<Flow>),
 }
 
 /// The layers that the sockets of a host stand on. What is not there the host does not have.
@@ -46,6 +54,10 @@ pub struct SocketCounts {
     pub listeners: usize,
     /// UDP sockets.
     pub udp: usize,
+    /// Calls that a gateway has not answered.
+    pub offers: usize,
+    /// Flows of UDP through a gateway.
+    pub flows: usize,
 }
 
 /// All sockets of one host.
@@ -71,6 +83,11 @@ pub(crate) struct Table {
     pub(crate) has_rung: bool,
     /// The host is gone.
     pub(crate) is_down: bool,
+    /// The layers take what is for any address.
+    pub(crate) is_gateway: bool,
+    pub(super) gateway: Option<Box<Gateway>>,
+    /// When the layers last ran.
+    pub(super) now: Instant,
 }
 
 impl Table {
@@ -89,6 +106,9 @@ impl Table {
             effects: Effects::default(),
             has_rung: false,
             is_down: false,
+            is_gateway: false,
+            gateway: None,
+            now: Instant::ZERO,
         }
     }
 
@@ -206,21 +226,21 @@ impl Table {
     pub(crate) fn stream(&mut self, handle: Handle) -> io::Result<(&mut Stream, &mut Effects)> {
         match self.sockets.get(handle) {
             Some(Socket::Stream(stream)) => Ok((stream, &mut self.effects)),
-            Some(Socket::Listener(_) | Socket::Datagrams(_)) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone()),
         }
     }
 
     pub(crate) fn listener(&mut self, handle: Handle) -> io::Result<(&mut Listener, &mut Effects)> {
         match self.sockets.get(handle) {
             Some(Socket::Listener(listener)) => Ok((listener, &mut self.effects)),
-            Some(Socket::Stream(_) | Socket::Datagrams(_)) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone()),
         }
     }
 
     pub(crate) fn datagrams(&mut self, handle: Handle) -> io::Result<(&mut Datagrams, &mut Effects)> {
         match self.sockets.get(handle) {
             Some(Socket::Datagrams(socket)) => Ok((socket, &mut self.effects)),
-            Some(Socket::Stream(_) | Socket::Listener(_)) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone()),
         }
     }
 
@@ -274,6 +294,9 @@ impl Table {
                 self.on_stream(session, |stream, effects| stream.may_send(credit.octets, effects));
             }
             Indication::Opened(opened) => self.opened(below, &opened),
+            Indication::Offered(offered) if Some(offered.user) == self.gateway.as_ref().map(|it| it.handle) => {
+                self.offered_any(below, &offered);
+            }
             Indication::Offered(offered) => {
                 let first = offered.user;
                 let local = self.listener(first).ok().map(|(listener, _)| listener.local());
@@ -296,7 +319,14 @@ impl Table {
             // A stream that was reset is not one any more.
             Indication::Reset { session, reason } => self.ended(below, session, Some(reason)),
             Indication::Unit(unit) => self.datagram(below, *unit),
-            Indication::Report(report) => self.unreachable(&report),
+            Indication::Report(report) => {
+                if let Report::Special(what) = &*report
+                    && let Some(gone) = what.get::<Withdrawn>()
+                {
+                    self.withdrawn(below, gone.session);
+                }
+                self.unreachable(&report);
+            }
             Indication::Notice { .. } | Indication::Urgent { .. } | Indication::Special { .. } => {}
         }
     }
@@ -321,7 +351,8 @@ impl Table {
             }
             Some(Socket::Listener(listener)) => listener.opened(below, provider),
             Some(Socket::Datagrams(socket)) => socket.opened(below, provider, &mut self.effects),
-            None => {}
+            Some(Socket::Gateway) => self.gateway_opened(below, provider),
+            Some(Socket::Offer(_) | Socket::Flow(_)) | None => {}
         }
     }
 
@@ -335,7 +366,7 @@ impl Table {
             }
             (Some(Socket::Listener(listener)), Some(reason)) => listener.refused(below, reason, &mut self.effects),
             (Some(Socket::Datagrams(socket)), Some(reason)) => socket.refused(below, &reason, &mut self.effects),
-            (Some(Socket::Listener(_) | Socket::Datagrams(_)) | None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
 
@@ -358,6 +389,18 @@ impl Table {
             Some(Socket::Datagrams(socket)) => {
                 socket.close(handle, &mut self.effects);
                 true
+            }
+            Some(Socket::Gateway) => {
+                self.close_gateway();
+                false
+            }
+            Some(Socket::Offer(_)) => {
+                self.refuse_offer(handle, super::Answer::Reset);
+                false
+            }
+            Some(Socket::Flow(_)) => {
+                self.forget_flow(handle);
+                false
             }
             None => false,
         };
@@ -392,7 +435,7 @@ impl Table {
             }
             Some(Socket::Listener(listener)) => self.tcp_ports.give(listener.bound),
             Some(Socket::Datagrams(socket)) => self.forget_udp(handle, &socket),
-            None => {}
+            Some(Socket::Gateway | Socket::Offer(_) | Socket::Flow(_)) | None => {}
         }
     }
 
@@ -417,6 +460,9 @@ impl Table {
                         socket.refused(below, &Reason::Down, &mut self.effects);
                     }
                 }
+                Some(Socket::Gateway) => self.gateway_down(),
+                Some(Socket::Offer(offer)) => offer.waiting.wake(&mut self.effects.woken),
+                Some(Socket::Flow(flow)) => flow.readers.wake(&mut self.effects.woken),
                 None => {}
             }
         }
@@ -431,7 +477,9 @@ impl Table {
                 Some(Socket::Stream(_)) => counts.streams += 1,
                 Some(Socket::Listener(_)) => counts.listeners += 1,
                 Some(Socket::Datagrams(_)) => counts.udp += 1,
-                None => {}
+                Some(Socket::Offer(_)) => counts.offers += 1,
+                Some(Socket::Flow(_)) => counts.flows += 1,
+                Some(Socket::Gateway) | None => {}
             }
         }
         counts

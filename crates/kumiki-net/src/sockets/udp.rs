@@ -125,6 +125,8 @@ impl Table {
         let tos = IpParameters::from(unit.options.special).tos;
         if let Some(Socket::Datagrams(socket)) = unit.session.and_then(|handle| self.sockets.get(handle)) {
             socket.arrived(below, Arrived { from, to, data: unit.data, tos }, &mut self.effects);
+        } else if unit.session.is_some() && unit.session == self.gateway.as_ref().map(|it| it.handle) {
+            self.datagram_any(below, (from, to), unit);
         }
     }
 
@@ -136,6 +138,7 @@ impl Table {
         let (Some(source), Some(destination)) = (source.socket(), destination.socket()) else {
             return;
         };
+        self.flow_failed(source, destination, *problem);
         for handle in self.udp_sockets.get(&source.port()).cloned().unwrap_or_default() {
             // Only who is connected is told, as in Linux: others would not know of whom it is.
             if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle)

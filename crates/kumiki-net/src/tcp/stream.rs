@@ -29,6 +29,10 @@ pub(super) fn ttl_of(quality: &Quality) -> u32 {
 }
 
 impl TcpStream {
+    pub(crate) const fn of(owned: Owned) -> Self {
+        Self(owned)
+    }
+
     /// Connects to the first of the addresses that answers.
     ///
     /// Dropping the future gives the call up.

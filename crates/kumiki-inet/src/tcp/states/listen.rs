@@ -25,6 +25,8 @@ pub(crate) struct Listener {
     /// How many connections may wait here to be accepted.
     pub(crate) backlog: u32,
     pub(crate) waiting: u32,
+    /// Callers are offered before they are answered.
+    pub(crate) offers_first: bool,
 }
 
 /// What LISTEN does with a segment.

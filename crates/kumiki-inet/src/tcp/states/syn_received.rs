@@ -68,9 +68,10 @@ impl Session {
         self.take_queued(false, ctx);
     }
 
-    /// A reset in SYN-RECEIVED: only who called is told (MUST-11).
+    /// A reset in SYN-RECEIVED: of who was called only a user that has accepted already is told (MUST-11).
     pub(super) fn refused(&mut self, ctx: &mut Ctx<'_, '_>) {
-        self.end((!self.passive).then_some(Reason::Refused), ctx);
+        let reason = if self.passive { Reason::Reset } else { Reason::Refused };
+        self.end(Some(reason), ctx);
     }
 
     /// Our SYN is acknowledged: the first round trip is known. Where it was sent more than once a timestamp tells which was

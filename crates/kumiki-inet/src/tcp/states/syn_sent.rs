@@ -15,6 +15,12 @@ impl Session {
         self.send_syn(ctx);
     }
 
+    /// Answers the SYN of a peer that has not heard of ours.
+    pub(crate) fn answer_call(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
+        self.state = State::SynSent;
+        self.in_syn_sent(segment, ctx);
+    }
+
     pub(super) fn in_syn_sent(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
         let acked = segment.has(Flags::ACK);
         if acked && (segment.ack.leq(self.iss) || segment.ack.gt(self.send.max)) {

@@ -1,0 +1,411 @@
+//! A gateway between hosts in virtual time: what goes wrong with gateways elsewhere, case by case.
+#![allow(clippy::unwrap_used, missing_docs)]
+#![cfg(feature = "sim")]
+
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use kumiki_net::sim::{self, Host, Net};
+use kumiki_net::{Flow, Gateway, GatewayConfig, Refusal, Stack, TcpListener, TcpOffer, TcpStream, UdpFlow, UdpSocket};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::time::{Instant, sleep, timeout};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Connects who calls any address with the same port of the server, as a proxy does.
+async fn relay(offer: TcpOffer) {
+    let to = format!("server:{}", offer.destination().port());
+    match TcpStream::connect(to).await {
+        Ok(mut upstream) => {
+            let Ok(mut stream) = offer.accept() else {
+                return;
+            };
+            if copy_bidirectional(&mut stream, &mut upstream).await.is_err() {
+                for stream in [stream, upstream] {
+                    stream.set_zero_linger().unwrap();
+                }
+            }
+        }
+        Err(error) => offer.refuse(Refusal::from(&error)),
+    }
+}
+
+async fn echo_flow(mut flow: UdpFlow) {
+    let mut buffer = [0; 2048];
+    while let Ok(octets) = flow.recv(&mut buffer).await {
+        flow.send(&buffer[..octets]).await.unwrap();
+    }
+}
+
+async fn proxy() {
+    let mut gateway = Stack::current().unwrap().gateway().unwrap();
+    while let Ok(flow) = gateway.accept_any().await {
+        match flow {
+            Flow::Tcp(offer) => drop(sim::spawn(relay(offer))),
+            Flow::Udp(flow) => drop(sim::spawn(echo_flow(flow))),
+        }
+    }
+}
+
+/// A network with a client, a server, and a proxy for all other addresses.
+fn proxied(seed: u64) -> (Net, Host, Host) {
+    let net = Net::new(seed);
+    let (client, gateway, _server) = (net.host("client"), net.gateway("gateway").unwrap(), net.host("server"));
+    gateway.start(proxy);
+    (net, client, gateway)
+}
+
+/// A network with a client and a gateway that the test itself works.
+fn by_hand(seed: u64) -> (Net, Host, Host) {
+    let net = Net::new(seed);
+    let (client, gateway) = (net.host("client"), net.gateway("gateway").unwrap());
+    (net, client, gateway)
+}
+
+async fn offered(gateway: &mut Gateway) -> TcpOffer {
+    match gateway.accept_any().await.unwrap() {
+        Flow::Tcp(offer) => offer,
+        Flow::Udp(flow) => panic!("{flow:?}"),
+    }
+}
+
+async fn sent_to(gateway: &mut Gateway) -> UdpFlow {
+    match gateway.accept_any().await.unwrap() {
+        Flow::Udp(flow) => flow,
+        Flow::Tcp(offer) => panic!("{offer:?}"),
+    }
+}
+
+fn is_empty(host: &Host) -> bool {
+    let counts = host.stack().counts();
+    (counts.streams, counts.orphans, counts.offers, counts.flows) == (0, 0, 0, 0)
+}
+
+// Z1, Z3, Z16.
+#[test]
+fn both_directions_end_by_themselves_and_nothing_is_left() {
+    let (net, client, gateway) = proxied(1);
+    net.host("server").start(|| async {
+        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            sim::spawn(async move {
+                let mut all = Vec::new();
+                // It waits for the end of what comes, as many servers do.
+                stream.read_to_end(&mut all).await.unwrap();
+                stream.write_all(&all).await.unwrap();
+            });
+        }
+    });
+    let own = gateway.addresses();
+    client
+        .run(async {
+            for to in ["203.0.113.9:80".to_owned(), "[2001:db8::9]:80".to_owned(), format!("{}:80", own[0])] {
+                for _ in 0..200 {
+                    let mut stream = TcpStream::connect(&to).await.unwrap();
+                    assert_eq!(stream.peer_addr().unwrap().to_string(), to);
+                    let begun = Instant::now();
+                    stream.write_all(&[7; 208]).await.unwrap();
+                    stream.shutdown().await.unwrap();
+                    let mut back = Vec::new();
+                    stream.read_to_end(&mut back).await.unwrap();
+                    assert_eq!(back, [7; 208]);
+                    assert!(begun.elapsed() < 10 * MS, "{:?}", begun.elapsed());
+                }
+            }
+            sleep(SECOND).await;
+            assert!(is_empty(&gateway), "{:?}", gateway.stack().counts());
+        })
+        .unwrap();
+}
+
+// Z2.
+#[test]
+fn the_answer_comes_after_the_client_has_ended_its_direction() {
+    let (net, client, _) = proxied(1);
+    net.host("server").start(|| async {
+        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(&[1; 4]).await.unwrap();
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+        sleep(5 * SECOND).await;
+        stream.write_all(&vec![9; 1 << 20]).await.unwrap();
+    });
+    client
+        .run(async {
+            let mut stream = TcpStream::connect("8.8.8.8:80").await.unwrap();
+            stream.write_all(b"request").await.unwrap();
+            stream.shutdown().await.unwrap();
+            let mut back = Vec::new();
+            stream.read_to_end(&mut back).await.unwrap();
+            assert_eq!(back.len(), 4 + (1 << 20));
+        })
+        .unwrap();
+}
+
+// Z4.
+#[test]
+fn what_the_gateway_writes_goes_at_once_though_nothing_else_comes() {
+    let (_net, client, gateway) = by_hand(1);
+    gateway.start(|| async {
+        let mut gateway = Stack::current().unwrap().gateway().unwrap();
+        let mut stream = offered(&mut gateway).await.accept().unwrap();
+        sleep(60 * SECOND).await;
+        stream.write_all(b"x").await.unwrap();
+    });
+    client
+        .run(async {
+            let mut stream = TcpStream::connect("8.8.8.8:80").await.unwrap();
+            let begun = Instant::now();
+            stream.read_exact(&mut [0]).await.unwrap();
+            assert!(begun.elapsed() < 60 * SECOND + 10 * MS);
+        })
+        .unwrap();
+}
+
+// Z7.
+#[test]
+fn a_slow_reader_gets_every_octet() {
+    let (net, client, _) = proxied(1);
+    let all: Vec<u8> = (0..1_000_000_u32).flat_map(u32::to_le_bytes).collect();
+    let sent = all.clone();
+    net.host("server").start(move || {
+        let sent = sent.clone();
+        async move {
+            let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(&sent).await.unwrap();
+        }
+    });
+    client
+        .run(async {
+            let mut stream = TcpStream::connect("8.8.8.8:80").await.unwrap();
+            let (mut back, mut piece) = (Vec::new(), vec![0; 100_000]);
+            sleep(60 * SECOND).await;
+            loop {
+                let octets = stream.read(&mut piece).await.unwrap();
+                if octets == 0 {
+                    break;
+                }
+                back.extend_from_slice(&piece[..octets]);
+                sleep(100 * MS).await;
+            }
+            assert!(back == all);
+        })
+        .unwrap();
+}
+
+// Z8.
+#[test]
+fn who_calls_what_nobody_has_is_refused_and_never_accepted() {
+    let (_net, client, gateway) = proxied(1);
+    client
+        .run(async {
+            let error = TcpStream::connect("8.8.8.8:81").await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+            assert!(is_empty(&gateway));
+        })
+        .unwrap();
+}
+
+// Z9.
+#[test]
+fn a_call_is_not_answered_before_its_offer_is_and_its_repetitions_are_one() {
+    let (_net, client, host) = by_hand(1);
+    client
+        .run(async {
+            let mut gateway = host.stack().gateway().unwrap();
+            assert_eq!(host.stack().gateway().unwrap_err().kind(), ErrorKind::AddrInUse);
+            let call = sim::spawn(TcpStream::connect("8.8.8.8:443"));
+            let offer = offered(&mut gateway).await;
+            assert_eq!(offer.destination().to_string(), "8.8.8.8:443");
+            assert!(timeout(10 * SECOND, gateway.accept_any()).await.is_err(), "no second offer");
+            assert!(!call.is_finished());
+            let stream = offer.accept().unwrap();
+            assert_eq!(stream.local_addr().unwrap().to_string(), "8.8.8.8:443");
+            let peer = call.await.unwrap().unwrap();
+            assert_eq!(stream.peer_addr().unwrap(), peer.local_addr().unwrap());
+        })
+        .unwrap();
+}
+
+#[test]
+fn refusals_reach_the_caller() {
+    let (_net, client, host) = by_hand(1);
+    client
+        .run(async {
+            let mut gateway = host.stack().gateway().unwrap();
+            for to in ["8.8.8.8:443", "[2001:db8::1]:443"] {
+                for (how, kind) in [
+                    (Refusal::Reset, ErrorKind::ConnectionRefused),
+                    // Our TCP does not tell these apart; what Linux makes of them shows in an example.
+                    (Refusal::PortUnreachable, ErrorKind::HostUnreachable),
+                ] {
+                    let call = sim::spawn(TcpStream::connect(to));
+                    offered(&mut gateway).await.refuse(how);
+                    assert_eq!(call.await.unwrap().unwrap_err().kind(), kind, "{to} {how:?}");
+                }
+                let call = sim::spawn(TcpStream::connect(to));
+                drop(offered(&mut gateway).await);
+                assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::ConnectionRefused);
+                // What was as if lost comes again.
+                let call = sim::spawn(TcpStream::connect(to));
+                offered(&mut gateway).await.refuse(Refusal::Silent);
+                let again = timeout(2 * SECOND, offered(&mut gateway)).await.unwrap();
+                again.accept().unwrap();
+                call.await.unwrap().unwrap();
+            }
+            sleep(SECOND).await;
+            drop(gateway);
+            let error = TcpStream::connect("8.8.8.8:443").await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "nobody has the gateway");
+            host.stack().gateway().unwrap();
+        })
+        .unwrap();
+}
+
+#[test]
+fn calls_beyond_the_bound_wait_and_are_heard_when_there_is_room() {
+    let (_net, client, host) = by_hand(1);
+    client
+        .run(async {
+            let mut config = GatewayConfig::default();
+            config.offers = 2;
+            let mut gateway = host.stack().gateway_with(config).unwrap();
+            let calls: Vec<_> = (0..3).map(|_| sim::spawn(TcpStream::connect("8.8.8.8:443"))).collect();
+            sleep(500 * MS).await;
+            assert_eq!(host.stack().counts().offers, 2);
+            for _ in &calls {
+                offered(&mut gateway).await.accept().unwrap();
+            }
+            for call in calls {
+                call.await.unwrap().unwrap();
+            }
+        })
+        .unwrap();
+}
+
+// Z10.
+#[test]
+fn who_resets_the_answer_leaves_nothing_behind() {
+    let (net, client, host) = by_hand(1);
+    client
+        .run(async {
+            let mut gateway = host.stack().gateway().unwrap();
+            for _ in 0..1000 {
+                let call = sim::spawn(TcpStream::connect("8.8.8.8:443"));
+                let offer = offered(&mut gateway).await;
+                // It gives up; the answer finds nobody, and is reset.
+                call.abort();
+                let mut stream = offer.accept().unwrap();
+                let error = stream.read(&mut [0]).await.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+            }
+            assert!(is_empty(&host), "{:?}", host.stack().counts());
+            let call = sim::spawn(TcpStream::connect("8.8.8.8:443"));
+            offered(&mut gateway).await.accept().unwrap();
+            call.await.unwrap().unwrap();
+        })
+        .unwrap();
+    drop(net);
+}
+
+// Z17, Z20.
+#[test]
+fn an_idle_connection_is_remembered_and_an_idle_gateway_does_nothing() {
+    let (net, client, host) = by_hand(1);
+    client
+        .run(async {
+            let mut gateway = host.stack().gateway().unwrap();
+            let mut pairs = Vec::new();
+            for _ in 0..100 {
+                let call = sim::spawn(TcpStream::connect("8.8.8.8:443"));
+                let stream = offered(&mut gateway).await.accept().unwrap();
+                pairs.push((call.await.unwrap().unwrap(), stream));
+            }
+            sleep(SECOND).await;
+            let before = net.digest();
+            sleep(3600 * SECOND).await;
+            assert_eq!(net.digest(), before, "nothing was sent");
+            for (one, other) in &mut pairs {
+                one.write_all(b"x").await.unwrap();
+                other.read_exact(&mut [0]).await.unwrap();
+            }
+            for (one, mut other) in pairs {
+                let reader = sim::spawn(async move { other.read(&mut [0]).await });
+                one.set_zero_linger().unwrap();
+                drop(one);
+                assert_eq!(reader.await.unwrap().unwrap_err().kind(), ErrorKind::ConnectionReset);
+            }
+            assert!(is_empty(&host));
+        })
+        .unwrap();
+}
+
+#[test]
+fn flows_of_udp_are_told_apart_by_both_ends_and_answers_come_from_where_it_was_sent() {
+    let (_net, client, _) = proxied(1);
+    client
+        .run(async {
+            for (local, to) in
+                [("0.0.0.0:0", ["9.9.9.9:53", "8.8.8.8:53"]), ("[::]:0", ["[2001:db8::1]:53", "[2001:db8::2]:9"])]
+            {
+                let socket = UdpSocket::bind(local).await.unwrap();
+                for to in to {
+                    for text in [b"one", b"two"] {
+                        socket.send_to(text, to).await.unwrap();
+                        let mut back = [0; 16];
+                        let (octets, from) = socket.recv_from(&mut back).await.unwrap();
+                        assert_eq!((&back[..octets], from.to_string()), (&text[..], to.to_owned()));
+                    }
+                }
+            }
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_flow_is_refused_given_up_when_idle_and_gives_way_to_a_later_one() {
+    let (_net, client, host) = by_hand(1);
+    client
+        .run(async {
+            let mut config = GatewayConfig::default();
+            config.flows = 2;
+            let mut gateway = host.stack().gateway_with(config).unwrap();
+            let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+            socket.connect("9.9.9.9:53").await.unwrap();
+            socket.send(b"x").await.unwrap();
+            sent_to(&mut gateway).await.refuse(Refusal::PortUnreachable);
+            let refused = |error: io::Error| error.kind() == ErrorKind::ConnectionRefused;
+            assert!(socket.recv(&mut [0]).await.is_err_and(refused));
+            let (mut flows, mut sockets) = (Vec::new(), Vec::new());
+            for to in ["1.1.1.1:1", "1.1.1.1:2", "1.1.1.1:3"] {
+                let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+                socket.send_to(b"x", to).await.unwrap();
+                let mut flow = sent_to(&mut gateway).await;
+                assert_eq!(flow.recv(&mut [0]).await.unwrap(), 1);
+                flows.push(flow);
+                sockets.push(socket);
+            }
+            let error = flows[0].recv(&mut [0]).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
+            sleep(200 * SECOND).await;
+            flows[1].send(b"y").await.unwrap();
+            let begun = Instant::now();
+            assert_eq!(flows[2].recv(&mut [0]).await.unwrap_err().kind(), ErrorKind::TimedOut);
+            assert!(begun.elapsed() >= 99 * SECOND && begun.elapsed() < 101 * SECOND, "{:?}", begun.elapsed());
+            assert_eq!(flows[1].recv(&mut [0]).await.unwrap_err().kind(), ErrorKind::TimedOut);
+            assert!(begun.elapsed() >= 299 * SECOND, "an answer is traffic too");
+            drop(flows);
+            assert!(is_empty(&host));
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_host_that_is_no_gateway_has_none() {
+    let net = Net::new(1);
+    let host = net.host("host");
+    assert_eq!(host.stack().gateway().unwrap_err().kind(), ErrorKind::InvalidInput);
+}
