@@ -15,7 +15,11 @@ pub(super) async fn relay(offer: TcpOffer, places: &Places) {
         offer.refuse(Refusal::Reset);
         return;
     };
-    let mut host = match TcpStream::connect(place).await {
+    let connected = tokio::select! {
+        connected = TcpStream::connect(place) => connected,
+        () = offer.withdrawn() => return,
+    };
+    let mut host = match connected {
         Ok(host) => host,
         Err(why) => {
             offer.refuse(Refusal::from(&why));

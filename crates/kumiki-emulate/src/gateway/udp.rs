@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use kumiki_net::host::{Refusal, UdpFlow};
+use tokio::io::{Interest, Ready};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
@@ -46,7 +47,15 @@ async fn connect(place: SocketAddr) -> io::Result<UdpSocket> {
 /// What has happened.
 enum Event {
     Sent(io::Result<usize>),
-    Answered(io::Result<()>),
+    Answered(io::Result<Ready>),
+}
+
+/// What the host's socket was told by ICMP.
+fn told(host: &UdpSocket) -> io::Result<()> {
+    // Where it was nothing, it is waited for anew.
+    let nothing = || io::Error::from(io::ErrorKind::WouldBlock);
+    let _ = host.try_io(Interest::ERROR, || Err::<(), _>(nothing()));
+    host.take_error()?.map_or(Ok(()), Err)
 }
 
 async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration) {
@@ -55,7 +64,7 @@ async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration) {
         let next = async {
             tokio::select! {
                 sent = flow.recv(&mut datagram) => Event::Sent(sent),
-                answered = host.readable() => Event::Answered(answered),
+                ready = host.ready(Interest::READABLE | Interest::ERROR) => Event::Answered(ready),
             }
         };
         let done = match timeout(idle, next).await {
@@ -63,7 +72,8 @@ async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration) {
             Ok(Event::Sent(Ok(length))) => host.send(datagram.get(..length).unwrap_or_default()).await.map(drop),
             // The stack has gone.
             Ok(Event::Sent(Err(_))) => return,
-            Ok(Event::Answered(Ok(()))) => match host.try_recv(&mut datagram) {
+            Ok(Event::Answered(Ok(ready))) if ready.is_error() => told(host),
+            Ok(Event::Answered(Ok(_))) => match host.try_recv(&mut datagram) {
                 Ok(length) => flow.send(datagram.get(..length).unwrap_or_default()).await.map(drop),
                 Err(why) => Err(why),
             },

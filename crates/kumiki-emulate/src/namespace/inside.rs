@@ -11,11 +11,12 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kumiki_io::namespace::leave_host;
 use kumiki_io::tun::{KernelEnd, Layer};
 use kumiki_io::{Packets, Tun, TunConfig, TunError};
 use rustix::mount::MountPropagationFlags;
 use rustix::process::Signal;
-use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::handover::{self, Kind};
 use super::remedy::{Facts, Step, remedy};
@@ -122,15 +123,14 @@ fn of_device(why: &TunError) -> Refused {
 /// Leaves the network, the mounts and, where that takes it, the users of the host.
 fn separate() -> Result<(), Refused> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-    let own = UnshareFlags::NEWNET | UnshareFlags::NEWNS;
     // With the rights of root it needs no namespace for users: containers forbid that rather than the others.
-    if user.is_root() && unshare(own).is_ok() {
+    if user.is_root() && leave_host(false).is_ok() {
         // What is mounted here is not mounted outside.
         let away = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
         return rustix::mount::mount_change("/", away)
             .map_err(|why| refused(Step::Resolver, "cannot keep mounts to itself", &why.into()));
     }
-    unshare(own | UnshareFlags::NEWUSER).map_err(|why| refused(Step::Namespaces, "no namespaces", &why))?;
+    leave_host(true).map_err(|why| refused(Step::Namespaces, "no namespaces", &why))?;
     let said = |path: &str, text: String| {
         fs::write(path, text).map_err(|why| refused(Step::Users, &format!("cannot write {path}"), &why))
     };
@@ -138,12 +138,6 @@ fn separate() -> Result<(), Refused> {
     said("/proc/self/setgroups", "deny".to_owned())?;
     said("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
     said("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
-}
-
-#[expect(unsafe_code, reason = "namespaces are of the whole thread")]
-fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    // SAFETY: the table of descriptors stays shared (no `UnshareFlags::FILES`), and there is one thread.
-    Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
 
 /// Addresses, routes, and what the kernel says by itself.

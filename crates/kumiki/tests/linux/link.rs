@@ -34,12 +34,13 @@ const ANSWER: usize = 1 << 20;
 
 pub(crate) fn cases() -> Vec<Case> {
     type Run = fn() -> Said<String>;
-    let all: [(&str, Run); 11] = [
+    let all: [(&str, Run); 12] = [
         ("the_exit_status_is_the_programs", statuses),
         ("signals_are_passed_on", signals),
         ("a_request_takes_the_delays", first_request),
         ("each_direction_ends_by_itself", half_close),
         ("a_refused_port_is_refused", refused),
+        ("a_closed_port_of_udp_is_told_of", closed),
         ("a_reset_goes_through", reset),
         ("what_a_program_has_written_arrives_after_its_end", farewell),
         ("the_same_seed_loses_the_same_packets", seeds),
@@ -194,6 +195,13 @@ fn half_close() -> Said<String> {
 fn refused() -> Said<String> {
     needed("link set lo up")?;
     let said = act("--delay 5ms", "connect")?;
+    holds(said == "ConnectionRefused", || said.clone())?;
+    Ok(said)
+}
+
+fn closed() -> Said<String> {
+    needed("link set lo up")?;
+    let said = act("--delay 5ms", "datagram")?;
     holds(said == "ConnectionRefused", || said.clone())?;
     Ok(said)
 }
@@ -409,6 +417,14 @@ fn acted(act: &str) -> Said<String> {
                 socket.send_to(&[number; 50], gateway()?).map_err(when("send"))?;
             }
             Ok(String::new())
+        }
+        "datagram" => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(when("bind"))?;
+            socket.connect(gateway()?).map_err(when("connect"))?;
+            socket.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+            socket.send(b"anybody?").map_err(when("send"))?;
+            let answered = socket.recv(&mut [0; 10]);
+            Ok(answered.map_or_else(|why| format!("{:?}", why.kind()), |_| "an answer".to_owned()))
         }
         "name" => {
             let found = ("somebody.example", PORT).to_socket_addrs().map_err(when("the name"))?;
