@@ -302,7 +302,7 @@ fn a_managed_queue_gives_up_what_has_waited_for_too_long() {
 #[test]
 fn a_recording_takes_the_place_of_the_rate() {
     let mut path = path(&["a>b rate 1kb/s delay 10ms"]);
-    path.follow(0, Arc::new(kumiki_link::Opportunities::parse("5\n5\n20\n").unwrap()));
+    path.follow(0, Arc::new(Opportunities::parse("5\n5\n20\n").unwrap()));
     for tag in 1..=4 {
         path.offer(us(0), 0, unit(1500, tag));
     }
