@@ -10,12 +10,13 @@
 use kumiki_graph::{Duration, Instant};
 use kumiki_link::Spread;
 
-use super::settings::{Loss, Queue, Reorder, SPREADS, Settings};
+use super::settings::{Loss, Queue, RULES, Reorder, Rule, SPREADS, Settings};
 use kumiki_lab::quantity::{self, Octets, Quantity, Share};
 
 /// What the lines are, for people.
 pub const HELP: &str = "\
-WAY SETTING...   changes one direction or both; WAY is a>b, b>a (also ab, ba) or both
+WAY SETTING...   changes one direction or both; WAY is a>b, b>a (also ab, ba; of
+                 `kumiki link` up, down) or both
 stats [json]     what has crossed so far
 settings         how both directions are set
 reset            counts from nothing again
@@ -27,6 +28,8 @@ Settings, in the order in which a unit meets them; several may stand on one line
   queue N packets
                  so many may wait for the line, or so many octets (queue 64KiB), or none:
                  any number; the rest is dropped
+  queue codel|fq-codel|pie [N packets|SIZE|none]
+                 they drop or mark by how long units wait (RFC 8289, 8290, 8033)
   overhead SIZE  each unit has so many octets more on the line
   loss P         a unit that leaves the line is lost with this probability (1%); none
   loss gilbert TO_BAD TO_GOOD [BAD [GOOD]]
@@ -78,8 +81,8 @@ impl Way {
 pub enum Change {
     /// Of [`Settings::rate`].
     Rate(Option<quantity::Rate>),
-    /// Of [`Settings::queue`].
-    Queue(Queue),
+    /// Of [`Settings::rule`] and [`Settings::queue`].
+    Queue(Rule, Queue),
     /// Of [`Settings::overhead`].
     Overhead(Octets),
     /// Of [`Settings::loss`].
@@ -104,7 +107,7 @@ impl Change {
     pub(super) fn apply(self, to: &mut Settings) {
         match self {
             Self::Rate(rate) => to.rate = rate,
-            Self::Queue(queue) => to.queue = queue,
+            Self::Queue(rule, queue) => (to.rule, to.queue) = (rule, queue),
             Self::Overhead(octets) => to.overhead = octets,
             Self::Loss(loss) => to.loss = loss,
             Self::Duplicate(share) => to.duplicate = share,
@@ -160,8 +163,8 @@ impl Command {
             return Ok(Self::Nothing);
         };
         let command = match first {
-            "a>b" | "ab" => Self::Set(Way::AToB, changes(&mut words)?),
-            "b>a" | "ba" => Self::Set(Way::BToA, changes(&mut words)?),
+            "a>b" | "ab" | "up" => Self::Set(Way::AToB, changes(&mut words)?),
+            "b>a" | "ba" | "down" => Self::Set(Way::BToA, changes(&mut words)?),
             "both" => Self::Set(Way::Both, changes(&mut words)?),
             "stats" => Self::Stats { json: words.next_if("json") },
             "settings" => Self::Settings,
@@ -274,7 +277,16 @@ impl<'a> Words<'a> {
     fn change(&mut self, word: &str) -> Result<Change, String> {
         Ok(match word {
             "rate" => Change::Rate(self.rate()?),
-            "queue" => Change::Queue(self.queue()?),
+            "queue" => {
+                let named = |word: &&str| RULES.iter().find(|(name, _)| name == word);
+                let rule = self.0.front().and_then(named).map(|(_, rule)| *rule);
+                if rule.is_some() {
+                    self.0.pop_front();
+                }
+                let said = rule.is_none() || self.has_number() || self.0.front() == Some(&"none");
+                let rule = rule.unwrap_or_default();
+                Change::Queue(rule, if said { self.queue()? } else { rule.usual() })
+            }
             "overhead" => Change::Overhead(self.overhead()?),
             "loss" => Change::Loss(self.loss()?),
             "duplicate" => Change::Duplicate(self.share()?),
@@ -325,7 +337,9 @@ impl<'a> Words<'a> {
             return Ok(Queue::Packets(number));
         }
         let size = self.quantity::<Octets>("a length");
-        size.map(Queue::Octets).map_err(|why| format!("{why}; or a number of packets such as 100 packets, or none"))
+        size.map(Queue::Octets).map_err(|why| {
+            format!("{why}; or a number of packets such as 100 packets, or none, or fq-codel, codel or pie")
+        })
     }
 
     fn overhead(&mut self) -> Result<Octets, String> {

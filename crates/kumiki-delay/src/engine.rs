@@ -33,8 +33,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Reading is not put off for longer: a socket of Linux holds 90 datagrams of 1500 octets where nobody has allowed it more.
 const PUT_OFF: Duration = Duration::from_millis(1);
 
-/// The names of the directions, by the end that they come from.
-pub(super) const NAMES: [&str; 2] = ["a>b", "b>a"];
+/// The names of the directions, by the end that they come from, unless they get others.
+const NAMES: [&str; 2] = ["a>b", "b>a"];
 
 /// A command and where its answer goes.
 #[derive(Debug)]
@@ -101,6 +101,7 @@ pub struct Engine<C> {
     bell: Bell,
     ends: [End; 2],
     path: Path,
+    names: [&'static str; 2],
     schedule: VecDeque<(Instant, Command)>,
     commands: Receiver<Asked>,
     asking: Sender<Asked>,
@@ -132,12 +133,20 @@ impl<C: Clock> Engine<C> {
             bell,
             ends: [end(a), end(b)],
             path,
+            names: NAMES,
             schedule: schedule.into(),
             commands,
             asking,
             began: now,
             counting_since: now,
         })
+    }
+
+    /// The same, where answers call the direction from a, and that from b, by these names.
+    #[must_use]
+    pub const fn with_names(mut self, names: [&'static str; 2]) -> Self {
+        self.names = names;
+        self
     }
 
     /// By which other threads have commands carried out.
@@ -292,7 +301,7 @@ impl<C: Clock> Engine<C> {
     }
 
     fn settings(&self, json: bool) -> String {
-        let [a, b] = NAMES;
+        let [a, b] = self.names;
         let [to_b, to_a] = [0, 1].map(|from| self.path.settings(from).to_string());
         if json {
             json!({ "event": "settings", a: to_b, b: to_a }).to_string()
@@ -307,7 +316,7 @@ impl<C: Clock> Engine<C> {
         let now = self.clock.now();
         let since = |then: Instant| now.saturating_since(then).as_secs_f64();
         let [to_b, to_a] = self.path.statistics();
-        let [a, b] = NAMES;
+        let [a, b] = self.names;
         if json {
             let mut told = json!({
                 "event": event,

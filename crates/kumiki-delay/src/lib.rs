@@ -16,7 +16,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::Duration;
 use kumiki_io::{Clock as _, RealClock, RealDevice, Wish};
 use serde_json::json;
 
@@ -38,6 +38,8 @@ pub use command::{Command, HELP};
 pub use control::{Control, send};
 pub use ends::End;
 pub use engine::{Ended, Engine};
+pub use kumiki_graph::Instant;
+pub use kumiki_link::Opportunities;
 pub use path::{MOST_MEMORY, MOST_UNITS, Path};
 
 /// What a delay generator is to do.

@@ -12,9 +12,10 @@
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
 use kumiki_graph::{Address, Instant};
-use kumiki_link::{Element as _, Impaired, Impairment, Outlet, Serial, Unit};
+use kumiki_link::{Element as _, Impaired, Impairment, Opportunities, Outlet, Serial, Unit};
 use kumiki_octets::Message;
 
 use super::command::{Change, Way};
@@ -66,6 +67,7 @@ fn punched(ticket: Address) -> Option<(Instant, u64)> {
 struct One {
     /// Which port of the elements units come in by, and so which stream of the seed they meet.
     port: usize,
+    seed: u64,
     settings: Settings,
     line: Serial,
     impaired: Impaired,
@@ -87,7 +89,8 @@ impl One {
         let nothing = Impairment::default();
         Self {
             port,
-            line: Serial::new(settings.line(), settings.room()),
+            seed,
+            line: Serial::with_disciplines(settings.line(), settings.discipline(seed), settings.discipline(seed)),
             impaired: Impaired::new(nothing.clone(), nothing, seed),
             settings,
             off_line: Outlet::default(),
@@ -171,11 +174,15 @@ impl One {
 
     fn set(&mut self, at: Instant, changes: &[Change]) {
         self.run(at);
+        let before = (self.settings.rule, self.settings.queue);
         for change in changes {
             change.apply(&mut self.settings);
         }
         self.line.set_config(self.port, self.settings.line());
-        self.line.set_discipline(self.port, self.settings.room().queue());
+        // What a discipline has learnt of the line it keeps.
+        if before != (self.settings.rule, self.settings.queue) {
+            self.line.set_discipline(self.port, self.settings.discipline(self.seed));
+        }
         self.impaired.set(self.port, self.settings.impairment());
     }
 }
@@ -198,6 +205,12 @@ impl Path {
     pub const fn with_memory(mut self, octets: u64) -> Self {
         self.most_memory = octets;
         self
+    }
+
+    /// From here on the line from the end `from` (0, or else 1) delivers at the times of a recording, and at no rate.
+    pub fn follow(&mut self, from: usize, times: Arc<Opportunities>) {
+        let one = self.way(from);
+        one.line.follow(one.port, times);
     }
 
     fn way(&mut self, from: usize) -> &mut One {

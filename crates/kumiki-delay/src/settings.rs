@@ -3,7 +3,10 @@
 use core::fmt;
 
 use kumiki_graph::Duration;
-use kumiki_link::{Carrier, DropTail, Hold, Impairment, Loss as LinkLoss, Rate as LinkRate, SerialConfig, Spread};
+use kumiki_link::{
+    Carrier, Codel, CodelConfig, Discipline, DropTail, FqCodel, FqCodelConfig, Hold, Impairment, Loss as LinkLoss, Pie,
+    PieConfig, Rate as LinkRate, SerialConfig, Spread,
+};
 
 use kumiki_lab::quantity::{Octets, Rate, Share};
 
@@ -48,6 +51,44 @@ pub enum Queue {
     Unlimited,
 }
 
+/// Who decides about what waits: which leaves next, and which is dropped or marked though there is room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rule {
+    /// First in, first out, and nothing else.
+    #[default]
+    DropTail,
+    /// `CoDel` (RFC 8289), with the times that it names.
+    Codel,
+    /// `FQ-CoDel` (RFC 8290), likewise: flows are told apart by IP's addresses and the ports.
+    FqCodel,
+    /// PIE (RFC 8033), likewise.
+    Pie,
+}
+
+impl Rule {
+    /// How much may wait where nothing else is said: as the disciplines of Linux of these names have it.
+    pub(super) const fn usual(self) -> Queue {
+        match self {
+            Self::DropTail | Self::Codel | Self::Pie => Queue::Packets(QUEUE),
+            Self::FqCodel => Queue::Packets(10_240),
+        }
+    }
+
+    /// With this room. `seed` fixes what it draws.
+    fn begin(self, limit: DropTail, seed: u64) -> Box<dyn Discipline> {
+        match self {
+            Self::DropTail => limit.queue(),
+            Self::Codel => Box::new(Codel::new(CodelConfig { limit, ..CodelConfig::default() })),
+            Self::FqCodel => Box::new(FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::default() }, seed)),
+            Self::Pie => Box::new(Pie::new(PieConfig { limit, ..PieConfig::default() }, seed)),
+        }
+    }
+}
+
+/// The name of a rule on the command line.
+pub(super) const RULES: [(&str, Rule); 4] =
+    [("drop-tail", Rule::DropTail), ("codel", Rule::Codel), ("fq-codel", Rule::FqCodel), ("pie", Rule::Pie)];
+
 /// What is done to the units of one direction; the default is nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -55,6 +96,8 @@ pub struct Settings {
     pub rate: Option<Rate>,
     /// What may wait for the line; the rest is dropped.
     pub queue: Queue,
+    /// Who decides about what waits.
+    pub rule: Rule,
     /// Octets that each unit has on the line beside its own.
     pub overhead: Octets,
     /// Which units that have left the line are lost.
@@ -83,6 +126,7 @@ impl Default for Settings {
         Self {
             rate: None,
             queue: Queue::Packets(QUEUE),
+            rule: Rule::DropTail,
             overhead: Octets::new(0),
             loss: Loss::None,
             duplicate: Share::default(),
@@ -115,8 +159,12 @@ impl Settings {
         }
     }
 
-    /// Its queue.
-    pub(super) const fn room(&self) -> DropTail {
+    /// Its queue. `seed` fixes what it draws.
+    pub(super) fn discipline(&self, seed: u64) -> Box<dyn Discipline> {
+        self.rule.begin(self.room(), seed)
+    }
+
+    const fn room(&self) -> DropTail {
         match self.queue {
             Queue::Packets(n) => DropTail::frames(n),
             Queue::Octets(n) => DropTail::octets(n.count()),
@@ -191,8 +239,10 @@ impl fmt::Display for Settings {
         if let Some(rate) = self.rate {
             parts.push(format!("rate {rate}"));
         }
-        if self.queue != plain.queue {
-            parts.push(format!("queue {}", self.queue));
+        if (self.rule, self.queue) != (plain.rule, plain.queue) {
+            let rule = RULES.iter().find(|(_, rule)| *rule == self.rule && *rule != plain.rule);
+            let rule = rule.map_or_else(String::new, |(name, _)| format!("{name} "));
+            parts.push(format!("queue {rule}{}", self.queue));
         }
         if self.overhead != plain.overhead {
             parts.push(format!("overhead {}", self.overhead));

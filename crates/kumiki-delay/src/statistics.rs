@@ -127,6 +127,7 @@ fn last_of(number: usize) -> u64 {
 #[derive(Clone, Copy, Debug, Default)]
 struct Elements {
     dropped: u64,
+    marked: u64,
     lost: u64,
     doubled: u64,
     corrupted: u64,
@@ -145,6 +146,7 @@ impl Elements {
         };
         Self {
             dropped: of(line, ["a_drops", "b_drops"]),
+            marked: of(line, ["a_marks", "b_marks"]),
             lost: of(impaired, ["a_lost", "b_lost"]),
             doubled: of(impaired, ["a_doubled", "b_doubled"]),
             corrupted: of(impaired, ["a_corrupted", "b_corrupted"]),
@@ -155,6 +157,7 @@ impl Elements {
     const fn since(self, before: Self) -> Self {
         Self {
             dropped: self.dropped.saturating_sub(before.dropped),
+            marked: self.marked.saturating_sub(before.marked),
             lost: self.lost.saturating_sub(before.lost),
             doubled: self.doubled.saturating_sub(before.doubled),
             corrupted: self.corrupted.saturating_sub(before.corrupted),
@@ -229,6 +232,7 @@ impl Direction {
             units_out: self.went.0,
             octets_out: self.went.1,
             dropped: elements.dropped,
+            marked: elements.marked,
             lost: elements.lost,
             doubled: elements.doubled,
             corrupted: elements.corrupted,
@@ -260,6 +264,8 @@ pub struct Statistics {
     pub octets_out: u64,
     /// Units dropped by the queue of the line.
     pub dropped: u64,
+    /// Units that it has marked for congestion instead.
+    pub marked: u64,
     /// Units lost as the settings have it.
     pub lost: u64,
     /// Units that came twice as the settings have it.
@@ -312,6 +318,7 @@ impl Statistics {
         let counts = counts.map(|(what, count)| format!("{what} {count}"));
         let _ = writeln!(text, "     {}", counts.join(", "));
         let ours = [
+            ("marked for congestion", self.marked),
             ("no room for", self.no_room),
             ("refused by the far end", self.refused),
             ("dropped for want of room there", self.overflowed),
@@ -351,6 +358,7 @@ impl Statistics {
             "octets_out": self.octets_out,
             "lost": self.lost,
             "dropped": self.dropped,
+            "marked": self.marked,
             "doubled": self.doubled,
             "held": self.held,
             "reordered": self.reordered,

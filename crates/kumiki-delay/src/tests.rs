@@ -10,7 +10,7 @@ use kumiki_octets::Message;
 use proptest::prelude::*;
 
 use super::command::{Change, Way};
-use super::settings::{Loss, Queue, Reorder, Settings};
+use super::settings::{Loss, Queue, Reorder, Rule, Settings};
 use super::*;
 use kumiki_lab::quantity::{Octets, Share};
 
@@ -247,11 +247,67 @@ fn lines_set_what_they_say() {
     assert_eq!(all.reorder, Some((percent(4), behind)));
     assert_eq!(all.queue, Queue::Octets(Octets::new(65_536)));
     assert_eq!(of("both queue 100 packets delay 0").queue, Queue::Packets(100));
+    let managed = |line| (of(line).rule, of(line).queue);
+    assert_eq!(managed("up queue fq-codel"), (Rule::FqCodel, Queue::Packets(10_240)));
+    assert_eq!(managed("down queue codel 64KiB"), (Rule::Codel, Queue::Octets(Octets::new(65_536))));
+    assert_eq!(managed("both queue pie none loss 1%"), (Rule::Pie, Queue::Unlimited));
+    assert_eq!(managed("both queue codel queue drop-tail"), (Rule::DropTail, Queue::Packets(1000)));
     assert_eq!(of("ab delay 5ms clear"), Settings::default());
     let time = Command::parse_timed("1.5 s both delay 1ms").unwrap().unwrap();
     assert_eq!(time.0, us(1_500_000));
     assert_eq!(Command::parse_timed("  # nothing"), Ok(None));
     assert_eq!(Command::parse("stats json"), Ok(Command::Stats { json: true }));
+}
+
+#[test]
+fn settings_are_printed_as_they_are_written() {
+    for line in [
+        "clear",
+        "queue fq-codel 10240 packets",
+        "queue codel 64 KiB delay 5 ms",
+        "queue none",
+        "rate 8 Mb/s queue pie 7 packets",
+    ] {
+        let mut settings = Settings::default();
+        for change in changes(&format!("both {line}")).1 {
+            change.apply(&mut settings);
+        }
+        assert_eq!(settings.to_string(), line);
+    }
+}
+
+/// A queue that stands for a second is none of CoDel's: it drops though there is room, and a change of the delay does not make it forget.
+#[test]
+fn a_managed_queue_gives_up_what_has_waited_for_too_long() {
+    let dropped = |rule: &str| {
+        let mut path = path(&[&format!("a>b rate 8Mb/s queue {rule} none")]);
+        for number in 0..2000_u64 {
+            path.offer(us(number * 500), 0, unit(1000, 1));
+            if number % 100 == 0 {
+                let (way, changes) = changes("a>b delay 1ms");
+                path.set(us(number * 500), way, &changes);
+            }
+        }
+        path.run(us(10_000_000));
+        let [there, _] = path.statistics();
+        assert_eq!(there.no_room, 0);
+        there.dropped
+    };
+    assert_eq!(dropped("drop-tail"), 0);
+    assert!(dropped("codel") > 10);
+    assert!(dropped("fq-codel") > 10);
+    assert!(dropped("pie") > 10);
+}
+
+#[test]
+fn a_recording_takes_the_place_of_the_rate() {
+    let mut path = path(&["a>b rate 1kb/s delay 10ms"]);
+    path.follow(0, Arc::new(Opportunities::parse("5\n5\n20\n").unwrap()));
+    for tag in 1..=4 {
+        path.offer(us(0), 0, unit(1500, tag));
+    }
+    path.run(us(100_000));
+    assert_eq!(left(&mut path, 0), [(15_000, 1), (15_000, 2), (30_000, 3), (35_000, 4)]);
 }
 
 #[test]

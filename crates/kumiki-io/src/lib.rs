@@ -27,6 +27,8 @@ pub mod device;
 pub mod executor;
 pub mod line;
 pub mod memory_link;
+#[cfg(target_os = "linux")]
+pub mod namespace;
 pub mod priority;
 pub mod prompt;
 pub mod records;

@@ -35,6 +35,7 @@ use rustix::io::Errno;
 
 mod control;
 mod kernel;
+mod route;
 mod virtio;
 
 use crate::device::{Arrival, Descriptors, RealDevice, Sent};
@@ -72,6 +73,14 @@ impl Layer {
         match self {
             Self::Ip => "tun",
             Self::Ethernet => "tap",
+        }
+    }
+
+    /// The most octets of a packet.
+    fn most(self, mtu: u16) -> usize {
+        match self {
+            Self::Ip => usize::from(mtu),
+            Self::Ethernet => usize::from(mtu) + ETHERNET,
         }
     }
 
@@ -233,16 +242,23 @@ impl Tun {
             let _ = control::set_offload(&file, 0);
             None
         };
+        Ok(Self { file, layer, name: name.to_owned(), most: layer.most(mtu), virtio, plain, packet: Vec::new() })
+    }
+
+    /// A device that another process has opened, as [`Packets::Plain`] with this name, layer and MTU, and has handed over.
+    ///
+    /// # Errors
+    /// Where the descriptor cannot be told not to wait.
+    pub fn adopt(file: OwnedFd, name: &str, layer: Layer, mtu: u16) -> io::Result<Self> {
+        let flags = rustix::fs::fcntl_getfl(&file)?;
+        rustix::fs::fcntl_setfl(&file, flags | OFlags::NONBLOCK)?;
         Ok(Self {
             file,
             layer,
             name: name.to_owned(),
-            most: match layer {
-                Layer::Ip => usize::from(mtu),
-                Layer::Ethernet => usize::from(mtu) + ETHERNET,
-            },
-            virtio,
-            plain,
+            most: layer.most(mtu),
+            virtio: None,
+            plain: None,
             packet: Vec::new(),
         })
     }

@@ -125,6 +125,13 @@ impl Serial {
         line
     }
 
+    /// Lets frames from `port` (0, or else 1) be delivered at the times of a recording from here on, as [`Serial::recorded`] does.
+    pub fn follow(&mut self, port: usize, times: Arc<Opportunities>) {
+        let [from_0, from_1] = &mut self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.sending.follow(times);
+    }
+
     /// Lets no frame from `port` (0, or else 1) begin before `until`. The one that is on the line goes on.
     pub fn hold(&mut self, port: usize, until: Instant) {
         let [from_0, from_1] = &mut self.directions;

@@ -72,6 +72,9 @@ pub(crate) enum Command {
     X25(Box<crate::x25::X25Args>),
     /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs
     Delay(Box<crate::delay::DelayArgs>),
+    /// Run a program behind an emulated path, without root: its connections are slow, lossy or narrow as the path is, and end at the world's hosts
+    #[cfg(target_os = "linux")]
+    Link(Box<crate::link::LinkArgs>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
     Adversity(Adversity),
     /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's

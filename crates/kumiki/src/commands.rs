@@ -115,6 +115,8 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         #[cfg(target_os = "linux")]
         cli::Command::X25(args) => crate::x25::run(&args),
         cli::Command::Delay(args) => delay::run(&args),
+        #[cfg(target_os = "linux")]
+        cli::Command::Link(args) => crate::link::run(&args),
         cli::Command::Adversity(args) => adversity::adversity(&args),
         cli::Command::Script(args) => script::script(&args),
         cli::Command::Completions(args) => print(&manual::completions(args.shell)),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use kumiki_delay::{Command, Config, End, HELP};
+use kumiki_delay::{Command, Config, End, HELP, Instant};
 use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::{Duration, Form};
@@ -110,24 +110,11 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
         Ok(command)
     });
     let set = set.collect::<Result<_, _>>()?;
-    let mut schedule = Vec::new();
-    for pair in args.at.chunks_exact(2) {
-        let at = Command::parse_timed(&pair.join(" "));
-        schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
-    }
-    if let Some(path) = &args.schedule {
-        let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule: {}{why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
-        for (number, line) in text.lines().enumerate() {
-            let at = Command::parse_timed(line);
-            schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);
-        }
-    }
     let at_most: Option<Duration> = args.for_.as_deref().map(|text| option("--for", text)).transpose()?;
     Ok(Config {
         ends: [a, b],
         set,
-        schedule,
+        schedule: schedule(&args.at, args.schedule.as_deref())?,
         control: args.control.clone(),
         at_most,
         seed: args.seed,
@@ -138,6 +125,24 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
         #[cfg(target_os = "linux")]
         walls: args.walls.walls()?,
     })
+}
+
+/// What `--at` and `--schedule` say.
+pub(crate) fn schedule(at: &[String], file: Option<&Path>) -> Result<Vec<(Instant, Command)>, Stop> {
+    let mut schedule = Vec::new();
+    for pair in at.chunks_exact(2) {
+        let at = Command::parse_timed(&pair.join(" "));
+        schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
+    }
+    if let Some(path) = file {
+        let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule: {}{why}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
+        for (number, line) in text.lines().enumerate() {
+            let at = Command::parse_timed(line);
+            schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);
+        }
+    }
+    Ok(schedule)
 }
 
 /// Whether the standard input is ours to read: a job in the background would be stopped for it.

@@ -2,7 +2,7 @@
 //!
 //! Results go to standard output and below `--out`; progress and errors go to standard error. Exit status: 0 all went
 //! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written, 130 or 143 a signal has ended it;
-//! `kumiki ppp`, `kumiki ftam` and `kumiki mms` have more.
+//! `kumiki ppp`, `kumiki ftam` and `kumiki mms` have more, and `kumiki link` has those of its program.
 
 mod callers;
 mod cli;
@@ -14,6 +14,8 @@ mod files;
 mod ftam;
 #[cfg(target_os = "linux")]
 mod ftamd;
+#[cfg(target_os = "linux")]
+mod link;
 mod live;
 #[cfg(target_os = "linux")]
 mod mms;
@@ -32,6 +34,10 @@ use clap::Parser as _;
 use commands::Stop;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(ended) = link::inside() {
+        return ended;
+    }
     let cli = cli::Cli::parse();
     let (status, why) = match commands::run(cli.command) {
         Ok(()) => return ExitCode::SUCCESS,
@@ -39,6 +45,9 @@ fn main() -> ExitCode {
         Err(Stop::Failed(why)) => (1, why),
         Err(Stop::Ended { status, why }) => (status, why),
     };
-    eprintln!("kumiki: {}", commands::lines_shown(&why));
+    // Where a program has a status of its own there is nothing to say of it.
+    if !why.is_empty() {
+        eprintln!("kumiki: {}", commands::lines_shown(&why));
+    }
     ExitCode::from(status)
 }

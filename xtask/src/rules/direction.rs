@@ -28,7 +28,7 @@ const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
     MayUse { name, with_below: &[], alone }
 }
 
-const MAY_USE: [MayUse; 38] = [
+const MAY_USE: [MayUse; 39] = [
     only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     only("kumiki-osi-service", &["kumiki-octets"]),
@@ -65,6 +65,8 @@ const MAY_USE: [MayUse; 38] = [
     all_below("kumiki-live", &["kumiki-lab", "kumiki-walls"]),
     // Services: each on what they share, and none on another.
     all_below("kumiki-delay", &["kumiki-live"]),
+    // A path of the one, and sockets behind it.
+    all_below("kumiki-emulate", &["kumiki-delay", "kumiki-net"]),
     all_below("kumiki-pppd", &["kumiki-live"]),
     all_below("kumiki-switch", &["kumiki-live"]),
     all_below("kumiki-pad", &["kumiki-live"]),
@@ -87,6 +89,7 @@ const SERVICES_AND_JUDGES: &[&str] = &[
     "kumiki-net",
     "kumiki-script",
     "kumiki-delay",
+    "kumiki-emulate",
     "kumiki-pppd",
     "kumiki-switch",
     "kumiki-pad",

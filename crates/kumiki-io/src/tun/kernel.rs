@@ -27,7 +27,13 @@ impl KernelEnd {
         &self.name
     }
 
-    fn failed(&self, what: &'static str) -> impl Fn(Errno) -> TunError {
+    /// The loopback interface of the network namespace that this runs in.
+    #[must_use]
+    pub fn loopback() -> Self {
+        Self { layer: Layer::Ip, name: "lo".to_owned() }
+    }
+
+    pub(super) fn failed(&self, what: &'static str) -> impl Fn(Errno) -> TunError {
         move |why| {
             let remedy = match why {
                 Errno::PERM => "This takes CAP_NET_ADMIN: be root",
@@ -44,6 +50,15 @@ impl KernelEnd {
 
     fn request(&self) -> Result<Request, TunError> {
         request(&self.name).ok_or_else(|| self.failed("the name cannot be one")(Errno::INVAL))
+    }
+
+    /// The number that the kernel gave it.
+    pub(super) fn index(&self) -> Result<u32, TunError> {
+        let socket = self.socket(AddressFamily::INET)?;
+        let mut asked = self.request()?;
+        control::<SIOCGIFINDEX>(&socket, &mut asked).map_err(self.failed("cannot find the interface"))?;
+        let [a, b, c, d, ..] = asked.value;
+        Ok(u32::from_ne_bytes([a, b, c, d]))
     }
 
     /// Sets the largest datagram that the kernel sends, in octets.
@@ -83,14 +98,8 @@ impl KernelEnd {
             }
             IpAddr::V6(address) => {
                 let socket = self.socket(AddressFamily::INET6)?;
-                let mut asked = self.request()?;
-                control::<SIOCGIFINDEX>(&socket, &mut asked).map_err(&refused)?;
-                let [a, b, c, d, ..] = asked.value;
-                let mut asked = Request6 {
-                    address: address.octets(),
-                    prefix: prefix.into(),
-                    index: i32::from_ne_bytes([a, b, c, d]),
-                };
+                let index = i32::try_from(self.index()?).unwrap_or(i32::MAX);
+                let mut asked = Request6 { address: address.octets(), prefix: prefix.into(), index };
                 set_ipv6_address(&socket, &mut asked).map_err(refused)
             }
         }

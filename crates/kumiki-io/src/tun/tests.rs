@@ -273,3 +273,28 @@ fn an_interface_that_is_no_tun_device_is_refused_with_its_name() {
     let error = Tun::open_tap("lo", 1500).unwrap_err().to_string();
     assert!(error.starts_with("TAP device `lo`: "), "{error}");
 }
+
+/// What is on no network of the interface goes to the gateway on it, once there is a route; a second one is refused.
+#[test]
+fn a_default_route_leads_to_the_device() {
+    in_a_namespace(|| {
+        let mut tun = opened(Layer::Ip, Packets::Plain);
+        let far = Ipv4Addr::new(192, 0, 2, 7);
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        assert!(socket.send_to(b"lost", (far, 9)).is_err());
+        let end = tun.kernel();
+        end.set_default_route(Ipv4Addr::from(OURS).into()).unwrap();
+        assert!(end.set_default_route(Ipv4Addr::from(OURS).into()).is_err());
+        KernelEnd::loopback().set_up(true).unwrap();
+        socket.send_to(b"sent", (far, 9)).unwrap();
+        let packet = next(&mut tun, |packet| is_ipv4(packet, 17));
+        assert_eq!(packet.to_vec()[16..20], far.octets());
+        // As another process would get it.
+        let handed = rustix::io::dup(&tun).unwrap();
+        drop(tun);
+        let mut adopted = Tun::adopt(handed, "t0", Layer::Ip, 1500).unwrap();
+        socket.send_to(b"more", (far, 9)).unwrap();
+        let packet = next(&mut adopted, |packet| is_ipv4(packet, 17));
+        assert_eq!(packet.to_vec()[28..], *b"more");
+    });
+}

@@ -25,6 +25,7 @@
 mod curve;
 mod delay;
 mod host;
+mod link;
 mod marks;
 mod matrix;
 mod offload;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
     cases.extend(offload::cases());
     cases.extend(path::cases());
     cases.extend(delay::cases());
+    cases.extend(link::cases());
     cases.extend(curve::cases(full));
     cases.extend(pair::cases(full));
     cases.extend(matrix::cases(if full { FULL } else { PART }, full));
@@ -178,6 +180,9 @@ fn inside(cases: &[Case], name: &str) -> ExitCode {
     }
     if name == pair::PEER {
         return pair::peer();
+    }
+    if name == link::CLIENT {
+        return link::program();
     }
     kumiki_watchdog::minute();
     if name == PROBE {

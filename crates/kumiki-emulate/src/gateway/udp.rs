@@ -1,0 +1,92 @@
+//! One flow of datagrams: between an address of the program and one that it sends to.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use kumiki_net::host::{Refusal, UdpFlow};
+use tokio::io::{Interest, Ready};
+use tokio::net::UdpSocket;
+use tokio::time::timeout;
+
+use super::Places;
+use super::places::DNS;
+
+/// A flow is over when nothing has come for so long (RFC 4787 section 4.3, REQ-5).
+const IDLE: Duration = Duration::from_secs(120);
+
+/// Of queries for names, each of which has a port of its own and one answer as a rule (the same, REQ-5 a).
+const IDLE_NAMES: Duration = Duration::from_secs(10);
+
+/// The longest datagram.
+const MOST: usize = 65_535;
+
+/// Serves `flow` until it is idle.
+pub(super) async fn relay(flow: UdpFlow, places: &Places) {
+    let Some(place) = places.of(flow.destination()) else {
+        flow.refuse(Refusal::PortUnreachable);
+        return;
+    };
+    let idle = if place.port() == DNS { IDLE_NAMES } else { IDLE };
+    match connect(place).await {
+        Ok(host) => carry(flow, &host, idle).await,
+        Err(why) => flow.refuse(Refusal::from(&why)),
+    }
+}
+
+async fn connect(place: SocketAddr) -> io::Result<UdpSocket> {
+    let any = match place {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let host = UdpSocket::bind((any, 0)).await?;
+    host.connect(place).await?;
+    Ok(host)
+}
+
+/// What has happened.
+enum Event {
+    Sent(io::Result<usize>),
+    Answered(io::Result<Ready>),
+}
+
+/// What the host's socket was told by ICMP.
+fn told(host: &UdpSocket) -> io::Result<()> {
+    // Where it was nothing, it is waited for anew.
+    let nothing = || io::Error::from(io::ErrorKind::WouldBlock);
+    let _ = host.try_io(Interest::ERROR, || Err::<(), _>(nothing()));
+    host.take_error()?.map_or(Ok(()), Err)
+}
+
+async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration) {
+    let mut datagram = vec![0; MOST];
+    loop {
+        let next = async {
+            tokio::select! {
+                sent = flow.recv(&mut datagram) => Event::Sent(sent),
+                ready = host.ready(Interest::READABLE | Interest::ERROR) => Event::Answered(ready),
+            }
+        };
+        let done = match timeout(idle, next).await {
+            Err(_) => return,
+            Ok(Event::Sent(Ok(length))) => host.send(datagram.get(..length).unwrap_or_default()).await.map(drop),
+            // The stack has gone.
+            Ok(Event::Sent(Err(_))) => return,
+            Ok(Event::Answered(Ok(ready))) if ready.is_error() => told(host),
+            Ok(Event::Answered(Ok(_))) => match host.try_recv(&mut datagram) {
+                Ok(length) => flow.send(datagram.get(..length).unwrap_or_default()).await.map(drop),
+                Err(why) => Err(why),
+            },
+            Ok(Event::Answered(Err(why))) => Err(why),
+        };
+        match done {
+            // Nobody is there, which the host has been told of an earlier datagram: the program is told, and may try again.
+            Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => {
+                flow.refuse(Refusal::PortUnreachable);
+                return;
+            }
+            // Datagrams get lost where there is no room, or that are too long; so may these.
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Runs a program behind an emulated path, without root: what it sends crosses the path, and the gateway beyond opens this host's sockets for it.
+//!
+//! ```text
+//! PROGRAM -- kernel -- kumiki0 == path == gateway -- sockets of this host -- the world
+//! |- in namespaces of its own -|   |- threads of this process ----------|
+//! ```
+//!
+//! | read | for |
+//! |---|---|
+//! | [`namespace`] | the program's own network, and the process that becomes the program |
+//! | `watched.rs`, `hop.rs` | the two ends of the path, which is that of [`kumiki_delay`] |
+//! | `gateway/` | from the program's connections and flows to this host's |
+//! | [`preset`] | paths by name |
+//! | `signals.rs` | signals that the program gets from here |
+//!
+//! The program's TCP is the kernel's, and so is that of the world; between them stands one of ours, at the gateway. So what the path loses is
+//! lost a hop away from either, and no sender is told. A path that stood in the sender's own host would tell it.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+
+use kumiki_delay::engine::Asking;
+use kumiki_delay::{Command, Control, Engine, Path};
+use kumiki_graph::{Duration, Instant};
+use kumiki_io::{Clock as _, RealClock, RealDevice};
+use kumiki_link::Opportunities;
+use kumiki_live::private;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+mod gateway;
+mod hop;
+pub mod namespace;
+pub mod preset;
+mod signals;
+mod watched;
+
+use gateway::{Places, Serving};
+use namespace::Namespace;
+use watched::{Capture, Watched};
+
+pub use namespace::{FAILED, INSIDE, VARIABLE, become_program};
+pub use preset::{PRESETS, Preset};
+
+/// What the directions are called: from the program, and to it.
+const NAMES: [&str; 2] = ["up", "down"];
+
+/// How often it is looked whether all has left that a program has sent.
+const LOOK: core::time::Duration = core::time::Duration::from_millis(10);
+
+/// What is to be run, and behind what.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The program and its arguments.
+    pub program: Vec<OsString>,
+    /// How the path is at the beginning.
+    pub set: Vec<Command>,
+    /// How it changes so long after the program has begun.
+    pub schedule: Vec<(Instant, Command)>,
+    /// Times at which each direction delivers, up and down, in place of a rate.
+    pub traces: [Option<Arc<Opportunities>>; 2],
+    /// Fixes what random settings do.
+    pub seed: u64,
+    /// The most octets of memory that packets under way may hold.
+    pub memory: u64,
+    /// The most octets of a packet.
+    pub mtu: u16,
+    /// Where a control socket is made.
+    pub control: Option<PathBuf>,
+    /// Where packets at both ends of the path are captured.
+    pub pcap: Option<PathBuf>,
+    /// Whether the gateway's address is this host's loopback interface to the program.
+    pub loopback: bool,
+    /// Whether `/etc/resolv.conf` stays as it is for the program.
+    pub keep_resolver: bool,
+    /// How long what the program has sent may take to arrive once it has ended.
+    pub linger: Duration,
+    /// Whether what has crossed is said at the end.
+    pub stats: bool,
+}
+
+/// Why no program was run.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct EmulateError(String);
+
+fn failed(what: &str) -> impl Fn(io::Error) -> EmulateError + '_ {
+    move |why| EmulateError(format!("{what}: {why}"))
+}
+
+/// Runs the program until it has ended and what it sent has arrived. Says with `say` what goes wrong on the way, and what has crossed where that is asked
+/// for. Returns the program's exit status: as shells have it 128 and the number of the signal, where one has ended it.
+///
+/// # Errors
+/// [`EmulateError`] where it was not run, or a capture is not complete.
+pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + 'static) -> Result<u8, EmulateError> {
+    // Ahead of the threads.
+    let (namespace, tun) = Namespace::begin(&config.program, config.mtu, config.keep_resolver).map_err(EmulateError)?;
+    let clock = RealClock::start();
+    let capture = capture(config, clock)?;
+    let control = config.control.as_deref().map(Control::listen).transpose();
+    let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
+    let [near, far] = hop::pair(config.mtu).map_err(failed("no sockets"))?;
+    more_descriptors();
+    let serving = Serving::start(Box::new(far), config.mtu, Places::of_host(config.loopback), say.clone());
+    let serving = serving.map_err(failed("the gateway"))?;
+    let devices: [Box<dyn RealDevice>; 2] = [
+        Box::new(Watched::new(Box::new(tun), 0, capture.clone())),
+        Box::new(Watched::new(Box::new(near), 1, capture.clone())),
+    ];
+    let between = Between::start(config, clock, devices, say.clone())?;
+    if let Some(control) = &mut control {
+        control.begin(between.asking.clone());
+    }
+    let program = namespace.go().map_err(EmulateError)?;
+    let (seen, signals) = channel();
+    signals::pass_on(program.passing().map_err(failed("the program's process"))?, seen)
+        .map_err(failed("cannot listen to signals"))?;
+    let status = program.wait().map_err(failed("the program"))?;
+    // Those have been the program's.
+    while signals.try_recv().is_ok() {}
+    linger(config.linger, clock, &signals, || serving.connections.count() == 0 && between.is_idle());
+    // The path stands between the two, and is of no more use once either has gone.
+    let stack = serving.end();
+    let stats = between.end();
+    drop(stack);
+    if config.stats {
+        say(stats.trim_end());
+    }
+    capture.map_or(Ok(()), |capture| capture.finish()).map_err(|why| EmulateError(format!("--pcap: {why}")))?;
+    Ok(status)
+}
+
+fn capture(config: &Config, clock: RealClock) -> Result<Option<Capture>, EmulateError> {
+    let Some(path) = config.pcap.as_deref() else {
+        return Ok(None);
+    };
+    let wrong = |why: &dyn core::fmt::Display| EmulateError(format!("--pcap {}: {why}", path.display()));
+    let file = private::create(path).map_err(|why| wrong(&why))?;
+    Capture::begin(file, clock).map(Some).map_err(|why| wrong(&why))
+}
+
+/// Each connection takes one, and what the shell allows a program by default is for few.
+fn more_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    // With what there is it works too.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Waits until `idle` twice in a row, at most so long, and not at all once a signal has come.
+fn linger(most: Duration, clock: RealClock, signals: &Receiver<i32>, idle: impl Fn() -> bool) {
+    let until = clock.now() + most;
+    // What has been written may be between two queues once.
+    let mut was_idle = false;
+    while clock.now() < until {
+        let is_idle = idle();
+        if is_idle && was_idle {
+            return;
+        }
+        was_idle = is_idle;
+        if signals.recv_timeout(LOOK).is_ok() {
+            return;
+        }
+    }
+}
+
+/// The path, in a thread of its own.
+struct Between {
+    asking: Asking,
+    thread: JoinHandle<String>,
+}
+
+impl Between {
+    fn start(
+        config: &Config,
+        clock: RealClock,
+        devices: [Box<dyn RealDevice>; 2],
+        say: impl Fn(&str) + Send + 'static,
+    ) -> Result<Self, EmulateError> {
+        // The wait for a packet's time must not be stretched to save wake-ups.
+        clock.wait_without_slack();
+        let mut path = Path::new(config.seed).with_memory(config.memory);
+        for command in &config.set {
+            if let Command::Set(way, changes) = command {
+                path.set(Instant::ZERO, *way, changes);
+            }
+        }
+        for (from, times) in config.traces.iter().enumerate() {
+            if let Some(times) = times {
+                path.follow(from, Arc::clone(times));
+            }
+        }
+        let engine = Engine::new(clock, devices, path, config.schedule.clone());
+        let mut engine = engine.map_err(failed("no descriptor to wait with"))?.with_names(NAMES);
+        let asking = engine.asking();
+        let thread = thread::Builder::new().name("path".to_owned()).spawn(move || {
+            // Where it may not, packets are late now and then.
+            let _ = kumiki_io::priority::run_first();
+            if let Err(why) = engine.run(None, || false) {
+                say(&format!("the path has ended: {}", why.why));
+            }
+            engine.told("end", false)
+        });
+        Ok(Self { asking, thread: thread.map_err(failed("no thread"))? })
+    }
+
+    /// Whether nothing is under way.
+    fn is_idle(&self) -> bool {
+        let Some(told) = self.asking.ask(Command::Stats { json: true }, true) else {
+            return true;
+        };
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_default();
+        let under_way =
+            |way: &&str| told.get(way).and_then(|it| it.get("under_way")).and_then(serde_json::Value::as_u64);
+        NAMES.iter().all(|way| under_way(way) == Some(0))
+    }
+
+    /// Ends it. Returns what has crossed.
+    fn end(self) -> String {
+        // Where it has ended already, nobody answers.
+        let _ = self.asking.ask(Command::Quit, false);
+        self.thread.join().unwrap_or_default()
+    }
+}

@@ -1,0 +1,224 @@
+//! The program's own network: namespaces, and in them a TUN device of which this process holds the other end.
+//!
+//! | read | for |
+//! |---|---|
+//! | this file | the parent: starts the child, gets the device, says when the program may begin, and passes signals on |
+//! | `inside.rs` | the child, which becomes the program |
+//! | `handover.rs` | what they tell each other |
+//! | `remedy.rs` | what to type where there is no namespace or device |
+//!
+//! | | |
+//! |---|---|
+//! | Namespaces | of network and mounts; one of users around them unless this is root with the right to do without |
+//! | User | the same number inside, and the same files: one line in `uid_map`, one in `gid_map`. No other user is known inside, so `sudo` and its like do not work there |
+//! | Addresses | [`OWN_4`], [`OWN_6`]; the way out is [`GATEWAY_4`], [`GATEWAY_6`] |
+//! | Left out | several programs in one network, one that is there already, a view of `/sys` of its own |
+
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use kumiki_io::Tun;
+use kumiki_io::tun::Layer;
+use rustix::process::{Pid, PidfdFlags, Signal};
+use tempfile::NamedTempFile;
+
+mod handover;
+mod inside;
+mod remedy;
+#[cfg(test)]
+mod tests;
+
+use handover::Kind;
+
+/// The program's address: of the networks for benchmarks (RFC 2544), of which no host that it wants to reach has one.
+pub const OWN_4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
+/// The way out, and this host as the program sees it.
+pub const GATEWAY_4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+/// Of the network on which the two are.
+const PREFIX_4: u8 = 30;
+/// The program's address of IPv6: a unique local one (RFC 4193).
+pub const OWN_6: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x756d, 0x696b, 0, 0, 0, 0, 2);
+/// The way out by IPv6, and this host as the program sees it.
+pub const GATEWAY_6: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x756d, 0x696b, 0, 0, 0, 0, 1);
+const PREFIX_6: u8 = 126;
+
+/// The program finds the gateway's address in this variable of its environment.
+pub const VARIABLE: &str = "KUMIKI_GATEWAY";
+
+/// The status with which a run ends that failed by itself, as `env`, `timeout` and `docker` have it: a program has others.
+pub const FAILED: u8 = 125;
+
+/// The interface in the program's network.
+const DEVICE: &str = "kumiki0";
+
+/// Where programs look for resolvers.
+pub(crate) const RESOLVER: &str = "/etc/resolv.conf";
+
+/// The hidden command by which the child is started: the arguments that are given to [`become_program`] stand behind it.
+pub const INSIDE: &str = "link-inside";
+
+/// Becomes the program of `kumiki link`: what the binary does for the command [`INSIDE`]. Comes back where that failed, with the exit status and
+/// what to say on standard error, if anything.
+#[must_use]
+pub fn become_program(arguments: &[OsString]) -> (u8, String) {
+    inside::become_program(arguments)
+}
+
+/// The program, before it begins. Where it is dropped, the child ends.
+pub(crate) struct Namespace {
+    child: Child,
+    socket: OwnedFd,
+}
+
+/// The program, running.
+pub(crate) struct Program {
+    child: Child,
+    process: OwnedFd,
+}
+
+/// Passes signals on to a program.
+pub(crate) struct Passing(OwnedFd);
+
+impl Namespace {
+    /// Starts this binary once more as the child. No thread need have begun: the child is a process of its own.
+    ///
+    /// # Errors
+    /// What failed, and what to type.
+    pub(crate) fn begin(program: &[OsString], mtu: u16, keep_resolver: bool) -> Result<(Self, Tun), String> {
+        let resolver = if keep_resolver { None } else { resolver_file()? };
+        let order = inside::Order {
+            mtu,
+            has_ipv6: has_ipv6(),
+            resolver: resolver.as_ref().map(|file| file.path().to_owned()),
+            program: program.to_vec(),
+        };
+        let said = |what: &'static str| move |why: io::Error| format!("{what}: {why}");
+        let (socket, far) = handover::pair().map_err(said("no socket"))?;
+        let itself = std::env::current_exe().map_err(said("this program does not find itself"))?;
+        let mut child = Command::new(itself)
+            .arg(INSIDE)
+            .args(order.arguments())
+            .stdin(Stdio::from(far))
+            .spawn()
+            .map_err(said("this program does not start itself"))?;
+        let input = io::stdin();
+        let got = handover::tell(&socket, Kind::Input, "", Some(input.as_fd())).and_then(|()| handover::hear(&socket));
+        // The file has its place by now, and no need of a name.
+        drop(resolver);
+        let failed = match got {
+            Ok(Some(told)) => match (told.kind, told.descriptor) {
+                (Kind::Device, Some(file)) => {
+                    let tun = Tun::adopt(file, DEVICE, Layer::Ip, mtu).map_err(said("the device"))?;
+                    return Ok((Self { child, socket }, tun));
+                }
+                _ => told.text,
+            },
+            Ok(None) => "it ended before it had a network".to_owned(),
+            Err(why) => why.to_string(),
+        };
+        let _ = child.kill();
+        let _ = child.wait();
+        Err(failed)
+    }
+
+    /// Lets the program begin.
+    ///
+    /// # Errors
+    /// Where it has ended already.
+    pub(crate) fn go(self) -> Result<Program, String> {
+        let Self { mut child, socket } = self;
+        let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let process = id.ok_or_else(|| "a process without a number".to_owned()).and_then(|id| {
+            rustix::process::pidfd_open(id, PidfdFlags::empty()).map_err(|why| format!("the program's process: {why}"))
+        });
+        let gone = process.and_then(|process| {
+            handover::tell(&socket, Kind::Go, "", None).map_err(|why| format!("the program does not begin: {why}"))?;
+            Ok(process)
+        });
+        match gone {
+            Ok(process) => Ok(Program { child, process }),
+            Err(why) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(why)
+            }
+        }
+    }
+}
+
+impl Program {
+    /// Passes signals on, from another thread.
+    ///
+    /// # Errors
+    /// Where the process may have no more descriptors.
+    pub(crate) fn passing(&self) -> io::Result<Passing> {
+        self.process.try_clone().map(Passing)
+    }
+
+    /// Waits for its end. Returns its exit status as shells have it: 128 and the number of the signal that has ended it.
+    ///
+    /// # Errors
+    /// Where somebody else has waited for it.
+    pub(crate) fn wait(mut self) -> io::Result<u8> {
+        self.child.wait().map(status)
+    }
+}
+
+impl Passing {
+    /// A program that has ended gets none.
+    pub(crate) fn pass(&self, signal: i32) {
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _ = rustix::process::pidfd_send_signal(&self.0, signal);
+        }
+    }
+}
+
+fn status(ended: ExitStatus) -> u8 {
+    let by_signal = ended.signal().map(|signal| 128 + signal);
+    let status = ended.code().or(by_signal).unwrap_or_else(|| FAILED.into());
+    u8::try_from(status).unwrap_or(u8::MAX)
+}
+
+/// The file that takes the place of `/etc/resolv.conf`: the same, with the gateway as the only resolver. `None` where there is none whose place it could take.
+fn resolver_file() -> Result<Option<NamedTempFile>, String> {
+    let Ok(text) = std::fs::read_to_string(RESOLVER) else {
+        return Ok(None);
+    };
+    let made = || {
+        let mut file = NamedTempFile::with_prefix("kumiki-resolv-")?;
+        file.write_all(resolver_text(&text).as_bytes())?;
+        file.as_file().set_permissions(Permissions::from_mode(0o644))?;
+        Ok(file)
+    };
+    made().map(Some).map_err(|why: io::Error| format!("a file in {}: {why}", std::env::temp_dir().display()))
+}
+
+/// What `/etc/resolv.conf` says, with another resolver.
+fn resolver_text(host: &str) -> String {
+    let kept = host.lines().filter(|line| {
+        let first = line.split_whitespace().next();
+        first.is_some_and(|word| ["search", "domain", "options", "sortlist"].contains(&word))
+    });
+    let kept: String = kept.map(|line| format!("{line}\n")).collect();
+    format!("nameserver {GATEWAY_4}\n{kept}")
+}
+
+/// Whether this host has a default route of IPv6, by an interface other than the loopback.
+fn has_ipv6() -> bool {
+    let routes = std::fs::read_to_string(Path::new("/proc/net/ipv6_route")).unwrap_or_default();
+    routes.lines().any(is_default_route)
+}
+
+/// A line of `/proc/net/ipv6_route`: destination, its prefix, source, its prefix, next hop, metric, two counts, flags, interface.
+fn is_default_route(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let everywhere = "0".repeat(32);
+    matches!(words.as_slice(), [to, "00", _, _, _, _, _, _, _, by] if *to == everywhere && *by != "lo")
+}

@@ -1,0 +1,33 @@
+//! What the parent makes of files and statuses.
+
+use super::*;
+
+#[test]
+fn the_resolver_is_replaced_and_the_rest_stays() {
+    let host = "# by somebody\nnameserver 127.0.0.53\nnameserver 9.9.9.9\noptions edns0 trust-ad\nsearch example.org\n";
+    assert_eq!(resolver_text(host), "nameserver 198.18.0.1\noptions edns0 trust-ad\nsearch example.org\n");
+    assert_eq!(resolver_text(""), "nameserver 198.18.0.1\n");
+}
+
+#[test]
+fn a_status_is_that_of_a_shell() {
+    let raw = |raw| status(ExitStatus::from_raw(raw));
+    assert_eq!(raw(0), 0);
+    assert_eq!(raw(7 << 8), 7);
+    assert_eq!(raw(9), 137);
+    assert_eq!(raw(15), 143);
+    // With a core.
+    assert_eq!(raw(6 | 0x80), 134);
+}
+
+#[test]
+fn a_default_route_of_ipv6_leads_somewhere() {
+    let zero = "0".repeat(32);
+    let line = |to: &str, prefix: &str, by: &str| {
+        format!("{to} {prefix} {zero} 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003     {by}")
+    };
+    assert!(is_default_route(&line(&zero, "00", "eth0")));
+    assert!(!is_default_route(&line(&zero, "00", "lo")));
+    assert!(!is_default_route(&line("fe800000000000000000000000000000", "40", "eth0")));
+    assert!(!is_default_route(""));
+}

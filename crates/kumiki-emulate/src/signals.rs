@@ -1,0 +1,44 @@
+//! Signals to this process: the program's affair while it runs, and an end to waiting afterwards.
+//!
+//! A terminal sends the signals of its keys to all processes in the foreground, so that the program has them already: those are not passed on. The same signals from
+//! elsewhere are, since whoever sends them knows this process alone.
+
+use std::fs::File;
+use std::io;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+
+use crate::namespace::Passing;
+
+const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM];
+
+/// From here on signals go to the program, and each is told to `seen`.
+///
+/// # Errors
+/// Where the process may have no more descriptors or threads.
+pub(crate) fn pass_on(passing: Passing, seen: Sender<i32>) -> io::Result<()> {
+    let mut signals = Signals::new(PASSED_ON)?;
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for signal in signals.forever() {
+            if !is_of_terminal(signal) {
+                passing.pass(signal);
+            }
+            // The process may be at its end.
+            let _ = seen.send(signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// Whether a key of the terminal may have made it.
+fn is_of_terminal(signal: i32) -> bool {
+    let in_foreground = || {
+        let terminal = File::open("/dev/tty").ok()?;
+        let group = rustix::termios::tcgetpgrp(terminal).ok()?;
+        Some(group == rustix::process::getpgrp())
+    };
+    [SIGINT, SIGQUIT].contains(&signal) && in_foreground().unwrap_or(false)
+}

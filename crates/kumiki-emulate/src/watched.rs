@@ -1,0 +1,225 @@
+//! A device of the path that is watched: what crosses it may be captured, and what no router forwards ends there.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kumiki_graph::{Address, Request};
+use kumiki_io::{Arrival, Clock as _, Descriptors, RealClock, RealDevice, Sent};
+use kumiki_octets::Message;
+use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg};
+
+/// A capture of both ends of the path.
+#[derive(Clone)]
+pub(crate) struct Capture(Arc<Mutex<Writing>>);
+
+struct Writing {
+    /// `None` once it has ended.
+    file: Option<PcapNg<BufWriter<File>>>,
+    interfaces: [InterfaceId; 2],
+    clock: RealClock,
+    /// Why it has ended before the run.
+    failed: Option<CaptureError>,
+}
+
+impl Capture {
+    /// Begins one in `file`. Its interfaces are the program's end of the path and the gateway's.
+    pub(crate) fn begin(file: File, clock: RealClock) -> Result<Self, CaptureError> {
+        let mut file = PcapNg::new(BufWriter::new(file))?;
+        let program = file.add_interface("program", LinkType::RawIp, 0)?;
+        let gateway = file.add_interface("gateway", LinkType::RawIp, 0)?;
+        let writing = Writing { file: Some(file), interfaces: [program, gateway], clock, failed: None };
+        Ok(Self(Arc::new(Mutex::new(writing))))
+    }
+
+    fn write(&self, end: usize, direction: Direction, packet: &Message) {
+        let mut writing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at_ns = writing.clock.now().as_nanos();
+        let [program, gateway] = writing.interfaces;
+        let interface = if end == 0 { program } else { gateway };
+        let Some(file) = &mut writing.file else {
+            return;
+        };
+        let octets = packet.to_vec();
+        let whole = octets.len();
+        let packet = Packet { at_ns, octets: &octets, original_len: whole, direction: Some(direction), comment: None };
+        if let Err(why) = file.write_packet(interface, &packet) {
+            // The program goes on; what is missing is said at the end.
+            writing.file = None;
+            writing.failed = Some(why);
+        }
+    }
+
+    /// Ends it; what comes later is not in it.
+    ///
+    /// # Errors
+    /// Why it is not complete.
+    pub(crate) fn finish(&self) -> Result<(), CaptureError> {
+        let mut writing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = writing.failed.take() {
+            return Err(why);
+        }
+        writing.file.take().map_or(Ok(()), |file| file.finish().map(drop))
+    }
+}
+
+/// An end of the path.
+pub(crate) struct Watched {
+    device: Box<dyn RealDevice>,
+    /// 0 is the program's, 1 the gateway's.
+    end: usize,
+    capture: Option<Capture>,
+}
+
+impl Watched {
+    pub(crate) fn new(device: Box<dyn RealDevice>, end: usize, capture: Option<Capture>) -> Self {
+        Self { device, end, capture }
+    }
+
+    fn see(&self, direction: Direction, packet: &Message) {
+        if let Some(capture) = &self.capture {
+            capture.write(self.end, direction, packet);
+        }
+    }
+}
+
+/// Whether a packet stays on its link: no router forwards to groups of one link (RFC 4291 section 2.7, RFC 5771 section 4), nor what
+/// has no sender. Kernels send such by themselves, and it would draw from the path's seed at times that nobody fixes.
+fn stays_on_link(packet: &Message) -> bool {
+    let mut header = [0; 40];
+    let long = packet.copy_to(0, &mut header);
+    let mut short = [0; 20];
+    if !packet.copy_to(0, &mut short) {
+        return false;
+    }
+    let address = |from: usize| -> Option<IpAddr> {
+        if header[0] >> 4 == 6 && long {
+            let octets: [u8; 16] = header.get(from..from + 16)?.try_into().ok()?;
+            Some(octets.into())
+        } else {
+            let octets: [u8; 4] = short.get(from..from + 4)?.try_into().ok()?;
+            Some(octets.into())
+        }
+    };
+    let (source, destination) = match short[0] >> 4 {
+        4 => (address(12), address(16)),
+        6 if long => (address(8), address(24)),
+        _ => return false,
+    };
+    let to_link = destination.is_some_and(|it| match it {
+        IpAddr::V4(it) => it.octets().starts_with(&[224, 0, 0]) || it.is_broadcast(),
+        IpAddr::V6(it) => it.is_multicast() && it.octets().get(1).is_some_and(|scope| scope & 0xf <= 2),
+    });
+    to_link || source.is_some_and(|it| it.is_unspecified())
+}
+
+impl RealDevice for Watched {
+    fn descriptors(&self) -> Descriptors<'_> {
+        self.device.descriptors()
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        loop {
+            let arrival = self.device.receive()?;
+            if let Some(Arrival::Unit { data, .. }) = &arrival {
+                if stays_on_link(data) {
+                    continue;
+                }
+                // The program or the gateway has sent it into the path.
+                self.see(Direction::Outbound, data);
+            }
+            return Ok(arrival);
+        }
+    }
+
+    fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {
+        let sent = self.device.send(packet, to)?;
+        if sent == Sent::Taken {
+            self.see(Direction::Inbound, packet);
+        }
+        Ok(sent)
+    }
+
+    fn grant(&mut self, octets: u64) {
+        self.device.grant(octets);
+    }
+
+    fn request(&mut self, request: Request) -> io::Result<()> {
+        self.device.request(request)
+    }
+
+    fn takes_super_segments(&self) -> bool {
+        self.device.takes_super_segments()
+    }
+
+    fn tells_waits(&self) -> bool {
+        self.device.tells_waits()
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        self.device.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hop;
+
+    fn ipv4(source: [u8; 4], destination: [u8; 4]) -> Message {
+        let mut packet = vec![0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0];
+        packet.extend(source);
+        packet.extend(destination);
+        Message::from_octets(&packet)
+    }
+
+    fn ipv6(source: &str, destination: &str) -> Message {
+        let mut packet = vec![0x60, 0, 0, 0, 0, 0, 59, 1];
+        for address in [source, destination] {
+            let address: std::net::Ipv6Addr = address.parse().unwrap();
+            packet.extend(address.octets());
+        }
+        Message::from_octets(&packet)
+    }
+
+    #[test]
+    fn what_is_for_one_link_goes_no_further() {
+        for (packet, stays) in [
+            (ipv4([198, 18, 0, 2], [192, 0, 2, 1]), false),
+            (ipv4([198, 18, 0, 2], [224, 0, 0, 22]), true),
+            (ipv4([198, 18, 0, 2], [239, 1, 2, 3]), false),
+            (ipv4([198, 18, 0, 2], [255; 4]), true),
+            (ipv4([0; 4], [192, 0, 2, 1]), true),
+            (ipv6("fd00::2", "2001:db8::1"), false),
+            (ipv6("fe80::2", "ff02::2"), true),
+            (ipv6("fd00::2", "ff05::2"), false),
+            (ipv6("::", "ff02::16"), true),
+            (Message::from_octets(&[0x45]), false),
+            (Message::from_octets(&[0x60; 30]), false),
+        ] {
+            assert_eq!(stays_on_link(&packet), stays, "{packet:?}");
+        }
+    }
+
+    #[test]
+    fn a_capture_has_what_crossed_either_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("both.pcapng");
+        let capture = Capture::begin(File::create(&path).unwrap(), RealClock::start()).unwrap();
+        let [near, mut far] = hop::pair(1500).unwrap();
+        let mut watched = Watched::new(Box::new(near), 1, Some(capture.clone()));
+        let packet = ipv4([198, 18, 0, 2], [192, 0, 2, 1]);
+        far.send(&ipv4([0; 4], [255; 4]), Address::NONE).unwrap();
+        far.send(&packet, Address::NONE).unwrap();
+        assert!(
+            matches!(watched.receive().unwrap(), Some(Arrival::Unit { data, .. }) if data.to_vec() == packet.to_vec())
+        );
+        watched.send(&packet, Address::NONE).unwrap();
+        capture.finish().unwrap();
+        watched.send(&packet, Address::NONE).unwrap();
+        let octets = std::fs::read(&path).unwrap();
+        let times = octets.windows(20).filter(|window| *window == packet.to_vec()).count();
+        assert_eq!(times, 2);
+    }
+}

@@ -1,0 +1,299 @@
+//! `kumiki link`: from the command line to [`kumiki_emulate`].
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use kumiki_delay::{Command, Opportunities};
+use kumiki_emulate::{Config, FAILED, INSIDE, PRESETS, Preset};
+use kumiki_lab::quantity::Octets;
+use kumiki_live::Duration;
+
+use crate::commands::Stop;
+use crate::delay;
+use crate::live::option;
+
+/// What stands below the options.
+fn examples() -> String {
+    let presets = PRESETS.iter().map(|preset| {
+        let Preset { name, down, up, round_trip, .. } = preset;
+        format!("  {name:<14} {down:>6} {up:>6} {round_trip:>5}   {} {} B", preset.queue(*down), preset.queue(*up))
+    });
+    let presets: Vec<String> = presets.collect();
+    format!(
+        "Examples:
+
+  kumiki link --preset 3g -- curl -s https://example.org -o /dev/null
+  kumiki link --rate 50Mb/s --delay 40ms --loss 1% --queue fq-codel -- ./client
+  kumiki link --down 'rate 20Mb/s queue codel' --up 'rate 1Mb/s loss 2%' -- git clone URL
+  kumiki link --delay 100ms -- sh -c 'curl http://$KUMIKI_GATEWAY:8000'     a server on this host's loopback interface
+  kumiki link --down-trace lte.down --up-trace lte.up --delay 20ms -- ./client
+  kumiki link --delay 20ms --at 10s 'both loss 100%' --at 15s 'both loss none' -- ./client
+
+Delays are one way: --delay 40ms makes round trips of 80 ms. Settings have the words of `kumiki delay --help`: --jitter '5ms normal', --loss 'gilbert 1% 30%'.
+What follows counts: the preset, then the options for both directions, then --up and --down.
+
+Presets (kb/s down and up, round trip in ms, queues down and up):
+
+{}
+
+Exit status: that of PROGRAM, 128 and the number of the signal that has ended it, 127 where it is not there, 126 where it cannot be executed, 125 where kumiki has failed, 2 where the command line is wrong.",
+        presets.join("\n")
+    )
+}
+
+/// `kumiki link`.
+#[derive(Args, Debug)]
+#[command(after_help = examples())]
+pub(crate) struct LinkArgs {
+    /// The program, and its arguments
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+    /// Begin with a path by name; see below
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// Rate of the line, as 50Mb/s, in each direction
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// What may wait for the line: 100 packets, 64KiB, none, or who decides about it: codel, fq-codel or pie
+    #[arg(long, value_name = "QUEUE")]
+    queue: Option<String>,
+    /// How long each packet is under way, one way
+    #[arg(long, value_name = "TIME")]
+    delay: Option<String>,
+    /// And so much longer: 5ms, or '5ms normal'
+    #[arg(long, value_name = "TIME")]
+    jitter: Option<String>,
+    /// How likely a packet is lost: 1%, or 'gilbert 1% 30%' for bursts
+    #[arg(long, value_name = "SHARE")]
+    loss: Option<String>,
+    /// How likely a packet is held back: '1% by 5ms', or '1% behind 3'
+    #[arg(long, value_name = "SHARE")]
+    reorder: Option<String>,
+    /// How likely a packet comes twice
+    #[arg(long, value_name = "SHARE")]
+    duplicate: Option<String>,
+    /// How likely a bit of a packet is wrong
+    #[arg(long, value_name = "SHARE")]
+    corrupt: Option<String>,
+    /// Settings of the direction from PROGRAM, as in 'rate 1Mb/s loss 2%'
+    #[arg(long, value_name = "SETTINGS")]
+    up: Option<String>,
+    /// Settings of the direction to PROGRAM
+    #[arg(long, value_name = "SETTINGS")]
+    down: Option<String>,
+    /// Times at which the direction from PROGRAM delivers, in place of a rate: a file as mahimahi has them
+    #[arg(long, value_name = "FILE")]
+    up_trace: Option<PathBuf>,
+    /// The same of the direction to PROGRAM
+    #[arg(long, value_name = "FILE")]
+    down_trace: Option<PathBuf>,
+    /// Carry out a line so long after the beginning, as in --at 10s 'down rate 1Mb/s'; may be given several times
+    #[arg(long, num_args = 2, value_names = ["TIME", "LINE"])]
+    at: Vec<String>,
+    /// The same from a file: on each line a time and a line, as in 10s both delay 100ms
+    #[arg(long, value_name = "FILE")]
+    schedule: Option<PathBuf>,
+    /// Take lines on a Unix socket too, which is made here; `kumiki delay --send` sends them
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Fixes what is random: the same packets meet the same fates
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write what crosses both ends of the path to this file, as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Say on standard error what has crossed, at the end
+    #[arg(long)]
+    stats: bool,
+    /// The most octets of a packet
+    #[arg(long, value_name = "OCTETS", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
+    mtu: u16,
+    /// The most memory that packets under way may hold, in both directions together; what comes beyond is dropped
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    memory: String,
+    /// How long what PROGRAM has sent may take to arrive once it has ended
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    linger: String,
+    /// Do not let PROGRAM reach this host's loopback interface by the gateway's address
+    #[arg(long)]
+    no_loopback: bool,
+    /// Leave /etc/resolv.conf to PROGRAM as it is: without this it names the gateway, which asks this host's resolver
+    #[arg(long)]
+    keep_resolver: bool,
+}
+
+/// The process that becomes the program, where this is it: what stands on its command line is not for people.
+pub(crate) fn inside() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().filter(|first| first == INSIDE)?;
+    let arguments: Vec<OsString> = arguments.collect();
+    let (status, why) = kumiki_emulate::become_program(&arguments);
+    if !why.is_empty() {
+        eprintln!("kumiki: {}", crate::commands::lines_shown(&why));
+    }
+    Some(ExitCode::from(status))
+}
+
+pub(crate) fn run(args: &LinkArgs) -> Result<(), Stop> {
+    let config = config(args)?;
+    let say = |text: &str| {
+        for line in text.lines() {
+            eprintln!("kumiki: {}", crate::commands::lines_shown(line));
+        }
+    };
+    match kumiki_emulate::run(&config, say) {
+        Ok(0) => Ok(()),
+        Ok(status) => Err(Stop::Ended { status, why: String::new() }),
+        Err(why) => Err(Stop::Ended { status: FAILED, why: why.to_string() }),
+    }
+}
+
+/// The line of `words` behind the direction `way`.
+fn line(option: &str, way: &str, words: &str) -> Result<Command, Stop> {
+    match Command::parse(&format!("{way} {words}")) {
+        Ok(command @ Command::Set(..)) => Ok(command),
+        Ok(_) => Err(Stop::Input(format!("{option}: `{words}` sets nothing; write settings, as in 'delay 50ms'"))),
+        Err(why) => Err(Stop::Input(format!("{option}: {why}"))),
+    }
+}
+
+/// A recording of mahimahi.
+fn trace(option: &str, path: Option<&Path>) -> Result<Option<Arc<Opportunities>>, Stop> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("{option} {}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|why| wrong(&why))?;
+    Opportunities::parse(&text).map(|times| Some(Arc::new(times))).map_err(|why| wrong(&why))
+}
+
+fn config(args: &LinkArgs) -> Result<Config, Stop> {
+    let mut set = Vec::new();
+    if let Some(name) = &args.preset {
+        set.extend(
+            Preset::find(name).and_then(|it| it.lines()).map_err(|why| Stop::Input(format!("--preset: {why}")))?,
+        );
+    }
+    for (word, value) in [
+        ("rate", &args.rate),
+        ("queue", &args.queue),
+        ("delay", &args.delay),
+        ("jitter", &args.jitter),
+        ("loss", &args.loss),
+        ("reorder", &args.reorder),
+        ("duplicate", &args.duplicate),
+        ("corrupt", &args.corrupt),
+    ] {
+        if let Some(value) = value {
+            set.push(line(&format!("--{word}"), "both", &format!("{word} {value}"))?);
+        }
+    }
+    for (way, settings) in [("up", &args.up), ("down", &args.down)] {
+        if let Some(settings) = settings {
+            set.push(line(&format!("--{way}"), way, settings)?);
+        }
+    }
+    let linger: Duration = option("--linger", &args.linger)?;
+    Ok(Config {
+        program: args.program.clone(),
+        set,
+        schedule: delay::schedule(&args.at, args.schedule.as_deref())?,
+        traces: [trace("--up-trace", args.up_trace.as_deref())?, trace("--down-trace", args.down_trace.as_deref())?],
+        seed: args.seed,
+        memory: option::<Octets>("--memory", &args.memory)?.count(),
+        mtu: args.mtu,
+        control: args.control.clone(),
+        pcap: args.pcap.clone(),
+        loopback: !args.no_loopback,
+        keep_resolver: args.keep_resolver,
+        linger,
+        stats: args.stats,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(words: &[&str]) -> Result<LinkArgs, String> {
+        use clap::Parser as _;
+        let all = ["kumiki", "link"].into_iter().chain(words.iter().copied());
+        match crate::cli::Cli::try_parse_from(all) {
+            Ok(crate::cli::Cli { command: crate::cli::Command::Link(args) }) => Ok(*args),
+            Ok(_) => panic!("another command"),
+            Err(why) => Err(why.to_string()),
+        }
+    }
+
+    fn refused(words: &[&str]) -> String {
+        match args(words).map(|args| config(&args)) {
+            Err(why) => why,
+            Ok(Err(Stop::Input(why))) => why,
+            Ok(_) => panic!("{words:?} is no mistake"),
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_what_is_done() {
+        let words = [
+            "--preset",
+            "3g",
+            "--rate",
+            "50Mb/s",
+            "--delay",
+            "40ms",
+            "--loss",
+            "gilbert 1% 30%",
+            "--queue",
+            "fq-codel",
+            "--up",
+            "rate 1Mb/s",
+            "--at",
+            "1s",
+            "down loss 5%",
+            "--",
+            "curl",
+            "-s",
+            "--",
+            "x",
+        ];
+        let config = config(&args(&words).unwrap()).unwrap();
+        assert_eq!(config.program, ["curl", "-s", "--", "x"]);
+        assert_eq!((config.set.len(), config.schedule.len()), (7, 1));
+        let mut path = kumiki_delay::Path::new(1);
+        for command in config.set {
+            let Command::Set(way, changes) = command else { panic!("{command:?}") };
+            path.set(kumiki_delay::Instant::ZERO, way, &changes);
+        }
+        let [up, down] = [0, 1].map(|from| path.settings(from).to_string());
+        assert_eq!(up, "rate 1 Mb/s queue fq-codel 10240 packets loss gilbert 1 % 30 % 100 % 0 % delay 40 ms");
+        assert_eq!(down, "rate 50 Mb/s queue fq-codel 10240 packets loss gilbert 1 % 30 % 100 % 0 % delay 40 ms");
+    }
+
+    #[test]
+    fn a_program_needs_no_dashes_in_front() {
+        let args = args(&["--delay", "1ms", "curl", "--delay", "2ms"]).unwrap();
+        assert_eq!(args.program, ["curl", "--delay", "2ms"]);
+        assert_eq!(args.delay.as_deref(), Some("1ms"));
+    }
+
+    #[test]
+    fn mistakes_are_answered_with_what_would_be_right() {
+        for (words, part) in [
+            (&["--delay", "5ms"][..], "<PROGRAM>"),
+            (&["--preset", "5g", "true"], "starlink"),
+            (&["--rate", "fast", "true"], "--rate: "),
+            (&["--up", "dely 5ms", "true"], "try delay"),
+            (&["--up", "# nothing", "true"], "--up: "),
+            (&["--down-trace", "/nowhere", "true"], "--down-trace /nowhere"),
+            (&["--mtu", "576", "true"], "1280"),
+            (&["--linger", "ever", "true"], "--linger"),
+        ] {
+            let said = refused(words);
+            assert!(said.contains(part), "{words:?}: {said}");
+        }
+    }
+}

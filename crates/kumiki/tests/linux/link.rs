@@ -1,0 +1,446 @@
+//! `kumiki link`: programs behind an emulated path, and servers on the loopback interface of the host.
+//!
+//! ```text
+//! this program once more -- kumiki0 == path == gateway -- lo of this case's namespace -- this program
+//! ```
+//!
+//! Each case has a namespace in which `kumiki link` makes another one. In it the program is this one, as a client by the sockets of the standard library.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _, UdpSocket};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::time::Duration;
+
+use kumiki_decode::{Capture, Registry, Wish};
+use rustix::process::{Pid, Signal};
+
+use crate::delay::ABSENT;
+use crate::host::{PATIENCE, PORT, Said, when};
+use crate::path::{ip, needed};
+use crate::single::holds;
+use crate::{Case, INSIDE};
+
+/// Not a case: the program behind the path.
+pub(crate) const CLIENT: &str = "link-client";
+
+/// What the client does.
+const ACT: &str = "KUMIKI_LINK_ACT";
+
+/// What the answers have, in octets.
+const ANSWER: usize = 1 << 20;
+
+pub(crate) fn cases() -> Vec<Case> {
+    type Run = fn() -> Said<String>;
+    let all: [(&str, Run); 12] = [
+        ("the_exit_status_is_the_programs", statuses),
+        ("signals_are_passed_on", signals),
+        ("a_request_takes_the_delays", first_request),
+        ("each_direction_ends_by_itself", half_close),
+        ("a_refused_port_is_refused", refused),
+        ("a_closed_port_of_udp_is_told_of", closed),
+        ("a_reset_goes_through", reset),
+        ("what_a_program_has_written_arrives_after_its_end", farewell),
+        ("the_same_seed_loses_the_same_packets", seeds),
+        ("names_are_asked_of_the_hosts_resolver", names),
+        ("the_loopback_interface_is_hidden_on_request", hidden),
+        ("an_ordinary_user_needs_no_root", ordinary),
+    ];
+    let case = |(name, run): (&str, Run)| Case {
+        name: format!("link::{name}"),
+        tries: 1,
+        run: Box::new(move || if ip("-V")?.is_none() { Ok(ABSENT.to_owned()) } else { run() }),
+    };
+    all.into_iter().map(case).collect()
+}
+
+/// `kumiki link` with these options, ready for a program.
+fn link(options: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    command.arg("link").args(options.split_whitespace()).arg("--").stdin(Stdio::null());
+    command
+}
+
+/// The same with the client, which is to do `act`.
+fn client(options: &str, act: &str) -> Said<Command> {
+    let mut command = link(options);
+    let itself = std::env::current_exe().map_err(when("this program"))?;
+    command.arg(itself).args([INSIDE, CLIENT]).env(ACT, act);
+    Ok(command)
+}
+
+fn output(mut command: Command) -> Said<Output> {
+    command.output().map_err(when("kumiki does not start"))
+}
+
+/// Runs the client to its end, which must be a good one. Returns what it said.
+fn act(options: &str, act: &str) -> Said<String> {
+    done(output(client(options, act)?)?)
+}
+
+fn done(output: Output) -> Said<String> {
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    holds(output.status.success() && errors.is_empty(), || format!("{}: {said}; {errors}", output.status))?;
+    Ok(said)
+}
+
+/// The host's loopback interface, with a server.
+fn listen() -> Said<TcpListener> {
+    needed("link set lo up")?;
+    TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(when("bind"))
+}
+
+fn accept(listener: &TcpListener) -> Said<TcpStream> {
+    let (stream, _) = listener.accept().map_err(when("accept"))?;
+    patient(stream)
+}
+
+fn patient(stream: TcpStream) -> Said<TcpStream> {
+    stream.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+    Ok(stream)
+}
+
+/// Runs `serve` beside the client.
+fn beside<T: Send>(options: &str, what: &str, serve: impl FnOnce() -> Said<T> + Send) -> Said<(String, T)> {
+    std::thread::scope(|scope| {
+        let server = scope.spawn(serve);
+        let said = act(options, what)?;
+        let served = server.join().map_err(|_| "the server panicked".to_owned())??;
+        Ok((said, served))
+    })
+}
+
+fn statuses() -> Said<String> {
+    for (program, status) in [
+        (&["sh", "-c", "exit 7"][..], 7),
+        (&["true"], 0),
+        (&["sh", "-c", "kill -KILL $$"], 137),
+        (&["/nowhere/at/all"], 127),
+        (&["/etc/passwd"], 126),
+    ] {
+        let mut command = link("--delay 5ms");
+        command.args(program);
+        let output = output(command)?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        holds(output.status.code() == Some(status), || format!("{program:?}: {}: {said}", output.status))?;
+        holds(said.is_empty() == (status != 126 && status != 127), || format!("{program:?}: {said}"))?;
+    }
+    // Standard input and output are the program's own.
+    let mut command = link("--delay 5ms");
+    let mut child = command.arg("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(when("start"))?;
+    child.stdin.take().ok_or("no input")?.write_all(b"through").map_err(when("write"))?;
+    let output = child.wait_with_output().map_err(when("cat"))?;
+    holds(output.stdout == b"through", || format!("{output:?}"))?;
+    Ok("7, 0, 137, 127, 126".to_owned())
+}
+
+fn signals() -> Said<String> {
+    for (signal, name, status) in [(Signal::TERM, "TERM", 9), (Signal::USR1, "USR1", 9), (Signal::HUP, "HUP", 9)] {
+        let mut command = link("--delay 5ms");
+        let script = format!("trap 'exit 9' {name}; echo ready; read none");
+        let mut child = command
+            .args(["sh", "-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(when("start"))?;
+        let mut line = String::new();
+        let stdout = child.stdout.take().ok_or("no output")?;
+        BufReader::new(stdout).read_line(&mut line).map_err(when("read"))?;
+        let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("no number")?;
+        rustix::process::kill_process(id, signal).map_err(when("kill"))?;
+        // The input stays open until the end: only the signal ends the program.
+        let input = child.stdin.take();
+        let ended = child.wait().map_err(when("wait"))?;
+        drop(input);
+        holds(ended.code() == Some(status), || format!("{name}: {ended}"))?;
+    }
+    Ok("TERM, USR1, HUP".to_owned())
+}
+
+/// Connecting takes a round trip, and so does the request. The time is the client's own, and a lower bound.
+fn first_request() -> Said<String> {
+    let listener = listen()?;
+    let (said, ()) = beside("--delay 40ms", "request", || {
+        let mut stream = accept(&listener)?;
+        let mut request = [0; 4];
+        stream.read_exact(&mut request).map_err(when("request"))?;
+        stream.write_all(&request).map_err(when("answer"))
+    })?;
+    let mut times = said.split_whitespace().map(str::parse::<u128>);
+    let mut next = || times.next().and_then(Result::ok).ok_or_else(|| said.clone());
+    let (connected, answered) = (next()?, next()?);
+    holds(connected >= 80_000 && answered >= 160_000, || said.clone())?;
+    Ok(format!("connected after {connected} us, answered after {answered} us"))
+}
+
+/// The server answers only when the request has ended; the client reads only then.
+fn half_close() -> Said<String> {
+    let listener = listen()?;
+    let (said, length) = beside("--delay 5ms --rate 100Mb/s", "half-close", || {
+        let mut stream = accept(&listener)?;
+        let mut request = Vec::new();
+        stream.read_to_end(&mut request).map_err(when("request"))?;
+        let answer = vec![7; ANSWER];
+        stream.write_all(&answer).map_err(when("answer"))?;
+        Ok(request.len())
+    })?;
+    holds(length == 100_000 && said == ANSWER.to_string(), || format!("{length} octets came, and {said}"))?;
+    Ok(format!("{length} octets there, {said} back"))
+}
+
+fn refused() -> Said<String> {
+    needed("link set lo up")?;
+    let said = act("--delay 5ms", "connect")?;
+    holds(said == "ConnectionRefused", || said.clone())?;
+    Ok(said)
+}
+
+fn closed() -> Said<String> {
+    needed("link set lo up")?;
+    let said = act("--delay 5ms", "datagram")?;
+    holds(said == "ConnectionRefused", || said.clone())?;
+    Ok(said)
+}
+
+/// A server that closes with octets unread resets, and the client sees that and no end.
+fn reset() -> Said<String> {
+    let listener = listen()?;
+    let (said, ()) = beside("--delay 5ms", "until-reset", || {
+        let stream = accept(&listener)?;
+        let mut first = [0; 1];
+        let peeked = stream.peek(&mut first).map_err(when("peek"))?;
+        holds(peeked == 1, || "nothing came".to_owned())
+    })?;
+    holds(said == "ConnectionReset", || said.clone())?;
+    Ok(said)
+}
+
+/// The program ends while most of what it has written is in the kernel.
+fn farewell() -> Said<String> {
+    let listener = listen()?;
+    let (_, length) = beside("--delay 20ms --rate 5Mb/s", "write-and-end", || {
+        let mut stream = accept(&listener)?;
+        let mut all = Vec::new();
+        stream.read_to_end(&mut all).map_err(when("read"))?;
+        Ok(all.len())
+    })?;
+    holds(length == 200_000, || format!("{length} octets came"))?;
+    Ok(format!("{length} octets"))
+}
+
+/// The numbers of the datagrams that come through.
+fn survivors(seed: u32, pcap: &Path) -> Said<Vec<u8>> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(when("bind"))?;
+    let mut command = client(&format!("--seed {seed} --delay 2ms"), "datagrams")?;
+    // Options stand in front of the program.
+    let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    command.args(["link", "--up", "loss 30%", "--pcap"]).arg(pcap).args(&arguments[1..]).env(ACT, "datagrams");
+    command.stdin(Stdio::null());
+    done(output(command)?)?;
+    // What the program has sent has arrived when the command ends.
+    socket.set_nonblocking(true).map_err(when("socket"))?;
+    let mut came = Vec::new();
+    let mut datagram = [0; 100];
+    loop {
+        match socket.recv(&mut datagram) {
+            Ok(_) => came.push(datagram[0]),
+            Err(why) if why.kind() == ErrorKind::WouldBlock => return Ok(came),
+            Err(why) => return Err(format!("receive: {why}")),
+        }
+    }
+}
+
+fn seeds() -> Said<String> {
+    needed("link set lo up")?;
+    let directory = tempfile::tempdir().map_err(when("a directory"))?;
+    let pcap = directory.path().join("link.pcapng");
+    let first = survivors(1, &pcap)?;
+    let file = BufReader::new(File::open(&pcap).map_err(when("the capture"))?);
+    let mut capture = Capture::open(file, Wish::default(), &Registry::new()).map_err(when("the capture"))?;
+    let mut packets = 0;
+    while capture.next_record().map_err(when("the capture"))?.is_some() {
+        packets += 1;
+    }
+    holds(packets == 200 + first.len(), || format!("{packets} packets of {} that came", first.len()))?;
+    let again = survivors(1, &pcap)?;
+    let other = survivors(2, &pcap)?;
+    holds(first == again, || format!("{first:?} and {again:?}"))?;
+    holds(first != other, || "another seed loses the same".to_owned())?;
+    // Five deviations of 200 draws.
+    holds((107..=173).contains(&first.len()), || format!("{} of 200 came", first.len()))?;
+    Ok(format!("{} and {} of 200 came", first.len(), other.len()))
+}
+
+/// Answers queries for addresses of IPv4 with the gateway's, and others with nothing.
+fn answer(query: &[u8]) -> Vec<u8> {
+    let name = query[12..].iter().position(|octet| *octet == 0).map_or(query.len(), |at| 12 + at + 1);
+    let question = &query[12..name + 4];
+    let is_ipv4 = query[name..name + 2] == [0, 1];
+    let mut answer = query[..2].to_vec();
+    answer.extend([0x81, 0x80, 0, 1, 0, u8::from(is_ipv4), 0, 0, 0, 0]);
+    answer.extend(question);
+    if is_ipv4 {
+        answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 18, 0, 1]);
+    }
+    answer
+}
+
+/// The host's resolver is on its loopback interface, out of the program's reach but for the gateway.
+fn names() -> Said<String> {
+    let listener = listen()?;
+    let resolver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 53)).map_err(when("bind"))?;
+    std::thread::spawn(move || {
+        let mut query = [0; 512];
+        while let Ok((length, from)) = resolver.recv_from(&mut query) {
+            let _ = resolver.send_to(&answer(&query[..length]), from);
+        }
+    });
+    let directory = tempfile::tempdir().map_err(when("a directory"))?;
+    let file = directory.path().join("resolv.conf");
+    std::fs::write(&file, "nameserver 127.0.0.1\n").map_err(when("a file"))?;
+    let inner = client("--delay 5ms", "name")?;
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", "mount --bind \"$1\" /etc/resolv.conf && shift && exec \"$@\"", "sh"]);
+    command.arg(&file).arg(inner.get_program()).args(inner.get_args()).env(ACT, "name").stdin(Stdio::null());
+    std::thread::scope(|scope| {
+        scope.spawn(|| accept(&listener));
+        let said = done(output(command)?);
+        // Ends the server, where nobody has come.
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, PORT));
+        said
+    })
+}
+
+fn hidden() -> Said<String> {
+    let _listener = listen()?;
+    let said = act("--no-loopback", "connect")?;
+    holds(said == "ConnectionRefused", || said.clone())?;
+    Ok(said)
+}
+
+/// As `nobody`, where this is root and may become so: with a node of the device that everybody may open, as udev makes it.
+fn ordinary() -> Said<String> {
+    let listener = listen()?;
+    let directory = tempfile::tempdir().map_err(when("a directory"))?;
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(directory.path(), open).map_err(when("a directory"))?;
+    // Where nobody may go to the directory of the build.
+    let kumiki = directory.path().join("kumiki");
+    std::fs::copy(env!("CARGO_BIN_EXE_kumiki"), &kumiki).map_err(when("copy"))?;
+    let itself = directory.path().join("itself");
+    std::fs::copy(std::env::current_exe().map_err(when("this program"))?, &itself).map_err(when("copy"))?;
+    let script = "mknod \"$1/tun\" c 10 200 2>/dev/null && chmod 666 \"$1/tun\" && mount --bind \"$1/tun\" /dev/net/tun \
+                  && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null || exit 77; cd /; \
+                  exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$1/kumiki\" link --delay 20ms -- \"$1/itself\" --inside link-client";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(directory.path()).env(ACT, "user").stdin(Stdio::null());
+    std::thread::scope(|scope| {
+        scope.spawn(|| accept(&listener));
+        let output = output(command)?;
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, PORT));
+        if output.status.code() == Some(77) {
+            return Ok("nothing: this is not root outside of namespaces".to_owned());
+        }
+        let said = done(output)?;
+        holds(said == "65534 65534 0000000000000000", || said.clone())?;
+        Ok(said)
+    })
+}
+
+/// The gateway, as the program is told.
+fn gateway() -> Said<SocketAddr> {
+    let address = std::env::var("KUMIKI_GATEWAY").map_err(when("KUMIKI_GATEWAY"))?;
+    let address: Ipv4Addr = address.parse().map_err(when("KUMIKI_GATEWAY"))?;
+    Ok(SocketAddr::from((address, PORT)))
+}
+
+/// The program behind the path.
+pub(crate) fn program() -> ExitCode {
+    kumiki_watchdog::minute();
+    let act = std::env::var(ACT).unwrap_or_default();
+    match acted(&act) {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            println!("{act}: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "what a user would see is measured; a lower bound alone is judged")]
+fn acted(act: &str) -> Said<String> {
+    let connect = || patient(TcpStream::connect(gateway()?).map_err(when("connect"))?);
+    match act {
+        "request" => {
+            let began = std::time::Instant::now();
+            let mut stream = connect()?;
+            let connected = began.elapsed().as_micros();
+            stream.write_all(b"GET!").map_err(when("request"))?;
+            let mut answer = [0; 4];
+            stream.read_exact(&mut answer).map_err(when("answer"))?;
+            Ok(format!("{connected} {}", began.elapsed().as_micros()))
+        }
+        "half-close" => {
+            let mut stream = connect()?;
+            stream.write_all(&[1; 100_000]).map_err(when("request"))?;
+            stream.shutdown(Shutdown::Write).map_err(when("shutdown"))?;
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).map_err(when("answer"))?;
+            Ok(answer.len().to_string())
+        }
+        "connect" => {
+            let connected = TcpStream::connect_timeout(&gateway()?, Duration::from_secs(30));
+            Ok(connected.map_or_else(|why| format!("{:?}", why.kind()), |_| "connected".to_owned()))
+        }
+        "until-reset" => {
+            let mut stream = connect()?;
+            stream.write_all(b"some").map_err(when("write"))?;
+            let read = stream.read_to_end(&mut Vec::new());
+            Ok(read.map_or_else(|why| format!("{:?}", why.kind()), |_| "an end".to_owned()))
+        }
+        "write-and-end" => {
+            let mut stream = connect()?;
+            stream.write_all(&[1; 200_000]).map_err(when("write"))?;
+            Ok(String::new())
+        }
+        "datagrams" => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(when("bind"))?;
+            for number in 0..200_u8 {
+                socket.send_to(&[number; 50], gateway()?).map_err(when("send"))?;
+            }
+            Ok(String::new())
+        }
+        "datagram" => {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(when("bind"))?;
+            socket.connect(gateway()?).map_err(when("connect"))?;
+            socket.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+            socket.send(b"anybody?").map_err(when("send"))?;
+            let answered = socket.recv(&mut [0; 10]);
+            Ok(answered.map_or_else(|why| format!("{:?}", why.kind()), |_| "an answer".to_owned()))
+        }
+        "name" => {
+            let found = ("somebody.example", PORT).to_socket_addrs().map_err(when("the name"))?;
+            let found: Vec<SocketAddr> = found.collect();
+            TcpStream::connect(&found[..]).map_err(when("connect"))?;
+            Ok(format!("{found:?}"))
+        }
+        "user" => {
+            connect()?;
+            let status = std::fs::read_to_string("/proc/self/status").map_err(when("status"))?;
+            let of = |name: &str| {
+                let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+                line.split_whitespace().next().unwrap_or_default().to_owned()
+            };
+            Ok(format!("{} {} {}", of("Uid:"), of("Gid:"), of("CapEff:")))
+        }
+        other => Err(format!("no such thing to do: {other}")),
+    }
+}
