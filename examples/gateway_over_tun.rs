@@ -38,9 +38,9 @@ async fn relay_udp(mut flow: UdpFlow) -> std::io::Result<()> {
     let (mut there, mut back) = (vec![0; 65_536], vec![0; 65_536]);
     loop {
         let done = tokio::select! {
-            octets = flow.recv(&mut there) => upstream.send(&there[..octets?]).await,
+            octets = flow.recv(&mut there) => upstream.send(there.get(..octets?).unwrap_or_default()).await,
             octets = upstream.recv(&mut back) => match octets {
-                Ok(octets) => flow.send(&back[..octets]).await,
+                Ok(octets) => flow.send(back.get(..octets).unwrap_or_default()).await,
                 Err(error) => Err(error),
             },
         };
@@ -75,7 +75,7 @@ async fn echo(listener: TcpListener) {
 async fn echo_udp(socket: UdpSocket) {
     let mut octets = [0; 2048];
     while let Ok((length, from)) = socket.recv_from(&mut octets).await {
-        let _ = socket.send_to(&octets[..length], from).await;
+        let _ = socket.send_to(octets.get(..length).unwrap_or_default(), from).await;
     }
 }
 
@@ -115,8 +115,9 @@ fn clients() -> Result<(), Box<dyn Error>> {
         sender.send_to(b"hello", to)?;
         let mut back = [0; 16];
         let (length, from) = sender.recv_from(&mut back)?;
-        println!("{from} answers {:?}", String::from_utf8_lossy(&back[..length]));
-        if from.to_string() != to || &back[..length] != b"hello" {
+        let answer = back.get(..length).unwrap_or_default();
+        println!("{from} answers {:?}", String::from_utf8_lossy(answer));
+        if from.to_string() != to || answer != b"hello" {
             return Err(format!("expected an answer from {to}").into());
         }
     }
