@@ -315,7 +315,11 @@ impl<C: Clock> Engine<C> {
     pub fn told(&self, event: &str, json: bool) -> String {
         let now = self.clock.now();
         let since = |then: Instant| now.saturating_since(then).as_secs_f64();
-        let [to_b, to_a] = self.path.statistics();
+        let [mut to_b, mut to_a] = self.path.statistics();
+        let [end_a, end_b] = &self.ends;
+        // What has left the path and finds no room at its device.
+        to_b.under_way = to_b.under_way.saturating_add(end_b.waiting.len() as u64);
+        to_a.under_way = to_a.under_way.saturating_add(end_a.waiting.len() as u64);
         let [a, b] = self.names;
         if json {
             let mut told = json!({

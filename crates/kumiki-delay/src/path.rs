@@ -86,11 +86,13 @@ struct One {
 impl One {
     fn new(port: usize, seed: u64) -> Self {
         let settings = Settings::default();
+        // What the queue of one direction draws tells nothing of the other's.
+        let own = seed.wrapping_mul(2).wrapping_add(port as u64);
         let nothing = Impairment::default();
         Self {
             port,
-            seed,
-            line: Serial::with_disciplines(settings.line(), settings.discipline(seed), settings.discipline(seed)),
+            seed: own,
+            line: Serial::with_disciplines(settings.line(), settings.discipline(own), settings.discipline(own)),
             impaired: Impaired::new(nothing.clone(), nothing, seed),
             settings,
             off_line: Outlet::default(),
@@ -177,6 +179,10 @@ impl One {
         let before = (self.settings.rule, self.settings.queue);
         for change in changes {
             change.apply(&mut self.settings);
+            // Of a recording and a rate that counts which was said last.
+            if matches!(change, Change::Rate(_) | Change::Clear) {
+                self.line.follow_none(self.port);
+            }
         }
         self.line.set_config(self.port, self.settings.line());
         // What a discipline has learnt of the line it keeps.

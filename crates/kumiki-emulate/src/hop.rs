@@ -5,6 +5,8 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kumiki_graph::Address;
 use kumiki_io::{Arrival, Descriptors, RealDevice, Sent};
@@ -19,13 +21,26 @@ pub(crate) struct Hop {
     most: usize,
     /// Where a packet is put together.
     packet: Vec<u8>,
+    /// How many packets are on their way from here, and to here.
+    counts: [Arc<AtomicUsize>; 2],
+}
+
+impl Hop {
+    /// How many packets this end has sent that the other has not taken.
+    pub(crate) fn under_way(&self) -> Arc<AtomicUsize> {
+        let [from_here, _] = &self.counts;
+        Arc::clone(from_here)
+    }
 }
 
 /// Both ends, for packets of `mtu` octets at most.
 pub(crate) fn pair(mtu: u16) -> io::Result<[Hop; 2]> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (a, b) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-    Ok([a, b].map(|socket| Hop { socket, most: mtu.into(), packet: Vec::new() }))
+    let counts: [Arc<AtomicUsize>; 2] = Default::default();
+    let [there, back] = counts.clone();
+    let end = |socket, counts| Hop { socket, most: mtu.into(), packet: Vec::new(), counts };
+    Ok([end(a, counts), end(b, [back, there])])
 }
 
 impl RealDevice for Hop {
@@ -41,6 +56,8 @@ impl RealDevice for Hop {
         match result {
             Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok((read, _)) => {
+                let [_, to_here] = &self.counts;
+                to_here.fetch_sub(1, Ordering::AcqRel);
                 // A small packet must not hold on to a page for a large one.
                 if read < page.len() / 2 {
                     let octets = page.octets().get(..read).unwrap_or_default();
@@ -61,7 +78,13 @@ impl RealDevice for Hop {
         }
         self.packet.clear();
         packet.for_each(|octets| self.packet.extend_from_slice(octets));
+        let [from_here, _] = &self.counts;
+        // Ahead of the other end, which may take it at once.
+        from_here.fetch_add(1, Ordering::AcqRel);
         let sent = rustix::io::retry_on_intr(|| rustix::net::send(&self.socket, &self.packet, SendFlags::NOSIGNAL));
+        if sent.is_err() {
+            from_here.fetch_sub(1, Ordering::AcqRel);
+        }
         match sent {
             Ok(_) => Ok(Sent::Taken),
             Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => Ok(Sent::Full),
@@ -88,10 +111,12 @@ mod tests {
             sent += 1;
         }
         assert!(sent > 10);
+        assert_eq!(a.under_way().load(Ordering::Acquire), usize::from(sent));
         for tag in 0..sent {
             assert_eq!(next(&mut b), Some(vec![tag; 1400]));
         }
         assert_eq!(next(&mut b), None);
+        assert_eq!(a.under_way().load(Ordering::Acquire), 0);
         assert_eq!(a.send(&Message::from_octets(&[7; 40]), Address::NONE).unwrap(), Sent::Taken);
         assert_eq!(next(&mut b), Some(vec![7; 40]));
         assert_eq!(b.send(&Message::from_octets(&[0; 1501]), Address::NONE).unwrap(), Sent::Refused);

@@ -20,6 +20,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
@@ -96,7 +97,7 @@ fn failed(what: &str) -> impl Fn(io::Error) -> EmulateError + '_ {
 ///
 /// # Errors
 /// [`EmulateError`] where it was not run, or a capture is not complete.
-pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + 'static) -> Result<u8, EmulateError> {
+pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) -> Result<u8, EmulateError> {
     // Ahead of the threads.
     let (namespace, tun) = Namespace::begin(&config.program, config.mtu, config.keep_resolver).map_err(EmulateError)?;
     let clock = RealClock::start();
@@ -104,6 +105,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resu
     let control = config.control.as_deref().map(Control::listen).transpose();
     let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
     let [near, far] = hop::pair(config.mtu).map_err(failed("no sockets"))?;
+    let on_hop = near.under_way();
     more_descriptors();
     let serving = Serving::start(Box::new(far), config.mtu, Places::of_host(config.loopback), say.clone());
     let serving = serving.map_err(failed("the gateway"))?;
@@ -115,14 +117,16 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resu
     if let Some(control) = &mut control {
         control.begin(between.asking.clone());
     }
-    let program = namespace.go().map_err(EmulateError)?;
     let (seen, signals) = channel();
-    signals::pass_on(program.passing().map_err(failed("the program's process"))?, seen)
+    signals::pass_on(namespace.passing().map_err(failed("the program's process"))?, seen)
         .map_err(failed("cannot listen to signals"))?;
+    let program = namespace.go().map_err(EmulateError)?;
     let status = program.wait().map_err(failed("the program"))?;
     // Those have been the program's.
     while signals.try_recv().is_ok() {}
-    linger(config.linger, clock, &signals, || serving.connections.count() == 0 && between.is_idle());
+    linger(config.linger, clock, &signals, || {
+        (between.is_idle() && on_hop.load(Ordering::Acquire) == 0).then(|| serving.served()).flatten()
+    });
     // The path stands between the two, and is of no more use once either has gone.
     let stack = serving.end();
     let stats = between.end();
@@ -150,17 +154,17 @@ fn more_descriptors() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Waits until `idle` twice in a row, at most so long, and not at all once a signal has come.
-fn linger(most: Duration, clock: RealClock, signals: &Receiver<i32>, idle: impl Fn() -> bool) {
+/// Waits until nothing waits anywhere twice in a row, with the same count of what was done, at most so long, and not at all once a signal has come.
+fn linger(most: Duration, clock: RealClock, signals: &Receiver<i32>, done: impl Fn() -> Option<u64>) {
     let until = clock.now() + most;
     // What has been written may be between two queues once.
-    let mut was_idle = false;
+    let mut before = None;
     while clock.now() < until {
-        let is_idle = idle();
-        if is_idle && was_idle {
+        let now = done();
+        if now.is_some() && now == before {
             return;
         }
-        was_idle = is_idle;
+        before = now;
         if signals.recv_timeout(LOOK).is_ok() {
             return;
         }
@@ -170,6 +174,8 @@ fn linger(most: Duration, clock: RealClock, signals: &Receiver<i32>, idle: impl 
 /// The path, in a thread of its own.
 struct Between {
     asking: Asking,
+    /// It is to end now, and not only because somebody says `quit`.
+    ends: Arc<AtomicBool>,
     thread: JoinHandle<String>,
 }
 
@@ -196,15 +202,19 @@ impl Between {
         let engine = Engine::new(clock, devices, path, config.schedule.clone());
         let mut engine = engine.map_err(failed("no descriptor to wait with"))?.with_names(NAMES);
         let asking = engine.asking();
+        let ends = Arc::new(AtomicBool::new(false));
+        let is_told = Arc::clone(&ends);
         let thread = thread::Builder::new().name("path".to_owned()).spawn(move || {
             // Where it may not, packets are late now and then.
             let _ = kumiki_io::priority::run_first();
-            if let Err(why) = engine.run(None, || false) {
-                say(&format!("the path has ended: {}", why.why));
+            match engine.run(None, || false) {
+                Err(why) => say(&format!("the path has ended: {}", why.why)),
+                Ok(_) if is_told.load(Ordering::Acquire) => {}
+                Ok(_) => say("the path has ended, by `quit`: the program has no network from here on"),
             }
             engine.told("end", false)
         });
-        Ok(Self { asking, thread: thread.map_err(failed("no thread"))? })
+        Ok(Self { asking, ends, thread: thread.map_err(failed("no thread"))? })
     }
 
     /// Whether nothing is under way.
@@ -220,6 +230,7 @@ impl Between {
 
     /// Ends it. Returns what has crossed.
     fn end(self) -> String {
+        self.ends.store(true, Ordering::Release);
         // Where it has ended already, nobody answers.
         let _ = self.asking.ask(Command::Quit, false);
         self.thread.join().unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Signals to this process: the program's affair while it runs, and an end to waiting afterwards.
 //!
-//! A terminal sends the signals of its keys to all processes in the foreground, so that the program has them already: those are not passed on. The same signals from
-//! elsewhere are, since whoever sends them knows this process alone.
+//! A terminal sends the signals of its keys to all processes in the foreground, so that the program has them already: those are not passed on.
+//! Who has sent a signal is not looked at: SIGINT and SIGQUIT that somebody sends to this process alone while it is in the foreground count as keys.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ pub(crate) fn pass_on(passing: Passing, seen: Sender<i32>) -> io::Result<()> {
     let mut signals = Signals::new(PASSED_ON)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
-            if !is_of_terminal(signal) {
+            if !is_of_terminal(signal) || !passing.is_in_our_group() {
                 passing.pass(signal);
             }
             // The process may be at its end.

@@ -132,6 +132,13 @@ impl Serial {
         direction.sending.follow(times);
     }
 
+    /// Lets frames from `port` (0, or else 1) go at the carrier's rate again.
+    pub fn follow_none(&mut self, port: usize) {
+        let [from_0, from_1] = &mut self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.sending.follow_none();
+    }
+
     /// Lets no frame from `port` (0, or else 1) begin before `until`. The one that is on the line goes on.
     pub fn hold(&mut self, port: usize, until: Instant) {
         let [from_0, from_1] = &mut self.directions;

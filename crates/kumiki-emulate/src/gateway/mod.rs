@@ -15,10 +15,12 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
-use kumiki_net::host::{Flow, Gateway, HostConfig, HostStack, RealDevice};
+use kumiki_net::Stack;
+use kumiki_net::host::{Flow, Gateway, HostConfig, HostStack, RealDevice, Refusal};
+use rustix::io::Errno;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio::task::LocalSet;
@@ -29,27 +31,44 @@ mod udp;
 
 pub(crate) use places::Places;
 
-/// How many connections there are.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Connections(Arc<AtomicUsize>);
+/// What all connections and flows share.
+struct Shared {
+    places: Places,
+    /// How many connections have been answered and not ended.
+    connections: AtomicUsize,
+    /// How many datagrams have gone on to the host, or were lost there.
+    datagrams: AtomicU64,
+    /// Says what goes wrong.
+    say: Box<dyn Fn(&str) + Send + Sync>,
+    has_said: AtomicBool,
+}
 
-/// One of them.
-struct Counted(Connections);
-
-impl Connections {
-    pub(crate) fn count(&self) -> usize {
-        self.0.load(Ordering::Acquire)
+impl Shared {
+    fn one_more(self: &Arc<Self>) -> Counted {
+        self.connections.fetch_add(1, Ordering::AcqRel);
+        Counted(Arc::clone(self))
     }
 
-    fn one_more(&self) -> Counted {
-        self.0.fetch_add(1, Ordering::AcqRel);
-        Counted(self.clone())
+    /// What the program is told of a connection or flow that this host could not make.
+    fn refusal(&self, why: &io::Error) -> Refusal {
+        let is_ours = [Errno::MFILE, Errno::NFILE].iter().any(|it| why.raw_os_error() == Some(it.raw_os_error()));
+        if !is_ours {
+            return Refusal::from(why);
+        }
+        // Nobody there has refused it: as in a host that has no room the caller tries again.
+        if !self.has_said.swap(true, Ordering::AcqRel) {
+            (self.say)(&format!("{why}: what the program connects to now gets no answer; `ulimit -Hn` is the bound"));
+        }
+        Refusal::Silent
     }
 }
 
+/// A connection, as long as there is one.
+struct Counted(Arc<Shared>);
+
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::AcqRel);
+        self.0.connections.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -57,7 +76,8 @@ impl Drop for Counted {
 pub(crate) struct Serving {
     ends: oneshot::Sender<()>,
     thread: JoinHandle<HostStack>,
-    pub(crate) connections: Connections,
+    stack: Stack,
+    shared: Arc<Shared>,
 }
 
 impl Serving {
@@ -69,20 +89,25 @@ impl Serving {
         device: Box<dyn RealDevice>,
         mtu: u16,
         places: Places,
-        say: impl Fn(&str) + Send + 'static,
+        say: impl Fn(&str) + Clone + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let stack = HostStack::start(device, &HostConfig::gateway().mtu(mtu))?;
         let gateway = stack.gateway()?;
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let (ends, ended) = oneshot::channel();
-        let connections = Connections::default();
-        let counted = connections.clone();
+        let shared = Arc::new(Shared {
+            places,
+            connections: AtomicUsize::new(0),
+            datagrams: AtomicU64::new(0),
+            say: Box::new(say.clone()),
+            has_said: AtomicBool::new(false),
+        });
+        let (its, sockets) = (Arc::clone(&shared), stack.stack().clone());
         let thread = thread::Builder::new().name("gateway".to_owned()).spawn(move || {
             let local = LocalSet::new();
-            let places = Arc::new(places);
             let served = local.block_on(&runtime, async {
                 tokio::select! {
-                    served = serve(gateway, &places, &counted) => served,
+                    served = serve(gateway, &its) => served,
                     _ = ended => Ok(()),
                 }
             });
@@ -91,7 +116,13 @@ impl Serving {
             }
             stack
         })?;
-        Ok(Self { ends, thread, connections })
+        Ok(Self { ends, thread, stack: sockets, shared })
+    }
+
+    /// How many datagrams have gone on, where nothing waits to be served.
+    pub(crate) fn served(&self) -> Option<u64> {
+        let is_idle = self.shared.connections.load(Ordering::Acquire) == 0 && self.stack.counts().queued == 0;
+        is_idle.then(|| self.shared.datagrams.load(Ordering::Acquire))
     }
 
     /// Ends what is served. Returns the stack, which is the far end of the path until it is dropped.
@@ -103,20 +134,12 @@ impl Serving {
 }
 
 /// Takes what comes until the stack fails.
-async fn serve(mut gateway: Gateway, places: &Arc<Places>, connections: &Connections) -> io::Result<()> {
+async fn serve(mut gateway: Gateway, shared: &Arc<Shared>) -> io::Result<()> {
     loop {
-        match gateway.accept_any().await? {
-            Flow::Tcp(offer) => {
-                let (places, counted) = (Arc::clone(places), connections.one_more());
-                tokio::task::spawn_local(async move {
-                    tcp::relay(offer, &places).await;
-                    drop(counted);
-                });
-            }
-            Flow::Udp(flow) => {
-                let places = Arc::clone(places);
-                tokio::task::spawn_local(async move { udp::relay(flow, &places).await });
-            }
-        }
+        let (next, shared) = (gateway.accept_any().await?, Arc::clone(shared));
+        match next {
+            Flow::Tcp(offer) => tokio::task::spawn_local(async move { tcp::relay(offer, &shared).await }),
+            Flow::Udp(flow) => tokio::task::spawn_local(async move { udp::relay(flow, &shared).await }),
+        };
     }
 }

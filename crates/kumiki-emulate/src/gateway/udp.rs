@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kumiki_net::host::{Refusal, UdpFlow};
@@ -9,7 +10,7 @@ use tokio::io::{Interest, Ready};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-use super::Places;
+use super::Shared;
 use super::places::DNS;
 
 /// A flow is over when nothing has come for so long (RFC 4787 section 4.3, REQ-5).
@@ -22,15 +23,15 @@ const IDLE_NAMES: Duration = Duration::from_secs(10);
 const MOST: usize = 65_535;
 
 /// Serves `flow` until it is idle.
-pub(super) async fn relay(flow: UdpFlow, places: &Places) {
-    let Some(place) = places.of(flow.destination()) else {
+pub(super) async fn relay(flow: UdpFlow, shared: &Shared) {
+    let Some(place) = shared.places.of(flow.destination()) else {
         flow.refuse(Refusal::PortUnreachable);
         return;
     };
     let idle = if place.port() == DNS { IDLE_NAMES } else { IDLE };
     match connect(place).await {
-        Ok(host) => carry(flow, &host, idle).await,
-        Err(why) => flow.refuse(Refusal::from(&why)),
+        Ok(host) => carry(flow, &host, idle, shared).await,
+        Err(why) => flow.refuse(shared.refusal(&why)),
     }
 }
 
@@ -58,7 +59,12 @@ fn told(host: &UdpSocket) -> io::Result<()> {
     host.take_error()?.map_or(Ok(()), Err)
 }
 
-async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration) {
+/// Whether there is no flow any more: it was given up, or the stack has gone.
+fn is_over(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::TimedOut | io::ErrorKind::QuotaExceeded | io::ErrorKind::NetworkDown)
+}
+
+async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration, shared: &Shared) {
     let mut datagram = vec![0; MOST];
     loop {
         let next = async {
@@ -69,9 +75,14 @@ async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration) {
         };
         let done = match timeout(idle, next).await {
             Err(_) => return,
-            Ok(Event::Sent(Ok(length))) => host.send(datagram.get(..length).unwrap_or_default()).await.map(drop),
-            // The stack has gone.
-            Ok(Event::Sent(Err(_))) => return,
+            Ok(Event::Sent(Ok(length))) => {
+                let sent = host.send(datagram.get(..length).unwrap_or_default()).await;
+                shared.datagrams.fetch_add(1, Ordering::AcqRel);
+                sent.map(drop)
+            }
+            Ok(Event::Sent(Err(why))) if is_over(&why) => return,
+            // The program has said by ICMP that something did not arrive; the flow, and its port here, are as before.
+            Ok(Event::Sent(Err(_))) => Ok(()),
             Ok(Event::Answered(Ok(ready))) if ready.is_error() => told(host),
             Ok(Event::Answered(Ok(_))) => match host.try_recv(&mut datagram) {
                 Ok(length) => flow.send(datagram.get(..length).unwrap_or_default()).await.map(drop),

@@ -82,6 +82,8 @@ pub(super) fn become_program(arguments: &[OsString]) -> (u8, String) {
         let _ = handover::tell(&socket, Kind::Failed, &why, None);
         return (super::FAILED, String::new());
     }
+    // Without its network the program is of no use. From here on, for the parent may end at any time.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
     match handover::hear(&socket) {
         Ok(Some(told)) if told.kind == Kind::Go => {}
         // The parent has ended.
@@ -102,7 +104,7 @@ fn take_input() -> io::Result<OwnedFd> {
 
 /// Makes the namespaces and what is in them.
 fn prepare(order: &Order) -> Result<Tun, Refused> {
-    separate()?;
+    separate(order.resolver.is_some())?;
     let resolved = order.resolver.as_deref().map_or(Ok(()), |path| {
         rustix::mount::mount_bind(path, RESOLVER).map_err(|why| {
             refused(Step::Resolver, &format!("cannot put a file in the place of {RESOLVER}"), &why.into())
@@ -120,11 +122,14 @@ fn of_device(why: &TunError) -> Refused {
     refused(step, why.what, &why.why)
 }
 
-/// Leaves the network, the mounts and, where that takes it, the users of the host.
-fn separate() -> Result<(), Refused> {
+/// Leaves the network, the mounts and, where that takes it, the users of the host. `mounts` says whether something is to be mounted.
+fn separate(mounts: bool) -> Result<(), Refused> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     // With the rights of root it needs no namespace for users: containers forbid that rather than the others.
     if user.is_root() && leave_host(false).is_ok() {
+        if !mounts {
+            return Ok(());
+        }
         // What is mounted here is not mounted outside.
         let away = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
         return rustix::mount::mount_change("/", away)
@@ -174,8 +179,6 @@ fn execute(program: &[OsString]) -> (u8, String) {
     {
         return (super::FAILED, format!("cannot give up rights: {why}"));
     }
-    // Without its network it is of no use.
-    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
     let why = Command::new(name).args(arguments).env(VARIABLE, GATEWAY_4.to_string()).exec();
     let status = if why.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
     (status, format!("{}: {why}", Path::new(name).display()))

@@ -74,17 +74,19 @@ pub fn become_program(arguments: &[OsString]) -> (u8, String) {
 /// The program, before it begins. Where it is dropped, the child ends.
 pub(crate) struct Namespace {
     child: Child,
+    id: Pid,
+    process: OwnedFd,
     socket: OwnedFd,
 }
 
 /// The program, running.
-pub(crate) struct Program {
-    child: Child,
-    process: OwnedFd,
-}
+pub(crate) struct Program(Child);
 
 /// Passes signals on to a program.
-pub(crate) struct Passing(OwnedFd);
+pub(crate) struct Passing {
+    id: Pid,
+    process: OwnedFd,
+}
 
 impl Namespace {
     /// Starts this binary once more as the child. No thread need have begun: the child is a process of its own.
@@ -114,10 +116,10 @@ impl Namespace {
         drop(resolver);
         let failed = match got {
             Ok(Some(told)) => match (told.kind, told.descriptor) {
-                (Kind::Device, Some(file)) => {
-                    let tun = Tun::adopt(file, DEVICE, Layer::Ip, mtu).map_err(said("the device"))?;
-                    return Ok((Self { child, socket }, tun));
-                }
+                (Kind::Device, Some(file)) => match adopt(&child, file, mtu) {
+                    Ok((id, process, tun)) => return Ok((Self { child, id, process, socket }, tun)),
+                    Err(why) => why,
+                },
                 _ => told.text,
             },
             Ok(None) => "it ended before it had a network".to_owned(),
@@ -133,41 +135,43 @@ impl Namespace {
     /// # Errors
     /// Where it has ended already.
     pub(crate) fn go(self) -> Result<Program, String> {
-        let Self { mut child, socket } = self;
-        let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let process = id.ok_or_else(|| "a process without a number".to_owned()).and_then(|id| {
-            rustix::process::pidfd_open(id, PidfdFlags::empty()).map_err(|why| format!("the program's process: {why}"))
-        });
-        let gone = process.and_then(|process| {
-            handover::tell(&socket, Kind::Go, "", None).map_err(|why| format!("the program does not begin: {why}"))?;
-            Ok(process)
-        });
-        match gone {
-            Ok(process) => Ok(Program { child, process }),
+        let Self { mut child, socket, .. } = self;
+        match handover::tell(&socket, Kind::Go, "", None) {
+            Ok(()) => Ok(Program(child)),
             Err(why) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(why)
+                Err(format!("the program does not begin: {why}"))
             }
         }
     }
-}
 
-impl Program {
-    /// Passes signals on, from another thread.
+    /// Passes signals on, from another thread: to the program from its beginning on, and to the child before.
     ///
     /// # Errors
     /// Where the process may have no more descriptors.
     pub(crate) fn passing(&self) -> io::Result<Passing> {
-        self.process.try_clone().map(Passing)
+        Ok(Passing { id: self.id, process: self.process.try_clone()? })
     }
+}
 
+/// The child's process, by its number and as a descriptor, and the device that it has handed out.
+fn adopt(child: &Child, file: OwnedFd, mtu: u16) -> Result<(Pid, OwnedFd, Tun), String> {
+    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let id = id.ok_or_else(|| "a process without a number".to_owned())?;
+    let process = rustix::process::pidfd_open(id, PidfdFlags::empty())
+        .map_err(|why| format!("the program's process: {why}; it takes Linux 5.3"))?;
+    let tun = Tun::adopt(file, DEVICE, Layer::Ip, mtu).map_err(|why| format!("the device: {why}"))?;
+    Ok((id, process, tun))
+}
+
+impl Program {
     /// Waits for its end. Returns its exit status as shells have it: 128 and the number of the signal that has ended it.
     ///
     /// # Errors
     /// Where somebody else has waited for it.
     pub(crate) fn wait(mut self) -> io::Result<u8> {
-        self.child.wait().map(status)
+        self.0.wait().map(status)
     }
 }
 
@@ -175,8 +179,13 @@ impl Passing {
     /// A program that has ended gets none.
     pub(crate) fn pass(&self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {
-            let _ = rustix::process::pidfd_send_signal(&self.0, signal);
+            let _ = rustix::process::pidfd_send_signal(&self.process, signal);
         }
+    }
+
+    /// Whether a key of the terminal reaches it as it does this process.
+    pub(crate) fn is_in_our_group(&self) -> bool {
+        rustix::process::getpgid(Some(self.id)).is_ok_and(|group| group == rustix::process::getpgrp())
     }
 }
 

@@ -24,9 +24,9 @@ pub(super) enum Step {
 pub(super) struct Facts {
     /// `kernel.apparmor_restrict_unprivileged_userns` is 1: Ubuntu from 23.10 on.
     pub(super) apparmor: bool,
-    /// `kernel.unprivileged_userns_clone` is 0: Debian up to 10, and hardened kernels.
+    /// `kernel.unprivileged_userns_clone` is 0: hardened kernels.
     pub(super) no_clone: bool,
-    /// `user.max_user_namespaces` is 0: RHEL 7, and hardened hosts.
+    /// `user.max_user_namespaces` is 0: hardened hosts.
     pub(super) no_user_namespaces: bool,
     /// A filter of system calls is there, as containers have one.
     pub(super) seccomp: bool,

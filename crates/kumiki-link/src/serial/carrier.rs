@@ -81,6 +81,11 @@ impl Pace {
         self.following = Some(Box::new(Following::new(times)));
     }
 
+    /// From here on frames go at the carrier's rate.
+    pub(super) fn follow_none(&mut self) {
+        self.following = None;
+    }
+
     /// SONET/SDH: the first octet of payload that no frame has.
     pub(super) const fn next_free(&self) -> u64 {
         self.next_free

@@ -98,6 +98,11 @@ impl Sending {
         self.pace.follow(times);
     }
 
+    /// From here on frames go at the carrier's rate.
+    pub(crate) fn follow_none(&mut self) {
+        self.pace.follow_none();
+    }
+
     /// No frame begins before `until`.
     pub(crate) fn hold(&mut self, until: Instant) {
         if self.free_at < until {

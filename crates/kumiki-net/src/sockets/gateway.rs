@@ -82,6 +82,13 @@ pub(crate) struct Flow {
     turn: u64,
 }
 
+impl Flow {
+    /// What its datagrams hold that nobody has read, in octets of memory.
+    pub(crate) const fn held(&self) -> usize {
+        self.octets
+    }
+}
+
 fn cost(data: &Message) -> usize {
     data.len().saturating_add(OVERHEAD)
 }

@@ -60,6 +60,8 @@ pub struct SocketCounts {
     pub offers: usize,
     /// Flows of UDP through a gateway.
     pub flows: usize,
+    /// What these hold of datagrams that nobody has read, in octets of memory.
+    pub queued: usize,
 }
 
 /// All sockets of one host.
@@ -479,7 +481,10 @@ impl Table {
                 Some(Socket::Listener(_)) => counts.listeners += 1,
                 Some(Socket::Datagrams(_)) => counts.udp += 1,
                 Some(Socket::Offer(_)) => counts.offers += 1,
-                Some(Socket::Flow(_)) => counts.flows += 1,
+                Some(Socket::Flow(flow)) => {
+                    counts.flows += 1;
+                    counts.queued += flow.held();
+                }
                 Some(Socket::Gateway) | None => {}
             }
         }

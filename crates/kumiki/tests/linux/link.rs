@@ -140,22 +140,15 @@ fn statuses() -> Said<String> {
 fn signals() -> Said<String> {
     for (signal, name, status) in [(Signal::TERM, "TERM", 9), (Signal::USR1, "USR1", 9), (Signal::HUP, "HUP", 9)] {
         let mut command = link("--delay 5ms");
-        let script = format!("trap 'exit 9' {name}; echo ready; read none");
-        let mut child = command
-            .args(["sh", "-c", &script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(when("start"))?;
+        // `read` and `wait` would not see a signal that comes just before them.
+        let script = format!("trap 'exit 9' {name}; echo ready; while :; do sleep 0.1; done");
+        let mut child = command.args(["sh", "-c", &script]).stdout(Stdio::piped()).spawn().map_err(when("start"))?;
         let mut line = String::new();
         let stdout = child.stdout.take().ok_or("no output")?;
         BufReader::new(stdout).read_line(&mut line).map_err(when("read"))?;
         let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("no number")?;
         rustix::process::kill_process(id, signal).map_err(when("kill"))?;
-        // The input stays open until the end: only the signal ends the program.
-        let input = child.stdin.take();
         let ended = child.wait().map_err(when("wait"))?;
-        drop(input);
         holds(ended.code() == Some(status), || format!("{name}: {ended}"))?;
     }
     Ok("TERM, USR1, HUP".to_owned())
