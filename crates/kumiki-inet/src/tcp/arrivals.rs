@@ -42,9 +42,10 @@ impl Tcp {
             self.caller_says(caller, segment, cx);
             return;
         }
+        let mut least = None;
         if let Some(index) = self.pending.find(self.shared.secret, &pair) {
             match self.pending_says(index, segment, cx) {
-                Some(another) => segment = another,
+                Some(another) => (segment, least) = another,
                 None => return,
             }
         }
@@ -53,7 +54,6 @@ impl Tcp {
         let verdict = listener
             .and_then(|listener| self.table.listener(listener))
             .map_or(Verdict::Reset, |listener| listener.judge(&pair, &segment));
-        let mut least = None;
         if let Some(entry) = self.time_waits.find(self.shared.secret, &pair) {
             let may_begin = verdict == Verdict::Begin && self.has_room_for_callers();
             least = self.in_time_wait(entry, &segment, may_begin, cx);

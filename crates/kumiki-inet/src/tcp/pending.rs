@@ -21,7 +21,7 @@ use super::session::{Ctx, Session};
 use super::table::Entry;
 use super::{Tcp, isn};
 
-/// Where AE, CWR, ECE and so on stand in a header: the octet with SYN, ACK and RST.
+/// Where CWR to FIN stand in a header.
 const FLAGS_AT: usize = 13;
 const SYN_AND_ACK: u8 = 0x12;
 const SYN: u8 = 0x02;
@@ -124,8 +124,13 @@ impl Tcp {
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
-    /// A segment of a caller that waits for its answer. It is given back where it is of another call.
-    pub(super) fn pending_says(&mut self, index: u32, mut segment: Segment, cx: &mut Context<'_>) -> Option<Segment> {
+    /// A segment of a caller that waits for its answer. It is given back where it is of another call, with what the ISS must be beyond.
+    pub(super) fn pending_says(
+        &mut self,
+        index: u32,
+        mut segment: Segment,
+        cx: &mut Context<'_>,
+    ) -> Option<(Segment, Option<Seq>)> {
         let it = self.pending.get(index)?;
         let irs = it.segment.seq;
         if segment.has(Flags::RST) {
@@ -140,8 +145,9 @@ impl Tcp {
             return None;
         }
         if segment.seq != irs {
+            let least = it.least;
             self.withdraw(index, cx);
-            return Some(segment);
+            return Some((segment, least));
         }
         // Its timestamp is the later one.
         strip(&mut segment);

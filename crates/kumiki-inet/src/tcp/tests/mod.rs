@@ -12,6 +12,7 @@ mod opening;
 mod pair;
 mod path_mtu;
 mod patience;
+mod pending;
 mod random;
 mod recovery;
 mod refused;

@@ -129,6 +129,7 @@ impl Protocol for App {
                 let at = self.received.len();
                 self.heard.push(format!("urgent: {ahead} after {at}"));
             }
+            Indication::Report(report) if matches!(*report, Report::Special(_)) => self.heard.push("withdrawn".into()),
             Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
             Indication::Unit(_)
             | Indication::Special { .. }
