@@ -108,6 +108,8 @@ pub struct Engine<C> {
     began: Instant,
     /// From when on is counted.
     counting_since: Instant,
+    /// The schedule has said `quit`.
+    has_quit: bool,
 }
 
 impl<C: Clock> Engine<C> {
@@ -139,6 +141,7 @@ impl<C: Clock> Engine<C> {
             asking,
             began: now,
             counting_since: now,
+            has_quit: false,
         })
     }
 
@@ -219,6 +222,7 @@ impl<C: Clock> Engine<C> {
     fn follow(&mut self) {
         let now = self.clock.now();
         while let Some((at, command)) = self.schedule.pop_front_if(|(at, _)| *at <= now) {
+            self.has_quit |= command == Command::Quit;
             self.carry_out(at, command, false);
         }
     }
@@ -271,7 +275,7 @@ impl<C: Clock> Engine<C> {
 
     /// Carries out what others ask for; true where it is to end.
     fn obey(&mut self) -> bool {
-        let mut quit = false;
+        let mut quit = self.has_quit;
         while let Ok(Asked { command, json, answer }) = self.commands.try_recv() {
             quit |= command == Command::Quit;
             let said = self.carry_out(self.clock.now(), command, json);

@@ -465,6 +465,14 @@ fn the_loop_carries_both_ways_at_the_due_times() {
 }
 
 #[test]
+fn a_schedule_may_end_it() {
+    let (a, b) = (Shelf::with(1, 9), Shelf::with(0, 9));
+    let mut engine = engine(&a, &b, &[], &["5ms quit", "7ms a>b loss 100%"]);
+    assert_eq!(engine.run(Some(us(100_000)), || false).unwrap(), Ended::Quit);
+    assert_eq!(engine.path().settings(0).to_string(), "clear");
+}
+
+#[test]
 fn what_finds_no_room_waits_in_order() {
     let (a, b) = (Shelf::with(20, 0), Shelf::with(0, 5));
     let mut engine = engine(&a, &b, &[], &[]);

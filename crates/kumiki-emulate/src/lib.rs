@@ -98,6 +98,10 @@ fn failed(what: &str) -> impl Fn(io::Error) -> EmulateError + '_ {
 /// # Errors
 /// [`EmulateError`] where it was not run, or a capture is not complete.
 pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) -> Result<u8, EmulateError> {
+    if std::env::var_os(VARIABLE).is_some() {
+        let why = format!("this is inside another `kumiki link`, as {VARIABLE} says, and that has the same addresses");
+        return Err(EmulateError(why));
+    }
     // Ahead of the threads.
     let (namespace, tun) = Namespace::begin(&config.program, config.mtu, config.keep_resolver).map_err(EmulateError)?;
     let clock = RealClock::start();
@@ -127,6 +131,10 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     linger(config.linger, clock, &signals, || {
         (between.is_idle() && on_hop.load(Ordering::Acquire) == 0).then(|| serving.served()).flatten()
     });
+    let left = serving.connections();
+    if left > 0 {
+        say(&format!("{left} of the program's connections had not ended, and are reset (--linger {})", config.linger));
+    }
     // The path stands between the two, and is of no more use once either has gone.
     let stack = serving.end();
     let stats = between.end();

@@ -171,6 +171,14 @@ fn trace(option: &str, path: Option<&Path>) -> Result<Option<Arc<Opportunities>>
 }
 
 fn config(args: &LinkArgs) -> Result<Config, Stop> {
+    if let Some(name) = args.program.first().and_then(|it| it.to_str()).filter(|it| it.starts_with('-')) {
+        let why = format!("{name}: no such option; a program whose name begins so is written ./{name}");
+        return Err(Stop::Input(why));
+    }
+    if args.rate.is_some() && (args.up_trace.is_some() || args.down_trace.is_some()) {
+        let why = "--rate: a direction with a trace has no rate; give the other one its own, as in --up 'rate 1Mb/s'";
+        return Err(Stop::Input(why.to_owned()));
+    }
     let mut set = Vec::new();
     if let Some(name) = &args.preset {
         set.extend(
@@ -291,6 +299,8 @@ mod tests {
             (&["--down-trace", "/nowhere", "true"], "--down-trace /nowhere"),
             (&["--mtu", "576", "true"], "1280"),
             (&["--linger", "ever", "true"], "--linger"),
+            (&["--dealy", "40ms", "true"], "--dealy: no such option"),
+            (&["--rate", "1Mb/s", "--up-trace", "/nowhere", "true"], "--rate: "),
         ] {
             let said = refused(words);
             assert!(said.contains(part), "{words:?}: {said}");

@@ -119,6 +119,11 @@ impl Serving {
         Ok(Self { ends, thread, stack: sockets, shared })
     }
 
+    /// How many connections have been answered and not ended.
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Acquire)
+    }
+
     /// How many datagrams have gone on, where nothing waits to be served.
     pub(crate) fn served(&self) -> Option<u64> {
         let is_idle = self.shared.connections.load(Ordering::Acquire) == 0 && self.stack.counts().queued == 0;

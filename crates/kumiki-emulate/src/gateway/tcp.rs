@@ -32,10 +32,11 @@ pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
     };
     // The program decides about small segments: its own come as it has sent them.
     let _ = host.set_nodelay(true);
+    // Where this ends before the connection has, by a signal or because `--linger` is over, the host must not take that for an end in order.
+    let _ = host.set_zero_linger();
     let counted = shared.one_more();
     let Ok(mut program) = offer.accept() else {
         // It has given up meanwhile.
-        let _ = host.set_zero_linger();
         return;
     };
     let _ = program.set_nodelay(true);
@@ -48,8 +49,9 @@ pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
     };
     if was_reset {
         // One of them was reset, and so is the other.
-        let _ = host.set_zero_linger();
         let _ = program.set_zero_linger();
+    } else {
+        let _ = rustix::net::sockopt::set_socket_linger(&host, None);
     }
     drop(counted);
 }
