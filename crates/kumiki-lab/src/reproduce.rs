@@ -273,7 +273,7 @@ pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::Path
     write_with(output, results, &Flows::new())
 }
 
-/// As [`write`], with `flows` on the page: to read captures is for who calls.
+/// As [`write`](fn@write), with `flows` on the page: to read captures is for who calls.
 ///
 /// # Errors
 ///
