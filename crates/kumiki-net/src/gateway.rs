@@ -260,7 +260,7 @@ impl UdpFlow {
         )
     }
 
-    /// Answers, from the address that was sent to. It never waits.
+    /// Answers, from the address that was sent to. It never waits: where the layers have not taken 512 datagrams that were sent, it is lost.
     ///
     /// # Errors
     /// As [`UdpFlow::try_send`].

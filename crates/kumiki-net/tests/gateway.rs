@@ -3,9 +3,11 @@
 #![cfg(feature = "sim")]
 
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use kumiki_net::sim::{self, Host, Net};
+use kumiki_net::sim::{self, Host, Net, Packet, Verdict};
 use kumiki_net::{Flow, Gateway, GatewayConfig, Refusal, Stack, TcpListener, TcpOffer, TcpStream, UdpFlow, UdpSocket};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::time::{Instant, sleep, timeout};
@@ -363,6 +365,33 @@ fn flows_of_udp_are_told_apart_by_both_ends_and_answers_come_from_where_it_was_s
             }
         })
         .unwrap();
+}
+
+#[test]
+fn what_is_sent_faster_than_the_layers_take_it_is_lost_and_not_kept() {
+    let (net, client, host) = by_hand(1);
+    let carried = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&carried);
+    net.rule(move |packet: &Packet| {
+        counted.fetch_add(usize::from(packet.src.to_string() == "9.9.9.9"), Ordering::Relaxed);
+        Verdict::Pass
+    })
+    .forget();
+    client
+        .run(async {
+            let mut gateway = host.stack().gateway().unwrap();
+            let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+            socket.send_to(b"x", "9.9.9.9:53").await.unwrap();
+            let flow = sent_to(&mut gateway).await;
+            for _ in 0..2000 {
+                assert_eq!(flow.try_send(b"answer").unwrap(), 6);
+            }
+            sleep(SECOND).await;
+            flow.try_send(b"later").unwrap();
+            sleep(SECOND).await;
+        })
+        .unwrap();
+    assert_eq!(carried.load(Ordering::Relaxed), 513);
 }
 
 #[test]
