@@ -10,8 +10,10 @@
 use kumiki_graph::{Duration, Instant};
 use kumiki_link::Spread;
 
-use super::settings::{Loss, Queue, RULES, Reorder, Rule, SPREADS, Settings};
+use super::settings::{Loss, Queue, Reorder, SPREADS, Settings, usual};
+use kumiki_lab::medium::Rule;
 use kumiki_lab::quantity::{self, Octets, Quantity, Share};
+use kumiki_settings::Word as _;
 
 /// What the lines are, for people.
 pub const HELP: &str = "\
@@ -278,14 +280,14 @@ impl<'a> Words<'a> {
         Ok(match word {
             "rate" => Change::Rate(self.rate()?),
             "queue" => {
-                let named = |word: &&str| RULES.iter().find(|(name, _)| name == word);
+                let named = |word: &&str| Rule::WORDS.iter().find(|(name, _)| name == word);
                 let rule = self.0.front().and_then(named).map(|(_, rule)| *rule);
                 if rule.is_some() {
                     self.0.pop_front();
                 }
                 let said = rule.is_none() || self.has_number() || self.0.front() == Some(&"none");
                 let rule = rule.unwrap_or_default();
-                Change::Queue(rule, if said { self.queue()? } else { rule.usual() })
+                Change::Queue(rule, if said { self.queue()? } else { usual(rule) })
             }
             "overhead" => Change::Overhead(self.overhead()?),
             "loss" => Change::Loss(self.loss()?),

@@ -8,7 +8,9 @@ use kumiki_link::{
     PieConfig, Rate as LinkRate, SerialConfig, Spread,
 };
 
+use kumiki_lab::medium::Rule;
 use kumiki_lab::quantity::{Octets, Rate, Share};
+use kumiki_settings::Word as _;
 
 /// How units get lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,43 +53,23 @@ pub enum Queue {
     Unlimited,
 }
 
-/// Who decides about what waits: which leaves next, and which is dropped or marked though there is room.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Rule {
-    /// First in, first out, and nothing else.
-    #[default]
-    DropTail,
-    /// `CoDel` (RFC 8289), with the times that it names.
-    Codel,
-    /// `FQ-CoDel` (RFC 8290), likewise: flows are told apart by IP's addresses and the ports.
-    FqCodel,
-    /// PIE (RFC 8033), likewise.
-    Pie,
-}
-
-impl Rule {
-    /// How much may wait where nothing else is said: as the disciplines of Linux of these names have it.
-    pub(super) const fn usual(self) -> Queue {
-        match self {
-            Self::DropTail | Self::Codel | Self::Pie => Queue::Packets(QUEUE),
-            Self::FqCodel => Queue::Packets(10_240),
-        }
-    }
-
-    /// With this room. `seed` fixes what it draws.
-    fn begin(self, limit: DropTail, seed: u64) -> Box<dyn Discipline> {
-        match self {
-            Self::DropTail => limit.queue(),
-            Self::Codel => Box::new(Codel::new(CodelConfig { limit, ..CodelConfig::default() })),
-            Self::FqCodel => Box::new(FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::default() }, seed)),
-            Self::Pie => Box::new(Pie::new(PieConfig { limit, ..PieConfig::default() }, seed)),
-        }
+/// How much may wait where nothing else is said: as the disciplines of Linux of these names have it.
+pub(super) const fn usual(rule: Rule) -> Queue {
+    match rule {
+        Rule::DropTail | Rule::Codel | Rule::Pie => Queue::Packets(QUEUE),
+        Rule::FqCodel => Queue::Packets(10_240),
     }
 }
 
-/// The name of a rule on the command line.
-pub(super) const RULES: [(&str, Rule); 4] =
-    [("drop-tail", Rule::DropTail), ("codel", Rule::Codel), ("fq-codel", Rule::FqCodel), ("pie", Rule::Pie)];
+/// A queue with this room, with the times that RFCs 8289, 8290 and 8033 name. `seed` fixes what it draws.
+fn begin(rule: Rule, limit: DropTail, seed: u64) -> Box<dyn Discipline> {
+    match rule {
+        Rule::DropTail => limit.queue(),
+        Rule::Codel => Box::new(Codel::new(CodelConfig { limit, ..CodelConfig::default() })),
+        Rule::FqCodel => Box::new(FqCodel::new(FqCodelConfig { limit, ..FqCodelConfig::default() }, seed)),
+        Rule::Pie => Box::new(Pie::new(PieConfig { limit, ..PieConfig::default() }, seed)),
+    }
+}
 
 /// What is done to the units of one direction; the default is nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,7 +143,7 @@ impl Settings {
 
     /// Its queue. `seed` fixes what it draws.
     pub(super) fn discipline(&self, seed: u64) -> Box<dyn Discipline> {
-        self.rule.begin(self.room(), seed)
+        begin(self.rule, self.room(), seed)
     }
 
     const fn room(&self) -> DropTail {
@@ -240,7 +222,7 @@ impl fmt::Display for Settings {
             parts.push(format!("rate {rate}"));
         }
         if (self.rule, self.queue) != (plain.rule, plain.queue) {
-            let rule = RULES.iter().find(|(_, rule)| *rule == self.rule && *rule != plain.rule);
+            let rule = Rule::WORDS.iter().find(|(_, rule)| *rule == self.rule && *rule != plain.rule);
             let rule = rule.map_or_else(String::new, |(name, _)| format!("{name} "));
             parts.push(format!("queue {rule}{}", self.queue));
         }

@@ -10,8 +10,9 @@ use kumiki_octets::Message;
 use proptest::prelude::*;
 
 use super::command::{Change, Way};
-use super::settings::{Loss, Queue, Reorder, Rule, Settings};
+use super::settings::{Loss, Queue, Reorder, Settings};
 use super::*;
+use kumiki_lab::medium::Rule;
 use kumiki_lab::quantity::{Octets, Share};
 
 const fn us(n: u64) -> Instant {
