@@ -1,7 +1,7 @@
 //! What comes before a session: callers, cookies, text with a SYN.
 
 use kumiki_graph::Request;
-use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::pair::*;
 use crate::tcp::config::SynCookies;
@@ -11,21 +11,6 @@ fn listening(config: Config) -> Pair {
     let mut pair = Pair::new(plain(), config, ms(10));
     pair.listen(B, 5);
     pair
-}
-
-/// A segment from port 1000 of a caller that the test plays itself.
-const fn from_caller(flags: Flags, seq: u32, ack: u32) -> Header {
-    Header {
-        source_port: 1000,
-        destination_port: PORT,
-        seq: Seq(seq),
-        ack: Seq(ack),
-        flags,
-        window: 5000,
-        checksum: 0,
-        urgent_pointer: 0,
-        options: Options::NONE,
-    }
 }
 
 /// Sequence number of B's SYN,ACK.

@@ -405,6 +405,21 @@ pub(super) fn accept(session: Handle) -> Request {
     }))
 }
 
+/// A segment from port 1000 of a caller that the test plays itself.
+pub(super) const fn from_caller(flags: Flags, seq: u32, ack: u32) -> Header {
+    Header {
+        source_port: 1000,
+        destination_port: PORT,
+        seq: Seq(seq),
+        ack: Seq(ack),
+        flags,
+        window: 5000,
+        checksum: 0,
+        urgent_pointer: 0,
+        options: kumiki_wire::inet::tcp::Options::NONE,
+    }
+}
+
 /// Octets that tell their places.
 pub(super) fn numbered(len: usize) -> Vec<u8> {
     (0..len).map(|n| (n % 251) as u8).collect()

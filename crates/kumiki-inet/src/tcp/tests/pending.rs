@@ -1,7 +1,7 @@
 //! Passive opens that ask their user before they answer.
 
 use kumiki_graph::*;
-use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
+use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
 use crate::tcp::{OfferFirst, Refuse};
@@ -16,21 +16,7 @@ fn asking(backlog: u32) -> Pair {
     pair
 }
 
-const fn from_caller(flags: Flags, seq: u32, ack: u32) -> Header {
-    Header {
-        source_port: 1000,
-        destination_port: 99,
-        seq: Seq(seq),
-        ack: Seq(ack),
-        flags,
-        window: 5000,
-        checksum: 0,
-        urgent_pointer: 0,
-        options: Options::NONE,
-    }
-}
-
-/// What B has sent, each by its flags, sequence number relative to nothing, and acknowledgment.
+/// What B has sent, each by its flags and acknowledgment.
 fn said(pair: &Pair) -> Vec<(Flags, Seq)> {
     pair.log.iter().filter(|packet| packet.from == B).map(|packet| (packet.header.flags, packet.header.ack)).collect()
 }
