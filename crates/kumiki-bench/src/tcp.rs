@@ -165,10 +165,14 @@ pub(crate) fn measure(what: &Tcp) -> Result<(), String> {
     Ok(())
 }
 
-fn name(who: Who) -> (String, String) {
+fn name(who: Who, work: Work) -> (String, String) {
     match who {
         Who::Kumiki => {
-            ("kumiki".to_owned(), "CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB, ACKs not delayed".to_owned())
+            let acks = match work {
+                Work::Octets(_) => ", ACKs not delayed",
+                Work::Exchanges(_) => "",
+            };
+            ("kumiki".to_owned(), format!("CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB{acks}"))
         }
         Who::Smoltcp(setting) => (
             "smoltcp".to_owned(),
@@ -206,7 +210,7 @@ fn show(rows: &[Row], runs: usize) {
     ]);
     let mut ours = f64::NAN;
     for row in rows {
-        let (who, with) = name(row.who);
+        let (who, with) = name(row.who, row.load.work);
         if row.who == Who::Kumiki {
             ours = row.cost;
         }
