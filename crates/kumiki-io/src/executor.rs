@@ -433,9 +433,34 @@ impl<C: Clock> Executor<C> {
         }
     }
 
+    /// Does what is due, in `passes` at most, and never waits: for loops of others. Says when there is something to do next by itself; that is
+    /// now where there is more, and never where only somebody else can bring something.
+    ///
+    /// What else it is to be called for: the [bell](Executor::bell), and [devices](Executor::watches) that are ready. Where it
+    /// [cannot go on](Executor::failure) it does nothing any more.
+    pub fn poll(&mut self, passes: usize) -> Option<Instant> {
+        // Before anything is looked at: who rings meanwhile is heard the next time.
+        self.bell.hear();
+        for _ in 0..passes {
+            if self.failure.is_some() {
+                return None;
+            }
+            let now = self.clock.now();
+            if !self.pass(now) {
+                return self.next_deadline();
+            }
+        }
+        Some(self.clock.now())
+    }
+
+    /// The devices that it waits for at present.
+    pub fn watches(&self) -> impl Iterator<Item = Watch<'_>> {
+        self.real.iter().flat_map(Real::watches)
+    }
+
     fn wait(&mut self, until: Instant) {
         self.counters.waits += 1;
-        let watches: Vec<Watch<'_>> = self.real.iter().flat_map(Real::watches).collect();
+        let watches: Vec<Watch<'_>> = self.watches().collect();
         self.clock.wait(until, &self.bell, &watches);
         if let Some((rng, late)) = &mut self.uneven {
             let late = Duration::from_nanos(rng.below(late.as_nanos().saturating_add(1)));

@@ -13,6 +13,7 @@
 //! | `sockets` | many of them as one device: calls, callers, credit (Linux only) |
 //! | [`tun`] | TUN and TAP devices: packets and Ethernet frames to and from the kernel (Linux only) |
 //! | [`udp`] | a UDP socket as a device: datagrams to and from other processes |
+//! | `watching` | what an executor waits for, as one descriptor (Linux only) |
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`signal`] | Ctrl-C |
 //! | [`prompt`] | what is typed and not shown |
@@ -39,6 +40,8 @@ pub mod stream;
 #[cfg(target_os = "linux")]
 pub mod tun;
 pub mod udp;
+#[cfg(target_os = "linux")]
+pub mod watching;
 
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
 pub use device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
@@ -56,3 +59,5 @@ pub use stream::Stream;
 #[cfg(target_os = "linux")]
 pub use tun::{KernelEnd, Packets, Tun, TunConfig, TunError};
 pub use udp::{Far, Udp, UdpError};
+#[cfg(target_os = "linux")]
+pub use watching::Watching;
