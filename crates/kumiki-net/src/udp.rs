@@ -136,7 +136,8 @@ impl UdpSocket {
     /// Sends a datagram to the peer.
     ///
     /// # Errors
-    /// `NotConnected`; what a datagram sent before has met, such as `ConnectionRefused`; `InvalidInput` where it is too long.
+    /// `NotConnected`; what a datagram sent before has met, such as `ConnectionRefused`; the system's "message too long" (of Linux `EMSGSIZE`) where it is too
+    /// long.
     pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
         poll_fn(|cx| self.poll_send(cx, buf)).await
     }

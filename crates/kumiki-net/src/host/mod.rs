@@ -170,7 +170,7 @@ impl HostStack {
         let (seen, shared) = (Arc::clone(&told), stack.clone());
         let thread = thread::Builder::new().name("kumiki-net".to_owned()).spawn(move || {
             let ended = run(&mut executor, clock, &seen, id);
-            shared.0.with(crate::sockets::Table::go_down);
+            shared.0.with(|table| table.go_down(None));
             ended
         })?;
         Ok(Self { stack, told, bell, thread: Some(thread) })

@@ -354,7 +354,7 @@ impl Host {
         });
         self.net.0.cloud.lock().down.insert(self.number);
         self.end_tasks();
-        stack.0.with(crate::sockets::Table::go_down);
+        stack.0.with(|table| table.go_down(None));
         // Nothing that it remembers survives: it is another graph from here on, which says nothing while it is down.
         self.renew();
         self

@@ -161,8 +161,16 @@ impl Datagrams {
         for port in self.ports.iter_mut().filter(|it| it.below == below) {
             port.provider = Asked::Refused;
         }
-        self.is_host_gone |= matches!(reason, Reason::Down);
         self.failed(error::of_reason(reason), effects);
+    }
+
+    /// Its host is gone, as `error` says.
+    pub(crate) fn lose_host(&mut self, error: io::Error, effects: &mut Effects) {
+        for port in &mut self.ports {
+            port.provider = Asked::Refused;
+        }
+        self.failed(error, effects);
+        self.is_host_gone = true;
     }
 
     pub(crate) fn arrived(&mut self, below: Below, arrived: Arrived, effects: &mut Effects) {
@@ -180,6 +188,9 @@ impl Datagrams {
     }
 
     pub(crate) fn failed(&mut self, error: io::Error, effects: &mut Effects) {
+        if self.is_host_gone {
+            return;
+        }
         self.error = Some(error);
         self.readers.wake(&mut effects.woken);
     }
@@ -195,7 +206,7 @@ impl Datagrams {
     }
 
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
-        if self.is_host_gone { Some(error::is_gone()) } else { self.error.take() }
+        if self.is_host_gone { self.error.as_ref().map(error::again) } else { self.error.take() }
     }
 
     /// The next datagram, which `take` gets; it stays where `is_peek`. `WouldBlock` where there is none.

@@ -157,7 +157,7 @@ impl Table {
 
     fn the_gateway(&mut self) -> io::Result<&mut Gateway> {
         self.check_up()?;
-        self.gateway.as_deref_mut().ok_or_else(error::is_gone)
+        self.gateway.as_deref_mut().ok_or_else(|| error::is_gone(None))
     }
 
     /// The next that has come: whether it is a flow of UDP. `WouldBlock` where there is none.
@@ -247,7 +247,7 @@ impl Table {
         self.check_up()?;
         match self.sockets.get(handle) {
             Some(Socket::Offer(offer)) => Ok((offer, &mut self.effects)),
-            Some(_) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone(None)),
         }
     }
 
@@ -267,7 +267,7 @@ impl Table {
     /// Answers a call: the connection that it becomes.
     pub(crate) fn accept_offer(&mut self, handle: Handle, quality: Quality) -> io::Result<Handle> {
         self.check_up()?;
-        let offer = self.take_offer(handle).ok_or_else(error::is_gone)?;
+        let offer = self.take_offer(handle).ok_or_else(|| error::is_gone(None))?;
         if offer.is_withdrawn {
             return Err(io::Error::new(io::ErrorKind::ConnectionReset, "the caller has gone"));
         }
@@ -382,7 +382,7 @@ impl Table {
         self.check_up()?;
         match self.sockets.get(handle) {
             Some(Socket::Flow(flow)) => Ok((flow, &mut self.effects)),
-            Some(_) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone(None)),
         }
     }
 

@@ -182,6 +182,12 @@ impl Stream {
         self.writers.wake(&mut effects.woken);
     }
 
+    /// Its host is gone, as `error` says.
+    pub(crate) fn lose_host(&mut self, error: io::Error, effects: &mut Effects) {
+        self.ended(Some(Reason::Down), effects);
+        self.error = Some(error);
+    }
+
     // What its user does.
 
     /// What a read finds: `None` where it must wait.
@@ -396,7 +402,7 @@ impl Stream {
     /// what the peer has sent.
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
         if self.is_host_gone() {
-            return Some(error::is_gone());
+            return self.error.as_ref().map(error::again);
         }
         self.error.take()
     }

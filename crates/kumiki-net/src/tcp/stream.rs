@@ -81,7 +81,7 @@ impl TcpStream {
                 match stream.phase {
                     Phase::Calling => Err(io::ErrorKind::WouldBlock.into()),
                     Phase::Open => Ok(()),
-                    Phase::Ended => Err(stream.take_error().unwrap_or_else(error::is_gone)),
+                    Phase::Ended => Err(stream.take_error().unwrap_or_else(|| error::is_gone(None))),
                 }
             },
             |table, waker| {
