@@ -66,6 +66,8 @@ pub use kumiki_wire::inet::Sharing;
 pub use addr::{ToSocketAddrs, lookup_host};
 pub use gateway::{Flow, Gateway, GatewayConfig, Refusal, TcpOffer, UdpFlow};
 pub use sockets::SocketCounts;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub use stack::MemoryUse;
 pub use stack::{Stack, StackGuard};
 #[doc(inline)]
 pub use tcp::{TcpListener, TcpSocket, TcpStream};

@@ -30,6 +30,14 @@ pub(super) const MOST: usize = 65_507;
 /// The congestion marks in a type of service or traffic class (RFC 3168 section 5).
 const ECN: u8 = 3;
 
+/// What a datagram that waits costs beside its octets, about.
+const OVERHEAD: usize = 256;
+
+/// What a datagram that waits takes of memory, in octets.
+pub(super) fn cost(data: &Message) -> usize {
+    data.len().saturating_add(OVERHEAD)
+}
+
 /// The address that names none.
 pub(crate) const fn unspecified(is_v4: bool) -> IpAddr {
     if is_v4 { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) }
@@ -179,7 +187,7 @@ impl Datagrams {
             self.took(below, arrived.data.len(), effects);
             return;
         }
-        if self.received.len() >= MOST_HELD {
+        if self.received.len() >= MOST_HELD || !effects.hold(cost(&arrived.data)) {
             self.took(below, arrived.data.len(), effects);
             return;
         }
@@ -223,6 +231,7 @@ impl Datagrams {
         let taken = take(first);
         let (is_v4, octets) = (first.to.is_ipv4(), first.data.len());
         if !is_peek {
+            effects.release(cost(&first.data));
             self.received.pop_front();
             if let Some(below) = self.ports.iter().find(|it| it.is_v4 == is_v4).map(|it| it.below) {
                 self.took(below, octets, effects);
@@ -296,7 +305,7 @@ impl Datagrams {
 
     /// Gives the port back.
     pub(crate) fn close(&mut self, user: Handle, effects: &mut Effects) {
-        self.received.clear();
+        effects.release(self.received.drain(..).map(|it| cost(&it.data)).sum());
         let ends = self.ports.drain(..).filter_map(|port| Some((port.below, port.provider.end(user)?)));
         effects.requests.extend(ends);
     }

@@ -14,7 +14,7 @@ use kumiki_inet::udp::AllPorts;
 use kumiki_octets::Message;
 use kumiki_wire::inet::IpParameters;
 
-use super::datagrams::{MOST, unspecified};
+use super::datagrams::{MOST, cost, unspecified};
 use super::error;
 use super::stream::{Effects, Phase, Stream};
 use super::table::{Socket, Table};
@@ -26,9 +26,6 @@ const QUOTED: usize = 512;
 
 /// So many datagrams may all flows together have sent that the layers have not taken: what is more is lost, as where a host's queue is full.
 const MOST_SENT: usize = 512;
-
-/// What a datagram that waits costs beside its octets, about.
-const OVERHEAD: usize = 256;
 
 /// The gateway of a host, from the first time that somebody asks for it.
 #[derive(Debug)]
@@ -90,10 +87,6 @@ impl Flow {
     pub(crate) const fn held(&self) -> usize {
         self.octets
     }
-}
-
-fn cost(data: &Message) -> usize {
-    data.len().saturating_add(OVERHEAD)
 }
 
 impl Table {
@@ -322,7 +315,7 @@ impl Table {
                 return;
             };
             gateway.touch(handle, flow, now);
-            if has_room && flow.octets.saturating_add(cost) <= most {
+            if has_room && flow.octets.saturating_add(cost) <= most && self.effects.hold(cost) {
                 gateway.held += cost;
                 flow.octets += cost;
                 flow.received.push_back(unit.data);
@@ -330,7 +323,7 @@ impl Table {
             }
             return;
         }
-        if !has_room || gateway.config.flows == 0 {
+        if !has_room || gateway.config.flows == 0 || !self.effects.hold(cost) {
             return;
         }
         while self.gateway.as_ref().is_some_and(|it| it.flows.len() >= it.config.flows)
@@ -395,6 +388,7 @@ impl Table {
             if let Some(gateway) = &mut self.gateway {
                 gateway.held = gateway.held.saturating_sub(cost);
             }
+            self.effects.release(cost);
             // What does not fit is lost, as of a UDP socket.
             let octets = data.len().min(buffer.len());
             if let Some(front) = buffer.get_mut(..octets) {
@@ -470,6 +464,7 @@ impl Table {
         if let Some(gateway) = &mut self.gateway {
             gateway.held = gateway.held.saturating_sub(flow.octets);
         }
+        self.effects.release(flow.octets);
         Some(*flow)
     }
 

@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::io;
 
+use kumiki_graph::memory::Budget;
 use kumiki_graph::{Below, Credit, Handle, Manage, Quality, Reason, Request};
 use kumiki_octets::Message;
 
@@ -25,6 +26,22 @@ const SHARE: u64 = 8;
 pub(crate) struct Effects {
     pub(crate) requests: VecDeque<(Below, Request)>,
     pub(crate) woken: Woken,
+    /// What all that waits to be read counts towards.
+    pub(crate) budget: Option<Budget>,
+}
+
+impl Effects {
+    /// A datagram that costs so many octets of memory is kept; false where there is no room for it.
+    pub(crate) fn hold(&self, octets: usize) -> bool {
+        self.budget.as_ref().is_none_or(|it| it.hold(octets as u64))
+    }
+
+    /// It is not any longer.
+    pub(crate) fn release(&self, octets: usize) {
+        if let Some(budget) = &self.budget {
+            budget.release(octets as u64);
+        }
+    }
 }
 
 /// How far a connection has come.
