@@ -21,6 +21,9 @@ use super::wakers::Wakers;
 /// What a socket holds that is not read, in octets: Linux's `net.core.rmem_default`.
 pub(crate) const RECEIVE_BUFFER: u32 = 212_992;
 
+/// What a socket has sent and the layers have not taken, in octets of memory: Linux's `net.core.wmem_default`.
+const SEND_BUFFER: usize = 212_992;
+
 /// So many datagrams it holds at most, however short: Linux counts 832 octets for the shortest.
 const MOST_HELD: usize = RECEIVE_BUFFER as usize / 832;
 
@@ -84,6 +87,10 @@ pub(crate) struct Datagrams {
     /// Its host is gone: everybody is told.
     is_host_gone: bool,
     pub(crate) readers: Wakers,
+    pub(crate) writers: Wakers,
+    /// What it has sent and the layers have not taken, and how much that may be.
+    unsent: usize,
+    pub(crate) send_buffer: usize,
     pub(crate) how: IpParameters,
     pub(crate) multicast_ttl: u8,
     /// Whether its host gets what it sends to groups: of IPv4, of IPv6.
@@ -105,6 +112,9 @@ impl Datagrams {
             error: None,
             is_host_gone: false,
             readers: Wakers::default(),
+            writers: Wakers::default(),
+            unsent: 0,
+            send_buffer: SEND_BUFFER,
             how: IpParameters::NONE,
             // As Linux, and every other host.
             multicast_ttl: 1,
@@ -178,6 +188,7 @@ impl Datagrams {
             port.provider = Asked::Refused;
         }
         self.failed(error, effects);
+        self.writers.wake(&mut effects.woken);
         self.is_host_gone = true;
     }
 
@@ -277,6 +288,9 @@ impl Datagrams {
         if octets.len() > MOST {
             return Err(error::Errno::MessageSize.into());
         }
+        if !self.has_room() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         let is_broadcast = matches!(to, SocketAddr::V4(it) if it.ip().is_broadcast());
         if is_broadcast && !self.broadcast {
             return Err(error::no_broadcast());
@@ -300,7 +314,19 @@ impl Datagrams {
             ..Unit::of(Message::from_octets(octets))
         };
         effects.requests.push_back((port.below, Request::Unit(Box::new(unit))));
+        self.unsent += octets.len().saturating_add(OVERHEAD);
         Ok(octets.len())
+    }
+
+    /// Whether one more may be sent. As with Linux, it may be longer than what is left of the room.
+    pub(crate) const fn has_room(&self) -> bool {
+        self.unsent < self.send_buffer || self.is_host_gone
+    }
+
+    /// The layers have taken all that it has sent.
+    pub(crate) fn all_taken(&mut self, effects: &mut Effects) {
+        self.unsent = 0;
+        self.writers.wake(&mut effects.woken);
     }
 
     /// Gives the port back.
@@ -317,5 +343,9 @@ impl Datagrams {
 
     pub(crate) fn wait_to_read(&mut self, waker: &Waker, effects: &mut Effects) {
         self.readers.register(waker, &mut effects.woken);
+    }
+
+    pub(crate) fn wait_to_write(&mut self, waker: &Waker, effects: &mut Effects) {
+        self.writers.register(waker, &mut effects.woken);
     }
 }

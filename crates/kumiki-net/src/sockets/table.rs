@@ -73,6 +73,8 @@ pub(crate) struct Table {
     pub(super) listeners: BTreeMap<SocketAddr, Vec<Handle>>,
     /// Which UDP sockets have a port.
     pub(super) udp_sockets: BTreeMap<u16, Vec<Handle>>,
+    /// Which of them have sent since the layers last ran; one may be there several times.
+    pub(super) senders: Vec<Handle>,
     /// In which groups they are, and how many of them.
     pub(super) groups: BTreeMap<IpAddr, usize>,
     pub(super) rng: Rng,
@@ -101,6 +103,7 @@ impl Table {
             udp_ports: Ports::default(),
             listeners: BTreeMap::new(),
             udp_sockets: BTreeMap::new(),
+            senders: Vec::new(),
             groups: BTreeMap::new(),
             rng,
             backlog: BACKLOG,
