@@ -30,6 +30,11 @@ pub(crate) trait Driver: Send + Sync {
 
     /// The addresses of the host called `name`.
     fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+
+    /// Whether the layers may run while a thread waits for them.
+    fn may_block(&self) -> bool {
+        false
+    }
 }
 
 /// What the sockets of a host and its node share.
@@ -157,6 +162,12 @@ impl Stack {
             future.as_mut().poll(cx)
         })
         .await
+    }
+
+    /// Whether a thread may wait for it.
+    #[cfg(feature = "host")]
+    pub(crate) fn may_block(&self) -> bool {
+        self.0.driver.may_block()
     }
 
     /// From now on it is the stack of every thread of this process that has entered none; `None`: there is no such stack.

@@ -33,6 +33,10 @@ impl Driver for BellDriver {
 
     fn woke(&self) {}
 
+    fn may_block(&self) -> bool {
+        true
+    }
+
     fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         match &self.resolver {
             Some(resolver) => resolver(name),

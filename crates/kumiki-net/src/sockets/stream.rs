@@ -365,6 +365,12 @@ impl Stream {
         }
     }
 
+    /// Reads no more: the end is told, behind what came before.
+    pub(crate) fn shut_read(&mut self, effects: &mut Effects) {
+        self.is_read_shut = true;
+        self.readers.wake(&mut effects.woken);
+    }
+
     /// Changes what was asked for when it was opened.
     pub(crate) fn set(&mut self, change: impl FnOnce(&mut Quality), effects: &mut Effects) {
         change(&mut self.quality);
