@@ -61,6 +61,11 @@ impl HostDriver {
         let mut driver = AsyncFd::with_interest(self, Interest::READABLE)?;
         loop {
             let next = driver.get_mut().poll()?.unwrap_or(Duration::MAX);
+            if next.is_zero() {
+                // There is more, and tokio's timers would make it wait for the next millisecond.
+                tokio::task::yield_now().await;
+                continue;
+            }
             if let Ok(ready) = tokio::time::timeout(next, driver.readable_mut()).await {
                 ready?.clear_ready();
             }

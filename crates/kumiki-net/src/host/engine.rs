@@ -16,7 +16,7 @@ use crate::stack::Driver;
 const BURST: u32 = 64;
 
 /// So often what is due is done in one go, before whoever drives it has a turn again.
-const PASSES: usize = 64;
+const PASSES: usize = 8;
 
 /// It is not told more often that memory is spent.
 const SECOND: Duration = Duration::from_secs(1);

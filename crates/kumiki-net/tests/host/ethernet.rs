@@ -118,3 +118,45 @@ fn a_gateway_does_not_say_that_it_is_who_is_known_or_about_to_come() {
     assert_eq!(answers(question(GUEST, guest, other)), 0, "now somebody is");
     assert_eq!(answers(question(GUEST, guest, [255; 4])), 0);
 }
+
+// Z11: hosts behind the guest, which answer no question of the link.
+#[test]
+fn who_is_behind_another_station_is_answered_by_way_of_that() {
+    let behind = ["172.17.0.5", "2001:db8:5::5"].map(|it| it.parse().unwrap());
+    let mut all =
+        Exchange::new([&HostConfig::new(behind), &HostConfig::gateway().ethernet(GATEWAY)]).through(|from, packet| {
+            if from == 0 {
+                let kind = if packet[0] >> 4 == 4 { [8, 0] } else { [0x86, 0xdd] };
+                return vec![[&GATEWAY[..], &GUEST, &kind, &packet].concat()];
+            }
+            // To groups of IPv6 it asks whether its own address is somebody's, and says of which groups it is.
+            if packet[0] & 1 == 1 {
+                assert!(packet[12..14] == [0x86, 0xdd] && packet[22..38] <= [0xfe, 0x80, 0xff][..], "{packet:02x?}");
+                return Vec::new();
+            }
+            assert_eq!(packet[..6], GUEST);
+            vec![packet[14..].to_vec()]
+        });
+    let [one, two] = all.hosts.each_ref().map(|it| it.stack().clone());
+    all.pass(Duration::from_secs(5));
+    let mut gateway = two.gateway().unwrap();
+    let mut flows = all.run(async {
+        let mut flows = Vec::new();
+        for (local, to) in [("172.17.0.5:9", "8.8.8.8:53"), ("[2001:db8:5::5]:9", "[2001:db8::8]:53")] {
+            let socket = one.scope(UdpSocket::bind(local)).await.unwrap();
+            socket.send_to(b"x", to).await.unwrap();
+            let Flow::Udp(mut flow) = gateway.accept_any().await.unwrap() else { panic!("{to}") };
+            flow.recv(&mut [0]).await.unwrap();
+            flows.push((socket, flow));
+        }
+        flows
+    });
+    // Long after the caches of hosts have forgotten.
+    all.pass(Duration::from_secs(250));
+    all.run(async {
+        for (socket, flow) in &mut flows {
+            flow.send(b"y").await.unwrap();
+            socket.recv(&mut [0]).await.unwrap();
+        }
+    });
+}
