@@ -56,6 +56,8 @@ impl HostConfig {
     /// The device carries frames of Ethernet, such as a [TAP](super::Tun) or [those of a virtual machine](super::Frames), and this is our station there.
     /// The networks of the addresses have 24 and 64 bits, unless [`HostConfig::prefixes`] says otherwise.
     ///
+    /// An address of IPv6 is used when nobody has claimed it for a second or two (RFC 4862).
+    ///
     /// A gateway answers questions for every address (ARP, neighbour discovery), but for those of stations that it knows, and sends what it answers
     /// to the station that it came from.
     #[must_use]
