@@ -1,11 +1,11 @@
-//! A proxy in user space: Linux's clients in a network namespace reach servers of this program by any address, over a TUN device.
+//! A proxy in user space: Linux's clients in a network namespace reach servers of this program by any address, over a TUN device and then over a TAP.
 //!
 //! ```text
 //! cargo build -p kumiki-examples --example gateway_over_tun
 //! unshare --user --map-root-user --net target/debug/examples/gateway_over_tun
 //! ```
 //!
-//! It makes the device `kumiki0`, and the default route of the namespace by it. Whatever address a client calls, the gateway is asked first,
+//! It makes the devices `kumiki0` and `kumiki1`, and the default route of the namespace by them. Whatever address a client calls, the gateway is asked first,
 //! and here takes the port alone of it: 127.0.0.1 has the servers. A call that these refuse is refused to the client.
 
 #![cfg(target_os = "linux")]
@@ -150,18 +150,13 @@ async fn refusals(gateway: &mut Gateway) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let tun = Tun::open("kumiki0", 1500)?;
+/// All of that on one device.
+fn through(tun: Tun, name: &str, config: &HostConfig) -> Result<(), Box<dyn Error>> {
     tun.configure_kernel("10.9.0.1".parse()?, 24, 1500)?;
-    for arguments in [
-        "link set lo up",
-        "route add default dev kumiki0",
-        "-6 addr add fd09::1/64 dev kumiki0 nodad",
-        "-6 route add default dev kumiki0",
-    ] {
-        ip(arguments)?;
+    for arguments in ["route add default dev", "-6 addr add fd09::1/64 nodad dev", "-6 route add default dev"] {
+        ip(&format!("{arguments} {name}"))?;
     }
-    let host = HostStack::start(Box::new(tun), &HostConfig::gateway())?;
+    let host = HostStack::start(Box::new(tun), config)?;
     let mut gateway = host.gateway()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(refusals(&mut gateway))?;
@@ -175,6 +170,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     server.abort();
     drop(runtime);
     println!("left over: {:?}", host.stack().counts());
-    host.stop()?;
-    Ok(())
+    Ok(host.stop()?)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    ip("link set lo up")?;
+    through(Tun::open("kumiki0", 1500)?, "kumiki0", &HostConfig::gateway())?;
+    // On an Ethernet Linux asks for each address, and the gateway is whoever it asks for.
+    through(Tun::open_tap("kumiki1", 1500)?, "kumiki1", &HostConfig::gateway().ethernet([2, 0, 0, 0, 0, 2]))
 }

@@ -139,11 +139,22 @@ impl Bell {
         if Timespec::try_from(at_most).is_ok_and(|at_most| poll(&mut polled, Some(&at_most)).is_err()) {
             return;
         }
-        for wire in wires {
-            *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.hear();
+    }
+
+    /// It has been heard: until it is rung again nothing is to be heard of it.
+    pub(crate) fn hear(&self) {
+        *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        for wire in self.descriptors() {
             let mut octets = [0; 64];
-            while rustix::io::read(wire.descriptor, &mut octets).is_ok_and(|read| read == octets.len()) {}
+            while rustix::io::read(wire, &mut octets).is_ok_and(|read| read == octets.len()) {}
         }
+    }
+
+    /// What becomes readable as it is rung, once it is [open](Bell::open).
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let wires = [&self.0.wire, &self.0.rope].into_iter().filter_map(OnceLock::get);
+        wires.map(|wire| wire.read.as_fd())
     }
 }
 

@@ -33,6 +33,7 @@ use crate::clock::{Bell, Clock, Watch};
 use crate::device::{Arrival, RealCounters, RealDevice};
 use crate::memory_link::LinkEnd;
 
+mod attention;
 mod failure;
 mod outgoing;
 mod plugs;
@@ -40,6 +41,7 @@ mod real;
 #[cfg(test)]
 mod tests;
 
+use attention::Attention;
 pub use failure::Failure;
 use real::{Real, is_packet, packets};
 
@@ -180,6 +182,7 @@ struct Host {
     wires: Vec<Option<Plug>>,
     /// What has come to each device and waits for what follows it.
     mergers: Vec<Merger>,
+    attention: Option<Attention>,
 }
 
 /// A frame has come to `device`.
@@ -206,6 +209,7 @@ impl Host {
 
     /// A unit has come to `device`; true where something waits there now.
     fn receive(&mut self, now: Instant, device: DeviceId, unit: Unit, counters: &mut Counters) -> bool {
+        self.attend(now);
         match unit {
             Unit::Frame { data, address } if self.bursts(device) => {
                 return self.packet(now, device, address, data);
@@ -295,6 +299,7 @@ impl<C: Clock> Executor<C> {
             devices: Vec::new(),
             wires: Vec::new(),
             mergers: Vec::new(),
+            attention: None,
         });
         GraphId(self.hosts.len() - 1)
     }
@@ -428,9 +433,34 @@ impl<C: Clock> Executor<C> {
         }
     }
 
+    /// Does what is due, in `passes` at most, and never waits: for loops of others. Says when there is something to do next by itself; that is
+    /// now where there is more, and never where only somebody else can bring something.
+    ///
+    /// What else it is to be called for: the [bell](Executor::bell), and [devices](Executor::watches) that are ready. Where it
+    /// [cannot go on](Executor::failure) it does nothing any more.
+    pub fn poll(&mut self, passes: usize) -> Option<Instant> {
+        // Before anything is looked at: who rings meanwhile is heard the next time.
+        self.bell.hear();
+        for _ in 0..passes {
+            if self.failure.is_some() {
+                return None;
+            }
+            let now = self.clock.now();
+            if !self.pass(now) {
+                return self.next_deadline();
+            }
+        }
+        Some(self.clock.now())
+    }
+
+    /// The devices that it waits for at present.
+    pub fn watches(&self) -> impl Iterator<Item = Watch<'_>> {
+        self.real.iter().flat_map(Real::watches)
+    }
+
     fn wait(&mut self, until: Instant) {
         self.counters.waits += 1;
-        let watches: Vec<Watch<'_>> = self.real.iter().flat_map(Real::watches).collect();
+        let watches: Vec<Watch<'_>> = self.watches().collect();
         self.clock.wait(until, &self.bell, &watches);
         if let Some((rng, late)) = &mut self.uneven {
             let late = Duration::from_nanos(rng.below(late.as_nanos().saturating_add(1)));
@@ -597,6 +627,7 @@ impl<C: Clock> Executor<C> {
         if let (Some(report), Some(Plug::Device(graph, device))) = (real.state.take(), real.wire)
             && let Some(host) = self.hosts.get_mut(graph.0)
         {
+            host.attend(now);
             host.graph.input(now, device, Indication::Report(Box::new(report)));
         }
     }
@@ -614,6 +645,7 @@ impl<C: Clock> Executor<C> {
         if let Some(Plug::Device(graph, device)) = self.real.get(number).and_then(|it| it.wire)
             && let Some(host) = self.hosts.get_mut(graph.0)
         {
+            host.attend(now);
             for indication in told {
                 host.graph.input(now, device, indication);
             }
@@ -663,6 +695,7 @@ impl<C: Clock> Executor<C> {
         let Some(host) = self.hosts.get_mut(number) else {
             return false;
         };
+        host.attend(now);
         host.graph.fire(now);
         host.graph.pages_released(now);
         let mut any = false;

@@ -9,10 +9,12 @@
 //! | [`device`] | what the executor needs of a device of the machine |
 //! | [`mod@line`] | octets to and from terminals, sockets, programs and the standard streams |
 //! | [`records`] | frames on a line that carries octets |
+//! | `frames` | frames on Unix sockets, as virtual machines exchange them (Linux only) |
 //! | [`stream`] | the octets of a connection of the operating system |
 //! | `sockets` | many of them as one device: calls, callers, credit (Linux only) |
 //! | [`tun`] | TUN and TAP devices: packets and Ethernet frames to and from the kernel (Linux only) |
 //! | [`udp`] | a UDP socket as a device: datagrams to and from other processes |
+//! | `watching` | what an executor waits for, as one descriptor (Linux only) |
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`signal`] | Ctrl-C |
 //! | [`prompt`] | what is typed and not shown |
@@ -25,6 +27,8 @@ pub mod allocator;
 pub mod clock;
 pub mod device;
 pub mod executor;
+#[cfg(target_os = "linux")]
+pub mod frames;
 pub mod line;
 pub mod memory_link;
 #[cfg(target_os = "linux")]
@@ -39,6 +43,8 @@ pub mod stream;
 #[cfg(target_os = "linux")]
 pub mod tun;
 pub mod udp;
+#[cfg(target_os = "linux")]
+pub mod watching;
 
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
 pub use device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
@@ -46,6 +52,8 @@ pub use executor::{
     CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, Failure, GraphId, LinkId, Pace, Plug, RealId,
     Uneven,
 };
+#[cfg(target_os = "linux")]
+pub use frames::Frames;
 pub use line::{Console, Line, LineError, Opening, ProgramEnd};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use records::Records;
@@ -56,3 +64,5 @@ pub use stream::Stream;
 #[cfg(target_os = "linux")]
 pub use tun::{KernelEnd, Packets, Tun, TunConfig, TunError};
 pub use udp::{Far, Udp, UdpError};
+#[cfg(target_os = "linux")]
+pub use watching::Watching;

@@ -2,8 +2,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 1613 section 2.2 for the layout: two octets of 0, two with the length, the frame. On a TCP connection this is XOT; here it is any line, and the frames may be those of a link |
-//! | Around | any [`RealDevice`] that carries octets without counting room: a [`Line`](crate::line::Line) |
+//! | Specification | RFC 1613 section 2.2 for the layout: two octets of 0, two with the length, the frame. On a TCP connection this is XOT; here it is any line, and the frames may be those of a link. It is also how QEMU has frames on a stream (`net/stream.c`): a length of 32 bits |
+//! | Around | any [`RealDevice`] that carries octets: a [`Line`](crate::line::Line), or a [`Stream`](crate::stream::Stream), to which all room is granted at first |
 //! | Units | one frame each, of 1 to [`MOST`] octets; those of the line are put together and taken apart |
 //! | Left out | finding the beginning of a record again: what is no record ends the device |
 
@@ -102,6 +102,10 @@ impl<D: RealDevice> RealDevice for Records<D> {
 
     fn flush(&mut self) -> io::Result<bool> {
         self.line.flush()
+    }
+
+    fn grant(&mut self, octets: u64) {
+        self.line.grant(octets);
     }
 }
 

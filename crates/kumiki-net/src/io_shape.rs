@@ -99,7 +99,7 @@ macro_rules! waiting {
             self.poll_ready(cx, Interest::READABLE).map_ok(drop)
         }
 
-        /// Waits until there is room for what is written; of UDP there always is.
+        /// Waits until there is room for what is written.
         ///
         /// # Errors
         /// None while the host is there.

@@ -32,6 +32,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! In real time it runs on a device of this machine, in a thread or in a loop of the user's: the feature `host`, module `host` (Linux only). For
+//! threads there are sockets in the shape of std's there, too: module `blocking`.
+//!
 //! # What differs from tokio's
 //!
 //! - A socket is ready where a read or write would not wait. tokio remembers what the system last told it, so it may say so where there is
@@ -48,6 +51,8 @@
 #![cfg_attr(not(feature = "sim"), expect(dead_code, unused_imports, reason = "what only netstat looks at"))]
 
 mod addr;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod blocking;
 pub mod gateway;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod host;
@@ -66,6 +71,8 @@ pub use kumiki_wire::inet::Sharing;
 pub use addr::{ToSocketAddrs, lookup_host};
 pub use gateway::{Flow, Gateway, GatewayConfig, Refusal, TcpOffer, UdpFlow};
 pub use sockets::SocketCounts;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub use stack::MemoryUse;
 pub use stack::{Stack, StackGuard};
 #[doc(inline)]
 pub use tcp::{TcpListener, TcpSocket, TcpStream};

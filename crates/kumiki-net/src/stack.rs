@@ -6,6 +6,7 @@ use core::future::{Future, poll_fn};
 use core::net::IpAddr;
 use core::pin::pin;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::Rng;
@@ -29,12 +30,19 @@ pub(crate) trait Driver: Send + Sync {
 
     /// The addresses of the host called `name`.
     fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+
+    /// Whether the layers may run while a thread waits for them.
+    fn may_block(&self) -> bool {
+        false
+    }
 }
 
 /// What the sockets of a host and its node share.
 pub(crate) struct Shared {
     table: Mutex<Table>,
     driver: Box<dyn Driver>,
+    /// Set before anybody can know what was asked for: a driver on another thread that sees something come from outside sees this too.
+    asked: Arc<AtomicBool>,
 }
 
 // Whoever panics with the table has left it whole; see `lock`. A driver only passes messages on.
@@ -58,6 +66,9 @@ impl Shared {
         }
         let rings = !table.has_rung && !table.effects.requests.is_empty();
         table.has_rung |= rings;
+        if rings {
+            self.asked.store(true, Ordering::Release);
+        }
         drop(table);
         woken.wake();
         if rings {
@@ -83,6 +94,19 @@ impl fmt::Debug for Shared {
     }
 }
 
+/// What the connections and datagrams of a host hold together.
+#[cfg(all(feature = "host", target_os = "linux"))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct MemoryUse {
+    /// Octets of memory.
+    pub held: u64,
+    /// Calls that were reset for want of it.
+    pub refused: u64,
+    /// Datagrams that were dropped.
+    pub dropped: u64,
+}
+
 /// A host's TCP/IP, as its sockets know it.
 ///
 /// A program is on one host at a time: sockets that it makes by `TcpStream::connect`, `TcpListener::bind` and `UdpSocket::bind` are of
@@ -92,7 +116,20 @@ pub struct Stack(pub(crate) Arc<Shared>);
 
 impl Stack {
     pub(crate) fn new(layers: Layers, addresses: Vec<IpAddr>, rng: Rng, driver: Box<dyn Driver>) -> Self {
-        Self(Arc::new(Shared { table: Mutex::new(Table::new(layers, addresses, rng)), driver }))
+        let asked = Arc::default();
+        Self(Arc::new(Shared { table: Mutex::new(Table::new(layers, addresses, rng)), driver, asked }))
+    }
+
+    /// What says that the sockets have left something for their node, which whoever lets that run clears.
+    #[cfg(feature = "host")]
+    pub(crate) fn asked(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0.asked)
+    }
+
+    /// Whether they have, and it has not run.
+    #[cfg(feature = "host")]
+    pub(crate) fn is_asking(&self) -> bool {
+        self.0.asked.load(Ordering::Acquire)
     }
 
     /// The stack that this thread has entered, or that of the [whole process](Stack::set_default).
@@ -127,6 +164,12 @@ impl Stack {
         .await
     }
 
+    /// Whether a thread may wait for it.
+    #[cfg(feature = "host")]
+    pub(crate) fn may_block(&self) -> bool {
+        self.0.driver.may_block()
+    }
+
     /// From now on it is the stack of every thread of this process that has entered none; `None`: there is no such stack.
     pub fn set_default(stack: Option<Self>) {
         *DEFAULT.lock().unwrap_or_else(PoisonError::into_inner) = stack;
@@ -136,6 +179,15 @@ impl Stack {
     #[must_use]
     pub fn counts(&self) -> SocketCounts {
         self.0.lock().counts()
+    }
+
+    /// What its connections and datagrams hold of memory, where they have [one bound](crate::host::HostConfig::memory).
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    #[must_use]
+    pub fn memory(&self) -> Option<MemoryUse> {
+        let budget = self.0.lock().effects.budget.clone()?;
+        let (refused, dropped) = budget.refused();
+        Some(MemoryUse { held: budget.held(), refused, dropped })
     }
 
     /// So many callers of a listener may wait from now on, where it does not say.

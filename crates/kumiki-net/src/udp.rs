@@ -131,12 +131,13 @@ impl UdpSocket {
         Err(failed.error())
     }
 
-    // Sending: there is always room, as what finds none on its way is lost in any case.
+    // Sending: there is room until the layers have been too slow to take much; what finds none after that is lost in any case.
 
     /// Sends a datagram to the peer.
     ///
     /// # Errors
-    /// `NotConnected`; what a datagram sent before has met, such as `ConnectionRefused`; `InvalidInput` where it is too long.
+    /// `NotConnected`; what a datagram sent before has met, such as `ConnectionRefused`; the system's "message too long" (of Linux `EMSGSIZE`) where it is too
+    /// long.
     pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
         poll_fn(|cx| self.poll_send(cx, buf)).await
     }
@@ -151,7 +152,15 @@ impl UdpSocket {
 
     fn poll_send_from(&self, cx: &mut Context<'_>, buf: &[u8], to: Option<SocketAddr>) -> Poll<io::Result<usize>> {
         let handle = self.0.handle;
-        self.0.poll(cx, |table| table.send_udp(handle, buf, to, (None, None)), |_, _| Ok(()))
+        self.0.poll(
+            cx,
+            |table| table.send_udp(handle, buf, to, (None, None)),
+            |table, waker| {
+                let (socket, effects) = table.datagrams(handle)?;
+                socket.wait_to_write(waker, effects);
+                Ok(())
+            },
+        )
     }
 
     /// As [`UdpSocket::send`].
@@ -424,6 +433,9 @@ impl UdpSocket {
             |table| some(ready_of(table.datagrams(handle)?.0, interest)),
             |table, waker| {
                 let (socket, effects) = table.datagrams(handle)?;
+                if interest.is_writable() {
+                    socket.wait_to_write(waker, effects);
+                }
                 socket.wait_to_read(waker, effects);
                 Ok(())
             },
@@ -450,6 +462,23 @@ impl UdpSocket {
             set(table.datagrams(self.0.handle)?.0);
             Ok(())
         })
+    }
+
+    /// How much it may have sent that the layers have not taken, in octets of memory (`SO_SNDBUF`): 212,992 unless it is set. Beyond it sending waits.
+    /// tokio has this by way of other crates alone.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn send_buffer_size(&self) -> io::Result<usize> {
+        self.get(|it| it.send_buffer)
+    }
+
+    /// Sets it; one datagram goes in any case.
+    ///
+    /// # Errors
+    /// As [`UdpSocket::local_addr`].
+    pub fn set_send_buffer_size(&self, octets: usize) -> io::Result<()> {
+        self.set(|it| it.send_buffer = octets.max(1))
     }
 
     /// Whether it may send to all hosts of a network (`SO_BROADCAST`).
@@ -661,7 +690,8 @@ fn ready_of(socket: &Datagrams, interest: Interest) -> Ready {
     let is_readable = socket.has_datagram() || (socket.has_failed() && !interest.is_error());
     let readable = if is_readable { Ready::READABLE } else { Ready::EMPTY };
     let failed = if socket.has_failed() { Ready::ERROR } else { Ready::EMPTY };
-    of_interest(interest, readable | failed | Ready::WRITABLE)
+    let writable = if socket.has_room() { Ready::WRITABLE } else { Ready::EMPTY };
+    of_interest(interest, readable | failed | writable)
 }
 
 /// The interface of this number, by an address that it may have.

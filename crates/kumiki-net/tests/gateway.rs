@@ -313,6 +313,62 @@ fn who_resets_the_answer_leaves_nothing_behind() {
     drop(net);
 }
 
+// Z19: the sockets here take no descriptors; those of a proxy do, and may run out.
+#[test]
+fn who_finds_a_proxy_out_of_descriptors_is_refused_and_is_let_in_once_there_are_some() {
+    const EMFILE: i32 = 24;
+    const HAS: usize = 10;
+    let net = Net::new(1);
+    net.host("server").start(|| async {
+        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+        let mut kept = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            kept.push(stream);
+        }
+    });
+    let used = Arc::new(AtomicUsize::new(0));
+    let gateway = net.gateway("gateway").unwrap();
+    let taken = Arc::clone(&used);
+    gateway.start(move || {
+        let used = Arc::clone(&taken);
+        async move {
+            let mut gateway = Stack::current().unwrap().gateway().unwrap();
+            while let Ok(Flow::Tcp(offer)) = gateway.accept_any().await {
+                if used.fetch_add(1, Ordering::Relaxed) >= HAS {
+                    used.fetch_sub(1, Ordering::Relaxed);
+                    offer.refuse(Refusal::from(&io::Error::from_raw_os_error(EMFILE)));
+                    continue;
+                }
+                let used = Arc::clone(&used);
+                sim::spawn(async move {
+                    relay(offer).await;
+                    used.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        }
+    });
+    net.host("client")
+        .run(async {
+            for _ in 0..3 {
+                let calls: Vec<_> = (0..50).map(|_| sim::spawn(TcpStream::connect("8.8.8.8:80"))).collect();
+                let mut streams = Vec::new();
+                for call in calls {
+                    match call.await.unwrap() {
+                        Ok(stream) => streams.push(stream),
+                        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionRefused),
+                    }
+                }
+                assert_eq!((streams.len(), used.load(Ordering::Relaxed)), (HAS, HAS));
+                for stream in streams {
+                    stream.set_zero_linger().unwrap();
+                }
+                sleep(SECOND).await;
+                assert!(is_empty(&gateway), "{:?}", gateway.stack().counts());
+            }
+        })
+        .unwrap();
+}
+
 // Z17, Z20.
 #[test]
 fn an_idle_connection_is_remembered_and_an_idle_gateway_does_nothing() {

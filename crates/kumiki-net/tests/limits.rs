@@ -54,6 +54,27 @@ fn try_io_asks_the_socket_and_not_the_budget_of_the_task() {
 }
 
 #[test]
+fn who_sends_more_than_the_layers_take_waits_and_nothing_is_lost() {
+    alone(async {
+        let to = UdpSocket::bind("127.0.0.1:7").await.unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.set_send_buffer_size(3000).unwrap();
+        let at = "127.0.0.1:7".parse().unwrap();
+        let sent = (0..100).take_while(|_| socket.try_send_to(&[7; 1000], at).is_ok()).count();
+        assert_eq!(sent, 3, "with 256 octets beside each");
+        let not_ready = socket.try_io(Interest::WRITABLE, || Ok(())).unwrap_err();
+        assert_eq!(not_ready.kind(), ErrorKind::WouldBlock);
+        socket.writable().await.unwrap();
+        for _ in 0..20 {
+            socket.send_to(&[7; 1000], "127.0.0.1:7").await.unwrap();
+        }
+        for _ in 0..23 {
+            to.recv(&mut [0; 1000]).await.unwrap();
+        }
+    });
+}
+
+#[test]
 fn who_sends_without_end_lets_others_run() {
     alone(async {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();

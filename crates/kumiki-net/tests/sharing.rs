@@ -104,6 +104,36 @@ fn a_group_reaches_its_members_on_all_hosts() {
 }
 
 #[test]
+fn a_listener_that_is_full_holds_up_none_of_its_group() {
+    let net = Net::new(1);
+    net.host("server").start(|| async {
+        let listens = || {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.set_reuseport(true).unwrap();
+            socket.bind("0.0.0.0:7".parse().unwrap()).unwrap();
+            socket.listen(1).unwrap()
+        };
+        let (never, accepts) = (listens(), listens());
+        for _ in 0..40 {
+            accepts.accept().await.unwrap();
+        }
+        // Who joins later, and has places, helps at once.
+        let third = listens();
+        third.accept().await.unwrap();
+        drop(never);
+    });
+    let taken = net.host("client").run(async {
+        let mut streams = Vec::new();
+        for _ in 0..43 {
+            streams.push(sim::time::timeout(Duration::from_secs(60), TcpStream::connect("server:7")).await);
+            sim::time::sleep(MS).await;
+        }
+        streams.iter().filter(|it| matches!(it, Ok(Ok(_)))).count()
+    });
+    assert_eq!(taken, Ok(43));
+}
+
+#[test]
 fn a_broadcast_reaches_all_hosts() {
     let net = Net::new(1);
     for name in ["one", "two"] {

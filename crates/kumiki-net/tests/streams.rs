@@ -1,5 +1,5 @@
 //! TCP sockets in virtual time.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 #![cfg(feature = "sim")]
 
 use std::io::{self, ErrorKind};
@@ -287,4 +287,28 @@ fn an_address_is_free_when_its_socket_is_dropped() {
             accepted.unwrap().0.read_exact(&mut [0]).await.unwrap();
         })
         .unwrap();
+}
+
+#[test]
+fn a_call_that_nobody_has_answered_shows_where_it_comes_from() {
+    let net = Net::new(1);
+    let host = net.host("client");
+    let shown = host.clone();
+    host.run(async move {
+        let bound = TcpSocket::new_v4().unwrap();
+        bound.bind("192.168.0.1:5000".parse().unwrap()).unwrap();
+        let call = sim::spawn(TcpStream::connect("192.168.0.9:7"));
+        let second = sim::spawn(bound.connect("192.168.0.9:7".parse().unwrap()));
+        sim::time::sleep(MS).await;
+        let entries = shown.netstat().0;
+        let locals: Vec<_> = entries.iter().map(|it| (it.local.ip().to_string(), it.state)).collect();
+        assert_eq!(
+            locals,
+            [("192.168.0.1".to_owned(), Some("SYN-SENT")), ("192.168.0.1".to_owned(), Some("SYN-SENT"))]
+        );
+        assert!(entries[0].local.port() >= 49152 && entries[1].local.port() == 5000, "{entries:?}");
+        call.abort();
+        second.abort();
+    })
+    .unwrap();
 }

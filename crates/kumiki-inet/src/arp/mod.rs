@@ -64,6 +64,11 @@ pub struct Config {
     /// Datagrams that may wait for one next hop.
     #[setting(0..=65535)]
     pub queue: usize,
+    /// Whether we stand for every address, as a gateway does to which all of the world is behind itself ([`any_destination`](crate::ip::Config::any_destination)):
+    /// whoever is asked for is here, but who is known to be at another station, or is asked for by who is about to take the address (RFC 5227). And
+    /// whoever sends us a datagram is at the station that it came from.
+    #[setting(skip)]
+    pub any_address: bool,
 }
 
 impl Config {
@@ -77,6 +82,7 @@ impl Config {
             max_entries: 512,
             unknown: 64,
             queue: 64,
+            any_address: false,
         }
     }
 }
@@ -277,8 +283,8 @@ impl Arp {
             cx.drop("our own address is claimed");
             return;
         }
-        let nobody = spa.is_unspecified() || spa.is_multicast() || spa.is_broadcast();
-        let to_us = self.config.addresses.contains(&tpa);
+        let nobody = !is_host(spa);
+        let to_us = self.config.addresses.contains(&tpa) || !nobody && self.stands_for(tpa, spa, cx.now());
         if !nobody && !sha.is_group() {
             self.learn(spa, sha, to_us, cx);
         }
@@ -300,6 +306,27 @@ impl Arp {
         }
     }
 
+    /// Whether we are asked, by who has `asker`, for an address that is ours as all are.
+    fn stands_for(&self, wanted: Ipv4Addr, asker: Ipv4Addr, now: Instant) -> bool {
+        // Who asks for its own address tells it to all.
+        self.config.any_address && is_host(wanted) && wanted != asker && self.cache.known(wanted, now).is_none()
+    }
+
+    /// A user's datagram has come from `station`: that is where answers go, whether or not it would answer for their address.
+    fn meet(&mut self, station: Address, datagram: &mut Message, cx: &mut Context<'_>) {
+        let Some(station) = station.get::<MacAddr>().filter(|it| !it.is_group()) else {
+            return;
+        };
+        // IP alone stands above; its addresses are at one place, whatever its options (RFC 791 section 3.1).
+        let source = datagram.front_at_least(SOURCE.end).get(SOURCE).and_then(|it| <[u8; 4]>::try_from(it).ok());
+        if let Some(source) = source.map(Ipv4Addr::from)
+            && is_host(source)
+            && !self.config.addresses.contains(&source)
+        {
+            self.learn(source, station, true, cx);
+        }
+    }
+
     /// What the link says to us and not to a user.
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match *report {
@@ -318,6 +345,14 @@ impl Arp {
             | Report::Special(_) => {}
         }
     }
+}
+
+/// Where the source stands in a datagram.
+const SOURCE: core::ops::Range<usize> = 12..16;
+
+/// Whether it can be the address of one host on a link.
+const fn is_host(address: Ipv4Addr) -> bool {
+    !(address.is_unspecified() || address.is_multicast() || address.is_broadcast() || address.is_loopback())
 }
 
 fn transmit(station: MacAddr, (user, unit): (Above, Box<Unit>), cx: &mut Context<'_>) {
@@ -362,7 +397,12 @@ impl Protocol for Arp {
         match (user(from), indication.of_unit_data()) {
             (None, Some(UnitIndication::Unit(unit))) => self.receive(unit, cx),
             (None, Some(UnitIndication::Report(report))) => self.report(&report, cx),
-            (Some(user), Some(UnitIndication::Unit(unit))) => cx.up(user, Indication::Unit(unit)),
+            (Some(user), Some(UnitIndication::Unit(mut unit))) => {
+                if self.config.any_address {
+                    self.meet(unit.source, &mut unit.data, cx);
+                }
+                cx.up(user, Indication::Unit(unit));
+            }
             (Some(user), Some(UnitIndication::Report(report))) => {
                 // How we are addressed is for us alone.
                 if !matches!(*report, Report::Route { .. }) {

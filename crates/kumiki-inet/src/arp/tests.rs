@@ -76,6 +76,32 @@ fn a_next_hop_is_asked_for_once_and_what_waited_is_sent() {
 }
 
 #[test]
+fn who_stands_for_all_learns_where_datagrams_come_from_and_answers_for_who_is_not_there() {
+    let far = Ipv4Addr::new(10, 0, 0, 77);
+    let (mut bench, medium, user) = station(Config { any_address: true, ..Config::new(A) });
+    bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, far));
+    let sent_one = sent(&mut bench);
+    let [(station, Some(header))] = sent_one[..] else { panic!("{sent_one:?}") };
+    assert_eq!((station, header.op, header.sha, header.spa), (MAC_B, Operation::Reply, MAC_A, far));
+    // About to take it (RFC 5227), told to all, and no address of a host.
+    for (spa, tpa) in [(Ipv4Addr::UNSPECIFIED, far), (B, B), (B, Ipv4Addr::BROADCAST)] {
+        bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, spa, tpa));
+        assert!(sent(&mut bench).is_empty(), "{spa} {tpa}");
+    }
+    // A datagram from `far` by way of B's station.
+    let mut datagram = frame(MAC_A, Operation::Reply, B, A);
+    datagram.truncate(14);
+    datagram[12..14].copy_from_slice(&[8, 0]);
+    datagram.extend([0x45, 0, 0, 21, 0, 0, 0, 0, 64, 17, 0, 0]);
+    datagram.extend(far.octets().into_iter().chain(A.octets()).chain([7]));
+    bench.octets(medium, &datagram);
+    bench.send(user, to(far));
+    assert_eq!(sent(&mut bench), [(MAC_B, None)]);
+    bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, far));
+    assert!(sent(&mut bench).is_empty(), "who is known to be there may answer itself");
+}
+
+#[test]
 fn who_asks_for_us_is_answered_and_remembered() {
     let (mut bench, medium, user) = station(Config::new(A));
     bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, A));

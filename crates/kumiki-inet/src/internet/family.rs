@@ -113,6 +113,8 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn select(ip: &Ip<Self>, interface: usize, to: Self::Address) -> Option<Self::Address>;
     /// How the link address of `next` is found on the interface, if it can be.
     fn reach(port: &Port<Self>, next: Self::Address) -> Option<Reach>;
+    /// A datagram has come from an address by way of a link address, to who [takes all](Ip::any_destination) and answers by the way that it came.
+    fn met(_: &mut Ip<Self>, _interface: usize, _from: (Self::Address, Address), _: &mut Context<'_>) {}
     /// Sends a packet whose next hop has [`Reach::Asked`].
     fn ask(_: &mut Ip<Self>, _: Hop<Self::Address>, _: Box<Unit>, _: &mut Context<'_>) {}
     /// The largest datagram that may be sent.

@@ -34,7 +34,13 @@ impl<F: Family> Ip<F> {
             cx.drop(if is_other { is_of_it } else { "header or length wrong" });
             return;
         };
-        let Facts { destination, .. } = F::facts(&header);
+        let Facts { source, destination, .. } = F::facts(&header);
+        if self.any_destination
+            && let Some(interface) = interface
+        {
+            F::met(self, interface, (source, unit.source), cx);
+        }
+        let datagram = &mut unit.data;
         let group = link_group || F::is_group(self, destination);
         let about = About { header, group, interface, reassembled: false };
         if let Some((why, trouble)) = F::refusal(self, &about) {

@@ -17,7 +17,7 @@ use super::addresses::{Own, Standing, select};
 use super::config::{Discovery, Neighbours};
 use super::errors::pseudo;
 use super::family::{About, V6, with_header};
-use super::neighbours::{Act, Advertised, Cache, Packet};
+use super::neighbours::{Act, Advertised, Cache, Packet, State};
 use super::routers::Routers;
 use super::{Hop, Ip};
 use crate::internet::{Family, is_intact};
@@ -369,8 +369,11 @@ impl Ip {
             let mut own = port.own.iter();
             own.find(|it| it.address == target).map(|it| it.standing)
         });
+        let mut is_proxy = false;
         match own {
             Some(Standing::Ours) => {}
+            // A gateway stands for all (section 7.2.8) but for who is known to be elsewhere on the link, or about to be there.
+            None if self.any_destination && !nobody && self.is_beyond(interface, target) => is_proxy = true,
             // Somebody else is about to take it too (RFC 4862 section 5.4.3).
             Some(Standing::Tentative { .. }) if nobody => {
                 self.lose(interface, target, cx);
@@ -384,11 +387,37 @@ impl Ip {
         let Some(own) = self.discover_at(interface).and_then(|it| it.mac) else {
             return;
         };
-        let message =
-            Icmp::NeighbourAdvertisement { router: self.forwarding, solicited: !nobody, overrides: true, target };
+        let router = self.forwarding || self.any_destination;
+        let message = Icmp::NeighbourAdvertisement { router, solicited: !nobody, overrides: !is_proxy, target };
         let to = if nobody { ALL_NODES } else { source };
         self.state.counters.advertisements_sent += 1;
         self.say(interface, (target, to), message, &[Opt::Target(own)], cx);
+    }
+
+    /// Whether an address is one that a gateway stands for: none of the link alone, and nobody's who is known there.
+    fn is_beyond(&mut self, interface: usize, address: Ipv6Addr) -> bool {
+        let known = self.discover_at(interface).and_then(|it| it.cache.state(address));
+        !address.is_unicast_link_local()
+            && !address.is_loopback()
+            && !address.is_unspecified()
+            && known.is_none_or(|it| it == State::Incomplete)
+    }
+
+    /// A packet has come from `address`, by way of a link address: that is where answers go.
+    pub(super) fn met(&mut self, interface: usize, address: Ipv6Addr, link: Address, cx: &mut Context<'_>) {
+        let Some(mac) = link.get::<MacAddr>().filter(|it| !it.is_group()) else {
+            return;
+        };
+        let own = self.ports.get(interface).is_some_and(|port| super::addresses::has(&port.own, address));
+        if own || address.is_unspecified() || address.is_multicast() || address.is_loopback() {
+            return;
+        }
+        let mut acts = Vec::new();
+        let changed = self.discover_at(interface).is_some_and(|it| it.cache.met(cx.now(), address, mac, &mut acts));
+        if changed {
+            self.act(interface, acts, cx);
+            self.set_discovery_timer(cx);
+        }
     }
 
     /// Somebody else has an address that we were about to use.

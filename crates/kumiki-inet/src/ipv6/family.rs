@@ -130,6 +130,8 @@ impl Family for V6 {
             || address == ipv6::ALL_ROUTERS && ip.forwarding
             || ip.has_joined(address)
             || own.any(|it| solicited_node(it.address) == address)
+            // Whoever is asked for is here.
+            || ip.any_destination && solicited_node(address) == address
     }
 
     fn hop(ip: &mut Ip, to: Ipv6Addr, source: Option<Ipv6Addr>) -> Option<Hop> {
@@ -186,6 +188,10 @@ impl Family for V6 {
                 it.mac.map(at)
             }
         }
+    }
+
+    fn met(ip: &mut Ip, interface: usize, (address, link): (Ipv6Addr, Address), cx: &mut Context<'_>) {
+        ip.met(interface, address, link, cx);
     }
 
     fn ask(ip: &mut Ip, hop: Hop, unit: Box<Unit>, cx: &mut Context<'_>) {

@@ -233,6 +233,32 @@ impl Cache {
         }
     }
 
+    /// A packet has come from `address`, by way of `mac`: it is there, as far as a gateway need know. Whether that changes anything.
+    pub(super) fn met(&mut self, now: Instant, address: Ipv6Addr, mac: MacAddr, acts: &mut Vec<Act>) -> bool {
+        let Some(it) = self.entries.get_mut(&address) else {
+            let due = Some(now + self.reachable);
+            let it = Neighbour {
+                mac: Some(mac),
+                state: State::Reachable,
+                is_router: false,
+                due,
+                solicited: 0,
+                waiting: VecDeque::new(),
+                used: now,
+            };
+            self.keep(address, it, acts);
+            return true;
+        };
+        // Not for each packet: who looks for the next deadline looks at all.
+        let is_fresh = it.due.is_some_and(|due| due > now + self.reachable / 2);
+        if it.mac == Some(mac) && it.state == State::Reachable && is_fresh {
+            return false;
+        }
+        it.mac = Some(mac);
+        self.set(now, address, State::Reachable, acts);
+        true
+    }
+
     /// Appendix C, the rows for advertisements. Whether a router has become a host (section 7.2.5).
     pub(super) fn advertised(&mut self, now: Instant, said: Advertised, acts: &mut Vec<Act>) -> bool {
         let Some(it) = self.entries.get_mut(&said.target) else {

@@ -56,8 +56,7 @@ impl Tcp {
         let full = self.is_full_of_callers();
         let config = &self.shared.config;
         if self.shared.memory.is_spent(config.memory) {
-            self.shared.counters.out_of_memory += 1;
-            cx.drop("no memory for another connection");
+            self.refuse_for_memory(&pair, &segment, cx);
             return;
         }
         let cookie = match config.syn_cookies {
@@ -406,6 +405,7 @@ impl Tcp {
         // It comes again: memory may have been spent since the SYN was answered.
         if self.shared.memory.is_spent(self.shared.config.memory) {
             self.shared.counters.out_of_memory += 1;
+            self.shared.memory.refuse();
             cx.drop("no memory for another connection");
             return Ok(());
         }

@@ -105,7 +105,7 @@ pub use trace::{Entry as TraceEntry, Event, Snapshot, Trace};
 use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
 use half_open::HalfOpen;
-use kumiki_graph::memory::{Held, Memory};
+use kumiki_graph::memory::{Budget, Held, Memory};
 use pairs::Pairs;
 use pending::Pending;
 use session::{Ctx, Session, Shared};
@@ -207,6 +207,17 @@ impl Tcp {
     pub fn snapshots(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, Snapshot)> {
         let sessions = self.table.sessions();
         sessions.map(|session| (session.pair.local, session.pair.remote, session.snapshot()))
+    }
+
+    /// From now on what its connections hold counts towards `budget`, whose bound is in place of that of its [configuration](Config::memory).
+    pub fn share_memory(&mut self, budget: Budget) {
+        self.shared.memory.share(budget);
+    }
+
+    /// Who has called and has no answer yet, by the user's handles, with our own address in the call.
+    pub fn calls(&self) -> impl Iterator<Item = (Handle, SocketAddr)> {
+        let calling = self.table.sessions().filter(|session| session.state == states::State::SynSent);
+        calling.map(|session| (session.user, session.pair.local))
     }
 
     /// How many callers have not completed the handshake.

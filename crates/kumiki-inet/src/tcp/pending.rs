@@ -104,8 +104,7 @@ impl Tcp {
         cx: &mut Context<'_>,
     ) {
         if self.shared.memory.is_spent(self.shared.config.memory) {
-            self.shared.counters.out_of_memory += 1;
-            self.reset_caller(&pair, &segment, cx);
+            self.refuse_for_memory(&pair, &segment, cx);
             return;
         }
         let unit = self.shared.own_mss(self.shared.unit, pair.remote.ip());
@@ -236,6 +235,14 @@ impl Tcp {
                 self.reset_caller(&it.pair, &it.segment, cx);
             }
         }
+    }
+
+    /// There is no memory for a caller: one that is told can go elsewhere, and does not come again and again.
+    pub(super) fn refuse_for_memory(&mut self, pair: &Pair, segment: &Segment, cx: &mut Context<'_>) {
+        self.shared.counters.out_of_memory += 1;
+        self.shared.memory.refuse();
+        cx.drop("no memory for another connection");
+        self.reset_caller(pair, segment, cx);
     }
 
     fn reset_caller(&mut self, pair: &Pair, segment: &Segment, cx: &mut Context<'_>) {

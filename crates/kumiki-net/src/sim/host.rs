@@ -89,7 +89,8 @@ fn graph(
     // What it draws hangs on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
-    let built = Plan { addresses, mtu: MTU, tcp, is_gateway, seed }.build(Box::new(driver));
+    let built =
+        Plan { addresses, mtu: MTU, tcp, is_gateway, ethernet: None, budget: None, seed }.build(Box::new(driver));
     built.map_err(|why| SimError::Host { host: name.to_owned(), why })
 }
 
@@ -354,7 +355,7 @@ impl Host {
         });
         self.net.0.cloud.lock().down.insert(self.number);
         self.end_tasks();
-        stack.0.with(crate::sockets::Table::go_down);
+        stack.0.with(|table| table.go_down(None));
         // Nothing that it remembers survives: it is another graph from here on, which says nothing while it is down.
         self.renew();
         self

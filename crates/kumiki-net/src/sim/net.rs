@@ -423,7 +423,7 @@ impl Net {
 impl Drop for Parts {
     fn drop(&mut self) {
         for host in self.hosts.get_mut() {
-            host.stack.0.with(crate::sockets::Table::go_down);
+            host.stack.0.with(|table| table.go_down(None));
         }
     }
 }

@@ -39,11 +39,12 @@ pub struct Netstat(pub Vec<NetstatEntry>);
 
 impl Netstat {
     pub(super) fn of(host: &Host) -> Self {
-        let mut states = BTreeMap::new();
+        let (mut states, mut calls) = (BTreeMap::new(), BTreeMap::new());
         let (id, stack) = host.with(|it| (it.id, it.stack.clone()));
         if let Some(host) = host.net.0.world.borrow().host(id) {
             for tcp in ["tcp", "tcp6"].into_iter().filter_map(|name| host.graph.find::<Tcp>(name)) {
                 states.extend(tcp.snapshots().map(|(local, remote, it)| ((local, remote), it.state)));
+                calls.extend(tcp.calls().map(|(user, local)| ((user.index, user.generation), local)));
             }
         }
         let mut table = stack.0.lock();
@@ -51,18 +52,16 @@ impl Netstat {
         for handle in table.sockets.handles() {
             match table.sockets.get(handle) {
                 Some(Socket::Stream(it)) => {
-                    let pair = (it.local, it.remote);
-                    let state = if it.phase == Phase::Calling {
-                        states.retain(|(_, remote), state| *remote != it.remote || *state != "SYN-SENT");
-                        Some("SYN-SENT")
-                    } else {
-                        states.remove(&pair)
-                    };
+                    // The socket hears of its own address with the answer to its call.
+                    let called_from = calls.get(&(handle.index, handle.generation));
+                    let local = called_from.copied().filter(|_| it.phase == Phase::Calling).unwrap_or(it.local);
+                    let state = states.remove(&(local, it.remote));
+                    let state = state.or_else(|| (it.phase == Phase::Calling).then_some("SYN-SENT"));
                     // What TCP has forgotten is over, whoever still holds its socket.
                     entries.extend(state.map(|state| NetstatEntry {
                         transport: Transport::Tcp,
                         unread: it.unread(),
-                        local: it.shown(it.local),
+                        local: it.shown(local),
                         peer: Some(it.shown(it.remote)),
                         state: Some(state),
                     }));

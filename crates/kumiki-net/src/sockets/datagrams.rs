@@ -21,6 +21,9 @@ use super::wakers::Wakers;
 /// What a socket holds that is not read, in octets: Linux's `net.core.rmem_default`.
 pub(crate) const RECEIVE_BUFFER: u32 = 212_992;
 
+/// What a socket has sent and the layers have not taken, in octets of memory: Linux's `net.core.wmem_default`.
+const SEND_BUFFER: usize = 212_992;
+
 /// So many datagrams it holds at most, however short: Linux counts 832 octets for the shortest.
 const MOST_HELD: usize = RECEIVE_BUFFER as usize / 832;
 
@@ -29,6 +32,14 @@ pub(super) const MOST: usize = 65_507;
 
 /// The congestion marks in a type of service or traffic class (RFC 3168 section 5).
 const ECN: u8 = 3;
+
+/// What a datagram that waits costs beside its octets, about.
+const OVERHEAD: usize = 256;
+
+/// What a datagram that waits takes of memory, in octets.
+pub(super) fn cost(data: &Message) -> usize {
+    data.len().saturating_add(OVERHEAD)
+}
 
 /// The address that names none.
 pub(crate) const fn unspecified(is_v4: bool) -> IpAddr {
@@ -76,6 +87,10 @@ pub(crate) struct Datagrams {
     /// Its host is gone: everybody is told.
     is_host_gone: bool,
     pub(crate) readers: Wakers,
+    pub(crate) writers: Wakers,
+    /// What it has sent and the layers have not taken, and how much that may be.
+    unsent: usize,
+    pub(crate) send_buffer: usize,
     pub(crate) how: IpParameters,
     pub(crate) multicast_ttl: u8,
     /// Whether its host gets what it sends to groups: of IPv4, of IPv6.
@@ -97,6 +112,9 @@ impl Datagrams {
             error: None,
             is_host_gone: false,
             readers: Wakers::default(),
+            writers: Wakers::default(),
+            unsent: 0,
+            send_buffer: SEND_BUFFER,
             how: IpParameters::NONE,
             // As Linux, and every other host.
             multicast_ttl: 1,
@@ -161,8 +179,17 @@ impl Datagrams {
         for port in self.ports.iter_mut().filter(|it| it.below == below) {
             port.provider = Asked::Refused;
         }
-        self.is_host_gone |= matches!(reason, Reason::Down);
         self.failed(error::of_reason(reason), effects);
+    }
+
+    /// Its host is gone, as `error` says.
+    pub(crate) fn lose_host(&mut self, error: io::Error, effects: &mut Effects) {
+        for port in &mut self.ports {
+            port.provider = Asked::Refused;
+        }
+        self.failed(error, effects);
+        self.writers.wake(&mut effects.woken);
+        self.is_host_gone = true;
     }
 
     pub(crate) fn arrived(&mut self, below: Below, arrived: Arrived, effects: &mut Effects) {
@@ -171,7 +198,7 @@ impl Datagrams {
             self.took(below, arrived.data.len(), effects);
             return;
         }
-        if self.received.len() >= MOST_HELD {
+        if self.received.len() >= MOST_HELD || !effects.hold(cost(&arrived.data)) {
             self.took(below, arrived.data.len(), effects);
             return;
         }
@@ -180,6 +207,9 @@ impl Datagrams {
     }
 
     pub(crate) fn failed(&mut self, error: io::Error, effects: &mut Effects) {
+        if self.is_host_gone {
+            return;
+        }
         self.error = Some(error);
         self.readers.wake(&mut effects.woken);
     }
@@ -195,7 +225,7 @@ impl Datagrams {
     }
 
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
-        if self.is_host_gone { Some(error::is_gone()) } else { self.error.take() }
+        if self.is_host_gone { self.error.as_ref().map(error::again) } else { self.error.take() }
     }
 
     /// The next datagram, which `take` gets; it stays where `is_peek`. `WouldBlock` where there is none.
@@ -212,6 +242,7 @@ impl Datagrams {
         let taken = take(first);
         let (is_v4, octets) = (first.to.is_ipv4(), first.data.len());
         if !is_peek {
+            effects.release(cost(&first.data));
             self.received.pop_front();
             if let Some(below) = self.ports.iter().find(|it| it.is_v4 == is_v4).map(|it| it.below) {
                 self.took(below, octets, effects);
@@ -257,6 +288,9 @@ impl Datagrams {
         if octets.len() > MOST {
             return Err(error::Errno::MessageSize.into());
         }
+        if !self.has_room() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         let is_broadcast = matches!(to, SocketAddr::V4(it) if it.ip().is_broadcast());
         if is_broadcast && !self.broadcast {
             return Err(error::no_broadcast());
@@ -280,12 +314,24 @@ impl Datagrams {
             ..Unit::of(Message::from_octets(octets))
         };
         effects.requests.push_back((port.below, Request::Unit(Box::new(unit))));
+        self.unsent += octets.len().saturating_add(OVERHEAD);
         Ok(octets.len())
+    }
+
+    /// Whether one more may be sent. As with Linux, it may be longer than what is left of the room.
+    pub(crate) const fn has_room(&self) -> bool {
+        self.unsent < self.send_buffer || self.is_host_gone
+    }
+
+    /// The layers have taken all that it has sent.
+    pub(crate) fn all_taken(&mut self, effects: &mut Effects) {
+        self.unsent = 0;
+        self.writers.wake(&mut effects.woken);
     }
 
     /// Gives the port back.
     pub(crate) fn close(&mut self, user: Handle, effects: &mut Effects) {
-        self.received.clear();
+        effects.release(self.received.drain(..).map(|it| cost(&it.data)).sum());
         let ends = self.ports.drain(..).filter_map(|port| Some((port.below, port.provider.end(user)?)));
         effects.requests.extend(ends);
     }
@@ -297,5 +343,9 @@ impl Datagrams {
 
     pub(crate) fn wait_to_read(&mut self, waker: &Waker, effects: &mut Effects) {
         self.readers.register(waker, &mut effects.woken);
+    }
+
+    pub(crate) fn wait_to_write(&mut self, waker: &Waker, effects: &mut Effects) {
+        self.writers.register(waker, &mut effects.woken);
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn of_reason(reason: &Reason) -> io::Error {
         Reason::Unreachable => io::ErrorKind::HostUnreachable,
         Reason::BadAddress => io::ErrorKind::AddrNotAvailable,
         Reason::NoResources => io::ErrorKind::OutOfMemory,
-        Reason::Down => return is_gone(),
+        Reason::Down => return is_gone(None),
         Reason::User => io::ErrorKind::ConnectionAborted,
         Reason::Protocol | Reason::Violation(_) | Reason::Peer(_) => io::ErrorKind::ConnectionReset,
     };
@@ -28,9 +28,9 @@ pub(crate) fn of_problem(problem: Problem) -> io::Error {
         Problem::Hard { .. } => (io::ErrorKind::ConnectionRefused, "the peer does not take datagrams at that port"),
         Problem::Soft { .. } => (io::ErrorKind::HostUnreachable, "no path to the peer"),
         Problem::NoNeighbour => (io::ErrorKind::HostUnreachable, "nobody answers at the next hop"),
-        Problem::TooBig { mtu } => {
-            let text = format!("longer than the path carries, which is {mtu} octets");
-            return io::Error::new(io::ErrorKind::InvalidInput, text);
+        Problem::TooBig { .. } => {
+            // As Linux says it of what is longer than a datagram can be.
+            return Errno::MessageSize.into();
         }
     };
     io::Error::new(kind, text)
@@ -62,9 +62,16 @@ pub(crate) fn not_connected() -> io::Error {
     io::ErrorKind::NotConnected.into()
 }
 
-/// What is said of what was closed, and so of what nobody can name any more.
-pub(crate) fn is_gone() -> io::Error {
-    io::Error::new(io::ErrorKind::NetworkDown, "the host of this socket is gone")
+/// What is said of a host that is gone, or where `why` is known; and of what was closed, and so of what nobody can name any more.
+pub(crate) fn is_gone(why: Option<&str>) -> io::Error {
+    const GONE: &str = "the host of this socket is gone";
+    let text = why.map_or_else(|| GONE.to_owned(), |why| format!("{GONE}: {why}"));
+    io::Error::new(io::ErrorKind::NetworkDown, text)
+}
+
+/// The same once more, for whoever asks next.
+pub(crate) fn again(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
 }
 
 /// Errors that the standard library has no kind for: their numbers, by which programs tell them apart.

@@ -14,7 +14,7 @@ use kumiki_inet::udp::AllPorts;
 use kumiki_octets::Message;
 use kumiki_wire::inet::IpParameters;
 
-use super::datagrams::{MOST, unspecified};
+use super::datagrams::{MOST, cost, unspecified};
 use super::error;
 use super::stream::{Effects, Phase, Stream};
 use super::table::{Socket, Table};
@@ -26,9 +26,6 @@ const QUOTED: usize = 512;
 
 /// So many datagrams may all flows together have sent that the layers have not taken: what is more is lost, as where a host's queue is full.
 const MOST_SENT: usize = 512;
-
-/// What a datagram that waits costs beside its octets, about.
-const OVERHEAD: usize = 256;
 
 /// The gateway of a host, from the first time that somebody asks for it.
 #[derive(Debug)]
@@ -92,10 +89,6 @@ impl Flow {
     }
 }
 
-fn cost(data: &Message) -> usize {
-    data.len().saturating_add(OVERHEAD)
-}
-
 impl Table {
     /// The gateway: one at a time.
     pub(crate) fn open_gateway(&mut self, config: GatewayConfig) -> io::Result<Handle> {
@@ -157,7 +150,7 @@ impl Table {
 
     fn the_gateway(&mut self) -> io::Result<&mut Gateway> {
         self.check_up()?;
-        self.gateway.as_deref_mut().ok_or_else(error::is_gone)
+        self.gateway.as_deref_mut().ok_or_else(|| error::is_gone(None))
     }
 
     /// The next that has come: whether it is a flow of UDP. `WouldBlock` where there is none.
@@ -247,7 +240,7 @@ impl Table {
         self.check_up()?;
         match self.sockets.get(handle) {
             Some(Socket::Offer(offer)) => Ok((offer, &mut self.effects)),
-            Some(_) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone(None)),
         }
     }
 
@@ -267,7 +260,7 @@ impl Table {
     /// Answers a call: the connection that it becomes.
     pub(crate) fn accept_offer(&mut self, handle: Handle, quality: Quality) -> io::Result<Handle> {
         self.check_up()?;
-        let offer = self.take_offer(handle).ok_or_else(error::is_gone)?;
+        let offer = self.take_offer(handle).ok_or_else(|| error::is_gone(None))?;
         if offer.is_withdrawn {
             return Err(io::Error::new(io::ErrorKind::ConnectionReset, "the caller has gone"));
         }
@@ -322,7 +315,7 @@ impl Table {
                 return;
             };
             gateway.touch(handle, flow, now);
-            if has_room && flow.octets.saturating_add(cost) <= most {
+            if has_room && flow.octets.saturating_add(cost) <= most && self.effects.hold(cost) {
                 gateway.held += cost;
                 flow.octets += cost;
                 flow.received.push_back(unit.data);
@@ -330,7 +323,7 @@ impl Table {
             }
             return;
         }
-        if !has_room || gateway.config.flows == 0 {
+        if !has_room || gateway.config.flows == 0 || !self.effects.hold(cost) {
             return;
         }
         while self.gateway.as_ref().is_some_and(|it| it.flows.len() >= it.config.flows)
@@ -382,7 +375,7 @@ impl Table {
         self.check_up()?;
         match self.sockets.get(handle) {
             Some(Socket::Flow(flow)) => Ok((flow, &mut self.effects)),
-            Some(_) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone(None)),
         }
     }
 
@@ -395,6 +388,7 @@ impl Table {
             if let Some(gateway) = &mut self.gateway {
                 gateway.held = gateway.held.saturating_sub(cost);
             }
+            self.effects.release(cost);
             // What does not fit is lost, as of a UDP socket.
             let octets = data.len().min(buffer.len());
             if let Some(front) = buffer.get_mut(..octets) {
@@ -470,6 +464,7 @@ impl Table {
         if let Some(gateway) = &mut self.gateway {
             gateway.held = gateway.held.saturating_sub(flow.octets);
         }
+        self.effects.release(flow.octets);
         Some(*flow)
     }
 

@@ -129,11 +129,18 @@ impl Listener {
         self.offered.push_back((below, offered));
     }
 
+    /// Whether one more may be taken.
+    pub(crate) fn has_place(&self) -> bool {
+        self.ready.len() < self.backlog
+    }
+
     /// The next caller for whom there is a place.
     pub(crate) fn next_to_accept(&mut self) -> Option<(Below, Box<Offered>)> {
-        if self.ready.len() >= self.backlog {
-            return None;
-        }
+        if self.has_place() { self.offered.pop_front() } else { None }
+    }
+
+    /// A caller for whom there is none.
+    pub(crate) fn waiting(&mut self) -> Option<(Below, Box<Offered>)> {
         self.offered.pop_front()
     }
 

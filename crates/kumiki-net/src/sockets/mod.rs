@@ -4,6 +4,7 @@
 //! that ([`Node`]), which in turn writes what comes up into the table and wakes who waits for it.
 
 mod answer;
+mod callers;
 mod datagrams;
 pub(crate) mod error;
 mod gateway;

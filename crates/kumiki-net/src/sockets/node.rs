@@ -49,6 +49,7 @@ impl Node {
         while let Some((below, request)) = table.effects.requests.pop_front() {
             cx.down(below, request);
         }
+        table.all_taken();
         if let Some(next) = table.pass_time(cx.now())
             && self.due.is_none_or(|due| next < due)
         {

@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::io;
 
+use kumiki_graph::memory::Budget;
 use kumiki_graph::{Below, Credit, Handle, Manage, Quality, Reason, Request};
 use kumiki_octets::Message;
 
@@ -25,6 +26,22 @@ const SHARE: u64 = 8;
 pub(crate) struct Effects {
     pub(crate) requests: VecDeque<(Below, Request)>,
     pub(crate) woken: Woken,
+    /// What all that waits to be read counts towards.
+    pub(crate) budget: Option<Budget>,
+}
+
+impl Effects {
+    /// A datagram that costs so many octets of memory is kept; false where there is no room for it.
+    pub(crate) fn hold(&self, octets: usize) -> bool {
+        self.budget.as_ref().is_none_or(|it| it.hold(octets as u64))
+    }
+
+    /// It is not any longer.
+    pub(crate) fn release(&self, octets: usize) {
+        if let Some(budget) = &self.budget {
+            budget.release(octets as u64);
+        }
+    }
 }
 
 /// How far a connection has come.
@@ -180,6 +197,12 @@ impl Stream {
         });
         self.readers.wake(&mut effects.woken);
         self.writers.wake(&mut effects.woken);
+    }
+
+    /// Its host is gone, as `error` says.
+    pub(crate) fn lose_host(&mut self, error: io::Error, effects: &mut Effects) {
+        self.ended(Some(Reason::Down), effects);
+        self.error = Some(error);
     }
 
     // What its user does.
@@ -342,6 +365,12 @@ impl Stream {
         }
     }
 
+    /// Reads no more: the end is told, behind what came before.
+    pub(crate) fn shut_read(&mut self, effects: &mut Effects) {
+        self.is_read_shut = true;
+        self.readers.wake(&mut effects.woken);
+    }
+
     /// Changes what was asked for when it was opened.
     pub(crate) fn set(&mut self, change: impl FnOnce(&mut Quality), effects: &mut Effects) {
         change(&mut self.quality);
@@ -396,7 +425,7 @@ impl Stream {
     /// what the peer has sent.
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
         if self.is_host_gone() {
-            return Some(error::is_gone());
+            return self.error.as_ref().map(error::again);
         }
         self.error.take()
     }

@@ -1,21 +1,17 @@
 //! All sockets of one host.
 
-use core::hash::{Hash as _, Hasher as _};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::BTreeMap;
 use std::io;
 
 use kumiki_graph::sessions::Sessions;
-use kumiki_graph::{
-    Accept, Address, Below, Handle, Indication, Instant, Mode, Offered, Open, Quality, Reason, Report, Request, Rng,
-};
+use kumiki_graph::{Address, Below, Handle, Indication, Instant, Mode, Open, Quality, Reason, Report, Request, Rng};
 use kumiki_inet::tcp::Withdrawn;
-use siphasher::sip::SipHasher13;
 
 use super::datagrams::{Datagrams, unspecified};
 use super::error;
 use super::gateway::{Flow, Gateway, Offer};
-use super::listener::{BEYOND, Listener};
+use super::listener::Listener;
 use super::ports::{Bound, Ports, Terms};
 use super::stream::{Effects, Phase, Stream};
 
@@ -71,12 +67,14 @@ pub(crate) struct Table {
     pub(super) layers: Layers,
     /// The host's own addresses, with the loopback addresses left out.
     pub(super) addresses: Vec<IpAddr>,
-    tcp_ports: Ports,
+    pub(super) tcp_ports: Ports,
     pub(super) udp_ports: Ports,
     /// Who listens at an address: the first of them has TCP's callers, for all.
-    listeners: BTreeMap<SocketAddr, Vec<Handle>>,
+    pub(super) listeners: BTreeMap<SocketAddr, Vec<Handle>>,
     /// Which UDP sockets have a port.
     pub(super) udp_sockets: BTreeMap<u16, Vec<Handle>>,
+    /// Which of them have sent since the layers last ran; one may be there several times.
+    pub(super) senders: Vec<Handle>,
     /// In which groups they are, and how many of them.
     pub(super) groups: BTreeMap<IpAddr, usize>,
     pub(super) rng: Rng,
@@ -87,6 +85,8 @@ pub(crate) struct Table {
     pub(crate) has_rung: bool,
     /// The host is gone.
     pub(crate) is_down: bool,
+    /// And why, where that is known.
+    why: Option<String>,
     /// Where the layers take what is for any address.
     pub(super) gateway: Option<Box<Gateway>>,
     /// When the layers last ran.
@@ -103,19 +103,25 @@ impl Table {
             udp_ports: Ports::default(),
             listeners: BTreeMap::new(),
             udp_sockets: BTreeMap::new(),
+            senders: Vec::new(),
             groups: BTreeMap::new(),
             rng,
             backlog: BACKLOG,
             effects: Effects::default(),
             has_rung: false,
             is_down: false,
+            why: None,
             gateway: None,
             now: Instant::ZERO,
         }
     }
 
+    fn gone(&self) -> io::Error {
+        error::is_gone(self.why.as_deref())
+    }
+
     pub(super) fn check_up(&self) -> io::Result<()> {
-        if self.is_down { Err(error::is_gone()) } else { Ok(()) }
+        if self.is_down { Err(self.gone()) } else { Ok(()) }
     }
 
     /// Whether a socket can have this address.
@@ -147,53 +153,6 @@ impl Table {
 
     // TCP.
 
-    /// Listens at an address that was taken.
-    pub(crate) fn listen(&mut self, bound: Bound, quality: Quality, backlog: u32) -> io::Result<Handle> {
-        self.check_up()?;
-        Self::layers_of(bound.local, self.layers.tcp, self.layers.tcp_v6)?;
-        self.tcp_ports.listen(bound)?;
-        let listener = Listener::new(bound, quality, backlog);
-        let key = listener.key();
-        let handle = self.sockets.insert(Socket::Listener(Box::new(listener)));
-        let group = self.listeners.entry(key).or_default();
-        group.push(handle);
-        if group.len() == 1 {
-            self.open_listener(handle)?;
-        }
-        Ok(handle)
-    }
-
-    /// Asks TCP for callers of the listener, and of all that share its address.
-    fn open_listener(&mut self, handle: Handle) -> io::Result<()> {
-        let layers = self.layers;
-        let (listener, effects) = self.listener(handle)?;
-        let local = listener.local();
-        for below in Self::layers_of(local, layers.tcp, layers.tcp_v6)? {
-            listener.asked(below);
-            let open = Open {
-                user: handle,
-                mode: Mode::Passive { backlog: BEYOND },
-                local: Address::from(of_layer(local, layers.tcp == Some(below))),
-                quality: listener.quality,
-                ..Open::default()
-            };
-            effects.requests.push_back((below, Request::Open(Box::new(open))));
-        }
-        Ok(())
-    }
-
-    /// The one of those that listen at the address of `first` that gets a caller: always the same for the same caller.
-    fn listener_for(&self, local: SocketAddr, first: Handle, caller: &Offered) -> Handle {
-        let group = self.listeners.get(&local).map(Vec::as_slice).unwrap_or_default();
-        if group.len() < 2 {
-            return first;
-        }
-        let mut hasher = SipHasher13::new();
-        caller.remote.socket().hash(&mut hasher);
-        let place = usize::try_from(hasher.finish() % group.len() as u64).unwrap_or_default();
-        group.get(place).copied().unwrap_or(first)
-    }
-
     /// Calls `remote`, from `local` where that was taken.
     pub(crate) fn connect(&mut self, bound: Option<Bound>, remote: SocketAddr, quality: Quality) -> io::Result<Handle> {
         self.check_up()?;
@@ -211,7 +170,8 @@ impl Table {
         if from.is_some_and(|it| it.is_ipv4() != to.is_ipv4()) {
             return Err(error::Errno::AddressFamily.into());
         }
-        let mut stream = Stream::new(below, (from.unwrap_or(to), to), quality, self.layers.receive_buffer);
+        let unknown = SocketAddr::new(unspecified(to.is_ipv4()), 0);
+        let mut stream = Stream::new(below, (from.unwrap_or(unknown), to), quality, self.layers.receive_buffer);
         (stream.bound, stream.mapped) = (bound, mapped);
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
         let open = Open {
@@ -229,60 +189,21 @@ impl Table {
     pub(crate) fn stream(&mut self, handle: Handle) -> io::Result<(&mut Stream, &mut Effects)> {
         match self.sockets.get(handle) {
             Some(Socket::Stream(stream)) => Ok((stream, &mut self.effects)),
-            Some(_) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone(None)),
         }
     }
 
     pub(crate) fn listener(&mut self, handle: Handle) -> io::Result<(&mut Listener, &mut Effects)> {
         match self.sockets.get(handle) {
             Some(Socket::Listener(listener)) => Ok((listener, &mut self.effects)),
-            Some(_) | None => Err(error::is_gone()),
+            Some(_) | None => Err(error::is_gone(None)),
         }
     }
 
     pub(crate) fn datagrams(&mut self, handle: Handle) -> io::Result<(&mut Datagrams, &mut Effects)> {
         match self.sockets.get(handle) {
             Some(Socket::Datagrams(socket)) => Ok((socket, &mut self.effects)),
-            Some(_) | None => Err(error::is_gone()),
-        }
-    }
-
-    /// The next connection that has come in; `WouldBlock` where there is none.
-    pub(crate) fn accept(&mut self, handle: Handle) -> io::Result<(Handle, SocketAddr)> {
-        let (listener, _) = self.listener(handle)?;
-        if let Some(error) = listener.take_error() {
-            return Err(error);
-        }
-        let accepted = listener.ready.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
-        self.fill_backlog(handle);
-        let (stream, _) = self.stream(accepted)?;
-        stream.listener = None;
-        Ok((accepted, stream.shown(stream.remote)))
-    }
-
-    /// Takes callers for whom there is a place in the backlog.
-    fn fill_backlog(&mut self, handle: Handle) {
-        while let Ok((listener, _)) = self.listener(handle)
-            && let Some((below, offered)) = listener.next_to_accept()
-        {
-            let (quality, is_v6) = (listener.quality, listener.local().is_ipv6());
-            self.take_caller(handle, (below, *offered), quality, is_v6);
-        }
-    }
-
-    fn take_caller(&mut self, listener: Handle, (below, offered): (Below, Offered), quality: Quality, is_v6: bool) {
-        let (Some(local), Some(remote)) = (offered.local.socket(), offered.remote.socket()) else {
-            return;
-        };
-        let mut stream = Stream::new(below, (local, remote), quality, self.layers.receive_buffer);
-        (stream.provider, stream.phase) = (offered.provider, Phase::Open);
-        (stream.listener, stream.mapped) = (Some(listener), is_v6 && remote.is_ipv4());
-        let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
-        let accept = Accept { session: offered.provider, user, quality, ..Accept::default() };
-        self.effects.requests.push_back((below, Request::Accept(Box::new(accept))));
-        if let Ok((listener, effects)) = self.listener(listener) {
-            listener.ready.push_back(user);
-            listener.acceptors.wake(&mut effects.woken);
+            Some(_) | None => Err(error::is_gone(None)),
         }
     }
 
@@ -300,20 +221,7 @@ impl Table {
             Indication::Offered(offered) if Some(offered.user) == self.gateway.as_ref().map(|it| it.handle) => {
                 self.offered_any(below, &offered);
             }
-            Indication::Offered(offered) => {
-                let first = offered.user;
-                let local = self.listener(first).ok().map(|(listener, _)| listener.key());
-                let listener = local.map(|local| self.listener_for(local, first, &offered));
-                if let Some(Socket::Listener(it)) = listener.and_then(|it| self.sockets.get(it)) {
-                    it.offered(below, offered);
-                } else {
-                    let abort = Request::Abort { session: offered.provider, reason: Reason::User, data: None };
-                    self.effects.requests.push_back((below, abort));
-                }
-                if let Some(listener) = listener {
-                    self.fill_backlog(listener);
-                }
-            }
+            Indication::Offered(offered) => self.offered(below, offered),
             Indication::Released { session, .. } => {
                 self.on_stream(session, Stream::released_by_peer);
             }
@@ -412,23 +320,6 @@ impl Table {
         }
     }
 
-    /// A listener is gone: where it had TCP's callers for others at the same address, the next of these gets them.
-    fn leave_group(&mut self, local: SocketAddr, handle: Handle) {
-        let Some(group) = self.listeners.get_mut(&local) else {
-            return;
-        };
-        let was_first = group.first() == Some(&handle);
-        group.retain(|it| *it != handle);
-        match group.first().copied() {
-            None => drop(self.listeners.remove(&local)),
-            Some(next) if was_first && !self.is_down => {
-                // It listens already, so the host has the layers.
-                let _ = self.open_listener(next);
-            }
-            Some(_) => {}
-        }
-    }
-
     pub(super) fn forget(&mut self, handle: Handle) {
         match self.sockets.remove(handle) {
             Some(Socket::Stream(stream)) => {
@@ -442,13 +333,16 @@ impl Table {
         }
     }
 
-    /// The host is gone, with all its layers: every socket has ended.
-    pub(crate) fn go_down(&mut self) {
-        self.is_down = true;
+    /// The host is gone, with all its layers, and perhaps it is known why: every socket has ended. Only the first such word counts.
+    pub(crate) fn go_down(&mut self, why: Option<String>) {
+        if core::mem::replace(&mut self.is_down, true) {
+            return;
+        }
+        self.why = why;
         for handle in self.sockets.handles() {
             match self.sockets.get(handle) {
                 Some(Socket::Stream(stream)) => {
-                    stream.ended(Some(Reason::Down), &mut self.effects);
+                    stream.lose_host(error::is_gone(self.why.as_deref()), &mut self.effects);
                     if stream.orphan {
                         self.forget(handle);
                     }
@@ -459,9 +353,7 @@ impl Table {
                     listener.acceptors.wake(&mut self.effects.woken);
                 }
                 Some(Socket::Datagrams(socket)) => {
-                    for below in [self.layers.udp, self.layers.udp_v6].into_iter().flatten() {
-                        socket.refused(below, &Reason::Down, &mut self.effects);
-                    }
+                    socket.lose_host(error::is_gone(self.why.as_deref()), &mut self.effects);
                 }
                 Some(Socket::Gateway) => self.gateway_down(),
                 Some(Socket::Offer(offer)) => offer.waiting.wake(&mut self.effects.woken),

@@ -79,7 +79,20 @@ impl Table {
             }
         }
         let (socket, effects) = self.datagrams(handle)?;
-        socket.send(octets, to, (source, ecn), effects)
+        let sent = socket.send(octets, to, (source, ecn), effects)?;
+        if self.senders.last() != Some(&handle) {
+            self.senders.push(handle);
+        }
+        Ok(sent)
+    }
+
+    /// The layers have taken all that was to go down.
+    pub(super) fn all_taken(&mut self) {
+        for handle in core::mem::take(&mut self.senders) {
+            if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle) {
+                socket.all_taken(&mut self.effects);
+            }
+        }
     }
 
     /// Puts a socket into a group, by the interface that has an address of ours.

@@ -81,7 +81,7 @@ impl TcpStream {
                 match stream.phase {
                     Phase::Calling => Err(io::ErrorKind::WouldBlock.into()),
                     Phase::Open => Ok(()),
-                    Phase::Ended => Err(stream.take_error().unwrap_or_else(error::is_gone)),
+                    Phase::Ended => Err(stream.take_error().unwrap_or_else(|| error::is_gone(None))),
                 }
             },
             |table, waker| {
@@ -159,7 +159,7 @@ impl TcpStream {
         )
     }
 
-    pub(super) fn poll_read_into(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_read_into(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if buf.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
@@ -228,7 +228,7 @@ impl TcpStream {
 
     // Writing.
 
-    pub(super) fn poll_write_from<'a>(
+    pub(crate) fn poll_write_from<'a>(
         &self,
         cx: &mut Context<'_>,
         pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -270,7 +270,16 @@ impl TcpStream {
         })
     }
 
-    pub(super) fn shut_write(&self) -> io::Result<()> {
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    pub(crate) fn shut_read(&self) -> io::Result<()> {
+        self.0.with(|table| {
+            let (stream, effects) = table.stream(self.handle())?;
+            stream.shut_read(effects);
+            Ok(())
+        })
+    }
+
+    pub(crate) fn shut_write(&self) -> io::Result<()> {
         self.0.with(|table| {
             let (stream, effects) = table.stream(self.handle())?;
             stream.shut_write(effects);

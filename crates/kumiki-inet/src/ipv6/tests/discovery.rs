@@ -16,12 +16,18 @@ fn discovery(duplicate_transmits: u8) -> Discovery {
 
 /// IPv6 with the address A on an Ethernet, and its user.
 fn station(discovery: Discovery) -> (Bench, DeviceId, NodeId) {
+    station_that(discovery, false)
+}
+
+/// The same; it may take what is for any address.
+fn station_that(discovery: Discovery, any_destination: bool) -> (Bench, DeviceId, NodeId) {
     let interface = Interface { neighbours: Neighbours::Discover(discovery), ..Interface::new("eth", A, 64) };
     let mut bench = Bench::new();
     let device = bench.device("medium");
     let eth = Eth::new(eth::Config::new(MAC_A)).unwrap();
     bench.node("eth", &["medium"], eth);
-    bench.node("ip", &["eth"], Ip::new(Config::host(interface)).unwrap());
+    let config = Config { any_destination, ..Config::host(interface) };
+    bench.node("ip", &["eth"], Ip::new(config).unwrap());
     let user = bench.user("user", "ip", &[TCP, UDP]);
     bench.start();
     (bench, device, user)
@@ -179,6 +185,41 @@ fn who_asks_for_us_is_answered_and_remembered() {
     bench.octets(device, &frame(MAC_A, &far));
     assert!(bench.sent().is_empty());
     assert_eq!(discovered(&bench).discovery_ignored, 1);
+}
+
+/// RFC 4861 section 7.2.8: as a proxy, whose word does not override that of who has the address.
+#[test]
+fn who_takes_all_is_whoever_is_asked_for_but_who_is_near_or_about_to_be() {
+    let there = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0x33);
+    let near = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0x77);
+    let ask = |source: Ipv6Addr, target: Ipv6Addr| {
+        let from = option(Opt::Source(MAC_B));
+        let options = if source.is_unspecified() { &[][..] } else { &from };
+        let packet = icmp(Icmp::NeighbourSolicitation { target }, options, |it| {
+            (it.hop_limit, it.source, it.destination) = (255, source, solicited_node(target));
+        });
+        frame(group_of(target), &packet)
+    };
+    let (mut bench, device, user) = station_that(discovery(0), true);
+    bench.octets(device, &ask(B, there));
+    let sent = frames(&mut bench);
+    let (header, message, options) = said(&sent[0].1);
+    assert_eq!((sent[0].0, header.source, header.destination), (MAC_B, there, B));
+    let expected = Icmp::NeighbourAdvertisement { router: true, solicited: true, overrides: false, target: there };
+    assert_eq!((message, options), (expected, option(Opt::Target(MAC_A))));
+    for (source, target) in [(Ipv6Addr::UNSPECIFIED, there), (B, near)] {
+        bench.octets(device, &ask(source, target));
+        assert!(bench.sent().is_empty(), "{target} for {source}");
+    }
+    // Who is behind B's station, whatever it would answer, and from then on B need not be told that it is elsewhere.
+    bench.octets(device, &frame(MAC_A, &packet(|it| it.source = there, &[7])));
+    bench.send(user, to(there, &[1]));
+    assert_eq!(frames(&mut bench)[0].0, MAC_B);
+    bench.octets(device, &ask(B, there));
+    assert!(bench.sent().is_empty());
+    let (mut bench, device, _) = station(discovery(0));
+    bench.octets(device, &ask(B, there));
+    assert!(bench.sent().is_empty(), "any other host");
 }
 
 /// What is for one neighbour must not go to all on the link, whatever somebody says.

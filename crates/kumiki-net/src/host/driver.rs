@@ -1,0 +1,98 @@
+//! A host in the user's own loop.
+
+use core::time::Duration;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use kumiki_io::{Clock as _, RealClock, RealDevice, Watching, unguessable};
+
+use super::config::HostConfig;
+use super::engine::Engine;
+use crate::{Gateway, Stack};
+
+/// A TCP/IP without a thread, which the user's own loop drives; with one it is a [`HostStack`](super::HostStack).
+///
+/// Its [descriptor](AsFd) is readable as soon as there is something to do: a packet has come, a socket was used, there is room in the device.
+/// Then, and when the time has come that it says, [`HostDriver::poll`] is to be called. The descriptor stays the same, and is for `poll`, `epoll` or
+/// `select`, edge-triggered or not. In a runtime of tokio [`HostDriver::drive`] does all that.
+#[derive(Debug)]
+pub struct HostDriver {
+    engine: Engine<RealClock>,
+    watching: Watching,
+}
+
+impl HostDriver {
+    /// One on `device`.
+    ///
+    /// # Errors
+    /// `InvalidInput` where an address or the MTU cannot be; those of the operating system.
+    pub fn new(device: Box<dyn RealDevice>, config: &HostConfig) -> io::Result<Self> {
+        // What a stack on a network draws must not be guessable.
+        let engine = Engine::new(RealClock::start(), device, config, unguessable()?)?;
+        let mut watching = Watching::new(&engine.executor.bell())?;
+        watching.follow(&engine.executor)?;
+        Ok(Self { engine, watching })
+    }
+
+    /// Its sockets.
+    #[must_use]
+    pub const fn stack(&self) -> &Stack {
+        &self.engine.stack
+    }
+
+    /// Its gateway; one at a time.
+    ///
+    /// # Errors
+    /// As [`HostStack::gateway`](super::HostStack::gateway).
+    pub fn gateway(&self) -> io::Result<Gateway> {
+        self.engine.stack.gateway()
+    }
+
+    /// Does what there is to do, whenever there is something, in the runtime of tokio that polls it: for `tokio::spawn`, or beside a program in a
+    /// `select!`. Once it is dropped the host is gone.
+    ///
+    /// # Errors
+    /// As [`HostDriver::poll`]; it ends with none else. Those of the runtime, as where it has no I/O.
+    pub async fn drive(self) -> io::Result<()> {
+        #[expect(deprecated, reason = "what is in its place is unsafe, for those whose descriptor may change")]
+        let mut driver = AsyncFd::with_interest(self, Interest::READABLE)?;
+        loop {
+            let next = driver.get_mut().poll()?.unwrap_or(Duration::MAX);
+            if next.is_zero() {
+                // There is more, and tokio's timers would make it wait for the next millisecond.
+                tokio::task::yield_now().await;
+                continue;
+            }
+            if let Ok(ready) = tokio::time::timeout(next, driver.readable_mut()).await {
+                ready?.clear_ready();
+            }
+        }
+    }
+
+    /// Does what there is to do, and never waits. Says after what time it is to be called again, unless its descriptor is readable before;
+    /// `None`: only then.
+    ///
+    /// # Errors
+    /// Where its device has failed. Its sockets say so too, and it does nothing any more.
+    pub fn poll(&mut self) -> io::Result<Option<Duration>> {
+        let next = self.engine.poll()?;
+        self.watching.follow(&self.engine.executor)?;
+        let now = self.engine.clock.now();
+        Ok(next.map(|next| Duration::from_nanos(next.saturating_since(now).as_nanos())))
+    }
+}
+
+impl AsFd for HostDriver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.watching.as_fd()
+    }
+}
+
+impl std::os::fd::AsRawFd for HostDriver {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        self.watching.as_fd().as_raw_fd()
+    }
+}

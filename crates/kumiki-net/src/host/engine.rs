@@ -1,0 +1,145 @@
+//! A host's layers in an executor, whoever lets that run.
+
+use core::net::IpAddr;
+use std::io;
+
+use kumiki_graph::memory::Budget;
+use kumiki_graph::{Duration, Instant, Token};
+use kumiki_io::{Bell, Clock, DeviceConfig, Executor, Pace, Plug, RealDevice};
+
+use super::config::{HostConfig, Notices, Resolver};
+use crate::Stack;
+use crate::layers::{LINE, SOCKETS};
+use crate::stack::Driver;
+
+/// What TCP hands down at once where the device takes it whole, in packets; where it does not, it is cut before.
+const BURST: u32 = 64;
+
+/// So often what is due is done in one go, before whoever drives it has a turn again.
+const PASSES: usize = 8;
+
+/// It is not told more often that memory is spent.
+const SECOND: Duration = Duration::from_secs(1);
+
+struct BellDriver {
+    bell: Bell,
+    resolver: Option<Resolver>,
+}
+
+impl Driver for BellDriver {
+    fn ring(&self) {
+        self.bell.ring();
+    }
+
+    fn woke(&self) {}
+
+    fn may_block(&self) -> bool {
+        true
+    }
+
+    fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        match &self.resolver {
+            Some(resolver) => resolver(name),
+            None => {
+                let text = format!("`{name}`: this stack looks up no names; HostConfig::resolver gives it who does");
+                Err(io::Error::new(io::ErrorKind::NotFound, text))
+            }
+        }
+    }
+}
+
+/// A host; when it is dropped, its sockets say that it is gone.
+#[derive(Debug)]
+pub(super) struct Engine<C: Clock> {
+    pub(super) executor: Executor<C>,
+    pub(super) clock: C,
+    pub(super) stack: Stack,
+    pub(super) watch: MemoryWatch,
+}
+
+/// Who is told that memory is spent.
+pub(super) struct MemoryWatch {
+    budget: Option<Budget>,
+    notices: Option<Notices>,
+    told: (u64, u64),
+    next: Instant,
+}
+
+impl core::fmt::Debug for MemoryWatch {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("MemoryWatch").field("told", &self.told).finish_non_exhaustive()
+    }
+}
+
+impl MemoryWatch {
+    /// Looks whether there is something to tell.
+    pub(super) fn look(&mut self, clock: &impl Clock) {
+        let (Some(budget), Some(tell)) = (&self.budget, &self.notices) else {
+            return;
+        };
+        let refused = budget.refused();
+        if refused == self.told {
+            return;
+        }
+        let now = clock.now();
+        if now < self.next {
+            return;
+        }
+        let (calls, datagrams) = (refused.0 - self.told.0, refused.1 - self.told.1);
+        (self.told, self.next) = (refused, now + SECOND);
+        tell(&format!(
+            "memory is spent: connections and datagrams hold {} octets; {calls} calls were reset and {datagrams} datagrams dropped since \
+             this was told last",
+            budget.held()
+        ));
+    }
+}
+
+impl<C: Clock + Clone> Engine<C> {
+    pub(super) fn new(clock: C, device: Box<dyn RealDevice>, config: &HostConfig, seed: u64) -> io::Result<Self> {
+        let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+        let mut executor = Executor::new(clock.clone(), Pace::default());
+        let driver = BellDriver { bell: executor.bell(), resolver: config.resolver.clone() };
+        let plan = config.plan(seed);
+        let (budget, notices) = (plan.budget.clone(), config.notices.clone());
+        let watch = MemoryWatch { budget, notices, told: (0, 0), next: Instant::ZERO };
+        let (graph, stack) = plan.build(Box::new(driver)).map_err(wrong)?;
+        let sockets = graph.node(SOCKETS);
+        let id = executor.add_graph("host", graph);
+        executor.set_device(id, LINE, DeviceConfig { mtu: plan.frame(), burst: BURST });
+        if let Some(sockets) = sockets {
+            executor.attend(id, sockets, Token::default(), stack.asked());
+        }
+        let real = executor.add_real(device)?;
+        executor.plug(Plug::Device(id, LINE), Plug::Real(real));
+        executor.start().map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { executor, clock, stack, watch })
+    }
+}
+
+impl<C: Clock> Engine<C> {
+    /// Does what is due, and says when it is to be done next by itself; never where only somebody else can bring something.
+    pub(super) fn poll(&mut self) -> io::Result<Option<Instant>> {
+        let next = self.executor.poll(PASSES);
+        self.watch.look(&self.clock);
+        self.check()?;
+        Ok(next)
+    }
+
+    /// Where it cannot go on, its sockets are told.
+    pub(super) fn check(&self) -> io::Result<()> {
+        let Some(failure) = self.executor.failure() else {
+            return Ok(());
+        };
+        let why = failure.to_string();
+        self.stack.0.with(|table| table.go_down(Some(why.clone())));
+        Err(io::Error::other(why))
+    }
+}
+
+impl<C: Clock> Drop for Engine<C> {
+    fn drop(&mut self) {
+        let why = std::thread::panicking().then(|| "what drives it has panicked".to_owned());
+        self.stack.0.with(|table| table.go_down(why));
+    }
+}

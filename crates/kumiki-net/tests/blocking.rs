@@ -1,0 +1,125 @@
+//! Sockets in the shape of std's, held against those of std: the same programs run over both.
+#![allow(clippy::unwrap_used, missing_docs)]
+#![cfg(all(feature = "host", target_os = "linux"))]
+
+use std::io::ErrorKind;
+use std::os::unix::net::UnixDatagram;
+
+use kumiki_net::blocking;
+use kumiki_net::host::{Frames, HostConfig, HostStack};
+
+/// The programs over the sockets of `$net`. What a program saw is its value.
+macro_rules! over {
+    ($name:ident, $net:path) => {
+        mod $name {
+            use std::fmt::Debug;
+            use std::io::{self, Read as _, Write as _};
+            use std::net::{Ipv4Addr, Shutdown};
+            use std::thread;
+            use std::time::Duration;
+
+            use $net::{TcpListener, TcpStream, UdpSocket};
+
+            const HERE: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
+            /// A multiple of the ticks by which kernels count.
+            const SOON: Duration = Duration::from_millis(40);
+
+            fn say<T: Debug>(what: &io::Result<T>) -> String {
+                what.as_ref().map_or_else(|error| format!("{:?}", error.kind()), |what| format!("{what:?}"))
+            }
+
+            fn pair() -> (TcpStream, TcpStream) {
+                let listener = TcpListener::bind(HERE).unwrap();
+                let call = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+                (call, listener.accept().unwrap().0)
+            }
+
+            pub(crate) fn tcp() -> Vec<String> {
+                let mut seen = Vec::new();
+                let (mut one, other) = pair();
+                let mut reads = other.try_clone().unwrap();
+                // The reader waits until the writer, in another thread, has written and ended.
+                let reader = thread::spawn(move || {
+                    let mut all = Vec::new();
+                    reads.read_to_end(&mut all).map(|_| all.len())
+                });
+                one.write_all(&vec![7; 3_000_000]).unwrap();
+                seen.push(say(&one.shutdown(Shutdown::Write)));
+                seen.push(say(&one.write(b"x")));
+                seen.push(say(&reader.join().unwrap()));
+                (&other).write_all(b"abc").unwrap();
+                let mut buf = [0; 2];
+                seen.push(say(&one.peek(&mut buf)));
+                seen.push(say(&one.read(&mut buf)));
+                seen.push(say(&one.read(&mut [])));
+                seen.push(say(&other.set_read_timeout(Some(Duration::ZERO))));
+                let (one, other) = pair();
+                other.set_read_timeout(Some(SOON)).unwrap();
+                seen.push(say(&other.try_clone().unwrap().read_timeout()));
+                seen.push(say(&(&other).read(&mut buf)));
+                other.set_read_timeout(None).unwrap();
+                other.set_nonblocking(true).unwrap();
+                seen.push(say(&(&other).read(&mut buf)));
+                seen.push(say(&other.shutdown(Shutdown::Read)));
+                seen.push(say(&(&other).read(&mut buf)));
+                drop(one);
+                let nobody = TcpListener::bind(HERE).unwrap().local_addr().unwrap();
+                seen.push(say(&TcpStream::connect(nobody).map(drop)));
+                seen.push(say(&TcpStream::connect_timeout(&nobody, Duration::ZERO).map(drop)));
+                let listener = TcpListener::bind(HERE).unwrap();
+                listener.set_nonblocking(true).unwrap();
+                seen.push(say(&listener.accept().map(drop)));
+                seen.push(say(&listener.incoming().next().unwrap().map(drop)));
+                seen.push(say(&TcpListener::bind(listener.local_addr().unwrap()).map(drop)));
+                seen
+            }
+
+            pub(crate) fn udp() -> Vec<String> {
+                let mut seen = Vec::new();
+                let (one, other) = (UdpSocket::bind(HERE).unwrap(), UdpSocket::bind(HERE).unwrap());
+                let (from, to) = (one.local_addr().unwrap(), other.local_addr().unwrap());
+                let reads = other.try_clone().unwrap();
+                let reader = thread::spawn(move || reads.recv_from(&mut [0; 10]).map(|(n, who)| (n, who == from)));
+                seen.push(say(&one.send_to(b"abc", to)));
+                seen.push(say(&reader.join().unwrap()));
+                one.connect(to).unwrap();
+                seen.push(say(&one.send(b"abcd")));
+                let mut buf = [0; 10];
+                seen.push(say(&other.peek(&mut buf)));
+                seen.push(say(&other.recv(&mut buf[..2])));
+                other.set_read_timeout(Some(SOON)).unwrap();
+                seen.push(say(&other.recv(&mut buf)));
+                other.set_nonblocking(true).unwrap();
+                seen.push(say(&other.recv(&mut buf)));
+                drop(other);
+                let _ = one.send(b"x");
+                seen.push(say(&one.recv(&mut buf)));
+                seen
+            }
+        }
+    };
+}
+
+over!(ours, kumiki_net::blocking);
+over!(stds, std::net);
+
+#[test]
+fn programs_see_what_they_see_with_std() {
+    kumiki_watchdog::minute();
+    let (line, _other) = UnixDatagram::pair().unwrap();
+    let config = HostConfig::new([[10, 0, 0, 1].into()]);
+    let host = HostStack::start(Box::new(Frames::datagrams(line).unwrap()), &config).unwrap();
+    // Threads that a program starts have it too.
+    kumiki_net::Stack::set_default(Some(host.stack().clone()));
+    assert_eq!(ours::tcp(), stds::tcp());
+    assert_eq!(ours::udp(), stds::udp());
+    kumiki_net::Stack::set_default(None);
+}
+
+#[cfg(feature = "sim")]
+#[test]
+fn a_simulation_refuses_what_would_stop_it() {
+    let host = kumiki_net::sim::Net::new(1).host("alone");
+    let refused = host.run(async { blocking::TcpListener::bind("127.0.0.1:7").unwrap_err().kind() });
+    assert_eq!(refused, Ok(ErrorKind::Unsupported));
+}

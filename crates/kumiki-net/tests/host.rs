@@ -1,0 +1,18 @@
+//! Stacks in real time, and those whose time and packets are their user's.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
+#![cfg(all(feature = "host", target_os = "linux"))]
+
+#[path = "host/ethernet.rs"]
+mod ethernet;
+#[path = "host/exchange.rs"]
+mod exchange;
+#[path = "host/faults.rs"]
+mod faults;
+#[path = "host/memory.rs"]
+mod memory;
+#[path = "host/own_loop.rs"]
+mod own_loop;
+#[path = "host/packets.rs"]
+mod packets;
+#[path = "host/zoo.rs"]
+mod zoo;

@@ -1,0 +1,110 @@
+//! Two stacks whose packets a test carries, in its own time.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use kumiki_net::host::{HostConfig, PacketStack};
+
+/// What becomes of a packet of the host with this number on its way.
+type Path<'a> = Box<dyn FnMut(usize, Vec<u8>) -> Vec<Vec<u8>> + 'a>;
+
+pub(crate) struct Exchange<'a> {
+    pub(crate) hosts: [PacketStack; 2],
+    pub(crate) now: Duration,
+    path: Path<'a>,
+}
+
+impl<'a> Exchange<'a> {
+    pub(crate) fn new(configs: [&HostConfig; 2]) -> Self {
+        let hosts = [1, 2].map(|n| PacketStack::new(configs[n - 1], n as u64).unwrap());
+        Self { hosts, now: Duration::ZERO, path: Box::new(|_, packet| vec![packet]) }
+    }
+
+    /// `rule` says of each packet whether it arrives.
+    pub(crate) fn with(self, mut rule: impl FnMut(usize, &[u8]) -> bool + 'a) -> Self {
+        self.through(move |from, packet| if rule(from, &packet) { vec![packet] } else { Vec::new() })
+    }
+
+    pub(crate) fn through(mut self, path: impl FnMut(usize, Vec<u8>) -> Vec<Vec<u8>> + 'a) -> Self {
+        self.path = Box::new(path);
+        self
+    }
+
+    /// Brings over what there is at this instant: whether there was anything, and when something is due next.
+    fn carry(&mut self) -> (bool, Option<Duration>) {
+        let (mut any, mut next) = (false, None::<Duration>);
+        for from in 0..2 {
+            any |= self.hosts[from].needs_poll();
+            let due = self.hosts[from].poll(self.now).unwrap();
+            next = [next, due].into_iter().flatten().min();
+            while let Some(packet) = self.hosts[from].transmit() {
+                any = true;
+                for packet in (self.path)(from, packet) {
+                    self.hosts[1 - from].receive(&packet);
+                }
+            }
+        }
+        (any, next)
+    }
+
+    /// Runs a program of both hosts.
+    pub(crate) fn run<T>(&mut self, program: impl Future<Output = T>) -> T {
+        let mut program = pin!(program);
+        loop {
+            let (_, next) = self.carry();
+            if let Poll::Ready(done) = program.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                return done;
+            }
+            if !self.hosts.iter().any(PacketStack::needs_poll) {
+                self.now = next.expect("the program waits for what never comes");
+            }
+        }
+    }
+
+    /// Lets so much time pass.
+    pub(crate) fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        loop {
+            match self.carry() {
+                (true, _) => {}
+                (false, Some(next)) if next <= until => self.now = next,
+                (false, _) => break,
+            }
+        }
+        self.now = until;
+    }
+}
+
+/// The sum of RFC 1071.
+pub(crate) fn sum(octets: &[u8]) -> [u8; 2] {
+    let pairs = octets.chunks(2).map(|it| u32::from(u16::from_be_bytes([it[0], *it.get(1).unwrap_or(&0)])));
+    let sum: u32 = pairs.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    (!u16::try_from(folded).unwrap()).to_be_bytes()
+}
+
+/// The sequence number of a SYN over IPv4, and of no other packet.
+pub(crate) fn syn(packet: &[u8]) -> Option<u32> {
+    let is_syn = packet[9] == 6 && packet[33] & 2 != 0;
+    is_syn.then(|| u32::from_be_bytes(packet[24..28].try_into().unwrap()))
+}
+
+/// A packet of IPv4 in fragments (RFC 791 section 3.2) of so many octets at most, a multiple of 8, whatever it says of that itself.
+pub(crate) fn fragments(packet: &[u8], most: usize) -> Vec<Vec<u8>> {
+    let (header, data) = packet.split_at(20);
+    let last = data.len().saturating_sub(1) / most;
+    let cut = data.chunks(most).enumerate().map(|(n, piece)| {
+        let mut all = [header, piece].concat();
+        let len = u16::try_from(all.len()).unwrap().to_be_bytes();
+        all[2..4].copy_from_slice(&len);
+        let at = u16::try_from(n * most / 8).unwrap() | if n < last { 0x2000 } else { 0 };
+        all[6..8].copy_from_slice(&at.to_be_bytes());
+        all[10..12].copy_from_slice(&[0, 0]);
+        let check = sum(&all[..20]);
+        all[10..12].copy_from_slice(&check);
+        all
+    });
+    cut.collect()
+}

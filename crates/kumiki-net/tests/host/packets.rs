@@ -1,0 +1,106 @@
+//! The user's own packets and time.
+
+use std::cell::Cell;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use kumiki_net::host::{HostConfig, PacketStack};
+use kumiki_net::{TcpListener, TcpStream, UdpSocket};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::exchange::{Exchange, sum};
+
+fn configs() -> [HostConfig; 2] {
+    [["10.0.0.1", "fd00::1"], ["10.0.0.2", "fd00::2"]].map(|it| HostConfig::new(it.map(|it| it.parse().unwrap())))
+}
+
+#[test]
+fn two_stacks_are_joined_by_their_user_and_repeat() {
+    let run = |at: &'static str| {
+        let [a, b] = configs();
+        let (count, sent) = (Cell::new(0_u32), Cell::new(0));
+        let mut all = Exchange::new([&a, &b]).with(|_, packet| {
+            count.set(count.get() + 1);
+            sent.set(sent.get() + packet.len());
+            count.get() % 50 != 0
+        });
+        let [one, two] = all.hosts.each_ref().map(|it| it.stack().clone());
+        let octets = all.run(async {
+            let listener = one.scope(TcpListener::bind("[::]:7")).await.unwrap();
+            let calls = two.scope(TcpStream::connect(at));
+            let (mut calls, accepted) = tokio::join!(async { calls.await.unwrap() }, listener.accept());
+            let (mut stream, _) = accepted.unwrap();
+            let write = async {
+                stream.write_all(&[7; 300_000]).await.unwrap();
+                stream.shutdown().await.unwrap();
+            };
+            let mut octets = Vec::new();
+            tokio::join!(write, async { calls.read_to_end(&mut octets).await.unwrap() });
+            octets
+        });
+        assert_eq!(octets, [7; 300_000]);
+        (all.now, count.get(), sent.get())
+    };
+    for at in ["10.0.0.1:7", "[fd00::1]:7"] {
+        let first = run(at);
+        assert!(first.1 > 100, "{first:?}");
+        assert_eq!(first, run(at));
+    }
+}
+
+#[test]
+fn an_idle_stack_wants_no_call_and_time_does_not_go_back() {
+    let mut host = PacketStack::new(&configs()[0], 1).unwrap();
+    assert_eq!(host.poll(Duration::from_secs(5)).unwrap(), None);
+    assert_eq!(host.poll(Duration::from_secs(4)).unwrap(), None);
+    assert!(!host.needs_poll());
+    let entered = host.stack().enter();
+    let _call = kumiki_net::TcpSocket::new_v4().unwrap();
+    assert!(!host.needs_poll());
+    drop(entered);
+    let stack = host.stack().clone();
+    drop(host);
+    let _entered = stack.enter();
+    let listener = kumiki_net::TcpSocket::new_v4().unwrap();
+    assert_eq!(listener.bind("10.0.0.1:7".parse().unwrap()).unwrap_err().kind(), ErrorKind::NetworkDown);
+}
+
+/// What a router at 10.0.0.9 says of `packet`, which it cannot send on: fragmentation needed (RFC 1191).
+fn too_big(packet: &[u8]) -> Vec<u8> {
+    let quoted = &packet[..28];
+    let mut icmp = [&[3, 4, 0, 0, 0, 0, 2, 0x40][..], quoted].concat();
+    let check = sum(&icmp);
+    icmp[2..4].copy_from_slice(&check);
+    let len = u16::try_from(20 + icmp.len()).unwrap().to_be_bytes();
+    let mut ip = [0x45, 0, len[0], len[1], 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1];
+    let check = sum(&ip);
+    ip[10..12].copy_from_slice(&check);
+    [&ip[..], &icmp].concat()
+}
+
+#[test]
+fn a_datagram_that_is_too_long_has_the_error_of_linux() {
+    const EMSGSIZE: i32 = 90;
+    let mut host = PacketStack::new(&configs()[0], 1).unwrap();
+    let (stack, mut now) = (host.stack().clone(), Duration::ZERO);
+    let mut program = Box::pin(async {
+        let socket = stack.scope(UdpSocket::bind("10.0.0.1:7")).await.unwrap();
+        assert_eq!(socket.send_to(&[7; 65_508], "10.0.0.2:7").await.unwrap_err().raw_os_error(), Some(EMSGSIZE));
+        socket.connect("10.0.0.2:7").await.unwrap();
+        socket.send(&[7; 1400]).await.unwrap();
+        socket.recv(&mut [0]).await.unwrap_err()
+    });
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    for _ in 0..10 {
+        if let std::task::Poll::Ready(error) = program.as_mut().poll(&mut cx) {
+            assert_eq!(error.raw_os_error(), Some(EMSGSIZE), "{error}");
+            return;
+        }
+        now += Duration::from_millis(1);
+        host.poll(now).unwrap();
+        while let Some(packet) = host.transmit() {
+            host.receive(&too_big(&packet));
+        }
+    }
+    panic!("no error came");
+}
