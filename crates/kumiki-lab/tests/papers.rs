@@ -265,7 +265,7 @@ fn delayed(series: &str, algorithm: &str, rtt_ms: u32) -> Measured {
 /// The same with changes.
 fn delayed_on(series: &str, algorithm: &str, rtt_ms: u32, set: &[&str]) -> Measured {
     let rtt = format!("rtt={rtt_ms} ms");
-    let own = [rtt.as_str(), "run.duration=15 s"];
+    let own = [rtt.as_str(), "run.duration=10 s"];
     let set: Vec<&str> = own.iter().chain(set).copied().collect();
     let words = [("series", series), ("rtt_algorithm", algorithm)];
     measured_at("paper3-fig3", &words, &set)
@@ -318,7 +318,7 @@ const DS3: f64 = 36.4;
 
 fn without_hosts(series: &str, rtt_ms: u32) -> f64 {
     let rtt = format!("rtt={rtt_ms} ms");
-    measured_at("paper3-zero", &[("series", series)], &[&rtt]).total.goodput_mbps
+    measured_at("paper3-zero", &[("series", series)], &[&rtt, "run.duration=15 s"]).total.goodput_mbps
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn without_hosts_in_the_way_the_line_of_paper_3_is_full_at_every_delay() {
 #[test]
 fn xtp_loses_little_where_the_line_loses_packets_and_tcp_much() {
     let at = |series, loss, rtt| {
-        let set = [rtt, "run.duration=30 s"];
+        let set = [rtt, "run.duration=20 s"];
         let words = [("series", series), ("loss", loss)];
         measured_at("paper3-loss", &words, &set).total.goodput_mbps
     };
