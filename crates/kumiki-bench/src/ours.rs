@@ -24,18 +24,13 @@ pub(crate) const UNDER_WAY: u64 = 128 * 1024;
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// What TCP is set to: its modern profile, of which the table says what is on.
-pub(crate) const fn config(work: Work) -> Config {
-    let modern = defaults::modern();
+pub(crate) const fn config() -> Config {
     Config {
         // As Linux: an acknowledgment may stand for a whole super-segment.
         slow_start_limit: u32::MAX,
-        ack: match work {
-            // Not delayed, as smoltcp does best: what is put together is acknowledged once in any case.
-            Work::Octets(_) => AckRule { every: 1, count_small: true, pushed: false },
-            // With the answer, as smoltcp does best too.
-            Work::Exchanges(_) => modern.ack,
-        },
-        ..modern
+        // Not delayed, as smoltcp does best: what is put together is acknowledged once in any case.
+        ack: AckRule { every: 1, count_small: true, pushed: false },
+        ..defaults::modern()
     }
 }
 
@@ -47,20 +42,24 @@ pub(crate) struct Pair {
     link: kumiki_io::ElementId,
 }
 
-/// A host with this address behind one device, for `load`.
-pub(crate) fn host(own: Ipv4Addr, load: Load, program: Box<dyn Protocol>) -> Result<(Graph, NodeId, DeviceId), GraphError> {
+/// A host with this address behind one device.
+pub(crate) fn host(
+    own: Ipv4Addr,
+    mtu: usize,
+    program: Box<dyn Protocol>,
+) -> Result<(Graph, NodeId, DeviceId), GraphError> {
     let mut graph = Graph::new(1, own.to_bits().into());
     let task = graph.add_task("host");
     let device = graph.add_device("p2p0", Service::FRAME)?;
     let interface =
-        ip::Interface { mtu: u32::try_from(load.mtu).unwrap_or(u32::MAX), ..ip::Interface::new("p2p0", own, 24) };
+        ip::Interface { mtu: u32::try_from(mtu).unwrap_or(u32::MAX), ..ip::Interface::new("p2p0", own, 24) };
     let ip = Ip::new(ip::Config::host(interface)).map_err(|why| GraphError::Refused {
         upper: "ip".to_owned(),
         lower: "p2p0".to_owned(),
         why: why.to_string(),
     })?;
     graph.add_node("ip", task, Box::new(ip))?;
-    graph.add_node("tcp", task, Box::new(Tcp::new(config(load.work))))?;
+    graph.add_node("tcp", task, Box::new(Tcp::new(config())))?;
     let node = graph.add_node("program", task, program)?;
     for (upper, lower) in [("ip", "p2p0"), ("tcp", "ip"), ("program", "tcp")] {
         graph.connect(upper, lower)?;
@@ -73,8 +72,8 @@ impl Pair {
     pub(crate) fn new(load: Load) -> Result<Self, String> {
         let to = SocketAddr::from((ANSWERER, PORT));
         let most = UNDER_WAY;
-        let caller = host(CALLER, load, Box::new(Caller::new(to, load, most))).map_err(|why| why.to_string())?;
-        let answerer = host(ANSWERER, load, Box::new(Answerer::new(to, load))).map_err(|why| why.to_string())?;
+        let caller = host(CALLER, load.mtu, Box::new(Caller::new(to, load, most))).map_err(|why| why.to_string())?;
+        let answerer = host(ANSWERER, load.mtu, Box::new(Answerer::new(to, load))).map_err(|why| why.to_string())?;
         let mut executor = Executor::new(RealClock::start(), Pace::default());
         let link = executor.add_element(Box::new(Link::default()));
         let mut join = |name: &str, (graph, node, device): (Graph, NodeId, DeviceId), port| {

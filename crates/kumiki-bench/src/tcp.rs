@@ -165,14 +165,10 @@ pub(crate) fn measure(what: &Tcp) -> Result<(), String> {
     Ok(())
 }
 
-fn name(who: Who, work: Work) -> (String, String) {
+fn name(who: Who) -> (String, String) {
     match who {
         Who::Kumiki => {
-            let acks = match work {
-                Work::Octets(_) => ", ACKs not delayed",
-                Work::Exchanges(_) => "",
-            };
-            ("kumiki".to_owned(), format!("CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB{acks}"))
+            ("kumiki".to_owned(), "CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB, ACKs not delayed".to_owned())
         }
         Who::Smoltcp(setting) => (
             "smoltcp".to_owned(),
@@ -210,7 +206,7 @@ fn show(rows: &[Row], runs: usize) {
     ]);
     let mut ours = f64::NAN;
     for row in rows {
-        let (who, with) = name(row.who, row.load.work);
+        let (who, with) = name(row.who);
         if row.who == Who::Kumiki {
             ours = row.cost;
         }
