@@ -25,7 +25,7 @@ use kumiki_graph::{
     Address, Credit, DeviceId, Duration, Graph, GraphError, Handle, Indication, Instant, Report, Rng, TaskId,
     Unit as UnitData,
 };
-use kumiki_link::offload::{self, Merger};
+use kumiki_link::offload::{self, Merger, is_packet, packets};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
 
@@ -43,7 +43,7 @@ mod tests;
 
 use attention::Attention;
 pub use failure::Failure;
-use real::{Real, is_packet, packets};
+use real::Real;
 
 /// A graph, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -186,6 +186,14 @@ impl Impaired {
         direction.waiting()
     }
 
+    /// Whether units from `port` (0, or else 1) are held back until others have passed.
+    #[must_use]
+    pub const fn counts_followers(&self, port: usize) -> bool {
+        let [from_0, from_1] = &self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.counts_followers()
+    }
+
     /// How many octets the frames among them have.
     #[must_use]
     pub const fn octets(&self, port: usize) -> u64 {

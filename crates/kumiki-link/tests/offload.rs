@@ -11,7 +11,7 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::Address;
-use kumiki_link::offload::{Merger, cut};
+use kumiki_link::offload::{self, Merger, cut};
 use kumiki_octets::{Checksum, Message, Meta, Page, Sum};
 use kumiki_wire::inet::ipv4;
 use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
@@ -211,6 +211,8 @@ proptest! {
             prop_assert_eq!(usize::from(meta.header_len), case.headers());
             prop_assert_eq!(meta.checksum, Checksum::Verified);
             // And back again.
+            prop_assert_eq!(offload::packets(&whole[0]), count);
+            prop_assert_eq!(offload::octets(&whole[0]), case.one_by_one().concat().len());
             prop_assert_eq!(octets(&packets(whole[0].clone())), case.one_by_one());
         }
     }

@@ -1,10 +1,11 @@
 //! What leaves a graph: to which plug it goes, and what that sets off.
 
 use kumiki_graph::{Address, DeviceId, Indication, Instant, Manage, Output, Report, Request};
-use kumiki_link::{Unit, offload};
+use kumiki_link::Unit;
+use kumiki_link::offload::{self, is_packet};
 use kumiki_octets::Message;
 
-use super::{Executor, Failure, Plug, RealId, is_packet};
+use super::{Executor, Failure, Plug, RealId};
 use crate::clock::Clock;
 use crate::device::Sent;
 

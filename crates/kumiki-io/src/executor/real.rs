@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 
 use kumiki_graph::{Address, Report};
-use kumiki_octets::{Checksum, Message};
+use kumiki_link::offload::packets;
+use kumiki_octets::Message;
 
 use super::Plug;
 use crate::clock::Watch;
@@ -78,19 +79,4 @@ impl Real {
         self.counters.overflowed += packets(packet) as u64;
         self.counters.unsent_octets += packet.len() as u64;
     }
-}
-
-/// How many packets a super-segment is, or a packet.
-pub(super) fn packets(data: &Message) -> usize {
-    let meta = data.meta();
-    if meta.segment_size == 0 {
-        return 1;
-    }
-    let text = data.len().saturating_sub(meta.header_len.into());
-    text.div_ceil(meta.segment_size.into()).max(1)
-}
-
-/// Whether it is one packet, and complete: what may be on a line.
-pub(super) fn is_packet(data: &Message) -> bool {
-    data.meta().segment_size == 0 && !matches!(data.meta().checksum, Checksum::Partial { .. })
 }

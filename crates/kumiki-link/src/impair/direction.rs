@@ -91,6 +91,10 @@ impl Direction {
         self.waiting.len()
     }
 
+    pub(super) const fn counts_followers(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// How many octets the frames among them have.
     pub(super) const fn octets(&self) -> u64 {
         self.waiting.octets()

@@ -38,7 +38,7 @@ pub mod virtio;
 pub use cut::cut;
 pub use merge::Merger;
 
-use kumiki_octets::Sum;
+use kumiki_octets::{Checksum, Message, Sum};
 
 /// Room for the headers: what a message holds in one piece.
 const ROOM: usize = 128;
@@ -53,6 +53,30 @@ const CWR: u8 = 0x80;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const TCP_LEN: usize = 20;
+
+/// How many packets a super-segment is; 1 for a packet.
+#[must_use]
+pub fn packets(data: &Message) -> usize {
+    let meta = data.meta();
+    if meta.segment_size == 0 {
+        return 1;
+    }
+    let text = data.len().saturating_sub(meta.header_len.into());
+    text.div_ceil(meta.segment_size.into()).max(1)
+}
+
+/// How many octets those packets have together.
+#[must_use]
+pub fn octets(data: &Message) -> usize {
+    let again = packets(data).saturating_sub(1);
+    data.len().saturating_add(again.saturating_mul(data.meta().header_len.into()))
+}
+
+/// Whether it is one packet, and complete: what may be on a line.
+#[must_use]
+pub fn is_packet(data: &Message) -> bool {
+    data.meta().segment_size == 0 && !matches!(data.meta().checksum, Checksum::Partial { .. })
+}
 
 /// A copy of the IP and TCP headers of a packet, and where what is in them.
 #[derive(Clone, Copy)]
