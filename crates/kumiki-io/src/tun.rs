@@ -39,7 +39,9 @@ mod route;
 mod virtio;
 
 use crate::device::{Arrival, Descriptors, RealDevice, Sent};
-use control::{IFF_NO_PI, IFF_TAP, IFF_TUN, IFF_VNET_HDR, TUNSETIFF, X25, control, request, set_link, set_octets};
+use control::{
+    IFF_NO_PI, IFF_TAP, IFF_TUN, IFF_VNET_HDR, TUNSETIFF, X25, control, opened_as, request, set_link, set_octets,
+};
 pub use kernel::KernelEnd;
 use virtio::Virtio;
 
@@ -245,22 +247,18 @@ impl Tun {
         Ok(Self { file, layer, name: name.to_owned(), most: layer.most(mtu), virtio, plain, packet: Vec::new() })
     }
 
-    /// A device that another process has opened, as [`Packets::Plain`] with this name, layer and MTU, and has handed over.
+    /// A device that another process has opened and handed over; `mtu` is as in [`TunConfig::mtu`]. What else it is the kernel knows.
     ///
     /// # Errors
-    /// Where the descriptor cannot be told not to wait.
-    pub fn adopt(file: OwnedFd, name: &str, layer: Layer, mtu: u16) -> io::Result<Self> {
+    /// Where it is no such device, or cannot be told not to wait.
+    pub fn adopt(file: OwnedFd, mtu: u16) -> io::Result<Self> {
         let flags = rustix::fs::fcntl_getfl(&file)?;
         rustix::fs::fcntl_setfl(&file, flags | OFlags::NONBLOCK)?;
-        Ok(Self {
-            file,
-            layer,
-            name: name.to_owned(),
-            most: layer.most(mtu),
-            virtio: None,
-            plain: None,
-            packet: Vec::new(),
-        })
+        let (name, flags) = opened_as(&file)?;
+        let layer = if flags & IFF_TAP == 0 { Layer::Ip } else { Layer::Ethernet };
+        // Settled once more with what this process knows of.
+        let virtio = if flags & IFF_VNET_HDR == 0 { None } else { Some(Virtio::begin(&file)?) };
+        Ok(Self { file, layer, name, most: layer.most(mtu), virtio, plain: None, packet: Vec::new() })
     }
 
     /// Why packets cross it one by one though super-segments were asked for, where that is so.

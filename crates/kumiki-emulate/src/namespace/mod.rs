@@ -25,7 +25,6 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use kumiki_io::Tun;
-use kumiki_io::tun::Layer;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use tempfile::NamedTempFile;
 
@@ -161,7 +160,7 @@ fn adopt(child: &Child, file: OwnedFd, mtu: u16) -> Result<(Pid, OwnedFd, Tun), 
     let id = id.ok_or_else(|| "a process without a number".to_owned())?;
     let process = rustix::process::pidfd_open(id, PidfdFlags::empty())
         .map_err(|why| format!("the program's process: {why}; it takes Linux 5.3"))?;
-    let tun = Tun::adopt(file, DEVICE, Layer::Ip, mtu).map_err(|why| format!("the device: {why}"))?;
+    let tun = Tun::adopt(file, mtu).map_err(|why| format!("the device: {why}"))?;
     Ok((id, process, tun))
 }
 

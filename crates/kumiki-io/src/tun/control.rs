@@ -10,6 +10,8 @@ use super::MAX_NAME;
 
 // Requests: linux/if_tun.h, `_IOW('T', 202, int)`, and linux/sockios.h.
 pub(super) const TUNSETIFF: Opcode = 0x4004_54ca;
+// `_IOR('T', 210, unsigned int)`, of which the argument is a pointer to a `struct ifreq` all the same.
+const TUNGETIFF: Opcode = 0x8004_54d2;
 // `_IOW('T', 205, int)`, of which the argument is the number itself.
 const TUNSETLINK: Opcode = 0x4004_54cd;
 // `_IOW('T', 208, unsigned int)`, likewise.
@@ -85,6 +87,7 @@ pub(super) fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Reques
     const {
         assert!(
             OPCODE == TUNSETIFF
+                || OPCODE == TUNGETIFF
                 || OPCODE == SIOCGIFFLAGS
                 || OPCODE == SIOCSIFFLAGS
                 || OPCODE == SIOCSIFADDR
@@ -98,6 +101,15 @@ pub(super) fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Reques
     // within it. `Request` has its size (40 octets where pointers have 64 bits, and no less than its 32 elsewhere) and the
     // alignment of its strictest member, is plain octets of which every value is valid, and is borrowed for the whole call.
     unsafe { ioctl(file, Updater::<OPCODE, Request>::new(request)) }
+}
+
+/// The name of an open device, and the flags with which it was opened.
+pub(super) fn opened_as(file: &OwnedFd) -> Result<(String, u16), Errno> {
+    let mut request = Request { name: [0; MAX_NAME + 1], value: [0; 24] };
+    control::<TUNGETIFF>(file, &mut request)?;
+    let name = request.name.split(|octet| *octet == 0).next().unwrap_or_default();
+    let flags = request.value.first_chunk().map_or(0, |octets| u16::from_ne_bytes(*octets));
+    Ok((String::from_utf8_lossy(name).into_owned(), flags))
 }
 
 /// [`SIOCSIFADDR`] on `socket`, which is one of IPv6.

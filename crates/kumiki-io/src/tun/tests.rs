@@ -292,9 +292,26 @@ fn a_default_route_leads_to_the_device() {
         // As another process would get it.
         let handed = rustix::io::dup(&tun).unwrap();
         drop(tun);
-        let mut adopted = Tun::adopt(handed, "t0", Layer::Ip, 1500).unwrap();
+        let mut adopted = Tun::adopt(handed, 1500).unwrap();
         socket.send_to(b"more", (far, 9)).unwrap();
         let packet = next(&mut adopted, |packet| is_ipv4(packet, 17));
         assert_eq!(packet.to_vec()[28..], *b"more");
+        assert!(!adopted.takes_super_segments());
+    });
+}
+
+#[test]
+fn a_device_that_is_handed_over_is_what_it_was_opened_as() {
+    in_a_namespace(|| {
+        for (layer, packets) in
+            [(Layer::Ip, Packets::Any), (Layer::Ethernet, Packets::Any), (Layer::Ethernet, Packets::Plain)]
+        {
+            let tun = opened(layer, packets);
+            let adopted = Tun::adopt(rustix::io::dup(&tun).unwrap(), 1500).unwrap();
+            assert_eq!((adopted.layer, adopted.name()), (layer, "t0"));
+            assert_eq!((adopted.most, adopted.takes_super_segments()), (tun.most, tun.takes_super_segments()));
+        }
+        let file = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).unwrap();
+        assert!(Tun::adopt(file, 1500).is_err());
     });
 }
