@@ -5,6 +5,7 @@
 //! | Pass | what the schedule has for now; what has come at each end, a batch at most; what has left, to the other end; commands |
 //! | Time | a unit came when the device says that it did, or else when it was read; it leaves as soon after its due time as the thread runs |
 //! | Wait | in one `poll` for both devices, the bell of commands and Ctrl-C, and the next due time; there is no busy waiting, which has not been tried (docs/speed.md) |
+//! | Super-segments | are for the path to cut or not: it knows what each end takes |
 //! | Left out | more than one thread: at the rates that this is for, one has little to do |
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_io::{Arrival, Bell, Clock, Descriptors, RealDevice, Sent, Watch};
+use kumiki_link::offload::packets;
 use serde_json::{Value, json};
 
 use super::command::{Command, HELP};
@@ -20,6 +22,9 @@ use super::path::{Leaving, Path};
 
 /// The most units that are read from one end before what is due leaves.
 const BATCH: usize = 32;
+
+/// And the most octets of them: what is read at once is still in the processor's cache when it leaves.
+const BATCH_OCTETS: usize = 256 << 10;
 
 /// So many units may wait for room in a device; more are dropped and counted. As the transmit queue of a network interface of Linux.
 const QUEUE: usize = 1000;
@@ -120,11 +125,13 @@ impl<C: Clock> Engine<C> {
     pub fn new(
         clock: C,
         [a, b]: [Box<dyn RealDevice>; 2],
-        path: Path,
+        mut path: Path,
         mut schedule: Vec<(Instant, Command)>,
     ) -> io::Result<Self> {
         let bell = Bell::default();
         bell.open()?;
+        path.leave_whole(0, b.takes_super_segments());
+        path.leave_whole(1, a.takes_super_segments());
         // Equal times stay in the order of the file.
         schedule.sort_by_key(|(at, _)| *at);
         let (asking, commands) = channel();
@@ -229,9 +236,14 @@ impl<C: Clock> Engine<C> {
 
     /// Offers to the path what has come at the end `from`; true where there may be more.
     fn read(&mut self, from: usize) -> io::Result<bool> {
+        let mut octets = 0;
         for _ in 0..BATCH {
+            if octets >= BATCH_OCTETS {
+                break;
+            }
             match self.end(from).device.receive()? {
                 Some(Arrival::Unit { data, waited, .. }) => {
+                    octets += data.len();
                     let now = self.clock.now().as_nanos();
                     let came = Instant::from_nanos(now.saturating_sub(waited.as_nanos()));
                     self.path.offer(came, from, data);
@@ -251,7 +263,7 @@ impl<C: Clock> Engine<C> {
         while let Some(unit) = to.pop().or_else(|| path.take(from)) {
             match to.device.send(&unit.data, Address::NONE)? {
                 Sent::Taken => path.counted(from).went(&unit, clock.now()),
-                Sent::Refused => path.counted(from).refused += 1,
+                Sent::Refused => path.counted(from).refused += packets(&unit.data) as u64,
                 Sent::Full => {
                     to.octets += unit.data.len();
                     to.waiting.push_front(unit);
@@ -266,7 +278,7 @@ impl<C: Clock> Engine<C> {
                 to.octets = octets;
                 to.waiting.push_back(unit);
             } else {
-                path.counted(from).overflowed += 1;
+                path.counted(from).overflowed += packets(&unit.data) as u64;
             }
         }
         to.is_full = to.device.flush()?;
@@ -322,8 +334,8 @@ impl<C: Clock> Engine<C> {
         let [mut to_b, mut to_a] = self.path.statistics();
         let [end_a, end_b] = &self.ends;
         // What has left the path and finds no room at its device.
-        to_b.under_way = to_b.under_way.saturating_add(end_b.waiting.len() as u64);
-        to_a.under_way = to_a.under_way.saturating_add(end_a.waiting.len() as u64);
+        to_b.under_way = to_b.under_way.saturating_add(end_b.packets());
+        to_a.under_way = to_a.under_way.saturating_add(end_a.packets());
         let [a, b] = self.names;
         if json {
             let mut told = json!({
@@ -366,6 +378,11 @@ impl<C: Clock> Engine<C> {
 }
 
 impl End {
+    /// How many wait for room.
+    fn packets(&self) -> u64 {
+        self.waiting.iter().map(|unit| packets(&unit.data) as u64).sum()
+    }
+
     fn pop(&mut self) -> Option<Leaving> {
         let unit = self.waiting.pop_front()?;
         self.octets = self.octets.saturating_sub(unit.data.len());

@@ -5,6 +5,7 @@
 //! | A direction | a line with its queue ([`Serial`]), then what goes wrong and the delay ([`Impaired`]): the elements of runs in virtual time, so that a setting means the same here and there |
 //! | Time | a unit is offered at the time at which it came, and leaves at its due time, in whatever steps [`Path::run`] is called: lateness of the caller changes neither |
 //! | Left out | clocks, devices: see [`super::engine`] |
+//! | Super-segments | where what takes a direction's units takes such, and all that the direction does is to delay, they cross it as they are. Elsewhere they are cut before anything happens to them: whether a kernel has put packets together changes nothing of what becomes of each |
 //!
 //! Elements hand on the address of a unit without looking at it, and two ends need none. So it is where a unit's ticket travels: its
 //! number and when it came, which is all that is needed to find what has overtaken what, and how long it took.
@@ -15,7 +16,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use kumiki_graph::{Address, Instant};
-use kumiki_link::{Element as _, Impaired, Impairment, Opportunities, Outlet, Serial, Unit};
+use kumiki_link::{Element as _, Impaired, Impairment, Opportunities, Outlet, Serial, Unit, offload};
 use kumiki_octets::Message;
 
 use super::command::{Change, Way};
@@ -43,7 +44,7 @@ pub struct Leaving {
     pub came: Instant,
     /// When it leaves, as the settings had it.
     pub due: Instant,
-    /// How many came before it.
+    /// How many packets came before it.
     pub number: u64,
 }
 
@@ -76,7 +77,13 @@ struct One {
     out: Outlet,
     /// Up to when the elements have been run.
     time: Instant,
+    /// The line follows a recording.
+    is_recorded: bool,
+    /// What leaves goes where super-segments are taken.
+    takes_super_segments: bool,
     came: u64,
+    /// Packets of super-segments that are under way, but for one of each.
+    more: usize,
     ready: VecDeque<Leaving>,
     /// Of those.
     ready_octets: u64,
@@ -98,7 +105,10 @@ impl One {
             off_line: Outlet::default(),
             out: Outlet::default(),
             time: Instant::ZERO,
+            is_recorded: false,
+            takes_super_segments: false,
             came: 0,
+            more: 0,
             ready: VecDeque::new(),
             ready_octets: 0,
             counted: Direction::default(),
@@ -138,7 +148,8 @@ impl One {
 
     fn under_way(&self) -> usize {
         let waiting = usize::try_from(self.line.backlog(self.port).frames).unwrap_or(usize::MAX);
-        waiting.saturating_add(self.impaired.waiting(self.port)).saturating_add(self.ready.len())
+        let units = waiting.saturating_add(self.impaired.waiting(self.port)).saturating_add(self.ready.len());
+        units.saturating_add(self.more)
     }
 
     /// Octets of memory that what is under way holds at most.
@@ -152,23 +163,43 @@ impl One {
     fn take(&mut self) -> Option<Leaving> {
         let leaving = self.ready.pop_front()?;
         self.ready_octets = self.ready_octets.saturating_sub(leaving.data.len() as u64);
+        self.more = self.more.saturating_sub(offload::packets(&leaving.data) - 1);
         Some(leaving)
     }
 
-    /// A unit comes, where there is `room` for what is under way.
-    fn offer(&mut self, at: Instant, mut data: Message, room: u64) {
+    /// Whether a super-segment may cross as it is: nothing can happen to one of its packets that does not happen to all.
+    fn passes_whole(&self) -> bool {
+        let does_no_more = self.takes_super_segments && !self.is_recorded && self.settings.only_delay();
+        // As long as something is on the line from before, others wait for it; and whoever waits for followers counts packets.
+        does_no_more && self.line.next_deadline().is_none() && !self.impaired.counts_followers(self.port)
+    }
+
+    /// A packet or a super-segment comes, where there is `room` for what is under way.
+    fn offer(&mut self, at: Instant, data: Message, room: u64) {
         self.run(at);
-        self.counted.came(data.len());
-        let memory = self.memory().saturating_add(UNIT).saturating_add((data.len() as u64).saturating_mul(FIT));
-        if self.under_way() >= MOST_UNITS || memory > room {
-            self.counted.no_room += 1;
+        if offload::is_packet(&data) || self.passes_whole() {
+            self.offer_unit(at, data, room);
+        } else {
+            let cut = offload::cut(data, |packet| self.offer_unit(at, packet, room));
+            // Nothing is known to make such.
+            self.counted.refused += u64::from(!cut);
+        }
+    }
+
+    fn offer_unit(&mut self, at: Instant, mut data: Message, room: u64) {
+        self.counted.came(&data);
+        let packets = offload::packets(&data);
+        let own = (data.len() as u64).saturating_mul(FIT).saturating_add(UNIT.saturating_mul(packets as u64));
+        if self.under_way() >= MOST_UNITS || self.memory().saturating_add(own) > room {
+            self.counted.no_room += packets as u64;
             return;
         }
         data.fit();
         // What came before something that has happened is late by that little.
         self.time = self.time.max(at);
         let unit = Unit::Frame { data, address: ticket(at, self.came) };
-        self.came += 1;
+        self.came += packets as u64;
+        self.more += packets - 1;
         self.line.offer(self.time, self.port, unit, &mut self.off_line);
         self.counted.waits(self.line.backlog(self.port));
         self.run(self.time);
@@ -182,6 +213,7 @@ impl One {
             // Of a recording and a rate that counts which was said last.
             if matches!(change, Change::Rate(_) | Change::Clear) {
                 self.line.follow_none(self.port);
+                self.is_recorded = false;
             }
         }
         self.line.set_config(self.port, self.settings.line());
@@ -217,6 +249,13 @@ impl Path {
     pub fn follow(&mut self, from: usize, times: Arc<Opportunities>) {
         let one = self.way(from);
         one.line.follow(one.port, times);
+        one.is_recorded = true;
+    }
+
+    /// What comes from the end `from` (0, or else 1) leaves to where super-segments and packets whose checksum is yet to be written are
+    /// taken or, unless `takes`, packets alone.
+    pub fn leave_whole(&mut self, from: usize, takes: bool) {
+        self.way(from).takes_super_segments = takes;
     }
 
     fn way(&mut self, from: usize) -> &mut One {
@@ -224,7 +263,8 @@ impl Path {
         if from == 0 { a } else { b }
     }
 
-    /// At `at` a unit comes from the end `from` (0, or else 1).
+    /// At `at` a unit comes from the end `from` (0, or else 1): a packet, or a super-segment, which leaves as packets unless
+    /// [`Path::leave_whole`] was told otherwise.
     pub fn offer(&mut self, at: Instant, from: usize, data: Message) {
         let other = self.way(1 - from.min(1)).memory();
         let room = self.most_memory.saturating_sub(other);

@@ -128,6 +128,14 @@ impl Settings {
         if self.spread == Spread::Normal && !self.jitter.is_zero() { Duration::ZERO } else { self.delay }
     }
 
+    /// Whether all that happens to units is to wait equally long: those of a super-segment then leave together, as they came.
+    pub(super) fn only_delay(&self) -> bool {
+        // Of a line that takes no time every queue is empty; but one that is managed may draw for what passes it.
+        let plain = Self::default();
+        let Self { delay, queue, overhead, spread, overtake, .. } = plain;
+        Self { delay, queue, overhead, spread, overtake, ..*self } == plain
+    }
+
     /// The line. One without a rate is so fast that nothing ever waits for it.
     pub(super) fn line(&self) -> SerialConfig {
         let rate = self.rate.map_or(u64::MAX, Rate::bits_per_second);

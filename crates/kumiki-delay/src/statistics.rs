@@ -6,11 +6,13 @@
 //! | Measured | from when a unit came to when the device at the other end had taken it |
 //! | Intended | from when it came to when the settings let it leave |
 //! | Late | the difference of the two, unit by unit |
+//! | A super-segment | counts as the packets that it is, which came and left together |
 
 use core::fmt::Write as _;
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_link::Backlog;
+use kumiki_link::{Backlog, offload};
+use kumiki_octets::Message;
 use serde_json::{Value, json};
 
 use super::path::Leaving;
@@ -31,20 +33,23 @@ pub struct Times {
 }
 
 impl Times {
-    /// One more.
-    pub fn add(&mut self, time: Duration) {
+    /// So many more, which took the same time.
+    pub fn add(&mut self, time: Duration, how_many: u64) {
+        if how_many == 0 {
+            return;
+        }
         let ns = time.as_nanos();
         let number = number_of(ns);
         if self.boxes.len() <= number {
             self.boxes.resize(number + 1, 0);
         }
         if let Some(count) = self.boxes.get_mut(number) {
-            *count += 1;
+            *count += how_many;
         }
         self.least = if self.count == 0 { ns } else { self.least.min(ns) };
         self.most = self.most.max(ns);
-        self.count += 1;
-        self.sum += u128::from(ns);
+        self.count += how_many;
+        self.sum += u128::from(ns) * u128::from(how_many);
     }
 
     /// How many there were.
@@ -188,9 +193,9 @@ pub struct Direction {
 }
 
 impl Direction {
-    pub(super) fn came(&mut self, octets: usize) {
-        self.came.0 += 1;
-        self.came.1 += u64::try_from(octets).unwrap_or(u64::MAX);
+    pub(super) fn came(&mut self, unit: &Message) {
+        self.came.0 += offload::packets(unit) as u64;
+        self.came.1 += offload::octets(unit) as u64;
     }
 
     pub(super) fn waits(&mut self, backlog: Backlog) {
@@ -201,15 +206,17 @@ impl Direction {
 
     /// The device at the other end has taken a unit, and that was at `at`.
     pub fn went(&mut self, unit: &Leaving, at: Instant) {
-        self.went.0 += 1;
-        self.went.1 += u64::try_from(unit.data.len()).unwrap_or(u64::MAX);
-        if unit.number + 1 < self.next {
-            self.reordered += 1;
+        let packets = offload::packets(&unit.data) as u64;
+        self.went.0 += packets;
+        self.went.1 += offload::octets(&unit.data) as u64;
+        let end = unit.number + packets;
+        if end < self.next {
+            self.reordered += packets;
         }
-        self.next = self.next.max(unit.number + 1);
-        self.measured.add(at.saturating_since(unit.came));
-        self.intended.add(unit.due.saturating_since(unit.came));
-        self.late.add(at.saturating_since(unit.due));
+        self.next = self.next.max(end);
+        self.measured.add(at.saturating_since(unit.came), packets);
+        self.intended.add(unit.due.saturating_since(unit.came), packets);
+        self.late.add(at.saturating_since(unit.due), packets);
     }
 
     /// Counts from nothing again.
@@ -407,7 +414,7 @@ mod tests {
         assert_eq!(times.quantile(990), Duration::ZERO);
         let mut all: Vec<u64> = (0..1000_u64).map(|n| n * n * 977 % 1_000_003).collect();
         for ns in &all {
-            times.add(Duration::from_nanos(*ns));
+            times.add(Duration::from_nanos(*ns), 1);
         }
         all.sort_unstable();
         for per_mille in [1, 10, 500, 990, 999, 1000] {

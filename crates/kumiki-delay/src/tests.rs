@@ -15,6 +15,8 @@ use super::*;
 use kumiki_lab::medium::Rule;
 use kumiki_lab::quantity::{Octets, Share};
 
+mod whole;
+
 const fn us(n: u64) -> Instant {
     Instant::from_nanos(n * 1000)
 }
