@@ -108,7 +108,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let capture = capture(config, clock)?;
     let control = config.control.as_deref().map(Control::listen).transpose();
     let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
-    let [near, far] = hop::pair(config.mtu).map_err(failed("no sockets"))?;
+    let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;
     let on_hop = near.under_way();
     more_descriptors();
     let serving = Serving::start(Box::new(far), config.mtu, Places::of_host(config.loopback), say.clone());
@@ -129,7 +129,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     // Those have been the program's.
     while signals.try_recv().is_ok() {}
     linger(config.linger, clock, &signals, || {
-        (between.is_idle() && on_hop.load(Ordering::Acquire) == 0).then(|| serving.served()).flatten()
+        (between.is_idle() && on_hop.packets() == 0).then(|| serving.served()).flatten()
     });
     let left = serving.connections();
     if left > 0 {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Address, Request};
 use kumiki_io::{Arrival, Clock as _, Descriptors, RealClock, RealDevice, Sent};
+use kumiki_link::offload;
 use kumiki_octets::Message;
 use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg};
 
@@ -33,22 +34,25 @@ impl Capture {
         Ok(Self(Arc::new(Mutex::new(writing))))
     }
 
-    fn write(&self, end: usize, direction: Direction, packet: &Message) {
+    /// Writes a packet, or those of a super-segment, as on a line.
+    fn write(&self, end: usize, direction: Direction, unit: &Message) {
         let mut writing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at_ns = writing.clock.now().as_nanos();
-        let [program, gateway] = writing.interfaces;
-        let interface = if end == 0 { program } else { gateway };
-        let Some(file) = &mut writing.file else {
-            return;
-        };
-        let octets = packet.to_vec();
-        let whole = octets.len();
-        let packet = Packet { at_ns, octets: &octets, original_len: whole, direction: Some(direction), comment: None };
-        if let Err(why) = file.write_packet(interface, &packet) {
-            // The program goes on; what is missing is said at the end.
-            writing.file = None;
-            writing.failed = Some(why);
-        }
+        let Writing { file, interfaces: [program, gateway], failed, .. } = &mut *writing;
+        let interface = if end == 0 { *program } else { *gateway };
+        offload::cut(unit.clone(), |packet| {
+            let Some(into) = file else {
+                return;
+            };
+            let octets = packet.to_vec();
+            let (original_len, direction) = (octets.len(), Some(direction));
+            let packet = Packet { at_ns, octets: &octets, original_len, direction, comment: None };
+            if let Err(why) = into.write_packet(interface, &packet) {
+                // The program goes on; what is missing is said at the end.
+                *file = None;
+                *failed = Some(why);
+            }
+        });
     }
 
     /// Ends it; what comes later is not in it.
@@ -211,7 +215,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("both.pcapng");
         let capture = Capture::begin(File::create(&path).unwrap(), RealClock::start()).unwrap();
-        let [near, mut far] = hop::pair(1500).unwrap();
+        let [near, mut far] = hop::pair(1500, RealClock::start()).unwrap();
         let mut watched = Watched::new(Box::new(near), 1, Some(capture.clone()));
         let packet = ipv4([198, 18, 0, 2], [192, 0, 2, 1]);
         far.send(&ipv4([0; 4], [255; 4]), Address::NONE).unwrap();

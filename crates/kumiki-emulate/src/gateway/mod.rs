@@ -5,6 +5,7 @@
 //! | this file | the thread, and who serves what comes |
 //! | `places.rs` | where an address of the program's network leads |
 //! | `tcp.rs`, `udp.rs` | one connection, one flow |
+//! | `buffer.rs` | octets between the two sockets of each |
 //!
 //! | | |
 //! |---|---|
@@ -25,6 +26,7 @@ use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio::task::LocalSet;
 
+mod buffer;
 mod places;
 mod tcp;
 mod udp;

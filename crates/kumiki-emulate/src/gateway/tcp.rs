@@ -1,17 +1,16 @@
 //! One connection: of the program to the gateway, and of this host to where it leads.
 
-use core::pin::pin;
+use core::future::poll_fn;
+use core::pin::{Pin, pin};
 use std::io;
 use std::sync::Arc;
 
 use kumiki_net::host::{Refusal, TcpOffer};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::Shared;
-
-/// Octets that may be between the two, in each direction.
-const BUFFER: usize = 64 << 10;
+use super::buffer::Buffer;
 
 /// Serves `offer` until both directions have ended.
 pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
@@ -69,17 +68,28 @@ enum Ended {
 
 /// Hands on what comes, and its end.
 async fn carry(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin)) -> Ended {
-    let mut buffer = vec![0; BUFFER];
     loop {
-        let octets = match from.read(&mut buffer).await {
-            Ok(0) => return end(to.shutdown().await),
-            Ok(octets) => octets,
+        let (buffer, octets) = match read(from).await {
+            Ok((_, 0)) => return end(to.shutdown().await),
+            Ok(read) => read,
             Err(_) => return Ended::NoSource,
         };
         if to.write_all(buffer.get(..octets).unwrap_or_default()).await.is_err() {
             return Ended::NoSink;
         }
     }
+}
+
+/// What has come, in a buffer that nobody has before, and how many octets that is.
+async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(Buffer, usize)> {
+    poll_fn(|cx| {
+        let mut buffer = Buffer::take();
+        let mut room = ReadBuf::new(&mut buffer);
+        let polled = Pin::new(&mut *from).poll_read(cx, &mut room);
+        let octets = room.filled().len();
+        polled.map_ok(|()| (buffer, octets))
+    })
+    .await
 }
 
 fn end(shut: io::Result<()>) -> Ended {

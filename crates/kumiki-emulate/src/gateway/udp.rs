@@ -1,5 +1,6 @@
 //! One flow of datagrams: between an address of the program and one that it sends to.
 
+use core::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::Ordering;
@@ -11,6 +12,7 @@ use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
 use super::Shared;
+use super::buffer::Buffer;
 use super::places::DNS;
 
 /// A flow is over when nothing has come for so long (RFC 4787 section 4.3, REQ-5).
@@ -18,9 +20,6 @@ const IDLE: Duration = Duration::from_secs(120);
 
 /// Of queries for names, each of which has a port of its own and one answer as a rule (the same, REQ-5 a).
 const IDLE_NAMES: Duration = Duration::from_secs(10);
-
-/// The longest datagram.
-const MOST: usize = 65_535;
 
 /// Serves `flow` until it is idle.
 pub(super) async fn relay(flow: UdpFlow, shared: &Shared) {
@@ -47,7 +46,7 @@ async fn connect(place: SocketAddr) -> io::Result<UdpSocket> {
 
 /// What has happened.
 enum Event {
-    Sent(io::Result<usize>),
+    Sent(io::Result<(Buffer, usize)>),
     Answered(io::Result<Ready>),
 }
 
@@ -64,18 +63,34 @@ fn is_over(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::TimedOut | io::ErrorKind::QuotaExceeded | io::ErrorKind::NetworkDown)
 }
 
-async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration, shared: &Shared) {
-    let mut datagram = vec![0; MOST];
+/// The next datagram of the program, in a buffer that nobody has before, and how many octets that is.
+async fn receive(flow: &UdpFlow) -> io::Result<(Buffer, usize)> {
+    poll_fn(|cx| {
+        let mut datagram = Buffer::take();
+        let polled = flow.poll_recv(cx, &mut datagram);
+        polled.map_ok(|octets| (datagram, octets))
+    })
+    .await
+}
+
+/// Hands on an answer of the host, if there is one.
+async fn answer(flow: &UdpFlow, host: &UdpSocket) -> io::Result<()> {
+    let mut datagram = Buffer::take();
+    let octets = host.try_recv(&mut datagram)?;
+    flow.send(datagram.get(..octets).unwrap_or_default()).await.map(drop)
+}
+
+async fn carry(flow: UdpFlow, host: &UdpSocket, idle: Duration, shared: &Shared) {
     loop {
         let next = async {
             tokio::select! {
-                sent = flow.recv(&mut datagram) => Event::Sent(sent),
+                sent = receive(&flow) => Event::Sent(sent),
                 ready = host.ready(Interest::READABLE | Interest::ERROR) => Event::Answered(ready),
             }
         };
         let done = match timeout(idle, next).await {
             Err(_) => return,
-            Ok(Event::Sent(Ok(length))) => {
+            Ok(Event::Sent(Ok((datagram, length)))) => {
                 let sent = host.send(datagram.get(..length).unwrap_or_default()).await;
                 shared.datagrams.fetch_add(1, Ordering::AcqRel);
                 sent.map(drop)
@@ -84,10 +99,7 @@ async fn carry(mut flow: UdpFlow, host: &UdpSocket, idle: Duration, shared: &Sha
             // The program has said by ICMP that something did not arrive; the flow, and its port here, are as before.
             Ok(Event::Sent(Err(_))) => Ok(()),
             Ok(Event::Answered(Ok(ready))) if ready.is_error() => told(host),
-            Ok(Event::Answered(Ok(_))) => match host.try_recv(&mut datagram) {
-                Ok(length) => flow.send(datagram.get(..length).unwrap_or_default()).await.map(drop),
-                Err(why) => Err(why),
-            },
+            Ok(Event::Answered(Ok(_))) => answer(&flow, host).await,
             Ok(Event::Answered(Err(why))) => Err(why),
         };
         match done {

@@ -111,7 +111,7 @@ fn prepare(order: &Order) -> Result<Tun, Refused> {
         })
     });
     resolved?;
-    let config = TunConfig { layer: Layer::Ip, mtu: order.mtu, packets: Packets::Plain };
+    let config = TunConfig { layer: Layer::Ip, mtu: order.mtu, packets: Packets::Any };
     let tun = Tun::open_as(DEVICE, config).map_err(|why| of_device(&why))?;
     configure(&tun, order).map_err(|why| of_device(&why))?;
     Ok(tun)
