@@ -8,13 +8,15 @@
 //! | `osi` | a file over seven layers, in process and over RFC 1006, against a bare connection: Gbit/s |
 //! | `net` | calls over sockets in a simulation, against turmoil-net: CPU time of a call |
 //! | `tun` | one end of TCP over a TUN device with Linux as the peer, against smoltcp and a bare end: CPU seconds per GiB |
+//! | `link` | a program behind `kumiki link`: Gbit/s, lateness, and transfer times beside virtual time and Linux |
 //! | `delay` | how exact `kumiki delay` is, against a forwarder that sleeps: lateness |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
-//! | Left out | but for `tun`, `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
+//! | Left out | but for `tun`, `link`, `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
 //!
 //! No result decides whether a change passes.
 
 mod delay;
+mod emulated;
 mod kernels;
 mod link;
 mod load;
@@ -56,6 +58,17 @@ enum Command {
     /// Linux's end of it
     #[command(hide = true)]
     TunPeer(tun::PeerParameters),
+    /// A program behind `kumiki link`: how much the path carries, how late, and how long transfers take
+    Link(emulated::Emulated),
+    /// The program behind the path, and its server
+    #[command(hide = true)]
+    LinkPeer(emulated::PeerParameters),
+    /// One run of the path
+    #[command(hide = true)]
+    LinkOne(emulated::OneParameters),
+    /// The same path between two interfaces of Linux
+    #[command(hide = true)]
+    LinkLinux(emulated::LinuxParameters),
     /// How exact a delay of `kumiki delay` is, against a forwarder that sleeps
     Delay(delay::Exactness),
     /// One run of the simulator, printed as JSON
@@ -89,7 +102,21 @@ struct Tcp {
     only: Option<String>,
 }
 
+/// The process that becomes the program behind a path, where this is it.
+fn inside() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().filter(|first| first == kumiki_emulate::INSIDE)?;
+    let (status, why) = kumiki_emulate::become_program(&arguments.collect::<Vec<_>>());
+    if !why.is_empty() {
+        eprintln!("{why}");
+    }
+    Some(ExitCode::from(status))
+}
+
 fn main() -> ExitCode {
+    if let Some(status) = inside() {
+        return status;
+    }
     let done = match Cli::parse().command {
         Command::Tcp(what) => tcp::measure(&what),
         Command::Sim(comparison) => sim::compare(&comparison),
@@ -98,6 +125,10 @@ fn main() -> ExitCode {
         Command::Net(what) => net::measure(&what),
         Command::Tun(what) => tun::measure(&what),
         Command::TunPeer(parameters) => tun::be_peer(&parameters),
+        Command::Link(what) => emulated::measure(&what),
+        Command::LinkPeer(parameters) => emulated::be_peer(&parameters),
+        Command::LinkOne(parameters) => emulated::be_one(&parameters),
+        Command::LinkLinux(parameters) => emulated::be_linux(&parameters),
         Command::Delay(what) => delay::measure(&what),
         Command::SimOne(parameters) => sim::one(&parameters),
     };
