@@ -8,7 +8,8 @@
 //!
 //! [`GatewayConfig`] says how much may wait. Calls beyond that are dropped, and come again; a flow of UDP takes the place of the one that was
 //! idle for the longest time. The memory of all connections is bounded by [`memory`](kumiki_inet::tcp::Config::memory) of TCP: where it is
-//! spent, new ones are reset. That of UDP is apart from it.
+//! spent, new ones are reset. That of UDP is apart from it, unless
+//! `HostConfig::memory` bounds both.
 
 use core::future::poll_fn;
 use core::net::SocketAddr;
