@@ -32,6 +32,7 @@ pub(crate) trait Driver: Send + Sync {
     fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 
     /// Whether the layers may run while a thread waits for them.
+    #[cfg(feature = "host")]
     fn may_block(&self) -> bool {
         false
     }

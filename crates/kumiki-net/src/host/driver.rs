@@ -56,6 +56,9 @@ impl HostDriver {
     ///
     /// # Errors
     /// As [`HostDriver::poll`]; it ends with none else. Those of the runtime, as where it has no I/O.
+    ///
+    /// # Panics
+    /// Where the runtime has no time ([`enable_time`](tokio::runtime::Builder::enable_time)), as tokio's own timers do.
     pub async fn drive(self) -> io::Result<()> {
         #[expect(deprecated, reason = "what is in its place is unsafe, for those whose descriptor may change")]
         let mut driver = AsyncFd::with_interest(self, Interest::READABLE)?;

@@ -366,6 +366,7 @@ impl Stream {
     }
 
     /// Reads no more: the end is told, behind what came before.
+    #[cfg(feature = "host")]
     pub(crate) fn shut_read(&mut self, effects: &mut Effects) {
         self.is_read_shut = true;
         self.readers.wake(&mut effects.woken);
