@@ -168,6 +168,10 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn refusal(ip: &Ip<Self>, about: &About<Self>) -> Option<(&'static str, Option<Trouble>)>;
     /// Takes a datagram for us.
     fn take_ours(ip: &mut Ip<Self>, about: &About<Self>, unit: Box<Unit>, cx: &mut Context<'_>);
+    /// Whether it is about the link and its neighbours, so that it is for whoever has the interface.
+    fn is_of_link(_: &About<Self>, _datagram: &Message) -> bool {
+        false
+    }
     /// What a user is told beside [`IpParameters`].
     fn told(_: &Self::Header) -> Parameters {
         Parameters::NONE

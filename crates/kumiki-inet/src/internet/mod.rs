@@ -25,6 +25,7 @@ mod errors;
 mod family;
 mod fragments;
 mod node;
+mod real_host;
 mod reassembly;
 mod receive;
 mod route;

@@ -52,6 +52,8 @@ pub struct Ip<F: Family> {
     pub(crate) forwarding: bool,
     /// Datagrams to all addresses are ours.
     pub(crate) any_destination: bool,
+    /// The interface behind which the host itself is, where this only stands for it.
+    pub(super) host: Option<usize>,
     /// Who is found under which protocol number.
     pub(super) users: Users<IpProtocol>,
     /// Who asked for limits, and is told when they change.
@@ -83,6 +85,7 @@ impl<F: Family> Ip<F> {
             routes,
             forwarding: false,
             any_destination: false,
+            host: None,
             users: Users::default(),
             curious: Vec::new(),
             configured: Vec::new(),

@@ -1,6 +1,6 @@
 //! A datagram is checked; then it is ours, a fragment of ours, or somebody else's.
 
-use kumiki_graph::{Below, Context, Indication, Key, Unit, UnitOptions};
+use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
@@ -43,11 +43,16 @@ impl<F: Family> Ip<F> {
         let datagram = &mut unit.data;
         let group = link_group || F::is_group(self, destination);
         let about = About { header, group, interface, reassembled: false };
-        if let Some((why, trouble)) = F::refusal(self, &about) {
+        if self.host.is_some() && self.host == interface {
+            self.send_for_host(&about, unit, cx);
+        } else if let Some((why, trouble)) = F::refusal(self, &about) {
             self.refuse_address(why, cx);
             if let Some(trouble) = trouble {
                 self.error(&about, trouble, datagram, cx);
             }
+        } else if let Some(host) = self.host.filter(|_| self.is_for_host(&about, &unit.data)) {
+            self.counters.in_delivers += 1;
+            self.down(host, Address::NONE, unit, cx);
         } else if interface.is_none() || F::listens_to(self, destination) || self.any_destination && !group {
             F::take_ours(self, &about, unit, cx);
         } else if self.forwarding && !group {

@@ -102,6 +102,9 @@ impl Ip {
         let mut ip = Self::of(ports, routes, (config.reassembly, config.errors), State { config, known });
         ip.forwarding = ip.state.config.forwarding;
         ip.any_destination = ip.state.config.any_destination;
+        if let Some(below) = ip.state.config.host.clone() {
+            ip.stand_for(&below, Ipv4Addr::UNSPECIFIED, Neighbours::One);
+        }
         ip.configured.clone_from(&ip.state.config.groups);
         Ok(ip)
     }

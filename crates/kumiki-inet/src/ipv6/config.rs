@@ -26,6 +26,11 @@ pub struct Config {
     ///
     /// Of Linux a local route to all (AnyIP) and `IP_TRANSPARENT` together.
     pub any_destination: bool,
+    /// The layer below behind which the host itself is, another kernel with our addresses, where this IP only stands for it.
+    ///
+    /// What is for us goes there as it came, and what comes from there leaves as ours.
+    #[setting(text, expected = "the name of a layer below", unset = "the host is here")]
+    pub host: Option<String>,
     /// Multicast groups whose packets are taken, beside those that every node is in.
     #[setting(list = group, expected = "an IPv6 multicast address")]
     pub groups: Vec<Ipv6Addr>,
@@ -48,6 +53,7 @@ impl Default for Config {
             routes: Vec::new(),
             forwarding: false,
             any_destination: false,
+            host: None,
             groups: Vec::new(),
             hop_limit: 64,
             reassembly: Reassembly::default(),

@@ -275,6 +275,16 @@ impl Family for V6 {
         ip.take_ours(about, unit, cx);
     }
 
+    /// Neighbour discovery: RFC 4861 section 4. From beyond the link none of it has this hop limit, and nobody believes it.
+    fn is_of_link(about: &About, packet: &Message) -> bool {
+        const MESSAGES: core::ops::RangeInclusive<u8> = kind::ROUTER_SOLICITATION..=kind::REDIRECT;
+        let mut first = [0];
+        about.header.next_header == next_header::ICMPV6
+            && about.header.hop_limit == 255
+            && packet.copy_to(LEN, &mut first)
+            && MESSAGES.contains(&first[0])
+    }
+
     fn may_pass(ip: &mut Ip, about: &About, packet: &Message, cx: &mut Context<'_>) -> bool {
         let Header { source, destination, next_header, .. } = about.header;
         if next_header == next_header::HOP_BY_HOP && !ip.pass_hop(about, packet, cx) {

@@ -123,6 +123,9 @@ impl Ip {
         let mut ip = Self::of(ports, routes, bounds, State { config, discovery_timer, paths, counters });
         ip.forwarding = ip.state.config.forwarding;
         ip.any_destination = ip.state.config.any_destination;
+        if let Some(below) = ip.state.config.host.clone() {
+            ip.stand_for(&below, Vec::new(), Link::One);
+        }
         ip.configured.clone_from(&ip.state.config.groups);
         Ok(ip)
     }

@@ -412,3 +412,28 @@ proptest! {
         bench.pass(Duration::from_secs(10));
     }
 }
+
+/// The host behind `kernel` has the address; who has the Ethernet finds its neighbours and is found.
+#[test]
+fn neighbours_are_found_for_a_host_that_is_elsewhere() {
+    let interface = Interface { neighbours: Neighbours::Discover(discovery(0)), ..Interface::new("eth", A, 64) };
+    let mut bench = Bench::new();
+    let (device, kernel) = (bench.device("medium"), bench.device("kernel"));
+    bench.node("eth", &["medium"], Eth::new(eth::Config::new(MAC_A)).unwrap());
+    let config = Config { host: Some("kernel".to_owned()), ..Config::host(interface) };
+    bench.node("ip", &["eth", "kernel"], Ip::new(config).unwrap());
+    bench.start();
+    bench.sent();
+    let from_host = |header: &mut Header| (header.source, header.destination) = (A, B);
+    let octets = packet(from_host, &[1; 6]);
+    bench.octets(kernel, &octets);
+    let asked = frames(&mut bench);
+    assert_eq!((asked.len(), asked[0].1[LEN]), (1, 135));
+    bench.octets(device, &advertisement(true, true, MAC_B));
+    assert_eq!(frames(&mut bench), [(MAC_B, octets)]);
+    // A packet for the host goes to it as it came, a message of neighbours does not.
+    let octets = packet(|header| header.hop_limit = 1, &[4, 5]);
+    bench.octets(device, &frame(MAC_A, &octets));
+    let up: Vec<_> = bench.sent().into_iter().map(|(device, unit)| (device, unit.data.to_vec())).collect();
+    assert_eq!(up, [(kernel, octets)]);
+}
