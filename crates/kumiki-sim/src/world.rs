@@ -24,6 +24,9 @@ pub enum Plug {
     Device(HostId, DeviceId),
     /// A port of a medium.
     Port(ElementId, usize),
+    /// A way out of the world, by a number of the caller's: what leaves by it is [kept](World::take_left), and what [comes](World::arrive) by it is from
+    /// somewhere else.
+    Outside(usize),
 }
 
 struct Medium {
@@ -85,6 +88,9 @@ pub struct World {
     queue: Queue,
     now: Instant,
     under_way: VecDeque<(Plug, Unit)>,
+    /// What is joined to each way out, and what has left by them.
+    outside: Vec<Option<Plug>>,
+    left: VecDeque<(usize, Instant, Unit)>,
     outlet: Outlet,
     handed_down: VecDeque<(DeviceId, Unit)>,
     /// Hosts that somebody may have changed between runs.
@@ -108,6 +114,8 @@ impl Default for World {
             queue: Queue::default(),
             now: Instant::ZERO,
             under_way: VecDeque::new(),
+            outside: Vec::new(),
+            left: VecDeque::new(),
             outlet: Outlet::default(),
             handed_down: VecDeque::new(),
             touched: Vec::new(),
@@ -173,7 +181,7 @@ impl World {
             let (one, other) = (self.name(a), self.name(b));
             let hosts = [a, b].map(|plug| match plug {
                 Plug::Device(host, _) => self.hosts.get(host.0).map(|it| it.host.name.clone()),
-                Plug::Port(..) => None,
+                Plug::Port(..) | Plug::Outside(_) => None,
             });
             let host = hosts.into_iter().flatten().next().unwrap_or_default();
             self.misplugged.get_or_insert((host, GraphError::Plugs { one, other, why }));
@@ -189,6 +197,7 @@ impl World {
                     Some(medium) => (&mut medium.wires, port),
                     None => continue,
                 },
+                Plug::Outside(way) => (&mut self.outside, way),
             };
             if wires.len() <= number {
                 wires.resize(number + 1, None);
@@ -206,6 +215,7 @@ impl World {
         let (wires, number) = match from {
             Plug::Device(host, device) => (self.hosts.get_mut(host.0).map(|it| &mut it.wires), device.0),
             Plug::Port(element, port) => (self.media.get_mut(element.0).map(|it| &mut it.wires), port),
+            Plug::Outside(way) => (Some(&mut self.outside), way),
         };
         if let Some(wire) = wires.and_then(|wires| wires.get_mut(number)) {
             *wire = Some(to);
@@ -217,6 +227,7 @@ impl World {
         Some(match plug {
             Plug::Device(host, device) => (&self.hosts.get(host.0)?.wires, device.0),
             Plug::Port(element, port) => (&self.media.get(element.0)?.wires, port),
+            Plug::Outside(way) => (&self.outside, way),
         })
     }
 
@@ -228,7 +239,7 @@ impl World {
                 let host = self.hosts.get(host.0);
                 host.is_none_or(|it| device.0 < it.host.graph.devices())
             }
-            Plug::Port(..) => true,
+            Plug::Port(..) | Plug::Outside(_) => true,
         };
         match self.wires(plug) {
             Some((wires, number)) if has_device => {
@@ -254,6 +265,7 @@ impl World {
                 Some(medium) => format!("port {port} of `{}`", medium.name),
                 None => format!("medium number {}", id.0),
             },
+            Plug::Outside(way) => format!("way out number {way}"),
         }
     }
 
@@ -350,6 +362,20 @@ impl World {
     /// When the next event is due; at once where a host may have been changed from outside.
     pub fn next_event_at(&mut self) -> Option<Instant> {
         if self.touched.is_empty() { self.queue.next_at() } else { Some(self.now) }
+    }
+
+    /// Something has come by the way out `way`, at the present time: it goes on from there at once. By a way to which nothing is joined it goes nowhere.
+    pub fn arrive(&mut self, way: usize, unit: Unit) {
+        match self.outside.get(way).copied().flatten() {
+            Some(plug) => self.under_way.push_back((plug, unit)),
+            None => self.unplugged += 1,
+        }
+        self.carry();
+    }
+
+    /// The next that has left by a way out, which one, and when.
+    pub fn take_left(&mut self) -> Option<(usize, Instant, Unit)> {
+        self.left.pop_front()
     }
 
     /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`].
@@ -486,6 +512,7 @@ impl World {
                         self.collect(element.0);
                     }
                 }
+                Plug::Outside(way) => self.left.push_back((way, self.now, unit)),
             }
         }
     }

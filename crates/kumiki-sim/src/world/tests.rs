@@ -350,3 +350,35 @@ fn plugs_that_cannot_be_joined_are_named_when_the_world_starts() {
         assert_eq!(graph_error.to_string(), says);
     }
 }
+
+/// What leaves by a way out is kept with its time, and what comes by it is there at the present time.
+#[test]
+fn a_world_has_ways_out() {
+    let log = Log::default();
+    let mut world = World::new();
+    let host = world.add_host(echo(&["first"], 2, &log));
+    world.plug(Plug::Device(host, DeviceId(0)), Plug::Outside(3));
+    world.start().unwrap();
+    let left = |world: &mut World| {
+        let frame = |(way, at, unit)| {
+            let kumiki_link::Unit::Frame { data, .. } = unit else { panic!("{unit:?}") };
+            (way, at, text(&data))
+        };
+        core::iter::from_fn(|| world.take_left()).map(frame).collect::<Vec<_>>()
+    };
+    let come = |world: &mut World, way, word: &str| {
+        let data = Message::from_octets(word.as_bytes());
+        world.arrive(way, kumiki_link::Unit::Frame { data, address: kumiki_graph::Address::NONE });
+    };
+    world.run_until(at(5));
+    assert_eq!(left(&mut world), [(3, Instant::ZERO, "first".to_owned())]);
+    world.run_until(at(7_000));
+    come(&mut world, 3, "second");
+    world.run_until(at(8_000));
+    assert_eq!(left(&mut world), [(3, at(7_000), "second".to_owned())]);
+    assert_eq!(log.take(), "7000 second");
+    // By a way to which nothing is joined it goes nowhere.
+    come(&mut world, 0, "lost");
+    come(&mut world, 9, "lost");
+    assert_eq!((world.unplugged(), left(&mut world).len()), (2, 0));
+}
