@@ -43,6 +43,7 @@ use control::{
     IFF_NO_PI, IFF_TAP, IFF_TUN, IFF_VNET_HDR, TUNSETIFF, X25, control, opened_as, request, set_link, set_octets,
 };
 pub use kernel::KernelEnd;
+pub use route::DefaultRoute;
 use virtio::Virtio;
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
@@ -276,7 +277,7 @@ impl Tun {
     /// The kernel's end of the device.
     #[must_use]
     pub fn kernel(&self) -> KernelEnd {
-        KernelEnd { layer: self.layer, name: self.name.clone() }
+        KernelEnd { layer: self.layer, name: self.name.clone(), number: None }
     }
 
     /// Gives the kernel's end an address and the length of its prefix, an MTU, and brings it up.

@@ -42,7 +42,7 @@ const INET: u16 = 2;
 /// `struct ifreq`: the interface's name, and a union of which every member used here fits into 24 octets.
 #[repr(C, align(8))]
 pub(super) struct Request {
-    name: [u8; MAX_NAME + 1],
+    pub(super) name: [u8; MAX_NAME + 1],
     pub(super) value: [u8; 24],
 }
 

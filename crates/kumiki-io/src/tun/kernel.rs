@@ -11,13 +11,15 @@ use super::control::{
     IFF_UP, Request, Request6, SIOCGIFFLAGS, SIOCGIFINDEX, SIOCSIFADDR, SIOCSIFDSTADDR, SIOCSIFFLAGS, SIOCSIFMTU,
     SIOCSIFNETMASK, control, request, set_address, set_ipv6_address, set_octets,
 };
-use super::{Layer, TunError};
+use super::{Layer, MAX_NAME, TunError};
 
 /// The kernel's end of a device: what `ip addr` and `ip link` set.
 #[derive(Clone, Debug)]
 pub struct KernelEnd {
     pub(super) layer: Layer,
     pub(super) name: String,
+    /// Which of its addresses is meant, beside the first.
+    pub(super) number: Option<usize>,
 }
 
 impl KernelEnd {
@@ -30,7 +32,13 @@ impl KernelEnd {
     /// The loopback interface of the network namespace that this runs in.
     #[must_use]
     pub fn loopback() -> Self {
-        Self { layer: Layer::Ip, name: "lo".to_owned() }
+        Self { layer: Layer::Ip, name: "lo".to_owned(), number: None }
+    }
+
+    /// The same interface for another address of IPv4, its `number`th, which it has beside the first.
+    #[must_use]
+    pub fn for_another_address(&self, number: usize) -> Self {
+        Self { number: Some(number), ..self.clone() }
     }
 
     pub(super) fn failed(&self, what: &'static str) -> impl Fn(Errno) -> TunError {
@@ -49,7 +57,15 @@ impl KernelEnd {
     }
 
     fn request(&self) -> Result<Request, TunError> {
-        request(&self.name).ok_or_else(|| self.failed("the name cannot be one")(Errno::INVAL))
+        let wrong = || self.failed("the name cannot be one")(Errno::INVAL);
+        let mut made = request(&self.name).ok_or_else(wrong)?;
+        if let Some(number) = self.number {
+            // A name of an interface has no colon; behind one stands which of its addresses is meant (netdevice(7)).
+            let label = format!("{}:{number}", self.name);
+            let place = made.name.get_mut(..label.len()).filter(|_| label.len() <= MAX_NAME).ok_or_else(wrong)?;
+            place.copy_from_slice(label.as_bytes());
+        }
+        Ok(made)
     }
 
     /// The number that the kernel gave it.

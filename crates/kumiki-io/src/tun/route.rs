@@ -26,6 +26,7 @@ const RTA_GATEWAY: u16 = 5;
 const RT_TABLE_MAIN: u8 = 254;
 const RTPROT_BOOT: u8 = 3;
 const RT_SCOPE_UNIVERSE: u8 = 0;
+const RT_SCOPE_LINK: u8 = 253;
 const RTN_UNICAST: u8 = 1;
 // linux/socket.h.
 const AF_INET: u8 = 2;
@@ -39,13 +40,29 @@ fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
     to.extend_from_slice(value);
 }
 
-/// The request: all that has no other route goes to `gateway`, by the interface with this index.
-fn request(gateway: IpAddr, index: u32) -> Vec<u8> {
-    let family = if gateway.is_ipv4() { AF_INET } else { AF_INET6 };
-    let mut body = vec![family, 0, 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, RT_SCOPE_UNIVERSE, RTN_UNICAST, 0, 0, 0, 0];
-    match gateway {
-        IpAddr::V4(address) => attribute(&mut body, RTA_GATEWAY, &address.octets()),
-        IpAddr::V6(address) => attribute(&mut body, RTA_GATEWAY, &address.octets()),
+/// By whom goes what has no other route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DefaultRoute {
+    /// A router on the interface.
+    Gateway(IpAddr),
+    /// The interface itself, of IPv4: all hosts are behind it.
+    Interface4,
+    /// The same of IPv6.
+    Interface6,
+}
+
+/// The request: all that has no other route goes by the interface with this index.
+fn request(by: DefaultRoute, index: u32) -> Vec<u8> {
+    let (family, scope) = match by {
+        DefaultRoute::Gateway(IpAddr::V4(_)) => (AF_INET, RT_SCOPE_UNIVERSE),
+        DefaultRoute::Interface4 => (AF_INET, RT_SCOPE_LINK),
+        DefaultRoute::Gateway(IpAddr::V6(_)) | DefaultRoute::Interface6 => (AF_INET6, RT_SCOPE_UNIVERSE),
+    };
+    let mut body = vec![family, 0, 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, scope, RTN_UNICAST, 0, 0, 0, 0];
+    match by {
+        DefaultRoute::Gateway(IpAddr::V4(address)) => attribute(&mut body, RTA_GATEWAY, &address.octets()),
+        DefaultRoute::Gateway(IpAddr::V6(address)) => attribute(&mut body, RTA_GATEWAY, &address.octets()),
+        DefaultRoute::Interface4 | DefaultRoute::Interface6 => {}
     }
     attribute(&mut body, RTA_OIF, &index.to_ne_bytes());
     let length = u32::try_from(HEADER + body.len()).unwrap_or(u32::MAX);
@@ -72,17 +89,17 @@ fn answered(message: &[u8]) -> Result<(), Errno> {
 }
 
 impl KernelEnd {
-    /// Sends what has no other route to `gateway`, which is on this interface; the interface must be up.
+    /// Sends what has no other route by this interface, which must be up.
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
-    pub fn set_default_route(&self, gateway: IpAddr) -> Result<(), TunError> {
+    pub fn set_default_route(&self, by: DefaultRoute) -> Result<(), TunError> {
         let refused = self.failed("cannot set the default route");
         let index = self.index()?;
         let ask = || {
             let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
             let kernel = SocketAddrNetlink::new(0, 0);
-            rustix::net::sendto(&socket, &request(gateway, index), SendFlags::empty(), &kernel)?;
+            rustix::net::sendto(&socket, &request(by, index), SendFlags::empty(), &kernel)?;
             let mut answer = [0; 1024];
             let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
             answered(answer.get(..length).unwrap_or_default())
@@ -97,13 +114,15 @@ mod tests {
 
     #[test]
     fn a_request_says_its_length_and_the_gateway() {
-        let message = request(IpAddr::from([10, 9, 0, 1]), 3);
+        let message = request(DefaultRoute::Gateway(IpAddr::from([10, 9, 0, 1])), 3);
         assert_eq!(message.len(), 16 + 12 + 8 + 8);
         assert_eq!(message[..4], 44_u32.to_ne_bytes());
         assert_eq!(message[32..36], [10, 9, 0, 1]);
         assert_eq!(message[40..44], 3_u32.to_ne_bytes());
-        let message = request("fd00::1".parse().unwrap(), 3);
+        let message = request(DefaultRoute::Gateway("fd00::1".parse().unwrap()), 3);
         assert_eq!(message.len(), 16 + 12 + 20 + 8);
+        let message = request(DefaultRoute::Interface4, 3);
+        assert_eq!((message.len(), message[22]), (16 + 12 + 8, RT_SCOPE_LINK));
     }
 
     #[test]

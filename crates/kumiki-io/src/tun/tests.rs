@@ -274,6 +274,25 @@ fn an_interface_that_is_no_tun_device_is_refused_with_its_name() {
     assert!(error.starts_with("TAP device `lo`: "), "{error}");
 }
 
+/// All that has no other route is behind the interface itself; and from either address it comes.
+#[test]
+fn an_interface_has_several_addresses_and_may_lead_to_all() {
+    in_a_namespace(|| {
+        let mut tun = opened(Layer::Ip, Packets::Plain);
+        let end = tun.kernel();
+        let second = Ipv4Addr::new(10, 77, 0, 1);
+        end.for_another_address(1).set_address(second.into(), 24, None).unwrap();
+        end.set_default_route(DefaultRoute::Interface4).unwrap();
+        let far = Ipv4Addr::new(192, 0, 2, 7);
+        for from in [LINUX, second] {
+            let socket = UdpSocket::bind((from, 0)).unwrap();
+            socket.send_to(b"sent", (far, 9)).unwrap();
+            let packet = next(&mut tun, |packet| is_ipv4(packet, 17));
+            assert_eq!(packet.to_vec()[12..20], [from.octets(), far.octets()].concat());
+        }
+    });
+}
+
 /// What is on no network of the interface goes to the gateway on it, once there is a route; a second one is refused.
 #[test]
 fn a_default_route_leads_to_the_device() {
@@ -283,8 +302,9 @@ fn a_default_route_leads_to_the_device() {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
         assert!(socket.send_to(b"lost", (far, 9)).is_err());
         let end = tun.kernel();
-        end.set_default_route(Ipv4Addr::from(OURS).into()).unwrap();
-        assert!(end.set_default_route(Ipv4Addr::from(OURS).into()).is_err());
+        let by = DefaultRoute::Gateway(Ipv4Addr::from(OURS).into());
+        end.set_default_route(by).unwrap();
+        assert!(end.set_default_route(by).is_err());
         KernelEnd::loopback().set_up(true).unwrap();
         socket.send_to(b"sent", (far, 9)).unwrap();
         let packet = next(&mut tun, |packet| is_ipv4(packet, 17));
