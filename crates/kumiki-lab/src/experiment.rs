@@ -4,31 +4,37 @@ mod counters;
 mod fault;
 mod flows;
 mod hosts;
+mod live;
 mod measure;
 mod media;
 mod path;
 mod programs;
 mod protocols;
+mod real;
 mod rings;
 mod series;
 mod steps;
 mod window;
 
+use core::net::IpAddr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{DeviceId, Duration, Graph, Instant, Protocol};
-use kumiki_sim::{HostId, Standstill, World};
+use kumiki_sim::{HostId, Plug, Standstill, World};
 
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
 use crate::topology::Topology;
+use crate::workload::Idle;
 use fault::Fault;
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
+pub use live::{Left, Live};
 pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
 use programs::Load;
+pub use real::RealHost;
 pub use series::{Sample, SampleOf, Samples};
 pub use steps::Course;
 pub use window::{ControlShare, WindowUse};
@@ -42,6 +48,8 @@ pub struct Options {
     pub traces: bool,
     /// Keep the goodput of so many equal parts of the measured time.
     pub parts: Option<u32>,
+    /// It is run in real time ([`Experiment::live`]), so hosts may be real.
+    pub live: bool,
 }
 
 /// The graph of one host as a scenario would describe it, with these `nodes` beside those that are made by
@@ -89,6 +97,12 @@ pub struct Experiment {
     /// In how many parts of the measured time the goodput is kept.
     parts: Option<u32>,
     captured: Vec<Captured>,
+    /// The hosts that are real, in the order of the ways out of the world.
+    real: Vec<RealHost>,
+    /// The first address of each host that speaks IP.
+    known: Vec<(String, IpAddr)>,
+    /// The loads that write or read at real hosts.
+    left_out: Vec<String>,
 }
 
 /// What a run brought.
@@ -119,6 +133,13 @@ impl Experiment {
         seed: u64,
         options: &Options,
     ) -> Result<Self, Fault> {
+        let (own, left_out) = if options.live {
+            let (own, left_out) = scenario.without_loads_of_real_hosts();
+            (Some(own), left_out)
+        } else {
+            (None, Vec::new())
+        };
+        let scenario = own.as_ref().unwrap_or(scenario);
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
         let own = |name: &str, spec: &Host, profile: &Profile| {
@@ -130,11 +151,27 @@ impl Experiment {
         let by_host: BTreeMap<String, Profile> = by_host.collect::<Result<_, Fault>>()?;
         let topology = Topology::of(scenario);
         let (loads, mut programs) = programs::of_scenario(scenario, &topology, &by_host)?;
+        for end in left_out.iter().flat_map(|(_, load)| load.from.0.iter().chain(&load.to.0)) {
+            let found = end.split_once('.').and_then(|(host, node)| Some((host, node, specs.get(host)?)));
+            // What answers by itself, as IP does, is no program.
+            if let Some((host, node, spec)) = found
+                && !kumiki_stack::kinds().any(|kind| kind == spec.kind_of(node))
+            {
+                programs.put(host, node, Box::new(Idle));
+            }
+        }
         let mut world = World::new();
         world.set_rounds(rounds(specs.len()));
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
-        let mut captured = Vec::new();
-        for (name, spec) in specs {
+        let (mut captured, mut real) = (Vec::new(), Vec::new());
+        for (name, given) in specs {
+            let stand_in = given.real.as_ref().map(|it| real::stand_in(name, given, it));
+            let stand_in = stand_in.transpose().map_err(|fault| fault.under(&["host", name]))?;
+            if stand_in.is_some() && !options.live {
+                let problem = "a host that is real runs in real time";
+                return Err(fault::fault(&["host", name, "real"], problem).expected("`kumiki live` to run it"));
+            }
+            let spec = stand_in.as_ref().map_or(given, |(spec, _)| spec);
             let wanted = spec.profile.as_deref().unwrap_or("zero");
             let profile = by_host.get(name).ok_or_else(|| {
                 let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
@@ -151,6 +188,10 @@ impl Experiment {
             ));
             let id = world.add_host(host);
             hosts.insert(name.clone(), id);
+            if let (Some((_, host)), Some(device)) = (stand_in, built.devices.get(real::DEVICE)) {
+                world.plug(Plug::Device(id, *device), Plug::Outside(real.len()));
+                real.push(host);
+            }
             ends.insert(name.clone(), (id, built.devices));
         }
         check_captures(&options.captures, &captured)?;
@@ -177,7 +218,16 @@ impl Experiment {
             interval: runs.interval.as_ref().map(|text| fault::quantity(&["run", "interval"], text)).transpose()?,
             parts: options.parts,
             captured,
+            real,
+            known: known(specs),
+            left_out: left_out.into_iter().map(|(name, _)| name).collect(),
         })
+    }
+
+    /// The world of it, and the hosts that are real, to be run in real time. Nothing is measured.
+    #[must_use]
+    pub fn live(self) -> Live {
+        Live { world: self.world, real: self.real, known: self.known, left_out: self.left_out }
     }
 
     /// Runs it and measures.
@@ -273,6 +323,16 @@ impl Watch {
             steps.take(world, hosts, loads);
         }
     }
+}
+
+/// The first address of each host that speaks IP, by name.
+fn known(specs: &BTreeMap<String, Host>) -> Vec<(String, IpAddr)> {
+    let of_host = |(name, spec): (&String, &Host)| {
+        let mut nodes = spec.settings.iter().filter(|(node, _)| ["ip", "ipv6"].contains(&spec.kind_of(node)));
+        let address = nodes.find_map(|(_, settings)| protocols::address(settings, None).ok())?;
+        Some((name.clone(), address))
+    };
+    specs.iter().filter_map(of_host).collect()
 }
 
 /// How many rounds an instant may have with so many hosts: on a shared medium each may call out to all at once, as when all ask for an address.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 
 use crate::capture::{self, Layers, trace};
-use crate::experiment::{ControlShare, Experiment, Options, Run, WindowUse};
+use crate::experiment::{ControlShare, Experiment, Live, Options, Run, WindowUse};
 use crate::figure::Figure;
 use crate::limit;
 use crate::profile::{self, Profile};
@@ -41,6 +41,16 @@ impl Laboratory {
         }
         let seed = point.scenario.run.seed;
         Experiment::build(&point.scenario, &profiles, seed, options)
+    }
+
+    /// The world of `point`, to be run in real time with the hosts of it that are real.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] whose path begins at the top of the scenario.
+    pub fn live(point: &Point) -> Result<Live, Fault> {
+        let options = Options { live: true, ..Options::default() };
+        Self::build(point, &BTreeMap::new(), &options).map(Experiment::live)
     }
 
     /// As [`Runner::run`], with the profiles in `given` in the place of those of their names.
@@ -219,7 +229,7 @@ fn warmed_up(point: &Point, found: Option<WarmUp>) -> Point {
 
 impl Laboratory {
     fn options(&self, point: &Point) -> Options {
-        Options { captures: self.pcap.clone(), traces: self.trace, parts: point.scenario.run.batches }
+        Options { captures: self.pcap.clone(), traces: self.trace, parts: point.scenario.run.batches, live: false }
     }
 }
 

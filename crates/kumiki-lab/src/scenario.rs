@@ -63,6 +63,7 @@ pub(crate) mod like;
 mod load;
 mod network;
 mod read;
+mod real;
 mod report;
 mod runs;
 pub(crate) mod settings;
@@ -76,6 +77,7 @@ pub use amount::Amount;
 pub use claim::Claim;
 pub use fault::{Fault, Place, nearest, quantity};
 pub use load::{Choice, Document, Point};
+pub use real::{Command, Real};
 pub use report::{Compare, Growth, Report, Tasks, Trend, Window, Within};
 pub use runs::{Confidence, Repeat, Runs};
 pub use workload::{Nodes, Workload};
@@ -125,7 +127,7 @@ pub struct Scenario {
         example = "{ fddi = { ends = [\"a.f0\", \"b.f0\"], medium = \"fddi\" } }"
     )]
     pub ring: BTreeMap<String, Ring>,
-    /// What is done, `[load.NAME]`, below: one load at least.
+    /// What is done, `[load.NAME]`, below: one load at least, unless a host is real.
     #[serde(default)]
     #[key(
         is = "a table of loads",
@@ -134,7 +136,8 @@ pub struct Scenario {
     )]
     pub load: BTreeMap<String, Workload>,
     /// When is measured and how often, `[run]`, below.
-    #[key(is = "a table", example = "{ duration = \"5 s\" }")]
+    #[serde(default)]
+    #[key(is = "a table", default = "must be given unless a host is real", example = "{ duration = \"5 s\" }")]
     pub run: Runs,
     /// What varies: the runs are all combinations, the last name varying fastest.
     #[serde(default)]
@@ -185,7 +188,7 @@ pub struct Scenario {
 /// A host.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
 pub struct Host {
-    /// A host or a group (by its own name) from which everything is taken that is not given here, key by key; not `count`, and `graph` only as a whole.
+    /// A host or a group (by its own name) from which everything is taken that is not given here, key by key; not `count` nor `real`, and `graph` only as a whole.
     #[key(is = "a name of a host", default = "none", example = "\"a\"")]
     pub like: Option<String>,
     /// The price list for its work.
@@ -218,6 +221,13 @@ pub struct Host {
     #[serde(default)]
     #[key(is = "a table of kinds", default = "the name", example = "{ upper = \"tcp\" }")]
     pub kind: BTreeMap<String, String>,
+    /// Who the host is, where it is real: what is above IP in its graph is left out, and `kumiki live` runs the scenario. No host that is like it has it.
+    #[key(
+        is = "a table, [below](#hostnamereal)",
+        default = "the host is emulated",
+        example = "{ run = \"curl -s http://server\" }"
+    )]
+    pub real: Option<Real>,
     /// Settings of nodes, by node.
     #[serde(flatten)]
     #[key(skip)]

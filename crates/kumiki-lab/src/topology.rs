@@ -43,8 +43,7 @@ pub(crate) fn legs_of_cells(scenario: &Scenario) -> Vec<Vec<Hop<'_>>> {
         return Vec::new();
     }
     let topology = Topology::of(scenario);
-    let ways = scenario.load.values().flat_map(|load| load.pairs());
-    let ways = ways.map(|(from, to)| topology.way(place(from), place(to)).unwrap_or_default());
+    let ways = scenario.pairs().map(|(from, to)| topology.way(place(from), place(to)).unwrap_or_default());
     let mut legs = Vec::new();
     for way in ways {
         // A host ends a leg; a switch does not.

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use kumiki_lab::profile::{Adapter, Cpu, Memory, Profile, Sourced, Task, Transfer, Variation};
 use kumiki_lab::scenario::{
-    Claim, Compare, Confidence, Growth, Host, Link, Repeat, Report, Ring, Runs, Scenario, Switch, Tasks, Trend, Window,
-    Workload,
+    Claim, Compare, Confidence, Growth, Host, Link, Real, Repeat, Report, Ring, Runs, Scenario, Switch, Tasks, Trend,
+    Window, Workload,
 };
 use kumiki_settings::{Described, HasKeys};
 use serde::de::DeserializeOwned;
@@ -23,9 +23,10 @@ const END: &str = "<!-- end of keys, made from the program: do not edit -->\n";
 /// A table of a file: how it stands there, its keys, and what tries them.
 type Table = (&'static str, &'static [Described], fn(&str));
 
-const TABLES: [Table; 24] = [
+const TABLES: [Table; 25] = [
     ("scenario", Scenario::KEYS, tried::<Scenario>),
     ("[host.NAME]", Host::KEYS, tried::<Host>),
+    ("[host.NAME.real]", Real::KEYS, tried::<Real>),
     ("[switch.NAME]", Switch::KEYS, tried::<Switch>),
     ("[link.NAME]", Link::KEYS, tried::<Link>),
     ("[ring.NAME]", Ring::KEYS, tried::<Ring>),

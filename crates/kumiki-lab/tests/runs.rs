@@ -16,7 +16,7 @@ mod arrange;
 
 use arrange::{octets, parse, point, profiles, run, run_point, scenario};
 
-const CAPTURED: Options = Options { captures: Layers::All, traces: true, parts: None };
+const CAPTURED: Options = Options { captures: Layers::All, traces: true, parts: None, live: false };
 
 /// Everything that a run brings, as text and octets.
 fn all(run: &Run) -> (String, String, Vec<u8>) {

@@ -119,6 +119,7 @@ pub(super) fn of_scenario(
     let warm_up = scenario.run.warm_up.as_ref();
     let no_part = |load: &Load| load.until_done && matches!(load.kind, Kind::Stream | Kind::File);
     if warm_up.is_some_and(|text| quantity::<Duration>(&[], text).is_ok_and(|it| !it.is_zero()))
+        && !loads.is_empty()
         && loads.values().all(no_part)
     {
         let problem = "these loads are measured from their first opening to their last end, with no part left out";

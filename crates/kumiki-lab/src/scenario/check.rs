@@ -8,13 +8,13 @@ use kumiki_link::Impairment;
 use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload};
+use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, real};
 use crate::quantity::{Distribution, Octets, Quantity, Rate};
 use crate::rows::ValueName;
 use crate::{medium, profile};
 
 /// The keys of a host that are not settings of its nodes.
-const HOST_KEYS: [&str; 7] = ["count", "like", "profile", "prices", "free_below", "graph", "kind"];
+const HOST_KEYS: [&str; 8] = ["count", "like", "profile", "prices", "free_below", "graph", "kind", "real"];
 
 /// The most sessions of a load: the dynamic ports of a host, 49152 to 65535 (RFC 6335 section 6).
 const MOST_SESSIONS: u32 = 16_384;
@@ -261,6 +261,7 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
         }
     }
     addresses(scenario)?;
+    real::check(scenario)?;
     loads(scenario)?;
     if let Some(load) = scenario.report.load.as_ref().filter(|load| !scenario.load.contains_key(*load)) {
         let known: Vec<&String> = scenario.load.keys().collect();
@@ -271,8 +272,9 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
 
 /// The loads, at least one, can be read.
 fn loads(scenario: &Scenario) -> Result<(), Fault> {
-    if scenario.load.is_empty() {
-        return Err(Fault::new("nothing to do").expected("a load, such as [load.bulk]"));
+    if scenario.load.is_empty() && scenario.real_hosts().next().is_none() {
+        return Err(Fault::new("nothing to do")
+            .expected("a load, such as [load.bulk], or for `kumiki live` a host that is real"));
     }
     for (name, load) in &scenario.load {
         workload(scenario, load).map_err(|fault| fault.under(&["load", name]))?;

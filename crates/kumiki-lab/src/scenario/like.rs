@@ -10,7 +10,7 @@ use super::tree::{Entry, Node, Source, Value};
 const LONGEST_ROW: usize = 32;
 
 /// Gives every host what it takes from the one it is like. Tables are filled in key by key, except `graph`, which is one
-/// value: part of another host's graph is nothing. How many there are (`count`) is no part of what a host is.
+/// value: part of another host's graph is nothing. How many there are (`count`), and who is there in its place (`real`), is no part of what a host is.
 pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault> {
     let given: BTreeMap<String, Node> =
         hosts.entries().iter().map(|entry| (entry.key.clone(), entry.node.clone())).collect();
@@ -72,7 +72,11 @@ pub(crate) fn complete(node: &mut Node, other: &Node, is_host: bool) {
     let Value::Table(entries) = &mut node.value else {
         return;
     };
-    for theirs in other.entries().iter().filter(|theirs| !(is_host && theirs.key == super::groups::COUNT)) {
+    for theirs in other
+        .entries()
+        .iter()
+        .filter(|theirs| !(is_host && [super::groups::COUNT, "real"].contains(&theirs.key.as_str())))
+    {
         match entries.iter_mut().find(|entry| entry.key == theirs.key) {
             Some(own) if is_host && own.key == "graph" => {}
             Some(own) => complete(&mut own.node, &theirs.node, false),

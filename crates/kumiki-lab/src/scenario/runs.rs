@@ -12,7 +12,8 @@ pub struct Runs {
     #[key(is = "a time, or `auto`", default = "0 s", example = "\"2 s\"")]
     pub warm_up: Option<String>,
     /// How long is measured; the longest, where all loads end by themselves.
-    #[key(is = "a time", example = "\"5 s\"")]
+    #[serde(default)]
+    #[key(is = "a time", default = "must be given unless a host is real", example = "\"5 s\"")]
     pub duration: String,
     /// A number of runs with other seeds, of which the table shows one number; the rows have all.
     #[key(is = "a table, [below](#repeat)", default = "one run", example = "{ runs = 6 }")]
@@ -78,6 +79,20 @@ impl Repeat {
     #[must_use]
     pub fn made(&self, most: Option<u32>) -> u32 {
         most.filter(|_| !self.always).map_or(self.runs, |most| self.runs.min(most))
+    }
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self {
+            warm_up: None,
+            duration: String::new(),
+            repeat: None,
+            confidence: None,
+            batches: None,
+            seed: first_seed(),
+            interval: None,
+        }
     }
 }
 

@@ -11,7 +11,12 @@ pub struct Idle;
 
 impl Protocol for Idle {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::STREAM, Service::CONNECTION], below: (1, 1), keys: Vec::new() }
+        Shape {
+            offers: None,
+            needs: &[Service::STREAM, Service::CONNECTION, Service::UNIT_DATA],
+            below: (1, 1),
+            keys: Vec::new(),
+        }
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {

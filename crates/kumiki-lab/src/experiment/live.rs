@@ -1,0 +1,90 @@
+//! An experiment in real time, with hosts that are real: whoever runs it brings what they send, takes what they get, and says what time it is.
+
+use core::net::IpAddr;
+
+use kumiki_graph::{Address, Instant};
+use kumiki_link::Unit;
+use kumiki_octets::Message;
+use kumiki_sim::{Standstill, World};
+
+use super::real::RealHost;
+
+/// A world of which some hosts are real.
+///
+/// ```text
+/// pass(now); for each packet that has come: arrive(host, packet); while let Some(left) = take_left(): hand it over; wait until next_event_at()
+/// ```
+#[derive(Debug)]
+pub struct Live {
+    pub(super) world: World,
+    pub(super) real: Vec<RealHost>,
+    pub(super) known: Vec<(String, IpAddr)>,
+    pub(super) left_out: Vec<String>,
+}
+
+/// A packet for a host that is real.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// The host, by its place in [`Live::real`].
+    pub host: usize,
+    /// When it has come to the host, in the time of the world.
+    pub at: Instant,
+    /// The packet: a datagram of IP.
+    pub packet: Message,
+}
+
+impl Live {
+    /// The hosts that are real, in the order of their names.
+    #[must_use]
+    pub fn real(&self) -> &[RealHost] {
+        &self.real
+    }
+
+    /// The addresses of all hosts that speak IP, by name: for a file of hosts.
+    #[must_use]
+    pub fn known(&self) -> &[(String, IpAddr)] {
+        &self.known
+    }
+
+    /// The loads that are not run, since they write or read at real hosts.
+    #[must_use]
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// Lets everything happen until `now`; a time that has been stays as it was.
+    pub fn pass(&mut self, now: Instant) {
+        self.world.run_until(now);
+    }
+
+    /// The real host `host` has sent a packet: a datagram of IP, as it would be on a line.
+    pub fn arrive(&mut self, host: usize, packet: Message) {
+        self.world.arrive(host, Unit::Frame { data: packet, address: Address::NONE });
+    }
+
+    /// The next packet that has come to a real host.
+    pub fn take_left(&mut self) -> Option<Left> {
+        loop {
+            let (host, at, unit) = self.world.take_left()?;
+            if let Unit::Frame { data: packet, .. } = unit {
+                return Some(Left { host, at, packet });
+            }
+        }
+    }
+
+    /// When something happens next that nobody outside does.
+    pub fn next_event_at(&mut self) -> Option<Instant> {
+        self.world.next_event_at()
+    }
+
+    /// Where time stands still, if it does: then nothing happens any more.
+    #[must_use]
+    pub const fn standstill(&self) -> Option<&Standstill> {
+        self.world.standstill()
+    }
+
+    /// What lines and switches have counted, by name.
+    pub fn media(&self) -> impl Iterator<Item = (&str, Vec<(&'static str, u64)>)> {
+        self.world.media()
+    }
+}

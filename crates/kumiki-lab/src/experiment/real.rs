@@ -1,0 +1,127 @@
+//! What stands in a world for a host that is real: its layers from IP down, and a way out of the world above them.
+
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fault::{Fault, fault, quantity};
+use super::hosts::layers;
+use crate::quantity::Octets;
+use crate::scenario::{self, Graph, Real};
+
+/// The node and the device by which the host itself is reached.
+const KERNEL: &str = "kernel";
+pub(super) const DEVICE: &str = "kernel_device";
+
+/// The largest datagram of an interface of IP that says nothing else.
+const MTU: u16 = 1500;
+
+/// A host that is real.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RealHost {
+    /// Its name.
+    pub name: String,
+    /// Who it is.
+    pub real: Real,
+    /// Its addresses, each with the length of its prefix, in the order of its interfaces.
+    pub addresses: Vec<(IpAddr, u8)>,
+    /// The largest datagram that one of its interfaces carries.
+    pub mtu: u16,
+}
+
+/// The host that stands for `spec`, whose name is `name`, and what is known of the real one.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the host's keys.
+pub(super) fn stand_in(name: &str, spec: &scenario::Host, real: &Real) -> Result<(scenario::Host, RealHost), Fault> {
+    let below: BTreeMap<String, Vec<String>> =
+        spec.graph.as_ref().map(layers).unwrap_or_default().into_iter().collect();
+    let is_ip = |node: &&String| ["ip", "ipv6"].contains(&spec.kind_of(node));
+    let tops: Vec<&String> = below.keys().filter(is_ip).collect();
+    let of_kind = |kind: &str| tops.iter().filter(|node| spec.kind_of(node) == kind).count();
+    if tops.is_empty() {
+        return Err(fault(&["graph"], "a real host speaks IP").expected("an `ip` or `ipv6` in it"));
+    }
+    if of_kind("ip") > 1 || of_kind("ipv6") > 1 {
+        return Err(
+            fault(&["graph"], "a real host has one IP of each version").expected("one `ip`, one `ipv6`, or both")
+        );
+    }
+    if let Some(taken) = [KERNEL, DEVICE].into_iter().find(|name| below.contains_key(*name)) {
+        return Err(fault(&["graph"], format!("`{taken}` is what leads to a real host")).expected("another name"));
+    }
+    let above = above(&below, &tops);
+    let mut graph = below.clone();
+    graph.retain(|node, _| !above.contains(node));
+    let mut host = scenario::Host { real: None, ..spec.clone() };
+    host.settings.retain(|node, _| !above.contains(node));
+    host.kind.insert(KERNEL.to_owned(), "raw_ip".to_owned());
+    let (mut addresses, mut mtu) = (Vec::new(), None);
+    for top in tops {
+        let own = host.settings.entry(top.clone()).or_default();
+        for (path, interface) in interfaces(own) {
+            let under = |fault: Fault| fault.under(&path).under(&[top]);
+            addresses.extend(addresses_of(interface).map_err(under)?);
+            mtu = mtu.max(Some(mtu_of(interface).map_err(under)?));
+        }
+        own.insert("host".to_owned(), KERNEL.into());
+        if real.gateway {
+            own.insert("any_destination".to_owned(), true.into());
+        }
+        if let Some(lower) = graph.get_mut(top) {
+            lower.push(KERNEL.to_owned());
+        }
+    }
+    graph.insert(KERNEL.to_owned(), vec![DEVICE.to_owned()]);
+    host.graph = Some(Graph::Below(graph));
+    let real = RealHost { name: name.to_owned(), real: real.clone(), addresses, mtu: mtu.unwrap_or(MTU) };
+    Ok((host, real))
+}
+
+/// What stands on one of `tops`, straight or by way of others.
+fn above(below: &BTreeMap<String, Vec<String>>, tops: &[&String]) -> BTreeSet<String> {
+    let mut above: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let stands = |lower: &String| tops.contains(&lower) || above.contains(lower);
+        let more = below.iter().filter(|(node, lower)| !above.contains(*node) && lower.iter().any(stands));
+        let more: Vec<String> = more.map(|(node, _)| node.clone()).collect();
+        if more.is_empty() {
+            return above;
+        }
+        above.extend(more);
+    }
+}
+
+/// The tables of the interfaces of an IP: those under `interface`, and its own where that says an address.
+fn interfaces(own: &toml::Table) -> Vec<(Vec<&str>, &toml::Table)> {
+    let tables = own.get("interface").and_then(toml::Value::as_table).into_iter().flatten();
+    let tables = tables.filter_map(|(name, table)| Some((vec!["interface", name.as_str()], table.as_table()?)));
+    let mut all: Vec<_> = tables.collect();
+    if all.is_empty() || own.contains_key("address") || own.contains_key("addresses") {
+        all.insert(0, (Vec::new(), own));
+    }
+    all
+}
+
+fn addresses_of(interface: &toml::Table) -> Result<Vec<(IpAddr, u8)>, Fault> {
+    let key = if interface.contains_key("addresses") { "addresses" } else { "address" };
+    let texts: Vec<&str> = match interface.get(key) {
+        Some(toml::Value::Array(all)) => all.iter().filter_map(toml::Value::as_str).collect(),
+        other => other.and_then(toml::Value::as_str).into_iter().collect(),
+    };
+    let parsed = texts.iter().map(|text| {
+        let (address, prefix) = text.split_once('/')?;
+        Some((address.parse().ok()?, prefix.parse().ok()?))
+    });
+    parsed.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty()).ok_or_else(|| {
+        fault(&[key], "a real host knows its addresses from the beginning")
+            .expected("an address such as \"10.0.0.1/24\"")
+    })
+}
+
+fn mtu_of(interface: &toml::Table) -> Result<u16, Fault> {
+    let Some(text) = interface.get("mtu").and_then(toml::Value::as_str) else {
+        return Ok(MTU);
+    };
+    let octets = quantity::<Octets>(&["mtu"], text)?.count();
+    u16::try_from(octets).map_err(|_| fault(&["mtu"], "longer than a datagram can be").expected("at most 65535 B"))
+}
