@@ -91,7 +91,9 @@ impl Times {
         self.most()
     }
 
-    fn text(&self) -> String {
+    /// Least, mean, 99 % and greatest, in milliseconds.
+    #[must_use]
+    pub fn text(&self) -> String {
         let [min, mean, p99, max] = self.four().map(milliseconds);
         format!("min {min}  mean {mean}  p99 {p99}  max {max} ms")
     }

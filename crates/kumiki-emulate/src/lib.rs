@@ -8,6 +8,7 @@
 //! | read | for |
 //! |---|---|
 //! | [`namespace`] | the program's own network, and the process that becomes the program |
+//! | [`live`] | a whole scenario in the place of the path, and programs at its hosts |
 //! | `watched.rs`, `hop.rs` | the two ends of the path, which is that of [`kumiki_delay`] |
 //! | `gateway/` | from the program's connections and flows to this host's |
 //! | [`preset`] | paths by name |
@@ -18,6 +19,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,13 +36,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 mod gateway;
 mod hop;
+pub mod live;
 pub mod namespace;
 pub mod preset;
 mod signals;
 mod watched;
 
 use gateway::{Places, Serving};
-use namespace::Namespace;
+use namespace::{Files, Namespace, Network};
 use watched::{Capture, Watched};
 
 pub use namespace::{FAILED, INSIDE, VARIABLE, become_program};
@@ -103,7 +106,10 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
         return Err(EmulateError(why));
     }
     // Ahead of the threads.
-    let (namespace, tun) = Namespace::begin(&config.program, config.mtu, config.keep_resolver).map_err(EmulateError)?;
+    let files = Files { resolver: (!config.keep_resolver).then_some(namespace::GATEWAY_4.into()), hosts: None };
+    let network = Network::of_link(config.mtu);
+    let begun = Namespace::begin(&config.program, &network, &files, io::stdin().as_fd());
+    let (namespace, tun) = begun.map_err(EmulateError)?;
     let clock = RealClock::start();
     let capture = capture(config, clock)?;
     let control = config.control.as_deref().map(Control::listen).transpose();
@@ -111,7 +117,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;
     let on_hop = near.under_way();
     more_descriptors();
-    let serving = Serving::start(Box::new(far), config.mtu, Places::of_host(config.loopback), say.clone());
+    let serving = Serving::start(Box::new(far), config.mtu, Places::of_link(config.loopback), say.clone());
     let serving = serving.map_err(failed("the gateway"))?;
     let devices: [Box<dyn RealDevice>; 2] = [
         Box::new(Watched::new(Box::new(tun), 0, capture.clone())),

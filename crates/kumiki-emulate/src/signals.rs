@@ -34,7 +34,7 @@ pub(crate) fn pass_on(passing: Passing, seen: Sender<i32>) -> io::Result<()> {
 }
 
 /// Whether a key of the terminal may have made it.
-fn is_of_terminal(signal: i32) -> bool {
+pub(crate) fn is_of_terminal(signal: i32) -> bool {
     let in_foreground = || {
         let terminal = File::open("/dev/tty").ok()?;
         let group = rustix::termios::tcgetpgrp(terminal).ok()?;

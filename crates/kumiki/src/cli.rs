@@ -75,6 +75,9 @@ pub(crate) enum Command {
     /// Run a program behind an emulated path, without root: its connections are slow, lossy or narrow as the path is, and end at the world's hosts
     #[cfg(target_os = "linux")]
     Link(Box<crate::link::LinkArgs>),
+    /// Run a scenario in real time, with real programs at its hosts, without root: an emulated network between them
+    #[cfg(target_os = "linux")]
+    Live(Box<crate::live_scenario::LiveArgs>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
     Adversity(Adversity),
     /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's

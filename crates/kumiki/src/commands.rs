@@ -117,6 +117,8 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Delay(args) => delay::run(&args),
         #[cfg(target_os = "linux")]
         cli::Command::Link(args) => crate::link::run(&args),
+        #[cfg(target_os = "linux")]
+        cli::Command::Live(args) => crate::live_scenario::run(&args),
         cli::Command::Adversity(args) => adversity::adversity(&args),
         cli::Command::Script(args) => script::script(&args),
         cli::Command::Completions(args) => print(&manual::completions(args.shell)),
@@ -142,7 +144,7 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
 }
 
 /// The scenario as its first point has it.
-fn first_point(args: cli::Scenario) -> Result<Point, Stop> {
+pub(crate) fn first_point(args: cli::Scenario) -> Result<Point, Stop> {
     let choice = Choice { set: args.set, quick: false, runs: None };
     let points = Document::find(&args.name)?.points(&choice)?;
     points.into_iter().next().ok_or_else(|| Stop::Input("the scenario has no points".to_owned()))

@@ -18,6 +18,8 @@ mod ftamd;
 mod link;
 mod live;
 #[cfg(target_os = "linux")]
+mod live_scenario;
+#[cfg(target_os = "linux")]
 mod mms;
 #[cfg(target_os = "linux")]
 mod mmsd;

@@ -14,20 +14,30 @@ pub(crate) struct Places {
     pub(crate) loopback: bool,
     /// Who answers queries for names.
     pub(crate) resolver: Option<SocketAddr>,
+    /// The addresses of the gateway itself.
+    pub(crate) own: Vec<IpAddr>,
+    /// Those of the networks before it, which are nothing to this host.
+    pub(crate) emulated: Vec<IpAddr>,
 }
 
 impl Places {
-    /// With the resolver of this host.
-    pub(crate) fn of_host(loopback: bool) -> Self {
+    /// With the resolver of this host, for a gateway with addresses of its `own` and `emulated` hosts before it.
+    pub(crate) fn of_host(loopback: bool, own: Vec<IpAddr>, emulated: Vec<IpAddr>) -> Self {
         let text = std::fs::read_to_string(RESOLVER).unwrap_or_default();
-        Self { loopback, resolver: resolver(&text) }
+        Self { loopback, resolver: resolver(&text), own, emulated }
+    }
+
+    /// The same behind a single path.
+    pub(crate) fn of_link(loopback: bool) -> Self {
+        let (own, emulated) = ([GATEWAY_4.into(), GATEWAY_6.into()], [OWN_4.into(), OWN_6.into()]);
+        Self::of_host(loopback, own.to_vec(), emulated.to_vec())
     }
 
     /// Where this host connects to for `asked`; nowhere, where the program has no business there.
     pub(super) fn of(&self, asked: SocketAddr) -> Option<SocketAddr> {
         let port = asked.port();
         match asked.ip() {
-            ip if ip == GATEWAY_4 || ip == GATEWAY_6 => {
+            ip if self.own.contains(&ip) => {
                 let resolver = self.resolver.filter(|_| port == DNS);
                 let loopback = match ip {
                     IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -36,7 +46,8 @@ impl Places {
                 resolver.or_else(|| self.loopback.then(|| SocketAddr::new(loopback, port)))
             }
             // What has a meaning on one host or one link has none across a gateway. The loopback interface is behind the gateway's address alone.
-            ip if ip == OWN_4 || ip == OWN_6 || ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() => None,
+            ip if self.emulated.contains(&ip) => None,
+            ip if ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() => None,
             IpAddr::V4(ip) if ip.is_broadcast() || ip.is_link_local() || ip.octets().starts_with(&[0]) => None,
             IpAddr::V6(ip) if ip.is_unicast_link_local() || ip.to_ipv4().is_some() => None,
             IpAddr::V4(_) | IpAddr::V6(_) => Some(asked),
@@ -65,7 +76,8 @@ mod tests {
 
     #[test]
     fn the_gateway_is_this_host_and_its_resolver() {
-        let mut places = Places { loopback: true, resolver: resolver("nameserver 192.0.2.53\nnameserver 192.0.2.54") };
+        let resolver = resolver("nameserver 192.0.2.53\nnameserver 192.0.2.54");
+        let mut places = Places { resolver, ..Places::of_link(true) };
         assert_eq!(of(&places, "198.18.0.1:80").as_deref(), Some("127.0.0.1:80"));
         assert_eq!(of(&places, "[fd6b:756d:696b::1]:80").as_deref(), Some("[::1]:80"));
         assert_eq!(of(&places, "198.18.0.1:53").as_deref(), Some("192.0.2.53:53"));
@@ -77,7 +89,7 @@ mod tests {
 
     #[test]
     fn addresses_of_one_host_or_link_lead_nowhere() {
-        let places = Places { loopback: true, resolver: None };
+        let places = Places { resolver: None, ..Places::of_link(true) };
         for asked in [
             "127.0.0.1:80",
             "0.0.0.0:80",

@@ -12,47 +12,52 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kumiki_io::namespace::leave_host;
-use kumiki_io::tun::{KernelEnd, Layer};
+use kumiki_io::tun::{DefaultRoute, KernelEnd, Layer};
 use kumiki_io::{Packets, Tun, TunConfig, TunError};
 use rustix::mount::MountPropagationFlags;
 use rustix::process::Signal;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::handover::{self, Kind};
+use super::network::HOSTS;
 use super::remedy::{Facts, Step, remedy};
-use super::{DEVICE, GATEWAY_4, GATEWAY_6, OWN_4, OWN_6, PREFIX_4, PREFIX_6, RESOLVER, VARIABLE};
+use super::{DEVICE, Network, RESOLVER, Replaced};
 
 /// The status of a shell for a program that is not there, and for one that cannot be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
+/// The files that may be replaced, in the order of the arguments.
+const REPLACED: [&str; 2] = [RESOLVER, HOSTS];
+
 /// What the child is told when it is started: its arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Order {
-    pub(super) mtu: u16,
-    /// Whether the host can reach others by IPv6.
-    pub(super) has_ipv6: bool,
-    /// What takes the place of `/etc/resolv.conf`.
-    pub(super) resolver: Option<PathBuf>,
+    pub(super) network: Network,
+    /// What takes the place of which file.
+    pub(super) replaced: Vec<Replaced>,
     /// The program and its arguments.
     pub(super) program: Vec<OsString>,
 }
 
 impl Order {
+    /// The network, as JSON; what takes the place of each file, or nothing; the program and its arguments.
     pub(super) fn arguments(&self) -> Vec<OsString> {
-        let resolver = self.resolver.as_deref().map_or_else(OsString::new, |path| path.as_os_str().to_owned());
-        let ipv6 = if self.has_ipv6 { "6" } else { "4" };
-        let front = [OsString::from(self.mtu.to_string()), OsString::from(ipv6), resolver];
-        front.into_iter().chain(self.program.iter().cloned()).collect()
+        let network = serde_json::to_string(&self.network).unwrap_or_default();
+        let replaced = REPLACED.iter().map(|path| {
+            let found = self.replaced.iter().find(|it| it.path == *path);
+            found.map_or_else(OsString::new, |it| it.by.as_os_str().to_owned())
+        });
+        [OsString::from(network)].into_iter().chain(replaced).chain(self.program.iter().cloned()).collect()
     }
 
     fn parse(arguments: &[OsString]) -> Option<Self> {
-        let [mtu, ipv6, resolver, program @ ..] = arguments else {
-            return None;
-        };
-        let resolver = (!resolver.is_empty()).then(|| PathBuf::from(resolver));
-        let mtu = mtu.to_str()?.parse().ok()?;
-        (!program.is_empty()).then(|| Self { mtu, has_ipv6: ipv6 == "6", resolver, program: program.to_vec() })
+        let (network, rest) = arguments.split_first()?;
+        let (files, program) = rest.split_at_checked(REPLACED.len())?;
+        let network = serde_json::from_str(network.to_str()?).ok()?;
+        let replaced = REPLACED.into_iter().zip(files).filter(|(_, by)| !by.is_empty());
+        let replaced = replaced.map(|(path, by)| Replaced { by: PathBuf::from(by), path }).collect();
+        (!program.is_empty()).then(|| Self { network, replaced, program: program.to_vec() })
     }
 }
 
@@ -90,7 +95,7 @@ pub(super) fn become_program(arguments: &[OsString]) -> (u8, String) {
         _ => return (super::FAILED, String::new()),
     }
     drop(socket);
-    execute(&order.program)
+    execute(&order)
 }
 
 /// The socket, which was the standard input, and in its place the standard input of the parent.
@@ -104,16 +109,19 @@ fn take_input() -> io::Result<OwnedFd> {
 
 /// Makes the namespaces and what is in them.
 fn prepare(order: &Order) -> Result<Tun, Refused> {
-    separate(order.resolver.is_some())?;
-    let resolved = order.resolver.as_deref().map_or(Ok(()), |path| {
-        rustix::mount::mount_bind(path, RESOLVER).map_err(|why| {
-            refused(Step::Resolver, &format!("cannot put a file in the place of {RESOLVER}"), &why.into())
-        })
-    });
-    resolved?;
-    let config = TunConfig { layer: Layer::Ip, mtu: order.mtu, packets: Packets::Any };
+    if order.network.own_group {
+        rustix::process::setpgid(None, None).map_err(|why| format!("no process group: {why}"))?;
+    }
+    separate(!order.replaced.is_empty())?;
+    for Replaced { by, path } in &order.replaced {
+        rustix::mount::mount_bind(by, *path).map_err(|why| {
+            let step = if *path == RESOLVER { Step::Resolver } else { Step::Hosts };
+            refused(step, &format!("cannot put a file in the place of {path}"), &why.into())
+        })?;
+    }
+    let config = TunConfig { layer: Layer::Ip, mtu: order.network.mtu, packets: Packets::Any };
     let tun = Tun::open_as(DEVICE, config).map_err(|why| of_device(&why))?;
-    configure(&tun, order).map_err(|why| of_device(&why))?;
+    configure(&tun, &order.network).map_err(|why| of_device(&why))?;
     Ok(tun)
 }
 
@@ -146,29 +154,47 @@ fn separate(mounts: bool) -> Result<(), Refused> {
 }
 
 /// Addresses, routes, and what the kernel says by itself.
-fn configure(tun: &Tun, order: &Order) -> Result<(), TunError> {
+fn configure(tun: &Tun, network: &Network) -> Result<(), TunError> {
     KernelEnd::loopback().set_up(true)?;
     let end = tun.kernel();
     // What the kernel sends unasked would draw from the path's seed at times that nobody fixes.
     end.leave_link_local_to_us();
-    tun.configure_kernel(IpAddr::V4(OWN_4), PREFIX_4, order.mtu)?;
-    end.set_default_route(IpAddr::V4(GATEWAY_4))?;
-    if Path::new("/proc/sys/net/ipv6").exists() {
-        let ipv6 = tun.configure_kernel(IpAddr::V6(OWN_6), PREFIX_6, order.mtu);
-        // It may be switched off, which the host then has in common with the program.
-        if ipv6.is_ok() && order.has_ipv6 {
-            end.set_default_route(IpAddr::V6(GATEWAY_6))?;
+    let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
+    let (ipv4, ipv6): (Vec<_>, Vec<_>) = network.addresses.iter().partition(|(address, _)| address.is_ipv4());
+    for (number, (address, prefix)) in ipv4.into_iter().enumerate() {
+        if number == 0 {
+            tun.configure_kernel(address, prefix, network.mtu)?;
+        } else {
+            end.for_another_address(number).set_address(address, prefix, None)?;
         }
     }
+    // It may be switched off, which the host then has in common with the program.
+    let set = |&(address, prefix): &(IpAddr, u8)| tun.configure_kernel(address, prefix, network.mtu).is_ok();
+    let has_ipv6 = has_ipv6 && ipv6.iter().all(set);
+    for route in network.routes() {
+        let is_ipv4 = matches!(route, DefaultRoute::Interface4 | DefaultRoute::Gateway(IpAddr::V4(_)));
+        if is_ipv4 || has_ipv6 {
+            end.set_default_route(route)?;
+        }
+    }
+    let write = |path: &str, text: &str| {
+        // Where the kernel has none of it, things are as before.
+        let _ = fs::write(path, text);
+    };
+    // Errors of ICMP about what the program sends come from its own address, where who stands for its host sends them.
+    write(&format!("/proc/sys/net/ipv4/conf/{DEVICE}/accept_local"), "1");
+    write(&format!("/proc/sys/net/ipv4/conf/{DEVICE}/rp_filter"), "0");
+    // Servers may have ports that elsewhere take rights.
+    write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
     // Programs may then send echo requests without rights; where the kernel has none of it, they need them as before.
     let group = rustix::process::getegid().as_raw();
-    let _ = fs::write("/proc/sys/net/ipv4/ping_group_range", format!("{group} {group}"));
+    write("/proc/sys/net/ipv4/ping_group_range", &format!("{group} {group}"));
     Ok(())
 }
 
 /// Becomes the program; comes back where that fails.
-fn execute(program: &[OsString]) -> (u8, String) {
-    let Some((name, arguments)) = program.split_first() else {
+fn execute(order: &Order) -> (u8, String) {
+    let Some((name, arguments)) = order.program.split_first() else {
         return (super::FAILED, "no program".to_owned());
     };
     let none = CapabilitySet::empty();
@@ -179,7 +205,8 @@ fn execute(program: &[OsString]) -> (u8, String) {
     {
         return (super::FAILED, format!("cannot give up rights: {why}"));
     }
-    let why = Command::new(name).args(arguments).env(VARIABLE, GATEWAY_4.to_string()).exec();
+    let (variable, value) = &order.network.variable;
+    let why = Command::new(name).args(arguments).env(variable, value).exec();
     let status = if why.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
     (status, format!("{}: {why}", Path::new(name).display()))
 }
@@ -191,15 +218,14 @@ mod tests {
     #[test]
     fn an_order_is_read_as_it_was_written() {
         let order = Order {
-            mtu: 1400,
-            has_ipv6: true,
-            resolver: Some(PathBuf::from("/tmp/a b")),
+            network: Network::of_link(1400),
+            replaced: vec![Replaced { by: PathBuf::from("/tmp/a b"), path: HOSTS }],
             program: ["echo", "--", "-n"].map(OsString::from).to_vec(),
         };
         assert_eq!(Order::parse(&order.arguments()), Some(order.clone()));
-        let order = Order { resolver: None, has_ipv6: false, ..order };
+        let order = Order { replaced: Vec::new(), ..order };
         assert_eq!(Order::parse(&order.arguments()), Some(order));
-        for wrong in [vec![], vec!["1500", "4", ""], vec!["many", "4", "", "echo"]] {
+        for wrong in [vec![], vec!["{}", "", ""], vec!["{}", "", "", "echo"]] {
             let wrong: Vec<OsString> = wrong.into_iter().map(OsString::from).collect();
             assert_eq!(Order::parse(&wrong), None);
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this file | the parent: starts the child, gets the device, says when the program may begin, and passes signals on |
 //! | `inside.rs` | the child, which becomes the program |
+//! | `network.rs` | what the child's network is to be |
 //! | `handover.rs` | what they tell each other |
 //! | `remedy.rs` | what to type where there is no namespace or device |
 //!
@@ -11,30 +12,28 @@
 //! |---|---|
 //! | Namespaces | of network and mounts; one of users around them unless this is root with the right to do without |
 //! | User | the same number inside, and the same files: one line in `uid_map`, one in `gid_map`. No other user is known inside, so `sudo` and its like do not work there |
-//! | Addresses | [`OWN_4`], [`OWN_6`]; the way out is [`GATEWAY_4`], [`GATEWAY_6`] |
+//! | Addresses | those of the [`Network`]; behind a single path [`OWN_4`], [`OWN_6`], and the way out is [`GATEWAY_4`], [`GATEWAY_6`] |
 //! | Left out | several programs in one network, one that is there already, a view of `/sys` of its own |
 
 use std::ffi::OsString;
-use std::fs::Permissions;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use kumiki_io::Tun;
 use rustix::process::{Pid, PidfdFlags, Signal};
-use tempfile::NamedTempFile;
 
 mod handover;
 mod inside;
+mod network;
 mod remedy;
 #[cfg(test)]
 mod tests;
 
 use handover::Kind;
+pub(crate) use network::{Files, Network, Replaced};
 
 /// The program's address: of the networks for benchmarks (RFC 2544), of which no host that it wants to reach has one.
 pub const OWN_4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
@@ -92,14 +91,15 @@ impl Namespace {
     ///
     /// # Errors
     /// What failed, and what to type.
-    pub(crate) fn begin(program: &[OsString], mtu: u16, keep_resolver: bool) -> Result<(Self, Tun), String> {
-        let resolver = if keep_resolver { None } else { resolver_file()? };
-        let order = inside::Order {
-            mtu,
-            has_ipv6: has_ipv6(),
-            resolver: resolver.as_ref().map(|file| file.path().to_owned()),
-            program: program.to_vec(),
-        };
+    pub(crate) fn begin(
+        program: &[OsString],
+        network: &Network,
+        files: &Files,
+        input: BorrowedFd<'_>,
+    ) -> Result<(Self, Tun), String> {
+        let mtu = network.mtu;
+        let (kept, replaced) = files.make()?;
+        let order = inside::Order { network: network.clone(), replaced, program: program.to_vec() };
         let said = |what: &'static str| move |why: io::Error| format!("{what}: {why}");
         let (socket, far) = handover::pair().map_err(said("no socket"))?;
         let itself = std::env::current_exe().map_err(said("this program does not find itself"))?;
@@ -109,10 +109,9 @@ impl Namespace {
             .stdin(Stdio::from(far))
             .spawn()
             .map_err(said("this program does not start itself"))?;
-        let input = io::stdin();
-        let got = handover::tell(&socket, Kind::Input, "", Some(input.as_fd())).and_then(|()| handover::hear(&socket));
-        // The file has its place by now, and no need of a name.
-        drop(resolver);
+        let got = handover::tell(&socket, Kind::Input, "", Some(input)).and_then(|()| handover::hear(&socket));
+        // The files have their places by now, and no need of names.
+        drop(kept);
         let failed = match got {
             Ok(Some(told)) => match (told.kind, told.descriptor) {
                 (Kind::Device, Some(file)) => match adopt(&child, file, mtu) {
@@ -175,6 +174,13 @@ impl Program {
 }
 
 impl Passing {
+    /// The same to all processes of its group, which it leads. That it has not been waited for is for the caller to know.
+    pub(crate) fn pass_to_group(&self, signal: i32) {
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _ = rustix::process::kill_process_group(self.id, signal);
+        }
+    }
+
     /// A program that has ended gets none.
     pub(crate) fn pass(&self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {
@@ -192,41 +198,4 @@ fn status(ended: ExitStatus) -> u8 {
     let by_signal = ended.signal().map(|signal| 128 + signal);
     let status = ended.code().or(by_signal).unwrap_or_else(|| FAILED.into());
     u8::try_from(status).unwrap_or(u8::MAX)
-}
-
-/// The file that takes the place of `/etc/resolv.conf`: the same, with the gateway as the only resolver. `None` where there is none whose place it could take.
-fn resolver_file() -> Result<Option<NamedTempFile>, String> {
-    let Ok(text) = std::fs::read_to_string(RESOLVER) else {
-        return Ok(None);
-    };
-    let made = || {
-        let mut file = NamedTempFile::with_prefix("kumiki-resolv-")?;
-        file.write_all(resolver_text(&text).as_bytes())?;
-        file.as_file().set_permissions(Permissions::from_mode(0o644))?;
-        Ok(file)
-    };
-    made().map(Some).map_err(|why: io::Error| format!("a file in {}: {why}", std::env::temp_dir().display()))
-}
-
-/// What `/etc/resolv.conf` says, with another resolver.
-fn resolver_text(host: &str) -> String {
-    let kept = host.lines().filter(|line| {
-        let first = line.split_whitespace().next();
-        first.is_some_and(|word| ["search", "domain", "options", "sortlist"].contains(&word))
-    });
-    let kept: String = kept.map(|line| format!("{line}\n")).collect();
-    format!("nameserver {GATEWAY_4}\n{kept}")
-}
-
-/// Whether this host has a default route of IPv6, by an interface other than the loopback.
-fn has_ipv6() -> bool {
-    let routes = std::fs::read_to_string(Path::new("/proc/net/ipv6_route")).unwrap_or_default();
-    routes.lines().any(is_default_route)
-}
-
-/// A line of `/proc/net/ipv6_route`: destination, its prefix, source, its prefix, next hop, metric, two counts, flags, interface.
-fn is_default_route(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let everywhere = "0".repeat(32);
-    matches!(words.as_slice(), [to, "00", _, _, _, _, _, _, _, by] if *to == everywhere && *by != "lo")
 }

@@ -17,6 +17,8 @@ pub(super) enum Step {
     Configure,
     /// Putting another file in the place of `/etc/resolv.conf`.
     Resolver,
+    /// The same of `/etc/hosts`.
+    Hosts,
 }
 
 /// What the system allows, as far as it tells.
@@ -66,6 +68,7 @@ pub(super) fn remedy(step: Step, why: &io::Error, facts: Facts) -> String {
             "Let users make namespaces: sudo sysctl kernel.unprivileged_userns_clone=1".to_owned()
         }
         (Step::Resolver, _) if refused => format!("Leave the file as it is with --keep-resolver. {}", if facts.apparmor { APPARMOR } else { CONTAINER }),
+        (Step::Hosts, _) if refused => format!("Leave the file as it is with --keep-hosts. {}", if facts.apparmor { APPARMOR } else { CONTAINER }),
         (Step::Namespaces | Step::Users | Step::Configure, _) if refused && facts.apparmor => APPARMOR.to_owned(),
         (Step::Namespaces | Step::Users | Step::Configure, _) if refused && facts.seccomp => CONTAINER.to_owned(),
         (Step::Namespaces, _) if refused => format!("A security module or the container forbids it. {CONTAINER}"),

@@ -1,12 +1,16 @@
 //! What the parent makes of files and statuses.
 
+use super::network::{is_default_route, resolver_text};
 use super::*;
 
 #[test]
 fn the_resolver_is_replaced_and_the_rest_stays() {
     let host = "# by somebody\nnameserver 127.0.0.53\nnameserver 9.9.9.9\noptions edns0 trust-ad\nsearch example.org\n";
-    assert_eq!(resolver_text(host), "nameserver 198.18.0.1\noptions edns0 trust-ad\nsearch example.org\n");
-    assert_eq!(resolver_text(""), "nameserver 198.18.0.1\n");
+    assert_eq!(
+        resolver_text(GATEWAY_4.into(), host),
+        "nameserver 198.18.0.1\noptions edns0 trust-ad\nsearch example.org\n"
+    );
+    assert_eq!(resolver_text(GATEWAY_4.into(), ""), "nameserver 198.18.0.1\n");
 }
 
 #[test]

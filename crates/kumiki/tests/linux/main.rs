@@ -26,6 +26,7 @@ mod curve;
 mod delay;
 mod host;
 mod link;
+mod live;
 mod marks;
 mod matrix;
 mod offload;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
     cases.extend(path::cases());
     cases.extend(delay::cases());
     cases.extend(link::cases());
+    cases.extend(live::cases());
     cases.extend(curve::cases(full));
     cases.extend(pair::cases(full));
     cases.extend(matrix::cases(if full { FULL } else { PART }, full));
@@ -183,6 +185,9 @@ fn inside(cases: &[Case], name: &str) -> ExitCode {
     }
     if name == link::CLIENT {
         return link::program();
+    }
+    if name == live::PROGRAM {
+        return live::program();
     }
     kumiki_watchdog::minute();
     if name == PROBE {

@@ -1,0 +1,187 @@
+//! The programs of a run: each begins at its time, and when those that are waited for have ended, the others are ended.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_io::{Clock as _, RealClock};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::{Event, LiveEnd, next};
+use crate::namespace::{FAILED, Namespace, Passing};
+use crate::signals::is_of_terminal;
+use crate::{EmulateError, failed};
+
+/// How long a program that is to end may take, before it is killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Nothing is waited for any longer at once.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// A program that has not begun.
+pub(super) struct Waiting {
+    /// Whose: a place among the real hosts.
+    pub(super) host: usize,
+    pub(super) namespace: Namespace,
+    /// How long after the beginning it begins.
+    pub(super) start: Duration,
+    pub(super) background: bool,
+    /// Whether it has the terminal; others lead process groups of their own.
+    pub(super) is_attached: bool,
+}
+
+/// A program that has begun and not ended.
+struct Running {
+    host: usize,
+    passing: Passing,
+    background: bool,
+    is_attached: bool,
+}
+
+impl Running {
+    fn pass(&self, signal: i32) {
+        if self.is_attached {
+            self.passing.pass(signal);
+        } else {
+            // It has not been waited for as long as it is in the list, or its end is about to be told.
+            self.passing.pass_to_group(signal);
+        }
+    }
+}
+
+/// All of them.
+pub(super) struct Programs {
+    clock: RealClock,
+    waiting: Vec<Waiting>,
+    running: Vec<Running>,
+    /// Of those in the foreground that have ended, by host.
+    statuses: Vec<(usize, u8)>,
+    told: Sender<Event>,
+}
+
+/// How it went.
+pub(super) struct Ended {
+    pub(super) end: LiveEnd,
+    /// What it ended with.
+    pub(super) last: Event,
+}
+
+impl Programs {
+    /// With signals to this process told as events from here on.
+    pub(super) fn new(waiting: Vec<Waiting>, told: Sender<Event>) -> Result<Self, EmulateError> {
+        let has_terminal = waiting.iter().any(|it| it.is_attached);
+        listen(has_terminal, told.clone()).map_err(failed("cannot listen to signals"))?;
+        Ok(Self { clock: RealClock::start(), waiting, running: Vec::new(), statuses: Vec::new(), told })
+    }
+
+    /// Runs them, for at most so long.
+    pub(super) fn run(&mut self, events: &Receiver<Event>, most: Option<Duration>) -> Ended {
+        let until = Instant::ZERO + most.unwrap_or(Duration::MAX);
+        // Where nobody is waited for, only a signal or the time ends it.
+        let waits_for_some = self.waiting.iter().any(|it| !it.background);
+        let last = loop {
+            if let Err(why) = self.begin_due() {
+                break Event::Failed(why);
+            }
+            if waits_for_some && !self.is_foreground_left() {
+                break Event::Ended(0, 0);
+            }
+            let now = self.clock.now();
+            if now >= until {
+                break Event::Ended(0, 0);
+            }
+            let starts = self.waiting.iter().map(|it| Instant::ZERO + it.start);
+            let wake = starts.chain([until]).min().unwrap_or(until);
+            match next(events, wake.saturating_since(now).min(LONGEST)) {
+                Some(Event::Ended(host, status)) => self.ended(host, status),
+                Some(other) => break other,
+                None => {}
+            }
+        };
+        let is_done = waits_for_some && !self.is_foreground_left();
+        self.end_all(events);
+        let end = match &last {
+            Event::Signal(signal) => LiveEnd::Signal(*signal),
+            Event::Failed(_) => LiveEnd::Failed,
+            Event::Ended(..) if is_done || !waits_for_some => LiveEnd::Status(self.status()),
+            Event::Ended(..) => LiveEnd::TimeUp,
+        };
+        Ended { end, last }
+    }
+
+    /// Lets those begin whose time has come.
+    fn begin_due(&mut self) -> Result<(), String> {
+        let now = self.clock.now();
+        let due = |it: &mut Waiting| Instant::ZERO + it.start <= now;
+        let due: Vec<Waiting> = self.waiting.extract_if(.., due).collect();
+        for Waiting { host, namespace, background, is_attached, .. } in due {
+            let passing = namespace.passing().map_err(|why| format!("the program's process: {why}"))?;
+            let (program, told) = (namespace.go()?, self.told.clone());
+            self.running.push(Running { host, passing, background, is_attached });
+            let waits = move || {
+                let status = program.wait().unwrap_or(FAILED);
+                // Whoever listens may have ended.
+                let _ = told.send(Event::Ended(host, status));
+            };
+            thread::Builder::new()
+                .name("program".to_owned())
+                .spawn(waits)
+                .map_err(|why| format!("no thread: {why}"))?;
+        }
+        Ok(())
+    }
+
+    fn is_foreground_left(&self) -> bool {
+        self.waiting.iter().any(|it| !it.background) || self.running.iter().any(|it| !it.background)
+    }
+
+    fn ended(&mut self, host: usize, status: u8) {
+        let mut running = self.running.iter();
+        if let Some(place) = running.position(|it| it.host == host) {
+            let it = self.running.swap_remove(place);
+            if !it.background {
+                self.statuses.push((host, status));
+            }
+        }
+    }
+
+    /// Ends those that run, with more force after a while.
+    fn end_all(&mut self, events: &Receiver<Event>) {
+        self.waiting.clear();
+        for signal in [SIGTERM, SIGKILL] {
+            for it in &self.running {
+                it.pass(signal);
+            }
+            let until = self.clock.now() + PATIENCE;
+            while !self.running.is_empty() && self.clock.now() < until {
+                match next(events, until.saturating_since(self.clock.now())) {
+                    Some(Event::Ended(host, status)) => self.ended(host, status),
+                    Some(Event::Signal(_)) => break,
+                    Some(Event::Failed(_)) | None => {}
+                }
+            }
+        }
+    }
+
+    /// The first status that is not 0, by host.
+    fn status(&mut self) -> u8 {
+        self.statuses.sort_unstable();
+        self.statuses.iter().map(|(_, status)| *status).find(|status| *status != 0).unwrap_or(0)
+    }
+}
+
+/// From here on signals that end a process are told. Keys are those of the program that `has_terminal`.
+fn listen(has_terminal: bool, told: Sender<Event>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for signal in signals.forever() {
+            if !(has_terminal && is_of_terminal(signal)) {
+                // The process may be at its end.
+                let _ = told.send(Event::Signal(signal));
+            }
+        }
+    })?;
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! `kumiki live`: from the command line to [`kumiki_emulate::live`].
+
+use clap::Args;
+use kumiki_emulate::live::{LiveConfig, LiveEnd, run_live};
+use kumiki_lab::laboratory::Laboratory;
+use kumiki_live::Duration;
+
+use crate::cli::Scenario;
+use crate::commands::{Stop, first_point, lines_shown};
+use crate::live::some_time;
+
+/// The status of a run whose time was up, as `timeout` has it.
+const TIME_UP: u8 = 124;
+
+const EXAMPLES: &str = "Examples, where bottleneck.toml has hosts `client` and `server`:
+
+  kumiki live bottleneck.toml --run server='python3 -m http.server 80' --background server --run client='sleep 1; curl http://server/'
+  kumiki live bottleneck.toml --run server='iperf3 -s -1' --run client='sleep 1; iperf3 -c server' --stats
+  kumiki live bottleneck.toml --set link.wan.rate='5 Mb/s'        programs as the file has them
+  kumiki live bottleneck.toml --set host.server.real.tun=k0       this machine is the server
+
+Programs reach the other hosts by their names. Each has a network of its own; what it writes, and the files that it sees, are those of this machine.
+
+Exit status: 0 where all programs that are waited for ended with 0, else the first other one, by the names of hosts; 124 where the time was up, 128 and its number where a signal ended it, 125 where kumiki has failed, 2 where the command line or the file is wrong.";
+
+/// `kumiki live`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LiveArgs {
+    #[command(flatten)]
+    scenario: Scenario,
+    /// Run this at the host, by the shell; may be given several times
+    #[arg(long, value_name = "HOST=COMMAND")]
+    run: Vec<String>,
+    /// The program of this host is not waited for, and ended when the others have ended; may be given several times
+    #[arg(long, value_name = "HOST")]
+    background: Vec<String>,
+    /// Give the program of this host the terminal: what is typed, and Ctrl-C
+    #[arg(long, value_name = "HOST")]
+    attach: Option<String>,
+    /// End it after so long; `duration` of the file's `[run]` is of runs in virtual time, and means nothing here
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// Fixes what is random; `seed` of the file's `[run]` unless given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Say on standard error what has crossed and how late it was, at the end
+    #[arg(long)]
+    stats: bool,
+    /// Leave /etc/hosts to the programs as it is: without this it names the hosts of the scenario
+    #[arg(long)]
+    keep_hosts: bool,
+    /// Do not let others reach this machine's loopback interface by a gateway's address
+    #[arg(long)]
+    no_loopback: bool,
+}
+
+pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
+    let mut set = args.scenario.set.clone();
+    for command in &args.run {
+        let Some((host, line)) = command.split_once('=') else {
+            return Err(Stop::Input(format!(
+                "--run {command}: no \"=\"; write HOST=COMMAND, as in client='ping -c 3 server'"
+            )));
+        };
+        // Whatever it looks like, it is a text.
+        set.push(format!("host.{host}.real.run={}", serde_json::Value::from(line)));
+    }
+    set.extend(args.background.iter().map(|host| format!("host.{host}.real.background=true")));
+    set.extend(args.seed.iter().map(|seed| format!("run.seed={seed}")));
+    let most: Option<Duration> = args.time.as_ref().map(|time| some_time("--time", time)).transpose()?;
+    let point = first_point(Scenario { name: args.scenario.name.clone(), set })?;
+    let world = Laboratory::live(&point).map_err(|fault| point.locate(fault))?;
+    if world.real().is_empty() {
+        let why = "no host is real; name one with --run HOST=COMMAND, or with [host.NAME.real] in the file";
+        return Err(Stop::Input(format!("{}: {why}", point.file())));
+    }
+    let say = |text: &str| {
+        for line in text.lines() {
+            eprintln!("kumiki: {}", lines_shown(line));
+        }
+    };
+    let config = LiveConfig {
+        world,
+        most,
+        attached: args.attach.clone(),
+        keep_hosts: args.keep_hosts,
+        loopback: !args.no_loopback,
+        stats: args.stats,
+    };
+    let ended = run_live(config, say);
+    let (status, why) = match ended {
+        Ok(LiveEnd::Status(0)) => return Ok(()),
+        Ok(LiveEnd::Status(status)) => (status, String::new()),
+        Ok(LiveEnd::TimeUp) => (TIME_UP, "the time was up, and programs had not ended".to_owned()),
+        Ok(LiveEnd::Signal(signal)) => (u8::try_from(128 + signal).unwrap_or(u8::MAX), String::new()),
+        Ok(LiveEnd::Failed) => (kumiki_emulate::FAILED, String::new()),
+        Err(why) => (kumiki_emulate::FAILED, why.to_string()),
+    };
+    Err(Stop::Ended { status, why })
+}
