@@ -248,7 +248,7 @@ impl<C: Clock> Engine<C> {
                     let came = Instant::from_nanos(now.saturating_sub(waited.as_nanos()));
                     self.path.offer(came, from, data);
                 }
-                Some(Arrival::Up | Arrival::Down | Arrival::Room(_) | Arrival::Told(_)) => {}
+                Some(Arrival::Up | Arrival::Down | Arrival::Room(_) | Arrival::NoUnit | Arrival::Told(_)) => {}
                 None => return Ok(false),
             }
         }

@@ -138,7 +138,7 @@ impl RealDevice for Watched {
             }
             return Ok(arrival);
         }
-        Ok(None)
+        Ok(Some(Arrival::NoUnit))
     }
 
     fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {

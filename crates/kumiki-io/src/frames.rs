@@ -23,6 +23,9 @@ use crate::stream::Stream;
 /// What waits in front of a stream is little: more waits in the executor, which knows where a packet ends.
 const HELD: usize = 64 * 1024;
 
+/// So many datagrams that are no frames are passed over in one go.
+const NO_FRAMES: usize = 64;
+
 /// Frames on a Unix socket; see the module.
 #[derive(Debug)]
 pub struct Frames(Ends);
@@ -79,7 +82,7 @@ impl RealDevice for Frames {
                 // How much room there is the executor sees when it sends.
                 Some(Arrival::Up | Arrival::Room(_) | Arrival::Told(_)) => {}
                 Some(Arrival::Down) => return Err(gone()),
-                found @ (Some(Arrival::Unit { .. }) | None) => return Ok(found),
+                found @ (Some(Arrival::Unit { .. } | Arrival::NoUnit) | None) => return Ok(found),
             }
         }
     }
@@ -110,7 +113,7 @@ struct Datagrams {
 
 impl Datagrams {
     fn receive(&mut self) -> io::Result<Option<Arrival>> {
-        loop {
+        for _ in 0..NO_FRAMES {
             let (octets, source) = match self.socket.recv_from(&mut self.buffer) {
                 Ok(came) => came,
                 Err(why) if why.kind() == ErrorKind::Interrupted => continue,
@@ -130,6 +133,7 @@ impl Datagrams {
                 }));
             }
         }
+        Ok(Some(Arrival::NoUnit))
     }
 
     fn send(&mut self, packet: &Message) -> io::Result<Sent> {
@@ -227,6 +231,23 @@ mod tests {
         drop(theirs);
         let error = device.send(&frame(60), Address::NONE).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn datagrams_that_are_no_frames_are_passed_over_and_do_not_keep_who_reads() {
+        let (ours, theirs) = UnixDatagram::pair().unwrap();
+        let mut device = Frames::datagrams(ours).unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        let mut sent = 0;
+        while sent < 2 * NO_FRAMES && theirs.send(&[]).is_ok() {
+            sent += 1;
+        }
+        // As many as the kernel lets wait, which may be few.
+        let first = device.receive().unwrap();
+        assert_eq!(matches!(first, Some(Arrival::NoUnit)), sent >= NO_FRAMES, "{first:?}");
+        while device.receive().unwrap().is_some() {}
+        theirs.send(&[7]).unwrap();
+        assert_eq!(came(&mut device), Some(vec![7]));
     }
 
     #[test]

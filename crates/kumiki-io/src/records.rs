@@ -17,6 +17,8 @@ use crate::device::{Arrival, Descriptors, RealDevice, Sent};
 
 /// Octets before a frame.
 const HEADER: usize = 4;
+/// So many pieces of the line are taken at once without a frame in them: who sends empty records, or single octets, is not waited for.
+const PIECES: usize = 16;
 /// The longest frame.
 pub const MOST: usize = u16::MAX as usize;
 
@@ -69,7 +71,7 @@ impl<D: RealDevice> RealDevice for Records<D> {
     }
 
     fn receive(&mut self) -> io::Result<Option<Arrival>> {
-        loop {
+        for _ in 0..PIECES {
             if let Some(frame) = self.frames.pop_front() {
                 return Ok(Some(Arrival::of(frame)));
             }
@@ -83,11 +85,12 @@ impl<D: RealDevice> RealDevice for Records<D> {
                     self.gathered = Message::new();
                     return Ok(Some(Arrival::Down));
                 }
-                other @ (Some(Arrival::Up | Arrival::Room(_) | Arrival::Told(_)) | None) => {
+                other @ (Some(Arrival::Up | Arrival::Room(_) | Arrival::NoUnit | Arrival::Told(_)) | None) => {
                     return Ok(other);
                 }
             }
         }
+        Ok(Some(self.frames.pop_front().map_or(Arrival::NoUnit, Arrival::of)))
     }
 
     fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {
@@ -162,6 +165,29 @@ mod tests {
         }
         let single: Vec<&[u8]> = octets.chunks(1).collect();
         assert_eq!(frames(&mut device(&single)), wanted);
+    }
+
+    #[test]
+    fn who_sends_nothing_but_empty_records_is_not_waited_for() {
+        let mut device = device(&[&[0; 4096][..]; 100]);
+        assert!(matches!(device.receive(), Ok(Some(Arrival::NoUnit))));
+        assert!(device.line.comes.len() > 50);
+        let frame = Message::from_octets(&[0, 0, 0, 1, 7]);
+        device.line.comes.push_front(Arrival::of(frame));
+        assert!(matches!(device.receive(), Ok(Some(Arrival::Unit { data, .. })) if data.to_vec() == [7]));
+        // One octet at a time.
+        let slow = Message::from_octets(&[0, 0, 0x10, 0]);
+        device.line.comes = [Arrival::of(slow)].into();
+        device.line.comes.extend((0..4096).map(|_| Arrival::of(Message::from_octets(&[7]))));
+        let mut turns = 0;
+        let frame = loop {
+            match device.receive().unwrap() {
+                Some(Arrival::Unit { data, .. }) => break data,
+                other => assert!(matches!(other, Some(Arrival::NoUnit)), "{other:?}"),
+            }
+            turns += 1;
+        };
+        assert_eq!((frame.len(), turns), (4096, 256));
     }
 
     #[test]

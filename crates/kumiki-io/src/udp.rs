@@ -179,7 +179,7 @@ impl RealDevice for Udp {
                 waited,
             }));
         }
-        Ok(None)
+        Ok(Some(Arrival::NoUnit))
     }
 
     fn tells_waits(&self) -> bool {

@@ -119,7 +119,7 @@ impl RealDevice for Line {
                 });
             }
             Some(Arrival::Down) => self.watcher.with(|traffic| traffic.is_down = true),
-            Some(Arrival::Up | Arrival::Room(_) | Arrival::Told(_)) | None => {}
+            Some(Arrival::Up | Arrival::Room(_) | Arrival::NoUnit | Arrival::Told(_)) | None => {}
         }
         Ok(arrival)
     }

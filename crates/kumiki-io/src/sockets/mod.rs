@@ -537,7 +537,7 @@ impl Sockets {
                 self.tell(Indication::Credit { session, credit });
             }
             Arrival::Down => self.on_end(handle, session),
-            Arrival::Up | Arrival::Told(_) => {}
+            Arrival::Up | Arrival::NoUnit | Arrival::Told(_) => {}
         }
     }
 

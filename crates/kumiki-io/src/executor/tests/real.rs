@@ -160,6 +160,44 @@ fn a_packet_ends_a_wait_in_real_time() {
     assert_eq!(come(&sender.join().unwrap()), [1]);
 }
 
+/// A device in front of which there is so much that is no unit.
+struct InFront(usize, Box<dyn RealDevice>);
+
+impl RealDevice for InFront {
+    fn descriptors(&self) -> Descriptors<'_> {
+        self.1.descriptors()
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        if self.0 > 0 {
+            self.0 -= 1;
+            return Ok(Some(Arrival::NoUnit));
+        }
+        self.1.receive()
+    }
+
+    fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {
+        self.1.send(packet, to)
+    }
+}
+
+#[test]
+fn who_says_that_all_is_done_has_passed_over_what_is_no_unit_and_does_so_in_batches() {
+    let room = Arc::new(Mutex::new(100));
+    let pace = Pace { batch: 4, ..Pace::default() };
+    let (mut executor, _, RealId(real), far) = parrot(ManualClock::default(), pace, &room);
+    executor.run(Duration::from_millis(1), |_| false);
+    far.send(&[7]).unwrap();
+    let (socket, _) = UnixDatagram::pair().unwrap();
+    let nobody = Box::new(Pair { socket, room });
+    let device = core::mem::replace(&mut executor.real[real].device, nobody);
+    executor.real[real].device = Box::new(InFront(10, device));
+    assert!(executor.poll(1).is_some(), "there is more to do");
+    assert!(come(&far).is_empty());
+    while executor.poll(1).is_some() {}
+    assert_eq!(come(&far), [7]);
+}
+
 #[test]
 fn a_device_that_fails_ends_the_run_and_is_named() {
     let room = Arc::new(Mutex::new(100));
