@@ -16,7 +16,7 @@ use crate::sockets::{Arrived, Datagrams};
 use crate::{Sharing, Stack, ToSocketAddrs};
 
 /// A UDP socket, as `tokio::net::UdpSocket`.
-pub struct UdpSocket(Owned);
+pub struct UdpSocket(pub(crate) Owned);
 
 impl fmt::Debug for UdpSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -116,6 +116,58 @@ fn programs_see_what_they_see_with_std() {
     kumiki_net::Stack::set_default(None);
 }
 
+/// What waits in a task of tokio is not told to let others run: nobody would come back to it.
+#[test]
+fn a_thread_that_runs_a_runtime_may_wait_as_with_std() {
+    use std::io::{Read as _, Write as _};
+    kumiki_watchdog::minute();
+    let (line, _other) = UnixDatagram::pair().unwrap();
+    let config = HostConfig::new([[10, 0, 0, 1].into()]);
+    let host = HostStack::start(Box::new(Frames::datagrams(line).unwrap()), &config).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let _entered = host.stack().enter();
+        let listener = blocking::TcpListener::bind("127.0.0.1:7").unwrap();
+        let mut call = blocking::TcpStream::connect("127.0.0.1:7").unwrap();
+        call.set_nodelay(true).unwrap();
+        let mut stream = listener.accept().unwrap().0;
+        for n in 0..=255 {
+            call.write_all(&[n]).unwrap();
+            let mut octet = [0];
+            stream.read_exact(&mut octet).unwrap();
+            assert_eq!(octet, [n]);
+        }
+        stream.set_nonblocking(true).unwrap();
+        call.write_all(&[7; 500]).unwrap();
+        stream.set_nonblocking(false).unwrap();
+        while stream.peek(&mut [0; 500]).unwrap() < 500 {}
+        stream.set_nonblocking(true).unwrap();
+        for _ in 0..500 {
+            assert_eq!(stream.read(&mut [0]).unwrap(), 1, "it is there");
+        }
+    });
+}
+
+#[cfg(feature = "sim")]
+#[test]
+fn a_socket_of_a_simulation_is_refused_where_it_would_stop_it() {
+    use std::io::{Read as _, Write as _};
+    kumiki_watchdog::minute();
+    let host = kumiki_net::sim::Net::new(1).host("alone");
+    let seen = host.run(async {
+        let listener = kumiki_net::TcpListener::bind("127.0.0.1:7").await.unwrap();
+        let call = kumiki_net::TcpStream::connect("127.0.0.1:7").await.unwrap();
+        let (mut call, _stream) = (blocking::TcpStream::from(call), listener.accept().await.unwrap());
+        assert_eq!(call.write(b"x").unwrap(), 1, "nothing has to wait");
+        let socket = kumiki_net::UdpSocket::bind("127.0.0.1:7").await.unwrap();
+        let socket = blocking::UdpSocket::from(socket);
+        let refused = [call.read(&mut [0]).unwrap_err().kind(), socket.recv(&mut [0]).unwrap_err().kind()];
+        call.set_nonblocking(true).unwrap();
+        (refused, call.read(&mut [0]).unwrap_err().kind())
+    });
+    assert_eq!(seen, Ok(([ErrorKind::Unsupported; 2], ErrorKind::WouldBlock)));
+}
+
 #[cfg(feature = "sim")]
 #[test]
 fn a_simulation_refuses_what_would_stop_it() {

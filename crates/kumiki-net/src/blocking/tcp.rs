@@ -26,8 +26,8 @@ struct Shared<T> {
 }
 
 impl<T> Shared<T> {
-    fn new(socket: T) -> Arc<Self> {
-        Arc::new(Self { socket, limits: Limits::default() })
+    fn new(socket: T, limits: Limits) -> Arc<Self> {
+        Arc::new(Self { socket, limits })
     }
 }
 
@@ -50,8 +50,7 @@ impl TcpStream {
     /// As [`crate::TcpStream::connect`]; `Unsupported` in a simulation.
     pub fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         let stack = stack()?;
-        let stream = wait(None, stack.scope(crate::TcpStream::connect(addr)))?;
-        Ok(Self(Shared::new(stream)))
+        wait(None, stack.scope(crate::TcpStream::connect(addr))).map(Self::from)
     }
 
     /// Connects to `addr` within `timeout`.
@@ -64,10 +63,9 @@ impl TcpStream {
         }
         let stack = stack()?;
         let called = wait(Some(timeout), stack.scope(crate::TcpStream::connect(*addr)));
-        let stream = called.map_err(|error| {
+        called.map(Self::from).map_err(|error| {
             if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
-        })?;
-        Ok(Self(Shared::new(stream)))
+        })
     }
 
     /// Another one for the same connection, with the same limits of time.
@@ -214,7 +212,8 @@ stream!(TcpStream, &TcpStream);
 
 impl From<crate::TcpStream> for TcpStream {
     fn from(stream: crate::TcpStream) -> Self {
-        Self(Shared::new(stream))
+        let limits = Limits::of(&stream.0.stack);
+        Self(Shared::new(stream, limits))
     }
 }
 
@@ -226,7 +225,7 @@ impl TcpListener {
     pub fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         let stack = stack()?;
         let listener = wait(None, stack.scope(crate::TcpListener::bind(addr)))?;
-        Ok(Self(Shared::new(listener)))
+        Ok(Self(Shared::new(listener, Limits::of(&stack))))
     }
 
     /// Where it listens.

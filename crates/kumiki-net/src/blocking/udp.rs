@@ -26,7 +26,8 @@ impl fmt::Debug for UdpSocket {
 
 impl From<crate::UdpSocket> for UdpSocket {
     fn from(socket: crate::UdpSocket) -> Self {
-        Self(Arc::new(Shared { socket, limits: Limits::default() }))
+        let limits = Limits::of(&socket.0.stack);
+        Self(Arc::new(Shared { socket, limits }))
     }
 }
 

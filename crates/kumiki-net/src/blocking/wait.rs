@@ -10,6 +10,8 @@ use std::task::Wake;
 use std::thread::{self, Thread};
 use std::time::Instant;
 
+use tokio::task::coop::unconstrained;
+
 use crate::Stack;
 
 /// Wakes a thread.
@@ -32,7 +34,8 @@ pub(super) fn wait<T>(at_most: Option<Duration>, future: impl Future<Output = io
     let end = at_most.and_then(|at_most| Instant::now().checked_add(at_most));
     let unpark = Arc::new(Unpark { thread: thread::current(), is_woken: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&unpark));
-    let mut future = pin!(future);
+    // Who gives way in a task of tokio is polled again by nobody while its thread waits here.
+    let mut future = pin!(unconstrained(future));
     loop {
         if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return done;
@@ -53,13 +56,21 @@ pub(super) fn stack() -> io::Result<Stack> {
     if stack.may_block() {
         return Ok(stack);
     }
+    Err(of_simulation())
+}
+
+fn of_simulation() -> io::Error {
     let why = "a simulation stands still while a thread waits: there `kumiki_net::TcpStream` and the others are used";
-    Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    io::Error::new(io::ErrorKind::Unsupported, why)
 }
 
 /// How long reading and writing may wait, and whether at all: of a socket, whoever has it.
-#[derive(Debug, Default)]
-pub(super) struct Limits(Mutex<Limit>);
+#[derive(Debug)]
+pub(super) struct Limits {
+    /// A thread may wait for its stack.
+    may_wait: bool,
+    limit: Mutex<Limit>,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Limit {
@@ -69,8 +80,13 @@ struct Limit {
 }
 
 impl Limits {
+    /// None, of a socket of `stack`.
+    pub(super) fn of(stack: &Stack) -> Self {
+        Self { may_wait: stack.may_block(), limit: Mutex::default() }
+    }
+
     fn get<T>(&self, get: impl FnOnce(&mut Limit) -> T) -> T {
-        get(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        get(&mut self.limit.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn read(&self) -> Option<Duration> {
@@ -99,14 +115,26 @@ impl Limits {
 
     /// Waits to read.
     pub(super) fn to_read<T>(&self, future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-        let limit = self.get(|it| if it.never { Some(Duration::ZERO) } else { it.read });
-        wait(limit, future)
+        self.within(|it| it.read, future)
     }
 
     /// Waits to write.
     pub(super) fn to_write<T>(&self, future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-        let limit = self.get(|it| if it.never { Some(Duration::ZERO) } else { it.write });
-        wait(limit, future)
+        self.within(|it| it.write, future)
+    }
+
+    fn within<T>(
+        &self,
+        limit: impl FnOnce(&Limit) -> Option<Duration>,
+        future: impl Future<Output = io::Result<T>>,
+    ) -> io::Result<T> {
+        let (limit, never) = self.get(|it| (limit(it), it.never));
+        if never || self.may_wait {
+            return wait(if never { Some(Duration::ZERO) } else { limit }, future);
+        }
+        // It may have been made of one of tokio's shape, in a simulation.
+        wait(Some(Duration::ZERO), future)
+            .map_err(|error| if error.kind() == io::ErrorKind::WouldBlock { of_simulation() } else { error })
     }
 }
 
