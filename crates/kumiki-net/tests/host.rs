@@ -8,6 +8,8 @@ mod ethernet;
 mod exchange;
 #[path = "host/faults.rs"]
 mod faults;
+#[path = "host/hostile.rs"]
+mod hostile;
 #[path = "host/memory.rs"]
 mod memory;
 #[path = "host/own_loop.rs"]

@@ -37,7 +37,8 @@ const MOST: usize = 1000;
 /// # }
 /// ```
 ///
-/// Sockets are used by whatever runs tasks: after that, too, it is to be polled ([`PacketStack::needs_poll`]).
+/// Sockets are used by whatever runs tasks: after that, too, it is to be polled ([`PacketStack::needs_poll`]), and where more than 1000 packets
+/// were to be taken away at once.
 #[derive(Debug)]
 pub struct PacketStack {
     engine: Engine<ManualClock>,
@@ -87,10 +88,12 @@ impl PacketStack {
         self.device.lock().goes.pop_front()
     }
 
-    /// Whether something was asked of its sockets since the last poll, or has come.
+    /// Whether something was asked of its sockets since the last poll, or has come, or waited for room that is there now.
     #[must_use]
     pub fn needs_poll(&self) -> bool {
-        self.engine.stack.is_asking() || !self.device.lock().came.is_empty()
+        let queues = self.device.lock();
+        let has_room = queues.goes.len() < MOST && self.engine.executor.is_leaving();
+        has_room || self.engine.stack.is_asking() || !queues.came.is_empty()
     }
 
     /// It is `now`, as time since it was made; one that is past is taken for the last that was said. Does all that is due, and says when it is to be
