@@ -408,11 +408,11 @@ impl Table {
         if octets.len() > MOST {
             return Err(error::Errno::MessageSize.into());
         }
+        let (flow, _) = self.flow(handle)?;
+        let (source, destination, below) = (flow.destination, flow.source, flow.below);
         if self.gateway.as_ref().is_some_and(|it| it.sent.len() >= MOST_SENT) {
             return Ok(octets.len());
         }
-        let (flow, _) = self.flow(handle)?;
-        let (source, destination, below) = (flow.destination, flow.source, flow.below);
         let session = self.gateway.as_ref().and_then(|it| it.udp.get(&below)).copied();
         let unit = Unit {
             source: Address::from(source),
