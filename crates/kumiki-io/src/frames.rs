@@ -121,8 +121,8 @@ impl Datagrams {
                 Err(why) => return Err(why),
             };
             if !self.is_connected && !source.is_unnamed() {
-                self.socket.connect_addr(&source)?;
-                self.is_connected = true;
+                // Where it has gone since, or will not be sent to, the next one may be the peer.
+                self.is_connected = self.socket.connect_addr(&source).is_ok();
             }
             // One that was longer has been cut off.
             if let Some(frame) = self.buffer.get(..octets).filter(|it| (1..=MOST).contains(&it.len())) {
@@ -231,6 +231,27 @@ mod tests {
         drop(theirs);
         let error = device.send(&frame(60), Address::NONE).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn who_has_gone_or_cannot_be_sent_to_is_not_the_peer_and_the_next_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let [here, there] = ["here", "there"].map(|name| folder.path().join(name));
+        let mut device = Frames::datagrams(UnixDatagram::bind(&here).unwrap()).unwrap();
+        // One that has ended since, and one that takes nothing but from another.
+        UnixDatagram::bind(&there).unwrap().send_to(&[7], &here).unwrap();
+        assert_eq!(came(&mut device), Some(vec![7]));
+        let elsewhere = UnixDatagram::bind(folder.path().join("elsewhere")).unwrap();
+        let taken = UnixDatagram::bind(folder.path().join("taken")).unwrap();
+        taken.send_to(&[8], &here).unwrap();
+        taken.connect_addr(&elsewhere.local_addr().unwrap()).unwrap();
+        assert_eq!(came(&mut device), Some(vec![8]));
+        assert_eq!(device.send(&frame(60), Address::NONE).unwrap(), Sent::Refused);
+        std::fs::remove_file(&there).unwrap();
+        let peer = UnixDatagram::bind(&there).unwrap();
+        peer.send_to(&[9], &here).unwrap();
+        assert_eq!(came(&mut device), Some(vec![9]));
+        assert_eq!(device.send(&frame(60), Address::NONE).unwrap(), Sent::Taken);
     }
 
     #[test]
