@@ -29,6 +29,8 @@ use tokio::task::LocalSet;
 mod buffer;
 mod places;
 mod tcp;
+#[cfg(test)]
+mod tests;
 mod udp;
 
 pub(crate) use places::Places;

@@ -1,5 +1,6 @@
 //! One connection: of the program to the gateway, and of this host to where it leads.
 
+use core::cell::Cell;
 use core::future::poll_fn;
 use core::pin::{Pin, pin};
 use std::io;
@@ -42,8 +43,9 @@ pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
     let was_reset = {
         let (mut from_program, mut to_program) = program.split();
         let (mut from_host, mut to_host) = host.split();
-        let up = carry(&mut from_program, &mut to_host);
-        let down = carry(&mut from_host, &mut to_program);
+        let is_broken = Cell::new(false);
+        let up = carry(&mut from_program, &mut to_host, &is_broken);
+        let down = carry(&mut from_host, &mut to_program, &is_broken);
         both(up, down).await
     };
     if was_reset {
@@ -66,16 +68,33 @@ enum Ended {
     NoSink,
 }
 
-/// Hands on what comes, and its end.
-async fn carry(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin)) -> Ended {
+/// Hands on what comes, and its end. `is_broken` is that of both directions: one of them has found that nobody takes anything any more.
+///
+/// A socket says only once that it was reset. Where whoever writes has heard it, whoever reads finds an end, which need not be one in order:
+/// handed on as such, what was cut off would pass for the whole.
+async fn carry(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    is_broken: &Cell<bool>,
+) -> Ended {
     loop {
         let (buffer, octets) = match read(from).await {
-            Ok((_, 0)) => return end(to.shutdown().await),
+            Ok((_, 0)) if is_broken.get() => return Ended::NoSource,
             Ok(read) => read,
             Err(_) => return Ended::NoSource,
         };
-        if to.write_all(buffer.get(..octets).unwrap_or_default()).await.is_err() {
-            return Ended::NoSink;
+        let handed_on = if octets == 0 {
+            to.shutdown().await
+        } else {
+            to.write_all(buffer.get(..octets).unwrap_or_default()).await
+        };
+        match (handed_on, octets) {
+            (Ok(()), 0) => return Ended::End,
+            (Ok(()), _) => {}
+            (Err(_), _) => {
+                is_broken.set(true);
+                return Ended::NoSink;
+            }
         }
     }
 }
@@ -90,10 +109,6 @@ async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(Buffer, usize)
         polled.map_ok(|()| (buffer, octets))
     })
     .await
-}
-
-fn end(shut: io::Result<()>) -> Ended {
-    if shut.is_ok() { Ended::End } else { Ended::NoSink }
 }
 
 /// Both directions, to the end of each or until one side was reset, which ends both. Returns whether one was.

@@ -1,0 +1,89 @@
+//! Connections of a program to servers on the loopback interface, whose ends are not in order. The program's TCP is ours.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
+
+use kumiki_io::RealClock;
+use kumiki_net::TcpStream;
+use rustix::net::sockopt::set_socket_linger;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::*;
+use crate::hop;
+use crate::namespace::{GATEWAY_4, OWN_4};
+
+/// In either order the two directions may hear of a reset: so often it is tried.
+const TRIES: usize = 16;
+
+/// More octets than all buffers on the way have room for.
+const MUCH: usize = 64 << 20;
+
+/// Does what the program does, with a stack of its own, and a gateway beside it.
+fn program<T>(act: impl Future<Output = T>) -> T {
+    kumiki_watchdog::minute();
+    let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
+    let host = HostStack::start(Box::new(near), &HostConfig::new([OWN_4.into()])).unwrap();
+    let places = Places { loopback: true, resolver: None };
+    let serving = Serving::start(Box::new(far), 1500, places, |said| panic!("{said}")).unwrap();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let done = runtime.block_on(host.stack().scope(act));
+    drop(serving.end());
+    done
+}
+
+fn listen() -> (TcpListener, (Ipv4Addr, u16)) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, (GATEWAY_4, port))
+}
+
+/// Of who writes and who reads at once, one is told of a reset. After an end in order both would see something else.
+fn is_reset(wrote: io::Result<()>, read: io::Result<usize>) -> bool {
+    let errors = [wrote.err(), read.err()].map(|it| it.map(|error| error.kind()));
+    errors.contains(&Some(io::ErrorKind::ConnectionReset))
+}
+
+#[test]
+fn a_server_does_not_take_a_reset_for_the_end_of_what_was_sent() {
+    for _ in 0..TRIES {
+        let (listener, at) = listen();
+        let server = thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let mut writes = stream.try_clone().unwrap();
+            let writer = thread::spawn(move || writes.write_all(&vec![7; MUCH]));
+            let read = stream.read_to_end(&mut Vec::new());
+            is_reset(writer.join().unwrap(), read)
+        });
+        program(async {
+            let mut stream = TcpStream::connect(at).await.unwrap();
+            stream.write_all(b"the first part").await.unwrap();
+            // Until there is more for it than it has room for.
+            while stream.peek(&mut [0; 60_000]).await.unwrap() < 60_000 {}
+            stream.set_zero_linger().unwrap();
+            drop(stream);
+            assert!(tokio::task::spawn_blocking(|| server.join().unwrap()).await.unwrap());
+        });
+    }
+}
+
+#[test]
+fn a_program_does_not_take_a_reset_for_the_end_of_what_was_sent() {
+    for _ in 0..TRIES {
+        let (listener, at) = listen();
+        let server = thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            stream.write_all(b"the first part").unwrap();
+            stream.read_exact(&mut [0; 100_000]).unwrap();
+            set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
+        });
+        let (wrote, read) = program(async {
+            let mut stream = TcpStream::connect(at).await.unwrap();
+            let (mut reads, mut writes) = stream.split();
+            let (much, mut all) = (vec![7; MUCH], Vec::new());
+            tokio::join!(writes.write_all(&much), reads.read_to_end(&mut all))
+        });
+        server.join().unwrap();
+        assert!(is_reset(wrote, read));
+    }
+}
