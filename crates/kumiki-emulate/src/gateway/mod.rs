@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 use kumiki_net::Stack;
-use kumiki_net::host::{Flow, Gateway, HostConfig, HostStack, RealDevice, Refusal};
+use kumiki_net::host::{Flow, Gateway, GatewayConfig, HostConfig, HostStack, RealDevice, Refusal};
 use rustix::io::Errno;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -34,6 +34,10 @@ mod tests;
 mod udp;
 
 pub(crate) use places::Places;
+
+/// Calls that may wait for this host's own: whoever does not answer keeps one for minutes, and must not keep others from being heard. Each takes a
+/// descriptor, so that the bound is where there are no more.
+const MOST_CALLS: usize = 1 << 20;
 
 /// What all connections and flows share.
 struct Shared {
@@ -96,7 +100,9 @@ impl Serving {
         say: impl Fn(&str) + Clone + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let stack = HostStack::start(device, &HostConfig::gateway().mtu(mtu))?;
-        let gateway = stack.gateway()?;
+        let mut bounds = GatewayConfig::default();
+        bounds.offers = MOST_CALLS;
+        let gateway = stack.stack().gateway_with(bounds)?;
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let (ends, ended) = oneshot::channel();
         let shared = Arc::new(Shared {

@@ -1,5 +1,7 @@
 //! Connections of a program to servers on the loopback interface, whose ends are not in order. The program's TCP is ours.
 
+use core::future::poll_fn;
+use core::task::Poll;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -86,4 +88,25 @@ fn a_program_does_not_take_a_reset_for_the_end_of_what_was_sent() {
         server.join().unwrap();
         assert!(is_reset(wrote, read));
     }
+}
+
+#[test]
+fn who_is_not_answered_does_not_keep_others_from_being_heard() {
+    crate::more_descriptors();
+    // Nobody accepts, and the kernel lets few wait: the others get no answer.
+    let (silent, at) = listen();
+    rustix::net::listen(&silent, 0).unwrap();
+    let (listener, good) = listen();
+    let server = thread::spawn(move || listener.accept().unwrap().0.write_all(b"here"));
+    program(async {
+        let mut calls: Vec<_> = (0..1500).map(|_| Box::pin(TcpStream::connect(at))).collect();
+        poll_fn(|cx| {
+            calls.retain_mut(|it| it.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        assert_eq!(calls.len(), 1500);
+        TcpStream::connect(good).await.unwrap().read_exact(&mut [0; 4]).await.unwrap();
+    });
+    server.join().unwrap().unwrap();
 }
