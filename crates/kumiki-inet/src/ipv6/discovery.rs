@@ -413,9 +413,16 @@ impl Ip {
             return;
         }
         let mut acts = Vec::new();
-        let changed = self.discover_at(interface).is_some_and(|it| it.cache.met(cx.now(), address, mac, &mut acts));
-        if changed {
-            self.act(interface, acts, cx);
+        let Some(it) = self.discover_at(interface) else {
+            return;
+        };
+        let due = cx.now() + it.cache.reachable;
+        if !it.cache.met(cx.now(), address, mac, &mut acts) {
+            return;
+        }
+        self.act(interface, acts, cx);
+        // Whoever is met is due after those who have been, so that not all need be looked at.
+        if self.state.discovery_timer.deadline().is_none_or(|next| due < next) {
             self.set_discovery_timer(cx);
         }
     }

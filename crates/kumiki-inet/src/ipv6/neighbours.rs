@@ -6,7 +6,7 @@
 //!
 //! At most [`Discovery::neighbours`] entries, of which [`Discovery::unknown`] may be INCOMPLETE; for each of these at most
 //! [`Discovery::queue`] packets wait. So a flood to addresses that nobody has holds `unknown * queue` packets and no more.
-//! What is over a bound costs the unknown neighbour that has been asked for longest, or the one used longest ago; what is
+//! What is over a bound costs the unknown neighbour that has been asked for longest, or those known that were used longest ago; what is
 //! over a queue, its oldest packet (RFC 4861 section 7.2.2).
 
 use core::net::Ipv6Addr;
@@ -19,6 +19,10 @@ use super::config::Discovery;
 
 /// MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT (RFC 4861 section 10).
 const MOST_SOLICITATIONS: u8 = 3;
+
+/// So large a part of the known neighbours goes at once where there is no room: who speaks from address upon address has us look through all of them for
+/// each otherwise.
+const PART: usize = 16;
 
 /// What is known of whether a neighbour can be reached (RFC 4861 section 7.3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,14 +175,18 @@ impl Cache {
         self.entries.insert(address, it);
     }
 
-    /// Forgets an unknown neighbour, or one that is known: the one used longest ago.
+    /// Forgets an unknown neighbour, or a part of those that are known: who was used longest ago.
     fn evict(&mut self, which: State, acts: &mut Vec<Act>) {
         let unknown = which == State::Incomplete;
-        let of_kind = |it: &Neighbour| (it.state == State::Incomplete) == unknown;
-        let candidates = self.entries.iter().filter(|(_, it)| of_kind(it));
-        let victim = candidates.min_by_key(|(_, it)| it.used).map(|(at, _)| *at);
-        if let Some(gone) = victim.and_then(|victim| self.remove(victim)) {
-            acts.extend(gone.waiting.into_iter().map(|_| Act::Lost));
+        let of_kind = self.entries.iter().filter(|(_, it)| (it.state == State::Incomplete) == unknown);
+        let mut all: Vec<_> = of_kind.map(|(at, it)| (it.used, *at)).collect();
+        let part = if unknown { 1 } else { (self.bounds.neighbours / PART).max(1) };
+        if part < all.len() {
+            all.select_nth_unstable(part);
+        }
+        for (_, victim) in all.into_iter().take(part) {
+            let waiting = self.remove(victim).map(|gone| gone.waiting).unwrap_or_default();
+            acts.extend(waiting.into_iter().map(|_| Act::Lost));
         }
     }
 

@@ -26,30 +26,32 @@ pub struct Bounds {
     pub refresh: bool,
 }
 
-#[derive(Debug)]
-enum State<A> {
-    /// It was learned, and is good until then.
-    Known { address: A, until: Instant },
-    /// It has been asked for so often.
-    Asked { times: u8 },
-}
+/// So large a part of those who are known goes at once where there is no room: who speaks from address upon address has us look through all of them for each
+/// otherwise.
+const PART: usize = 16;
 
+/// A next hop that is known.
 #[derive(Debug)]
-struct Entry<A, W> {
-    state: State<A>,
+struct Known<A> {
+    address: A,
+    /// It is good until then.
+    until: Instant,
     /// It may not be asked for before.
     next: Instant,
-    waiting: VecDeque<W>,
     /// Since when it is here, or when something was sent to it last.
     used: Instant,
     /// Something was sent to it.
     in_use: bool,
 }
 
-impl<A, W> Entry<A, W> {
-    const fn is_known(&self) -> bool {
-        matches!(self.state, State::Known { .. })
-    }
+/// One that is asked for.
+#[derive(Debug)]
+struct Asked<W> {
+    /// So often it has been asked for.
+    times: u8,
+    next: Instant,
+    waiting: VecDeque<W>,
+    used: Instant,
 }
 
 /// What is to be done with a datagram.
@@ -74,175 +76,165 @@ pub enum Found<A, W> {
 }
 
 /// The cache: addresses of a link are `A`s, and what waits for them are `W`s.
+///
+/// Those that are asked for stand apart: they are few, and time passes for them alone.
 #[derive(Debug)]
 pub struct Cache<A, W> {
     bounds: Bounds,
-    entries: BTreeMap<Ipv4Addr, Entry<A, W>>,
+    known: BTreeMap<Ipv4Addr, Known<A>>,
+    asked: BTreeMap<Ipv4Addr, Asked<W>>,
 }
 
 impl<A: Copy + PartialEq, W> Cache<A, W> {
     /// An empty one.
     pub const fn new(bounds: Bounds) -> Self {
-        Self { bounds, entries: BTreeMap::new() }
+        Self { bounds, known: BTreeMap::new(), asked: BTreeMap::new() }
     }
 
     /// What is known at `now`.
     pub fn known(&self, next_hop: Ipv4Addr, now: Instant) -> Option<A> {
-        match self.entries.get(&next_hop)?.state {
-            State::Known { address, until } if now < until => Some(address),
-            State::Known { .. } | State::Asked { .. } => None,
-        }
+        self.known.get(&next_hop).filter(|it| now < it.until).map(|it| it.address)
+    }
+
+    fn len(&self) -> usize {
+        self.known.len() + self.asked.len()
     }
 
     /// How many next hops are known or asked for, and how many datagrams wait.
     pub fn held(&self) -> (usize, usize) {
-        let waiting = self.entries.values().map(|it| it.waiting.len()).sum();
-        (self.entries.len(), waiting)
+        let waiting = self.asked.values().map(|it| it.waiting.len()).sum();
+        (self.len(), waiting)
     }
 
     /// Where `datagram` goes; `may_ask` says whether we can ask.
     pub fn find(&mut self, next_hop: Ipv4Addr, datagram: W, may_ask: bool, now: Instant) -> Found<A, W> {
-        if let Some(entry) = self.entries.get_mut(&next_hop)
-            && let State::Known { address, until } = entry.state
-            && now < until
-        {
-            (entry.used, entry.in_use) = (now, true);
-            let old = self.bounds.refresh && now + self.bounds.timeout / 5 >= until && entry.next <= now;
+        if let Some(it) = self.known.get_mut(&next_hop).filter(|it| now < it.until) {
+            (it.used, it.in_use) = (now, true);
+            let old = self.bounds.refresh && now + self.bounds.timeout / 5 >= it.until && it.next <= now;
             if old {
-                entry.next = now + INTERVAL;
+                it.next = now + INTERVAL;
             }
-            return Found::At { address, datagram, old };
+            return Found::At { address: it.address, datagram, old };
         }
         let mut gone = 0;
-        if self.entries.get(&next_hop).is_none_or(Entry::is_known) {
-            gone += self.make_room_to_ask(next_hop);
+        // What was known is no longer good: begin anew.
+        let next = self.known.remove(&next_hop).map_or(now, |it| it.next);
+        if !self.asked.contains_key(&next_hop) {
+            gone += self.make_room_to_ask();
         }
-        let entry = self.entries.entry(next_hop).or_insert_with(|| Entry {
-            state: State::Asked { times: 0 },
-            next: now,
-            waiting: VecDeque::new(),
-            used: now,
-            in_use: true,
-        });
-        (entry.used, entry.in_use) = (now, true);
-        if matches!(entry.state, State::Known { .. }) {
-            // What was known is no longer good: begin anew.
-            entry.state = State::Asked { times: 0 };
-        }
-        entry.waiting.push_back(datagram);
-        if entry.waiting.len() > self.bounds.queue {
-            entry.waiting.pop_front();
+        let new = || Asked { times: 0, next, waiting: VecDeque::new(), used: now };
+        let it = self.asked.entry(next_hop).or_insert_with(new);
+        it.used = now;
+        it.waiting.push_back(datagram);
+        if it.waiting.len() > self.bounds.queue {
+            it.waiting.pop_front();
             gone += 1;
         }
-        let mut ask = false;
-        if let State::Asked { times } = &mut entry.state
-            && *times == 0
-            && entry.next <= now
-            && may_ask
-        {
-            (*times, entry.next) = (1, now + INTERVAL);
-            ask = true;
+        let ask = it.times == 0 && it.next <= now && may_ask;
+        if ask {
+            (it.times, it.next) = (1, now + INTERVAL);
         }
         Found::Waits { ask, gone }
     }
 
-    /// Lets somebody go where another next hop is to be asked for, or one that was known; how many datagrams waited. Of those that are asked for the one that was first.
-    fn make_room_to_ask(&mut self, next_hop: Ipv4Addr) -> usize {
-        let known = self.entries.values().filter(|it| it.is_known()).count();
-        let asked = self.entries.len() - known;
-        if asked >= self.bounds.unknown.min(self.bounds.entries) {
-            self.put_out(false)
-        } else if self.entries.len() >= self.bounds.entries && !self.entries.contains_key(&next_hop) {
-            self.put_out(known > 0)
-        } else {
-            0
+    /// Lets somebody go where another next hop is to be asked for; how many datagrams waited.
+    fn make_room_to_ask(&mut self) -> usize {
+        let is_full = self.len() >= self.bounds.entries;
+        if self.asked.len() >= self.bounds.unknown.min(self.bounds.entries) || is_full && self.known.is_empty() {
+            let first = self.asked.iter().min_by_key(|(_, it)| it.used).map(|(address, _)| *address);
+            return first.map_or(0, |it| self.forget(it));
+        }
+        if is_full {
+            self.put_out();
+        }
+        0
+    }
+
+    /// Forgets a part of those who are known: those who have never been sent anything before those who have, and then those that were used longest ago.
+    fn put_out(&mut self) {
+        let mut all: Vec<_> = self.known.iter().map(|(address, it)| (it.in_use, it.used, *address)).collect();
+        let part = (self.bounds.entries / PART).max(1);
+        if part < all.len() {
+            all.select_nth_unstable(part);
+        }
+        for (.., address) in all.into_iter().take(part) {
+            self.known.remove(&address);
         }
     }
 
-    /// Forgets one that is `known`, or one that is asked for: who has never been sent anything before who has, and then who was used longest ago. How many datagrams
-    /// waited.
-    fn put_out(&mut self, known: bool) -> usize {
-        let of_kind = self.entries.iter().filter(|(_, it)| it.is_known() == known);
-        let oldest = of_kind.min_by_key(|(_, it)| (it.in_use, it.used)).map(|(address, _)| *address);
-        oldest.map_or(0, |it| self.forget(it))
-    }
-
-    /// `next_hop` has said that it is at `address`; gives what waited for it. Who is new and is to be `kept` takes the place of another that is known where there
+    /// `next_hop` has said that it is at `address`; gives what waited for it. Who is new and is to be `kept` takes the place of others that are known where there
     /// is no room.
     pub fn learn(&mut self, next_hop: Ipv4Addr, address: A, kept: bool, now: Instant) -> VecDeque<W> {
         let until = now + self.bounds.timeout;
-        let state = State::Known { address, until };
-        if let Some(entry) = self.entries.get_mut(&next_hop) {
-            entry.state = state;
-            return core::mem::take(&mut entry.waiting);
+        if let Some(it) = self.known.get_mut(&next_hop) {
+            (it.address, it.until) = (address, until);
+            return VecDeque::new();
         }
-        if kept && self.entries.len() >= self.bounds.entries {
-            self.put_out(true);
+        if let Some(Asked { next, waiting, used, .. }) = self.asked.remove(&next_hop) {
+            self.known.insert(next_hop, Known { address, until, next, used, in_use: true });
+            return waiting;
         }
-        if kept && self.entries.len() < self.bounds.entries {
-            let entry = Entry { state, next: now, waiting: VecDeque::new(), used: now, in_use: false };
-            self.entries.insert(next_hop, entry);
+        if kept && self.len() >= self.bounds.entries {
+            self.put_out();
+        }
+        if kept && self.len() < self.bounds.entries {
+            self.known.insert(next_hop, Known { address, until, next: now, used: now, in_use: false });
         }
         VecDeque::new()
     }
 
     /// UNARP (section 3.3): what is known of `next_hop` goes unless it is this address.
     pub fn clear_unless(&mut self, next_hop: Ipv4Addr, address: Option<A>) -> bool {
-        let found = self.entries.get(&next_hop).map(|it| &it.state);
-        let other = matches!(found, Some(State::Known { address: known, .. }) if Some(*known) != address);
+        let other = self.known.get(&next_hop).is_some_and(|it| Some(it.address) != address);
         if other {
-            self.entries.remove(&next_hop);
+            self.known.remove(&next_hop);
         }
         other
     }
 
     /// Forgets `next_hop`; how many datagrams waited for it.
     pub fn forget(&mut self, next_hop: Ipv4Addr) -> usize {
-        let gone = self.entries.remove(&next_hop);
+        self.known.remove(&next_hop);
+        let gone = self.asked.remove(&next_hop);
         gone.map_or(0, |it| it.waiting.len())
     }
 
     /// The link is lost: all that was known goes (section 3.4), and what waited with it; how many datagrams.
     pub fn clear(&mut self) -> usize {
         let (_, waiting) = self.held();
-        self.entries.clear();
+        self.known.clear();
+        self.asked.clear();
         waiting
     }
 
     /// What was known is forgotten; what waits goes on waiting.
     pub fn forget_known(&mut self) {
-        self.entries.retain(|_, it| !it.waiting.is_empty());
+        self.known.clear();
+        self.asked.retain(|_, it| !it.waiting.is_empty());
     }
 
     /// All who are waited for are to be asked for anew: until now nobody could be.
     pub fn begin_anew(&mut self, now: Instant) {
-        for entry in self.entries.values_mut() {
-            if let State::Asked { times } = &mut entry.state {
-                (*times, entry.next) = (0, now);
-            }
+        for it in self.asked.values_mut() {
+            (it.times, it.next) = (0, now);
         }
     }
 
     /// Who is to be asked for at `now`, and those who did not answer, with what waited for them.
     pub fn due(&mut self, now: Instant) -> (Vec<Ipv4Addr>, Vec<(Ipv4Addr, W)>) {
         let (mut again, mut silent) = (Vec::new(), Vec::new());
-        for (&next_hop, entry) in &mut self.entries {
-            match &mut entry.state {
-                State::Asked { times } if entry.next <= now => {
-                    if *times < self.bounds.tries {
-                        (*times, entry.next) = (*times + 1, now + INTERVAL);
-                        again.push(next_hop);
-                    } else {
-                        silent.push(next_hop);
-                    }
-                }
-                State::Asked { .. } | State::Known { .. } => {}
+        for (&next_hop, it) in self.asked.iter_mut().filter(|(_, it)| it.next <= now) {
+            if it.times < self.bounds.tries {
+                (it.times, it.next) = (it.times + 1, now + INTERVAL);
+                again.push(next_hop);
+            } else {
+                silent.push(next_hop);
             }
         }
         let mut gone = Vec::new();
         for next_hop in silent {
-            let entry = self.entries.remove(&next_hop);
-            let waiting = entry.into_iter().flat_map(|entry| entry.waiting);
+            let it = self.asked.remove(&next_hop);
+            let waiting = it.into_iter().flat_map(|it| it.waiting);
             gone.extend(waiting.map(|datagram| (next_hop, datagram)));
         }
         (again, gone)
@@ -250,7 +242,6 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
 
     /// When [`Cache::due`] has something next.
     pub fn next_due(&self) -> Option<Instant> {
-        let asked = self.entries.values().filter(|it| matches!(it.state, State::Asked { .. }));
-        asked.map(|it| it.next).min()
+        self.asked.values().map(|it| it.next).min()
     }
 }

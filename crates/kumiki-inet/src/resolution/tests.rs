@@ -83,3 +83,23 @@ fn who_speaks_to_us_is_kept_in_the_place_of_one_that_nothing_is_sent_to() {
     cache.learn(B, 8, true, second(2));
     assert_eq!((cache.known(A, second(2)), cache.known(B, second(2)), cache.held().0), (Some(7), Some(8), 4));
 }
+
+#[test]
+fn a_full_cache_makes_room_for_several_and_keeps_those_in_use() {
+    let mut cache = cache(64, 2);
+    let address = |n| Ipv4Addr::new(10, 0, 9, n);
+    for n in 0..64 {
+        cache.learn(address(n), n, true, second(u64::from(n) % 2));
+    }
+    for n in 0..2 {
+        assert!(matches!(cache.find(address(n), "one", true, second(1)), Found::At { .. }));
+    }
+    cache.learn(A, 99, true, second(2));
+    let gone: Vec<u8> = (0..64).filter(|n| cache.known(address(*n), second(2)).is_none()).collect();
+    assert_eq!((gone, cache.held().0), (vec![2, 4, 6, 8], 61));
+    // There is room for as many.
+    for n in 100..103 {
+        cache.learn(address(n), n, true, second(2));
+    }
+    assert_eq!(cache.held().0, 64);
+}
