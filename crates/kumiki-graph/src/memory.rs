@@ -68,7 +68,9 @@ impl Budget {
     /// Somebody who is no session holds so many octets more; false, and nothing is held, where there is no room for what nobody waits for.
     #[must_use]
     pub fn hold(&self, octets: u64) -> bool {
-        if self.sum().pressure(self.0.most) == Pressure::Full || self.sum().is_spent(self.0.most) {
+        let sum = self.sum();
+        let with = Sum { used: sum.used.saturating_add(octets), ..sum };
+        if sum.pressure(self.0.most) == Pressure::Full || with.is_spent(self.0.most) {
             self.0.dropped.fetch_add(1, Ordering::Relaxed);
             return false;
         }
@@ -220,13 +222,14 @@ mod tests {
         other.share(budget.clone());
         other.count(held(0), held(300));
         assert_eq!((one.pressure(1), other.pressure(1)), (Pressure::Some, Pressure::Some), "the bound is the budget's");
+        assert!(!budget.hold(650), "more than all may have together");
         assert!(budget.hold(400));
         assert_eq!(one.pressure(0), Pressure::Full);
         assert!(!budget.hold(1), "what nobody waits for has no room");
         other.count(Held::default(), Held { standing: 250, ..held(0) });
         assert!(one.is_spent(0) && other.is_spent(0));
         one.refuse();
-        assert_eq!((budget.held(), budget.refused()), (1250, (1, 1)));
+        assert_eq!((budget.held(), budget.refused()), (1250, (1, 2)));
         budget.release(400);
         drop(other);
         assert_eq!((one.pressure(0), budget.held()), (Pressure::None, 300));
