@@ -63,6 +63,22 @@ macro_rules! over {
                 seen.push(say(&other.shutdown(Shutdown::Read)));
                 seen.push(say(&(&other).read(&mut buf)));
                 drop(one);
+                // Ended by a reset, in which there is nothing left to end.
+                let (mut one, other) = pair();
+                one.write_all(b"never read").unwrap();
+                while other.peek(&mut buf).unwrap() == 0 {}
+                drop(other);
+                seen.push(say(&one.read(&mut buf)));
+                for how in [Shutdown::Write, Shutdown::Read, Shutdown::Both] {
+                    seen.push(say(&one.shutdown(how)));
+                }
+                // Who neither reads nor writes resets what comes still.
+                let (one, mut other) = pair();
+                seen.push(say(&one.shutdown(Shutdown::Both)));
+                seen.push(say(&other.read(&mut buf)));
+                while other.write(b"x").is_ok() {}
+                seen.push(say(&other.write(b"x")));
+                seen.push(say(&one.shutdown(Shutdown::Write)));
                 let nobody = TcpListener::bind(HERE).unwrap().local_addr().unwrap();
                 seen.push(say(&TcpStream::connect(nobody).map(drop)));
                 seen.push(say(&TcpStream::connect_timeout(&nobody, Duration::ZERO).map(drop)));

@@ -84,11 +84,14 @@ impl TcpStream {
         Arc::try_unwrap(self.0).map(|it| it.socket).map_err(Self)
     }
 
-    /// Ends one direction, or both. Whoever reads is told of the end, of what came before too.
+    /// Ends one direction, or both. Whoever reads is told of the end, of what came before too. Where both have been ended, what comes then is
+    /// answered by a reset.
     ///
     /// # Errors
-    /// None while the host is there.
+    /// `NotConnected` where the connection has ended already, by a reset or in both directions.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        // Says so too.
+        self.0.socket.peer_addr()?;
         if matches!(how, Shutdown::Read | Shutdown::Both) {
             self.0.socket.shut_read()?;
         }

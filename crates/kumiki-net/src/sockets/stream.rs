@@ -162,7 +162,8 @@ impl Stream {
 
     pub(crate) fn arrived(&mut self, data: Message, effects: &mut Effects) {
         let octets = data.len();
-        if self.orphan {
+        // Linux does the same where neither is left to its user.
+        if self.orphan || (self.is_read_shut && self.released) {
             // What will never be read was not delivered, and the peer must know (RFC 9293, SHLD-3).
             self.abort(effects);
         } else if self.is_read_shut {
