@@ -1,4 +1,5 @@
-//! The layers of a host: sockets on TCP and UDP, for each version of IP of which it has an address, on one line.
+//! The layers of a host: sockets on TCP and UDP, for each version of IP of which it has an address, on one line. Beside them stands who answers echo
+//! requests.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use kumiki_graph::memory::Budget;
 use kumiki_graph::{Below, DeviceId, Duration, Graph, GraphError, Protocol, Rng, Service};
 use kumiki_inet::arp::{self, Arp};
 use kumiki_inet::eth::{self, Eth};
+use kumiki_inet::icmp::IcmpEcho;
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::ipv6::{self, Ip as Ipv6};
 use kumiki_inet::raw_ip::RawIp;
@@ -148,7 +150,7 @@ impl Plan<'_> {
         let routes = router.map(default).into_iter().collect();
         let ip = Ip::new(ip::Config { any_destination: self.is_gateway, routes, ..ip::Config::host(interface) })
             .map_err(|error| error.to_string())?;
-        Ok(Some(("ip", ["tcp", "udp"], below, Box::new(ip))))
+        Ok(Some(("ip", ["tcp", "udp", "icmp"], below, Box::new(ip))))
     }
 
     fn ipv6(&self) -> Result<Option<Version>, String> {
@@ -180,7 +182,7 @@ impl Plan<'_> {
         let interface = ipv6::Interface { mtu: self.mtu, addresses, neighbours, ..interface };
         let ip = Ipv6::new(ipv6::Config { any_destination: self.is_gateway, routes, ..ipv6::Config::host(interface) })
             .map_err(|error| error.to_string())?;
-        Ok(Some(("ipv6", ["tcp6", "udp6"], below, Box::new(ip))))
+        Ok(Some(("ipv6", ["tcp6", "udp6", "icmp6"], below, Box::new(ip))))
     }
 
     /// The layers below those of IP, by name.
@@ -209,7 +211,7 @@ impl Plan<'_> {
         if graph.node("arp").is_some() {
             graph.connect("arp", "eth")?;
         }
-        for (ip, [tcp, udp], below, version) in versions {
+        for (ip, [tcp, udp, icmp], below, version) in versions {
             let mut node = Tcp::new(self.tcp.clone());
             if let Some(budget) = &self.budget {
                 node.share_memory(budget.clone());
@@ -217,7 +219,8 @@ impl Plan<'_> {
             graph.add_node(tcp, task, Box::new(node))?;
             graph.add_node(udp, task, Box::new(Udp::new(udp::Config::default())))?;
             graph.add_node(ip, task, version)?;
-            for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (ip, below)] {
+            graph.add_node(icmp, task, Box::new(IcmpEcho::default()))?;
+            for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (icmp, ip), (ip, below)] {
                 graph.connect(upper, lower)?;
             }
         }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::ErrorKind;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use kumiki_net::host::{HostConfig, PacketStack};
@@ -76,6 +77,53 @@ fn too_big(packet: &[u8]) -> Vec<u8> {
     let check = sum(&ip);
     ip[10..12].copy_from_slice(&check);
     [&ip[..], &icmp].concat()
+}
+
+/// An echo request of `data` between addresses of one version of IP (RFC 792, RFC 4443 section 4.1).
+fn echo(from: IpAddr, to: IpAddr, data: &[u8]) -> Vec<u8> {
+    let is_v4 = from.is_ipv4();
+    let mut icmp = [&[if is_v4 { 8 } else { 128 }, 0, 0, 0, 0x12, 0x34, 0, 1][..], data].concat();
+    let len = u16::try_from(icmp.len()).unwrap();
+    let (IpAddr::V6(source), IpAddr::V6(destination)) = (from, to) else {
+        let (IpAddr::V4(source), IpAddr::V4(destination)) = (from, to) else { panic!("{from} and {to}") };
+        let check = sum(&icmp);
+        icmp[2..4].copy_from_slice(&check);
+        let total = (20 + len).to_be_bytes();
+        let ends = [source.octets(), destination.octets()].concat();
+        let mut ip = [&[0x45, 0, total[0], total[1], 0, 0, 0, 0, 64, 1, 0, 0][..], &ends].concat();
+        let check = sum(&ip);
+        ip[10..12].copy_from_slice(&check);
+        return [ip, icmp].concat();
+    };
+    let ends = [source.octets(), destination.octets()].concat();
+    let len = len.to_be_bytes();
+    let check = sum(&[&ends[..], &[0, 0, len[0], len[1], 0, 0, 0, 58], &icmp].concat());
+    icmp[2..4].copy_from_slice(&check);
+    [&[0x60, 0, 0, 0, len[0], len[1], 58, 64][..], &ends, &icmp].concat()
+}
+
+#[test]
+fn a_host_answers_echo_requests_to_its_addresses_and_a_gateway_those_to_all() {
+    let [config, _] = configs();
+    let gateway = HostConfig::gateway();
+    for (config, own, to, is_answered) in [
+        (&config, "10.0.0.2", "10.0.0.1", true),
+        (&config, "fd00::2", "fd00::1", true),
+        (&config, "10.0.0.2", "10.0.0.3", false),
+        (&gateway, "10.0.0.2", "203.0.113.9", true),
+        (&gateway, "fd00::2", "2001:db8::9", true),
+    ] {
+        let mut host = PacketStack::new(config, 1).unwrap();
+        let [own, to]: [IpAddr; 2] = [own, to].map(|it| it.parse().unwrap());
+        host.receive(&echo(own, to, b"kumiki"));
+        host.poll(Duration::from_secs(1)).unwrap();
+        let answered = host.transmit().filter(|it| it.ends_with(b"kumiki"));
+        let expected = echo(to, own, b"kumiki");
+        let (source, icmp) = if own.is_ipv4() { (12..20, 20) } else { (8..40, 40) };
+        let of_echo = if own.is_ipv4() { 0 } else { 129 };
+        let parts = answered.as_ref().map(|it| (&it[source.clone()], it[icmp], &it[icmp + 4..]));
+        assert_eq!(parts, is_answered.then_some((&expected[source], of_echo, &expected[icmp + 4..])), "{to}");
+    }
 }
 
 #[test]
