@@ -343,6 +343,50 @@ fn a_thousand_hosts_are_one_process() {
     assert!(sent >= 5000 && lost == 0, "{sent} {lost}");
 }
 
+/// When each packet of a capture was seen, in nanoseconds.
+#[cfg(feature = "capture")]
+fn times(file: &[u8]) -> Vec<u64> {
+    let word = |at: usize| file.get(at..at + 4).map(|it| u32::from_le_bytes(it.try_into().unwrap()));
+    let (mut at, mut times) = (0, Vec::new());
+    while let (Some(kind), Some(len)) = (word(at), word(at + 4)) {
+        if kind == 6 {
+            times.push(u64::from(word(at + 12).unwrap()) << 32 | u64::from(word(at + 16).unwrap()));
+        }
+        at += len as usize;
+    }
+    times
+}
+
+#[cfg(feature = "capture")]
+#[test]
+fn a_capture_is_in_the_order_of_time_and_has_what_a_host_sent_that_crashed() {
+    let net = Net::new(1);
+    net.set_capture(true);
+    let server = net.host("server");
+    server.start(echo);
+    net.host("client")
+        .run(async move {
+            let mut stream = TcpStream::connect("server:7").await.unwrap();
+            stream.write_all(b"x").await.unwrap();
+            stream.read_exact(&mut [0]).await.unwrap();
+            // The acknowledgments of this come when no program does anything.
+            stream.write_all(&[7; 20_000]).await.unwrap();
+            sleep(SECOND).await;
+            stream.write_all(b"x").await.unwrap();
+            sleep(MS).await;
+            server.crash();
+            sleep(SECOND).await;
+        })
+        .unwrap();
+    let mut file = Vec::new();
+    net.write_capture(&mut file).unwrap();
+    let times = times(&file);
+    assert!(times.is_sorted(), "{times:?}");
+    // Each packet was seen at its source and, but for what came to the crashed host, at its destination.
+    let (entered, lost) = net.packets();
+    assert_eq!(times.len() as u64, 2 * (entered - lost) + lost);
+}
+
 #[cfg(feature = "capture")]
 #[test]
 fn a_capture_has_what_each_host_sent_and_got() {

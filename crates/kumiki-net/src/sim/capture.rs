@@ -51,7 +51,7 @@ impl Net {
         }
     }
 
-    /// Writes what was kept as pcapng, with an interface for each host.
+    /// Writes what was kept as pcapng, in the order of time, with an interface for each host.
     ///
     /// # Errors
     /// Those of `out`.
@@ -66,7 +66,11 @@ impl Net {
             let interface = file.add_interface(&host.name(), LinkType::RawIp, 0).map_err(said)?;
             interfaces.push((host.with(|it| it.id.0), interface));
         }
-        let capture = self.0.capture.borrow();
+        let mut capture = self.0.capture.borrow_mut();
+        if let Some(capture) = capture.as_mut() {
+            // Hosts are looked at one after the other; what they sent and got at one instant stays in that order.
+            capture.packets.sort_by_key(|(_, it)| it.at);
+        }
         let packets = capture.as_ref().map(|it| it.packets.as_slice()).unwrap_or_default();
         let left_out = capture.as_ref().map_or(0, |it| it.left_out);
         for (number, (host, tapped)) in packets.iter().enumerate() {

@@ -369,6 +369,9 @@ impl Host {
         let renewed = graph((&name, self.number, starts), &addresses, (&config, is_gateway), &self.net);
         match renewed {
             Ok((graph, stack)) => {
+                // With the layers goes what they have on record.
+                #[cfg(feature = "capture")]
+                self.net.collect();
                 if let Some(host) = self.net.0.world.borrow_mut().host_mut(id) {
                     *host = fresh(&self.net, &name, graph);
                 }
