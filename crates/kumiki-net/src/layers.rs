@@ -35,8 +35,8 @@ const KNOWN: Duration = Duration::from_secs(24 * 3600);
 /// And of how many hosts it knows that.
 const MOST_KNOWN: usize = 4096;
 
-/// A version of IP, with the names of the TCP and the UDP on it, and of the layer below.
-type Version = (&'static str, [&'static str; 2], &'static str, Box<dyn Protocol>);
+/// A version of IP, with the names of the TCP, the UDP and the ICMP on it, and of the layer below.
+type Version = (&'static str, [&'static str; 3], &'static str, Box<dyn Protocol>);
 
 /// A layer by its name.
 type Layer = (&'static str, Box<dyn Protocol>);
@@ -101,7 +101,8 @@ impl Plan<'_> {
     /// # Errors
     /// What an address cannot be.
     pub(crate) fn build(&self, driver: Box<dyn Driver>) -> Result<(Graph, Stack), String> {
-        let mut layers = Layers { receive_buffer: self.tcp.receive_buffer, ..Layers::default() };
+        let mut layers =
+            Layers { receive_buffer: self.tcp.receive_buffer, coalesce: Some(self.tcp.coalesce), ..Layers::default() };
         let mut versions = Vec::new();
         if let Some(ip) = self.ip()? {
             (layers.tcp, layers.udp) = (Some(Below(0)), Some(Below(1)));
@@ -218,8 +219,8 @@ impl Plan<'_> {
             }
             graph.add_node(tcp, task, Box::new(node))?;
             graph.add_node(udp, task, Box::new(Udp::new(udp::Config::default())))?;
-            graph.add_node(ip, task, version)?;
             graph.add_node(icmp, task, Box::new(IcmpEcho::default()))?;
+            graph.add_node(ip, task, version)?;
             for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (icmp, ip), (ip, below)] {
                 graph.connect(upper, lower)?;
             }

@@ -48,6 +48,39 @@ fn what_is_written_comes_back_after_a_round_trip() {
 }
 
 #[test]
+fn the_end_of_a_write_of_several_segments_waits_for_nothing_as_with_linux() {
+    use kumiki_net::tcp::config::{self, Coalesce, Config};
+    let spent = |tcp: Option<Config>, nodelay: Option<bool>| {
+        let net = Net::new(1);
+        net.set_latency(10 * MS);
+        if let Some(tcp) = tcp {
+            net.set_tcp(tcp);
+        }
+        net.host("server").start(echo);
+        let spent = net.host("client").run(async move {
+            let mut stream = TcpStream::connect("server:7").await.unwrap();
+            assert!(!stream.nodelay().unwrap());
+            if let Some(nodelay) = nodelay {
+                stream.set_nodelay(true).unwrap();
+                assert!(stream.nodelay().unwrap());
+                stream.set_nodelay(nodelay).unwrap();
+            }
+            let before = sim::time::elapsed();
+            stream.write_all(&[7; 4000]).await.unwrap();
+            stream.read_exact(&mut [0; 4000]).await.unwrap();
+            sim::time::elapsed() - before
+        });
+        spent.unwrap()
+    };
+    assert_eq!(spent(None, None), 20 * MS);
+    assert_eq!(spent(None, Some(false)), 20 * MS);
+    // By RFC 896 alone it waits for acknowledgments, of which the server's echo waits for others.
+    let nagle = Config { coalesce: Coalesce::Nagle, ..config::linux() };
+    assert!(spent(Some(nagle.clone()), None) >= 40 * MS);
+    assert!(spent(Some(nagle), Some(false)) >= 40 * MS);
+}
+
+#[test]
 fn megabytes_come_back_whole_through_loss_and_reordering() {
     let net = Net::new(3);
     net.set_link(&Link::new().rate(100_000_000).delay(5 * MS).loss(0.01).reorder(0.01).duplicate(0.01));

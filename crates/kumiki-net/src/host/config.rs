@@ -6,11 +6,12 @@ use std::io;
 use std::sync::Arc;
 
 use kumiki_graph::memory::Budget;
-use kumiki_inet::tcp::{self, defaults};
+use kumiki_inet::tcp;
 
 use kumiki_wire::inet::ethernet::MacAddr;
 
 use crate::layers::{Ethernet, Plan};
+use crate::tcp::config::linux;
 
 /// Looks up the addresses of a name. It may block: whoever asks for a name waits for it.
 pub type Resolver = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
@@ -44,7 +45,7 @@ impl HostConfig {
         Self {
             addresses: addresses.into(),
             mtu: 1500,
-            tcp: defaults::modern(),
+            tcp: linux(),
             resolver: None,
             is_gateway: false,
             ethernet: None,
@@ -92,7 +93,7 @@ impl HostConfig {
         self
     }
 
-    /// What TCP is like.
+    /// What TCP is like: [`linux`] unless it is set.
     #[must_use]
     pub fn tcp(mut self, config: tcp::Config) -> Self {
         self.tcp = config;

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::{Instant, Rng};
-use kumiki_inet::tcp::{self, defaults};
+use kumiki_inet::tcp;
 use kumiki_sim::{ElementId, World};
 use tokio::runtime::{Builder, LocalOptions};
 
@@ -20,6 +20,7 @@ use super::driver::{Polls, drive};
 use super::host::{self, Host, HostSlot, Names};
 use super::link::Link;
 use super::time::{Clock, nanos};
+use crate::tcp::config::linux;
 
 /// From host to host, unless somebody says otherwise.
 const LATENCY: kumiki_graph::Duration = kumiki_graph::Duration::from_micros(500);
@@ -107,7 +108,7 @@ impl Net {
             hosts: RefCell::default(),
             names: Arc::new(Mutex::new(BTreeMap::new())),
             clock: Arc::default(),
-            tcp: RefCell::new(defaults::modern()),
+            tcp: RefCell::new(linux()),
             link: RefCell::default(),
             limit: Cell::new(LIMIT),
             is_running: Cell::new(false),
@@ -253,7 +254,7 @@ impl Net {
         self
     }
 
-    /// The TCP of hosts that are added from here on: [`defaults::modern`] unless it is set.
+    /// The TCP of hosts that are added from here on: [`linux`] unless it is set.
     pub fn set_tcp(&self, config: tcp::Config) -> &Self {
         *self.0.tcp.borrow_mut() = config;
         self

@@ -21,11 +21,12 @@ use core::net::{IpAddr, SocketAddr};
 use core::pin::Pin;
 use core::time::Duration;
 
-use kumiki_inet::tcp::{self, defaults};
+use kumiki_inet::tcp;
 
 pub use super::rules::Payload as Transport;
 use super::{Host, Net};
 pub use super::{Packet, Rule, RuleGuard, TcpFlags, TcpSegment, UdpDatagram, Verdict};
+use crate::tcp::config::linux;
 
 pub mod fixture;
 
@@ -100,7 +101,7 @@ impl KernelConfig {
 
     /// As a TCP of ours has it: that of a fast network, so that few retransmissions take no long time.
     fn tcp(&self) -> tcp::Config {
-        let mut config = defaults::modern();
+        let mut config = linux();
         config.rto.minimum = kumiki_graph::Duration::from_millis(10);
         let octets = |octets: usize| u32::try_from(octets).unwrap_or(u32::MAX).clamp(1, 1 << 30);
         tcp::Config {

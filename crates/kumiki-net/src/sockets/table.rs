@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use kumiki_graph::sessions::Sessions;
-use kumiki_graph::{Address, Below, Handle, Indication, Instant, Mode, Open, Quality, Reason, Report, Request, Rng};
+use kumiki_graph::{
+    Address, Below, Coalesce, Handle, Indication, Instant, Mode, Open, Quality, Reason, Report, Request, Rng,
+};
 use kumiki_inet::tcp::Withdrawn;
 
 use super::datagrams::{Datagrams, unspecified};
@@ -39,6 +41,8 @@ pub(crate) struct Layers {
     pub(crate) udp_v6: Option<Below>,
     /// What TCP has of room for what was not read where nobody says, in octets.
     pub(crate) receive_buffer: u32,
+    /// And what it does with small segments.
+    pub(crate) coalesce: Option<Coalesce>,
 }
 
 /// How many sockets there are, of which kind.
@@ -184,6 +188,17 @@ impl Table {
         };
         self.effects.requests.push_back((below, Request::Open(Box::new(open))));
         Ok(user)
+    }
+
+    /// What becomes of small segments where a socket has `TCP_NODELAY`, and where it has not.
+    pub(crate) fn coalesce(&self, nodelay: bool) -> Coalesce {
+        let held = self.layers.coalesce.filter(|it| *it != Coalesce::Never).unwrap_or(Coalesce::Minshall);
+        if nodelay { Coalesce::Never } else { held }
+    }
+
+    /// Whether small segments go at once by what somebody has `asked`, if at all.
+    pub(crate) fn is_nodelay(&self, asked: Option<Coalesce>) -> bool {
+        asked.or(self.layers.coalesce) == Some(Coalesce::Never)
     }
 
     pub(crate) fn stream(&mut self, handle: Handle) -> io::Result<(&mut Stream, &mut Effects)> {

@@ -1,5 +1,6 @@
 //! TCP sockets, in the shapes of `tokio::net`.
 
+pub mod config;
 mod halves;
 mod listener;
 mod socket;

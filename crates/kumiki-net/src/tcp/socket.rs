@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kumiki_graph::{Coalesce, KeepAlive, Quality};
+use kumiki_graph::{KeepAlive, Quality};
 use kumiki_wire::inet::IpQuality;
 
 use super::{TcpListener, TcpStream};
@@ -198,7 +198,8 @@ impl TcpSocket {
     /// # Errors
     /// None.
     pub fn nodelay(&self) -> io::Result<bool> {
-        Ok(self.asked().quality.coalesce == Some(Coalesce::Never))
+        let asked = self.asked().quality.coalesce;
+        Ok(self.stack.0.lock().is_nodelay(asked))
     }
 
     /// Sets it, also for connections accepted later.
@@ -206,7 +207,8 @@ impl TcpSocket {
     /// # Errors
     /// None.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.asked().quality.coalesce = Some(if nodelay { Coalesce::Never } else { Coalesce::Nagle });
+        let coalesce = self.stack.0.lock().coalesce(nodelay);
+        self.asked().quality.coalesce = Some(coalesce);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use core::time::Duration;
 use std::io::{self, IoSlice, IoSliceMut};
 
 use bytes::BufMut;
-use kumiki_graph::{Coalesce, Handle, Quality};
+use kumiki_graph::{Handle, Quality};
 use kumiki_wire::inet::IpQuality;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 
@@ -321,7 +321,10 @@ impl TcpStream {
     /// # Errors
     /// As [`TcpStream::local_addr`].
     pub fn nodelay(&self) -> io::Result<bool> {
-        self.0.with(|table| Ok(table.stream(self.handle())?.0.quality.coalesce == Some(Coalesce::Never)))
+        self.0.with(|table| {
+            let asked = table.stream(self.handle())?.0.quality.coalesce;
+            Ok(table.is_nodelay(asked))
+        })
     }
 
     /// Sets it.
@@ -330,8 +333,8 @@ impl TcpStream {
     /// As [`TcpStream::local_addr`].
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.0.with(|table| {
+            let coalesce = table.coalesce(nodelay);
             let (stream, effects) = table.stream(self.handle())?;
-            let coalesce = if nodelay { Coalesce::Never } else { Coalesce::Nagle };
             stream.set(|it| it.coalesce = Some(coalesce), effects);
             Ok(())
         })
