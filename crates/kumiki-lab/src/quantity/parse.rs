@@ -225,9 +225,14 @@ fn named(units: &[Unit]) -> impl Iterator<Item = &'static str> {
     units.iter().filter(|u| u.name == u.named).map(|u| u.name)
 }
 
-/// The unit that `typed` is closest to: equal but for capitals, or at most two slips away and nearer than starting afresh.
+/// The unit that `typed` is closest to: equal but for capitals, the longest that it begins with (`msec`, `Mbits`), or at most two slips away and nearer than
+/// starting afresh. A unit of one letter begins too much.
 fn nearest(units: &[Unit], typed: &str) -> Option<&'static str> {
     if let Some(unit) = units.iter().find(|u| u.name.eq_ignore_ascii_case(typed)) {
+        return Some(unit.named);
+    }
+    let begun = units.iter().filter(|u| u.name.chars().count() > 1 && typed.starts_with(u.name));
+    if let Some(unit) = begun.max_by_key(|u| u.name.len()) {
         return Some(unit.named);
     }
     units

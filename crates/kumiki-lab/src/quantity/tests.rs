@@ -67,6 +67,11 @@ fn messages_say_what_is_wrong_and_what_would_be_right() {
         refused::<u64>("16 KiB"),
         r#""16 KiB": a number without unit is wanted, not "KiB"; expected a whole number such as 16"#
     );
+    for (text, near) in [("50 msec", "ms"), ("50usec", "us"), ("3 seconds", "s"), ("2 minutes", "min"), ("2 mn", "ms")]
+    {
+        assert!(refused::<Duration>(text).ends_with(&format!("; try {near}")), "{}", refused::<Duration>(text));
+    }
+    assert!(refused::<Rate>("2 Mbits").ends_with("; try Mb/s"));
     assert!(refused::<Duration>("").contains("nothing is written here"));
     assert!(refused::<Duration>("ms").contains("no number"));
     assert!(refused::<Duration>("0.5 ns").contains("not a whole number of nanoseconds"));
