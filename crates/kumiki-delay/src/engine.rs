@@ -318,7 +318,7 @@ impl<C: Clock> Engine<C> {
 
     fn settings(&self, json: bool) -> String {
         let [a, b] = self.names;
-        let [to_b, to_a] = [0, 1].map(|from| self.path.settings(from).to_string());
+        let [to_b, to_a] = [0, 1].map(|from| self.path.told(from));
         if json {
             json!({ "event": "settings", a: to_b, b: to_a }).to_string()
         } else {

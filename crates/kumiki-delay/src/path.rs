@@ -15,8 +15,9 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use kumiki_graph::{Address, Instant};
-use kumiki_link::{Element as _, Impaired, Impairment, Opportunities, Outlet, Serial, Unit, offload};
+use kumiki_graph::{Address, Duration, Instant};
+use kumiki_lab::quantity;
+use kumiki_link::{Element as _, Impaired, Impairment, Opportunities, Outlet, Rate, Serial, Unit, offload};
 use kumiki_octets::Message;
 
 use super::command::{Change, Way};
@@ -77,8 +78,8 @@ struct One {
     out: Outlet,
     /// Up to when the elements have been run.
     time: Instant,
-    /// The line follows a recording.
-    is_recorded: bool,
+    /// The line follows a recording, which delivers so much in the long run.
+    recorded: Option<Rate>,
     /// What leaves goes where super-segments are taken.
     takes_super_segments: bool,
     came: u64,
@@ -105,7 +106,7 @@ impl One {
             off_line: Outlet::default(),
             out: Outlet::default(),
             time: Instant::ZERO,
-            is_recorded: false,
+            recorded: None,
             takes_super_segments: false,
             came: 0,
             more: 0,
@@ -169,7 +170,7 @@ impl One {
 
     /// Whether a super-segment may cross as it is: nothing can happen to one of its packets that does not happen to all.
     fn passes_whole(&self) -> bool {
-        let does_no_more = self.takes_super_segments && !self.is_recorded && self.settings.only_delay();
+        let does_no_more = self.takes_super_segments && self.recorded.is_none() && self.settings.only_delay();
         // As long as something is on the line from before, others wait for it; and whoever waits for followers counts packets.
         does_no_more && self.line.next_deadline().is_none() && !self.impaired.counts_followers(self.port)
     }
@@ -213,7 +214,7 @@ impl One {
             // Of a recording and a rate that counts which was said last.
             if matches!(change, Change::Rate(_) | Change::Clear) {
                 self.line.follow_none(self.port);
-                self.is_recorded = false;
+                self.recorded = None;
             }
         }
         self.line.set_config(self.port, self.settings.line());
@@ -245,11 +246,12 @@ impl Path {
         self
     }
 
-    /// From here on the line from the end `from` (0, or else 1) delivers at the times of a recording, and at no rate.
+    /// From here on the line from the end `from` (0, or else 1) delivers at the times of a recording, and has no rate.
     pub fn follow(&mut self, from: usize, times: Arc<Opportunities>) {
         let one = self.way(from);
+        one.recorded = Some(times.rate());
+        one.settings.rate = None;
         one.line.follow(one.port, times);
-        one.is_recorded = true;
     }
 
     /// What comes from the end `from` (0, or else 1) leaves to where super-segments and packets whose checksum is yet to be written are
@@ -303,6 +305,19 @@ impl Path {
     pub const fn settings(&self, from: usize) -> &Settings {
         let [a, b] = &self.ways;
         if from == 0 { &a.settings } else { &b.settings }
+    }
+
+    /// The same for people: with the recording that its line follows, if it does.
+    #[must_use]
+    pub fn told(&self, from: usize) -> String {
+        let [a, b] = &self.ways;
+        let way = if from == 0 { a } else { b };
+        let Some(rate) = way.recorded else {
+            return way.settings.to_string();
+        };
+        let rate = quantity::Rate::from_bits_per_second(rate.bits_in(Duration::from_secs(1)));
+        let rest = if way.settings == Settings::default() { String::new() } else { format!(" {}", way.settings) };
+        format!("trace ({rate} on average){rest}")
     }
 
     /// What the direction from the end `from` (0, or else 1) has counted of what left it.

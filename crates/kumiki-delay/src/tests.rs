@@ -311,6 +311,15 @@ fn a_recording_takes_the_place_of_the_rate() {
     }
     path.run(us(100_000));
     assert_eq!(left(&mut path, 0), [(15_000, 1), (15_000, 2), (30_000, 3), (35_000, 4)]);
+    assert_eq!(path.told(0), "trace (1.8 Mb/s on average) delay 10 ms");
+    let set = |path: &mut Path, line| {
+        let (way, changes) = changes(line);
+        path.set(us(100_000), way, &changes);
+    };
+    set(&mut path, "a>b delay 0");
+    assert_eq!(path.told(0), "trace (1.8 Mb/s on average)");
+    set(&mut path, "a>b rate 1Mb/s");
+    assert_eq!(path.told(0), "rate 1 Mb/s");
 }
 
 #[test]
