@@ -346,6 +346,11 @@ impl<'a> Words<'a> {
 
     fn overhead(&mut self) -> Result<Octets, String> {
         let size: Octets = self.quantity("a size")?;
+        // Other tools mean 1 % by a 1, and a loss of 100 % looks like a path that is broken.
+        let is_bare = before == self.0.len() + 1 && first.ends_with(|end: char| end.is_ascii_digit());
+        if is_bare && share != Share::default() {
+            return Err(format!("{first:?}: no unit; write {first}% or {}", share.to_string().replace(' ', "")));
+        }
         if size.count() > 65_535 {
             return Err(format!("{size} is too much; 65535 B is the most"));
         }
