@@ -111,6 +111,9 @@ pub struct Engine<C> {
     commands: Receiver<Asked>,
     asking: Sender<Asked>,
     began: Instant,
+    /// Takes the answers to lines of the schedule, and whether they are JSON.
+    told: Box<dyn FnMut(&str) + Send>,
+    told_json: bool,
     /// From when on is counted.
     counting_since: Instant,
     /// The schedule has said `quit`.
@@ -142,7 +145,9 @@ impl<C: Clock> Engine<C> {
             bell,
             ends: [end(a), end(b)],
             path,
-            names: NAMES,
+            names: WAYS,
+            told: Box::new(|_| ()),
+            told_json: false,
             schedule: schedule.into(),
             commands,
             asking,
@@ -163,6 +168,13 @@ impl<C: Clock> Engine<C> {
     #[must_use]
     pub fn asking(&self) -> Asking {
         Asking { commands: self.asking.clone(), bell: self.bell.clone() }
+    /// The same, where `tell` gets the answers to lines of the schedule, as JSON or as text.
+    #[must_use]
+    pub fn telling(mut self, json: bool, tell: impl FnMut(&str) + Send + 'static) -> Self {
+        (self.told, self.told_json) = (Box::new(tell), json);
+        self
+    }
+
     }
 
     /// Ringing it ends a wait.
@@ -230,7 +242,10 @@ impl<C: Clock> Engine<C> {
         let now = self.clock.now();
         while let Some((at, command)) = self.schedule.pop_front_if(|(at, _)| *at <= now) {
             self.has_quit |= command == Command::Quit;
-            self.carry_out(at, command, false);
+            let answer = self.carry_out(at, command, self.told_json);
+            if !answer.is_empty() {
+                (self.told)(answer.trim_end());
+            }
         }
     }
 

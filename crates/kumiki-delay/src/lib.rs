@@ -89,8 +89,8 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
         }
     }
     let devices: [Box<dyn RealDevice>; 2] = [device_a, device_b];
-    let mut engine =
-        Engine::new(clock, devices, path, config.schedule).map_err(system("no descriptor to wait with"))?;
+    let engine = Engine::new(clock, devices, path, config.schedule).map_err(system("no descriptor to wait with"))?;
+    let mut engine = engine.telling(config.form == Form::Json, say.clone());
     let wish = Wish::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     let control = config.control.as_deref();
     let mut control =

@@ -503,6 +503,24 @@ fn the_schedule_changes_the_path_at_its_times_and_ends_nothing_that_waits() {
     let schedule = ["20ms a>b delay 1ms", "10ms a>b delay 30ms", "15ms b>a loss 5%"];
     let mut engine = engine(&a, &b, &["a>b delay 25ms"], &schedule);
     engine.run(Some(us(12_000)), || false).unwrap();
+#[test]
+fn answers_to_lines_of_a_schedule_are_told() {
+    let (a, b) = (Shelf::with(0, 9), Shelf::with(0, 9));
+    let schedule = ["1ms a>b delay 7ms", "2ms settings", "3ms stats"];
+    for json in [false, true] {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&told);
+        let engine = engine(&a, &b, &[], &schedule);
+        let mut engine = engine.telling(json, move |text| into.lock().unwrap().push(text.to_owned()));
+        engine.run(Some(us(5000)), || false).unwrap();
+        let told = told.lock().unwrap();
+        let settings =
+            if json { r#"{"a>b":"delay 7 ms","b>a":"clear","event":"settings"}"# } else { "a>b delay 7 ms\nb>a clear" };
+        assert_eq!(told[0], settings);
+        assert!(told.len() == 2 && told[1].contains("a>b"), "{told:?}");
+    }
+}
+
     assert_eq!(engine.path().settings(0).delay, Duration::from_millis(30));
     engine.run(Some(us(24_000)), || false).unwrap();
     assert_eq!(engine.path().settings(0).delay, Duration::from_millis(1));

@@ -117,13 +117,21 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;
     let on_hop = near.under_way();
     more_descriptors();
-    let serving = Serving::start(Box::new(far), config.mtu, Places::of_link(config.loopback), say.clone());
+    // The gateway ends with the path, whose end is said.
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (gateway_says, path_is_over) = (say.clone(), Arc::clone(&is_over));
+    let gateway_says = move |text: &str| {
+        if !path_is_over.load(Ordering::Acquire) {
+            gateway_says(text);
+        }
+    };
+    let serving = Serving::start(Box::new(far), config.mtu, Places::of_link(config.loopback), gateway_says);
     let serving = serving.map_err(failed("the gateway"))?;
     let devices: [Box<dyn RealDevice>; 2] = [
         Box::new(Watched::new(Box::new(tun), 0, capture.clone())),
         Box::new(Watched::new(Box::new(near), 1, capture.clone())),
     ];
-    let between = Between::start(config, clock, devices, say.clone())?;
+    let between = Between::start(config, clock, devices, (say.clone(), is_over))?;
     if let Some(control) = &mut control {
         control.begin(between.asking.clone());
     }
@@ -198,7 +206,7 @@ impl Between {
         config: &Config,
         clock: RealClock,
         devices: [Box<dyn RealDevice>; 2],
-        say: impl Fn(&str) + Send + 'static,
+        (say, is_over): (impl Fn(&str) + Clone + Send + 'static, Arc<AtomicBool>),
     ) -> Result<Self, EmulateError> {
         // The wait for a packet's time must not be stretched to save wake-ups.
         clock.wait_without_slack();
@@ -214,14 +222,17 @@ impl Between {
             }
         }
         let engine = Engine::new(clock, devices, path, config.schedule.clone());
-        let mut engine = engine.map_err(failed("no descriptor to wait with"))?.with_names(NAMES);
+        let mut engine = engine.map_err(failed("no descriptor to wait with"))?.with_names(WAYS);
+        engine = engine.telling(false, say.clone());
         let asking = engine.asking();
         let ends = Arc::new(AtomicBool::new(false));
         let is_told = Arc::clone(&ends);
         let thread = thread::Builder::new().name("path".to_owned()).spawn(move || {
             // Where it may not, packets are late now and then.
             let _ = kumiki_io::priority::run_first();
-            match engine.run(None, || false) {
+            let ended = engine.run(None, || false);
+            is_over.store(true, Ordering::Release);
+            match ended {
                 Err(why) => say(&format!("the path has ended: {}", why.why)),
                 Ok(_) if is_told.load(Ordering::Acquire) => {}
                 Ok(_) => say("the path has ended, by `quit`: the program has no network from here on"),
