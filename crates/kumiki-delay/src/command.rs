@@ -145,10 +145,14 @@ pub enum Command {
     Help,
 }
 
-const COMMANDS: [&str; 8] = ["a>b", "b>a", "both", "stats", "settings", "reset", "quit", "help"];
+/// What the directions are called, from the first end and from the second, unless they have names of their own.
+pub const WAYS: [&str; 2] = ["a>b", "b>a"];
 
 const SETTINGS: [&str; 11] =
     ["rate", "queue", "overhead", "loss", "duplicate", "corrupt", "delay", "jitter", "order", "reorder", "clear"];
+
+/// What may stand behind `queue`.
+const QUEUES: [&str; 6] = ["100 packets", "64KiB", "none", "codel", "fq-codel", "pie"];
 
 /// No time that is longer makes sense here, and sums of such times cannot overflow.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -159,21 +163,32 @@ impl Command {
     /// # Errors
     /// A sentence that says what is wrong and what would be right.
     pub fn parse(line: &str) -> Result<Self, String> {
-        let line = line.split('#').next().unwrap_or_default();
-        let mut words = Words(line.split_whitespace().collect::<Vec<_>>().into());
+        Self::parse_as(line, WAYS)
+    }
+
+    /// The same where the directions are called so, which mistakes are answered with.
+    ///
+    /// # Errors
+    /// As [`Command::parse`].
+    pub fn parse_as(line: &str, ways: [&str; 2]) -> Result<Self, String> {
+        let mut words = Words::of(line);
         let Some(first) = words.next() else {
             return Ok(Self::Nothing);
         };
         let command = match first {
-            "a>b" | "ab" | "up" => Self::Set(Way::AToB, changes(&mut words)?),
-            "b>a" | "ba" | "down" => Self::Set(Way::BToA, changes(&mut words)?),
-            "both" => Self::Set(Way::Both, changes(&mut words)?),
+            "a>b" | "ab" | "up" => Self::Set(Way::AToB, words.changes(ways)?),
+            "b>a" | "ba" | "down" => Self::Set(Way::BToA, words.changes(ways)?),
+            "both" => Self::Set(Way::Both, words.changes(ways)?),
             "stats" => Self::Stats { json: words.next_if("json") },
             "settings" => Self::Settings,
             "reset" => Self::Reset,
             "quit" => Self::Quit,
             "help" => Self::Help,
-            other => return Err(unknown("no command", other, &COMMANDS)),
+            other => {
+                let [a, b] = ways;
+                let known = [a, b, "both", "stats", "settings", "reset", "quit", "help"];
+                return Err(unknown("no command", other, &known));
+            }
         };
         match words.next() {
             Some(word) => Err(format!("`{word}` is too much behind `{first}`")),
@@ -186,14 +201,21 @@ impl Command {
     /// # Errors
     /// As [`Command::parse`].
     pub fn parse_timed(line: &str) -> Result<Option<(Instant, Self)>, String> {
-        let line = line.split('#').next().unwrap_or_default();
-        let mut words = Words(line.split_whitespace().collect::<Vec<_>>().into());
+        Self::parse_timed_as(line, WAYS)
+    }
+
+    /// The same where the directions are called so.
+    ///
+    /// # Errors
+    /// As [`Command::parse`].
+    pub fn parse_timed_as(line: &str, ways: [&str; 2]) -> Result<Option<(Instant, Self)>, String> {
+        let mut words = Words::of(line);
         if words.0.is_empty() {
             return Ok(None);
         }
         let time: Duration = words.quantity("a time")?;
         let rest: Vec<&str> = words.0.into();
-        let command = Self::parse(&rest.join(" "))?;
+        let command = Self::parse_as(&rest.join(" "), ways)?;
         if command == Self::Nothing {
             return Err("a line follows the time, as in 10s both delay 100ms".to_owned());
         }
@@ -201,30 +223,83 @@ impl Command {
     }
 }
 
-fn changes(words: &mut Words<'_>) -> Result<Vec<Change>, String> {
-    let mut changes = Vec::new();
-    while let Some(word) = words.next() {
-        changes.push(words.change(word).map_err(|why| format!("{word}: {why}"))?);
+impl Change {
+    /// What `text` sets, without a direction in front: `rate 1Mb/s loss 2%`.
+    ///
+    /// # Errors
+    /// As [`Command::parse`].
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, String> {
+        let changes = Words::of(text).all()?;
+        if changes.is_empty() {
+            return Err(format!(
+                "nothing is set; write settings, as in 'delay 50ms'; there are {}",
+                SETTINGS.join(", ")
+            ));
+        }
+        Ok(changes)
     }
-    if changes.is_empty() {
-        Err(format!("a setting follows the direction, as in a>b delay 50ms; there are {}", SETTINGS.join(", ")))
-    } else {
+
+    /// What stands behind `setting`, such as `5ms normal` behind `jitter`; other settings may follow.
+    ///
+    /// # Errors
+    /// As [`Command::parse`].
+    pub fn parse_value(setting: &str, value: &str) -> Result<Vec<Self>, String> {
+        let mut words = Words::of(value);
+        let mut changes = vec![words.change(setting)?];
+        changes.extend(words.all()?);
         Ok(changes)
     }
 }
 
 /// `word` is none of `known`.
 fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+    format!("`{word}` is {what}; there are {}{}", known.join(", "), near(word, known))
+}
+
+/// What of `known` was probably meant by `word`, as the end of a sentence; empty where nothing was.
+#[must_use]
+pub fn near(word: &str, known: &[&str]) -> String {
     let near = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known)).min();
     let near = near.filter(|(distance, _)| *distance <= 2);
-    let near = near.map_or_else(String::new, |(_, near)| format!("; try {near}"));
-    format!("`{word}` is {what}; there are {}{near}", known.join(", "))
+    near.map_or_else(String::new, |(_, near)| format!("; try {near}"))
+}
+
+/// `word` stands behind a jitter.
+fn no_spread(word: &str) -> String {
+    let spreads = SPREADS.map(|(name, _)| name);
+    let near = near(word, &[&spreads[..], &SETTINGS].concat());
+    format!("`{word}` is no setting, and no way to spread; there are {}{near}", spreads.join(", "))
 }
 
 /// The words of a line that are still to be read.
 struct Words<'a>(std::collections::VecDeque<&'a str>);
 
 impl<'a> Words<'a> {
+    /// Those of a line, but for what follows `#`.
+    fn of(line: &'a str) -> Self {
+        let line = line.split('#').next().unwrap_or_default();
+        Self(line.split_whitespace().collect())
+    }
+
+    /// The settings that they are to the last.
+    fn all(&mut self) -> Result<Vec<Change>, String> {
+        let mut changes = Vec::new();
+        while let Some(word) = self.next() {
+            changes.push(self.change(word).map_err(|why| format!("{word}: {why}"))?);
+        }
+        Ok(changes)
+    }
+
+    /// The same, behind a direction.
+    fn changes(&mut self, [way, _]: [&str; 2]) -> Result<Vec<Change>, String> {
+        let changes = self.all()?;
+        if changes.is_empty() {
+            let there = SETTINGS.join(", ");
+            return Err(format!("a setting follows the direction, as in {way} delay 50ms; there are {there}"));
+        }
+        Ok(changes)
+    }
+
     fn next(&mut self) -> Option<&'a str> {
         self.0.pop_front()
     }
@@ -269,7 +344,13 @@ impl<'a> Words<'a> {
     }
 
     fn share(&mut self) -> Result<Share, String> {
+        let (first, before) = (self.0.front().copied().unwrap_or_default(), self.0.len());
         let share: Share = self.quantity("a share")?;
+        // Other tools mean 1 % by a 1, and a loss of 100 % looks like a path that is broken.
+        let is_bare = before == self.0.len() + 1 && first.ends_with(|end: char| end.is_ascii_digit());
+        if is_bare && share != Share::default() {
+            return Err(format!("{first:?}: no unit; write {first}% or {}", share.to_string().replace(' ', "")));
+        }
         if share > Share::ONE {
             return Err(format!("{share} is more than all; 100 % is the most"));
         }
@@ -284,6 +365,8 @@ impl<'a> Words<'a> {
                 let rule = self.0.front().and_then(named).map(|(_, rule)| *rule);
                 if rule.is_some() {
                     self.0.pop_front();
+                } else if let Some(word) = self.0.front().filter(|word| **word != "none" && !self.has_number()) {
+                    return Err(unknown("no queue", word, &QUEUES));
                 }
                 let said = rule.is_none() || self.has_number() || self.0.front() == Some(&"none");
                 let rule = rule.unwrap_or_default();
@@ -300,6 +383,8 @@ impl<'a> Words<'a> {
                 let spread = self.0.front().and_then(named).map(|(_, spread)| *spread);
                 if spread.is_some() {
                     self.0.pop_front();
+                } else if let Some(word) = self.0.front().filter(|word| !SETTINGS.contains(word)) {
+                    return Err(no_spread(word));
                 }
                 Change::Jitter(time, spread.unwrap_or_default())
             }
@@ -346,11 +431,6 @@ impl<'a> Words<'a> {
 
     fn overhead(&mut self) -> Result<Octets, String> {
         let size: Octets = self.quantity("a size")?;
-        // Other tools mean 1 % by a 1, and a loss of 100 % looks like a path that is broken.
-        let is_bare = before == self.0.len() + 1 && first.ends_with(|end: char| end.is_ascii_digit());
-        if is_bare && share != Share::default() {
-            return Err(format!("{first:?}: no unit; write {first}% or {}", share.to_string().replace(' ', "")));
-        }
         if size.count() > 65_535 {
             return Err(format!("{size} is too much; 65535 B is the most"));
         }

@@ -44,7 +44,7 @@ fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
 
 /// What became of a line: the answer, or what is wrong; `None` where nobody is there to carry it out.
 fn carry_out(asking: &Asking, line: &str, json: bool) -> Option<Result<String, String>> {
-    match Command::parse(line) {
+    match Command::parse_as(line, asking.names()) {
         Ok(command) => asking.ask(command, json).map(Ok),
         Err(why) => Some(Err(why)),
     }

@@ -17,7 +17,7 @@ use kumiki_io::{Arrival, Bell, Clock, Descriptors, RealDevice, Sent, Watch};
 use kumiki_link::offload::packets;
 use serde_json::{Value, json};
 
-use super::command::{Command, HELP};
+use super::command::{Command, HELP, WAYS};
 use super::path::{Leaving, Path};
 
 /// The most units that are read from one end before what is due leaves.
@@ -38,9 +38,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Reading is not put off for longer: a socket of Linux holds 90 datagrams of 1500 octets where nobody has allowed it more.
 const PUT_OFF: Duration = Duration::from_millis(1);
 
-/// The names of the directions, by the end that they come from, unless they get others.
-const NAMES: [&str; 2] = ["a>b", "b>a"];
-
 /// A command and where its answer goes.
 #[derive(Debug)]
 pub struct Asked {
@@ -57,9 +54,16 @@ pub struct Asked {
 pub struct Asking {
     commands: Sender<Asked>,
     bell: Bell,
+    names: [&'static str; 2],
 }
 
 impl Asking {
+    /// What the directions are called there, from the first end and from the second.
+    #[must_use]
+    pub const fn names(&self) -> [&'static str; 2] {
+        self.names
+    }
+
     /// Has the engine carry out `command`, and waits for its answer; `None` where it has ended.
     #[must_use]
     pub fn ask(&self, command: Command, json: bool) -> Option<String> {
@@ -107,13 +111,13 @@ pub struct Engine<C> {
     ends: [End; 2],
     path: Path,
     names: [&'static str; 2],
+    /// Takes the answers to lines of the schedule, and whether they are JSON.
+    told: Box<dyn FnMut(&str) + Send>,
+    told_json: bool,
     schedule: VecDeque<(Instant, Command)>,
     commands: Receiver<Asked>,
     asking: Sender<Asked>,
     began: Instant,
-    /// Takes the answers to lines of the schedule, and whether they are JSON.
-    told: Box<dyn FnMut(&str) + Send>,
-    told_json: bool,
     /// From when on is counted.
     counting_since: Instant,
     /// The schedule has said `quit`.
@@ -164,10 +168,6 @@ impl<C: Clock> Engine<C> {
         self
     }
 
-    /// By which other threads have commands carried out.
-    #[must_use]
-    pub fn asking(&self) -> Asking {
-        Asking { commands: self.asking.clone(), bell: self.bell.clone() }
     /// The same, where `tell` gets the answers to lines of the schedule, as JSON or as text.
     #[must_use]
     pub fn telling(mut self, json: bool, tell: impl FnMut(&str) + Send + 'static) -> Self {
@@ -175,6 +175,10 @@ impl<C: Clock> Engine<C> {
         self
     }
 
+    /// By which other threads have commands carried out.
+    #[must_use]
+    pub fn asking(&self) -> Asking {
+        Asking { commands: self.asking.clone(), bell: self.bell.clone(), names: self.names }
     }
 
     /// Ringing it ends a wait.

@@ -34,7 +34,7 @@ pub mod statistics;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Command, HELP};
+pub use command::{Change, Command, HELP, Way};
 pub use control::{Control, send};
 pub use ends::End;
 pub use engine::{Ended, Engine};

@@ -340,7 +340,16 @@ fn mistakes_are_answered_with_what_would_be_right() {
         ("a>b rate 0b/s", "loss 100%"),
         ("a>b rate 5MB/s", "try Mb/s"),
         ("a>b queue 100", "100 packets"),
-        ("a>b jitter 5ms gauss", "`gauss` is no setting"),
+        ("a>b jitter 5ms gauss", "`gauss` is no setting, and no way to spread; there are uniform, normal"),
+        ("a>b jitter 5ms noraml", "try normal"),
+        ("a>b jitter 5ms dely 5ms", "try delay"),
+        ("a>b queue fq_codel", "try fq-codel"),
+        ("a>b queue", "a length is missing"),
+        ("a>b loss 1", "\"1\": no unit; write 1% or 100%"),
+        ("a>b loss 5", "\"5\": no unit"),
+        ("a>b duplicate 0.01", "\"0.01\": no unit; write 0.01% or 1%"),
+        ("a>b loss gilbert 0.1% 1", "write 1% or 100%"),
+        ("a>b reorder 1 by 5ms", "write 1% or 100%"),
         ("a>b order random", "kept or free"),
         ("a>b reorder 1%", "by 5ms"),
         ("a>b reorder 1% behind 0", "behind one other"),
@@ -349,6 +358,16 @@ fn mistakes_are_answered_with_what_would_be_right() {
         let said = Command::parse(line).unwrap_err();
         assert!(said.contains(part), "{line}: {said}");
     }
+    let ways = ["up", "down"];
+    let said = Command::parse_as("downs rate 1Mb/s", ways).unwrap_err();
+    assert!(said.contains("there are up, down, both, stats") && said.ends_with("try down"), "{said}");
+    let said = Command::parse_timed_as("1s down", ways).unwrap_err();
+    assert!(said.contains("as in up delay 50ms"), "{said}");
+    let said = Change::parse_value("rate", "fast").unwrap_err();
+    assert!(said.starts_with("\"fast\": "), "{said}");
+    let said = Change::parse_all("# nothing").unwrap_err();
+    assert!(said.contains("as in 'delay 50ms'"), "{said}");
+    assert_eq!(Change::parse_value("loss", "0 delay 5ms").unwrap().len(), 2);
     let said = Command::parse_timed("10s").unwrap_err();
     assert!(said.contains("10s both delay 100ms"), "{said}");
     for (end, part) in [
@@ -485,6 +504,24 @@ fn a_schedule_may_end_it() {
 }
 
 #[test]
+fn answers_to_lines_of_a_schedule_are_told() {
+    let (a, b) = (Shelf::with(0, 9), Shelf::with(0, 9));
+    let schedule = ["1ms a>b delay 7ms", "2ms settings", "3ms stats"];
+    for json in [false, true] {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&told);
+        let engine = engine(&a, &b, &[], &schedule);
+        let mut engine = engine.telling(json, move |text| into.lock().unwrap().push(text.to_owned()));
+        engine.run(Some(us(5000)), || false).unwrap();
+        let told = told.lock().unwrap();
+        let settings =
+            if json { r#"{"a>b":"delay 7 ms","b>a":"clear","event":"settings"}"# } else { "a>b delay 7 ms\nb>a clear" };
+        assert_eq!(told[0], settings);
+        assert!(told.len() == 2 && told[1].contains("a>b"), "{told:?}");
+    }
+}
+
+#[test]
 fn what_finds_no_room_waits_in_order() {
     let (a, b) = (Shelf::with(20, 0), Shelf::with(0, 5));
     let mut engine = engine(&a, &b, &[], &[]);
@@ -503,24 +540,6 @@ fn the_schedule_changes_the_path_at_its_times_and_ends_nothing_that_waits() {
     let schedule = ["20ms a>b delay 1ms", "10ms a>b delay 30ms", "15ms b>a loss 5%"];
     let mut engine = engine(&a, &b, &["a>b delay 25ms"], &schedule);
     engine.run(Some(us(12_000)), || false).unwrap();
-#[test]
-fn answers_to_lines_of_a_schedule_are_told() {
-    let (a, b) = (Shelf::with(0, 9), Shelf::with(0, 9));
-    let schedule = ["1ms a>b delay 7ms", "2ms settings", "3ms stats"];
-    for json in [false, true] {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&told);
-        let engine = engine(&a, &b, &[], &schedule);
-        let mut engine = engine.telling(json, move |text| into.lock().unwrap().push(text.to_owned()));
-        engine.run(Some(us(5000)), || false).unwrap();
-        let told = told.lock().unwrap();
-        let settings =
-            if json { r#"{"a>b":"delay 7 ms","b>a":"clear","event":"settings"}"# } else { "a>b delay 7 ms\nb>a clear" };
-        assert_eq!(told[0], settings);
-        assert!(told.len() == 2 && told[1].contains("a>b"), "{told:?}");
-    }
-}
-
     assert_eq!(engine.path().settings(0).delay, Duration::from_millis(30));
     engine.run(Some(us(24_000)), || false).unwrap();
     assert_eq!(engine.path().settings(0).delay, Duration::from_millis(1));

@@ -50,7 +50,7 @@ pub use namespace::{FAILED, INSIDE, VARIABLE, become_program};
 pub use preset::{PRESETS, Preset};
 
 /// What the directions are called: from the program, and to it.
-const NAMES: [&str; 2] = ["up", "down"];
+pub const WAYS: [&str; 2] = ["up", "down"];
 
 /// How often it is looked whether all has left that a program has sent.
 const LOOK: core::time::Duration = core::time::Duration::from_millis(10);
@@ -250,7 +250,7 @@ impl Between {
         let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_default();
         let under_way =
             |way: &&str| told.get(way).and_then(|it| it.get("under_way")).and_then(serde_json::Value::as_u64);
-        NAMES.iter().all(|way| under_way(way) == Some(0))
+        WAYS.iter().all(|way| under_way(way) == Some(0))
     }
 
     /// Ends it. Returns what has crossed.

@@ -66,7 +66,9 @@ impl Preset {
         let found = PRESETS.into_iter().find(|preset| preset.name == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-            format!("`{name}` is no preset; there are {}", names.join(", "))
+            let near = names.iter().find(|it| it.eq_ignore_ascii_case(name));
+            let near = near.map_or_else(String::new, |near| format!("; try {near}"));
+            format!("`{name}` is no preset; there are {}{near}", names.join(", "))
         })
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use kumiki_delay::command::WAYS;
 use kumiki_delay::{Command, Config, End, HELP, Instant};
 use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
@@ -114,7 +115,7 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
     Ok(Config {
         ends: [a, b],
         set,
-        schedule: schedule(&args.at, args.schedule.as_deref())?,
+        schedule: schedule(&args.at, args.schedule.as_deref(), WAYS)?,
         control: args.control.clone(),
         at_most,
         seed: args.seed,
@@ -127,18 +128,18 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
     })
 }
 
-/// What `--at` and `--schedule` say.
-pub(crate) fn schedule(at: &[String], file: Option<&Path>) -> Result<Vec<(Instant, Command)>, Stop> {
+/// What `--at` and `--schedule` say, where the directions are called `ways`.
+pub(crate) fn schedule(at: &[String], file: Option<&Path>, ways: [&str; 2]) -> Result<Vec<(Instant, Command)>, Stop> {
     let mut schedule = Vec::new();
     for pair in at.chunks_exact(2) {
-        let at = Command::parse_timed(&pair.join(" "));
+        let at = Command::parse_timed_as(&pair.join(" "), ways);
         schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
     }
     if let Some(path) = file {
         let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule: {}{why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
         for (number, line) in text.lines().enumerate() {
-            let at = Command::parse_timed(line);
+            let at = Command::parse_timed_as(line, ways);
             schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);
         }
     }

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use kumiki_delay::{Command, Opportunities};
-use kumiki_emulate::{Config, FAILED, INSIDE, PRESETS, Preset};
+use kumiki_delay::command::near;
+use kumiki_delay::{Change, Command, Opportunities, Way};
+use kumiki_emulate::{Config, FAILED, INSIDE, PRESETS, Preset, WAYS};
 use kumiki_lab::quantity::Octets;
 use kumiki_live::Duration;
 
@@ -151,13 +152,26 @@ pub(crate) fn run(args: &LinkArgs) -> Result<(), Stop> {
     }
 }
 
-/// The line of `words` behind the direction `way`.
-fn line(option: &str, way: &str, words: &str) -> Result<Command, Stop> {
-    match Command::parse(&format!("{way} {words}")) {
-        Ok(command @ Command::Set(..)) => Ok(command),
-        Ok(_) => Err(Stop::Input(format!("{option}: `{words}` sets nothing; write settings, as in 'delay 50ms'"))),
-        Err(why) => Err(Stop::Input(format!("{option}: {why}"))),
-    }
+/// What other tools call an option of ours.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("--bandwidth", "--rate"),
+    ("--bw", "--rate"),
+    ("--drop", "--loss"),
+    ("--latency", "--delay"),
+    ("--limit", "--queue"),
+    ("--plr", "--loss"),
+];
+
+/// What is said of `name`, which stands in the place of the program.
+fn no_option(name: &str) -> String {
+    let word = name.split('=').next().unwrap_or(name);
+    let command = LinkArgs::augment_args(clap::Command::new("link"));
+    let known = command.get_arguments().filter_map(|it| it.get_long()).map(|it| format!("--{it}"));
+    let known: Vec<String> = known.collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let meant = ELSEWHERE.iter().find(|(other, _)| *other == word);
+    let near = meant.map_or_else(|| near(word, &known), |(_, ours)| format!("; try {ours}"));
+    format!("{name}: no such option{near}; a program whose name begins so is written ./{name}")
 }
 
 /// A recording of mahimahi.
@@ -172,8 +186,7 @@ fn trace(option: &str, path: Option<&Path>) -> Result<Option<Arc<Opportunities>>
 
 fn config(args: &LinkArgs) -> Result<Config, Stop> {
     if let Some(name) = args.program.first().and_then(|it| it.to_str()).filter(|it| it.starts_with('-')) {
-        let why = format!("{name}: no such option; a program whose name begins so is written ./{name}");
-        return Err(Stop::Input(why));
+        return Err(Stop::Input(no_option(name)));
     }
     if args.rate.is_some() && (args.up_trace.is_some() || args.down_trace.is_some()) {
         let why = "--rate: a direction with a trace has no rate; give the other one its own, as in --up 'rate 1Mb/s'";
@@ -196,19 +209,28 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
         ("corrupt", &args.corrupt),
     ] {
         if let Some(value) = value {
-            set.push(line(&format!("--{word}"), "both", &format!("{word} {value}"))?);
+            let changes = Change::parse_value(word, value).map_err(|why| Stop::Input(format!("--{word}: {why}")))?;
+            set.push(Command::Set(Way::Both, changes));
         }
     }
-    for (way, settings) in [("up", &args.up), ("down", &args.down)] {
-        if let Some(settings) = settings {
-            set.push(line(&format!("--{way}"), way, settings)?);
+    for (option, way, settings, trace) in
+        [("--up", Way::AToB, &args.up, &args.up_trace), ("--down", Way::BToA, &args.down, &args.down_trace)]
+    {
+        let Some(settings) = settings else {
+            continue;
+        };
+        let changes = Change::parse_all(settings).map_err(|why| Stop::Input(format!("{option}: {why}")))?;
+        if trace.is_some() && changes.iter().any(|it| matches!(it, Change::Rate(_))) {
+            let why = format!("{option}: a direction with a trace has no rate: leave out `rate`, or {option}-trace");
+            return Err(Stop::Input(why));
         }
+        set.push(Command::Set(way, changes));
     }
     let linger: Duration = option("--linger", &args.linger)?;
     Ok(Config {
         program: args.program.clone(),
         set,
-        schedule: delay::schedule(&args.at, args.schedule.as_deref())?,
+        schedule: delay::schedule(&args.at, args.schedule.as_deref(), WAYS)?,
         traces: [trace("--up-trace", args.up_trace.as_deref())?, trace("--down-trace", args.down_trace.as_deref())?],
         seed: args.seed,
         memory: option::<Octets>("--memory", &args.memory)?.count(),
@@ -295,7 +317,17 @@ mod tests {
             (&["--preset", "5g", "true"], "starlink"),
             (&["--rate", "fast", "true"], "--rate: "),
             (&["--up", "dely 5ms", "true"], "try delay"),
-            (&["--up", "# nothing", "true"], "--up: "),
+            (&["--up", "# nothing", "true"], "--up: nothing is set; write settings, as in 'delay 50ms'"),
+            (&["--rate", "fast", "true"], "--rate: \"fast\""),
+            (&["--loss", "1", "true"], "--loss: \"1\": no unit; write 1% or 100%"),
+            (&["--jitter", "5ms gaussian", "true"], "--jitter: `gaussian` is no setting, and no way to spread"),
+            (&["--queue", "fq_codel", "true"], "try fq-codel"),
+            (&["--at", "1s", "downs rate 1Mb/s", "true"], "there are up, down, both"),
+            (&["--preset", "3G", "true"], "try 3g"),
+            (&["--latency", "40ms", "true"], "--latency: no such option; try --delay"),
+            (&["--dely=40ms", "true"], "try --delay"),
+            (&["-x", "true"], "./-x"),
+            (&["--down-trace", "/nowhere", "--down", "rate 1Mb/s", "true"], "--down: a direction with a trace"),
             (&["--down-trace", "/nowhere", "true"], "--down-trace /nowhere"),
             (&["--mtu", "576", "true"], "1280"),
             (&["--linger", "ever", "true"], "--linger"),
