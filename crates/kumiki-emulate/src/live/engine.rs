@@ -139,7 +139,7 @@ impl<C: Clock> Engine<C> {
                         world.arrive(host, packet);
                     });
                 }
-                Some(Arrival::Up | Arrival::Down | Arrival::Room(_) | Arrival::Told(_)) => {}
+                Some(Arrival::NoUnit | Arrival::Up | Arrival::Down | Arrival::Room(_) | Arrival::Told(_)) => {}
                 None => return Ok(false),
             }
         }
