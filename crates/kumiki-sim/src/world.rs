@@ -40,6 +40,7 @@ struct HostSlot {
     host: Host,
     wires: Vec<Option<Plug>>,
     node: usize,
+    is_down: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -97,6 +98,9 @@ pub struct World {
     touched: Vec<usize>,
     events: u64,
     unplugged: u64,
+    /// Those in whose place others are.
+    replaced: Vec<(HostId, Host)>,
+    lost: u64,
     /// The first two plugs that could not be joined.
     misplugged: Option<(String, GraphError)>,
     /// How many rounds an instant may have, and how many are left to the present one.
@@ -121,6 +125,8 @@ impl Default for World {
             touched: Vec::new(),
             events: 0,
             unplugged: 0,
+            replaced: Vec::new(),
+            lost: 0,
             misplugged: None,
             rounds: ROUNDS,
             rounds_left: ROUNDS,
@@ -159,7 +165,7 @@ impl World {
     pub fn add_host(&mut self, host: Host) -> HostId {
         let node = self.queue.add_party();
         self.nodes.push(Node::Host(number(self.hosts.len())));
-        self.hosts.push(HostSlot { host, wires: Vec::new(), node });
+        self.hosts.push(HostSlot { host, wires: Vec::new(), node, is_down: false });
         HostId(self.hosts.len() - 1)
     }
 
@@ -324,6 +330,42 @@ impl World {
         Some(&mut slot.host)
     }
 
+    /// The power of the host `id` fails, if it is there: nothing happens on it from now on, and what comes for it is lost. What it has given to media goes
+    /// on. It can still be looked at: it is as it was.
+    pub fn take_down(&mut self, id: HostId) {
+        if let Some(slot) = self.hosts.get_mut(id.0) {
+            slot.is_down = true;
+            self.queue.arm(slot.node, None);
+        }
+    }
+
+    /// The power is back: `host`, which has not been started, begins now in the place of `id`, with the same devices on the same wires. The one before
+    /// is among those that were [replaced](World::replaced).
+    ///
+    /// # Errors
+    /// The [`GraphError`], where its graph is not complete.
+    pub fn bring_back(&mut self, id: HostId, host: Host) -> Result<(), GraphError> {
+        let Some(slot) = self.hosts.get_mut(id.0) else {
+            return Ok(());
+        };
+        self.replaced.push((id, core::mem::replace(&mut slot.host, host)));
+        slot.is_down = false;
+        slot.host.graph.start(self.now)?;
+        self.arm_host(id.0);
+        Ok(())
+    }
+
+    /// The hosts in whose place others began, as they were then, in that order.
+    pub fn replaced(&self) -> impl Iterator<Item = &Host> {
+        self.replaced.iter().map(|(_, host)| host)
+    }
+
+    /// How many units came for hosts that were down.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// All hosts, in the order of being added.
     pub fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().map(|slot| &slot.host)
@@ -350,13 +392,12 @@ impl World {
         })
     }
 
-    /// Takes what the hosts' taps have seen since this was last asked, by host.
+    /// Takes what the hosts' taps have seen since this was last asked, by host; of a host that was replaced that comes first.
     pub fn take_tapped(&mut self) -> Vec<(HostId, Vec<Tapped>)> {
-        let tapped = |(number, slot): (usize, &mut HostSlot)| {
-            let seen = slot.host.graph.take_tapped();
-            (!seen.is_empty()).then_some((HostId(number), seen))
-        };
-        self.hosts.iter_mut().enumerate().filter_map(tapped).collect()
+        let before = self.replaced.iter_mut().map(|(id, host)| (*id, host));
+        let present = self.hosts.iter_mut().enumerate().map(|(number, slot)| (HostId(number), &mut slot.host));
+        let seen = before.chain(present).map(|(id, host)| (id, host.graph.take_tapped()));
+        seen.filter(|(_, seen)| !seen.is_empty()).collect()
     }
 
     /// When the next event is due; at once where a host may have been changed from outside.
@@ -436,7 +477,7 @@ impl World {
     }
 
     fn step_host(&mut self, number: usize) {
-        let Some(slot) = self.hosts.get_mut(number) else {
+        let Some(slot) = self.hosts.get_mut(number).filter(|slot| !slot.is_down) else {
             return;
         };
         let deadline = loop {
@@ -502,6 +543,10 @@ impl World {
             match plug {
                 Plug::Device(host, device) => {
                     if let Some(slot) = self.hosts.get_mut(host.0) {
+                        if slot.is_down {
+                            self.lost += 1;
+                            continue;
+                        }
                         slot.host.receive(self.now, device, unit);
                         self.step_host(host.0);
                     }

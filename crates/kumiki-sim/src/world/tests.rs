@@ -381,4 +381,40 @@ fn a_world_has_ways_out() {
     come(&mut world, 0, "lost");
     come(&mut world, 9, "lost");
     assert_eq!((world.unplugged(), left(&mut world).len()), (2, 0));
+
+/// Says how often its clock has struck, every 10 us, and what has come.
+fn clock(log: &Log) -> Host {
+    let (log, mut graph, mut timer, mut count) = (log.clone(), Builder::new(), TimerSlot::default(), 0_u64);
+    graph.device("device");
+    graph.actor("clock", &["device"], move |event, cx| match event {
+        Event::Start | Event::Expire => {
+            log.say(cx.now(), &count.to_string());
+            count += 1;
+            let next = cx.now() + us(10);
+            cx.set_timer(&mut timer, token(0), next);
+        }
+        Event::Pop(Indication::Unit(unit)) => log.say(cx.now(), &text(&unit.data)),
+        Event::Pop(_) | Event::Push(_) | Event::Ready(_) | Event::Settle => {}
+    });
+    graph.host("clock")
+}
+
+#[test]
+fn a_host_without_power_hears_nothing_and_begins_anew_when_that_is_back() {
+    let (log, line) = (Log::default(), Log::default());
+    let frames = [(5, "a"), (25, "b"), (45, "c")];
+    let (mut world, host) = alone(clock(&log), Line::generating(&frames, &line));
+    world.run_until(at(22));
+    world.take_down(host);
+    world.run_until(at(32));
+    assert_eq!((log.take().as_str(), world.lost()), ("0 0, 5 a, 10 1, 20 2", 1));
+    // What somebody looks at is not woken by that.
+    assert_eq!(world.host_mut(host).map(|host| host.name.clone()).as_deref(), Some("clock"));
+    world.run_until(at(38));
+    assert_eq!(log.take(), "");
+    world.bring_back(host, clock(&log)).unwrap();
+    world.run_until(at(50));
+    assert_eq!((log.take().as_str(), world.lost()), ("38 0, 45 c, 48 1", 1));
+    assert_eq!(world.replaced().map(|host| host.adapters().map(|(_, it)| it.received).sum::<u64>()).sum::<u64>(), 1);
+    assert_eq!(world.host(host).map(|host| host.adapter(DeviceId(0)).received), Some(1));
 }
