@@ -8,6 +8,7 @@ mod live;
 mod measure;
 mod media;
 mod path;
+mod power;
 mod programs;
 mod protocols;
 mod real;
@@ -33,6 +34,7 @@ pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
 pub use live::{Left, Live};
 pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
+use power::Power;
 use programs::Load;
 pub use real::RealHost;
 pub use series::{Sample, SampleOf, Samples};
@@ -67,7 +69,7 @@ pub fn graph_of_host(
     for (node, program) in nodes {
         programs.put(NAME, node, program);
     }
-    let mut plan = hosts::Plan { programs: &mut programs, seed, trace: false };
+    let mut plan = hosts::Plan { programs: &mut programs, seed, trace: false, life: 0 };
     let built = hosts::build(NAME, spec, &Profile::default(), &mut plan)?;
     Ok((built.host.graph, built.devices))
 }
@@ -96,6 +98,7 @@ pub struct Experiment {
     interval: Option<Duration>,
     /// In how many parts of the measured time the goodput is kept.
     parts: Option<u32>,
+    power: Power,
     captured: Vec<Captured>,
     /// The hosts that are real, in the order of the ways out of the world.
     real: Vec<RealHost>,
@@ -164,6 +167,7 @@ impl Experiment {
         world.set_rounds(rounds(specs.len()));
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let (mut captured, mut real) = (Vec::new(), Vec::new());
+        let (powers, mut power) = (scenario.power()?, Power::default());
         for (name, given) in specs {
             let stand_in = given.real.as_ref().map(|it| real::stand_in(name, given, it));
             let stand_in = stand_in.transpose().map_err(|fault| fault.under(&["host", name]))?;
@@ -177,22 +181,28 @@ impl Experiment {
                 let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
                 fault::unknown(&["host", name, "profile"], "profile", wanted, &known)
             })?;
-            let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces };
-            let built = hosts::build(name, spec, profile, &mut plan).map_err(|fault| fault.under(&["host", name]))?;
-            let mut host = built.host;
-            captured.push(Captured::tap(
-                &options.captures,
-                &mut host,
-                |layer| built.devices.contains_key(layer),
-                |layer| spec.kind_of(layer).to_owned(),
-            ));
+            let mut make = |life| {
+                let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces, life };
+                let built = hosts::build(name, spec, profile, &mut plan);
+                let hosts::Built { mut host, devices } = built.map_err(|fault| fault.under(&["host", name]))?;
+                let is_device = |layer: &str| devices.contains_key(layer);
+                let seen =
+                    Captured::tap(&options.captures, &mut host, is_device, |layer| spec.kind_of(layer).to_owned());
+                Ok::<_, Fault>((host, devices, seen))
+            };
+            let (host, devices, seen) = make(0)?;
             let id = world.add_host(host);
+            for ((at, up), life) in powers.get(name.as_str()).into_iter().flatten().zip(1..) {
+                let anew = if *up { Some(make(life)?) } else { None };
+                power.add(*at, id, anew.map(|(host, ..)| host));
+            }
+            captured.push(seen);
             hosts.insert(name.clone(), id);
-            if let (Some((_, host)), Some(device)) = (stand_in, built.devices.get(real::DEVICE)) {
+            if let (Some((_, host)), Some(device)) = (stand_in, devices.get(real::DEVICE)) {
                 world.plug(Plug::Device(id, *device), Plug::Outside(real.len()));
                 real.push(host);
             }
-            ends.insert(name.clone(), (id, built.devices));
+            ends.insert(name.clone(), (id, devices));
         }
         check_captures(&options.captures, &captured)?;
         let checksum_units = by_host.iter().map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
@@ -217,6 +227,7 @@ impl Experiment {
             duration: fault::quantity(&["run", "duration"], &runs.duration)?,
             interval: runs.interval.as_ref().map(|text| fault::quantity(&["run", "interval"], text)).transpose()?,
             parts: options.parts,
+            power,
             captured,
             real,
             known: known(specs),
@@ -227,7 +238,7 @@ impl Experiment {
     /// The world of it, and the hosts that are real, to be run in real time. Nothing is measured.
     #[must_use]
     pub fn live(self) -> Live {
-        Live { world: self.world, real: self.real, known: self.known, left_out: self.left_out }
+        Live { world: self.world, power: self.power, real: self.real, known: self.known, left_out: self.left_out }
     }
 
     /// Runs it and measures.
@@ -279,7 +290,7 @@ impl Experiment {
         let mut captured = self.captured;
         for (HostId(number), seen) in self.world.take_tapped() {
             if let Some(host) = captured.get_mut(number) {
-                host.seen = seen;
+                host.seen.extend(seen);
             }
         }
         let standstill = self.world.standstill().cloned();
@@ -291,9 +302,10 @@ impl Experiment {
     /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done.
     fn run_to(&mut self, end: Instant, watch: &mut Watch, mut run: impl FnMut(&mut World, Instant) -> bool) {
         loop {
-            let next = watch.next().map_or(end, |next| next.min(end));
+            let next = watch.next().into_iter().chain(self.power.next()).min().map_or(end, |next| next.min(end));
             let is_done = run(&mut self.world, next);
             watch.look(&self.world, &self.hosts, &self.loads);
+            self.power.change(&mut self.world);
             if is_done || next >= end || self.world.standstill().is_some() {
                 return;
             }

@@ -55,6 +55,7 @@ pub(crate) mod check;
 mod claim;
 mod drawing;
 mod ends;
+mod event;
 mod expand;
 pub(crate) mod fault;
 mod groups;
@@ -75,6 +76,7 @@ mod workload;
 
 pub use amount::Amount;
 pub use claim::Claim;
+pub use event::Event;
 pub use fault::{Fault, Place, nearest, quantity};
 pub use load::{Choice, Document, Point};
 pub use real::{Command, Real};
@@ -135,6 +137,10 @@ pub struct Scenario {
         example = "{ bulk = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\" } }"
     )]
     pub load: BTreeMap<String, Workload>,
+    /// What happens at given times, `[[event]]`, below.
+    #[serde(default)]
+    #[key(is = "a list of tables", default = "nothing", example = "[{ at = \"10 s\", link = \"line\", up = false }]")]
+    pub event: Vec<Event>,
     /// When is measured and how often, `[run]`, below.
     #[serde(default)]
     #[key(is = "a table", default = "must be given unless a host is real", example = "{ duration = \"5 s\" }")]

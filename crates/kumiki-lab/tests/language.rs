@@ -8,8 +8,8 @@ use std::path::Path;
 
 use kumiki_lab::profile::{Adapter, Cpu, Memory, Profile, Sourced, Task, Transfer, Variation};
 use kumiki_lab::scenario::{
-    Claim, Compare, Confidence, Growth, Host, Link, Real, Repeat, Report, Ring, Runs, Scenario, Switch, Tasks, Trend,
-    Window, Workload,
+    Claim, Compare, Confidence, Event, Growth, Host, Link, Real, Repeat, Report, Ring, Runs, Scenario, Switch, Tasks,
+    Trend, Window, Workload,
 };
 use kumiki_settings::{Described, HasKeys};
 use serde::de::DeserializeOwned;
@@ -23,7 +23,7 @@ const END: &str = "<!-- end of keys, made from the program: do not edit -->\n";
 /// A table of a file: how it stands there, its keys, and what tries them.
 type Table = (&'static str, &'static [Described], fn(&str));
 
-const TABLES: [Table; 25] = [
+const TABLES: [Table; 26] = [
     ("scenario", Scenario::KEYS, tried::<Scenario>),
     ("[host.NAME]", Host::KEYS, tried::<Host>),
     ("[host.NAME.real]", Real::KEYS, tried::<Real>),
@@ -31,6 +31,7 @@ const TABLES: [Table; 25] = [
     ("[link.NAME]", Link::KEYS, tried::<Link>),
     ("[ring.NAME]", Ring::KEYS, tried::<Ring>),
     ("[load.NAME]", Workload::KEYS, tried::<Workload>),
+    ("[[event]]", Event::KEYS, tried::<Event>),
     ("[run]", Runs::KEYS, tried::<Runs>),
     ("[run.repeat]", Repeat::KEYS, tried::<Repeat>),
     ("[run.confidence]", Confidence::KEYS, tried::<Confidence>),
@@ -145,6 +146,7 @@ fn every_key_that_the_program_knows_is_described() {
         ("run", known::<Runs>(), Runs::KEYS),
         ("scenario", known::<Scenario>(), Scenario::KEYS),
         ("claim", known::<Claim>(), Claim::KEYS),
+        ("event", known::<Event>(), Event::KEYS),
     ] {
         for key in keys {
             assert!(known.contains(&format!("`{}`", key.name)), "{name}: {}", key.name);

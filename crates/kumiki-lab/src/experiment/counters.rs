@@ -19,9 +19,9 @@ const RTP_LOST: &str = "lost";
 /// All counters, by `host.part`, or by the medium's name.
 pub(super) fn of(world: &World) -> Counters {
     let mut all = Counters::new();
-    for host in world.hosts() {
+    for host in world.replaced().chain(world.hosts()) {
         let mut add = |part: &str, counts: BTreeMap<String, u64>| {
-            all.insert(format!("{}.{part}", host.name), counts);
+            join(all.entry(format!("{}.{part}", host.name)).or_default(), counts);
         };
         for (node, account) in host.graph.accounts() {
             let mut counts = of_account(&account);
@@ -72,10 +72,21 @@ pub(super) fn of(world: &World) -> Counters {
     all
 }
 
+/// What is no count, such as a highest value.
+const NO_COUNTS: [&str; 6] =
+    ["jitter_us", "queue_high_water", "high_water", "clusters", "longest_rotation_ns", "ttrt_ns"];
+
+/// Adds what a part counted to what it had counted before its host began anew.
+fn join(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
+    for (name, count) in more {
+        let is_count = !NO_COUNTS.contains(&name.as_str());
+        let own = all.entry(name).or_default();
+        *own = if is_count { own.saturating_add(count) } else { count.max(*own) };
+    }
+}
+
 /// What was counted between two moments. What is no count, such as a highest value, is that of the second.
 pub(super) fn since(before: &Counters, after: &Counters) -> Counters {
-    const NO_COUNTS: [&str; 6] =
-        ["jitter_us", "queue_high_water", "high_water", "clusters", "longest_rotation_ns", "ttrt_ns"];
     let part = |(place, counts): (&String, &BTreeMap<String, u64>)| {
         let earlier = before.get(place);
         let count = |(name, count): (&String, &u64)| {

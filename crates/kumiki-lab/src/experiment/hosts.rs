@@ -43,6 +43,8 @@ pub(super) struct Plan<'a> {
     pub seed: u64,
     /// Keep traces of connections.
     pub trace: bool,
+    /// How often the host has begun before: another draws other numbers.
+    pub life: u64,
 }
 
 /// Builds the host `name`.
@@ -52,7 +54,7 @@ pub(super) struct Plan<'a> {
 pub(super) fn build(name: &str, spec: &scenario::Host, profile: &Profile, plan: &mut Plan<'_>) -> Result<Built, Fault> {
     let missing = || fault(&[], "it has no graph, nor is it like a host that has one");
     let layers = layers(spec.graph.as_ref().ok_or_else(missing)?);
-    let mut graph = Graph::new(plan.seed, super::media::seed_of(0, name, Random::Host));
+    let mut graph = Graph::new(plan.seed, super::media::seed_of(plan.life, name, Random::Host));
     if let Some(octets) = &spec.free_below {
         let octets = quantity::<Octets>(&["free_below"], octets)?.count();
         graph.set_free_below(u32::try_from(octets).unwrap_or(u32::MAX));

@@ -1,5 +1,6 @@
 //! An experiment in real time, with hosts that are real: whoever runs it brings what they send, takes what they get, and says what time it is.
 
+use core::fmt;
 use core::net::IpAddr;
 
 use kumiki_graph::{Address, Instant};
@@ -7,6 +8,7 @@ use kumiki_link::Unit;
 use kumiki_octets::Message;
 use kumiki_sim::{Standstill, World};
 
+use super::power::Power;
 use super::real::RealHost;
 
 /// A world of which some hosts are real.
@@ -14,9 +16,9 @@ use super::real::RealHost;
 /// ```text
 /// pass(now); for each packet that has come: arrive(host, packet); while let Some(left) = take_left(): hand it over; wait until next_event_at()
 /// ```
-#[derive(Debug)]
 pub struct Live {
     pub(super) world: World,
+    pub(super) power: Power,
     pub(super) real: Vec<RealHost>,
     pub(super) known: Vec<(String, IpAddr)>,
     pub(super) left_out: Vec<String>,
@@ -54,6 +56,10 @@ impl Live {
 
     /// Lets everything happen until `now`; a time that has been stays as it was.
     pub fn pass(&mut self, now: Instant) {
+        while let Some(at) = self.power.next().filter(|at| *at <= now) {
+            self.world.run_until(at);
+            self.power.change(&mut self.world);
+        }
         self.world.run_until(now);
     }
 
@@ -74,7 +80,7 @@ impl Live {
 
     /// When something happens next that nobody outside does.
     pub fn next_event_at(&mut self) -> Option<Instant> {
-        self.world.next_event_at()
+        self.world.next_event_at().into_iter().chain(self.power.next()).min()
     }
 
     /// Where time stands still, if it does: then nothing happens any more.
@@ -86,5 +92,11 @@ impl Live {
     /// What lines and switches have counted, by name.
     pub fn media(&self) -> impl Iterator<Item = (&str, Vec<(&'static str, u64)>)> {
         self.world.media()
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("world", &self.world).field("real", &self.real).finish_non_exhaustive()
     }
 }

@@ -321,9 +321,9 @@ impl Moment {
     /// Takes it.
     pub(super) fn take(world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) -> Self {
         let mut cpus = BTreeMap::new();
-        for host in world.hosts() {
+        for host in world.replaced().chain(world.hosts()) {
             for (cpu, counters) in host.cpus() {
-                cpus.insert(format!("{}.{cpu}", host.name), counters.busy);
+                *cpus.entry(format!("{}.{cpu}", host.name)).or_default() += counters.busy;
             }
         }
         let of_load = |(name, load): (&String, &Load)| (name.clone(), Snapshot::take(world, hosts, load));
@@ -642,11 +642,13 @@ fn never_connected(host: &str, source: &Source) -> Option<Unconnected> {
 
 /// How long each task of each host has run.
 fn tasks(world: &World) -> BTreeMap<String, Duration> {
-    let times = world.hosts().flat_map(|host| {
-        let named = host.task_times();
-        named.map(|(task, time)| (format!("{}.{task}", host.name), time))
-    });
-    times.collect()
+    let mut times: BTreeMap<String, Duration> = BTreeMap::new();
+    for host in world.replaced().chain(world.hosts()) {
+        for (task, time) in host.task_times() {
+            *times.entry(format!("{}.{task}", host.name)).or_default() += time;
+        }
+    }
+    times
 }
 
 /// When the last session had written all it was to write.

@@ -10,7 +10,7 @@ use kumiki_sim::{ElementId, HostId, Plug, World};
 use siphasher::sip::SipHasher13;
 
 use super::fault::{Fault, fault, unknown};
-use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Wrong};
+use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Step, Wrong};
 use crate::scenario::{Host, Link, Scenario};
 use crate::topology::legs_of_cells;
 
@@ -33,32 +33,39 @@ pub(super) struct Ends<'a> {
 pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     ends.switches.judge_loops(scenario)?;
     for (name, link) in &scenario.link {
-        add_link(name, link, scenario, ends, world).map_err(|fault| fault.under(&["link", name]))?;
+        let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
+        let steps = scenario.changes(name, &line)?;
+        add_link(name, (link, &line, &steps), scenario, ends, world).map_err(|fault| fault.under(&["link", name]))?;
     }
     judge_devices(scenario)?;
     judge_services(scenario)
 }
 
-fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
-    let medium = link.line()?;
+fn add_link(
+    name: &str,
+    (link, medium, steps): (&Link, &Line, &[Step]),
+    scenario: &Scenario,
+    ends: &Ends<'_>,
+    world: &mut World,
+) -> Result<(), Fault> {
     let seed = seed_of(ends.seed, name, Random::Medium);
-    let element = match (&medium, link.ends.each_ref().map(|end| ends.switches.ethernet_at(end))) {
+    let element = match (medium, link.ends.each_ref().map(|end| ends.switches.ethernet_at(end))) {
         (Line::Frames(frames), switches @ ([Some(_), _] | [_, Some(_)])) => {
-            bridged(frames, (link, seed), switches, scenario)?
+            bridged(frames, (link, seed, steps), switches, scenario)?
         }
-        _ => medium.element(seed)?,
+        _ => medium.element(seed, steps)?,
     };
     let line = world.add_element(name, element);
     for (port, end) in link.ends.iter().enumerate() {
-        let plug = match &medium {
+        let plug = match medium {
             Line::Cells(cells) => cell_end(end, cells.rate(), scenario, ends, world)?,
-            Line::Pos(_) | Line::Synchronous(_) | Line::Frames(_) => frame_end(end, (&link.medium, &medium), ends)?,
+            Line::Pos(_) | Line::Synchronous(_) | Line::Frames(_) => frame_end(end, (&link.medium, medium), ends)?,
         };
         plug_in(
             name,
             (line, port),
             (end, plug),
-            medium.toward(end),
+            medium.toward(end, steps),
             || seed_of(ends.seed, name, Random::End(port)),
             world,
         );
@@ -69,7 +76,7 @@ fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world
 /// A line that ends at one or two Ethernet switches, which say what waits for it there.
 fn bridged(
     frames: &Frames,
-    (link, seed): (&Link, u64),
+    (link, seed, steps): (&Link, u64, &[Step]),
     switches: [Option<&EthernetSwitch>; 2],
     scenario: &Scenario,
 ) -> Result<Box<dyn Element>, Fault> {
@@ -91,7 +98,7 @@ fn bridged(
             );
         }
     }
-    frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)), seed)
+    frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)), seed, steps)
 }
 
 /// Plugs the end `end` of the medium called `name` in at `plug`, with what goes wrong on the way there between them.

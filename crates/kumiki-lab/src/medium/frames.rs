@@ -168,11 +168,11 @@ impl Frames {
         })
     }
 
-    /// The line, at whose ends this waits, with the seed of what is random on it.
+    /// The line, at whose ends this waits, with the seed of what is random on it, and how it changes.
     ///
     /// # Errors
     /// Those of [`Frames::recording`].
-    pub(crate) fn element(&self, [a, b]: [Queue; 2], seed: u64) -> Result<Box<dyn Element>, Fault> {
+    pub(crate) fn element(&self, [a, b]: [Queue; 2], seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, Fault> {
         let carrier = Carrier::Plain { rate: self.rate().off_by(self.clock_ppm), overhead: self.framing };
         let config = SerialConfig { carrier, propagation: self.propagation, say_sent: true };
         let queues = [a.discipline(seed, 0), b.discipline(seed, 1)];
@@ -181,7 +181,7 @@ impl Frames {
         }
         let [from_0, from_1] = queues;
         let line = Serial::with_disciplines(config, from_0, from_1);
-        let changes = schedule::of_line(&self.schedule, config, self.clock_ppm);
+        let changes = schedule::of_line(steps, config, self.clock_ppm);
         Ok(if changes.is_empty() { Box::new(line) } else { Box::new(Stepped::new(line, changes)) })
     }
 }

@@ -140,27 +140,73 @@ fn named<T>(
 }
 
 impl Line {
-    /// As it goes into the world, with the seed of what is random on it.
+    /// As it goes into the world, with the seed of what is random on it, and how it changes.
     ///
     /// # Errors
     /// A [`Fault`] whose path begins at the keys of the link.
-    pub(crate) fn element(&self, seed: u64) -> Result<Box<dyn Element>, Fault> {
+    pub(crate) fn element(&self, seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, Fault> {
         match self {
             Self::Cells(cells) => Ok(cells.element()),
-            Self::Pos(pos) => Ok(pos.element(seed)),
+            Self::Pos(pos) => Ok(pos.element(seed, &schedule::outages(steps, None))),
             Self::Synchronous(synchronous) => synchronous.element(seed),
-            Self::Frames(frames) => frames.element([frames.queue; 2], seed),
+            Self::Frames(frames) => frames.element([frames.queue; 2], seed, steps),
         }
     }
 
     /// What goes wrong towards `end`, and how that changes; `None` where nothing ever does.
-    pub(crate) fn toward(&self, end: &str) -> Option<Wrong> {
-        let steps = match self {
-            Self::Frames(frames) => frames.schedule.as_slice(),
-            Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => &[],
-        };
+    pub(crate) fn toward(&self, end: &str, steps: &[Step]) -> Option<Wrong> {
         let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| is_named(toward, end)));
-        schedule::of_path(steps, own.map(|(_, impairment)| impairment))
+        let own = own.map(|(_, impairment)| impairment);
+        match self {
+            // A line of SONET/SDH that is not there has no signal, which its ends see.
+            Self::Pos(_) => {
+                let losses: Vec<Step> = steps.iter().cloned().map(|step| Step { up: None, ..step }).collect();
+                schedule::of_path(&losses, own, end)
+            }
+            Self::Frames(_) | Self::Cells(_) | Self::Synchronous(_) => schedule::of_path(steps, own, end),
+        }
+    }
+
+    /// What it says itself of how it changes.
+    pub(crate) fn schedule(&self) -> &[Step] {
+        match self {
+            Self::Frames(frames) => &frames.schedule,
+            Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => &[],
+        }
+    }
+
+    /// Whether it, which is a `medium`, can change so.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the keys of the step.
+    pub(crate) fn judge(&self, medium: &str, step: &Step) -> Result<(), Fault> {
+        if let Some(key) = step.of_both_ways() {
+            return Err(
+                Fault::at([key], "it changes both ways, and the event is of one").expected("no `toward` beside it")
+            );
+        }
+        let (has_rate, has_propagation) = match self {
+            Self::Frames(frames) => (matches!(frames.framed, Framed::Line(_)), frames.framed != Framed::Recorded),
+            Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => (false, false),
+        };
+        for (key, is_set, can_be) in
+            [("rate", step.rate.is_some(), has_rate), ("propagation", step.propagation.is_some(), has_propagation)]
+        {
+            if is_set && !can_be {
+                let problem = format!("the {key} of {medium} stays as it is");
+                return Err(Fault::at([key], problem).expected("a line of the medium \"point-to-point\""));
+            }
+        }
+        match self {
+            Self::Pos(_) if step.up.is_some() && step.toward.is_some() => {
+                Err(Fault::at(["toward"], format!("{medium} loses its signal both ways at once")))
+            }
+            Self::Pos(pos) if step.up.is_some() && pos.octet_exact == Some(false) => {
+                let problem = format!("{medium} has no signal to lose where it is not run octet by octet");
+                Err(Fault::at(["up"], problem).expected("octet_exact = true, or not set, at the line"))
+            }
+            Self::Pos(_) | Self::Frames(_) | Self::Cells(_) | Self::Synchronous(_) => Ok(()),
+        }
     }
 
     /// Reads what is not in the scenario itself.

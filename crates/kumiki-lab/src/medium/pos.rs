@@ -77,12 +77,13 @@ impl Pos {
         Ok(())
     }
 
-    pub(super) fn element(&self, seed: u64) -> Box<dyn Element> {
+    /// With the seed of what is random on it, and when it has no signal beside its own `outages`.
+    pub(super) fn element(&self, seed: u64, outages: &[(Instant, Instant)]) -> Box<dyn Element> {
         let clock = OctetClock::new(self.level);
         let framing = Framing { fcs: self.fcs, opening_flag: self.opening_flag, ..Framing::default() };
         let (propagation, say_sent) = (self.propagation, true);
         let [from_0, from_1] = [0, 1].map(|end| self.queue.discipline(seed, end));
-        if !self.is_spoilt() && self.octet_exact != Some(true) {
+        if !self.is_spoilt() && outages.is_empty() && self.octet_exact != Some(true) {
             let config = SerialConfig { carrier: Carrier::Sonet { clock, framing }, propagation, say_sent };
             return Box::new(Serial::with_disciplines(config, from_0, from_1));
         }
@@ -90,8 +91,11 @@ impl Pos {
         let usual = SectionConfig::ppp(self.level);
         let config = SectionConfig { clock, framing, propagation, say_sent, ends: [end, end], seed, ..usual };
         let mut line = Section::with_disciplines(config, from_0, from_1);
+        let more = outages.iter().map(|&(from, until)| Trouble { from, until, what: Troubled::NoSignal });
+        let mut all: Vec<Trouble> = self.outages.iter().copied().chain(more).collect();
+        all.sort_by_key(|trouble| trouble.from);
         for port in 0..2 {
-            line.spoil(port, self.bit_errors.unwrap_or(0.0), &self.outages);
+            line.spoil(port, self.bit_errors.unwrap_or(0.0), &all);
         }
         Box::new(line)
     }

@@ -1,10 +1,10 @@
-//! Lines that change at given times.
+//! Lines that change at given times, by a schedule of their own or by events.
 
 use kumiki_graph::Instant;
 use kumiki_link::{Carrier, Impairment, LineChange, Loss, Rate, SerialConfig};
 use kumiki_settings::{BuildError, Duration, HasSettings as _, Reader, Settings};
 
-use super::FASTEST;
+use super::{FASTEST, is_named};
 
 /// What changes of a line at a time, both ways.
 #[derive(Clone, PartialEq, Debug, Default, Settings)]
@@ -24,6 +24,26 @@ pub struct Step {
     /// Whether the line is there: frames that would arrive while it is not are lost. Hosts are not told.
     #[setting(unset = "as before")]
     pub up: Option<bool>,
+    /// `loss` and `up` are of what travels towards this end alone.
+    #[setting(text, expected = "an end of the line", unset = "both ways")]
+    pub toward: Option<String>,
+}
+
+impl Step {
+    /// Whether it says nothing that could change.
+    pub(crate) const fn is_empty(&self) -> bool {
+        matches!(self, Self { rate: None, propagation: None, loss: None, up: None, .. })
+    }
+
+    /// A change of both ways, where it is to be of one.
+    pub(crate) const fn of_both_ways(&self) -> Option<&'static str> {
+        match self {
+            Self { toward: None, .. } => None,
+            Self { rate: Some(_), .. } => Some("rate"),
+            Self { propagation: Some(_), .. } => Some("propagation"),
+            Self { .. } => None,
+        }
+    }
 }
 
 /// Reads the changes, which are in order.
@@ -43,11 +63,18 @@ pub(super) fn read(place: &mut Vec<Step>, reader: &Reader<'_>) -> Result<(), Bui
         steps.push(((name.len(), name.to_owned()), step));
         Ok(())
     })?;
-    if let Some((_, step)) = steps.iter().find(|(_, step)| *step == Step { at: step.at, ..Step::default() })
+    if let Some((_, step)) = steps.iter().find(|(_, step)| step.is_empty())
         && !reader.lists()
     {
         let found = format!("{} alone", step.at);
         return Err(reader.wrong("schedule", &found, "a change beside it: rate, propagation, loss or up"));
+    }
+    if let Some(key) = steps.iter().find_map(|(_, step)| step.of_both_ways()) {
+        return Err(reader.wrong(
+            "schedule",
+            &format!("a {key} toward one end"),
+            "loss and up alone, which have a direction",
+        ));
     }
     // In the order of their numbers.
     steps.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -83,23 +110,39 @@ pub(super) fn of_line(steps: &[Step], mut config: SerialConfig, ppm: i32) -> Vec
     changes
 }
 
-/// What goes wrong towards an end, and its changes: `own` and what `steps` add; `None` where nothing ever does.
-pub(super) fn of_path(steps: &[Step], own: Option<Impairment>) -> Option<(Impairment, Vec<(Instant, Impairment)>)> {
-    let is_own = own.is_some();
-    let mut base = own.unwrap_or_default();
-    let mut down = None;
-    for (at, up) in steps.iter().filter_map(|step| Some((Instant::ZERO + step.at, step.up?))) {
+/// When a line is not there by `steps`, towards `end` where that is asked.
+pub(super) fn outages(steps: &[Step], end: Option<&str>) -> Vec<(Instant, Instant)> {
+    let (mut all, mut down) = (Vec::new(), None);
+    let steps = steps.iter().filter(|step| is_toward(step, end));
+    for (at, up) in steps.filter_map(|step| Some((Instant::ZERO + step.at, step.up?))) {
         match (down, up) {
             (None, false) => down = Some(at),
             (Some(from), true) => {
-                base.down.push((from, at));
+                all.push((from, at));
                 down = None;
             }
             (None, true) | (Some(_), false) => {}
         }
     }
-    base.down.extend(down.map(|from| (from, Instant::from_nanos(u64::MAX))));
-    let losses = steps.iter().filter_map(|step| {
+    all.extend(down.map(|from| (from, Instant::from_nanos(u64::MAX))));
+    all
+}
+
+/// Whether a step is of what travels towards `end`.
+fn is_toward(step: &Step, end: Option<&str>) -> bool {
+    step.toward.as_deref().zip(end).is_none_or(|(toward, end)| is_named(toward, end))
+}
+
+/// What goes wrong towards `end`, and its changes: `own` and what `steps` add; `None` where nothing ever does.
+pub(super) fn of_path(
+    steps: &[Step],
+    own: Option<Impairment>,
+    end: &str,
+) -> Option<(Impairment, Vec<(Instant, Impairment)>)> {
+    let is_own = own.is_some();
+    let mut base = own.unwrap_or_default();
+    base.down.extend(outages(steps, Some(end)));
+    let losses = steps.iter().filter(|step| is_toward(step, Some(end))).filter_map(|step| {
         let loss = step.loss.map(|p| if p > 0.0 { Loss::Independent(p) } else { Loss::None })?;
         Some((Instant::ZERO + step.at, Impairment { loss, ..base.clone() }))
     });
@@ -139,7 +182,7 @@ mod tests {
             (5, plain(7, s(9)), None),
         ];
         assert_eq!(found, expected);
-        let (base, losses) = of_path(&steps, None).unwrap();
+        let (base, losses) = of_path(&steps, None, "a.l0").unwrap();
         let t = |seconds| Instant::ZERO + s(seconds);
         assert_eq!(base.down, [(t(4), t(5)), (t(6), Instant::from_nanos(u64::MAX))]);
         assert_eq!(base.loss, Loss::None);
@@ -148,7 +191,11 @@ mod tests {
             [(t(2), Loss::Independent(0.5)), (t(5), Loss::None)]
         );
         assert!(losses.iter().all(|(_, it)| it.down == base.down));
-        assert_eq!(of_path(&[Step { rate: Some(1), ..at(1) }], None), None);
-        assert!(of_path(&[], Some(Impairment::default())).is_some());
+        assert_eq!(of_path(&[Step { rate: Some(1), ..at(1) }], None, "a.l0"), None);
+        assert!(of_path(&[], Some(Impairment::default()), "a.l0").is_some());
+        let one_way = [Step { up: Some(false), loss: Some(0.1), toward: Some("b".to_owned()), ..at(1) }];
+        assert_eq!(of_path(&one_way, None, "a.l0"), None);
+        let (base, losses) = of_path(&one_way, None, "b.l0").unwrap();
+        assert_eq!((base.down.len(), losses.len()), (1, 1));
     }
 }

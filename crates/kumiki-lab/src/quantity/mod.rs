@@ -332,6 +332,39 @@ impl FromStr for Octets {
     }
 }
 
+/// In a file it is a text with its unit, or a number from 0 to 1.
+impl<'de> serde::Deserialize<'de> for Share {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ShareVisitor)
+    }
+}
+
+struct ShareVisitor;
+
+impl serde::de::Visitor<'_> for ShareVisitor {
+    type Value = Share;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Share::EXPECTED)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Share, E> {
+        parse(text).map_err(|invalid| E::custom(format_args!("{}; {}", invalid.problem, invalid.advice())))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Share, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Share, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Share, E> {
+        self.visit_str(&number.to_string())
+    }
+}
+
 impl FromStr for Share {
     type Err = Invalid;
     fn from_str(text: &str) -> Result<Self, Invalid> {

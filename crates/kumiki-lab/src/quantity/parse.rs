@@ -41,7 +41,8 @@ impl Invalid {
         self
     }
 
-    fn advice(&self) -> String {
+    /// What would be right, in words.
+    pub(super) fn advice(&self) -> String {
         match &self.suggestion {
             Some(suggestion) => format!("try {suggestion}"),
             None => format!("expected {}", self.expected),

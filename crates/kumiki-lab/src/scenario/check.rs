@@ -230,6 +230,10 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
         }
         let read = line.line().and_then(|it| {
             it.judge_files()?;
+            for (number, step) in it.schedule().iter().enumerate() {
+                let end = medium::is_end(step.toward.as_deref(), &line.ends);
+                end.map_err(|fault| fault.under(&["schedule", &number.to_string()]))?;
+            }
             toward(it.impairment(), &line.ends)
         });
         read.map_err(|fault| fault.under(&["link", name]))?;
@@ -263,6 +267,7 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
     addresses(scenario)?;
     real::check(scenario)?;
     loads(scenario)?;
+    super::event::check(scenario)?;
     if let Some(load) = scenario.report.load.as_ref().filter(|load| !scenario.load.contains_key(*load)) {
         let known: Vec<&String> = scenario.load.keys().collect();
         return Err(Fault::unknown(["report", "load"], "load", load, &known));

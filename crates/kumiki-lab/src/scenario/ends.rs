@@ -30,7 +30,7 @@ const STANDS_ON: [(&str, &[&str]); 6] = [
 const WITH_PORTS: [&str; 3] = ["tcp", "udp", "xtp"];
 
 /// The kind of load that has no program at its other end.
-const PING: &str = "ping";
+pub(super) const PING: &str = "ping";
 
 /// The kind of load of which nothing runs.
 const LIMIT: &str = "limit";

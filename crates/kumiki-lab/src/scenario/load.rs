@@ -9,7 +9,7 @@ use super::expand::{Expander, NUMBER};
 use super::fault::{Fault, nearest};
 use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
-use super::{Compare, Report, Scenario, Trend, check, ends, groups, network, real};
+use super::{Compare, Report, Scenario, Trend, check, ends, event, groups, network, real};
 
 /// A scenario file that is TOML, with everything still to be chosen.
 #[derive(Clone, Debug)]
@@ -388,6 +388,7 @@ impl Point {
         let mut scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
         real::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         ends::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
+        event::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         network::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         check::scenario(&scenario).and_then(|()| network::ways(&scenario)).map_err(|fault| source.locate(fault))?;
         Ok(Self { scenario, varied, index, origin: Arc::new(origin) })

@@ -143,7 +143,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "[run]",
             "[runs]",
-            r#"x.toml:25: runs: unknown key "runs"; did you mean run? (one of title, about, paper, figure, define, host, switch, link, ring, load, run, vary, quick, skip, report, compare, trend, claim)"#,
+            r#"x.toml:25: runs: unknown key "runs"; did you mean run? (one of title, about, paper, figure, define, host, switch, link, ring, load, event, run, vary, quick, skip, report, compare, trend, claim)"#,
         ),
         (
             "message = \"8 KiB\"",

@@ -134,7 +134,7 @@ impl Workload {
     }
 }
 
-/// One node or several, each as `host.node`. In a file a text alone is one.
+/// One name or several, of nodes each as `host.node`. In a file a text alone is one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Nodes(pub Vec<String>);
 
@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for NodesVisitor {
     type Value = Nodes;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"host.node\", or a list of such")
+        f.write_str("a name, or a list of names")
     }
 
     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Nodes, E> {

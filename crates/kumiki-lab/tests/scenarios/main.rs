@@ -1,5 +1,6 @@
 //! The scenarios that repeat no paper: each runs and keeps what it promises.
 
+mod events;
 mod lines;
 mod loads;
 mod queues;
@@ -62,7 +63,7 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test() {
     let tested = "beside-tcp bufferbloat buffers classical-ip delayed-line ethernet fddi ftam-stall incast interleaved-vcs lossy \
-        mapos marked-queue oc48 path-mtu pos romanow-floyd router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
+        mapos marked-queue oc48 outage path-mtu pos romanow-floyd router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
         udp-over-atm x32-dialup";
     let found = Document::builtin().unwrap();
     let found = found.iter().map(Document::name);

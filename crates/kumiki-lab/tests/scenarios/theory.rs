@@ -55,6 +55,19 @@ fn slow_start_loses_as_much_as_path_and_queue_hold() {
     assert!(count(&measured, "line", "a_drops") < 300, "HyStart++ ends slow start earlier");
 }
 
+/// The retransmission time-out doubles (RFC 6298), so TCP goes on with the first after the end of an outage.
+#[test]
+fn tcp_goes_on_with_the_first_time_out_after_an_outage() {
+    as_theory_has_it("outage", &[]);
+    // Of the datagrams, a thousand in a second, those of the outage are lost, and at the end 11 are under way.
+    for (outage, lost) in [("100 ms", 100), ("2 s", 2000)] {
+        for point in points("outage", &[&format!("outage=\"{outage}\"")]).unwrap() {
+            let units = build(&point, 1).unwrap().run().measured.loads["datagrams"].units.unwrap();
+            assert!(units.received.abs_diff(10_000 - lost - 11) <= 1, "{}: {units:?}", point.label());
+        }
+    }
+}
+
 #[test]
 fn equal_flows_come_to_share_a_line_alike() {
     let point = &points("theory-fairness", &[]).unwrap()[0];

@@ -381,6 +381,7 @@ fn a_world_has_ways_out() {
     come(&mut world, 0, "lost");
     come(&mut world, 9, "lost");
     assert_eq!((world.unplugged(), left(&mut world).len()), (2, 0));
+}
 
 /// Says how often its clock has struck, every 10 us, and what has come.
 fn clock(log: &Log) -> Host {

@@ -1,0 +1,250 @@
+//! What happens at given times.
+//!
+//! An event of a line is a step of that line's schedule, which other lines and hosts may have at the same time; one of a load is its `start` or its `stop`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kumiki_graph::Duration;
+use kumiki_settings::Keys;
+use serde::Deserialize;
+
+use super::fault::{Fault, quantity};
+use super::{Nodes, Scenario, Workload, groups};
+use crate::medium::{self, Line, Step};
+use crate::quantity::{Quantity as _, Rate, Share, parse_list};
+
+/// What happens at a time, or at several.
+#[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// When, from the beginning of the run. Of two at the same time that say otherwise of one thing, the later in the file counts.
+    #[key(is = "a time, or a list or range of them", example = "\"10 s .. 50 s step 10 s\"")]
+    pub at: String,
+    /// To which lines; `in*` is every line `in` and a number.
+    #[key(is = "a name, or a list", default = "none", example = "[\"in*\", \"mid\"]")]
+    pub link: Option<Nodes>,
+    /// To which hosts, in the same way.
+    #[key(is = "a name, or a list", default = "none", example = "\"router\"")]
+    pub host: Option<Nodes>,
+    /// To which loads.
+    #[key(is = "a name, or a list", default = "none", example = "\"cross\"")]
+    pub load: Option<Nodes>,
+    /// Of a line, whether it is there: frames or cells that would arrive while it is not are lost. Of a host, whether it has power: with `false` all that it
+    /// remembers and all that waits in it is gone, and what comes for it is lost; with `true` it begins anew, which hosts with a load's program cannot. Of a load,
+    /// whether it goes on: `true` is its `start`, `false` its `stop`.
+    #[key(is = "true or false", default = "as before", example = "false")]
+    pub up: Option<bool>,
+    /// Of a line of the medium `point-to-point`, its rate; with 0 b/s it stands still, and what comes waits.
+    #[key(is = "a rate", default = "as before", example = "\"5 Mb/s\"")]
+    pub rate: Option<String>,
+    /// Of a line with frames, its propagation, one way.
+    #[key(is = "a time", default = "as before", example = "\"50 ms\"")]
+    pub propagation: Option<String>,
+    /// Of a line, the chance of loss, of frames or cells that arrive from then on.
+    #[key(is = "a share", default = "as before", example = "\"1 %\"")]
+    pub loss: Option<Share>,
+    /// Of a line, `loss` and `up` are of what travels towards this end alone: `host.device`, `switch.port`, or the host or switch.
+    #[key(is = "an end of the line", default = "both ways", example = "\"b\"")]
+    pub toward: Option<String>,
+}
+
+/// What has power or not, from which times on.
+pub(crate) type Power = Vec<(Duration, bool)>;
+
+impl Event {
+    fn times(&self) -> Result<Vec<Duration>, Fault> {
+        parse_list(&self.at).map_err(|invalid| Fault::quantity(["at"], &invalid))
+    }
+
+    /// What it is for a line at `at`.
+    fn step(&self, at: Duration) -> Result<Step, Fault> {
+        Ok(Step {
+            at,
+            rate: self.rate.as_ref().map(|text| quantity::<Rate>(&["rate"], text)).transpose()?.map(Rate::base),
+            propagation: self.propagation.as_ref().map(|text| quantity(&["propagation"], text)).transpose()?,
+            loss: self.loss.map(Share::as_f64),
+            up: self.up,
+            toward: self.toward.clone(),
+        })
+    }
+
+    /// The keys that are for lines alone, of those that are set.
+    fn of_lines(&self) -> impl Iterator<Item = &'static str> {
+        let set = [
+            ("rate", self.rate.is_some()),
+            ("propagation", self.propagation.is_some()),
+            ("loss", self.loss.is_some()),
+            ("toward", self.toward.is_some()),
+        ];
+        set.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key)
+    }
+
+    /// That it can happen to all that it names.
+    fn check(&self, scenario: &Scenario) -> Result<(), Fault> {
+        if self.link.is_none() && self.host.is_none() && self.load.is_none() {
+            return Err(Fault::new("it happens to nothing").expected("a `link`, a `host` or a `load`"));
+        }
+        self.times()?;
+        if self.loss.is_some_and(|loss| loss > Share::ONE) {
+            return Err(Fault::at(["loss"], "more than everything").expected("a share from 0 % to 100 %"));
+        }
+        for name in self.link.iter().flat_map(|names| &names.0) {
+            let Some(link) = scenario.link.get(name) else {
+                continue;
+            };
+            let step = self.step(Duration::ZERO)?;
+            if step.is_empty() {
+                return Err(Fault::new("nothing changes").expected("one of up, rate, propagation, loss"));
+            }
+            medium::is_end(step.toward.as_deref(), &link.ends)?;
+            // What is wrong with the line is said at its own place.
+            if let Ok(line) = link.line() {
+                line.judge(&link.medium, &step)?;
+            }
+        }
+        if self.host.is_some() || self.load.is_some() {
+            if self.up.is_none() {
+                return Err(Fault::new("nothing changes").expected("up = true or false"));
+            }
+            if let Some(key) = self.of_lines().next() {
+                return Err(Fault::at([key], "only lines have it").expected("an event of its own for what is no line"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts all names in the place of stars, and has loads begin and end.
+pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
+    let mut events = core::mem::take(&mut scenario.event);
+    for (number, event) in events.iter_mut().enumerate() {
+        let number = number.to_string();
+        settle_one(event, scenario).map_err(|fault| fault.under(&["event", &number]))?;
+    }
+    scenario.event = events;
+    Ok(())
+}
+
+fn settle_one(event: &mut Event, scenario: &mut Scenario) -> Result<(), Fault> {
+    all_of(("link", "line"), &mut event.link, &scenario.link)?;
+    all_of(("host", "host"), &mut event.host, &scenario.host)?;
+    all_of(("load", "load"), &mut event.load, &scenario.load)?;
+    let (Some(names), Some(up)) = (&event.load, event.up) else {
+        return Ok(());
+    };
+    if event.times()?.len() > 1 {
+        return Err(Fault::at(["at"], "a load begins and ends once").expected("one time"));
+    }
+    for name in &names.0 {
+        if let Some(load) = scenario.load.get_mut(name) {
+            begin_or_end(load, up, &event.at)?;
+        }
+    }
+    Ok(())
+}
+
+fn begin_or_end(load: &mut Workload, up: bool, at: &str) -> Result<(), Fault> {
+    let (key, place) = if up { ("start", &mut load.start) } else { ("stop", &mut load.stop) };
+    if place.is_some() {
+        let problem = format!("the load has a `{key}` already: it begins and ends once");
+        return Err(Fault::at(["load"], problem).expected("another load for what comes later"));
+    }
+    *place = Some(at.to_owned());
+    Ok(())
+}
+
+/// Puts the members of groups in the place of stars; every name is one of `known`.
+fn all_of<T>((key, what): (&str, &str), names: &mut Option<Nodes>, known: &BTreeMap<String, T>) -> Result<(), Fault> {
+    let Some(names) = names else {
+        return Ok(());
+    };
+    let mut all = BTreeSet::new();
+    for name in &names.0 {
+        let members: Vec<&String> = match name.strip_suffix('*') {
+            Some(group) => known.keys().filter(|known| groups::is_member(known, group)).collect(),
+            None => known.get_key_value(name).map(|(name, _)| name).into_iter().collect(),
+        };
+        if members.is_empty() {
+            let all: Vec<&String> = known.keys().collect();
+            return Err(Fault::unknown([key], what, name, &all));
+        }
+        all.extend(members.into_iter().cloned());
+    }
+    names.0 = all.into_iter().collect();
+    Ok(())
+}
+
+/// That all of it can happen.
+pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
+    for (number, event) in scenario.event.iter().enumerate() {
+        event.check(scenario).map_err(|fault| fault.under(&["event", &number.to_string()]))?;
+    }
+    let busy: BTreeSet<&str> = scenario.load.values().flat_map(hosts_with_a_program).collect();
+    let mut last: BTreeMap<&str, bool> = BTreeMap::new();
+    for (at, number, host, up) in powers(scenario)? {
+        let number = number.to_string();
+        let path = ["event", number.as_str(), "up"];
+        let was_up = last.insert(host, up).unwrap_or(true);
+        if was_up == up {
+            let problem = if up { "it has power already" } else { "it has no power already" };
+            return Err(Fault::at(path, format!("at {at} host {host} is to change, and {problem}")));
+        }
+        if up && busy.contains(host) {
+            let problem = format!("a load runs a program on host {host}, and what that has measured is lost with it");
+            return Err(Fault::at(path, problem).expected("false alone, or another host"));
+        }
+    }
+    Ok(())
+}
+
+/// The hosts on which a load has a program that measures; who answers a ping has none.
+fn hosts_with_a_program(load: &Workload) -> impl Iterator<Item = &str> {
+    let readers = load.to.0.iter().filter(|_| load.kind != super::ends::PING);
+    load.from.0.iter().chain(readers).map(|end| crate::topology::place(end))
+}
+
+/// The events of hosts in order of time, each with its number in the file.
+fn powers(scenario: &Scenario) -> Result<Vec<(Duration, usize, &str, bool)>, Fault> {
+    let mut all = Vec::new();
+    for (number, event) in scenario.event.iter().enumerate() {
+        let (Some(hosts), Some(up)) = (&event.host, event.up) else {
+            continue;
+        };
+        let times = event.times().map_err(|fault| fault.under(&["event", &number.to_string()]))?;
+        let each = times.into_iter().flat_map(|at| hosts.0.iter().map(move |host| (at, number, host.as_str(), up)));
+        all.extend(each);
+    }
+    all.sort_by_key(|(at, number, ..)| (*at, *number));
+    Ok(all)
+}
+
+impl Scenario {
+    /// How `line`, the one called `name`, changes: by its own schedule and by events, in order of time.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the top of the scenario.
+    pub(crate) fn changes(&self, name: &str, line: &Line) -> Result<Vec<Step>, Fault> {
+        let mut steps = line.schedule().to_vec();
+        for (number, event) in self.event.iter().enumerate() {
+            if event.link.as_ref().is_some_and(|names| names.0.iter().any(|link| link == name)) {
+                let more = event.times().and_then(|times| times.into_iter().map(|at| event.step(at)).collect());
+                let more: Vec<Step> = more.map_err(|fault: Fault| fault.under(&["event", &number.to_string()]))?;
+                steps.extend(more);
+            }
+        }
+        steps.sort_by_key(|step| step.at);
+        Ok(steps)
+    }
+
+    /// When hosts lose their power and get it back, by host, in order of time.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the top of the scenario.
+    pub(crate) fn power(&self) -> Result<BTreeMap<&str, Power>, Fault> {
+        let mut all: BTreeMap<&str, Power> = BTreeMap::new();
+        for (at, _, host, up) in powers(self)? {
+            all.entry(host).or_default().push((at, up));
+        }
+        Ok(all)
+    }
+}
