@@ -12,7 +12,7 @@ use kumiki_graph::Duration;
 use kumiki_settings::Keys;
 use serde::Deserialize;
 
-use crate::quantity::{Invalid, Octets, parse};
+use crate::quantity::{Invalid, Octets, Share, parse};
 
 mod builtin;
 mod load;
@@ -227,9 +227,18 @@ pub struct Memory {
     /// Who is woken when there is room: `one` or `all`.
     #[key(is = "a word", example = "\"one\"")]
     pub wake_up: String,
-    /// A session may hold at most this many per cent of what is free (dynamic threshold).
-    #[key(is = "a number of per cent", default = "all", example = "50")]
-    pub share_percent: Option<u32>,
+    /// A session may hold at most this share of what is free (dynamic threshold), in whole per cents.
+    #[key(is = "a share", default = "all", example = "\"50 %\"")]
+    pub share: Option<Share>,
+}
+
+impl Memory {
+    /// Its `share` in per cent, where that is a whole number and more than nothing.
+    pub(crate) fn percent(&self) -> Option<u32> {
+        let parts = self.share?.parts_per_trillion();
+        let percent = parts.checked_div(10_000_000_000).filter(|percent| percent * 10_000_000_000 == parts)?;
+        u32::try_from(percent).ok().filter(|percent| (1..=100).contains(percent))
+    }
 }
 
 /// How programs' data gets into and out of the stack.

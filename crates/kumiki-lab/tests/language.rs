@@ -116,6 +116,11 @@ fn tried<T: HasKeys + DeserializeOwned + PartialEq + Debug>(name: &str) {
     let plain: T = read(&BTreeMap::new()).unwrap_or_else(|why| panic!("{name}: {why}"));
     for key in T::KEYS {
         read::<T>(&BTreeMap::from([(key.name, key.example)])).unwrap_or_else(|why| panic!("{name}: {why}"));
+        // Whatever is a share is written as any other.
+        if key.is.starts_with("a share") {
+            let [text, number] = ["\"50 %\"", "0.5"].map(|value| read::<T>(&BTreeMap::from([(key.name, value)])));
+            assert!(number.is_ok() && text == number, "{name}.{}: {text:?}, {number:?}", key.name);
+        }
         if key.must_be_given {
             let others = T::KEYS.iter().filter(|it| it.must_be_given && it.name != key.name);
             let text: String = others.map(|it| format!("{} = {}\n", it.name, it.example)).collect();

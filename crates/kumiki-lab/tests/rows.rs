@@ -206,6 +206,22 @@ fn what_cannot_have_a_warm_up_or_batches_is_told_so() {
             "run.seed=1",
             "run.batches = 5: an interval of the parts of one run",
         ),
+        (
+            LONG,
+            "run.confidence={ level = 0.9, width = 0.1 }",
+            "run.confidence.level = 0.9: no such level; expected \"95 %\" or \"99 %\"",
+        ),
+        (
+            LONG,
+            "run.confidence={ level = \"95 %\", width = 0 }",
+            "run.confidence.width = 0: no width; expected a share above 0 %",
+        ),
+        (
+            LONG,
+            "run.confidence={ level = \"95 %\", width = 5 }",
+            "run.confidence.width = 5: no unit; try \"5 UNIT\" with one of %, ppm, ppb",
+        ),
+        (LONG, "run.confidence={ level = \"95 %\", width_percent = 5 }", "unknown key \"width_percent\""),
         (LONG, "run.warm_up=automatic", "expected a duration such as \"20 ms\", or \"auto\""),
     ] {
         let set = [set.to_owned()].to_vec();

@@ -136,8 +136,13 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         ),
         (
             "tcp",
-            one("window_update", one("percent", 101.into()).into()),
-            "`tcp.window_update.percent` is 101; it must be a number from 0 to 100",
+            one("window_update", one("share", Value::Share(1_010_000_000_000)).into()),
+            "`tcp.window_update.share` is 101 %; it must be a share from 0 % to 100 %",
+        ),
+        (
+            "tcp",
+            one("window_update", one("share", Value::Share(5_000_000_000)).into()),
+            "`tcp.window_update.share` is a part of a per cent; it must be a whole number of per cent",
         ),
     ];
     for (kind, settings, expected) in cases {

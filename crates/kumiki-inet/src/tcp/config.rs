@@ -85,8 +85,21 @@ pub struct WindowUpdate {
     #[setting(0..=ANY)]
     pub segments: u32,
     /// Or by so many per cent of the receive buffer; 0: this rule is off.
-    #[setting(0..=100)]
+    #[setting(with = whole_percent)]
     pub percent: u32,
+}
+
+fn whole_percent(place: &mut u32, reader: &Reader<'_>) -> Result<(), BuildError> {
+    let key = Key::new("share", "Or by such a part of the receive buffer, in whole per cents; 0: this rule is off.");
+    let mut share = f64::from(*place) / 100.0;
+    reader.share(&key, &mut share)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
+    let percent = (share * 100.0).round() as u32;
+    if (share - f64::from(percent) / 100.0).abs() > 1e-9 {
+        return Err(reader.wrong("share", &"a part of a per cent", "a whole number of per cent"));
+    }
+    *place = percent;
+    Ok(())
 }
 
 /// How far the right edge must be able to move before it does in a segment that is sent anyway.

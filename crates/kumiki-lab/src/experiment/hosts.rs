@@ -246,7 +246,7 @@ fn ledger(memory: &Memory) -> Result<Ledger, Fault> {
         clusters,
         hand_out,
         wake_up,
-        share_percent: memory.share_percent,
+        share_percent: memory.percent(),
     }))
 }
 

@@ -210,9 +210,9 @@ fn check_memory(name: &str, memory: &Memory) -> Result<(), Fault> {
             return Err(Fault::unknown(["memory", name, key], "choice", value, &known));
         }
     }
-    if memory.share_percent == Some(0) {
-        let path = ["memory", name, "share_percent"];
-        return Err(Fault::at(path, "no share").expected("a number above 0"));
+    if memory.share.is_some() && memory.percent().is_none() {
+        let fault = Fault::at(["memory", name, "share"], "not a whole number of per cent from 1 to 100");
+        return Err(fault.expected("a share such as \"25 %\""));
     }
     Ok(())
 }

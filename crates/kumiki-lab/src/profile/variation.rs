@@ -14,7 +14,7 @@ use siphasher::sip::SipHasher13;
 
 use super::load::Picoseconds;
 use super::{Profile, Sourced};
-use crate::quantity::{Invalid, Share, parse};
+use crate::quantity::{Share, parse};
 use crate::scenario::Fault;
 
 /// Prices that differ from run to run, together.
@@ -26,16 +26,10 @@ pub struct Variation {
     pub of: Vec<String>,
     /// By how much: the standard deviation of the logarithm of the factor, and so about that of the price as a share of it.
     #[key(is = "a share, at most 100 %", example = "\"10 %\"")]
-    pub spread: String,
+    pub spread: Share,
     /// Why so.
     #[key(is = "a text", example = "\"assumed\"")]
     pub from: String,
-}
-
-impl Variation {
-    fn share(&self) -> Result<Share, Invalid> {
-        parse(&self.spread)
-    }
 }
 
 impl Profile {
@@ -44,7 +38,7 @@ impl Profile {
     pub fn drawn(&self, seed: u64, host: &str) -> Self {
         let mut drawn = self.clone();
         for (name, variation) in &self.variation {
-            let factor = libm::exp(variation.share().map_or(0.0, Share::as_f64) * normal(seed, host, name));
+            let factor = libm::exp(variation.spread.as_f64() * normal(seed, host, name));
             for path in &variation.of {
                 // Prices and what waits for each octet are read in picoseconds, other times in nanoseconds.
                 let is_fine = path.starts_with("price.") || path.ends_with("wait_octet");
@@ -75,13 +69,9 @@ pub(super) fn check(profile: &Profile) -> Result<(), Fault> {
     let mut seen: Vec<&String> = Vec::new();
     for (name, variation) in &profile.variation {
         let at = |key| ["variation", name.as_str(), key];
-        match variation.share() {
-            Ok(share) if share.as_f64() <= 1.0 => {}
-            Ok(share) => {
-                let fault = Fault::at(at("spread"), "a spread this wide leaves no price at all");
-                return Err(fault.found(share.to_string()).expected("at most 100 %"));
-            }
-            Err(invalid) => return Err(Fault::quantity(at("spread"), &invalid)),
+        if variation.spread > Share::ONE {
+            let fault = Fault::at(at("spread"), "a spread this wide leaves no price at all");
+            return Err(fault.found(variation.spread.to_string()).expected("at most 100 %"));
         }
         if variation.from.trim().is_empty() {
             let fault = Fault::at(at("from"), "a variation must say where it comes from");

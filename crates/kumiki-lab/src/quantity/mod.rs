@@ -102,6 +102,13 @@ impl Share {
     pub const fn as_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
+
+    /// In per cent: 5 % is 5.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "as above")]
+    pub const fn as_percent(self) -> f64 {
+        self.0 as f64 / 1e10
+    }
 }
 
 /// A unit: how it is written, what it is worth in base units, and whether messages name it (the others are other

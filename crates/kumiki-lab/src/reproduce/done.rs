@@ -119,9 +119,9 @@ fn own_value(rows: &[Row], point: &Point) -> Result<f64, String> {
 /// The rule by which a point is repeated until its interval is narrow, where it has one.
 fn stopping(point: &Point) -> Option<Stopping> {
     let wanted = point.scenario.run.confidence.as_ref()?;
-    let level = if wanted.level == 95 { Level::P95 } else { Level::P99 };
+    let level = wanted.level()?;
     let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    Some(Stopping::new(level, wanted.width_percent).runs(count(wanted.most), count(wanted.fewest)))
+    Some(Stopping::new(level, wanted.width.as_percent()).runs(count(wanted.most), count(wanted.fewest)))
 }
 
 impl Done {

@@ -217,7 +217,7 @@ fn of_many_limits_the_ends_are_drawn() {
 fn a_point_is_repeated_with_other_seeds_until_the_interval_is_narrow() {
     let wide = TWO_HOSTS.replace(
         "duration = \"10 s\"",
-        "duration = \"10 s\"\nconfidence = { level = 95, width_percent = 0.1, most = 5 }",
+        "duration = \"10 s\"\nconfidence = { level = \"95 %\", width = 0.001, most = 5 }",
     );
     let results = results(&wide, 2, false);
     let first: Vec<(u64, u32)> =

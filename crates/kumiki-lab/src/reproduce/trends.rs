@@ -2,6 +2,7 @@
 
 use super::Results;
 use super::verdicts::{AGREEMENT, Verdict};
+use crate::quantity::Share;
 use crate::scenario::label::shown;
 use crate::scenario::{Point, Trend};
 
@@ -65,14 +66,14 @@ impl Results {
             return self.between(trend, &values, low, high);
         }
         let peak = values.iter().map(|(_, mean)| *mean).reduce(f64::max)?;
-        let (ours, paper, what) = if let Some(paper) = trend.below_peak_percent {
+        let (ours, paper, what) = if let Some(paper) = trend.below_peak.map(Share::as_percent) {
             let (_, mean) = values.iter().find(|(point, _)| point.is_at(&trend.at))?;
             let fall = (peak - mean) / peak * 100.0;
             (fall, paper, format!("{fall:.2} % below its peak of {peak:.2} at {}", named(&trend.at)))
         } else {
             (peak, trend.peak_mbps?, format!("peak {peak:.2}"))
         };
-        let unit = if trend.below_peak_percent.is_some() { " %" } else { "" };
+        let unit = if trend.below_peak.is_some() { " %" } else { "" };
         let fitted = if trend.fitted { ", fitted" } else { ", predicted" };
         let verdict = match trend.within {
             Some(within) if (ours - paper).abs() > within => {

@@ -9,7 +9,7 @@ use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
 use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, real};
-use crate::quantity::{Distribution, Octets, Quantity, Rate};
+use crate::quantity::{Distribution, Octets, Quantity, Rate, Share};
 use crate::rows::ValueName;
 use crate::{medium, profile};
 
@@ -347,11 +347,11 @@ fn runs(runs: &Runs) -> Result<(), Fault> {
     }
     if let Some(confidence) = &runs.confidence {
         let path = |key| ["confidence", key];
-        if !matches!(confidence.level, 95 | 99) {
-            return Err(Fault::at(path("level"), "no such level").expected("95 or 99"));
+        if confidence.level().is_none() {
+            return Err(Fault::at(path("level"), "no such level").expected("\"95 %\" or \"99 %\""));
         }
-        if !(confidence.width_percent > 0.0 && confidence.width_percent.is_finite()) {
-            return Err(Fault::at(path("width_percent"), "no width").expected("a number above 0"));
+        if confidence.width == Share::default() {
+            return Err(Fault::at(path("width"), "no width").expected("a share above 0 %"));
         }
         if !(3..=30).contains(&confidence.fewest) {
             return Err(Fault::at(path("fewest"), "out of range").expected("3 to 30 runs"));

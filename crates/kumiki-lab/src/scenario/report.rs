@@ -235,9 +235,9 @@ pub struct Trend {
     /// The paper's highest value on the curve, wherever that is.
     #[key(is = "a number of Mb/s", default = "none", example = "135.0")]
     pub peak_mbps: Option<f64>,
-    /// How far the curve is below its own peak at `at`, in per cent of the peak.
-    #[key(is = "a number of per cent", default = "none", example = "12.0")]
-    pub below_peak_percent: Option<f64>,
+    /// How far the curve is below its own peak at `at`, as a share of the peak.
+    #[key(is = "a share", default = "none", example = "\"12 %\"")]
+    pub below_peak: Option<Share>,
     /// Between which values the curve is, at all points that `at` names.
     #[key(is = "a list of two numbers of Mb/s", default = "none", example = "[120.0, 135.0]")]
     pub between_mbps: Option<[f64; 2]>,

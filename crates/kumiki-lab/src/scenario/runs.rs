@@ -3,6 +3,9 @@
 use kumiki_settings::Keys;
 use serde::Deserialize;
 
+use crate::quantity::Share;
+use crate::stats::Level;
+
 /// When is measured, and how often, of all loads alike.
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
@@ -19,7 +22,11 @@ pub struct Runs {
     #[key(is = "a table, [below](#repeat)", default = "one run", example = "{ runs = 6 }")]
     pub repeat: Option<Repeat>,
     /// Runs with other seeds until the interval is narrow enough, of the goodput that `[report] load` names, or of the total.
-    #[key(is = "a table, [below](#confidence)", default = "one run", example = "{ level = 95, width_percent = 5.0 }")]
+    #[key(
+        is = "a table, [below](#confidence)",
+        default = "one run",
+        example = "{ level = \"95 %\", width = \"5 %\" }"
+    )]
     pub confidence: Option<Confidence>,
     /// An interval of one run: the measured time is cut into so many parts, and the table shows half the 95 % interval of the mean of their goodput, rows as
     /// `half_width_mbps`. A note says where the parts are too short to be independent.
@@ -43,11 +50,11 @@ pub struct Runs {
 #[serde(deny_unknown_fields)]
 pub struct Confidence {
     /// Of the interval.
-    #[key(is = "95 or 99, in per cent", example = "95")]
-    pub level: u8,
-    /// The whole width of the interval, in per cent of the mean: 10 is within 5 % on both sides.
-    #[key(is = "a number of per cent", example = "5.0")]
-    pub width_percent: f64,
+    #[key(is = "95 % or 99 %", example = "\"95 %\"")]
+    pub level: Share,
+    /// The whole width of the interval, as a share of the mean: 10 % is within 5 % on both sides.
+    #[key(is = "a share", example = "\"5 %\"")]
+    pub width: Share,
     /// The fewest runs.
     #[serde(default = "fewest_runs")]
     #[key(is = "a number of at least 3", default = "3", example = "5")]
@@ -72,6 +79,14 @@ pub struct Repeat {
     #[serde(default)]
     #[key(is = "true or false", default = "false", example = "true")]
     pub always: bool,
+}
+
+impl Confidence {
+    /// Of the interval; `None` where there is no such level.
+    #[must_use]
+    pub fn level(&self) -> Option<Level> {
+        Level::ALL.into_iter().find(|level| level.share() == self.level)
+    }
 }
 
 impl Repeat {

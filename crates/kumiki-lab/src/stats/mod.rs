@@ -8,6 +8,7 @@
 //! In virtual time the same seed gives the same result, so runs that were not varied have no spread, and a spread of
 //! zero says nothing about confidence. [`Summary::text`] therefore never prints a half width of zero.
 
+use crate::quantity::Share;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 #[cfg(test)]
@@ -26,6 +27,15 @@ pub enum Level {
 }
 
 impl Level {
+    /// All there are.
+    pub const ALL: [Self; 2] = [Self::P95, Self::P99];
+
+    /// As a share.
+    #[must_use]
+    pub const fn share(self) -> Share {
+        Share::from_parts_per_trillion(self.percent() as u64 * 10_000_000_000)
+    }
+
     /// In per cent.
     #[must_use]
     pub const fn percent(self) -> u8 {
