@@ -94,6 +94,10 @@ impl<E: Changing> Element for Stepped<E> {
         self.element.counters()
     }
 
+    fn port_counters(&self) -> Vec<(usize, Vec<(&'static str, u64)>)> {
+        self.element.port_counters()
+    }
+
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         self.element.queues(now)
     }

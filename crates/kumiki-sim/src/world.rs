@@ -376,6 +376,14 @@ impl World {
         self.media.iter().map(|medium| (medium.name.as_str(), medium.element.counters()))
     }
 
+    /// What ports of media with many have counted, by the medium's name and the number of the port.
+    pub fn ports(&self) -> impl Iterator<Item = (&str, usize, Vec<(&'static str, u64)>)> {
+        self.media.iter().flat_map(|medium| {
+            let ports = medium.element.port_counters().into_iter();
+            ports.map(|(port, counters)| (medium.name.as_str(), port, counters))
+        })
+    }
+
     /// How long the media's queues were until now, by the medium's name and that of the queue.
     pub fn queues(&self) -> impl Iterator<Item = (&str, Cow<'static, str>, Occupancy)> {
         self.media.iter().flat_map(|medium| {

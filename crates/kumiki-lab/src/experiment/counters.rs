@@ -16,7 +16,7 @@ const RTP_EXPECTED: &str = "expected";
 const RTP_RECEIVED: &str = "received";
 const RTP_LOST: &str = "lost";
 
-/// All counters, by `host.part`, or by the medium's name.
+/// All counters, by `host.part`, by the medium's name, or by that and the number of a port.
 pub(super) fn of(world: &World) -> Counters {
     let mut all = Counters::new();
     for host in world.replaced().chain(world.hosts()) {
@@ -68,6 +68,10 @@ pub(super) fn of(world: &World) -> Counters {
     for (medium, counters) in world.media() {
         let counts = counters.into_iter().map(|(name, count)| (name.to_owned(), count));
         all.insert(medium.to_owned(), counts.collect());
+    }
+    for (medium, port, counters) in world.ports() {
+        let counts = counters.into_iter().map(|(name, count)| (name.to_owned(), count));
+        all.insert(format!("{medium}.{port}"), counts.collect());
     }
     all
 }

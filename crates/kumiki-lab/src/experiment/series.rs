@@ -1,6 +1,6 @@
 //! Values over time: of loads, flows and queues, at the end of each interval.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_inet::tcp::Snapshot;
@@ -60,8 +60,12 @@ pub struct Sample {
     pub queue_mean: Option<f64>,
     /// The most that it held.
     pub queue_max: Option<u64>,
-    /// What it had no room for in the interval.
+    /// What it had no room for in the interval, or was dropped for a long queue.
     pub drops: Option<u64>,
+    /// What was marked in the interval.
+    pub marks: Option<u64>,
+    /// For what part of the interval what is behind the queue was sending.
+    pub busy: Option<f64>,
     /// The rate at which the channel may send (ACR), in cells per second.
     pub acr_cps: Option<u64>,
 }
@@ -83,6 +87,8 @@ impl Sample {
             queue_mean: None,
             queue_max: None,
             drops: None,
+            marks: None,
+            busy: None,
             acr_cps: None,
         }
     }
@@ -96,7 +102,7 @@ pub(super) struct Sampler {
     /// What each flow had brought and sent again, by load.
     flows: BTreeMap<String, Vec<(u64, u64)>>,
     queues: BTreeMap<String, Occupancy>,
-    drops: BTreeMap<String, u64>,
+    counted: BTreeMap<String, Counted>,
     samples: Vec<Sample>,
 }
 
@@ -108,7 +114,7 @@ impl Sampler {
             next: Instant::ZERO + interval,
             flows: BTreeMap::new(),
             queues: BTreeMap::new(),
-            drops: BTreeMap::new(),
+            counted: BTreeMap::new(),
             samples: Vec::new(),
         }
     }
@@ -188,25 +194,69 @@ impl Sampler {
     }
 
     fn queues(&mut self, world: &World) {
-        let drops: BTreeMap<String, u64> = world
-            .media()
-            .flat_map(|(line, counters)| {
-                let drops = counters.into_iter().filter_map(|(key, count)| Some((key.strip_suffix("_drops")?, count)));
-                drops.map(move |(queue, count)| (format!("{line}.{queue}"), count))
-            })
-            .collect();
-        for (line, queue, occupancy) in world.queues() {
-            let name = format!("{line}.{queue}");
-            let earlier = self.queues.insert(name.clone(), occupancy.clone()).unwrap_or_default();
-            let own = occupancy.since(&earlier);
-            let dropped = drops.get(&name).copied();
-            let before = dropped.and_then(|count| self.drops.insert(name.clone(), count)).unwrap_or(0);
+        let mut held: BTreeMap<String, Occupancy> = BTreeMap::new();
+        for (medium, queue, occupancy) in world.queues() {
+            held.insert(format!("{medium}.{queue}"), occupancy);
+        }
+        let mut counted = Counted::all(world);
+        counted.retain(|name, it| it.busy_ns.is_some() || held.contains_key(name));
+        let names: BTreeSet<String> = held.keys().chain(counted.keys()).cloned().collect();
+        for name in names {
+            let own = held.remove(&name).map(|occupancy| {
+                let earlier = self.queues.insert(name.clone(), occupancy.clone()).unwrap_or_default();
+                occupancy.since(&earlier)
+            });
+            let now = counted.remove(&name).unwrap_or_default();
+            let before = self.counted.insert(name.clone(), now).unwrap_or_default();
+            let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before.unwrap_or(0)));
+            let busy = since(now.busy_ns, before.busy_ns).map(Duration::from_nanos);
+            let interval = self.next.saturating_since(self.last).as_secs_f64();
             self.samples.push(Sample {
-                queue_mean: Some(own.mean()),
-                queue_max: Some(own.quantile(1.0)),
-                drops: dropped.map(|count| count.saturating_sub(before)),
+                queue_mean: own.as_ref().map(Occupancy::mean),
+                queue_max: own.map(|own| own.quantile(1.0)),
+                drops: since(now.drops, before.drops),
+                marks: since(now.marks, before.marks),
+                busy: busy.map(|busy| busy.as_secs_f64() / interval),
                 ..Sample::of(self.next, SampleOf::Queue, &name)
             });
+        }
+    }
+}
+
+/// What has been counted of a queue since the beginning.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    drops: Option<u64>,
+    marks: Option<u64>,
+    busy_ns: Option<u64>,
+}
+
+impl Counted {
+    /// By the name of the queue: of the ends of lines and of the ports of switches.
+    fn all(world: &World) -> BTreeMap<String, Self> {
+        let mut all: BTreeMap<String, Self> = BTreeMap::new();
+        for (line, counters) in world.media() {
+            for (key, count) in counters {
+                if let Some((end, what @ ("drops" | "marks" | "busy_ns"))) = key.split_once('_') {
+                    all.entry(format!("{line}.{end}")).or_default().set(what, count);
+                }
+            }
+        }
+        for (switch, port, counters) in world.ports() {
+            let own = all.entry(format!("{switch}.{port}")).or_default();
+            for (key, count) in counters {
+                own.set(if key == "efci" { "marks" } else { key }, count);
+            }
+        }
+        all
+    }
+
+    fn set(&mut self, what: &str, count: u64) {
+        match what {
+            "drops" => self.drops = Some(count),
+            "marks" => self.marks = Some(count),
+            "busy_ns" => self.busy_ns = Some(count),
+            _ => {}
         }
     }
 }

@@ -11,7 +11,7 @@ mod theory;
 use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
-use kumiki_lab::experiment::{Experiment, Measured, Options, SampleOf, Units};
+use kumiki_lab::experiment::{Experiment, Measured, Options, Sample, SampleOf, Units};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::limit;
 use kumiki_lab::profile;

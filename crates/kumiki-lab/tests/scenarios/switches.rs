@@ -163,3 +163,46 @@ fn switches_may_be_joined_one_way_and_not_two() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// Two full inputs into one output, 100 cells deep: it is busy all the time, and what it drops, marks and sends over time adds up to what the switch counts.
+#[test]
+fn the_port_of_an_atm_switch_says_over_time_what_it_drops_and_how_busy_it_is() {
+    for follow in [true, false] {
+        let text = format!(
+            r#"
+title = "Two inputs, one output"
+host.s = {{ count = 2, graph = ["ip", "llc_snap", "atm0"] }}
+host.r.like = "s"
+switch.sw = {{ queue_cells = 100, efci_cells = 50, follow_queues = {follow} }}
+link.in = {{ count = 2, ends = ["s${{i}}", "sw"], medium = "oc3c-atm" }}
+link.out = {{ ends = ["sw", "r"], medium = "oc3c-atm" }}
+load.units = {{ kind = "udp", from = "s*", to = "r", message = "1000 B", rate = "100 Mb/s" }}
+run = {{ duration = "200 ms", interval = "20 ms" }}
+"#
+        );
+        let document = Document::parse("x", "x.toml", &text).unwrap_or_else(|fault| panic!("{fault}"));
+        let point = document.points(&Choice::default()).unwrap_or_else(|fault| panic!("{fault}")).remove(0);
+        let run = build(&point, 1).unwrap_or_else(|fault| panic!("{fault}")).run();
+        let measured = &run.measured;
+        let samples = run.samples.unwrap_or_default().0;
+        let out: Vec<_> = samples.iter().filter(|it| it.name == "sw.2").collect();
+        assert_eq!(out.len(), 10);
+        let sum = |of: fn(&Sample) -> Option<u64>| out.iter().filter_map(|it| of(it)).sum::<u64>();
+        let (drops, marks) = (sum(|it| it.drops), sum(|it| it.marks));
+        assert_eq!((drops, marks), (count(measured, "sw", "overflow"), count(measured, "sw", "efci")));
+        assert_eq!((drops, marks), (count(measured, "sw.2", "drops"), count(measured, "sw.2", "efci")));
+        // 2.06 times what the output takes comes, 22 cells a datagram.
+        let sent = measured.total.units.unwrap_or_default().sent * 22;
+        let passed = count(measured, "sw.2", "cells_out");
+        assert!(sent.abs_diff(passed + drops) < 200, "{sent} {passed} {drops}");
+        assert_eq!(count(measured, "sw.0", "cells_out") + count(measured, "sw.1", "cells_out"), 0);
+        for sample in out.iter().skip(1) {
+            assert!(near(sample.busy.unwrap_or(0.0), 1.0, 0.01), "{sample:?}");
+            // It is full for no time: a cell leaves at the instant at which one finds room.
+            assert_eq!(sample.queue_max, follow.then_some(99));
+        }
+        let busy = count(measured, "sw.2", "busy_ns");
+        // 424 bits of 149.76 Mb/s.
+        assert!(busy.abs_diff(passed * 424_000_000 / 149_760) < passed, "{busy}");
+    }
+}

@@ -80,6 +80,15 @@ pub struct CellCount {
     pub ppd: u64,
 }
 
+impl core::ops::AddAssign for CellCount {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.overflow += other.overflow;
+        self.epd += other.epd;
+        self.ppd += other.ppd;
+    }
+}
+
 /// Where the cells of an incoming channel go.
 #[derive(Debug, Default)]
 struct Connection {
@@ -101,7 +110,8 @@ struct LastRun {
 /// Counters, over all ports: `cells_in`, `cells_out`, `unknown` (of no connection), `overflow`, `epd`, `ppd`, `efci` marked
 /// and `strangers`, units that are no cells. A cell sent to several points counts at each. Cells count as in or out when
 /// the run that promises them is handled. Where sources of ABR are told something also `rm`, RM cells that came, and `rm_marked`, those that
-/// say something else than before when they leave.
+/// say something else than before when they leave. Of each port that a channel leads to: `cells_out`, `drops` (the sum of the next three), `overflow`, `epd`,
+/// `ppd`, `efci`, and `busy_ns`, how long its slots took in which a cell went.
 pub struct Switch {
     latency: Duration,
     outputs: Vec<Output>,
@@ -282,10 +292,7 @@ impl Element for Switch {
         for output in &self.outputs {
             efci += output.efci_marked();
             for (_, count) in output.branches() {
-                all.passed += count.passed;
-                all.overflow += count.overflow;
-                all.epd += count.epd;
-                all.ppd += count.ppd;
+                all += count;
             }
         }
         let mut counters = vec![
@@ -302,6 +309,11 @@ impl Element for Switch {
             counters.extend([("rm", self.rm), ("rm_marked", self.rm_marked)]);
         }
         counters
+    }
+
+    fn port_counters(&self) -> Vec<(usize, Vec<(&'static str, u64)>)> {
+        let outputs = self.outputs.iter().enumerate();
+        outputs.filter_map(|(port, it)| Some((port, it.counters()?))).collect()
     }
 
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {

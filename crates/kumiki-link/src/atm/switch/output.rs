@@ -218,6 +218,27 @@ impl Output {
         self.config.feedback.is_some()
     }
 
+    /// What has become of all cells, and how long it has been sending; `None` where no channel leads to it.
+    pub(super) fn counters(&self) -> Option<Vec<(&'static str, u64)>> {
+        let mut all = CellCount::default();
+        for (_, count) in self.branches() {
+            all += count;
+        }
+        let slots = self.config.slots;
+        let busy = slots.at(all.passed).saturating_since(slots.at(0));
+        (!self.branches.is_empty()).then(|| {
+            vec![
+                ("cells_out", all.passed),
+                ("drops", all.overflow.saturating_add(all.epd).saturating_add(all.ppd)),
+                ("overflow", all.overflow),
+                ("epd", all.epd),
+                ("ppd", all.ppd),
+                ("efci", self.efci_marked),
+                ("busy_ns", busy.as_nanos()),
+            ]
+        })
+    }
+
     /// How long the queue was until `now`, where that is followed.
     pub(super) fn occupancy(&self, now: Instant) -> Option<Occupancy> {
         let mut followed = self.followed.clone()?;
