@@ -91,7 +91,7 @@ fn real_hosts_take_the_places_of_hosts_of_any_scenario() {
 
 #[test]
 fn the_same_seed_loses_the_same_packets() {
-    let lossy = format!("{PAIR}impair = {{ loss = 0.2 }}\n");
+    let lossy = format!("{PAIR}impair = {{ loss = \"20 %\" }}\n");
     let fates = |seed: &str| -> Vec<u64> {
         let mut world = live(&parse(&lossy), &[seed]);
         let octets = datagram(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), 100);
