@@ -10,6 +10,7 @@
 //! | [`namespace`] | the program's own network, and the process that becomes the program |
 //! | [`live`] | a whole scenario in the place of the path, and programs at its hosts |
 //! | `watched.rs`, `hop.rs` | the two ends of the path, which is that of [`kumiki_delay`] |
+//! | `near.rs`, `proxy/` | a program in a network of its own at the near end, or a proxy on this host |
 //! | `gateway/` | from the program's connections and flows to this host's |
 //! | [`preset`] | paths by name |
 //! | `signals.rs` | signals that the program gets from here |
@@ -19,7 +20,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::AsFd as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,12 +39,14 @@ mod gateway;
 mod hop;
 pub mod live;
 pub mod namespace;
+mod near;
 pub mod preset;
+mod proxy;
 mod signals;
 mod watched;
 
 use gateway::{Places, Serving};
-use namespace::{Files, Namespace, Network};
+use near::Near;
 use watched::{Capture, Watched};
 
 pub use namespace::{FAILED, INSIDE, VARIABLE, become_program};
@@ -58,8 +61,10 @@ const LOOK: core::time::Duration = core::time::Duration::from_millis(10);
 /// What is to be run, and behind what.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The program and its arguments.
+    /// The program and its arguments; with a proxy there need not be one.
     pub program: Vec<OsString>,
+    /// Where a proxy listens, in the place of namespaces: port 0 is a free one.
+    pub proxy: Option<SocketAddr>,
     /// How the path is at the beginning.
     pub set: Vec<Command>,
     /// How it changes so long after the program has begun.
@@ -105,12 +110,9 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
         let why = format!("this is inside another `kumiki link`, as {VARIABLE} says, and that has the same addresses");
         return Err(EmulateError(why));
     }
-    // Ahead of the threads.
-    let files = Files { resolver: (!config.keep_resolver).then_some(namespace::GATEWAY_4.into()), hosts: None };
-    let network = Network::of_link(config.mtu);
-    let begun = Namespace::begin(&config.program, &network, &files, io::stdin().as_fd());
-    let (namespace, tun) = begun.map_err(EmulateError)?;
+    // Ahead of the threads, of which a proxy has some.
     let clock = RealClock::start();
+    let (mut near_end, near_device) = Near::open(config, clock, &say)?;
     let capture = capture(config, clock)?;
     let control = config.control.as_deref().map(Control::listen).transpose();
     let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
@@ -128,7 +130,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let serving = Serving::start(Box::new(far), config.mtu, Places::of_link(config.loopback), gateway_says);
     let serving = serving.map_err(failed("the gateway"))?;
     let devices: [Box<dyn RealDevice>; 2] = [
-        Box::new(Watched::new(Box::new(tun), 0, capture.clone())),
+        Box::new(Watched::new(near_device, 0, capture.clone())),
         Box::new(Watched::new(Box::new(near), 1, capture.clone())),
     ];
     let between = Between::start(config, clock, devices, (say.clone(), is_over))?;
@@ -136,23 +138,19 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
         control.begin(between.asking.clone());
     }
     let (seen, signals) = channel();
-    signals::pass_on(namespace.passing().map_err(failed("the program's process"))?, seen)
-        .map_err(failed("cannot listen to signals"))?;
-    let program = namespace.go().map_err(EmulateError)?;
-    let status = program.wait().map_err(failed("the program"))?;
-    // Those have been the program's.
-    while signals.try_recv().is_ok() {}
+    let status = near_end.run(config, (seen, &signals), &say)?;
     linger(config.linger, clock, &signals, || {
-        (between.is_idle() && on_hop.packets() == 0).then(|| serving.served()).flatten()
+        let is_idle = between.is_idle() && on_hop.packets() == 0 && near_end.is_idle();
+        is_idle.then(|| serving.served()).flatten()
     });
     let left = serving.connections();
     if left > 0 {
         say(&format!("{left} of the program's connections had not ended, and are reset (--linger {})", config.linger));
     }
     // The path stands between the two, and is of no more use once either has gone.
-    let stack = serving.end();
+    let stacks = (serving.end(), near_end.end());
     let stats = between.end();
-    drop(stack);
+    drop(stacks);
     if config.stats {
         say(stats.trim_end());
     }

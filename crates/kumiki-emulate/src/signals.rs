@@ -15,15 +15,17 @@ use crate::namespace::Passing;
 
 const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM];
 
-/// From here on signals go to the program, and each is told to `seen`.
+/// From here on signals go to the program, if there is one, and each is told to `seen`.
 ///
 /// # Errors
 /// Where the process may have no more descriptors or threads.
-pub(crate) fn pass_on(passing: Passing, seen: Sender<i32>) -> io::Result<()> {
+pub(crate) fn pass_on(passing: Option<Passing>, seen: Sender<i32>) -> io::Result<()> {
     let mut signals = Signals::new(PASSED_ON)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
-            if !is_of_terminal(signal) || !passing.is_in_our_group() {
+            if let Some(passing) = &passing
+                && !(is_of_terminal(signal) && passing.is_in_our_group())
+            {
                 passing.pass(signal);
             }
             // The process may be at its end.

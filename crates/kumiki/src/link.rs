@@ -1,6 +1,7 @@
 //! `kumiki link`: from the command line to [`kumiki_emulate`].
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ fn examples() -> String {
   kumiki link --down 'rate 20Mb/s queue codel' --up 'rate 1Mb/s loss 2%' -- git clone URL
   kumiki link --delay 100ms -- sh -c 'curl http://$KUMIKI_GATEWAY:8000'     a server on this host's loopback interface
   kumiki link --down-trace lte.down --up-trace lte.up --delay 20ms -- ./client
+  kumiki link --delay 40ms --proxy 1080                                     where namespaces are forbidden: curl -x socks5h://127.0.0.1:1080 ...
   kumiki link --delay 20ms --at 10s 'both loss 100%' --at 15s 'both loss none' -- ./client
 
 Delays are one way: --delay 40ms makes round trips of 80 ms. Settings have the words of `kumiki delay --help`: --jitter '5ms normal', --loss 'gilbert 1% 30%'.
@@ -50,7 +52,12 @@ Exit status: that of PROGRAM, 128 and the number of the signal that has ended it
 #[command(after_help = examples())]
 pub(crate) struct LinkArgs {
     /// The program, and its arguments
-    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(
+        value_name = "PROGRAM",
+        required_unless_present = "proxy",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     program: Vec<OsString>,
     /// Begin with a path by name; see below
     #[arg(long, value_name = "NAME")]
@@ -121,6 +128,10 @@ pub(crate) struct LinkArgs {
     /// Do not let PROGRAM reach this host's loopback interface by the gateway's address
     #[arg(long)]
     no_loopback: bool,
+    /// Make no namespaces: listen here for SOCKS 5 and HTTP, and let what callers want cross the path. PROGRAM, if there is one, finds it in the usual
+    /// variables (http_proxy, all_proxy); an address of the loopback interface and a port, or a port alone, 0 for a free one
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = proxy, conflicts_with = "keep_resolver")]
+    proxy: Option<SocketAddr>,
     /// Leave /etc/resolv.conf to PROGRAM as it is: without this it names the gateway, which asks this host's resolver
     #[arg(long)]
     keep_resolver: bool,
@@ -136,6 +147,19 @@ pub(crate) fn inside() -> Option<ExitCode> {
         eprintln!("kumiki: {}", crate::commands::lines_shown(&why));
     }
     Some(ExitCode::from(status))
+}
+
+/// Where a proxy listens.
+fn proxy(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().ok().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let address =
+        port.or_else(|| text.parse().ok()).ok_or("not a port, nor an address and a port as 127.0.0.1:1080")?;
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        Err("whoever reaches this would reach what this machine does; use an address of the loopback interface"
+            .to_owned())
+    }
 }
 
 pub(crate) fn run(args: &LinkArgs) -> Result<(), Stop> {
@@ -229,6 +253,7 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
     let linger: Duration = option("--linger", &args.linger)?;
     Ok(Config {
         program: args.program.clone(),
+        proxy: args.proxy,
         set,
         schedule: delay::schedule(&args.at, args.schedule.as_deref(), WAYS)?,
         traces: [trace("--up-trace", args.up_trace.as_deref())?, trace("--down-trace", args.down_trace.as_deref())?],

@@ -28,7 +28,7 @@ use tokio::task::LocalSet;
 
 mod buffer;
 mod places;
-mod tcp;
+pub(crate) mod tcp;
 #[cfg(test)]
 mod tests;
 mod udp;

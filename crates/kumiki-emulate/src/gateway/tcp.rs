@@ -40,21 +40,23 @@ pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
         return;
     };
     let _ = program.set_nodelay(true);
-    let was_reset = {
-        let (mut from_program, mut to_program) = program.split();
-        let (mut from_host, mut to_host) = host.split();
-        let is_broken = Cell::new(false);
-        let up = carry(&mut from_program, &mut to_host, &is_broken);
-        let down = carry(&mut from_host, &mut to_program, &is_broken);
-        both(up, down).await
-    };
-    if was_reset {
+    if join(&mut program, &mut host).await {
         // One of them was reset, and so is the other.
         let _ = program.set_zero_linger();
     } else {
         let _ = rustix::net::sockopt::set_socket_linger(&host, None);
     }
     drop(counted);
+}
+
+/// Carries what comes from either to the other, until both directions have ended. Returns whether one of them was reset.
+pub(crate) async fn join(ours: &mut kumiki_net::TcpStream, hosts: &mut TcpStream) -> bool {
+    let (mut from_ours, mut to_ours) = ours.split();
+    let (mut from_hosts, mut to_hosts) = hosts.split();
+    let is_broken = Cell::new(false);
+    let up = carry(&mut from_ours, &mut to_hosts, &is_broken);
+    let down = carry(&mut from_hosts, &mut to_ours, &is_broken);
+    both(up, down).await
 }
 
 /// How one direction has ended.

@@ -26,7 +26,7 @@ fn program<T>(act: impl Future<Output = T>) -> T {
     kumiki_watchdog::minute();
     let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
     let host = HostStack::start(Box::new(near), &HostConfig::new([OWN_4.into()])).unwrap();
-    let places = Places { loopback: true, resolver: None };
+    let places = Places { resolver: None, ..Places::of_link(true) };
     let serving = Serving::start(Box::new(far), 1500, places, |said| panic!("{said}")).unwrap();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let done = runtime.block_on(host.stack().scope(act));

@@ -2,7 +2,7 @@
 //!
 //! It is a process of its own that has begun a moment ago, for a namespace for users can be made by a process with one thread only.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::net::IpAddr;
@@ -207,6 +207,11 @@ fn execute(order: &Order) -> (u8, String) {
     }
     let (variable, value) = &order.network.variable;
     let why = Command::new(name).args(arguments).env(variable, value).exec();
+    not_begun(name, &why)
+}
+
+/// The status of a shell for a program that does not begin, and what to say.
+pub(crate) fn not_begun(name: &OsStr, why: &io::Error) -> (u8, String) {
     let status = if why.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
     (status, format!("{}: {why}", Path::new(name).display()))
 }

@@ -33,6 +33,7 @@ mod remedy;
 mod tests;
 
 use handover::Kind;
+pub(crate) use inside::not_begun;
 pub(crate) use network::{Files, Network, Replaced};
 
 /// The program's address: of the networks for benchmarks (RFC 2544), of which no host that it wants to reach has one.
@@ -153,17 +154,31 @@ impl Namespace {
     }
 }
 
-/// The child's process, by its number and as a descriptor, and the device that it has handed out.
-fn adopt(child: &Child, file: OwnedFd, mtu: u16) -> Result<(Pid, OwnedFd, Tun), String> {
+/// A child by its number and as a descriptor.
+fn process(child: &Child) -> Result<(Pid, OwnedFd), String> {
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let id = id.ok_or_else(|| "a process without a number".to_owned())?;
     let process = rustix::process::pidfd_open(id, PidfdFlags::empty())
         .map_err(|why| format!("the program's process: {why}; it takes Linux 5.3"))?;
+    Ok((id, process))
+}
+
+/// The child's process, by its number and as a descriptor, and the device that it has handed out.
+fn adopt(child: &Child, file: OwnedFd, mtu: u16) -> Result<(Pid, OwnedFd, Tun), String> {
+    let (id, process) = process(child)?;
     let tun = Tun::adopt(file, mtu).map_err(|why| format!("the device: {why}"))?;
     Ok((id, process, tun))
 }
 
 impl Program {
+    /// One that has this process's network.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
+        command.spawn().map(Self)
+    }
+
     /// Waits for its end. Returns its exit status as shells have it: 128 and the number of the signal that has ended it.
     ///
     /// # Errors
@@ -174,6 +189,15 @@ impl Program {
 }
 
 impl Passing {
+    /// Passes signals on to `program`.
+    ///
+    /// # Errors
+    /// What failed.
+    pub(crate) fn to(program: &Program) -> Result<Self, String> {
+        let (id, process) = process(&program.0)?;
+        Ok(Self { id, process })
+    }
+
     /// The same to all processes of its group, which it leads. That it has not been waited for is for the caller to know.
     pub(crate) fn pass_to_group(&self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {

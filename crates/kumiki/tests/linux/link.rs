@@ -34,7 +34,7 @@ const ANSWER: usize = 1 << 20;
 
 pub(crate) fn cases() -> Vec<Case> {
     type Run = fn() -> Said<String>;
-    let all: [(&str, Run); 12] = [
+    let all: [(&str, Run); 14] = [
         ("the_exit_status_is_the_programs", statuses),
         ("signals_are_passed_on", signals),
         ("a_request_takes_the_delays", first_request),
@@ -47,6 +47,8 @@ pub(crate) fn cases() -> Vec<Case> {
         ("names_are_asked_of_the_hosts_resolver", names),
         ("the_loopback_interface_is_hidden_on_request", hidden),
         ("an_ordinary_user_needs_no_root", ordinary),
+        ("a_proxy_leads_to_the_path_without_namespaces", proxied),
+        ("a_proxy_serves_until_a_signal", served),
     ];
     let case = |(name, run): (&str, Run)| Case {
         name: format!("link::{name}"),
@@ -346,6 +348,124 @@ fn ordinary() -> Said<String> {
     })
 }
 
+/// By SOCKS and by HTTP, connections and datagrams; what is refused is told in the words of each.
+fn proxied() -> Said<String> {
+    let listener = listen()?;
+    let echo = UdpSocket::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(when("bind"))?;
+    let echoing = std::thread::spawn(move || {
+        let mut datagram = [0; 100];
+        let (length, from) = echo.recv_from(&mut datagram)?;
+        echo.send_to(&datagram[..length], from)
+    });
+    let (said, ()) = beside("--delay 20ms --proxy 0", "proxied", || {
+        for _ in 0..3 {
+            let mut stream = accept(&listener)?;
+            let mut request = [0; 4];
+            stream.read_exact(&mut request).map_err(when("request"))?;
+            let mut rest = Vec::new();
+            if &request == b"GET " {
+                // The head of a request, which ends with an empty line.
+                while !rest.ends_with(b"\r\n\r\n") {
+                    let mut octet = [0];
+                    stream.read_exact(&mut octet).map_err(when("head"))?;
+                    rest.extend(octet);
+                }
+                let head = String::from_utf8_lossy(&rest).into_owned();
+                holds(head.starts_with("/a?b HTTP/1.1\r\n") && !head.contains("Proxy-"), || head)?;
+            }
+            stream.write_all(b"fine").map_err(when("answer"))?;
+        }
+        Ok(())
+    })?;
+    let echoed = echoing.join().map_err(|_| "the echo panicked".to_owned())?;
+    echoed.map_err(when("the echo"))?;
+    Ok(said)
+}
+
+/// Without a program it says where it is, and serves until it is told to end.
+fn served() -> Said<String> {
+    needed("link set lo up")?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    command.args(["link", "--delay", "5ms", "--proxy", "0"]).stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(when("start"))?;
+    let mut line = String::new();
+    let stderr = child.stderr.take().ok_or("no output")?;
+    BufReader::new(stderr).read_line(&mut line).map_err(when("read"))?;
+    let words = line.split_once(" is at ").and_then(|(_, rest)| rest.split_once(';'));
+    let address: SocketAddr = words.ok_or_else(|| line.clone())?.0.parse().map_err(when("the address"))?;
+    TcpStream::connect(address).map_err(when("connect"))?;
+    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("no number")?;
+    rustix::process::kill_process(id, Signal::TERM).map_err(when("kill"))?;
+    let ended = child.wait().map_err(when("wait"))?;
+    holds(ended.code() == Some(143), || ended.to_string())?;
+    Ok(line.trim().to_owned())
+}
+
+/// What a program does behind a proxy: how long the connection by SOCKS took, in us.
+#[expect(clippy::disallowed_methods, reason = "what a user would see is measured; a lower bound alone is judged")]
+fn by_proxy() -> Said<String> {
+    let variable = |name: &str, scheme: &str| -> Said<SocketAddr> {
+        let text = std::env::var(name).map_err(when("a proxy"))?;
+        text.strip_prefix(scheme).ok_or_else(|| text.clone())?.parse().map_err(when("a proxy"))
+    };
+    let (socks, http) = (variable("all_proxy", "socks5h://")?, variable("http_proxy", "http://")?);
+    let open = |address: SocketAddr| patient(TcpStream::connect(address).map_err(when("connect"))?);
+    let answer = |stream: &mut TcpStream, length: usize| {
+        let mut octets = vec![0; length];
+        stream.read_exact(&mut octets).map_err(when("answer")).map(|()| octets)
+    };
+    let ask = |command: u8, port: u16| -> Said<(TcpStream, Vec<u8>)> {
+        let mut stream = open(socks)?;
+        stream.write_all(&[5, 2, 2, 0]).map_err(when("methods"))?;
+        holds(answer(&mut stream, 2)? == [5, 0], || "no method".to_owned())?;
+        let request = [&[5, command, 0, 3, 9][..], b"localhost", &port.to_be_bytes()].concat();
+        stream.write_all(&request).map_err(when("request"))?;
+        let reply = answer(&mut stream, 10)?;
+        Ok((stream, reply))
+    };
+    let began = std::time::Instant::now();
+    let (mut stream, reply) = ask(1, PORT)?;
+    let took = began.elapsed().as_micros();
+    holds(reply[..2] == [5, 0] && took >= 40_000, || format!("{reply:?} after {took} us"))?;
+    stream.write_all(b"GET!").map_err(when("request"))?;
+    holds(answer(&mut stream, 4)? == b"fine", || "no answer".to_owned())?;
+    let (_, reply) = ask(1, PORT + 1)?;
+    holds(reply[..2] == [5, 5], || format!("not refused: {reply:?}"))?;
+    let (_, reply) = ask(2, PORT)?;
+    holds(reply[..2] == [5, 7], || format!("BIND: {reply:?}"))?;
+    let mut stream = open(socks)?;
+    stream.write_all(&[5, 1, 2]).map_err(when("methods"))?;
+    holds(answer(&mut stream, 2)? == [5, 0xff], || "a method that nobody has".to_owned())?;
+    // Datagrams.
+    let (_held, reply) = ask(3, PORT)?;
+    let relay = SocketAddr::from(([reply[4], reply[5], reply[6], reply[7]], u16::from_be_bytes([reply[8], reply[9]])));
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(when("bind"))?;
+    socket.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+    let datagram = [&[0, 0, 0, 1, 127, 0, 0, 1][..], &PORT.to_be_bytes(), b"echo"].concat();
+    socket.send_to(&datagram, relay).map_err(when("send"))?;
+    let mut came = [0; 100];
+    let length = socket.recv(&mut came).map_err(when("no echo"))?;
+    holds(came[..length].ends_with(b"echo") && length == 14, || format!("{:?}", &came[..length]))?;
+    // HTTP.
+    let mut stream = open(http)?;
+    stream.write_all(format!("CONNECT 127.0.0.1:{PORT} HTTP/1.1\r\n\r\nGET!").as_bytes()).map_err(when("CONNECT"))?;
+    let established = "HTTP/1.1 200 Connection established\r\n\r\nfine";
+    holds(answer(&mut stream, established.len())? == established.as_bytes(), || "no tunnel".to_owned())?;
+    let mut stream = open(http)?;
+    let request = format!("GET http://localhost:{PORT}/a?b HTTP/1.1\r\nProxy-Connection: keep-alive\r\n\r\n");
+    stream.write_all(request.as_bytes()).map_err(when("GET"))?;
+    holds(answer(&mut stream, 4)? == b"fine", || "no answer".to_owned())?;
+    for (request, status) in [
+        (format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\n\r\n", PORT + 1), "HTTP/1.1 502 "),
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), "HTTP/1.1 400 "),
+    ] {
+        let mut stream = open(http)?;
+        stream.write_all(request.as_bytes()).map_err(when("request"))?;
+        holds(answer(&mut stream, status.len())? == status.as_bytes(), || format!("{request}: another status"))?;
+    }
+    Ok(took.to_string())
+}
+
 /// The gateway, as the program is told.
 fn gateway() -> Said<SocketAddr> {
     let address = std::env::var("KUMIKI_GATEWAY").map_err(when("KUMIKI_GATEWAY"))?;
@@ -382,6 +502,7 @@ fn acted(act: &str) -> Said<String> {
             stream.read_exact(&mut answer).map_err(when("answer"))?;
             Ok(format!("{connected} {}", began.elapsed().as_micros()))
         }
+        "proxied" => by_proxy(),
         "half-close" => {
             let mut stream = connect()?;
             stream.write_all(&[1; 100_000]).map_err(when("request"))?;

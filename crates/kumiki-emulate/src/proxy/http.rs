@@ -1,0 +1,180 @@
+//! A proxy of HTTP/1.1: `CONNECT`, and single requests for `http` URIs.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 9110 section 9.3.6 (CONNECT), RFC 9112 section 3.2 (forms of a request's target) |
+//! | A request for a URI | goes on with the path alone, and `Connection: close` in the place of what is said of this connection: one on each |
+//! | A failure | is told with 502 and its reason; what is no such request with 400 |
+
+use std::io;
+use std::io::Write as _;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::target::{Host, Target};
+use super::{How, Wish};
+
+/// The longest head of a request, and the most fields in it.
+const LONGEST: usize = 64 << 10;
+const FIELDS: usize = 128;
+
+const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
+
+/// Fields that are about the connection to this proxy (RFC 9110 section 7.6.1), and are not for the server.
+const OWN_FIELDS: [&str; 5] = ["connection", "proxy-connection", "proxy-authorization", "keep-alive", "upgrade"];
+
+/// Hears the request; `None` where that was refused, or nobody asked for anything.
+pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<Wish>> {
+    let mut head = Vec::new();
+    loop {
+        if caller.read_buf(&mut head).await? == 0 {
+            return Ok(None);
+        }
+        match parse(&head) {
+            Ok(Some(wish)) => return Ok(Some(wish)),
+            Ok(None) if head.len() < LONGEST => {}
+            Ok(None) => return bad(caller, "a head of more than 64 KiB").await,
+            Err(why) => return bad(caller, &why).await,
+        }
+    }
+}
+
+async fn bad(caller: &mut TcpStream, why: &str) -> io::Result<Option<Wish>> {
+    respond(
+        caller,
+        "400 Bad Request",
+        &format!("{why}; this is a proxy for CONNECT and for http URIs, and for SOCKS 5\n"),
+    )
+    .await?;
+    Ok(None)
+}
+
+/// Tells the caller why there is no connection.
+pub(super) async fn refuse(caller: &mut TcpStream, target: &Target, why: &io::Error) -> io::Result<()> {
+    respond(caller, "502 Bad Gateway", &format!("{target}: {why}\n")).await
+}
+
+async fn respond(caller: &mut TcpStream, status: &str, text: &str) -> io::Result<()> {
+    let length = text.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    caller.write_all(format!("{head}{text}").as_bytes()).await
+}
+
+/// What `octets` ask for; `None` where they are not all there. `Err` says what is wrong.
+fn parse(octets: &[u8]) -> Result<Option<Wish>, String> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    let len = match request.parse(octets) {
+        Ok(httparse::Status::Complete(len)) => len,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(why) => return Err(format!("no request of HTTP: {why}")),
+    };
+    let (method, asked) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
+    let rest = octets.get(len..).unwrap_or_default();
+    let no_target = || format!("`{asked}` is nothing that {method} could be for");
+    if method == "CONNECT" {
+        let target = authority(asked, None).ok_or_else(no_target)?;
+        return Ok(Some(Wish::Connect { target, how: How::Http { established: ESTABLISHED, ahead: rest.to_vec() } }));
+    }
+    let (target, path) = uri(asked).ok_or_else(no_target)?;
+    let mut ahead = Vec::new();
+    // Into memory, which takes all.
+    let _ = write!(ahead, "{method} {path} HTTP/1.1\r\n");
+    for field in
+        request.headers.iter().filter(|field| !OWN_FIELDS.iter().any(|own| field.name.eq_ignore_ascii_case(own)))
+    {
+        let _ = write!(ahead, "{}: ", field.name);
+        ahead.extend_from_slice(field.value);
+        ahead.extend_from_slice(b"\r\n");
+    }
+    ahead.extend_from_slice(b"Connection: close\r\n\r\n");
+    ahead.extend_from_slice(rest);
+    Ok(Some(Wish::Connect { target, how: How::Http { established: b"", ahead } }))
+}
+
+/// A host and a port; without one `port` is meant, if there is one.
+fn authority(text: &str, port: Option<u16>) -> Option<Target> {
+    // The colon of an address of IPv6 is no port's.
+    let (host, found) = match text.rsplit_once(':') {
+        Some((host, digits)) if !digits.contains(']') => (host, Some(digits.parse().ok()?)),
+        _ => (text, port),
+    };
+    Some(Target { host: Host::parse(host)?, port: found? })
+}
+
+/// Whom an `http` URI is for, and what is asked for there.
+fn uri(text: &str) -> Option<(Target, String)> {
+    let scheme = text.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"))?;
+    let rest = text.get(scheme.len()..)?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority_text, path) = rest.split_at(end);
+    // Who somebody is stands before an @.
+    let host = authority_text.rsplit_once('@').map_or(authority_text, |(_, host)| host);
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    Some((authority(host, Some(80))?, format!("{slash}{path}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connect(octets: &str) -> (String, &'static [u8], String) {
+        match parse(octets.as_bytes()) {
+            Ok(Some(Wish::Connect { target, how: How::Http { established, ahead } })) => {
+                (target.to_string(), established, String::from_utf8(ahead).unwrap())
+            }
+            Ok(_) => panic!("no connection"),
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    #[test]
+    fn a_tunnel_is_for_a_host_and_a_port() {
+        let (target, established, ahead) =
+            connect("CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\nhello");
+        assert_eq!((target.as_str(), established, ahead.as_str()), ("example.org:443", ESTABLISHED, "hello"));
+        assert_eq!(connect("CONNECT [2001:db8::1]:443 HTTP/1.1\r\n\r\n").0, "[2001:db8::1]:443");
+        for wrong in ["example.org", "example.org:", "example.org:70000", "http://example.org:80/", "[::1:80"] {
+            assert!(parse(format!("CONNECT {wrong} HTTP/1.1\r\n\r\n").as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_request_goes_on_with_its_path() {
+        let request = "POST http://example.org:8000/a?b HTTP/1.1\r\nHost: example.org:8000\r\nProxy-Connection: keep-alive\r\nContent-Length: 2\r\n\r\nhi";
+        let (target, established, ahead) = connect(request);
+        assert_eq!((target.as_str(), established), ("example.org:8000", &b""[..]));
+        let expected =
+            "POST /a?b HTTP/1.1\r\nHost: example.org:8000\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
+        assert_eq!(ahead, expected);
+        for (uri, target, path) in [
+            ("http://example.org", "example.org:80", "/"),
+            ("HTTP://192.0.2.1?x", "192.0.2.1:80", "/?x"),
+            ("http://me@[2001:db8::1]/", "[2001:db8::1]:80", "/"),
+        ] {
+            let (found, _, ahead) = connect(&format!("GET {uri} HTTP/1.1\r\n\r\n"));
+            assert_eq!(found, target);
+            assert!(ahead.starts_with(&format!("GET {path} HTTP/1.1\r\n")), "{ahead}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_all_there_is_waited_for_and_what_is_none_is_refused() {
+        let whole = "GET http://example.org/ HTTP/1.1\r\nHost: example.org\r\n\r\n";
+        for len in 0..whole.len() {
+            assert!(matches!(parse(&whole.as_bytes()[..len]), Ok(None)), "{len}");
+        }
+        for wrong in [
+            "GET / HTTP/1.1\r\n\r\n",
+            "GET https://example.org/ HTTP/1.1\r\n\r\n",
+            "\x04\x01\0\x50",
+            "GET http://é/ HTTP/1.1\r\n\r\n",
+        ] {
+            let answered = parse(wrong.as_bytes());
+            assert!(answered.is_err() || wrong.contains('é'), "{wrong}");
+        }
+    }
+}

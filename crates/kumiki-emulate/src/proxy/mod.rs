@@ -1,0 +1,212 @@
+//! The way to the path without namespaces: a proxy on this host, and behind it a host of our own at the near end.
+//!
+//! ```text
+//! PROGRAM -- kernel -- lo -- proxy -- our TCP == path == gateway -- sockets of this host -- the world
+//! ```
+//!
+//! | read | for |
+//! |---|---|
+//! | this file | the thread, and who serves a caller |
+//! | `socks.rs` | SOCKS, version 5: connections and datagrams |
+//! | `http.rs` | `CONNECT`, and requests for `http` URIs |
+//! | `target.rs` | whom a caller means, and what becomes of the wish |
+//!
+//! | | |
+//! |---|---|
+//! | TCP | of the near end it is ours, and no program's own kernel: what a program sets on its sockets stays on this host |
+//! | Names | are looked up by this host, without the path |
+//! | Left out | binding (`BIND` of SOCKS), authentication, SOCKS 4, more than one request for an `http` URI on a connection |
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use kumiki_net::Stack;
+use kumiki_net::host::{HostConfig, HostStack, RealDevice};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio::task::LocalSet;
+
+use crate::gateway::tcp::join;
+use crate::namespace::{OWN_4, OWN_6};
+
+mod http;
+mod socks;
+mod target;
+
+/// How long a caller may take to say whom it wants.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long nobody is accepted where that fails, as without descriptors.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What all callers share.
+struct Shared {
+    stack: Stack,
+    /// Whether this host's loopback interface is behind the path.
+    loopback: bool,
+    /// Callers that are being served.
+    callers: AtomicUsize,
+}
+
+/// A caller, as long as it is served.
+struct Served(Arc<Shared>);
+
+impl Served {
+    fn of(shared: &Arc<Shared>) -> Self {
+        shared.callers.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.callers.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The proxy, in a thread of its own until it is told to end.
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    ends: oneshot::Sender<()>,
+    thread: JoinHandle<HostStack>,
+    shared: Arc<Shared>,
+}
+
+impl Proxy {
+    /// Starts it at `address`, before `device`, the near end of the path. What goes wrong later it says with `say`.
+    ///
+    /// # Errors
+    /// Those of the operating system, as where somebody has the address.
+    pub(crate) fn start(
+        address: SocketAddr,
+        device: Box<dyn RealDevice>,
+        mtu: u16,
+        loopback: bool,
+        say: impl Fn(&str) + Send + 'static,
+    ) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let stack = HostStack::start(device, &HostConfig::new([OWN_4.into(), OWN_6.into()]).mtu(mtu))?;
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (ends, ended) = oneshot::channel();
+        let shared = Arc::new(Shared { stack: stack.stack().clone(), loopback, callers: AtomicUsize::new(0) });
+        let its = Arc::clone(&shared);
+        let thread = thread::Builder::new().name("proxy".to_owned()).spawn(move || {
+            let local = LocalSet::new();
+            let served = local.block_on(&runtime, async {
+                tokio::select! {
+                    served = serve(listener, &its) => served,
+                    _ = ended => Ok(()),
+                }
+            });
+            if let Err(why) = served {
+                say(&format!("the proxy has ended: {why}"));
+            }
+            stack
+        })?;
+        Ok(Self { address, ends, thread, shared })
+    }
+
+    /// Where it listens.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether nobody is served.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.shared.callers.load(Ordering::Acquire) == 0
+    }
+
+    /// Ends it. Returns the stack, which is the near end of the path until it is dropped.
+    pub(crate) fn end(self) -> Option<HostStack> {
+        // Where the thread has ended, nobody listens.
+        let _ = self.ends.send(());
+        self.thread.join().ok()
+    }
+}
+
+/// Serves callers for ever.
+async fn serve(listener: std::net::TcpListener, shared: &Arc<Shared>) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    loop {
+        match listener.accept().await {
+            Ok((caller, _)) => {
+                let served = Served::of(shared);
+                tokio::task::spawn_local(async move {
+                    // Whoever breaks off, or says what is no wish, has been told what there was to say.
+                    let _ = serve_caller(caller, &served.0).await;
+                });
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+/// The first octet of SOCKS, version 5; no request of HTTP begins with it.
+const SOCKS_5: u8 = 5;
+
+async fn serve_caller(mut caller: TcpStream, shared: &Shared) -> io::Result<()> {
+    let _ = caller.set_nodelay(true);
+    let wish = tokio::time::timeout(PATIENCE, async {
+        let mut first = [0];
+        if caller.peek(&mut first).await? == 0 {
+            return Ok(None);
+        }
+        if first == [SOCKS_5] { socks::wish(&mut caller).await } else { http::wish(&mut caller).await }
+    });
+    match wish.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?? {
+        Some(Wish::Connect { target, how }) => connect(caller, target, how, shared).await,
+        Some(Wish::Datagrams) => socks::datagrams(caller, shared).await,
+        None => Ok(()),
+    }
+}
+
+/// What a caller wants.
+enum Wish {
+    /// A connection.
+    Connect { target: target::Target, how: How },
+    /// To send datagrams, as long as the connection lasts.
+    Datagrams,
+}
+
+/// How a caller is told what became of its wish, and what goes ahead of all that it sends from then on.
+enum How {
+    Socks,
+    Http {
+        /// Told where it stands: of `CONNECT` alone, as a request is answered by the server.
+        established: &'static [u8],
+        ahead: Vec<u8>,
+    },
+}
+
+async fn connect(mut caller: TcpStream, target: target::Target, how: How, shared: &Shared) -> io::Result<()> {
+    let connected = target.connect(shared).await;
+    let mut near = match (connected, &how) {
+        (Ok(near), How::Socks) => {
+            socks::reply(&mut caller, Ok(near.local_addr()?)).await?;
+            near
+        }
+        (Ok(mut near), How::Http { established, ahead }) => {
+            tokio::io::AsyncWriteExt::write_all(&mut caller, established).await?;
+            tokio::io::AsyncWriteExt::write_all(&mut near, ahead).await?;
+            near
+        }
+        (Err(why), How::Socks) => return socks::reply(&mut caller, Err(&why)).await,
+        (Err(why), How::Http { .. }) => return http::refuse(&mut caller, &target, &why).await,
+    };
+    let _ = near.set_nodelay(true);
+    // Where this ends before the connection has, neither side must take that for an end in order.
+    let _ = caller.set_zero_linger();
+    if join(&mut near, &mut caller).await {
+        let _ = near.set_zero_linger();
+    } else {
+        let _ = rustix::net::sockopt::set_socket_linger(&caller, None);
+    }
+    Ok(())
+}
