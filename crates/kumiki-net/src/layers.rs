@@ -113,6 +113,9 @@ impl Plan<'_> {
             (layers.tcp_v6, layers.udp_v6) = (Some(Below(first)), Some(Below(first + 1)));
             versions.push(ip);
         }
+        if versions.is_empty() {
+            return Err("a host without an address; expected one of IPv4 or of IPv6, unless it is a gateway".to_owned());
+        }
         let stack = Stack::new(layers, self.addresses.to_vec(), Rng::new(self.seed, u64::MAX), driver);
         stack.0.lock().effects.budget.clone_from(&self.budget);
         if self.is_gateway {

@@ -50,6 +50,21 @@ fn two_stacks_are_joined_by_their_user_and_repeat() {
 }
 
 #[test]
+fn what_a_host_cannot_be_is_said() {
+    let mac = HostConfig::new([[10, 0, 0, 1].into()]);
+    for (config, said) in [
+        (HostConfig::new([]), "a host without an address; expected one of IPv4 or of IPv6, unless it is a gateway"),
+        (configs()[0].clone().mtu(1279), "an MTU of 1279 octets, expected 1280 to 65535"),
+        (mac.clone().ethernet([0xff; 6]), "ff:ff:ff:ff:ff:ff, expected that of one station"),
+        (mac.ethernet([2; 6]).prefixes(33, 64), "a prefix of 33 bits, expected 0 to 32"),
+    ] {
+        let error = PacketStack::new(&config, 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+#[test]
 fn an_idle_stack_wants_no_call_and_time_does_not_go_back() {
     let mut host = PacketStack::new(&configs()[0], 1).unwrap();
     assert_eq!(host.poll(Duration::from_secs(5)).unwrap(), None);
