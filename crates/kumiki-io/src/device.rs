@@ -41,8 +41,8 @@ pub enum Arrival {
     Down,
     /// The device has room for so many octets more; only of one that says so from the start.
     Room(u64),
-    /// Something that is nobody's unit, or not yet a whole one: what follows may be there already, and is asked for in its turn. So a peer that
-    /// sends nothing but that keeps nobody from what else there is to do.
+    /// Much that is nobody's unit, or not yet a whole one: what follows may be there already, and is asked for after what else there is to do. So a
+    /// peer that sends nothing but that keeps nobody from it.
     NoUnit,
     /// What a device that has sessions of its own tells the layer above, in the words of all layers.
     Told(Indication),

@@ -547,11 +547,11 @@ impl<C: Clock> Executor<C> {
             Some(Plug::Device(graph, device)) => self.hosts.get(graph.0).is_some_and(|host| host.bursts(device)),
             Some(Plug::Port(..) | Plug::Link(_) | Plug::Real(_)) | None => false,
         };
-        let (mut read, mut no_units) = (0, 0);
-        let mut changed = false;
+        let mut read = 0;
+        let (mut changed, mut passed_over) = (false, false);
         let mut room = 0;
         let mut told = Vec::new();
-        while read + no_units < self.pace.batch.max(1) {
+        while read < self.pace.batch.max(1) {
             let (data, address) = match real.device.receive() {
                 Ok(Some(Arrival::Unit { data, source, .. })) => (data, source),
                 Ok(Some(Arrival::Up)) => {
@@ -574,8 +574,9 @@ impl<C: Clock> Executor<C> {
                     continue;
                 }
                 Ok(Some(Arrival::NoUnit)) => {
-                    no_units += 1;
-                    continue;
+                    // The device has done a batch's work without one.
+                    passed_over = true;
+                    break;
                 }
                 Ok(Some(Arrival::Told(indication))) => {
                     read += 1;
@@ -617,7 +618,7 @@ impl<C: Clock> Executor<C> {
         if !told.is_empty() {
             self.tell(number, told);
         }
-        moved || changed || room > 0 || read > 0 || no_units > 0
+        moved || changed || room > 0 || read > 0 || passed_over
     }
 
     /// Tells the graph that the device `number` of the machine is joined to whether somebody is there, behind what came before.

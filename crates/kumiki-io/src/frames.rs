@@ -5,7 +5,7 @@
 //! | On a stream | each frame behind its length in 32 bits, high octet first ([`Records`]): QEMU's `-netdev stream,addr.type=unix`, passt, and gvproxy's `-listen-qemu` |
 //! | On datagrams | a frame in each: QEMU's `-netdev dgram`, and `unixgram` of gvproxy and Apple's virtualization |
 //! | Units | a frame of Ethernet, of 65,535 octets at most; no virtio header before it |
-//! | The peer | of a stream, and of a datagram socket that is connected, the one that there is; of one that is not, whoever has a name and sends first. Once it has gone the device has failed |
+//! | The peer | of a stream, and of a datagram socket that is connected, the one that there is; of one that is not, whoever has a name and sends first. Once it has gone the device has failed; on datagrams that is seen when one is sent |
 //! | Left out | sequenced packets (`unixpacket`), super-segments, which both ends would have to agree on; listening and connecting, which are `std`'s |
 
 use std::io::{self, ErrorKind};
