@@ -55,6 +55,16 @@ impl Places {
     }
 }
 
+/// The same port of the other loopback address, for a server that listens on that alone; for other addresses there is none.
+pub(super) fn other(place: SocketAddr) -> Option<SocketAddr> {
+    let other = match place.ip() {
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        IpAddr::V6(Ipv6Addr::LOCALHOST) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V4(_) | IpAddr::V6(_) => return None,
+    };
+    Some(SocketAddr::new(other, place.port()))
+}
+
 /// The first resolver that a `resolv.conf` names; programs take the one of their own host where it names none (`resolv.conf(5)`).
 fn resolver(text: &str) -> Option<SocketAddr> {
     let named = text.lines().filter_map(|line| {
@@ -85,6 +95,15 @@ mod tests {
         places.loopback = false;
         assert_eq!(of(&places, "198.18.0.1:80"), None);
         assert_eq!(of(&places, "198.18.0.1:53").as_deref(), Some("192.0.2.53:53"));
+    }
+
+    #[test]
+    fn either_loopback_address_stands_for_the_other() {
+        let of = |place: &str| other(place.parse().unwrap()).map(|place| place.to_string());
+        assert_eq!(of("127.0.0.1:80").as_deref(), Some("[::1]:80"));
+        assert_eq!(of("[::1]:80").as_deref(), Some("127.0.0.1:80"));
+        assert_eq!(of("127.0.0.53:53"), None);
+        assert_eq!(of("192.0.2.1:80"), None);
     }
 
     #[test]

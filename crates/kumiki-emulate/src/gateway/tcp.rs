@@ -4,6 +4,7 @@ use core::cell::Cell;
 use core::future::poll_fn;
 use core::pin::{Pin, pin};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kumiki_net::host::{Refusal, TcpOffer};
@@ -12,6 +13,7 @@ use tokio::net::TcpStream;
 
 use super::Shared;
 use super::buffer::Buffer;
+use super::places::other;
 
 /// Serves `offer` until both directions have ended.
 pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
@@ -20,7 +22,7 @@ pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
         return;
     };
     let connected = tokio::select! {
-        connected = TcpStream::connect(place) => connected,
+        connected = connect(place) => connected,
         () = offer.withdrawn() => return,
     };
     let mut host = match connected {
@@ -57,6 +59,16 @@ pub(crate) async fn join(ours: &mut kumiki_net::TcpStream, hosts: &mut TcpStream
     let up = carry(&mut from_ours, &mut to_hosts, &is_broken);
     let down = carry(&mut from_hosts, &mut to_ours, &is_broken);
     both(up, down).await
+}
+
+/// A server of this host that listens on one loopback address alone is reached by way of both.
+async fn connect(place: SocketAddr) -> io::Result<TcpStream> {
+    match (TcpStream::connect(place).await, other(place)) {
+        (Err(why), Some(other)) if why.kind() == io::ErrorKind::ConnectionRefused => {
+            TcpStream::connect(other).await.map_err(|_| why)
+        }
+        (connected, _) => connected,
+    }
 }
 
 /// How one direction has ended.

@@ -8,7 +8,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -34,7 +34,7 @@ const ANSWER: usize = 1 << 20;
 
 pub(crate) fn cases() -> Vec<Case> {
     type Run = fn() -> Said<String>;
-    let all: [(&str, Run); 14] = [
+    let all: [(&str, Run); 16] = [
         ("the_exit_status_is_the_programs", statuses),
         ("signals_are_passed_on", signals),
         ("a_request_takes_the_delays", first_request),
@@ -49,6 +49,8 @@ pub(crate) fn cases() -> Vec<Case> {
         ("an_ordinary_user_needs_no_root", ordinary),
         ("a_proxy_leads_to_the_path_without_namespaces", proxied),
         ("a_proxy_serves_until_a_signal", served),
+        ("a_server_on_one_loopback_address_is_reached_by_both_versions", either),
+        ("lines_of_a_schedule_are_answered_and_the_end_of_the_path_is_said_once", scheduled),
     ];
     let case = |(name, run): (&str, Run)| Case {
         name: format!("link::{name}"),
@@ -317,6 +319,44 @@ fn hidden() -> Said<String> {
     let said = act("--no-loopback", "connect")?;
     holds(said == "ConnectionRefused", || said.clone())?;
     Ok(said)
+}
+
+/// A server on ::1 alone, as some listen at `localhost`; the client calls the gateway's address of IPv4.
+fn either() -> Said<String> {
+    needed("link set lo up")?;
+    let listener = TcpListener::bind((Ipv6Addr::LOCALHOST, PORT)).map_err(when("bind"))?;
+    let (said, length) = beside("--delay 5ms", "half-close", || {
+        let mut stream = accept(&listener)?;
+        let mut request = Vec::new();
+        stream.read_to_end(&mut request).map_err(when("request"))?;
+        stream.write_all(&vec![7; ANSWER]).map_err(when("answer"))?;
+        Ok(request.len())
+    })?;
+    holds(length == 100_000 && said == ANSWER.to_string(), || format!("{length} octets came, and {said}"))?;
+    Ok(format!("{length} octets there, {said} back"))
+}
+
+/// The program lasts until the path has ended.
+fn scheduled() -> Said<String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    command.args(["link", "--delay", "5ms", "--at", "1ms", "settings", "--at", "2ms", "quit", "--", "cat"]);
+    command.stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(when("start"))?;
+    let mut errors = BufReader::new(child.stderr.take().ok_or("no errors")?);
+    let mut said = String::new();
+    while !said.contains("by `quit`") {
+        let length = errors.read_line(&mut said).map_err(when("read"))?;
+        holds(length > 0, || said.clone())?;
+    }
+    drop(child.stdin.take());
+    child.wait().map_err(when("wait"))?;
+    errors.read_to_string(&mut said).map_err(when("read"))?;
+    let lines: Vec<&str> = said.lines().collect();
+    let [up, down, _] = lines.as_slice() else {
+        return Err(said);
+    };
+    holds([*up, *down] == ["kumiki: up delay 5 ms", "kumiki: down delay 5 ms"], || said.clone())?;
+    Ok(said.trim().to_owned())
 }
 
 /// As `nobody`, where this is root and may become so: with a node of the device that everybody may open, as udev makes it.
