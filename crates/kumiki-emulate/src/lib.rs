@@ -58,6 +58,9 @@ pub const WAYS: [&str; 2] = ["up", "down"];
 /// How often it is looked whether all has left that a program has sent.
 const LOOK: core::time::Duration = core::time::Duration::from_millis(10);
 
+/// Who waits for longer is told for what.
+const UNSAID: Duration = Duration::from_secs(1);
+
 /// What is to be run, and behind what.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -139,7 +142,8 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     }
     let (seen, signals) = channel();
     let status = near_end.run(config, (seen, &signals), &say)?;
-    linger(config.linger, clock, &signals, || {
+    let waits = || say(&waits_for(serving.connections(), config.linger));
+    linger((config.linger, UNSAID), clock, &signals, waits, || {
         let is_idle = between.is_idle() && on_hop.packets() == 0 && near_end.is_idle();
         is_idle.then(|| serving.served()).flatten()
     });
@@ -174,12 +178,33 @@ fn more_descriptors() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Waits until nothing waits anywhere twice in a row, with the same count of what was done, at most so long, and not at all once a signal has come.
-fn linger(most: Duration, clock: RealClock, signals: &Receiver<i32>, done: impl Fn() -> Option<u64>) {
-    let until = clock.now() + most;
+/// What `kumiki link` waits for when the program has ended.
+fn waits_for(connections: usize, linger: Duration) -> String {
+    let what = match connections {
+        0 => "what it has sent is still under way".to_owned(),
+        1 => "one of its connections has not ended".to_owned(),
+        _ => format!("{connections} of its connections have not ended"),
+    };
+    format!("the program has ended, but {what}: waiting for that, {linger} at most (--linger); Ctrl-C ends it")
+}
+
+/// Waits until nothing waits anywhere twice in a row, with the same count of what was done, at most so long, and not at all once a signal has come. Who
+/// waits for longer than `unsaid` is told by `waits`.
+fn linger(
+    (most, unsaid): (Duration, Duration),
+    clock: RealClock,
+    signals: &Receiver<i32>,
+    waits: impl FnOnce(),
+    done: impl Fn() -> Option<u64>,
+) {
+    let now = clock.now();
+    let (until, mut waits) = (now + most, Some((now + unsaid, waits)));
     // What has been written may be between two queues once.
     let mut before = None;
     while clock.now() < until {
+        if let Some((_, waits)) = waits.take_if(|(at, _)| *at <= clock.now()) {
+            waits();
+        }
         let now = done();
         if now.is_some() && now == before {
             return;
@@ -257,5 +282,33 @@ impl Between {
         // Where it has ended already, nobody answers.
         let _ = self.asking.ask(Command::Quit, false);
         self.thread.join().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_for_the_end_of_connections_is_told_for_what() {
+        let (_sender, signals) = channel();
+        let (told, looks) = (Cell::new(0), Cell::new(0_u64));
+        let linger = |unsaid| {
+            told.set(0);
+            looks.set(0);
+            let waits = || told.set(told.get() + 1);
+            linger((Duration::from_secs(3600), unsaid), RealClock::start(), &signals, waits, || {
+                looks.set(looks.get() + 1);
+                (looks.get() > 3).then_some(7)
+            });
+            (told.get(), looks.get())
+        };
+        assert_eq!(linger(Duration::ZERO), (1, 5));
+        assert_eq!(linger(Duration::from_secs(3600)), (0, 5));
+        let said = waits_for(2, Duration::from_secs(10));
+        assert!(said.contains("2 of its connections have not ended") && said.contains("10 s at most"), "{said}");
+        assert!(waits_for(0, Duration::from_secs(10)).contains("under way"));
     }
 }
