@@ -6,7 +6,7 @@
 //! | Several in a millisecond | a line each, one after the other |
 //! | Not used | an opportunity for which nothing waits is lost, and so is the rest of one after which nothing waits: what comes at the very instant has come too late |
 //! | Partly delivered | octets count, not frames: several short ones share an opportunity, and a long one takes the rest of one and as many more as it needs |
-//! | Deviations | mahimahi's program counts 1504 octets, with four of its tunnel device, and refuses longer packets; here there are 1500, of the frame and what the line adds, and a longer frame takes several. Blanks at the ends of a line are taken |
+//! | Deviations | mahimahi's program counts 1504 octets, with four of its tunnel device, and refuses longer packets; here there are 1500, of the frame and what the line adds, and a longer frame takes several. Blanks at the ends of a line are taken, and empty lines at the end |
 
 use core::fmt;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Opportunities {
     /// The first line that is no number of milliseconds, or less than the one before; the last, where there is none or all are 0.
     pub fn parse(text: &str) -> Result<Self, OpportunityError> {
         let mut times: Vec<u32> = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
+        for (number, line) in (1..).zip(text.trim_ascii_end().lines()) {
             let wrong = |problem: String| OpportunityError { line: number, problem };
             let digits = line.trim_matches([' ', '\t']);
             let time = Some(digits).filter(|it| !it.is_empty() && it.bytes().all(|octet| octet.is_ascii_digit()));

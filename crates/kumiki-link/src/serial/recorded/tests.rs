@@ -82,7 +82,7 @@ fn lines_that_are_no_times_are_refused_by_number() {
         let error = Opportunities::parse(text).unwrap_err();
         assert!(error.line == line && error.problem.contains(words), "{text:?}: {error}");
     }
-    assert!(Opportunities::parse("1\r\n 2 \r\n").is_ok());
+    assert!(Opportunities::parse("1\r\n 2 \r\n\r\n \n").is_ok());
 }
 
 /// mahimahi's loop (`LinkQueue::rationalize`): at each opportunity packets that came before leave the queue as long as octets of it are left.
