@@ -35,6 +35,7 @@ fn examples() -> String {
   kumiki link --delay 40ms --proxy 1080                                     where namespaces are forbidden: curl -x socks5h://127.0.0.1:1080 ...
   kumiki link --delay 20ms --at 10s 'both loss 100%' --at 15s 'both loss none' -- ./client
 
+What PROGRAM finds at localhost is its own; this host's servers are at $KUMIKI_GATEWAY, on their ports.
 Delays are one way: --delay 40ms makes round trips of 80 ms. Settings have the words of `kumiki delay --help`: --jitter '5ms normal', --loss 'gilbert 1% 30%'.
 What follows counts: the preset, then the options for both directions, then --up and --down.
 
@@ -212,6 +213,10 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
     if let Some(name) = args.program.first().and_then(|it| it.to_str()).filter(|it| it.starts_with('-')) {
         return Err(Stop::Input(no_option(name)));
     }
+    if args.pcap.as_deref() == Some(Path::new("-")) {
+        let why = "--pcap -: the standard output is the program's; write the name of a file, which may be ./-";
+        return Err(Stop::Input(why.to_owned()));
+    }
     if args.rate.is_some() && (args.up_trace.is_some() || args.down_trace.is_some()) {
         let why = "--rate: a direction with a trace has no rate; give the other one its own, as in --up 'rate 1Mb/s'";
         return Err(Stop::Input(why.to_owned()));
@@ -352,6 +357,7 @@ mod tests {
             (&["--latency", "40ms", "true"], "--latency: no such option; try --delay"),
             (&["--dely=40ms", "true"], "try --delay"),
             (&["-x", "true"], "./-x"),
+            (&["--pcap", "-", "true"], "./-"),
             (&["--down-trace", "/nowhere", "--down", "rate 1Mb/s", "true"], "--down: a direction with a trace"),
             (&["--down-trace", "/nowhere", "true"], "--down-trace /nowhere"),
             (&["--mtu", "576", "true"], "1280"),
