@@ -52,6 +52,35 @@ fn what_a_host_knew_is_gone_when_it_crashes_and_its_programs_begin_anew() {
 }
 
 #[test]
+fn a_program_may_return_an_error_and_that_ends_the_run() {
+    async fn serve() -> std::io::Result<()> {
+        let listener = TcpListener::bind("0.0.0.0:7").await?;
+        let (mut stream, _) = listener.accept().await?;
+        stream.read_exact(&mut [0; 2]).await?;
+        Ok(())
+    }
+    let run = |octets: &'static [u8]| {
+        let net = Net::new(1);
+        net.host("server").start(serve);
+        net.host("idle").start(|| async {
+            loop {
+                sleep(SECOND).await;
+            }
+        });
+        net.host("client").run(async move {
+            TcpStream::connect("server:7").await?.write_all(octets).await?;
+            sleep(60 * SECOND).await;
+            std::io::Result::Ok(())
+        })
+    };
+    run(b"xx").unwrap().unwrap();
+    let why = run(b"x").unwrap_err();
+    assert!(matches!(&why, SimError::Failed { host, .. } if host == "server"), "{why:?}");
+    let said = why.to_string();
+    assert!(said.contains("host `server`: a program failed at ") && said.contains("early eof"), "{said}");
+}
+
+#[test]
 fn sockets_of_a_host_that_crashed_say_so_and_its_tasks_are_dropped() {
     struct Dropped(Rc<RefCell<bool>>);
     impl Drop for Dropped {
@@ -149,7 +178,7 @@ fn a_host_that_is_down_runs_nothing_until_it_is_up() {
     let server = net.host("server");
     server.start(move || {
         *count.borrow_mut() += 1;
-        std::future::pending()
+        std::future::pending::<()>()
     });
     server.crash();
     net.run_for(MS).unwrap();

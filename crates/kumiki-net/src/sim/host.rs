@@ -17,9 +17,10 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::link::{Link, Piece};
 use super::net::Net;
+use super::outcome::sealed::Outcome as _;
 use super::task::OnHost;
 use super::time::Clock;
-use super::{Netstat, SimError};
+use super::{Netstat, Outcome, SimError};
 use crate::Stack;
 use crate::layers::{LINE, Plan, SOCKETS};
 use crate::stack::{Driver, StackGuard};
@@ -76,6 +77,20 @@ impl Driver for Bellringer {
         names.get(name).cloned().ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, format!("no host of this network is called `{name}`"))
         })
+    }
+}
+
+/// Runs the program of a host, whose failure ends the run.
+async fn until_it_fails<F>(program: F)
+where
+    F: Future,
+    F::Output: Outcome,
+{
+    if let Some(message) = program.await.failure()
+        && let Some(net) = Net::current()
+        && let Some(host) = net.current_host()
+    {
+        net.fail_with(SimError::Failed { host: host.name(), at: net.elapsed(), message });
     }
 }
 
@@ -278,14 +293,16 @@ impl Host {
 
     /// Gives it this program: it runs from when the network does, and again after each [restart](Host::restart).
     ///
-    /// A program may return; one that panics ends the run with [`SimError::Panicked`]. It is kept as long as the network: one that itself keeps
+    /// A program may return. One that returns an error ends the run with [`SimError::Failed`], and one that panics with [`SimError::Panicked`]: nobody else
+    /// would hear of it. It is kept as long as the network: one that itself keeps
     /// a [`Host`] or a [`Net`] keeps the network for good, so it asks for [`Net::current`] instead.
     pub fn start<P, F>(&self, program: P) -> &Self
     where
         P: Fn() -> F + 'static,
-        F: Future<Output = ()> + 'static,
+        F: Future + 'static,
+        F::Output: Outcome,
     {
-        let program: Program = Rc::new(move || Box::pin(program()));
+        let program: Program = Rc::new(move || Box::pin(until_it_fails(program())));
         self.with(|it| it.programs.push(Rc::clone(&program)));
         if self.net.is_running() && !self.is_down() {
             self.spawn(program());

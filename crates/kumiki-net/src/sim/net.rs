@@ -53,6 +53,16 @@ pub enum SimError {
         /// What it said.
         message: String,
     },
+    /// The program of a host has returned an error.
+    #[error("host `{host}`: a program failed at {at:?}: {message}")]
+    Failed {
+        /// Where it ran.
+        host: String,
+        /// When, in virtual time.
+        at: Duration,
+        /// What it said.
+        message: String,
+    },
     /// The time that a run may take is over, and what was to be done is not: perhaps all wait for each other.
     #[error("nothing more came of it in {0:?} of virtual time, and the program that was run has not ended")]
     TimeLimit(Duration),
@@ -359,7 +369,7 @@ impl Net {
     /// repeats: who runs one network twice, and has such, may not count on the same packets in the second run.
     ///
     /// # Errors
-    /// [`SimError`] where a task of a host panicked, also one whose panic somebody has looked at, the [time limit](Net::set_time_limit) is over
+    /// [`SimError`] where a task of a host panicked, also one whose panic somebody has looked at, or the program of one has returned an error, the [time limit](Net::set_time_limit) is over
     /// or time stands still. Time goes on around a task of a host that asks again and again without waiting, such as a loop around `yield_now`
     /// until something has come: the network does its next event after 10,000 turns of it, then after 100 each. One of `tokio::spawn`
     /// is not found out.
