@@ -416,6 +416,30 @@ fn a_capture_is_in_the_order_of_time_and_has_what_a_host_sent_that_crashed() {
     assert_eq!(times.len() as u64, 2 * (entered - lost) + lost);
 }
 
+#[test]
+fn hosts_are_meant_by_their_names_too() {
+    let net = Net::new(1);
+    for name in ["a", "b", "c"] {
+        net.host(name).start(echo);
+    }
+    let reaches = |from: &str, to: &'static str| {
+        let call = async move { timeout(SECOND, TcpStream::connect((to, 7))).await.is_ok() };
+        net.host(from).run(call).unwrap()
+    };
+    net.partition("a", ["b", "c"]);
+    assert!(!reaches("a", "b") && !reaches("c", "a") && reaches("b", "c"));
+    net.repair(net.host("a"), String::from("b"));
+    assert!(reaches("a", "b") && !reaches("a", "c"));
+    net.repair_all().cut_one_way(["a"], ["b"].as_slice());
+    assert!(!reaches("b", "a") && reaches("c", "b"));
+    net.repair_all();
+    net.host("a").set_latency_to("b", 2 * SECOND);
+    assert!(!reaches("b", "a") && reaches("c", "a"));
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| net.partition("a", "d").seed())).unwrap_err();
+    let said = panic.downcast_ref::<String>().unwrap();
+    assert!(said.contains("called `d`; there are `a`, `b`, `c`"), "{said}");
+}
+
 #[cfg(feature = "capture")]
 #[test]
 fn a_capture_has_what_each_host_sent_and_got() {

@@ -20,7 +20,7 @@ use super::net::Net;
 use super::outcome::sealed::Outcome as _;
 use super::task::OnHost;
 use super::time::Clock;
-use super::{Netstat, Outcome, SimError};
+use super::{Netstat, Outcome, SimError, ToHosts};
 use crate::Stack;
 use crate::layers::{LINE, Plan, SOCKETS};
 use crate::stack::{Driver, StackGuard};
@@ -421,13 +421,13 @@ impl Host {
 
     /// From now on nothing gets from it to any host that is there, nor back, until [`Net::repair_all`] or [`Host::rejoin`].
     pub fn isolate(&self) -> &Self {
-        self.net.partition(core::slice::from_ref(self), &self.others());
+        self.net.partition(self, self.others());
         self
     }
 
     /// Everything gets through between it and all others again.
     pub fn rejoin(&self) -> &Self {
-        self.net.repair(core::slice::from_ref(self), &self.others());
+        self.net.repair(self, self.others());
         self
     }
 
@@ -454,9 +454,12 @@ impl Host {
     }
 
     /// The latency of what it sends to `other`, from now on.
-    pub fn set_latency_to(&self, other: &Self, latency: Duration) -> &Self {
-        let latency = super::time::nanos(latency);
-        self.net.0.cloud.lock().latencies.insert((self.number, other.number), latency);
+    ///
+    /// # Panics
+    /// As [`Net::partition`].
+    pub fn set_latency_to(&self, other: impl ToHosts, latency: Duration) -> &Self {
+        let (others, latency) = (self.net.numbers(&other), super::time::nanos(latency));
+        self.net.0.cloud.lock().latencies.extend(others.into_iter().map(|other| ((self.number, other), latency)));
         self
     }
 

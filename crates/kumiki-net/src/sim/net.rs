@@ -19,6 +19,7 @@ use super::cloud::Cloud;
 use super::driver::{Polls, drive};
 use super::host::{self, Host, HostSlot, Names};
 use super::link::Link;
+use super::named::ToHosts;
 use super::time::{Clock, nanos};
 use crate::tcp::config::linux;
 
@@ -276,18 +277,19 @@ impl Net {
         self
     }
 
-    /// A host of another network has the number of one of ours, and is another.
-    fn check_ours(&self, hosts: &[Host]) {
-        for host in hosts {
+    /// The numbers of the hosts that are meant: one of another network has the number of one of ours, and is another.
+    pub(super) fn numbers(&self, hosts: &impl ToHosts) -> Vec<usize> {
+        let ours = |host: &Host| {
             assert!(Rc::ptr_eq(&self.0, &host.net.0), "`{}` is a host of another network", host.name());
-        }
+            host.number
+        };
+        hosts.hosts(self).iter().map(ours).collect()
     }
 
-    fn set_cut(&self, one: &[Host], other: &[Host], is_cut: bool) {
-        self.check_ours(one);
-        self.check_ours(other);
+    fn set_cut(&self, one: &impl ToHosts, other: &impl ToHosts, is_cut: bool) {
+        let (one, other) = (self.numbers(one), self.numbers(other));
         let mut cloud = self.0.cloud.lock();
-        for pair in one.iter().flat_map(|a| other.iter().map(move |b| (a.number, b.number))) {
+        for pair in one.iter().flat_map(|a| other.iter().map(move |b| (*a, *b))) {
             for pair in [pair, (pair.1, pair.0)] {
                 if is_cut {
                     cloud.cut.insert(pair);
@@ -301,22 +303,23 @@ impl Net {
     /// From now on nothing gets from any of `one` to any of `other`, nor back. What is under way arrives.
     ///
     /// # Panics
-    /// Where one of them is of another network; so do the others of this kind.
-    pub fn partition(&self, one: &[Host], other: &[Host]) -> &Self {
-        self.set_cut(one, other, true);
+    /// Where one of them is of another network, and where there is no host of a name; so do the others of this kind.
+    pub fn partition(&self, one: impl ToHosts, other: impl ToHosts) -> &Self {
+        self.set_cut(&one, &other, true);
         self
     }
 
     /// Everything gets through again.
-    pub fn repair(&self, one: &[Host], other: &[Host]) -> &Self {
-        self.set_cut(one, other, false);
+    pub fn repair(&self, one: impl ToHosts, other: impl ToHosts) -> &Self {
+        self.set_cut(&one, &other, false);
         self
     }
 
     /// From now on nothing gets from `from` to `to`; the other way is as it was.
-    pub fn cut_one_way(&self, from: &Host, to: &Host) -> &Self {
-        self.check_ours(&[from.clone(), to.clone()]);
-        self.0.cloud.lock().cut.insert((from.number, to.number));
+    pub fn cut_one_way(&self, from: impl ToHosts, to: impl ToHosts) -> &Self {
+        let (from, to) = (self.numbers(&from), self.numbers(&to));
+        let pairs = from.iter().flat_map(|a| to.iter().map(move |b| (*a, *b)));
+        self.0.cloud.lock().cut.extend(pairs);
         self
     }
 
