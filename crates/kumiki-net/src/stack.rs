@@ -143,7 +143,7 @@ impl Stack {
             io::Error::new(
                 io::ErrorKind::Unsupported,
                 "no host here: a task of a simulation is started by `Host::spawn` or `sim::spawn`; elsewhere `Stack::enter` says whose \
-                 sockets are meant",
+                 sockets a thread means, `Stack::scope` whose a task, and `Stack::set_default` whose the process",
             )
         })
     }
@@ -155,14 +155,17 @@ impl Stack {
     }
 
     /// Runs `future` on this stack: whenever it is polled, the sockets that it makes are of it. As [`Stack::enter`], for futures that a
-    /// runtime moves from thread to thread.
-    pub async fn scope<F: Future>(&self, future: F) -> F::Output {
-        let mut future = pin!(future);
-        poll_fn(|cx| {
-            let _entered = self.enter();
-            future.as_mut().poll(cx)
-        })
-        .await
+    /// runtime moves from thread to thread: `tokio::spawn(stack.scope(serve()))`.
+    pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        let stack = self.clone();
+        async move {
+            let mut future = pin!(future);
+            poll_fn(|cx| {
+                let _entered = stack.enter();
+                future.as_mut().poll(cx)
+            })
+            .await
+        }
     }
 
     /// Whether a thread may wait for it.

@@ -80,6 +80,20 @@ fn a_program_may_return_an_error_and_that_ends_the_run() {
     assert!(said.contains("host `server`: a program failed at ") && said.contains("early eof"), "{said}");
 }
 
+#[tokio::test]
+async fn a_network_within_a_runtime_says_what_would_be_right() {
+    let why = Net::new(1).run(async {}).unwrap_err();
+    assert!(why.to_string().contains("a `#[test]`, not a `#[tokio::test]`"), "{why}");
+}
+
+#[test]
+fn an_address_of_another_host_is_named() {
+    let net = Net::new(1);
+    let why = net.host("host").run(async { TcpListener::bind("192.168.0.2:7").await.unwrap_err() }).unwrap();
+    assert_eq!(why.kind(), ErrorKind::AddrNotAvailable);
+    assert_eq!(why.to_string(), "192.168.0.2 is no address of this host, which has 192.168.0.1, fd00::1");
+}
+
 #[test]
 fn sockets_of_a_host_that_crashed_say_so_and_its_tasks_are_dropped() {
     struct Dropped(Rc<RefCell<bool>>);

@@ -375,11 +375,15 @@ impl Net {
     /// [`SimError`] where a task of a host panicked, also one whose panic somebody has looked at, or the program of one has returned an error, the [time limit](Net::set_time_limit) is over
     /// or time stands still. Time goes on around a task of a host that asks again and again without waiting, such as a loop around `yield_now`
     /// until something has come: the network does its next event after 10,000 turns of it, then after 100 each. One of `tokio::spawn`
-    /// is not found out.
+    /// is not found out. [`SimError::Runtime`] within another runtime: a test of it is a `#[test]`, not a `#[tokio::test]`.
     ///
     /// # Panics
-    /// As `future` does; and within a runtime, for it has one of its own: a test of it is a `#[test]`, not a `#[tokio::test]`.
+    /// As `future` does.
     pub fn run<F: Future>(&self, future: F) -> Result<F::Output, SimError> {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let why = "a network has one of its own, and this is within another: a test of it is a `#[test]`, not a `#[tokio::test]`";
+            return Err(SimError::Runtime(why.to_owned()));
+        }
         let idle = self.0.clock.idle.clone();
         let mut builder = Builder::new_current_thread();
         builder.enable_time().start_paused(true).on_thread_park(idle.hook());

@@ -131,7 +131,15 @@ impl Table {
     /// Whether a socket can have this address.
     pub(super) fn check_own(&self, ip: IpAddr) -> io::Result<()> {
         let own = ip.is_unspecified() || ip.is_loopback() || is_many(ip) || self.addresses.contains(&ip);
-        if own { Ok(()) } else { Err(io::ErrorKind::AddrNotAvailable.into()) }
+        if own {
+            return Ok(());
+        }
+        let all: Vec<String> = self.addresses.iter().map(ToString::to_string).collect();
+        let has = if all.is_empty() { "none of its own".to_owned() } else { all.join(", ") };
+        Err(io::Error::new(
+            io::ErrorKind::AddrNotAvailable,
+            format!("{ip} is no address of this host, which has {has}"),
+        ))
     }
 
     /// Takes a local address of TCP: of our choice where it has no port.

@@ -115,3 +115,16 @@ fn who_is_gone_ends_the_loop_and_the_sockets_say_why() {
     assert_eq!(told.kind(), std::io::ErrorKind::NetworkDown);
     assert!(told.to_string().contains("the other end"), "{told}");
 }
+
+#[test]
+fn a_future_on_a_stack_may_be_spawned() {
+    kumiki_watchdog::minute();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let [driver, _] = drivers(true);
+    let stack = driver.stack().clone();
+    let local = runtime.block_on(async move {
+        let bound = tokio::spawn(stack.scope(TcpListener::bind("10.0.0.1:7"))).await.unwrap();
+        bound.unwrap().local_addr().unwrap()
+    });
+    assert_eq!(local.to_string(), "10.0.0.1:7");
+}
