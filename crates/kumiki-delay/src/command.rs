@@ -345,12 +345,18 @@ impl<'a> Words<'a> {
 
     fn share(&mut self) -> Result<Share, String> {
         let (first, before) = (self.0.front().copied().unwrap_or_default(), self.0.len());
-        let share: Share = self.quantity("a share")?;
-        // Other tools mean 1 % by a 1, and a loss of 100 % looks like a path that is broken.
+        let read: Result<Share, String> = self.quantity("a share");
         let is_bare = before == self.0.len() + 1 && first.ends_with(|end: char| end.is_ascii_digit());
-        if is_bare && share != Share::default() {
-            return Err(format!("{first:?}: no unit; write {first}% or {}", share.to_string().replace(' ', "")));
+        // Other tools mean 1 % by a 1, and a loss of 100 % looks like a path that is broken.
+        if is_bare && read != Ok(Share::default()) {
+            let percent = quantity::parse(&format!("{first}%")).ok().filter(|share| *share <= Share::ONE);
+            let meant = [percent, read.clone().ok()].into_iter().flatten();
+            let meant: Vec<String> = meant.map(|share: Share| share.to_string().replace(' ', "")).collect();
+            if !meant.is_empty() {
+                return Err(format!("{first:?}: no unit; write {}", meant.join(" or ")));
+            }
         }
+        let share = read?;
         if share > Share::ONE {
             return Err(format!("{share} is more than all; 100 % is the most"));
         }
