@@ -285,7 +285,10 @@ impl Experiment {
             });
         }
         let after = measure::Moment::take(&self.world, &self.hosts, &self.loads);
-        let measured = Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after));
+        let measured = Measured {
+            without_power: self.power.without(&self.world, &self.hosts, began),
+            ..Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after))
+        };
         let traces = trace::collect(self.world.hosts());
         let mut captured = self.captured;
         for (HostId(number), seen) in self.world.take_tapped() {

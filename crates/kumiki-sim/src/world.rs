@@ -40,7 +40,7 @@ struct HostSlot {
     host: Host,
     wires: Vec<Option<Plug>>,
     node: usize,
-    is_down: bool,
+    down_since: Option<Instant>,
 }
 
 #[derive(Clone, Copy)]
@@ -165,7 +165,7 @@ impl World {
     pub fn add_host(&mut self, host: Host) -> HostId {
         let node = self.queue.add_party();
         self.nodes.push(Node::Host(number(self.hosts.len())));
-        self.hosts.push(HostSlot { host, wires: Vec::new(), node, is_down: false });
+        self.hosts.push(HostSlot { host, wires: Vec::new(), node, down_since: None });
         HostId(self.hosts.len() - 1)
     }
 
@@ -334,7 +334,7 @@ impl World {
     /// on. It can still be looked at: it is as it was.
     pub fn take_down(&mut self, id: HostId) {
         if let Some(slot) = self.hosts.get_mut(id.0) {
-            slot.is_down = true;
+            slot.down_since.get_or_insert(self.now);
             self.queue.arm(slot.node, None);
         }
     }
@@ -349,10 +349,16 @@ impl World {
             return Ok(());
         };
         self.replaced.push((id, core::mem::replace(&mut slot.host, host)));
-        slot.is_down = false;
+        slot.down_since = None;
         slot.host.graph.start(self.now)?;
         self.arm_host(id.0);
         Ok(())
+    }
+
+    /// Since when the host `id` has had no power, if so.
+    #[must_use]
+    pub fn down_since(&self, id: HostId) -> Option<Instant> {
+        self.hosts.get(id.0)?.down_since
     }
 
     /// The hosts in whose place others began, as they were then, in that order.
@@ -485,7 +491,7 @@ impl World {
     }
 
     fn step_host(&mut self, number: usize) {
-        let Some(slot) = self.hosts.get_mut(number).filter(|slot| !slot.is_down) else {
+        let Some(slot) = self.hosts.get_mut(number).filter(|slot| slot.down_since.is_none()) else {
             return;
         };
         let deadline = loop {
@@ -551,7 +557,7 @@ impl World {
             match plug {
                 Plug::Device(host, device) => {
                     if let Some(slot) = self.hosts.get_mut(host.0) {
-                        if slot.is_down {
+                        if slot.down_since.is_some() {
                             self.lost += 1;
                             continue;
                         }

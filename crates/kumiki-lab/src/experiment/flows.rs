@@ -42,6 +42,8 @@ pub struct Flow {
     pub exchanges: Option<Histogram<u32>>,
     /// Its writer and reader, by their numbers in the load and among the readers of the writer.
     pub(super) way: (usize, usize),
+    /// For which part of the measured time its writer or its reader had no power.
+    pub(super) without_power: f64,
     /// For which part of the measured time the busiest line on its way was busy.
     pub(super) line: f64,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
@@ -93,17 +95,7 @@ impl Sender {
 
 impl Flow {
     /// That of `writer`, which had brought `earlier` octets when it began to be measured.
-    fn of(
-        writer: &Writer,
-        came: &Progress,
-        earlier: u64,
-        (from, to): (Instant, Instant),
-        record: Option<&Record>,
-    ) -> Self {
-        let mut held = BTreeMap::new();
-        for (since, until, limit) in record.into_iter().flat_map(|record| record.limits.spans(from, to)) {
-            *held.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
-        }
+    fn of(writer: &Writer, came: &Progress, earlier: u64, to: Instant) -> Self {
         Self {
             octets: came.octets - earlier,
             longest_gap: match (came.last, came.ended) {
@@ -120,9 +112,15 @@ impl Flow {
             delays: None,
             exchanges: None,
             way: (0, 0),
+            without_power: 0.0,
             line: 0.0,
-            held,
+            held: BTreeMap::new(),
         }
+    }
+
+    /// Whether its writer or its reader had no power for most of the time.
+    pub(super) fn is_without_power(&self) -> bool {
+        self.without_power > 0.5
     }
 
     /// Whether it waited for retransmission timers for most of the time: others may fill the line, but that is not what it waits for.
@@ -217,6 +215,15 @@ pub(super) fn jain(flows: &[Flow]) -> Option<f64> {
     let writes = flows.iter().filter(|flow| flow.writes);
     let octets: Vec<f64> = writes.map(|flow| lossy(flow.octets)).collect();
     stats::jain(&octets)
+}
+
+/// What held the connection of `record` from one time to another, in seconds.
+fn held(record: &Record, from: Instant, to: Instant) -> BTreeMap<Limit, f64> {
+    let mut held = BTreeMap::new();
+    for (since, until, limit) in record.limits.spans(from, to) {
+        *held.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
+    }
+    held
 }
 
 /// What held `flows`, as shares of their time.
@@ -330,7 +337,18 @@ pub(super) fn flows(
         let progress = place.and_then(|(sink, number)| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
         let earlier = place.and_then(|(sink, number)| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
         let pair = (writer.local, writer.remote);
-        let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()), records.get(&pair).copied());
+        let power = |host: Option<&(String, String)>| {
+            let failed = host.and_then(|(host, _)| world.down_since(*hosts.get(host)?));
+            failed.map_or_else(|| world.now(), |failed| failed.max(before.at))
+        };
+        let reader = load.to.get(load.readers(way.0).start + way.1);
+        let [writes_until, reads_until] = [power(load.from.get(way.0)), power(reader)];
+        // What stands still for want of power is held by nothing.
+        let flow = Flow::of(&writer, &progress, earlier, world.now());
+        let held = records.get(&pair).map(|record| held(record, before.at, writes_until)).unwrap_or_default();
+        let [whole, without] =
+            [before.at, writes_until.min(reads_until)].map(|since| world.now().saturating_since(since).as_secs_f64());
+        let without_power = if whole > 0.0 { without / whole } else { 0.0 };
         let sender = records.get(&pair).map(|record| Sender::of(record));
         let sender = sender.map(|now| match before.senders.get(&pair) {
             Some(earlier) => now.since(earlier),
@@ -344,7 +362,10 @@ pub(super) fn flows(
             own
         });
         let (delays, exchanges) = if load.kind == Kind::Rpc { (None, times) } else { (times, None) };
-        all.push((progress, Flow { sender, from: from.to_owned(), delays, exchanges, way, ..flow }));
+        all.push((
+            progress,
+            Flow { sender, from: from.to_owned(), delays, exchanges, way, held, without_power, ..flow },
+        ));
     }
     all
 }

@@ -32,6 +32,8 @@ pub enum Bound {
     Aborted,
     /// Datagrams or echoes were lost, and no line was full.
     Lost,
+    /// A host at an end of it had no power.
+    Power,
 }
 
 impl Bound {
@@ -46,6 +48,7 @@ impl Bound {
             Self::Pages => "pages",
             Self::Aborted => "aborted",
             Self::Lost => "loss",
+            Self::Power => "power",
         }
     }
 }
@@ -108,6 +111,8 @@ pub struct Measured {
     pub queues: BTreeMap<String, Occupancy>,
     /// How long each task ran, by `host.task`.
     pub tasks: BTreeMap<String, Duration>,
+    /// For how long of the measured time each host had no power, where it ever had none.
+    pub without_power: BTreeMap<String, Duration>,
 }
 
 /// What became of datagrams, all sessions together.
@@ -377,7 +382,10 @@ impl Measured {
     pub fn bound(&self, of: &LoadResult, flow: Option<&Flow>, limit_mbps: Option<f64>) -> Bound {
         const FULL: f64 = 0.99;
         const FULL_LINE: f64 = 0.98;
-        if flow.is_some_and(|flow| flow.aborted.is_some()) {
+        let flows = flow.map_or(of.flows.as_slice(), core::slice::from_ref);
+        if !flows.is_empty() && flows.iter().all(Flow::is_without_power) {
+            Bound::Power
+        } else if flow.is_some_and(|flow| flow.aborted.is_some()) {
             Bound::Aborted
         } else if flow.is_some_and(|flow| !flow.opened) {
             Bound::Held(Limit::Opening)
@@ -428,6 +436,7 @@ impl Measured {
             counters: super::counters::since(&before.counters, &after.counters),
             queues: after.queues.iter().map(queue).collect(),
             tasks: tasks(world),
+            without_power: BTreeMap::new(),
         }
     }
 }

@@ -52,6 +52,13 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
     notes
 }
 
+/// Which hosts had no power, and for how long.
+pub(super) fn without_power(measured: &Measured) -> Option<String> {
+    let hosts = measured.without_power.iter().map(|(host, time)| format!("{host} had no power for {time}"));
+    let hosts: Vec<String> = hosts.collect();
+    (!hosts.is_empty()).then(|| hosts.join(", "))
+}
+
 /// That the means of batches are too much alike for their interval, where they are.
 pub(super) fn alike(batches: &[f64]) -> Option<String> {
     // What chance alone leaves: 1.96 over the root of how many there are.

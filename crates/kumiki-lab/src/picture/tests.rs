@@ -89,6 +89,9 @@ loads
   bulk: netperf, sender.bench -> receiver.bench
 ";
     assert_eq!(text(&scenario(SWITCHED)), expected);
+    let events = "[[event]]\nat = \"1 s\"\nlink = [\"one\", \"two\"]\nup = false\nloss = 0.01\ntoward = \"exchange\"\n";
+    let told = "\nevents\n  1 s: one, two, up = false, loss = 1 %, toward = exchange\n";
+    assert_eq!(text(&scenario(&format!("{SWITCHED}{events}"))), format!("{expected}{told}"));
 }
 
 #[test]

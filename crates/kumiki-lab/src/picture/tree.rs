@@ -42,6 +42,12 @@ pub(super) fn document(scenario: &Scenario) -> String {
         let (kind, from, to) = (&load.kind, load.from.0.join(", "), load.to.0.join(", "));
         let _ = writeln!(out, "  {name}: {kind}, {from} -> {to}");
     }
+    if !scenario.event.is_empty() {
+        out.push_str("\nevents\n");
+    }
+    for event in &scenario.event {
+        let _ = writeln!(out, "  {event}");
+    }
     out
 }
 

@@ -2,6 +2,7 @@
 //!
 //! An event of a line is a step of that line's schedule, which other lines and hosts may have at the same time; one of a load is its `start` or its `stop`.
 
+use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Duration;
@@ -46,6 +47,26 @@ pub struct Event {
     /// Of a line, `loss` and `up` are of what travels towards this end alone: `host.device`, `switch.port`, or the host or switch.
     #[key(is = "an end of the line", default = "both ways", example = "\"b\"")]
     pub toward: Option<String>,
+}
+
+/// In a line: "10 s: mid, up = false".
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [&self.link, &self.host, &self.load].into_iter().flatten().flat_map(|names| &names.0);
+        let names: Vec<&str> = names.map(String::as_str).collect();
+        write!(f, "{}: {}", self.at, names.join(", "))?;
+        let (rate, propagation) = (self.rate.as_deref(), self.propagation.as_deref());
+        let said = [
+            ("up", self.up.map(|up| up.to_string())),
+            ("rate", rate.map(str::to_owned)),
+            ("propagation", propagation.map(str::to_owned)),
+            ("loss", self.loss.map(|loss| loss.to_string())),
+            ("toward", self.toward.clone()),
+        ];
+        said.into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+            .try_for_each(|(key, value)| write!(f, ", {key} = {value}"))
+    }
 }
 
 /// What has power or not, from which times on.

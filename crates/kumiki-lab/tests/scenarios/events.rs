@@ -78,6 +78,7 @@ fn a_router_without_power_loses_all_and_counts_on_when_it_has_begun_anew() {
     let (units, echoes) = came(&measured);
     assert!(nearly((units, echoes), (2800, 280)), "{units} {echoes}");
     // What each of its three lives has counted is in one sum: datagrams, echoes and answers.
+    assert_eq!(measured.without_power, BTreeMap::from([("r".to_owned(), Duration::from_millis(1200))]));
     let forwarded = count(&measured, "r.ip", "messages_up");
     assert!(forwarded.abs_diff(units + 2 * echoes) < 12, "{forwarded}: {units} {echoes}");
     // What was measured since a moment between two of them is so as well.
@@ -85,6 +86,7 @@ fn a_router_without_power_loses_all_and_counts_on_when_it_has_begun_anew() {
         ran(&format!("{OVER_A_ROUTER}\nrun.warm_up = \"1.5 s\"\nevent = [{events}]").replace("\"4 s\"", "\"2.5 s\""));
     let since = count(&later, "r.ip", "messages_up");
     assert!(forwarded.abs_diff(since + 1200) < 12, "{since} of {forwarded}");
+    assert_eq!(later.without_power, BTreeMap::from([("r".to_owned(), Duration::from_millis(700))]));
 }
 
 #[test]
@@ -95,6 +97,32 @@ fn a_host_without_power_answers_nobody_for_good() {
     let sender = with(r#"{ at = "1 s", host = "a", up = false }"#);
     assert_eq!(came(&sender), (1001, 100));
     assert_eq!(sender.loads["units"].units.unwrap().sent, 1001);
+    assert_eq!(sender.without_power, BTreeMap::from([("a".to_owned(), Duration::from_secs(3))]));
+}
+
+/// Nothing holds a sender without power, and that it has none is what bounds it where that is most of the time.
+#[test]
+fn a_transfer_is_bound_by_power_that_fails() {
+    let rows = |event: &str| {
+        let text = OVER_A_ROUTER.replace("[load]", "").replace(
+            "load.units = ",
+            "load.bulk = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\", socket_buffer = \"16 KiB\" }\nload.units = ",
+        );
+        let point = read(&format!("{text}event = [{event}]")).unwrap_or_else(|fault| panic!("{fault}"));
+        let outcome = Laboratory::default().run(&point).unwrap();
+        let row = outcome.rows.into_iter().find(|row| row.load.as_deref() == Some("bulk")).unwrap();
+        (row.bound_by, row.held, outcome.notes)
+    };
+    for (host, at, bound) in [("a", "1 s", "power"), ("b", "1 s", "power"), ("a", "3 s", "send buffer")] {
+        let (found, held, notes) = rows(&format!("{{ at = \"{at}\", host = \"{host}\", up = false }}"));
+        assert_eq!(found, bound, "{host} {at}");
+        assert!((held.values().sum::<f64>() - 1.0).abs() < 1e-6, "{held:?}");
+        let time = if at == "1 s" { 3 } else { 1 };
+        assert!(notes.contains(&format!("{host} had no power for {time} s")), "{notes:?}");
+        // Until then it was held by its buffer, and after that by nothing; the other end waits for its timer.
+        let (most, share) = if host == "a" { ("send buffer", 0.95) } else { ("retransmission time-out", 0.3) };
+        assert!(held[most] > share, "{host} {at}: {held:?}");
+    }
 }
 
 /// What a router has learnt of its neighbours is gone with its power.

@@ -409,11 +409,13 @@ fn a_host_without_power_hears_nothing_and_begins_anew_when_that_is_back() {
     world.take_down(host);
     world.run_until(at(32));
     assert_eq!((log.take().as_str(), world.lost()), ("0 0, 5 a, 10 1, 20 2", 1));
+    assert_eq!(world.down_since(host), Some(at(22)));
     // What somebody looks at is not woken by that.
     assert_eq!(world.host_mut(host).map(|host| host.name.clone()).as_deref(), Some("clock"));
     world.run_until(at(38));
     assert_eq!(log.take(), "");
     world.bring_back(host, clock(&log)).unwrap();
+    assert_eq!(world.down_since(host), None);
     world.run_until(at(50));
     assert_eq!((log.take().as_str(), world.lost()), ("38 0, 45 c, 48 1", 1));
     assert_eq!(world.replaced().map(|host| host.adapters().map(|(_, it)| it.received).sum::<u64>()).sum::<u64>(), 1);
