@@ -12,7 +12,7 @@ use crate::capture::{self, Layers, trace};
 use crate::experiment::{ControlShare, Experiment, Live, Options, Run, WindowUse};
 use crate::figure::Figure;
 use crate::limit;
-use crate::profile::{self, Profile};
+use crate::profile::Profile;
 use crate::reproduce::{Failure, Outcome, Runner};
 use crate::rows::{HALF_WIDTH, Row, WARM_UP};
 use crate::scenario::check::WARM_UP_FOUND;
@@ -33,11 +33,8 @@ impl Laboratory {
     /// `given` are profiles in the place of those of their names.
     fn build(point: &Point, given: &BTreeMap<String, Profile>, options: &Options) -> Result<Experiment, Fault> {
         let mut profiles = given.clone();
-        for host in point.scenario.host.values() {
-            let name = host.profile.as_deref().unwrap_or(profile::ZERO);
-            if !profiles.contains_key(name) {
-                profiles.insert(name.to_owned(), profile::load(name)?);
-            }
+        for (name, profile) in point.profiles() {
+            profiles.entry(name.clone()).or_insert_with(|| Profile::clone(profile));
         }
         let seed = point.scenario.run.seed;
         Experiment::build(&point.scenario, &profiles, seed, options)
@@ -164,7 +161,7 @@ impl Laboratory {
             let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
             format!("no step {wanted:?}; one of {}", names.join(", "))
         })?;
-        let mut row = point.row()?;
+        let mut row = point.row();
         row.goodput_mbps = step.rate_mbps.as_f64();
         row.limit_mbps = Some(row.goodput_mbps);
         "link".clone_into(&mut row.bound_by);

@@ -145,7 +145,7 @@ impl Plan {
             let points = document.points(choice)?;
             for point in &points {
                 runner.check(point).map_err(|fault| point.locate(fault))?;
-                let row = point.row()?;
+                let row = point.row();
                 row.check().map_err(|why| point.locate(Fault::at(["report", "rows"], why.to_string())))?;
             }
             parts.push(Part { name: document.name().to_owned(), points });
@@ -163,7 +163,7 @@ impl Plan {
                 points: part.points.len(),
                 seed: first.scenario.run.seed,
                 sha256: key::sha256(text.as_bytes()),
-                profiles: part.points.iter().filter_map(|point| key::profiles(point).ok()).flatten().collect(),
+                profiles: part.points.iter().flat_map(key::profiles).collect(),
                 text,
             })
         })

@@ -241,6 +241,12 @@ pub struct Host {
 }
 
 impl Host {
+    /// The name of its profile.
+    #[must_use]
+    pub fn profile_name(&self) -> &str {
+        self.profile.as_deref().unwrap_or(crate::profile::ZERO)
+    }
+
     /// The kind of node that `node` is.
     #[must_use]
     pub fn kind_of<'a>(&'a self, node: &'a str) -> &'a str {

@@ -244,3 +244,25 @@ load.aside = { kind = \"udp\", from = \"aa\", to = \"zz\", message = \"100 B\", 
     };
     assert_eq!(flow(&text), flow(&format!("{text}{more}")));
 }
+
+/// A profile is that of the moment at which a scenario was read, for all of its points and for what is written of it.
+#[test]
+fn who_edits_a_profile_changes_no_run_that_has_begun() {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("edited.toml");
+    let write = |price: &str| {
+        let price = format!("tcp.send = {{ value = \"{price}\", from = \"assumed: slow\" }}");
+        std::fs::write(&file, format!("title = \"Mine\"\nabout = \"A test.\"\n[price]\n{price}\n")).unwrap();
+    };
+    let text = LONG.replacen("graph = ", &format!("profile = {file:?}, graph = "), 1);
+    write("1 ms");
+    let point = parse(&text).points(&Choice::default()).unwrap().remove(0);
+    let laboratory = Laboratory::default();
+    let before = laboratory.run(&point).unwrap().rows;
+    write("10 ms");
+    assert_eq!(before, laboratory.run(&point).unwrap().rows);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(before, laboratory.run(&point).unwrap().rows);
+    write("10 ms");
+    let after = parse(&text).points(&Choice::default()).unwrap().remove(0);
+    assert_ne!(before, laboratory.run(&after).unwrap().rows);
+}

@@ -14,7 +14,7 @@ use crate::stats;
 
 /// A row for all loads together, and for each with its flows.
 pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failure> {
-    let known = point.row()?;
+    let known = point.row();
     let ladder = |load: &Workload| limit::of_all(&point.scenario, load).ok();
     let limits: BTreeMap<&String, Option<f64>> =
         point.scenario.load.iter().map(|(name, load)| (name, ladder(load))).collect();

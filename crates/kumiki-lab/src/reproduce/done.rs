@@ -44,7 +44,7 @@ pub(super) fn repeat(
     most: Option<u32>,
     interruption: &Interruption,
 ) -> Result<(Vec<Ran>, Captures), String> {
-    let known = point.row().map_err(|fault| fault.to_string())?;
+    let known = point.row();
     let stopping = stopping(point);
     let fixed = point.scenario.run.repeat.as_ref();
     let wanted = fixed.map(|it| it.made(most).max(1));

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::profile;
 use crate::scenario::fault::read_file;
 use crate::scenario::{Choice, Fault, Point};
 
@@ -49,7 +48,7 @@ pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<Strin
     let compare = point.compare().map(|it| (it.value, it.fitted));
     add(&format!("{compare:?}"));
     add(&format!("{:?}", point.scenario.run.repeat.as_ref().map(|it| it.made(choice.runs))));
-    for (name, text) in texts(point)? {
+    for (name, text) in texts(point) {
         add(name);
         add(&text);
     }
@@ -68,19 +67,14 @@ fn recordings(point: &Point) -> Result<Vec<String>, Fault> {
 }
 
 /// All that each profile of a point says, with what it is like, by its name: maps in it are in the order of their names.
-fn texts(point: &Point) -> Result<BTreeMap<&str, String>, Fault> {
-    let names = point.scenario.host.values().map(|host| host.profile.as_deref().unwrap_or(profile::ZERO));
-    names.map(|name| Ok((name, format!("{:?}", profile::load(name)?)))).collect()
+fn texts(point: &Point) -> impl Iterator<Item = (&str, String)> {
+    point.profiles().iter().map(|(name, profile)| (name.as_str(), format!("{profile:?}")))
 }
 
 /// SHA-256 of what each profile of a point says, by its name, which is that of the file where it is one.
-///
-/// # Errors
-///
-/// [`Fault`] where a profile cannot be read again.
-pub(super) fn profiles(point: &Point) -> Result<BTreeMap<String, String>, Fault> {
+pub(super) fn profiles(point: &Point) -> BTreeMap<String, String> {
     // Where a file is on this machine is nobody's business.
     let named =
         |name: &str| Path::new(name).file_name().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
-    Ok(texts(point)?.into_iter().map(|(name, text)| (named(name), sha256(text.as_bytes()))).collect())
+    texts(point).map(|(name, text)| (named(name), sha256(text.as_bytes()))).collect()
 }

@@ -32,7 +32,7 @@ impl Runner for Fake {
         if self.failing && point.index == 1 {
             return Err("the peer reset".into());
         }
-        let mut row = point.row()?;
+        let mut row = point.row();
         let window = row.parameter("window_bytes").cloned();
         let Some(Parameter::Count(window)) = window else {
             return Err("no window".into());

@@ -1,11 +1,13 @@
 //! What can be told to be wrong without knowing a protocol: references, units, values that nothing has.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kumiki_graph::Duration;
 use kumiki_link::Impairment;
 
 use super::fault::{Fault, nearest, quantity};
+use super::load::Profiles;
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
 use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, real};
@@ -195,8 +197,8 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
     Ok(())
 }
 
-/// References and units.
-pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
+/// References and units. Profiles that are not `known` yet are read.
+pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), Fault> {
     if let Some(paper) = scenario.paper.filter(|paper| !(1..=5).contains(paper)) {
         return Err(Fault::at(["paper"], format!("there is no paper {paper}")).expected("1 to 5"));
     }
@@ -213,9 +215,11 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
     }
     for (name, host) in &scenario.host {
         graph(name, host)?;
-        if let Some(wanted) = &host.profile {
+        let wanted = host.profile_name();
+        if !known.contains_key(wanted) {
             // A mistake within the profile names its own file.
-            profile::load(wanted).map_err(|fault| fault.or_at(&["host", name, "profile"]))?;
+            let read = profile::load(wanted).map_err(|fault| fault.or_at(&["host", name, "profile"]))?;
+            known.insert(wanted.to_owned(), Arc::new(read));
         }
     }
     let mut plugged: BTreeSet<&String> = BTreeSet::new();

@@ -49,6 +49,9 @@ impl Scenario {
         for (name, ring) in &self.ring {
             let _ = writeln!(text, "\nring {name}: {}, {}", ring.ends.join(" - "), ring.words());
         }
+        for event in &self.event {
+            let _ = writeln!(text, "\nevent at {event}");
+        }
         text
     }
 

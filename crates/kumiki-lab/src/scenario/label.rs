@@ -6,8 +6,6 @@ use kumiki_graph::Duration;
 
 use super::Point;
 use super::amount::Amount;
-use super::fault::Fault;
-use crate::profile;
 use crate::quantity::{Octets, Quantity, Rate, Share};
 use crate::rows::{Parameter, Row};
 
@@ -89,27 +87,20 @@ impl Point {
 
     /// A row with everything that is known before the run: what it is of, where the paper stands, what the profiles were
     /// fitted to. `goodput_mbps`, `limit_mbps`, `bound_by` and `counters` are for the run to fill in.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] where a profile cannot be read again.
-    pub fn row(&self) -> Result<Row, Fault> {
+    #[must_use]
+    pub fn row(&self) -> Row {
         let compare = self.compare();
         let mut names: Vec<&str> = Vec::new();
         for host in self.scenario.host.values() {
-            let name = host.profile.as_deref().unwrap_or(profile::ZERO);
+            let name = host.profile_name();
             if !names.contains(&name) {
                 names.push(name);
             }
         }
-        let (mut fit_points, mut fit_parameters) = (0, 0);
-        for name in &names {
-            let profile = profile::load(name)?;
-            fit_points += profile.fit_points.len();
-            fit_parameters += profile.fit_parameters.len();
-        }
+        let fit_points: usize = self.profiles().values().map(|profile| profile.fit_points.len()).sum();
+        let fit_parameters: usize = self.profiles().values().map(|profile| profile.fit_parameters.len()).sum();
         let of_paper = self.scenario.paper.is_some() && self.scenario.report.shown().is_goodput();
-        Ok(Row {
+        Row {
             paper: self.scenario.paper,
             figure: self.scenario.figure.clone(),
             series: self.series(),
@@ -122,7 +113,7 @@ impl Point {
             fit_parameters: u32::try_from(fit_parameters).unwrap_or(u32::MAX),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Row::default()
-        })
+        }
     }
 }
 

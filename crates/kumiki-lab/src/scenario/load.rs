@@ -1,6 +1,6 @@
 //! From a file to points: names replaced, hosts that are like others filled in, everything read and checked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use super::expand::{Expander, NUMBER};
 use super::fault::{Fault, nearest};
 use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
-use super::{Compare, Report, Scenario, Trend, check, ends, event, groups, network, real};
+use super::{Compare, Host, Report, Scenario, Trend, check, ends, event, groups, network, real};
+use crate::profile::Profile;
 
 /// A scenario file that is TOML, with everything still to be chosen.
 #[derive(Clone, Debug)]
@@ -40,8 +41,12 @@ pub struct Point {
     pub varied: Vec<(String, toml::Value)>,
     /// The number of the point among those of its scenario, from 0.
     pub index: usize,
+    profiles: Profiles,
     origin: Arc<PointOrigin>,
 }
+
+/// Profiles by name, as their files were when points were made of a scenario: whoever edits one while it runs changes nothing.
+pub(crate) type Profiles = BTreeMap<String, Arc<Profile>>;
 
 #[derive(Debug)]
 struct PointOrigin {
@@ -221,7 +226,7 @@ impl Document {
             source.locate(fault)
         })?;
         let skips = section_list(&source, "skip")?;
-        let mut used = BTreeSet::new();
+        let (mut used, mut profiles) = (BTreeSet::new(), Profiles::new());
         let mut points = Vec::new();
         for combination in combinations {
             let varied: Vec<(String, toml::Value)> =
@@ -231,7 +236,7 @@ impl Document {
             }
             let index = points.len();
             let origin = self.resolve((&root, is_settled), &combination, &defines, choice, &mut used)?;
-            points.push(Point::new(origin, varied, index)?);
+            points.push(Point::new(origin, varied, index, &mut profiles)?);
         }
         if points.is_empty() {
             return Err(source.locate(Fault::at(["skip"], "every combination is skipped")));
@@ -382,7 +387,12 @@ impl Document {
 }
 
 impl Point {
-    fn new(origin: PointOrigin, varied: Vec<(String, toml::Value)>, index: usize) -> Result<Self, Fault> {
+    fn new(
+        origin: PointOrigin,
+        varied: Vec<(String, toml::Value)>,
+        index: usize,
+        known: &mut Profiles,
+    ) -> Result<Self, Fault> {
         let source = origin.source();
         check::keys(&source)?;
         let mut scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
@@ -390,8 +400,18 @@ impl Point {
         ends::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         event::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         network::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
-        check::scenario(&scenario).and_then(|()| network::ways(&scenario)).map_err(|fault| source.locate(fault))?;
-        Ok(Self { scenario, varied, index, origin: Arc::new(origin) })
+        check::scenario(&scenario, known)
+            .and_then(|()| network::ways(&scenario))
+            .map_err(|fault| source.locate(fault))?;
+        let named = |host: &Host| known.get_key_value(host.profile_name());
+        let profiles = scenario.host.values().filter_map(named).map(|(name, it)| (name.clone(), Arc::clone(it)));
+        Ok(Self { profiles: profiles.collect(), scenario, varied, index, origin: Arc::new(origin) })
+    }
+
+    /// The profiles of its hosts, by name.
+    #[must_use]
+    pub const fn profiles(&self) -> &BTreeMap<String, Arc<Profile>> {
+        &self.profiles
     }
 
     /// The file, as messages name it.

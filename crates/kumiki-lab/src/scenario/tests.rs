@@ -425,7 +425,7 @@ fn rows_carry_what_varies_as_numbers_in_the_unit_of_their_names() {
 #[test]
 fn a_row_knows_its_place_in_the_paper_before_it_ran() {
     let points = points(&[], false);
-    let row = points.get(2).unwrap().row().unwrap();
+    let row = points.get(2).unwrap().row();
     assert_eq!(
         (row.paper, row.figure.as_str(), row.series.as_str(), row.profile.as_str()),
         (Some(2), "fig6", "nagle on", "zero")

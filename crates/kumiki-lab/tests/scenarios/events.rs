@@ -93,6 +93,8 @@ fn a_router_without_power_loses_all_and_counts_on_when_it_has_begun_anew() {
 fn a_host_without_power_answers_nobody_for_good() {
     let measured = with(r#"{ at = "1 s", host = "b", up = false }"#);
     assert!(nearly(came(&measured), (1000, 100)), "{measured:?}");
+    let text = format!("{OVER_A_ROUTER}\nevent = [{{ at = \"1 s\", host = \"b\", up = false }}]");
+    assert!(read(&text).unwrap().scenario.graph_text().ends_with("\nevent at 1 s: b, up = false\n"));
     // And what it has measured by then is kept: with the power of that instant it sends once more.
     let sender = with(r#"{ at = "1 s", host = "a", up = false }"#);
     assert_eq!(came(&sender), (1001, 100));
