@@ -212,6 +212,7 @@ impl Document {
                 is_settled = settle(&source, &mut root)?;
             }
             let at = node.at;
+            unfold(&mut root, &path, &defines);
             root.set(&path, node)
                 .map_err(|part| fault_at(&source, &path, at, format!("there is no table above {part:?}")))?;
         }
@@ -458,6 +459,38 @@ impl PointOrigin {
     fn source(&self) -> Source<'_> {
         Source { file: &self.file, root: &self.root, sets: &self.sets }
     }
+}
+
+/// Puts tables that are defined in the place of their names above the end of `path`, so that a part of one can be set there and nowhere else.
+fn unfold(root: &mut Node, path: &[&str], defines: &[Entry]) {
+    let mut here = root;
+    for key in path.iter().take(path.len().saturating_sub(1)) {
+        let Some(child) = here.child_mut(key) else {
+            return;
+        };
+        if let Some(table) = defined_table(child, defines) {
+            *child = table.clone();
+        }
+        here = child;
+    }
+}
+
+/// The table that `node` is a name of, perhaps by way of other names.
+fn defined_table<'a>(node: &Node, defines: &'a [Entry]) -> Option<&'a Node> {
+    let mut named = node;
+    // Names that go round are told of when they are replaced.
+    for _ in 0..=defines.len() {
+        let Value::Text(text) = &named.value else {
+            return None;
+        };
+        let name = text.strip_prefix("${")?.strip_suffix('}')?;
+        let found = &defines.iter().find(|define| define.key == name)?.node;
+        if let Value::Table(_) = &found.value {
+            return Some(found);
+        }
+        named = found;
+    }
+    None
 }
 
 /// The entries of a table at the top; none where it is missing.

@@ -319,6 +319,31 @@ fn an_unknown_profile_is_named_with_those_there_are() {
     assert!(message.starts_with(start) && message.ends_with(end), "{message}");
 }
 
+/// Also where the table stands behind a name, or a name of that; who else has it by that name keeps it.
+#[test]
+fn a_part_of_a_table_that_is_defined_can_be_set() {
+    let text = r#"
+title = "x"
+define = { stack = "${${which}}", plain = { congestion = "cubic", ecn = "off" }, mine = "${plain}", which = "plain" }
+host.a = { graph = ["tcp", "ip", "l0"], tcp = "${mine}" }
+host.b = { graph = ["tcp", "ip", "l0"], tcp = "${mine}" }
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+    let tcp = |set: &str, host: &str| {
+        let points = document(text).points(&choice(&[set], false)).unwrap();
+        points[0].scenario.host[host].settings["tcp"].to_string()
+    };
+    let [set, other] = ["a", "b"].map(|host| tcp("host.a.tcp.ecn=classic", host));
+    assert_eq!((set.contains("classic"), set.contains("cubic")), (true, true), "{set}");
+    assert!(other.contains("off") && other.contains("cubic"), "{other}");
+    // What is chosen point by point is not known when that is set.
+    let text = text.replace("tcp = \"${mine}\"", "tcp = \"${${which}}\"");
+    let said = document(&text).points(&choice(&["host.a.tcp.ecn=classic"], false)).unwrap_err().to_string();
+    assert!(said.contains("host.a.tcp.ecn: there is no table above \"ecn\""), "{said}");
+}
+
 #[test]
 fn wrong_settings_get_one_message_with_a_suggestion() {
     for (set, message) in [
