@@ -82,7 +82,7 @@ impl Laboratory {
                 return Err(format!("no connection was established{of}: {}", none.why).into());
             }
         }
-        let mut notes = notes::notes(measured, point.scenario.report.load.as_ref());
+        let mut notes = notes::notes(measured, &point.scenario);
         notes.extend(notes::without_power(measured));
         notes.extend(found.map(|found| found.to_string()));
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
@@ -91,7 +91,9 @@ impl Laboratory {
         let captures = files(&run, &point.label())?;
         let traced = run.traces.len();
         if traced > DRAWN {
-            notes.push(format!("pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"));
+            notes.push(format!(
+                "pictures of the first {DRAWN} of {traced} ends of connections, those that write before the others; trace.csv has all of them"
+            ));
         }
         if point.scenario.report.cpu {
             notes.push(notes::cpu_use(measured));
@@ -126,7 +128,7 @@ impl Laboratory {
     pub fn limit(point: &Point) -> Result<String, Failure> {
         let printed: &[f64] = if point.scenario.paper == Some(2) { &limit::PAPER_2 } else { &[] };
         let mut text = String::new();
-        for (name, load) in &point.scenario.load {
+        for (name, load) in point.scenario.loads() {
             let ladder = limit::of_load(&point.scenario, load).map_err(|why| format!("load.{name}: {why}"))?;
             if point.scenario.load.len() > 1 {
                 let _ = writeln!(text, "{name}: {} -> {}", load.from.0.join(", "), load.to.0.join(", "));
@@ -177,7 +179,7 @@ fn counts_octets(point: &Point) -> Option<(&String, &Workload)> {
 /// What the load of a scenario that only counts octets is called.
 const LIMIT: &str = "limit";
 
-/// So many connections have their traces drawn.
+/// So many ends of connections have their traces drawn.
 const DRAWN: usize = 4;
 
 /// The end of a warm-up that was looked for.

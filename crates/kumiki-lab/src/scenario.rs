@@ -137,6 +137,10 @@ pub struct Scenario {
         example = "{ bulk = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\" } }"
     )]
     pub load: BTreeMap<String, Workload>,
+    /// The names of the loads in the order of the file.
+    #[serde(skip)]
+    #[key(skip)]
+    pub load_order: Vec<String>,
     /// What happens at given times, `[[event]]`, below.
     #[serde(default)]
     #[key(is = "a list of tables", default = "nothing", example = "[{ at = \"10 s\", link = \"line\", up = false }]")]
@@ -482,6 +486,14 @@ impl Ring {
 }
 
 impl Scenario {
+    /// The loads in the order of the file.
+    #[must_use]
+    pub fn loads(&self) -> Vec<(&String, &Workload)> {
+        let mut loads: Vec<(&String, &Workload)> = self.load.iter().collect();
+        loads.sort_by_key(|(name, _)| self.load_order.iter().position(|it| it == *name));
+        loads
+    }
+
     /// Whose the values of `[[compare]]` are, in a word.
     #[must_use]
     pub const fn whose_values(&self) -> &'static str {

@@ -266,3 +266,13 @@ fn who_edits_a_profile_changes_no_run_that_has_begun() {
     let after = parse(&text).points(&Choice::default()).unwrap().remove(0);
     assert_ne!(before, laboratory.run(&after).unwrap().rows);
 }
+
+/// What stands second in the alphabet is first in the file.
+#[test]
+fn loads_stand_in_the_order_of_the_file() {
+    let text = SHARED.replace("load.bulk", "load.zeta").replace("load.voice", "load.alpha");
+    let point = point(&parse(&text), &["run.warm_up=0 s", "run.duration=100 ms"]);
+    let rows = Laboratory::default().run(&point).unwrap().rows;
+    let loads: Vec<_> = of(&rows, Scope::Load).iter().filter_map(|row| row.load.clone()).collect();
+    assert_eq!(loads, ["zeta", "alpha"]);
+}

@@ -4,18 +4,20 @@ use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
 use crate::experiment::{LoadResult, Measured};
+use crate::scenario::Scenario;
 use crate::stats;
 
 /// Below this the fairness of sessions is worth a note.
 const UNFAIR: f64 = 0.95;
 
-/// What a reader of the table should know beside the rates, of the load `only` where that is all that is shown.
-pub(super) fn notes(measured: &Measured, only: Option<&String>) -> Vec<String> {
-    if let Some(load) = only.and_then(|name| measured.loads.get(name)) {
+/// What a reader of the table should know beside the rates, of one load where that is all that is shown.
+pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
+    if let Some(load) = scenario.report.load.as_ref().and_then(|name| measured.loads.get(name)) {
         return notes_of(load);
     }
     let mut notes = Vec::new();
-    for (name, load) in &measured.loads {
+    let loads = scenario.loads().into_iter();
+    for (name, load) in loads.filter_map(|(name, _)| measured.loads.get_key_value(name)) {
         let own = notes_of(load);
         match measured.loads.len() {
             1 => notes.extend(own),

@@ -24,7 +24,8 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     total.counters.clone_from(&measured.counters);
     total.queues = measured.queues.iter().map(|(name, queue)| (name.clone(), lengths(queue))).collect();
     let mut rows = vec![total];
-    for (name, load) in &measured.loads {
+    let loads = point.scenario.loads().into_iter();
+    for (name, load) in loads.filter_map(|(name, _)| measured.loads.get_key_value(name)) {
         let limit = limits.get(name).copied().flatten();
         let mut row = of_load(&known, measured, load, limit);
         (row.scope, row.load) = (Scope::Load, Some(name.clone()));

@@ -193,11 +193,12 @@ pub(super) fn of_runs(note: String, seeds: &[u64], runs: usize) -> String {
 
 /// What the runs say of each load, where there are several and `[report]` names none.
 fn of_loads(point: &Point, rows: &[Row], fixed: Option<&Repeat>, level: Level) -> Vec<(String, Summary)> {
-    let loads = &point.scenario.load;
+    let loads = point.scenario.loads();
     let shown = point.scenario.report.shown();
     // Echoes have no goodput; a note says what became of them.
     let has_value = |load: &Workload| !shown.is_goodput() || load.kind != "ping";
-    let loads = loads.iter().filter(|(_, load)| loads.len() > 1 && has_value(load));
+    let is_one_of = loads.len() > 1;
+    let loads = loads.into_iter().filter(|(_, load)| is_one_of && has_value(load));
     let names = loads.map(|(name, _)| name.clone()).filter(|_| point.scenario.report.load.is_none());
     let of_load = |name: String| {
         let own = rows.iter().filter(|row| row.scope == Scope::Load && row.load.as_ref() == Some(&name));

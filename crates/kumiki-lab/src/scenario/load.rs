@@ -397,6 +397,8 @@ impl Point {
         let source = origin.source();
         check::keys(&source)?;
         let mut scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
+        let loads = origin.root.child("load").map(Node::entries).unwrap_or_default();
+        scenario.load_order = loads.iter().map(|entry| entry.key.clone()).collect();
         real::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         ends::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         event::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
