@@ -90,6 +90,8 @@ pub struct Experiment {
     world: World,
     hosts: BTreeMap<String, HostId>,
     loads: BTreeMap<String, Load>,
+    /// The names of the loads in the order of the file.
+    order: Vec<String>,
     /// What happens before this is not measured.
     warm_up: Duration,
     /// How long is measured, or the longest that loads with an end may take.
@@ -114,7 +116,7 @@ pub struct Run {
     pub measured: Measured,
     /// What crossed the access points on record, by host; of each host, even if nothing did.
     pub captured: Vec<Captured>,
-    /// The traces of connections, by host.
+    /// The traces of connections: first those of the ends that write, load by load and in the order of the flows, then the others, by host.
     pub traces: Vec<Connection>,
     /// Values over time, where they were asked for.
     pub samples: Option<Samples>,
@@ -223,6 +225,7 @@ impl Experiment {
             world,
             hosts,
             loads,
+            order: scenario.loads().into_iter().map(|(name, _)| name.clone()).collect(),
             warm_up: warm_up.unwrap_or_default(),
             duration: fault::quantity(&["run", "duration"], &runs.duration)?,
             interval: runs.interval.as_ref().map(|text| fault::quantity(&["run", "interval"], text)).transpose()?,
@@ -289,7 +292,9 @@ impl Experiment {
             without_power: self.power.without(&self.world, &self.hosts, began),
             ..Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after))
         };
-        let traces = trace::collect(self.world.hosts());
+        let mut traces = trace::collect(self.world.hosts());
+        let loads: Vec<&Load> = self.order.iter().filter_map(|name| self.loads.get(name)).collect();
+        flows::writing_first(&self.world, &self.hosts, &loads, &mut traces);
         let mut captured = self.captured;
         for (HostId(number), seen) in self.world.take_tapped() {
             if let Some(host) = captured.get_mut(number) {

@@ -393,3 +393,24 @@ load.datagrams = {{ kind = "udp", from = "x.app", to = "y.app", message = "1000 
     // Of 16 counts around 1800 with a deviation of 13 some are equal by chance, and never so many.
     assert!(seen.values().all(|&times| times <= 3), "{seen:?}");
 }
+
+/// Three sessions of a load and one of another, to hosts whose names come first.
+#[test]
+fn the_ends_that_write_are_the_first_of_the_traces_in_the_order_of_the_flows() {
+    let text = r#"
+title = "Who writes?"
+host.z = { graph = { late = ["tcp"], bulk = ["tcp"], tcp = ["ip"], ip = ["l0"] }, ip = { address = "10.0.0.1/24" } }
+host.a = { like = "z", ip = { address = "10.0.0.2/24" } }
+link.line = { ends = ["z.l0", "a.l0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms" }
+run = { duration = "200 ms" }
+load.some = { kind = "netperf", from = "z.late", to = "a.late", message = "8 KiB", sessions = 3, port = 6000 }
+load.bulk = { kind = "netperf", from = "z.bulk", to = "a.bulk", message = "8 KiB", port = 5000 }
+"#;
+    let options = Options { traces: true, ..Options::default() };
+    let run = run(&parse(text), &[], 1, &options);
+    let ends: Vec<(&str, u16)> = run.traces.iter().map(|it| (it.host.as_str(), it.remote.port())).collect();
+    assert_eq!(ends[..4], [("z", 6000), ("z", 6000), ("z", 6000), ("z", 5000)], "{ends:?}");
+    assert_eq!(ends[4..].iter().map(|(host, _)| *host).collect::<Vec<_>>(), ["a"; 4]);
+    let locals: Vec<u16> = run.traces[..3].iter().map(|it| it.local.port()).collect();
+    assert!(locals.is_sorted(), "{locals:?}");
+}

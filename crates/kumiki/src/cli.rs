@@ -124,7 +124,8 @@ pub(crate) struct Reproduce {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
-    /// Also write what TCP did: captures/NAME/000-trace.csv with every event of all connections, and a picture of each of the first four
+    /// Also write what TCP did: captures/NAME/000-trace.csv with every event of all connections, and pictures of the first four ends of connections: those that
+    /// write, in the order of the flows, before the others
     #[arg(long)]
     pub(crate) trace: bool,
     #[command(flatten)]

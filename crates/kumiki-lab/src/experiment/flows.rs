@@ -10,6 +10,7 @@ use kumiki_sim::{HostId, World};
 
 use super::measure::{Snapshot, file_user, lossy, program};
 use super::programs::{Kind, Load};
+use crate::capture::trace::Connection;
 use crate::stats;
 use crate::workload::rpc::Exchanged;
 use crate::workload::sink::Received;
@@ -420,6 +421,25 @@ pub(super) fn matched<'a>(
         }
     }
     all
+}
+
+/// Puts the writing ends of the flows before the other ends of connections: load by load, in the order of the flows.
+pub(super) fn writing_first(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    loads: &[&Load],
+    traces: &mut [Connection],
+) {
+    let mut ranks: BTreeMap<(String, SocketAddr, SocketAddr), usize> = BTreeMap::new();
+    for load in loads {
+        for Matched { from, writer, .. } in matched(world, hosts, load, &progress(world, hosts, load)) {
+            if let (Some(local), Some(remote)) = (writer.local.socket(), writer.remote.socket()) {
+                let rank = ranks.len();
+                ranks.entry((from.to_owned(), local, remote)).or_insert(rank);
+            }
+        }
+    }
+    traces.sort_by_key(|it| ranks.get(&(it.host.clone(), it.local, it.remote)).copied().unwrap_or(usize::MAX));
 }
 
 /// What the senders of `load`'s hosts have done so far.
