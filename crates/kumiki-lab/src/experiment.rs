@@ -26,9 +26,10 @@ use kumiki_sim::{HostId, Plug, Standstill, World};
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
+use crate::rows::Counters;
 use crate::scenario::{Host, Scenario};
 use crate::topology::Topology;
-use crate::workload::Idle;
+use crate::workload::{Idle, UdpSink};
 use fault::Fault;
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
@@ -242,6 +243,28 @@ impl Experiment {
     #[must_use]
     pub fn live(self) -> Live {
         Live { world: self.world, power: self.power, real: self.real, known: self.known, left_out: self.left_out }
+    }
+
+    /// The names of the queues whose length is followed, as rows have them.
+    #[must_use]
+    pub fn queues(&self) -> Vec<String> {
+        self.world.queues().map(|(line, queue, _)| format!("{line}.{queue}")).collect()
+    }
+
+    /// What is counted, with what was counted so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        counters::of(&self.world)
+    }
+
+    /// Whether `place`, a `host.node`, reads datagrams, of whose streams there are more counters once they have come.
+    #[must_use]
+    pub fn hears_streams(&self, place: &str) -> bool {
+        let of = |(host, node): (&str, &str)| {
+            let host = self.world.host(*self.hosts.get(host)?)?;
+            host.graph.protocol::<UdpSink>(host.graph.node(node)?)
+        };
+        place.split_once('.').and_then(of).is_some()
     }
 
     /// Runs it and measures.

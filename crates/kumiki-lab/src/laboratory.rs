@@ -1,5 +1,6 @@
 //! What runs a point in virtual time, and makes rows and notes of what was measured.
 
+mod names;
 mod notes;
 mod rows;
 
@@ -246,7 +247,8 @@ impl Runner for Laboratory {
         }
         // As long as it takes to tell whether there may be one.
         let least = WarmUp { time: Duration::from_nanos(1), is_settled: false };
-        Self::build(&warmed_up(point, Some(least)), &BTreeMap::new(), &self.options(point)).map(drop)
+        let built = Self::build(&warmed_up(point, Some(least)), &BTreeMap::new(), &self.options(point))?;
+        names::check(point, &built)
     }
 
     fn run(&self, point: &Point) -> Result<Outcome, Failure> {

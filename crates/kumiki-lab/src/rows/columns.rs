@@ -5,7 +5,7 @@
 //! by names that are known beforehand is columns (`round_trip_ms.p95`, `held.loss`). Queues and counters have names that depend on the hosts, up to thousands of
 //! them, and only the rows of all loads together have any: they are tables of their own with a row for each queue and each counter.
 
-use super::value::QUANTILES;
+use super::value::{QUANTILES, QUEUE_PARTS};
 use super::{Parameter, Row};
 use crate::experiment;
 
@@ -153,8 +153,7 @@ fn queues(rows: &[(usize, &Row)]) -> Result<Vec<Column>, ColumnError> {
         rows.iter().flat_map(|(point, row)| row.queues.iter().map(move |it| (*point, *row, it))).collect();
     let mut columns = of_runs(all.iter().map(|(point, row, _)| (*point, *row)))?;
     columns.push(texts("queue", all.iter().map(|(_, _, (name, _))| name.as_str())));
-    let names: [&str; 5] = ["mean", "p50", "p95", "p99", "max"];
-    let floats = names.map(|name| {
+    let floats = QUEUE_PARTS.map(|name| {
         let values = all.iter().map(|(_, _, (_, values))| values.get(name).copied());
         Column { name: name.to_owned(), values: Values::Floats(values.collect()) }
     });

@@ -27,6 +27,7 @@ mod value;
 pub use columns::{Column, ColumnError, Make, TABLES, Values};
 pub use csv_form::to_csv;
 pub use output::{Output, OutputError, read_rows};
+pub(crate) use value::QUEUE_PARTS;
 pub use value::ValueName;
 
 /// The value of a varied parameter. Its unit is in the parameter's name.

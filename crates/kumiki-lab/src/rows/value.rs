@@ -10,6 +10,9 @@ pub struct ValueName(String);
 /// The names of times.
 pub(super) const QUANTILES: [&str; 6] = ["mean", "min", "p50", "p95", "p99", "max"];
 
+/// What rows have of a queue.
+pub(crate) const QUEUE_PARTS: [&str; 5] = ["mean", "p50", "p95", "p99", "max"];
+
 /// What is shown where nothing else is asked for.
 const GOODPUT: &str = "goodput_mbps";
 

@@ -9,7 +9,7 @@ use super::expand::{Expander, NUMBER};
 use super::fault::{Fault, nearest};
 use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
-use super::{Compare, Host, Report, Scenario, Trend, check, ends, event, groups, network, real};
+use super::{Compare, Host, Report, Scenario, Trend, check, directions, ends, event, groups, network, real};
 use crate::profile::Profile;
 
 /// A scenario file that is TOML, with everything still to be chosen.
@@ -403,6 +403,7 @@ impl Point {
         ends::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         event::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
         network::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
+        directions::settle(&mut scenario);
         check::scenario(&scenario, known)
             .and_then(|()| network::ways(&scenario))
             .map_err(|fault| source.locate(fault))?;

@@ -2,11 +2,12 @@
 //!
 //! Both are lists of records with named values, and a name means the same in both: `rtt_ms` of a directory is `rtt (us)` of a file, in another unit.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::rows::{MEASURED, Output, OutputError, Parameter, Row, Scope, read_rows};
+use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
 use crate::scenario::{Amount, Fault, nearest};
 
 mod column;
@@ -210,13 +211,38 @@ impl Source {
         Ok(())
     }
 
+    /// The queues, the counters of the same layer, or else the layers that count, where `wanted` begins like one of these.
+    fn of_many(&self, wanted: &str) -> Vec<String> {
+        let (Content::Results { rows, .. }, Some((map, name))) = (&self.content, wanted.split_once('.')) else {
+            return Vec::new();
+        };
+        let (owner, part) = name.rsplit_once('.').unwrap_or((name, "NAME"));
+        let names: BTreeSet<String> = match map {
+            "queues" => {
+                let part = if QUEUE_PARTS.contains(&part) { part } else { "p95" };
+                rows.iter().flat_map(|row| row.queues.keys()).map(|queue| format!("queues.{queue}.{part}")).collect()
+            }
+            "counters" => {
+                let own = rows.iter().filter_map(|row| row.counters.get(owner)).flat_map(BTreeMap::keys);
+                let own: BTreeSet<String> = own.map(|name| format!("counters.{owner}.{name}")).collect();
+                let layers = rows.iter().flat_map(|row| row.counters.keys());
+                if own.is_empty() { layers.map(|layer| format!("counters.{layer}.{part}")).collect() } else { own }
+            }
+            _ => BTreeSet::new(),
+        };
+        names.into_iter().collect()
+    }
+
     /// That it has no value called `wanted`: which it has.
     pub(crate) fn lacks(&self, wanted: &str) -> Fault {
         let keys = self.keys();
         let what = if self.is_measured() { "column" } else { "value of the rows" };
         let fault = Fault::new(format!("no {what} is called {wanted:?}")).in_file(&self.path);
+        let many = self.of_many(wanted);
         let mut known: Vec<&str> = keys;
-        if !self.is_measured() {
+        if !many.is_empty() {
+            known = many.iter().map(String::as_str).collect();
+        } else if !self.is_measured() {
             known.extend(["goodput_mbps", "jain", "retransmissions", "completion_ms.p99"]);
         }
         let fault = fault.one_of(&known);

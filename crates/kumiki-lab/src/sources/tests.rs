@@ -91,3 +91,19 @@ fn conditions_take_quantities_in_any_unit() {
     assert!(Condition::select(&[unknown], &source).is_err());
     assert!("nagle".parse::<Condition>().is_err());
 }
+
+#[test]
+fn queues_and_counters_that_there_are_not_are_told_with_those_that_there_are() {
+    let mut row = Row { goodput_mbps: 9.5, ..Row::default() };
+    row.queues.insert("line.a".to_owned(), [("p95".to_owned(), 7.0)].into());
+    row.counters.insert("line".to_owned(), [("a_drops".to_owned(), 3)].into());
+    let source = Source::of_rows("a", vec![row], None);
+    for (wanted, said) in [
+        ("queues.lin.a.p95", "did you mean queues.line.a.p95? (there is only queues.line.a.p95)"),
+        ("counters.line.a_drop", "did you mean counters.line.a_drops? (there is only counters.line.a_drops)"),
+        ("counters.lin.a_drops", "did you mean counters.line.a_drops?"),
+    ] {
+        let message = source.lacks(wanted).to_string();
+        assert!(message.contains(said), "{wanted}: {message}");
+    }
+}

@@ -1,0 +1,181 @@
+//! That what `[report]` and `[[claim]]` ask of queues and counters is there, before anything runs.
+
+use crate::experiment::{Experiment, Limit};
+use crate::rows::{QUEUE_PARTS, ValueName};
+use crate::scenario::{Fault, Point, nearest};
+
+/// More names than these are not told.
+const MOST: usize = 30;
+
+/// Counters of a layer that are not there until something was counted.
+const LATER: &str = "dropped, ";
+
+/// Refuses a name that no row of the run can have.
+pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), Fault> {
+    let scenario = &point.scenario;
+    if let Some(value) = &scenario.report.value {
+        named(&["report", "value"], value, experiment)?;
+    }
+    for (number, claim) in scenario.claim.iter().enumerate() {
+        let number = number.to_string();
+        let at = |key| ["claim", number.as_str(), key];
+        if let Some(value) = &claim.value {
+            named(&at("value"), value, experiment)?;
+        }
+        if let Some(host) = claim.cpu.as_ref().filter(|host| !scenario.host.contains_key(*host)) {
+            let known: Vec<&String> = scenario.host.keys().collect();
+            return Err(Fault::unknown(at("cpu"), "host", host, &known));
+        }
+    }
+    Ok(())
+}
+
+fn named(path: &[&str], value: &str, experiment: &Experiment) -> Result<(), Fault> {
+    let Some((map, name)) = value.split_once('.').filter(|_| ValueName::new(value).is_some()) else {
+        return Ok(());
+    };
+    match map {
+        "queues" => queue(path, name, &experiment.queues()),
+        "counters" => counter(path, name, experiment),
+        "held" => {
+            let known: Vec<&str> = Limit::ALL.iter().map(|limit| limit.name()).collect();
+            if known.contains(&name) { Ok(()) } else { Err(unknown(path, "held", name, "", known)) }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), Fault> {
+    let (queue, part) = name.rsplit_once('.').unwrap_or((name, ""));
+    if queues.iter().any(|it| it == queue) {
+        if QUEUE_PARTS.contains(&part) {
+            return Ok(());
+        }
+        return Err(unknown(path, &format!("queues.{queue}"), part, "", QUEUE_PARTS.to_vec()));
+    }
+    if queues.is_empty() {
+        return Err(Fault::at(path, "no line or switch of this scenario has a queue that is followed"));
+    }
+    // Whoever leaves out what of the queue is meant has named it all the same.
+    let end = if QUEUE_PARTS.contains(&part) { format!(".{part}") } else { String::new() };
+    let wanted = if end.is_empty() { name } else { queue };
+    if end.is_empty() && queues.iter().any(|it| it == wanted) {
+        return Err(unknown(path, &format!("queues.{wanted}"), "", "", QUEUE_PARTS.to_vec()));
+    }
+    Err(unknown(path, "queues", wanted, &end, queues.iter().map(String::as_str).collect()))
+}
+
+fn counter(path: &[&str], name: &str, experiment: &Experiment) -> Result<(), Fault> {
+    let counters = experiment.counters();
+    let (layer, counter) = name.rsplit_once('.').unwrap_or((name, ""));
+    let Some(counts) = counters.get(layer) else {
+        let end = format!(".{counter}");
+        return Err(unknown(path, "counters", layer, &end, counters.keys().map(String::as_str).collect()));
+    };
+    // What is counted of streams is known once there is one.
+    let may_come = counter.starts_with(LATER) || experiment.hears_streams(layer);
+    if counts.contains_key(counter) || may_come {
+        return Ok(());
+    }
+    Err(unknown(path, &format!("counters.{layer}"), counter, "", counts.keys().map(String::as_str).collect()))
+}
+
+/// That there is no `above.name`, what there is, and what is nearest; `end` follows the name.
+fn unknown(path: &[&str], above: &str, name: &str, end: &str, mut known: Vec<&str>) -> Fault {
+    let near = nearest(name, &known).map(|near| format!("\"{above}.{near}{end}\""));
+    let more = known.len().saturating_sub(MOST);
+    known.truncate(MOST);
+    let list = known.join(", ");
+    let list = if more > 0 { format!("{list} and {more} others") } else { list };
+    let problem = if name.is_empty() {
+        format!("it does not say which of {above} is meant")
+    } else {
+        format!("there is no {above}.{name}")
+    };
+    let fault = Fault::at(path, problem).expected(format!("{above}.NAME{end} with one of {list}"));
+    match near {
+        Some(near) => fault.suggest(near),
+        None => fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::laboratory::Laboratory;
+    use crate::reproduce::Runner as _;
+    use crate::scenario::{Choice, Document};
+
+    const LINE: &str = r#"
+title = "A line"
+host.client.graph = ["tcp", "ip", "l0"]
+host.server.like = "client"
+link.line = { ends = ["client", "server"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms" }
+load.bulk = { kind = "netperf", from = "client", to = "server", message = "8 KiB" }
+run.duration = "200 ms"
+report.value = "${value}"
+define.value = "goodput_mbps"
+"#;
+
+    /// What is said of a value; nothing where it is taken.
+    fn said(value: &str) -> Option<String> {
+        let text = LINE.replace("${value}", value);
+        let document = Document::parse("line", "line.toml", &text).unwrap();
+        let points = document.points(&Choice::default()).map_err(|fault| fault.to_string());
+        let points = match points {
+            Ok(points) => points,
+            Err(said) => return Some(said),
+        };
+        Laboratory::default().check(&points[0]).err().map(|fault| points[0].locate(fault).to_string())
+    }
+
+    #[test]
+    fn a_name_that_no_row_has_is_refused_before_anything_runs() {
+        for (value, wanted) in [
+            (
+                "queues.lin.a.p95",
+                "there is no queues.lin.a; did you mean \"queues.line.a.p95\"? (expected queues.NAME.p95 with one of line.a, line.b)",
+            ),
+            ("queues.line.a.p96", "there is no queues.line.a.p96; did you mean \"queues.line.a.p95\"?"),
+            (
+                "queues.line.a",
+                "it does not say which of queues.line.a is meant; expected queues.line.a.NAME with one of mean, p50, p95, p99, max",
+            ),
+            ("queues.line.router.max", "there is no queues.line.router"),
+            ("counters.line.a_drop", "did you mean \"counters.line.a_drops\"?"),
+            (
+                "counters.clientt.tcp.timeouts",
+                "there is no counters.clientt.tcp; did you mean \"counters.client.tcp.timeouts\"?",
+            ),
+            ("held.sendbuffer", "did you mean \"held.send buffer\"?"),
+        ] {
+            let said = said(value).unwrap_or_else(|| panic!("{value} is taken"));
+            assert!(said.contains(wanted), "{value}: {said}");
+            assert!(said.starts_with("line.toml:8: report.value = "), "{said}");
+        }
+        for value in ["queues.line.a.p95", "queues.line.client.p95", "counters.line.server_drops", "held.send buffer"] {
+            assert_eq!(said(value), None);
+        }
+        assert_eq!(said("counters.client.ip.dropped, no route"), None, "it is there once something was dropped");
+        let claim = LINE.replace(
+            "report.value = \"${value}\"",
+            "[[claim]]\nwords = \"so\"\nfrom = \"here\"\nleast = 1.0\nvalue = \"queues.line.c.max\"\n[define]\n",
+        );
+        let claim = claim.replace("define.value", "value");
+        let document = Document::parse("line", "line.toml", &claim).unwrap();
+        let points = document.points(&Choice::default()).unwrap();
+        let fault = Laboratory::default().check(&points[0]).unwrap_err();
+        assert_eq!(fault.path().join("."), "claim.0.value");
+    }
+
+    #[test]
+    fn a_host_is_the_direction_in_which_it_sends() {
+        let value = |text: &str| {
+            let document = Document::parse("line", "line.toml", &LINE.replace("${value}", text)).unwrap();
+            let points = document.points(&Choice::default()).unwrap();
+            let row = Laboratory::default().run(&points[0]).unwrap().rows.remove(0);
+            row.value(&points[0].scenario.report.shown()).unwrap()
+        };
+        assert!(value("counters.line.client_octets") > 10.0 * value("counters.line.server_octets"));
+        assert_eq!(value("queues.line.client.max"), value("queues.line.a.max"));
+    }
+}
