@@ -25,6 +25,7 @@ mod held;
 mod journal;
 mod key;
 mod merge;
+mod older;
 mod pieces;
 mod provenance;
 mod report;
@@ -287,7 +288,7 @@ pub fn write_with(output: &Output, results: &[Results], flows: &Flows) -> Result
     }
     for result in results {
         for (name, figure) in result.figures() {
-            files.push(output.write(&format!("figures/{name}.svg"), figure.to_svg().as_bytes())?);
+            files.push(output.write(&format!("{}/{name}.svg", Output::FIGURES), figure.to_svg().as_bytes())?);
         }
     }
     files.push(output.write(Output::REPORT, report::page(output, results, flows).to_html().as_bytes())?);

@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::progress::{Progress, Step};
-use kumiki_lab::reproduce::{self, Header, Interruption, Journal, Options, Pieces, Plan, Provenance, Shard};
+use kumiki_lab::reproduce::{self, Header, Interruption, Journal, Options, Pieces, Plan, Provenance, Results, Shard};
 use kumiki_lab::rows::{Output, OutputError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -147,13 +147,15 @@ impl Job {
         let (left, all) = results.iter().map(|it| it.left()).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         let run = self.provenance.end(&self.plan, (all - left, all));
         let mut directory = None;
-        if let Some((output, journal)) = self.to.take() {
+        if let Some((output, mut journal)) = self.to.take() {
             // Python may go to another directory before it asks for files.
             directory = Some(path::absolute(output.directory()).unwrap_or_else(|_| output.directory().to_owned()));
             if left == all {
                 // Nothing is in it, and the next attempt makes it again.
                 journal.discard()?;
             } else {
+                let kept = results.iter().flat_map(Results::captures).flat_map(|(_, names)| names.iter().cloned());
+                journal.replace(&output, &kept.collect())?;
                 output.write(Output::RUN, run.as_bytes())?;
                 if left == 0 && results.iter().any(|it| it.rows().next().is_some()) {
                     reproduce::write(&output, &results)?;

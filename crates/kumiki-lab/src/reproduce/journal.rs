@@ -8,7 +8,7 @@
 //! Lines are added whole, each by one call. So only the last can be torn, and what is torn was not finished: it is dropped. Everything else that is not as
 //! it was written is refused with its line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::done::Ran;
 use super::key::sha256;
+use super::older::Older;
 use super::shard::Shard;
 use super::{COMMIT, Plan};
 use crate::rows::{Output, OutputError};
@@ -108,6 +109,11 @@ impl Header {
         Self { shard: Shard::WHOLE, ..self }
     }
 
+    /// The names of the scenarios.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.scenarios.iter().map(|it| it.name.as_str())
+    }
+
     /// The scenarios and the choice that it is of.
     ///
     /// # Errors
@@ -159,6 +165,8 @@ pub struct Journal {
     /// What was in it, by the place of the point in the plan.
     kept: BTreeMap<usize, Entry>,
     keys: Vec<String>,
+    /// The result in whose place this one comes.
+    older: Older,
     /// Whether something was added since the last [`Journal::sync`].
     is_dirty: bool,
 }
@@ -204,10 +212,11 @@ impl Journal {
             let file = PathBuf::from(Output::ROWS_JSONL);
             return Err(OutputError::Exists { directory: output.directory().to_owned(), file });
         }
+        let older = if resume { Older::default() } else { Older::of(output) };
         let text = text(header, kept.values(), &path)?;
         let file = output.begin(Self::NAME, text.as_bytes())?;
         lock(&file).map_err(io)?;
-        Ok(Self { path, file, kept, keys, is_dirty: false })
+        Ok(Self { path, file, kept, keys, older, is_dirty: false })
     }
 
     /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is
@@ -225,6 +234,15 @@ impl Journal {
         let mut kept = kept(&read(&path)?, header, &keys, &path)?;
         kept.retain(|_, entry| entry.captures.iter().all(|name| directory.join(name).is_file()));
         Ok(kept.into_iter().map(|(place, entry)| (place, Duration::from_millis(entry.took_ms))).collect())
+    }
+
+    /// Takes away what the older result in the directory has left, in whose place this one comes, but for the files of `kept`.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Io`] where the file system refuses.
+    pub fn replace(&mut self, output: &Output, kept: &BTreeSet<String>) -> Result<(), OutputError> {
+        std::mem::take(&mut self.older).remove(output, kept)
     }
 
     /// How many points it had.

@@ -1,6 +1,6 @@
 //! One result of the journals of several shards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -111,11 +111,12 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
     output: &Output,
 ) -> Result<Vec<Results>, OutputError> {
     let mut journal = Journal::open(output, header, plan, false)?;
-    let mut kept = BTreeMap::new();
+    let (mut kept, mut captures) = (BTreeMap::new(), BTreeSet::new());
     for (place, entry, read) in entries {
         for name in &entry.captures {
             output.write_capture(name, &read(name)?)?;
         }
+        captures.extend(entry.captures.iter().cloned());
         journal.add(&entry)?;
         let Some((_, point)) = plan.at(place) else {
             continue;
@@ -123,6 +124,8 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
         kept.insert(place, Done::of_entry(point, entry));
     }
     journal.sync()?;
+    // The older result may be one of the shards, whose captures were read until now.
+    journal.replace(output, &captures)?;
     Ok(plan.results(kept, Shard::WHOLE))
 }
 

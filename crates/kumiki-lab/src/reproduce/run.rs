@@ -302,7 +302,7 @@ fn files(scenario: &str, index: usize, captures: Captures) -> Vec<(String, Vec<u
             0 => String::new(),
             n => format!("run{n}-"),
         };
-        (format!("captures/{scenario}/{index:03}-{repetition}{name}"), octets)
+        (format!("{}/{scenario}/{index:03}-{repetition}{name}", Output::CAPTURES), octets)
     };
     captures.into_iter().map(named).collect()
 }

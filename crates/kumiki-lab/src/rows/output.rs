@@ -83,6 +83,10 @@ impl Output {
     pub const VERDICTS: &'static str = "verdicts.jsonl";
     /// Every point that has ended, for whoever goes on.
     pub const JOURNAL: &'static str = "journal.jsonl";
+    /// The folder of captures, with a folder for each scenario.
+    pub const CAPTURES: &'static str = "captures";
+    /// The folder of figures.
+    pub const FIGURES: &'static str = "figures";
     /// The page of all results.
     pub const REPORT: &'static str = "report.html";
     /// Where results come from, as JSON, where a program has written it.

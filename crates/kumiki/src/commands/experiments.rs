@@ -1,6 +1,6 @@
 //! Experiments in virtual time: `run`, `reproduce`, and `merge`, which puts together what shards have brought.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +46,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     let shard = args.shard.unwrap_or_default();
     let header = Header::new(documents, &choice, &captures, shard);
     let mut journal = Journal::open(&output, &header, &plan, args.resume)?;
+    journal.replace(&output, &BTreeSet::new())?;
     let kept = journal.kept();
     let steps = (0..plan.len()).filter(|place| shard.has(*place)).count();
     let mut progress = Progress::new(what, u64::try_from(steps).unwrap_or(u64::MAX));

@@ -425,3 +425,49 @@ fn shards_are_written_as_numbers_of_how_many() {
     }
     assert_eq!(all[1].to_string(), "2/3");
 }
+
+#[test]
+fn what_replaces_an_older_result_leaves_nothing_of_it_and_all_that_is_not_its() {
+    let place = Sweep::of(4).whole("replaced");
+    let old = ["captures/two/003-a.pcapng", "captures/repeated/003-run2-a.pcapng", "figures/two.svg"];
+    for name in old {
+        assert!(place.0.join(name).is_file(), "{name}");
+    }
+    for name in ["figures/mine.svg", "captures/two/notes.txt", "queues.parquet"] {
+        fs::write(place.0.join(name), "x").unwrap();
+    }
+    // A name that leads out, as somebody may have written it, is nobody's.
+    let beside = Place::new("replaced-beside");
+    fs::create_dir(&beside.0).unwrap();
+    fs::write(beside.0.join("kept"), "x").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&beside.0, place.0.join("captures/linked")).unwrap();
+    let document = Document::parse("other", "other.toml", TWO_HOSTS).unwrap();
+    let plan = Plan::new(core::slice::from_ref(&document), &Choice::default(), &Fake { failing: false }).unwrap();
+    let output = Output::open(&place.0, true).unwrap();
+    let header = Header::new(&[document], &Choice::default(), "", Shard::WHOLE);
+    let mut journal = Journal::open(&output, &header, &plan, false).unwrap();
+    journal.replace(&output, &BTreeSet::from(["rows.csv".to_owned()])).unwrap();
+    for name in old.into_iter().chain(["rows.jsonl", "report.html", "queues.parquet", "captures/repeated"]) {
+        assert!(!place.0.join(name).exists(), "{name}");
+    }
+    for name in ["figures/mine.svg", "captures/two/notes.txt", "rows.csv", "journal.jsonl"] {
+        assert!(place.0.join(name).is_file(), "{name}");
+    }
+    assert!(beside.0.join("kept").is_file());
+}
+
+#[test]
+fn a_merge_into_one_of_its_shards_has_the_captures_of_all() {
+    let sweep = Sweep::of(4);
+    let places = ["into-1", "into-2"].map(Place::new);
+    for (number, place) in (1..).zip(&places) {
+        sweep.run(place, format!("{number}/2").parse().unwrap(), false, usize::MAX).unwrap();
+    }
+    let directories = places.each_ref().map(|place| place.0.clone());
+    let merged = Merged::read(&directories).unwrap();
+    let output = Output::open(&places[1].0, true).unwrap();
+    let results = merged.results(&output).unwrap();
+    write(&output, &results).unwrap();
+    assert_eq!(places[1].octets(), sweep.whole("into-whole").octets());
+}
