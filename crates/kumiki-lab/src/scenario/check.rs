@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kumiki_graph::Duration;
 use kumiki_link::Impairment;
+use kumiki_settings::HasKeys as _;
 
 use super::fault::{Fault, nearest, quantity};
 use super::load::Profiles;
@@ -38,6 +39,25 @@ const MOST_DECIMALS: u8 = 9;
 
 /// What `x_scale` may be.
 const SCALES: [&str; 3] = ["linear", "log2", "octets"];
+
+/// What others call a table of a scenario.
+const ALSO_CALLED: [(&str, &str); 4] =
+    [("sweep", "vary"), ("matrix", "vary"), ("grid", "vary"), ("parameters", "vary")];
+
+/// Every key at the top is one that there is: what stands under another one is looked for in vain elsewhere.
+pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
+    let known: Vec<&str> = Scenario::KEYS.iter().map(|key| key.name).collect();
+    let Some(entry) = source.root.entries().iter().find(|entry| !known.contains(&entry.key.as_str())) else {
+        return Ok(());
+    };
+    let key = entry.key.as_str();
+    let fault = fault_at(source, &[key], entry.at, format!("unknown key {key:?}")).one_of(&known);
+    let also = ALSO_CALLED.iter().find(|(name, _)| *name == key).map(|(_, meant)| *meant);
+    Err(source.locate(match also.or_else(|| nearest(key, &known)) {
+        Some(meant) => fault.suggest(meant),
+        None => fault,
+    }))
+}
 
 /// A host's own keys are the only ones whose values are no tables, and what a link, a ring or a switch must have may be misspelt among the
 /// settings of its medium; serde cannot say so well.

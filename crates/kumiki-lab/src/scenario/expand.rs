@@ -21,6 +21,9 @@ const DEEPEST: usize = 32;
 /// The name that stands for the number of a member of a group.
 pub(super) const NUMBER: &str = "i";
 
+/// A varied name in a value: the value's path, the name, and where what stands for it is written.
+pub(super) type Use = (Vec<String>, String, Origin);
+
 /// The names that may be used, with their values.
 pub(super) struct Expander<'a> {
     pub(super) source: Source<'a>,
@@ -30,6 +33,8 @@ pub(super) struct Expander<'a> {
     pub(super) defined: &'a [Entry],
     /// The names that were used.
     pub(super) used: &'a mut BTreeSet<String>,
+    /// Which varied name stands in the values at which paths, and where its value is written.
+    pub(super) uses: Vec<Use>,
     /// Within a group, the number of the member, which `${i}` stands for.
     pub(super) number: Option<u32>,
     nodes: usize,
@@ -46,7 +51,18 @@ impl<'a> Expander<'a> {
         defined: &'a [Entry],
         used: &'a mut BTreeSet<String>,
     ) -> Self {
-        Self { source, varied, defined, used, number: None, nodes: 0, depth: 0, open: Vec::new(), path: Vec::new() }
+        Self {
+            source,
+            varied,
+            defined,
+            used,
+            uses: Vec::new(),
+            number: None,
+            nodes: 0,
+            depth: 0,
+            open: Vec::new(),
+            path: Vec::new(),
+        }
     }
 
     /// `node`, which is the value of `key`, with all names replaced.
@@ -185,6 +201,9 @@ impl<'a> Expander<'a> {
             return Err(self.fault(node, format!("a definition that needs itself: {round}")));
         }
         self.used.insert(name.to_owned());
+        if varied.is_some() && self.open.is_empty() {
+            self.uses.push((self.path.clone(), name.to_owned(), value.at));
+        }
         self.open.push(name.to_owned());
         let path = vec![section.to_owned(), name.to_owned()];
         let outer = std::mem::replace(&mut self.path, path);

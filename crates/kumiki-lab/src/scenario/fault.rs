@@ -112,6 +112,14 @@ impl Fault {
         self
     }
 
+    /// With what has given the value, where that is known.
+    pub(super) fn given_by(mut self, what: &str) -> Self {
+        if let Some(found) = &mut self.0.found {
+            found.push_str(&format!(" ({what})"));
+        }
+        self
+    }
+
     /// In this file.
     #[must_use]
     pub fn in_file(mut self, file: &str) -> Self {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::amount::Amount;
-use super::expand::{Expander, NUMBER};
+use super::expand::{Expander, NUMBER, Use};
 use super::fault::{Fault, nearest};
 use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
@@ -53,6 +53,7 @@ struct PointOrigin {
     file: String,
     sets: Vec<String>,
     root: Node,
+    uses: Vec<Use>,
 }
 
 /// Gives hosts what they take from those they are like, before names are replaced. False where a name is needed to know who that is: then it can only be
@@ -188,6 +189,7 @@ impl Document {
     pub fn points(&self, choice: &Choice) -> Result<Vec<Point>, Fault> {
         let mut root = self.root.clone();
         let source = Source { file: &self.file, root: &self.root, sets: &choice.set };
+        check::sections(&source)?;
         let mut axes = self.axes(&source)?;
         let full = axes.clone();
         let mut defines: Vec<Entry> = section(&source, "define")?.to_vec();
@@ -265,6 +267,7 @@ impl Document {
         let root = &settled;
         let source = Source { root, ..source };
         let mut entries = Vec::with_capacity(root.entries().len());
+        let mut uses = Vec::new();
         for entry in root.entries() {
             let key = entry.key.as_str();
             let mut expander = Expander::new(source.clone(), combination, defines, used);
@@ -275,10 +278,11 @@ impl Document {
             } else {
                 expander.top(key, &entry.node)?
             };
+            uses.append(&mut expander.uses);
             entries.push(Entry { key: entry.key.clone(), at: entry.at, node });
         }
         let resolved = Node { at: root.at, value: Value::Table(entries) };
-        Ok(PointOrigin { file: self.file.clone(), sets: choice.set.clone(), root: resolved })
+        Ok(PointOrigin { file: self.file.clone(), sets: choice.set.clone(), root: resolved, uses })
     }
 
     fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
@@ -399,14 +403,14 @@ impl Point {
         let mut scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
         let loads = origin.root.child("load").map(Node::entries).unwrap_or_default();
         scenario.load_order = loads.iter().map(|entry| entry.key.clone()).collect();
-        real::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
-        ends::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
-        event::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
-        network::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
+        real::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
+        ends::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
+        event::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
+        network::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
         directions::settle(&mut scenario);
         check::scenario(&scenario, known)
             .and_then(|()| network::ways(&scenario))
-            .map_err(|fault| source.locate(fault))?;
+            .map_err(|fault| origin.locate(fault))?;
         let named = |host: &Host| known.get_key_value(host.profile_name());
         let profiles = scenario.host.values().filter_map(named).map(|(name, it)| (name.clone(), Arc::clone(it)));
         Ok(Self { profiles: profiles.collect(), scenario, varied, index, origin: Arc::new(origin) })
@@ -434,7 +438,7 @@ impl Point {
     /// `fault` with the file, and the line and the value that its path leads to.
     #[must_use]
     pub fn locate(&self, fault: Fault) -> Fault {
-        self.origin.source().locate(fault)
+        self.origin.locate(fault)
     }
 
     /// The paper's value for this point, where it prints one.
@@ -459,6 +463,17 @@ impl Point {
 }
 
 impl PointOrigin {
+    /// `fault` with its place; where the value is one of what is varied, also with that.
+    fn locate(&self, fault: Fault) -> Fault {
+        let path = fault.path().to_vec();
+        let found = self.uses.iter().find(|(at, ..)| !path.is_empty() && path.starts_with(at));
+        let fault = self.source().locate(fault);
+        match found {
+            Some((_, name, Origin::Line(line, _))) => fault.given_by(&format!("a value of vary.{name} in line {line}")),
+            Some((.., Origin::Set(_))) | None => fault,
+        }
+    }
+
     fn source(&self) -> Source<'_> {
         Source { file: &self.file, root: &self.root, sets: &self.sets }
     }

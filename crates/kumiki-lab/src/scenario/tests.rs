@@ -577,3 +577,34 @@ fn what_is_too_much_is_counted_before_it_is_made() {
     let expected = "more than 32 hosts in a row that are like each other";
     assert!(told.contains(expected), "{told}");
 }
+
+#[test]
+fn a_table_that_there_is_not_is_told_before_the_names_that_it_would_have_given() {
+    assert_eq!(
+        refused("[vary]", "[sweep]").split(" (one of title").next().unwrap(),
+        "x.toml:35: sweep: unknown key \"sweep\"; did you mean vary?"
+    );
+    assert!(refused("[run]", "[runs]").contains("unknown key \"runs\"; did you mean run?"));
+}
+
+#[test]
+fn a_wrong_value_that_is_varied_is_told_with_the_line_that_has_it() {
+    let text = r#"title = "Which?"
+host.a = { graph = ["tcp", "ip", "l0"], tcp.send_buffer = "${size}" }
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "${of}", rate = "1 Mb/s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run.duration = "1 s"
+[vary]
+of = ["point-to-point", "point-to-pont"]
+size = ["8 KiB", "8 Kib"]
+"#;
+    let said = |text: &str, set: &[&str]| {
+        let points = Document::parse("x", "x.toml", text).unwrap().points(&choice(set, false));
+        points.map(|points| points.len()).unwrap_err().to_string()
+    };
+    let wanted = "x.toml:4: link.line.medium = \"point-to-pont\" (a value of vary.of in line 8): ";
+    assert!(said(text, &[]).starts_with(wanted), "{}", said(text, &[]));
+    // Where it was set, that says it.
+    assert!(said(text, &["of=oc3"]).starts_with("--set of=oc3 (x.toml): link.line.medium = \"oc3\": "));
+}
