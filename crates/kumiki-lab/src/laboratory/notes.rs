@@ -3,8 +3,10 @@
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
+use kumiki_graph::Duration;
+
 use crate::experiment::{LoadResult, Measured};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, quantity};
 use crate::stats;
 
 /// Below this the fairness of sessions is worth a note.
@@ -28,6 +30,17 @@ pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
         notes.extend(unfair(measured.total.jain).map(|note| format!("all flows: {note}")));
     }
     notes
+}
+
+/// What would only happen after the end of the run.
+pub(super) fn late(scenario: &Scenario) -> Option<String> {
+    let runs = &scenario.run;
+    let time = |text: &String| quantity::<Duration>(&[], text).ok();
+    let warm_up = runs.warm_up.as_ref().and_then(time).unwrap_or_default();
+    let end = Duration::from_nanos(time(&runs.duration)?.as_nanos().saturating_add(warm_up.as_nanos()));
+    let late: Vec<String> =
+        scenario.happenings().into_iter().filter(|it| it.at >= end).map(|it| format!("at {} {it}", it.at)).collect();
+    (!late.is_empty()).then(|| format!("the run ends at {end}, and so never: {}", late.join("; ")))
 }
 
 fn unfair(jain: Option<f64>) -> Option<String> {
@@ -120,5 +133,23 @@ define.playout = "1 ms"
         let (short, long) = (note("1 ms"), note("50 ms"));
         assert!(long.contains(", 0 too late to be played, jitter "), "{long}");
         assert!(short.contains(" too late to be played") && !short.contains(", 0 too late"), "{short}");
+    }
+
+    #[test]
+    fn what_would_happen_after_the_end_is_said() {
+        let late = |change: &str| {
+            let text = SOUND
+                .replace("impair.jitter = \"40 ms\"", &format!("schedule = [{{ at = \"{change}\", up = false }}]"));
+            let document = Document::parse(
+                "sound",
+                "sound.toml",
+                &text.replace("define.playout = \"1 ms\"", "").replace("${playout}", "1 ms"),
+            )
+            .unwrap();
+            let points = document.points(&Choice::default()).unwrap();
+            super::late(&points[0].scenario)
+        };
+        assert_eq!(late("3 s"), None);
+        assert_eq!(late("90 s").as_deref(), Some("the run ends at 4 s, and so never: at 90 s link.line down"));
     }
 }

@@ -49,6 +49,11 @@ impl Step {
 /// Reads the changes, which are in order.
 pub(super) fn read(place: &mut Vec<Step>, reader: &Reader<'_>) -> Result<(), BuildError> {
     const EXPECTED: &str = "a list of changes, each such as { at = \"10 s\", rate = \"5 Mb/s\" }";
+    // One that was there may be taken away by a list of none.
+    if reader.peek("schedule").is_some_and(|it| matches!(it, kumiki_settings::Value::List(all) if all.is_empty())) {
+        *place = Vec::new();
+        return Ok(());
+    }
     // The notation has numbered them.
     if let Some(found) = reader.peek("schedule").filter(|it| !matches!(it, kumiki_settings::Value::Table(_))) {
         return Err(reader.wrong("schedule", found, EXPECTED));

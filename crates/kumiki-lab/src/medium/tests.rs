@@ -94,6 +94,7 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
             "impair = { loss = 1.5 }",
             "impair.loss: this is the number 1.5; expected a share from 0 % to 100 %, such as",
         ),
+        ("oc3c", "loss = 0.1", "loss: unknown setting of oc3c \"loss\"; did you mean impair.loss?"),
         ("oc3c", "impair = { lose = 1 }", "impair.lose: unknown setting of oc3c \"lose\"; did you mean \"loss\"?"),
         ("sync-2m", "impair = { delay = 1 }", "impair.delay: this is 1; expected a time such as \"20 ms\""),
         ("oc3c", "queue = \"red\"", "queue: unknown value \"red\"; one of drop-tail, codel"),
@@ -122,7 +123,6 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
         ("oc3c-atm", "clock_ppm = 2000", "clock_ppm: this is \"2000\"; expected a whole number from -1000 to 1000"),
         ("oc3c-atm", "clock_ppm = 1.5", "clock_ppm: this is the number 1.5; expected a whole number from -1000"),
         ("oc3c", "schedule = []", "schedule: unknown setting of oc3c"),
-        ("point-to-point", "rate = \"1 Mb/s\"\nschedule = []", "schedule: this is"),
         ("point-to-point", "rate = \"1 Mb/s\"\nschedule = [5]", "schedule: this is"),
         (
             "point-to-point",
@@ -178,4 +178,11 @@ fn a_threshold_that_no_queue_reaches_is_refused() {
         assert!(refused.starts_with(&format!("{key}: this is 100; expected less than queue_cells, 100")), "{refused}");
         assert_eq!(switch(&format!("{key} = 99")), "");
     }
+}
+
+#[test]
+fn a_schedule_without_changes_is_none() {
+    let read = |text: &str| read(&LINES, "point-to-point", &text.parse().unwrap()).unwrap();
+    let line = read("rate = \"1 Mb/s\"\nschedule = []");
+    assert!(line.schedule().is_empty());
 }

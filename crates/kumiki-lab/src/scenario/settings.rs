@@ -109,7 +109,11 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
         Problem::UnknownKind(kinds) => Fault::unknown(&path, "kind of node", &error.kind, kinds),
         Problem::UnknownKey(keys) => {
             let what = kind.map_or_else(|| "setting".to_owned(), |kind| format!("setting of {kind}"));
-            Fault::unknown(&path, &what, last, keys)
+            let fault = Fault::unknown(&path, &what, last, keys);
+            match deeper(&path, known) {
+                Some(meant) => fault.suggest(meant),
+                None => fault,
+            }
         }
         Problem::Word { found, known } => Fault::unknown(&path, "value", found, known),
         Problem::Missing { expected } => {
@@ -124,4 +128,15 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
         }
         Problem::Refused(why) => Fault::at(&path, why.as_str()),
     }
+}
+
+/// A setting of the same name one table below the one of which `path` is none: `impair.loss` for `loss`.
+fn deeper(path: &[&str], known: &[Setting]) -> Option<String> {
+    let (last, above) = path.split_last()?;
+    let is_meant = |setting: &&Setting| match setting.path.split_at_checked(above.len()) {
+        Some((own, [_, name])) => own.iter().map(String::as_str).eq(above.iter().copied()) && name == last,
+        Some(_) | None => false,
+    };
+    let found = known.iter().find(is_meant)?;
+    found.path.get(above.len()..).map(|rest| rest.join("."))
 }
