@@ -227,7 +227,8 @@ impl Plan {
             return Ok(());
         };
         let label = point.label();
-        progress.doing(&[part.name.as_str(), &label].join(", "));
+        let doing = [part.name.as_str(), &label].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>();
+        progress.doing(&doing.join(", "));
         let mut entry = Entry {
             key: options.key(place),
             scenario: part.name.clone(),

@@ -237,7 +237,8 @@ fn number(point: &Point, summary: &Summary) -> Cell {
 }
 
 fn shows_bound(point: &Point) -> bool {
-    point.scenario.report.bound.unwrap_or_else(|| point.scenario.paper.is_none())
+    let report = &point.scenario.report;
+    report.bound.unwrap_or_else(|| point.scenario.paper.is_none() && report.shown().is_goodput())
 }
 
 /// What bound a load, or all together, in the first run; nothing where that is not asked for.

@@ -315,3 +315,24 @@ fn what_only_some_runs_say_has_their_seeds() {
     assert_eq!(of_runs("1 of 2 aborted".to_owned(), &[1, 3], 3), "seed 1, 3: 1 of 2 aborted");
     assert_eq!(of_runs("1 of 2 aborted".to_owned(), &[1, 2, 3], 3), "1 of 2 aborted");
 }
+
+#[test]
+fn what_bound_a_point_stands_behind_its_goodput_alone() {
+    let text = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
+    let drawn = |text: &str| results(text, 1, false).table().draw(Layout { lines: Lines::Ascii, width: None });
+    assert!(drawn(&text).contains("behind each value: what bound it"), "{}", drawn(&text));
+    let of_other = text.replace("[report]", "[report]\nvalue = \"measured_s\"");
+    assert!(!drawn(&of_other).contains("what bound it"), "{}", drawn(&of_other));
+    let asked = of_other.replace("[report]", "[report]\nbound = true");
+    assert!(drawn(&asked).contains("behind each value: what bound it"));
+}
+
+#[test]
+fn a_point_without_a_name_is_told_by_its_scenario_alone() {
+    let text = TWO_HOSTS.split("[vary]").next().unwrap().split("[[compare]]").next().unwrap();
+    let text = text.replace("${nagle}", "true").replace("${window}", "8 KiB").replace("${rtt / 2}", "1 ms");
+    let text = text.split("[report]").next().unwrap();
+    let plan = plan(&[], text).unwrap();
+    let mut told = Progress::told(1, |step| assert_eq!(step.what, "two"));
+    plan.run(&Arc::new(Fake { failing: false }), Options::default(), &mut told).unwrap();
+}
