@@ -35,7 +35,7 @@ pub(crate) enum Command {
     /// Find the prices of a profile with which a scenario comes out as what was measured
     Fit(Box<crate::commands::fit::FitArgs>),
     /// List the scenarios that `run`, `limit` and `graph` know by name, or what results are in directories
-    #[command(alias = "list")]
+    #[command(visible_alias = "list")]
     Scenarios(Scenarios),
     /// Show what is left of the line rate below each layer's overhead
     Limit(One),

@@ -25,8 +25,12 @@ pub struct Report {
     /// The ends of the other axis.
     #[key(is = "a list of two numbers", default = "all values", example = "[0.0, 150.0]")]
     pub y_range: Option<[f64; 2]>,
-    /// The varied names that make curves.
-    #[key(is = "a list of varied names", default = "all others", example = "[\"congestion\"]")]
+    /// The varied names that make curves of the figure and columns of the table.
+    #[key(
+        is = "a list of varied names",
+        default = "of the figure all but `x`; the table has one column, and a row for each combination",
+        example = "[\"congestion\"]"
+    )]
     pub series: Vec<String>,
     /// Other names, with units, for varied names in rows.
     #[key(is = "a table of names", default = "the same names", example = "{ window = \"window_bytes\" }")]
@@ -43,7 +47,7 @@ pub struct Report {
     #[key(is = "a number", default = "2", example = "3")]
     pub decimals: Option<u8>,
     /// Whether what bound it stands behind each value.
-    #[key(is = "true or false", default = "yes, unless a paper is repeated", example = "false")]
+    #[key(is = "true or false", default = "yes for goodput, unless a paper is repeated", example = "false")]
     pub bound: Option<bool>,
     /// Of what a figure shows, as stacked bars, what held connections of TCP back: `flow`, `load`, `total`, `none`.
     #[key(

@@ -74,7 +74,7 @@ pub(super) fn level(text: &str) -> Result<Level, String> {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Exit status: 0 compared, 1 a difference is larger than --fail-over allows, 2 something cannot be read."
+    after_help = "Exit status: 0 compared, 1 a difference is larger than --fail-over allows, or no two results have a point in common, 2 something cannot be read."
 )]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
