@@ -90,7 +90,7 @@ impl Laboratory {
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());
         }
-        let captures = files(&run, &point.label())?;
+        let captures = files(&run, point)?;
         let traced = run.traces.len();
         if traced > DRAWN {
             notes.push(format!(
@@ -181,6 +181,9 @@ fn counts_octets(point: &Point) -> Option<(&String, &Workload)> {
 /// What the load of a scenario that only counts octets is called.
 const LIMIT: &str = "limit";
 
+/// What the file with values over time is called, behind the number of the point.
+pub(crate) const SERIES: &str = "series.csv";
+
 /// So many ends of connections have their traces drawn.
 const DRAWN: usize = 4;
 
@@ -257,8 +260,8 @@ impl Runner for Laboratory {
     }
 }
 
-/// The captures and traces of a run, as files; `label` says of which.
-fn files(run: &Run, label: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+/// The captures and traces of a run of `point`, as files.
+fn files(run: &Run, point: &Point) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut files = Vec::new();
     // One file for each host: a reader takes what two hosts saw of one packet for two packets.
     for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
@@ -266,8 +269,9 @@ fn files(run: &Run, label: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
         files.push((format!("{}.pcapng", host.host), octets));
     }
     if let Some(samples) = &run.samples {
-        files.push(("series.csv".to_owned(), samples.to_csv()?.into_bytes()));
-        files.push(("series.svg".to_owned(), Figure::stacked(&samples.figures(label)).into_bytes()));
+        files.push((SERIES.to_owned(), samples.to_csv()?.into_bytes()));
+        let figures = samples.figures(&point.label(), &point.scenario.happenings());
+        files.push(("series.svg".to_owned(), Figure::stacked(&figures).into_bytes()));
     }
     if run.traces.is_empty() {
         return Ok(files);

@@ -7,18 +7,19 @@ use kumiki_inet::tcp::Snapshot;
 use kumiki_link::{CellRate, Occupancy};
 use kumiki_sim::{HostId, World};
 use kumiki_wire::atm::cell::Vc;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::flows::{self, Pair, matched, progress, tcps};
 use super::programs::Load;
 use crate::figure::{Axis, Figure, Point, Series, Shape};
+use crate::scenario::Happening;
 
 /// What was seen over time.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Samples(pub Vec<Sample>);
 
 /// What a value over time is of.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleOf {
     /// Of a load.
@@ -32,7 +33,7 @@ pub enum SampleOf {
 }
 
 /// One line of a series: what was so in the interval that ended at its time, or at that time.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sample {
     /// The end of the interval, in seconds since the beginning of the run, the warm-up included.
     pub time_s: f64,
@@ -275,6 +276,28 @@ fn snapshots(world: &World, hosts: &BTreeMap<String, HostId>, host: &str) -> BTr
 /// So many curves can be told apart.
 const MOST_CURVES: usize = 8;
 
+/// So many of those to whom something happens have a colour of their own.
+const MOST_TOLD_APART: usize = 3;
+
+/// The times until `end`, in seconds, at which something happens: a series for each to whom it does.
+fn marks(happens: &[Happening], end: f64) -> Vec<Series> {
+    let seen = || happens.iter().filter(|it| it.at.as_secs_f64() <= end);
+    let are_few = seen().map(|it| &it.to).collect::<BTreeSet<_>>().len() <= MOST_TOLD_APART;
+    let mut all: Vec<Series> = Vec::new();
+    for it in seen() {
+        let (label, said) =
+            if are_few { (it.to.clone(), it.what.clone()) } else { ("what happens".to_owned(), it.to_string()) };
+        let place = all.iter().position(|series| series.label == label).unwrap_or_else(|| {
+            all.push(Series { label, shape: Shape::Mark, ..Series::default() });
+            all.len() - 1
+        });
+        if let Some(series) = all.get_mut(place) {
+            series.points.push(Point { said, ..Point::new(it.at.as_secs_f64(), 0.0) });
+        }
+    }
+    all
+}
+
 impl Samples {
     /// All lines as CSV with a header.
     ///
@@ -289,10 +312,18 @@ impl Samples {
         Ok(String::from_utf8_lossy(&octets).into_owned())
     }
 
-    /// Goodput, congestion windows, round trips and queues over time, below each other: of all flows where they are few, else of loads. `label` says of which
-    /// run, and stands above the first.
+    /// What [`Samples::to_csv`] has written.
+    ///
+    /// # Errors
+    /// [`csv::Error`] with the line that is none of it.
+    pub fn of_csv(text: &str) -> Result<Self, csv::Error> {
+        csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Goodput, congestion windows, round trips, what was sent again, queues and what they had no room for over time, below each other: of all flows where they
+    /// are few, else of loads; with marks where something `happens`. `label` says of which run, and stands above the first.
     #[must_use]
-    pub fn figures(&self, label: &str) -> Vec<Figure> {
+    pub fn figures(&self, label: &str, happens: &[Happening]) -> Vec<Figure> {
         let flows = self.names(SampleOf::Flow).len();
         let scope = if flows > MOST_CURVES { SampleOf::Load } else { SampleOf::Flow };
         let panels = [
@@ -301,11 +332,22 @@ impl Samples {
                 it.cwnd_octets.map(|octets| super::measure::lossy(octets) / 1024.0)
             }),
             self.panel("smoothed round trip", "ms", SampleOf::Flow, |it| it.srtt_ms),
+            self.panel("sent again", "segments in the interval", SampleOf::Flow, |it| {
+                it.retransmissions.map(super::measure::lossy)
+            }),
             self.panel("allowed rate", "cells/s", SampleOf::Channel, |it| it.acr_cps.map(super::measure::lossy)),
             self.panel("queue", "frames", SampleOf::Queue, |it| it.queue_mean.filter(|_| !it.is_of_cells())),
             self.panel("queue of cells", "cells", SampleOf::Queue, |it| it.queue_mean.filter(|_| it.is_of_cells())),
+            self.panel("no room in the queue", "frames or cells in the interval", SampleOf::Queue, |it| {
+                it.drops.map(super::measure::lossy)
+            }),
         ];
         let mut panels: Vec<Figure> = panels.into_iter().filter(|figure| !figure.series.is_empty()).collect();
+        let end = self.0.iter().map(|it| it.time_s).fold(0.0, f64::max);
+        let marks = marks(happens, end);
+        for panel in &mut panels {
+            panel.series.extend(marks.iter().cloned());
+        }
         if let Some(first) = panels.first_mut().filter(|_| !label.is_empty()) {
             first.title = format!("{label}: {}", first.title);
         }

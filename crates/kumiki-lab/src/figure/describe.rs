@@ -10,10 +10,27 @@ pub(super) fn describe(figure: &Figure) -> String {
     let (x, y) = (title(&figure.x), title(&figure.y));
     let axes = [("Across", x), ("Upwards", y)].into_iter().filter(|(_, name)| !name.is_empty());
     let axes = axes.map(|(way, name)| format!("{way}: {name}."));
-    let series = figure.series.iter().filter_map(|series| of_series(series, &figure.y));
+    let series = figure.series.iter().filter_map(|series| match series.shape {
+        Shape::Mark => of_times(series, &figure.x),
+        Shape::Line | Shape::Curve | Shape::Scatter | Shape::Span | Shape::Bars | Shape::Stack => {
+            of_series(series, &figure.y)
+        }
+    });
     let limits = figure.limits.iter();
     let limits = limits.map(|limit| format!("{}: {}.", clean(&limit.label), value(&figure.y, limit.y)));
     axes.chain(series).chain(limits).collect::<Vec<_>>().join(" ")
+}
+
+/// More times than these are not told in words.
+const MOST_TIMES: usize = 20;
+
+/// "Times link.line: at 5 s down; at 7 s up."
+fn of_times(series: &Series, x: &Axis) -> Option<String> {
+    let times = series.points.iter().take(MOST_TIMES);
+    let times: Vec<String> = times.map(|it| format!("at {} {}", value(x, it.x), clean(&it.said))).collect();
+    let more = series.points.len().saturating_sub(MOST_TIMES);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    (!times.is_empty()).then(|| format!("Times {}: {}{more}.", clean(&series.label), times.join("; ")))
 }
 
 fn of_series(series: &Series, axis: &Axis) -> Option<String> {
@@ -25,6 +42,7 @@ fn of_series(series: &Series, axis: &Axis) -> Option<String> {
         Shape::Span => "Spans",
         Shape::Bars => "Bars",
         Shape::Stack => "Parts of bars",
+        Shape::Mark => "Times",
     };
     let count = series.points.iter().filter(|point| point.y.is_finite()).count();
     let label = clean(&series.label);
@@ -43,6 +61,9 @@ fn ends(point: &Point, shape: Shape) -> [f64; 2] {
 pub(super) fn of_point(point: &Point, series: &Series, figure: &Figure) -> String {
     let label = clean(&series.label);
     let colon = if label.is_empty() { "" } else { ": " };
+    if series.shape == Shape::Mark {
+        return format!("{label}{colon}{} at {}", clean(&point.said), value(&figure.x, point.x));
+    }
     let bound = if point.bound.is_empty() { String::new() } else { format!(", bound by {}", clean(&point.bound)) };
     let said = if point.said.is_empty() { String::new() } else { format!(", {}", clean(&point.said)) };
     let [low, high] = ends(point, series.shape);

@@ -139,7 +139,9 @@ fn plot(figure: &Figure) -> Plot {
     let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low, high]);
     let tops = figure.series.iter().enumerate().filter(|(_, s)| s.shape == Shape::Stack);
     let tops = tops.flat_map(|(i, s)| s.points.iter().map(move |p| foot(figure, i, p.x) + p.y));
-    let ys = points()
+    let valued = figure.series.iter().filter(|s| s.shape != Shape::Mark);
+    let ys = valued
+        .flat_map(|s| &s.points)
         .map(|p| p.y)
         .chain(tops)
         .chain(spreads)
@@ -197,6 +199,7 @@ fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
                 key.add(sample.set("stroke-dasharray", pen.dashes()))
             }
             Shape::Scatter => key,
+            Shape::Mark => key.add(pen.when(x + KEY / 2.0, y - 9.0, y + 9.0).set("class", "ln")),
             Shape::Span => {
                 let sample = pen.upright(x + KEY / 2.0, y - 9.0, y + 9.0);
                 key.add(sample.set("class", "ln"))

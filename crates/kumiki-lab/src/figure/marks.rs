@@ -46,7 +46,7 @@ pub(super) fn pens(figure: &Figure, plot: &Plot) -> Vec<Pen> {
 
 /// Whether what is drawn has a look of its own, over which a line need not be broken.
 const fn is_apart(shape: Shape) -> bool {
-    matches!(shape, Shape::Bars | Shape::Stack | Shape::Span)
+    matches!(shape, Shape::Bars | Shape::Stack | Shape::Span | Shape::Mark)
 }
 
 impl Pen {
@@ -77,6 +77,13 @@ impl Pen {
                 };
                 let span = self.upright(x, low, high).set("class", "ln pt");
                 group.add(span.add(Title::new(of_point(point, series, figure))))
+            }),
+            Shape::Mark => series.points.iter().filter(|point| plot.x.holds(point.x)).fold(group, |group, point| {
+                let Some(x) = plot.across(point.x) else {
+                    return group;
+                };
+                let upright = self.when(x, plot.top, plot.bottom).set("class", "ln pt when");
+                group.add(upright.add(Title::new(of_point(point, series, figure))))
             }),
             Shape::Line | Shape::Curve => {
                 let points: Vec<String> = places.map(|(_, (x, y))| format!("{},{}", at(x), at(y))).collect();
@@ -121,6 +128,11 @@ impl Pen {
             _ => (2.0, "none"),
         };
         stroke(line(x, y1, x, y2), self.colour(), width).set("stroke-dasharray", dashes)
+    }
+
+    /// A time at which something happened.
+    pub(super) fn when(self, x: f64, y1: f64, y2: f64) -> Line {
+        stroke(line(x, y1, x, y2), self.colour(), 2.0).set("stroke-dasharray", "3 5")
     }
 
     /// A bar with a hatch of its own, so that it is not known by its colour alone.

@@ -102,6 +102,8 @@ pub enum Shape {
     Bars,
     /// Parts of bars: each series stands on those before it.
     Stack,
+    /// A dashed upright line through the whole height for each point: a time at which something happened, which is what is said of it. Its y counts for nothing.
+    Mark,
 }
 
 /// One measured value.

@@ -287,3 +287,23 @@ fn a_plot_says_its_scales_unless_it_has_bars() {
     let svg = figure.to_svg();
     assert!(svg.contains("data-x=\"octets 10 20\"") && svg.contains("data-y=\"linear "), "{svg}");
 }
+
+#[test]
+fn times_are_marked_over_the_whole_height_and_move_no_axis() {
+    let curve = Series {
+        label: "goodput".to_owned(),
+        shape: Shape::Curve,
+        points: vec![Point::new(0.0, 100.0), Point::new(9.0, 101.0)],
+        ..Series::default()
+    };
+    let at = |x: f64| Point { said: "down".to_owned(), ..Point::new(x, -500.0) };
+    let times =
+        Series { label: "link.line".to_owned(), shape: Shape::Mark, points: vec![at(5.0)], ..Series::default() };
+    let plain = Figure { series: vec![curve.clone()], ..Figure::default() };
+    let marked = Figure { series: vec![curve, times], ..Figure::default() };
+    let svg = marked.to_svg();
+    assert!(svg.contains("<title>\nlink.line: down at 5\n</title>") || svg.contains("link.line: down at 5"), "{svg}");
+    assert_eq!(svg.matches("ln pt when").count(), 1);
+    let axis = |svg: &str| svg.split("data-y=\"").nth(1).and_then(|it| it.split('"').next()).unwrap().to_owned();
+    assert_eq!(axis(&svg), axis(&plain.to_svg()));
+}

@@ -148,7 +148,9 @@ const Zoom = (function () {
       high = Math.max(high, y);
     };
     const isOff = function (it) { return it.node.closest(".off") !== null; };
-    for (const it of this.all.lines) { if (!isOff(it)) { take(it.x1, it.y1); take(it.x2, it.y2); } }
+    // A time is marked over the whole height, whatever is in sight.
+    const isTime = function (it) { return it.node.classList.contains("when"); };
+    for (const it of this.all.lines) { if (!isOff(it)) { if (!isTime(it)) { take(it.x1, it.y1); take(it.x2, it.y2); } } }
     for (const it of this.all.marks) { if (!isOff(it)) { take(it.x, it.y); } }
     for (const it of this.all.curves) {
       if (isOff(it)) { continue; }
@@ -190,7 +192,8 @@ const Zoom = (function () {
     for (const it of this.all.lines) {
       const middle = (it.x1 + it.x2) / 2;
       const shift = this.across(middle) - middle;
-      const y1 = this.down(it.y1), y2 = this.down(it.y2);
+      const isTime = it.node.classList.contains("when");
+      const y1 = isTime ? it.y1 : this.down(it.y1), y2 = isTime ? it.y2 : this.down(it.y2);
       it.node.setAttribute("x1", bounded(it.x1 + shift));
       it.node.setAttribute("x2", bounded(it.x2 + shift));
       it.node.setAttribute("y1", bounded(y1));
