@@ -18,9 +18,11 @@ use crate::scenario::{Choice, Document, Fault, Point};
 
 mod claims;
 mod cost;
+mod courses;
 mod done;
 mod figures;
 mod foresee;
+mod glance;
 mod held;
 mod journal;
 mod key;

@@ -16,6 +16,17 @@ load.bulk = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 40
 run.duration = "20 s"
 "#;
 
+/// A connection over a line that breaks for a second, looked at every 100 ms.
+const BROKEN: &str = r#"
+title = "A line that breaks"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "20 ms", queue_frames = 20, schedule = [{ at = "3 s", up = false }, { at = "4 s", up = true, rate = "5 Mb/s" }] }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB", sessions = 2 }
+run = { duration = "9 s", interval = "100 ms" }
+vary.frames = [20, 40]
+"#;
+
 /// Runs `kumiki` in `folder`, and gives what it prints.
 fn kumiki(folder: &Folder, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
@@ -136,10 +147,12 @@ const DRIVER: &str = r##"
   said.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
   said.window = innerWidth;
   const details = document.querySelector("details:has(> .scroll > .packet)");
-  details.open = true;
-  const packet = details.querySelector(".packet");
-  packet.open = true;
-  said.unfolded = packet.querySelector("pre").getBoundingClientRect().height > 50;
+  if (details) {
+    details.open = true;
+    const packet = details.querySelector(".packet");
+    packet.open = true;
+    said.unfolded = packet.querySelector("pre").getBoundingClientRect().height > 50;
+  }
   said.still = document.documentElement.scrollWidth > document.documentElement.clientWidth;
   const told = document.createElement("pre");
   told.id = "told";
@@ -203,4 +216,45 @@ fn nothing_of_the_page_is_somewhere_else() {
         let places = page.split(wanted).skip(1);
         assert!(places.into_iter().all(|behind| behind.starts_with("www.w3.org/")), "{wanted}");
     }
+}
+
+#[test]
+fn the_page_says_why_it_is_slow() {
+    kumiki_watchdog::minute();
+    let folder = Folder::new("page-slow");
+    folder.write("broken.toml", BROKEN.replace("queue_frames = 20", "queue_frames = \"${frames}\"").as_bytes());
+    let printed = kumiki(&folder, &["run", "broken.toml", "--out", "out"]);
+    assert!(printed.ends_with("out/report.html\nout/captures/broken (4 files)\n"), "{printed}");
+    let page = String::from_utf8(folder.read("out/report.html")).unwrap();
+    // At a glance.
+    for said in ["Goodput", "Bound by", "TCP held back by", "Sent again", "Lost on the way", "Longest queue"] {
+        assert!(page.contains(&format!("<dt>{said}</dt>")), "{said}");
+    }
+    // Over time, with what happened to the line, in the figure, in words and in the table.
+    for figure in [
+        "goodput over time",
+        "congestion window over time",
+        "smoothed round trip over time",
+        "sent again over time",
+        "queue over time",
+        "no room in the queue over time",
+    ] {
+        assert!(page.contains(&format!("<summary>Values: {figure}")), "{figure}");
+    }
+    assert!(page.contains("link.line: down at 3 s") && page.contains("link.line: up, rate 5 Mb/s at 4 s"));
+    assert!(page.contains("<li>At 3 s: link.line down.</li>") && page.contains("<td>link.line down</td>"));
+    assert!(page.contains("<summary>Over time: frames 40</summary>"));
+    assert!(page.len() < 1_000_000, "{}", page.len());
+    let series = String::from_utf8(folder.read("out/captures/broken/000-series.svg")).unwrap();
+    assert!(series.contains("ln pt when"));
+    // A later result without it leaves no trace of it.
+    kumiki(
+        &folder,
+        &["run", "broken.toml", "--out", "out", "--force", "--set", "frames=20", "--set", "run.interval=3 s"],
+    );
+    assert_eq!(folder.names("out/captures/broken"), ["000-series.csv", "000-series.svg"]);
+    let Some(told) = driven(&folder, &page, 400) else {
+        return;
+    };
+    assert_eq!(told["wide"], false, "{told}");
 }

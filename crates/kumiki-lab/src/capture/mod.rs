@@ -29,6 +29,7 @@ mod stream;
 mod tests;
 pub mod trace;
 
+pub(crate) use plot::thinned;
 pub use stream::Stream;
 
 /// Which access points are put on record.

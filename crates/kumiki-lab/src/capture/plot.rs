@@ -24,15 +24,15 @@ const fn lossy(value: u64) -> f64 {
     value as f64
 }
 
-/// Leaves the lowest and the highest of many points that would be drawn at one place.
-fn thinned(points: Vec<Point>) -> Vec<Point> {
+/// Leaves the lowest and the highest of many points that would be drawn at one of so many places.
+pub(crate) fn thinned(points: Vec<Point>, columns: usize) -> Vec<Point> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return points;
     };
-    if points.len() <= 2 * COLUMNS {
+    if points.len() <= 2 * columns {
         return points;
     }
-    let (from, width) = (first.x, (last.x - first.x) / lossy(COLUMNS as u64));
+    let (from, width) = (first.x, (last.x - first.x) / lossy(columns as u64));
     let mut kept: Vec<Point> = Vec::new();
     let mut rest = points.as_slice();
     let mut end = from;
@@ -62,7 +62,7 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 }
 
 fn curve(label: &str, points: Vec<Point>) -> Series {
-    Series { label: label.to_owned(), shape: Shape::Curve, points: thinned(points), paper: Vec::new() }
+    Series { label: label.to_owned(), shape: Shape::Curve, points: thinned(points, COLUMNS), paper: Vec::new() }
 }
 
 fn figure(title: &str, y: &str, series: Vec<Series>) -> Figure {

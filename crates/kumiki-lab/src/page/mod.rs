@@ -17,6 +17,7 @@ use crate::figure::Figure;
 use crate::reproduce::Verdict;
 use crate::table::Table;
 
+mod courses;
 mod flows;
 mod html;
 mod parts;
@@ -62,14 +63,29 @@ pub struct Part {
     pub tables: Vec<Table>,
     /// What papers say, and whether it holds.
     pub verdicts: Vec<Verdict>,
-    /// What bound each point.
+    /// How it went in a few lines: what, and how much of it. Shown where no paper says what should have come out.
+    pub glance: Vec<(String, String)>,
+    /// What bound each point, and what was lost on the way.
     pub bounds: Table,
+    /// Values over time.
+    pub courses: Vec<Course>,
     /// The points that failed, and why.
     pub failures: Vec<(String, String)>,
     /// What captures show of connections.
     pub flows: Vec<Flow>,
     /// The scenario with everything put in, as TOML.
     pub scenario: String,
+}
+
+/// Values of one point over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Course {
+    /// Of which point; empty where there is only one.
+    pub place: String,
+    /// What happens to lines, hosts and loads, and what else a reader should know.
+    pub notes: Vec<String>,
+    /// Figures, each with the table of its values.
+    pub figures: Vec<(Figure, Table)>,
 }
 
 /// A connection as a capture shows it.
@@ -104,7 +120,7 @@ impl Page {
         html.open("main", &[]);
         self.summary(&mut html);
         for part in &self.parts {
-            part.write(&mut html);
+            part.write(&mut html, self.heading(part));
         }
         html.close();
         self.footer(&mut html);
@@ -112,6 +128,11 @@ impl Page {
         html.raw(SCRIPT);
         html.close();
         html.finish()
+    }
+
+    /// What stands above a part. What stands above all of the page need not stand above the only part of it again.
+    fn heading<'a>(&self, part: &'a Part) -> &'a str {
+        if self.parts.len() == 1 && part.title == self.title { "Results" } else { &part.title }
     }
 
     fn head(&self, html: &mut Html) {
@@ -134,7 +155,7 @@ impl Page {
         html.open("details", if self.parts.len() <= 6 { &[("open", "open")] } else { &[] });
         html.leaf("summary", &[], "On this page");
         html.open("ul", &[]);
-        let parts = self.parts.iter().map(|part| (part.id(), part.title.clone()));
+        let parts = self.parts.iter().map(|part| (part.id(), self.heading(part).to_owned()));
         let ends = [("provenance".to_owned(), "Where this comes from".to_owned())];
         for (id, title) in [("summary".to_owned(), "Summary".to_owned())].into_iter().chain(parts).chain(ends) {
             html.open("li", &[]);
@@ -166,7 +187,7 @@ impl Part {
     #[must_use]
     pub fn to_html(&self) -> String {
         let mut html = Html::default();
-        self.write(&mut html);
+        self.write(&mut html, &self.title);
         html.finish()
     }
 

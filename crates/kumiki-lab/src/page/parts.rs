@@ -7,11 +7,12 @@ use crate::reproduce::{Judgement, Verdict};
 use crate::table::{Cell, FITTED, Table};
 
 impl Part {
-    pub(super) fn write(&self, html: &mut Html) {
+    /// All of it below `heading`.
+    pub(super) fn write(&self, html: &mut Html, heading: &str) {
         let id = self.id();
         let title = format!("{id}-title");
         html.open("section", &[("id", &id), ("aria-labelledby", &title)]);
-        html.leaf("h2", &[("id", &title)], &self.title);
+        html.leaf("h2", &[("id", &title)], heading);
         for paragraph in self.about.split("\n\n").map(str::trim).filter(|it| !it.is_empty()) {
             html.leaf("p", &[], paragraph);
         }
@@ -32,11 +33,13 @@ impl Part {
         }
         self.write_notes(html);
         if !self.bounds.rows.is_empty() {
-            html.open("details", &[]);
-            html.leaf("summary", &[], "What bound each point");
+            // Where no paper says what should have come out, this is what a reader asks first.
+            html.open("details", if self.verdicts.is_empty() { &[("open", "open")] } else { &[] });
+            html.leaf("summary", &[], "What bound each point, and what was lost");
             table(html, &self.bounds);
             html.close();
         }
+        self.write_courses(html);
         self.write_flows(html);
         if !self.scenario.is_empty() {
             html.open("details", &[]);
@@ -87,7 +90,7 @@ pub(super) fn heads<'a>(html: &mut Html, names: impl Iterator<Item = &'a str>) {
     html.close();
 }
 
-fn table(html: &mut Html, table: &Table) {
+pub(super) fn table(html: &mut Html, table: &Table) {
     scroll(html, &format!("Table: {}", table.title));
     html.open("table", &[]);
     html.leaf("caption", &[], &table.title);

@@ -13,6 +13,17 @@ impl Page {
             counts(html, &verdicts);
         }
         self.failures(html);
+        for part in self.parts.iter().filter(|part| part.verdicts.is_empty() && !part.glance.is_empty()) {
+            if self.parts.len() > 1 {
+                html.leaf("h3", &[], &part.title);
+            }
+            html.open("dl", &[]);
+            for (what, said) in &part.glance {
+                html.leaf("dt", &[], what);
+                html.leaf("dd", &[], said);
+            }
+            html.close();
+        }
         let misses: Vec<&Verdict> = of(&verdicts, Judgement::Misses).collect();
         if !misses.is_empty() {
             html.leaf("h3", &[], "What misses");

@@ -38,6 +38,20 @@ fn span(text: &str) -> Series {
     Series { label: text.to_owned(), shape: Shape::Span, points: vec![point], ..Series::default() }
 }
 
+/// A time at which something happens beside a curve.
+fn course(text: &str, table: Table) -> Course {
+    let curve = Series {
+        label: text.to_owned(),
+        shape: Shape::Curve,
+        points: vec![Point::new(1.0, 2.0), Point::new(3.0, 2.5)],
+        ..Series::default()
+    };
+    let time = Point { said: text.to_owned(), ..Point::new(2.0, 0.0) };
+    let times = Series { label: text.to_owned(), shape: Shape::Mark, points: vec![time], ..Series::default() };
+    let figure = Figure { title: text.to_owned(), series: vec![curve, times], ..Figure::default() };
+    Course { place: text.to_owned(), notes: vec![text.to_owned()], figures: vec![(figure, table)] }
+}
+
 fn part(name: &str, text: &str) -> Part {
     let table = Table {
         title: text.to_owned(),
@@ -63,7 +77,9 @@ fn part(name: &str, text: &str) -> Part {
         }],
         tables: vec![table.clone()],
         verdicts: vec![verdict(text, Judgement::Misses), verdict("plain", Judgement::Holds)],
-        bounds: table,
+        glance: vec![(text.to_owned(), text.to_owned())],
+        bounds: table.clone(),
+        courses: vec![course(text, table.clone()), course(text, table)],
         failures: vec![(text.to_owned(), text.to_owned())],
         flows: vec![Flow {
             place: text.to_owned(),
@@ -238,4 +254,37 @@ fn the_page_is_whole_without_its_script() {
 #[test]
 fn an_empty_page_is_one() {
     parsed(&Page::default().to_html());
+}
+
+#[test]
+fn where_no_paper_says_anything_the_summary_says_how_it_went() {
+    let page = |verdicts: Vec<Verdict>| {
+        let part =
+            Part { glance: vec![("Bound by".to_owned(), "loss at 4".to_owned())], verdicts, ..part("one", "A title") };
+        Page { title: "A title".to_owned(), parts: vec![part], ..Page::default() }.to_html()
+    };
+    let of_summary = |html: &str| {
+        let document = parsed(html);
+        let summary = document.descendants().find(|it| it.attribute("id") == Some("summary")).unwrap();
+        summary.descendants().filter(|it| matches!(it.tag_name().name(), "dt" | "dd")).map(words).collect::<Vec<_>>()
+    };
+    assert_eq!(of_summary(&page(Vec::new())), ["Bound by", "loss at 4"]);
+    assert!(of_summary(&page(vec![verdict("plain", Judgement::Holds)])).is_empty());
+    // The title of the page does not stand above its only part again.
+    let html = page(Vec::new());
+    let document = parsed(&html);
+    let headings: Vec<String> = named(&document, "h2").map(words).collect();
+    assert_eq!(headings, ["Summary", "Results", "Where this comes from"]);
+}
+
+#[test]
+fn values_over_time_have_figures_with_their_tables_and_times_at_which_something_happens() {
+    let html = page("A title");
+    let document = parsed(&html);
+    let times = document.descendants().filter(|it| it.attribute("class") == Some("ln pt when"));
+    assert!(times.clone().all(|it| words(it).contains("A title: A title at 2")));
+    assert_eq!(times.count(), 4);
+    let summaries = named(&document, "summary").map(words).filter(|it| it == "Values: A title");
+    assert_eq!(summaries.count(), 4);
+    assert!(named(&document, "desc").any(|it| words(it).contains("Times A title: at 2 A title.")));
 }

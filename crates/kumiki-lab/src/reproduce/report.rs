@@ -2,20 +2,17 @@
 
 use serde_json::Value;
 
-use super::{COMMIT, Done, Flows, Results};
+use super::{COMMIT, Done, Flows, Results, glance};
 use crate::page::{Page, Part};
 use crate::rows::{Output, Row, Scope};
 use crate::scenario::Point;
 use crate::table::{Cell, Table};
 
-/// So many of what held a point back are told; the rest is in its row.
-const HELD: usize = 3;
-
 /// The page of these results. What another part of the program has written of where they come from is read from `output`.
 pub(super) fn page(output: &Output, results: &[Results], flows: &Flows) -> Page {
     let part = |result: &Results| {
         let flows = flows.get(result.name()).cloned().unwrap_or_default();
-        Part { flows, ..result.part(results) }
+        Part { flows, courses: result.courses(output), ..result.part(results) }
     };
     Page { title: title(results), parts: results.iter().map(part).collect(), provenance: provenance(output, results) }
 }
@@ -51,23 +48,45 @@ impl Results {
             figures: self.figures().into_iter().map(|(_, figure)| figure).collect(),
             tables: [Some(self.table()), self.task_table()].into_iter().flatten().collect(),
             verdicts: self.verdicts(all),
+            glance: self.glance(),
             bounds: self.bounds(),
+            courses: Vec::new(),
             failures: self.failures(),
             flows: Vec::new(),
             scenario: first.map(|point| point.resolved().to_string()).unwrap_or_default(),
         }
     }
 
-    /// What bound each point, and each of its loads where there are several: of its first run.
+    /// What bound each point, and each of its loads where there are several, and what was lost there: of its first run.
     fn bounds(&self) -> Table {
         let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
-        Table {
-            title: "What bound each point, in its first run".to_owned(),
+        let columns = [
+            "seed",
+            "goodput (Mb/s)",
+            "limit (Mb/s)",
+            "bound by",
+            "held back by",
+            "sent again",
+            "time-outs",
+            "lost on the way",
+            "longest queue",
+            "Jain's index",
+        ];
+        let mut table = Table {
+            title: "What bound each point, and what was lost, in its first run".to_owned(),
             corner: "point".to_owned(),
-            columns: ["seed", "goodput (Mb/s)", "limit (Mb/s)", "bound by", "held back by"].map(str::to_owned).to_vec(),
+            columns: columns.map(str::to_owned).to_vec(),
             rows: done.flat_map(|(point, done)| bounds_of(point, done)).collect(),
             legend: Vec::new(),
+        };
+        // What no point has would be a column of nothing.
+        for column in (0..table.columns.len()).rev() {
+            if !table.rows.is_empty() && table.rows.iter().all(|(_, cells)| cells.get(column) == Some(&Cell::empty())) {
+                table.columns.remove(column);
+                table.rows.iter_mut().for_each(|(_, cells)| drop(cells.remove(column)));
+            }
         }
+        table
     }
 }
 
@@ -80,24 +99,30 @@ fn bounds_of(point: &Point, done: &Done) -> Vec<(String, Vec<Cell>)> {
         // Where nothing runs there are no loads either.
         rows.extend(done.rows.first());
     }
-    rows.into_iter().map(|row| bound_of(point, row, is_alone)).collect()
+    // Queues and counters are those of all loads together.
+    let of_all = |row: &Row| done.rows.first().filter(|_| is_alone || row.load.is_none());
+    rows.into_iter().map(|row| bound_of(point, row, of_all(row), is_alone)).collect()
 }
 
-fn bound_of(point: &Point, row: &Row, is_alone: bool) -> (String, Vec<Cell>) {
+fn bound_of(point: &Point, row: &Row, of_all: Option<&Row>, is_alone: bool) -> (String, Vec<Cell>) {
     let load = row.load.clone().filter(|_| !is_alone);
     let all = (!is_alone && row.load.is_none()).then(|| "all loads".to_owned());
     let head: Vec<String> =
         [Some(point.label()), load, all].into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    let mut held: Vec<(&String, f64)> = row.held.iter().map(|(what, share)| (what, *share)).collect();
-    held.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let held = held.iter().filter(|(_, share)| *share >= 0.005).take(HELD);
-    let held: Vec<String> = held.map(|(what, share)| format!("{what} {:.0} %", share * 100.0)).collect();
+    let number = |value: Option<f64>, decimals| value.map_or_else(Cell::empty, |it| Cell::number(it, decimals));
+    let lossy = |count: u64| Cell::number(glance::lossy(count), 0);
+    let queue = of_all.and_then(glance::longest_queue);
     let cells = vec![
         Cell::text(row.seed.to_string()),
         Cell::number(row.goodput_mbps, 2),
-        row.limit_mbps.map_or_else(Cell::empty, |limit| Cell::number(limit, 2)),
+        number(row.limit_mbps, 2),
         Cell::text(&row.bound_by),
-        Cell::text(held.join(", ")),
+        Cell::text(glance::held(&row.held)),
+        row.retransmissions.map_or_else(Cell::empty, lossy),
+        row.timeouts.map_or_else(Cell::empty, lossy),
+        of_all.and_then(glance::lost).map_or_else(Cell::empty, lossy),
+        queue.map_or_else(Cell::empty, |(name, most)| Cell::text(format!("{name}: {most:.0}"))),
+        number(row.jain, 3),
     ];
     (head.join(", "), cells)
 }

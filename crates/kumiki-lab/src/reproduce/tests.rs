@@ -336,3 +336,74 @@ fn a_point_without_a_name_is_told_by_its_scenario_alone() {
     let mut told = Progress::told(1, |step| assert_eq!(step.what, "two"));
     plan.run(&Arc::new(Fake { failing: false }), Options::default(), &mut told).unwrap();
 }
+
+/// What the page says without a paper, of points that went otherwise.
+#[test]
+fn how_it_went_is_told_in_a_few_lines() {
+    struct Slow;
+    impl Runner for Slow {
+        fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+            let number = u64::try_from(point.index)?;
+            let mut outcome = Fake { failing: false }.run(point)?;
+            let row = &mut outcome.rows[0];
+            row.limit_mbps = Some(200.0);
+            (row.segments_sent, row.retransmissions, row.timeouts) = (Some(1000), Some(10 * number), Some(number / 4));
+            row.jain = Some(1.0 - 0.1 * glance::lossy(number));
+            if number > 2 {
+                "loss".clone_into(&mut row.bound_by);
+            }
+            let counts = |count| [("a_drops".to_owned(), count), ("a_frames".to_owned(), 9)].into();
+            row.counters =
+                [("line".to_owned(), counts(3 * number)), ("a.tcp".to_owned(), [("rack_lost".to_owned(), 7)].into())]
+                    .into();
+            row.queues = [
+                ("line.a".to_owned(), [("p95".to_owned(), 5.0)].into()),
+                ("line.b".to_owned(), [("p95".to_owned(), 1.0)].into()),
+            ]
+            .into();
+            Ok(outcome)
+        }
+    }
+    let text = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
+    let results = run(&plan(&[], &text).unwrap(), Slow, Options::default()).remove(0);
+    let glance = results.glance();
+    let said = |name: &str| glance.iter().find(|(what, _)| what == name).map_or("", |(_, said)| said.as_str());
+    let [first, last] = ["nagle on, window 8 KiB, rtt 1 ms", "nagle off, window 256 KiB, rtt 20 ms"];
+    for (name, wanted) in [
+        ("Points", "5".to_owned()),
+        ("Goodput", format!("4.01 ({first}) to 128.01 Mb/s (nagle on, window 256 KiB, rtt 20 ms)")),
+        ("Bound by", "window at 3, loss at 2 points".to_owned()),
+        ("TCP held back by", "receive window 75 %, slow start 25 %".to_owned()),
+        ("Sent again", format!("0 ({first}) to 40 segments ({last})")),
+        ("Of all segments", format!("0.00 ({first}) to 4.00 % ({last})")),
+        ("Time-outs", format!("0 ({first}) to 1 ({last})")),
+        ("Lost on the way", format!("0 ({first}) to 12 frames or cells ({last})")),
+        ("Longest queue", format!("line.a, 5 or less in 95 % of the time ({first})")),
+        ("Jain's index", format!("0.600 ({last}) to 1.000 ({first})")),
+    ] {
+        assert_eq!(said(name), wanted, "{name}");
+    }
+    let html = results.to_html(std::slice::from_ref(&results));
+    for head in ["sent again", "time-outs", "lost on the way", "longest queue", "Jain&#39;s index"] {
+        assert!(html.contains(&format!("<th scope=\"col\">{head}</th>")), "{head}");
+    }
+    // What no point has is no column.
+    let plain = tests::results(&text, 1, false);
+    assert!(!plain.to_html(std::slice::from_ref(&plain)).contains("longest queue"));
+}
+
+#[test]
+fn one_thing_that_held_all_of_them_back_all_the_time_is_no_figure() {
+    struct Held;
+    impl Runner for Held {
+        fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+            let mut outcome = Fake { failing: false }.run(point)?;
+            outcome.rows[0].held = [("loss".to_owned(), 1.0)].into();
+            Ok(outcome)
+        }
+    }
+    let text = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
+    let figure = |text: &str| run(&plan(&[], text).unwrap(), Held, Options::default()).remove(0).held_figure();
+    assert!(figure(&text).is_none());
+    assert!(figure(&text.replace("[report]", "[report]\nheld = \"total\"")).is_some(), "it was asked for");
+}

@@ -215,10 +215,19 @@ fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop
         if results.len() > 1 && !verdicts.is_empty() {
             print(&format!("\n{}", reproduce::summary(&verdicts)))?;
         }
-        let files: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
+        let files = files.iter().map(|file| format!("{}\n", file.display()));
+        let files: Vec<String> = files.chain(results.iter().filter_map(|result| captures(result, output))).collect();
         print(&format!("\n{}", files.concat()))?;
     }
     failed.map_or_else(|| failures(results), Err)
+}
+
+/// Where the captures of a result are, and how many.
+fn captures(result: &Results, output: &Output) -> Option<String> {
+    let count: usize = result.captures().map(|(_, names)| names.len()).sum();
+    let folder = output.path(Output::CAPTURES).join(result.name());
+    let files = if count == 1 { "file" } else { "files" };
+    (count > 0).then(|| format!("{} ({count} {files})\n", folder.display()))
 }
 
 /// The points that have failed, if any.

@@ -1,0 +1,110 @@
+//! Values over time on the page: what `interval` has kept in `series.csv`, of the first run of the first few points.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::{fs, io};
+
+use super::Results;
+use crate::capture::thinned;
+use crate::experiment::Samples;
+use crate::figure::{Figure, Shape};
+use crate::laboratory::SERIES;
+use crate::page::Course;
+use crate::rows::Output;
+use crate::scenario::{Happening, Point};
+use crate::table::{Cell, Table};
+
+/// So many points of a scenario are shown.
+const POINTS: usize = 4;
+/// A curve has twice as many points at most: its lowest and highest values at each place.
+const COLUMNS: usize = 150;
+/// So many rows a table has at most.
+const ROWS: usize = 20;
+/// So many times at which something happens are told in words.
+const TIMES: usize = 20;
+/// A file that is longer, in octets, is not read for the page.
+const LONGEST: u64 = 64 << 20;
+
+impl Results {
+    /// The values over time that are in the directory of `output`. A file that cannot be read is no reason to be without the page.
+    pub(super) fn courses(&self, output: &Output) -> Vec<Course> {
+        let kept = self.points.iter().filter_map(|(point, result)| {
+            let file = format!("{:03}-{SERIES}", point.index);
+            let is_own = |name: &&String| Path::new(name).file_name().is_some_and(|it| *it == *file);
+            let name = result.as_ref().ok()?.captures.iter().find(is_own)?;
+            Some((point, output.path(name)))
+        });
+        let kept: Vec<_> = kept.collect();
+        let all = kept.len();
+        let read = kept.into_iter().take(POINTS).filter_map(|(point, path)| Some(course(point, &read(&path).ok()?)));
+        let mut courses: Vec<Course> = read.collect();
+        if let Some(last) = courses.last_mut().filter(|_| all > POINTS) {
+            last.notes
+                .push(format!("The first {POINTS} of {all} points are shown; captures/{} has all of them.", self.name));
+        }
+        courses
+    }
+}
+
+fn read(path: &Path) -> io::Result<Samples> {
+    if fs::metadata(path)?.len() > LONGEST {
+        return Err(io::Error::other("longer than is read for a page"));
+    }
+    Samples::of_csv(&fs::read_to_string(path)?).map_err(io::Error::other)
+}
+
+fn course(point: &Point, samples: &Samples) -> Course {
+    let happens = point.scenario.happenings();
+    let mut notes: Vec<String> = happens.iter().take(TIMES).map(|it| format!("At {}: {it}.", it.at)).collect();
+    if happens.len() > TIMES {
+        notes.push(format!("And so on: {} changes in all.", happens.len()));
+    }
+    let figures = samples.figures("", &happens).into_iter().map(|mut figure| {
+        let table = table(&figure, &happens);
+        for series in &mut figure.series {
+            series.points = thinned(std::mem::take(&mut series.points), COLUMNS);
+        }
+        (figure, table)
+    });
+    Course { place: point.label(), notes, figures: figures.collect() }
+}
+
+/// The values of the curves, each row the mean of as many intervals as leave a table that can be read.
+fn table(figure: &Figure, happens: &[Happening]) -> Table {
+    let curves: Vec<_> = figure.series.iter().filter(|series| series.shape != Shape::Mark).collect();
+    let times = curves.iter().flat_map(|series| &series.points).map(|point| point.x.to_bits());
+    // Times are not below zero, so their bits are in their order.
+    let times: Vec<f64> = times.collect::<BTreeSet<u64>>().into_iter().map(f64::from_bits).collect();
+    let of_each = times.len().div_ceil(ROWS).max(1);
+    let mut rows = Vec::new();
+    let mut before = f64::NEG_INFINITY;
+    for chunk in times.chunks(of_each) {
+        let Some(until) = chunk.last().copied() else {
+            continue;
+        };
+        let is_in = |at: f64| at > before && at <= until;
+        let mean = |series: &&crate::figure::Series| {
+            let values: Vec<f64> = series.points.iter().filter(|point| is_in(point.x)).map(|point| point.y).collect();
+            crate::stats::mean(&values).map_or_else(Cell::empty, |mean| Cell::number(mean, 2))
+        };
+        let mut cells: Vec<Cell> = curves.iter().map(mean).collect();
+        let said: Vec<String> =
+            happens.iter().filter(|it| is_in(it.at.as_secs_f64())).map(ToString::to_string).collect();
+        if !happens.is_empty() {
+            cells.push(Cell::text(said.join("; ")));
+        }
+        rows.push((format!("{}", (until * 1e6).round() / 1e6), cells));
+        before = until;
+    }
+    let mut columns: Vec<String> = curves.iter().map(|series| series.label.clone()).collect();
+    columns.extend((!happens.is_empty()).then(|| "what happens".to_owned()));
+    let unit = if figure.y.unit.is_empty() { String::new() } else { format!(" ({})", figure.y.unit) };
+    let of = if of_each > 1 { format!(", the mean of {of_each} intervals each") } else { String::new() };
+    Table {
+        title: format!("{}{unit}{of}", figure.title),
+        corner: "until (s)".to_owned(),
+        columns,
+        rows,
+        legend: Vec::new(),
+    }
+}

@@ -1,0 +1,153 @@
+//! How it went, in a few lines: for a page on which no paper says what should have come out.
+
+use std::collections::BTreeMap;
+
+use super::Results;
+use crate::rows::{Row, Scope};
+
+/// So many of what held something back are told; the rest is in the rows.
+const HELD: usize = 3;
+
+/// Less than that of the time is not worth a word.
+const LEAST: f64 = 0.005;
+
+impl Results {
+    /// What there was, and between which values it was in the first runs of all points.
+    pub(super) fn glance(&self) -> Vec<(String, String)> {
+        let done = self.points.iter().filter_map(|(point, result)| Some((point.label(), result.as_ref().ok()?)));
+        let done: Vec<(String, _)> = done.collect();
+        let rows: Vec<(&str, &Row)> =
+            done.iter().filter_map(|(label, done)| Some((label.as_str(), total(&done.rows)?))).collect();
+        let values = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<(&str, f64)> {
+            rows.iter().filter_map(|(label, row)| Some((*label, of(row)?))).collect()
+        };
+        let shown = self.shown();
+        let mut all: Vec<(String, String)> = vec![("Points".to_owned(), self.counted())];
+        let mut add = |what: &str, said: Option<String>| {
+            all.extend(said.map(|said| (what.to_owned(), said)));
+        };
+        if !shown.is_goodput() {
+            let own: Vec<(&str, f64)> = done.iter().map(|(label, done)| (label.as_str(), done.summary.mean)).collect();
+            add(&capital(&shown.label()), between(&own, 2, shown.unit()));
+        }
+        add("Goodput", between(&values(&|row| Some(row.goodput_mbps)), 2, "Mb/s"));
+        let of_limit = |row: &Row| Some(100.0 * row.goodput_mbps / row.limit_mbps.filter(|limit| *limit > 0.0)?);
+        add("Of what the lines allow", between(&values(&of_limit), 1, "%"));
+        add("Bound by", bound(&rows));
+        let shares = rows.iter().flat_map(|(_, row)| &row.held);
+        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+        for (what, share) in shares {
+            *sums.entry(what.clone()).or_default() += share / rows.len() as f64;
+        }
+        add("TCP held back by", Some(held(&sums)).filter(|said| !said.is_empty()));
+        add("Sent again", between(&values(&|row| row.retransmissions.map(lossy)), 0, "segments"));
+        let part = |row: &Row| {
+            let sent = row.segments_sent.filter(|sent| *sent > 0)?;
+            Some(100.0 * lossy(row.retransmissions?) / lossy(sent))
+        };
+        add("Of all segments", between(&values(&part), 2, "%"));
+        let timeouts = values(&|row| row.timeouts.map(lossy));
+        add("Time-outs", between(&timeouts, 0, "").filter(|_| timeouts.iter().any(|(_, count)| *count > 0.0)));
+        add("Lost on the way", between(&values(&|row| lost(row).map(lossy)), 0, "frames or cells"));
+        let longest = rows.iter().filter_map(|(label, row)| Some((*label, longest_queue(row)?)));
+        let longest: Vec<_> = longest.collect();
+        let longest = longest.into_iter().rev().max_by(|(_, (_, one)), (_, (_, other))| one.total_cmp(other));
+        add(
+            "Longest queue",
+            longest.map(|(label, (name, most))| format!("{name}, {most:.0} or less in 95 % of the time{}", at(label))),
+        );
+        add("Jain's index", between(&values(&|row| row.jain), 3, ""));
+        all
+    }
+
+    /// "6, of which 1 failed".
+    fn counted(&self) -> String {
+        let (failed, left) = (self.failures().len(), self.left().0);
+        let parts = [(failed, "failed"), (left, "were not run")];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let parts: Vec<String> = parts.collect();
+        let of = if parts.is_empty() { String::new() } else { format!(", of which {}", parts.join(" and ")) };
+        format!("{}{of}", self.points.len())
+    }
+}
+
+/// The row of all loads together, of the first run.
+fn total(rows: &[Row]) -> Option<&Row> {
+    rows.iter().find(|row| row.scope == Scope::Total).or_else(|| rows.first())
+}
+
+/// " (cubic, queue 10)"; nothing for the only point.
+fn at(label: &str) -> String {
+    if label.is_empty() { String::new() } else { format!(" ({label})") }
+}
+
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// "0.56 (reno) to 9.30 Mb/s (cubic)", or the only value; nothing where there are none.
+fn between(values: &[(&str, f64)], decimals: usize, unit: &str) -> Option<String> {
+    let (least_at, least) = values.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
+    // Of several alike the first is named.
+    let (most_at, most) = values.iter().rev().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let space = if unit.is_empty() { "" } else { " " };
+    let [low, high] = [least, most].map(|value| format!("{value:.decimals$}"));
+    Some(if low == high {
+        format!("{high}{space}{unit}")
+    } else {
+        format!("{low}{} to {high}{space}{unit}{}", at(least_at), at(most_at))
+    })
+}
+
+/// "link at 4 points, loss at 2", the most frequent first.
+fn bound(rows: &[(&str, &Row)]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, row) in rows.iter().filter(|(_, row)| !row.bound_by.is_empty()) {
+        *counts.entry(&row.bound_by).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let said: Vec<String> = match counts.as_slice() {
+        [(only, _)] => vec![(*only).to_owned()],
+        several => several.iter().map(|(what, count)| format!("{what} at {count}")).collect(),
+    };
+    let end = if said.len() > 1 { " points" } else { "" };
+    (!said.is_empty()).then(|| format!("{}{end}", said.join(", ")))
+}
+
+/// "loss 60 %, receive window 38 %", the largest first.
+pub(super) fn held(shares: &BTreeMap<String, f64>) -> String {
+    let mut shares: Vec<(&String, f64)> = shares.iter().map(|(what, share)| (what, *share)).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let told = shares.iter().filter(|(_, share)| *share >= LEAST).take(HELD);
+    let told: Vec<String> = told.map(|(what, share)| format!("{what} {:.0} %", share * 100.0)).collect();
+    told.join(", ")
+}
+
+/// The queue that was the longest in 95 of 100 moments, and how long it was.
+pub(super) fn longest_queue(row: &Row) -> Option<(&str, f64)> {
+    let queues = row.queues.iter().filter_map(|(name, values)| Some((name.as_str(), *values.get("p95")?)));
+    queues.rev().max_by(|one, other| one.1.total_cmp(&other.1))
+}
+
+/// What queues of lines, switches and adapters had no room for, and what lines lost; nothing where nobody counts.
+pub(super) fn lost(row: &Row) -> Option<u64> {
+    let is_lost = |layer: &str, name: &str| {
+        let of_direction = name.strip_prefix("a_").or_else(|| name.strip_prefix("b_"));
+        // A host's programs and protocols count what they miss by the same words.
+        let of_medium = !layer.contains('.') && ["drops", "lost", "overflow", "epd", "ppd"].contains(&name);
+        of_medium
+            || of_direction.is_some_and(|name| ["drops", "lost"].contains(&name))
+            || ["dropped, queue full", "dropped, no page"].contains(&name)
+    };
+    let counts =
+        row.counters.iter().flat_map(|(layer, counts)| counts.iter().map(move |(name, count)| (layer, name, count)));
+    let mut counts = counts.filter(|(layer, name, _)| is_lost(layer, name)).map(|(.., count)| *count).peekable();
+    counts.peek().is_some().then(|| counts.fold(0, u64::saturating_add))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "what is told needs no more than 53 bits")]
+pub(super) const fn lossy(count: u64) -> f64 {
+    count as f64
+}
