@@ -39,6 +39,7 @@ pub(crate) fn be(parameters: &Parameters) -> Result<(), String> {
     let set = set(&parameters.path)?;
     let config = Config {
         program,
+        proxy: None,
         set,
         schedule: Vec::new(),
         traces: [None, None],
