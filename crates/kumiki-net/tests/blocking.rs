@@ -2,10 +2,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 #![cfg(all(feature = "host", target_os = "linux"))]
 
-use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 
-use kumiki_net::blocking;
 use kumiki_net::host::{Frames, HostConfig, HostStack};
 
 /// The programs over the sockets of `$net`. What a program saw is its value.
@@ -188,6 +186,6 @@ fn a_socket_of_a_simulation_is_refused_where_it_would_stop_it() {
 #[test]
 fn a_simulation_refuses_what_would_stop_it() {
     let host = kumiki_net::sim::Net::new(1).host("alone");
-    let refused = host.run(async { blocking::TcpListener::bind("127.0.0.1:7").unwrap_err().kind() });
-    assert_eq!(refused, Ok(ErrorKind::Unsupported));
+    let refused = host.run(async { kumiki_net::blocking::TcpListener::bind("127.0.0.1:7").unwrap_err().kind() });
+    assert_eq!(refused, Ok(std::io::ErrorKind::Unsupported));
 }
