@@ -171,15 +171,15 @@ fn a_socket_of_a_simulation_is_refused_where_it_would_stop_it() {
     let seen = host.run(async {
         let listener = kumiki_net::TcpListener::bind("127.0.0.1:7").await.unwrap();
         let call = kumiki_net::TcpStream::connect("127.0.0.1:7").await.unwrap();
-        let (mut call, _stream) = (blocking::TcpStream::from(call), listener.accept().await.unwrap());
+        let (mut call, _stream) = (kumiki_net::blocking::TcpStream::from(call), listener.accept().await.unwrap());
         assert_eq!(call.write(b"x").unwrap(), 1, "nothing has to wait");
         let socket = kumiki_net::UdpSocket::bind("127.0.0.1:7").await.unwrap();
-        let socket = blocking::UdpSocket::from(socket);
+        let socket = kumiki_net::blocking::UdpSocket::from(socket);
         let refused = [call.read(&mut [0]).unwrap_err().kind(), socket.recv(&mut [0]).unwrap_err().kind()];
         call.set_nonblocking(true).unwrap();
         (refused, call.read(&mut [0]).unwrap_err().kind())
     });
-    assert_eq!(seen, Ok(([ErrorKind::Unsupported; 2], ErrorKind::WouldBlock)));
+    assert_eq!(seen, Ok(([std::io::ErrorKind::Unsupported; 2], std::io::ErrorKind::WouldBlock)));
 }
 
 #[cfg(feature = "sim")]
