@@ -141,8 +141,8 @@ fn a_thread_that_runs_a_runtime_may_wait_as_with_std() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let _entered = host.stack().enter();
-        let listener = blocking::TcpListener::bind("127.0.0.1:7").unwrap();
-        let mut call = blocking::TcpStream::connect("127.0.0.1:7").unwrap();
+        let listener = kumiki_net::blocking::TcpListener::bind("127.0.0.1:7").unwrap();
+        let mut call = kumiki_net::blocking::TcpStream::connect("127.0.0.1:7").unwrap();
         call.set_nodelay(true).unwrap();
         let mut stream = listener.accept().unwrap().0;
         for n in 0..=255 {
