@@ -40,6 +40,12 @@ pub fn cell_headers() -> Overhead {
     overhead("cell headers", Cost::Share { kept: 48, of: 53 }, "5 of 53 octets")
 }
 
+/// RM cells of a channel of available bit rate: one of `nrm` (ATM Forum, Traffic Management 4.0). Those that go back for the other direction are not counted.
+#[must_use]
+pub fn rm_cells(nrm: u32) -> Overhead {
+    overhead("RM cells", Cost::Share { kept: nrm.saturating_sub(1), of: nrm }, &format!("one of {nrm} cells"))
+}
+
 /// The padding of AAL5, to whole cells (ITU-T I.363.5).
 #[must_use]
 pub fn aal5_padding() -> Overhead {

@@ -20,7 +20,7 @@ mod tests;
 pub use layers::{
     aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing, cell_headers, ds3, ds3_plcp,
     eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, lapb, lapb_ether, llc, llc_snap, mapos,
-    oc, ppp, presentation, segments, session, sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25,
+    oc, ppp, presentation, rm_cells, segments, session, sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25,
     x25_iface, x25_packets, xot, xtp,
 };
 use packet::Packet;

@@ -14,8 +14,8 @@ use super::layers::header;
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing,
     cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, ladder,
-    lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, segments, session, sonet, stuffing, tcp, token, tp0,
-    tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
+    lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, rm_cells, segments, session, sonet, stuffing, tcp,
+    token, tp0, tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
 use crate::medium::{self, Framed, Frames, Slotted};
 use crate::picture::stack::Stack;
@@ -207,11 +207,15 @@ fn lines_of<'a>(
 ) -> Result<Vec<(Direction<'a>, Ladder)>, String> {
     let device = leg.first().and_then(|hop| hop.out.split_once('.')).map_or("", |(_, device)| device);
     let aal = stack.setting(device, "aal").and_then(toml::Value::as_str);
-    let cells = if aal == Some(AAL34) {
+    let is_abr = stack.setting(device, "service").and_then(toml::Value::as_str) == Some("abr");
+    let nrm = stack.setting(device, "abr").and_then(|abr| u32::try_from(abr.get("nrm")?.as_integer()?).ok());
+    let rm = is_abr.then(|| rm_cells(nrm.unwrap_or_else(|| medium::Abr::default().nrm)));
+    let mut cells: Vec<Overhead> = rm.into_iter().collect();
+    cells.extend(if aal == Some(AAL34) {
         vec![cell_headers(), aal34_segments(), aal34_padding(), aal34_frame()]
     } else {
         vec![cell_headers(), aal5_padding(), aal5_trailer()]
-    };
+    });
     let stuffed = |bits| {
         if bits { bits_stuffed(load) } else { stuffed(load) }
     };

@@ -224,6 +224,16 @@ fn without_an_mss_a_segment_fills_the_mtu() {
 }
 
 #[test]
+fn of_a_channel_of_available_bit_rate_some_cells_are_rm_cells() {
+    let found = |settings: &str| {
+        let found = changed("ip = {", &format!("atm0 = {{ {settings} }}\nip = {{")).unwrap();
+        printed(&found).join(" ")
+    };
+    assert_eq!(found("service = \"abr\""), "155.520 149.760 145.080 131.393 130.375");
+    assert_eq!(found("service = \"abr\", abr = { nrm = 256 }"), "155.520 149.760 149.175 135.102 134.055");
+}
+
+#[test]
 fn a_device_with_aal34_has_the_ladder_of_aal34() {
     let found = changed("ip = {", "atm0 = { aal = \"3/4\" }\nip = {").unwrap();
     assert_eq!((found.cells, found.goodput_mbps().to_string().as_str()), (Some(188), "123.127"));

@@ -206,3 +206,32 @@ run = {{ duration = "200 ms", interval = "20 ms" }}
         assert!(busy.abs_diff(passed * 424_000_000 / 149_760) < passed, "{busy}");
     }
 }
+
+/// A source of available bit rate that the network never slows down has all of the line but for its RM cells, and is bound by the line.
+#[test]
+fn a_channel_of_available_bit_rate_has_what_its_rm_cells_leave() {
+    let limits = ["abr", "ubr"].map(|service| {
+        let text = format!(
+            r#"
+title = "One channel"
+host.s = {{ graph = ["tcp", "ip", "llc_snap", "atm0"], ip.mtu = "9180 B", atm0.service = "{service}" }}
+host.r.like = "s"
+switch.sw = {{ queue_cells = 10000, efci_cells = 9000 }}
+link.in = {{ ends = ["s", "sw"], medium = "oc3c-atm" }}
+link.out = {{ ends = ["sw", "r"], medium = "oc3c-atm" }}
+load.bulk = {{ kind = "netperf", from = "s", to = "r", message = "8 KiB", socket_buffer = "256 KiB" }}
+run = {{ warm_up = "100 ms", duration = "400 ms" }}
+"#
+        );
+        let document = Document::parse("x", "x.toml", &text).unwrap_or_else(|fault| panic!("{fault}"));
+        let point = document.points(&Choice::default()).unwrap_or_else(|fault| panic!("{fault}")).remove(0);
+        let outcome = Laboratory::default().run(&point).unwrap_or_else(|why| panic!("{why}"));
+        let row = outcome.rows.first().unwrap_or_else(|| panic!("no row"));
+        let limit = row.limit_mbps.unwrap_or_default();
+        // The rate is what RM cells can say, 352,768 cells of 353,207 in a second, and as much is for those that go back.
+        assert!(near(row.goodput_mbps, limit, 0.004), "{service}: {} {limit}", row.goodput_mbps);
+        assert_eq!(row.bound_by, "link", "{service}");
+        limit
+    });
+    assert!(near(limits[0], limits[1] * 31.0 / 32.0, 1e-9), "{limits:?}");
+}
