@@ -127,6 +127,16 @@ fn a_transfer_is_bound_by_power_that_fails() {
     }
 }
 
+#[test]
+fn an_event_after_the_end_is_told_of() {
+    let events =
+        r#"event = [{ at = "3 s, 5 s", link = "far", loss = 0.5 }, { at = "4.5 s", link = "far", up = false }]"#;
+    let point = read(&format!("{OVER_A_ROUTER}\n{events}")).unwrap();
+    let notes = Laboratory::default().run(&point).unwrap().notes;
+    let late: Vec<&String> = notes.iter().filter(|note| note.starts_with("after the end")).collect();
+    assert_eq!(late, ["after the end of the run: 4.5 s: far, up = false"]);
+}
+
 /// What a router has learnt of its neighbours is gone with its power.
 #[test]
 fn a_router_that_begins_anew_asks_for_its_neighbours_again() {
