@@ -4,6 +4,7 @@
 //! |---|---|
 //! | Pass | what has come from each host, a batch at most; what is due in the world; what has come to each host |
 //! | Time | what a host has sent is in the world from when it is read; what comes to it is late by what the thread runs later than the world says |
+//! | Too slow | a world in which more happens than there is time for falls behind the clock: a pass takes [`STRETCH`] at most, and the rest waits for the next one |
 //! | Wait | in one `poll` for all devices, the bell and the next event of the world |
 //! | Super-segments | are cut first: a line of the world carries packets |
 
@@ -21,6 +22,12 @@ const BATCH: usize = 32;
 
 /// So many packets may wait for room in a device, as in the transmit queue of a network interface of Linux; more are dropped and counted.
 const QUEUE: usize = 1000;
+
+/// How long a pass may let things happen in the world: then somebody may want it to end, and hosts have sent something.
+const STRETCH: Duration = Duration::from_millis(10);
+
+/// How far the world goes on until it is asked whether that has taken too long.
+const STEP: Duration = Duration::from_millis(1);
 
 /// How long nothing may happen until the world is looked at all the same.
 const LOOK: Duration = Duration::from_secs(1);
@@ -109,10 +116,11 @@ impl<C: Clock> Engine<C> {
     /// Does what is due, once; true where more may be there to be read.
     fn pass(&mut self) -> Result<bool, Failed> {
         let mut more = false;
+        let mut most = STRETCH;
         for host in 0..self.ends.len() {
-            more |= self.read(host).map_err(|why| Failed { host, why })?;
+            more |= self.read(host, &mut most).map_err(|why| Failed { host, why })?;
         }
-        self.world.pass(self.clock.now());
+        move_on(&mut self.world, &self.clock, &mut most);
         while let Some(left) = self.world.take_left() {
             if let Some(end) = self.ends.get_mut(left.host) {
                 end.keep(left);
@@ -124,8 +132,8 @@ impl<C: Clock> Engine<C> {
         Ok(more)
     }
 
-    /// Brings into the world what `host` has sent; true where there may be more.
-    fn read(&mut self, host: usize) -> io::Result<bool> {
+    /// Brings into the world what `host` has sent; true where there may be more. The world is moved on meanwhile.
+    fn read(&mut self, host: usize, most: &mut Duration) -> io::Result<bool> {
         let Self { clock, world, ends, .. } = self;
         let Some(end) = ends.get_mut(host) else {
             return Ok(false);
@@ -133,7 +141,7 @@ impl<C: Clock> Engine<C> {
         for _ in 0..BATCH {
             match end.device.receive()? {
                 Some(Arrival::Unit { data, .. }) => {
-                    world.pass(clock.now());
+                    move_on(world, clock, most);
                     offload::cut(data, |packet| {
                         end.crossed.sent += 1;
                         world.arrive(host, packet);
@@ -191,6 +199,89 @@ impl End {
     }
 }
 
+/// Lets happen in the world what is due, for `most`, which is then less by what that took; what has not happened by then is due in the next pass.
+fn move_on(world: &mut Live, clock: &impl Clock, most: &mut Duration) {
+    let due = clock.now();
+    let mut now = due;
+    while world.now() < due && now.saturating_since(due) < *most && world.standstill().is_none() {
+        let next = world.next_event_at().unwrap_or(due).max(world.now());
+        world.pass((next + STEP).min(due));
+        now = clock.now();
+    }
+    *most = most.saturating_sub(now.saturating_since(due));
+}
+
 fn late(due: Instant, now: Instant) -> Duration {
     now.saturating_since(due)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicU64, Ordering};
+
+    use kumiki_lab::laboratory::Laboratory;
+    use kumiki_lab::scenario::{Choice, Document};
+
+    use super::*;
+
+    /// Two hosts that load a line beside one that is real.
+    const BESIDE: &str = r#"
+title = "A load beside a real host"
+[host.a]
+graph = { tcp = ["ip"], ip = ["l0"] }
+[host.b]
+like = "a"
+[host.c]
+graph = ["ip", "l0"]
+real = { run = "true" }
+[host.d]
+like = "c"
+[link.beside]
+ends = ["a", "b"]
+medium = "point-to-point"
+rate = "10 Mb/s"
+[link.line]
+ends = ["c", "d"]
+medium = "point-to-point"
+rate = "10 Mb/s"
+[load.bulk]
+kind = "netperf"
+from = "a.tcp"
+to = "b.tcp"
+message = "8 KiB"
+"#;
+
+    fn world() -> Live {
+        let document = Document::parse("beside", "beside.toml", BESIDE).unwrap();
+        let points = document.points(&Choice::default()).unwrap();
+        Laboratory::live(&points[0]).unwrap()
+    }
+
+    /// A machine on which each look at the clock takes a while.
+    struct Slow {
+        now: AtomicU64,
+        look: Duration,
+    }
+
+    impl Clock for Slow {
+        fn now(&self) -> Instant {
+            Instant::from_nanos(self.now.fetch_add(self.look.as_nanos(), Ordering::Relaxed))
+        }
+
+        fn wait(&self, _: Instant, _: &Bell, _: &[Watch<'_>]) {}
+    }
+
+    #[test]
+    fn a_world_that_is_too_slow_can_be_ended_and_goes_on() {
+        let begin = Duration::from_secs(1000);
+        let clock = Slow { now: AtomicU64::new(begin.as_nanos()), look: Duration::from_millis(6) };
+        let mut engine = Engine::new(clock, world(), Vec::new()).unwrap();
+        let mut before = engine.world().now();
+        for _ in 0..10 {
+            engine.run(|| true).unwrap();
+            let now = engine.world().now();
+            assert!(before < now && now < before + STEP * 4, "from {before} to {now}");
+            before = now;
+        }
+    }
 }

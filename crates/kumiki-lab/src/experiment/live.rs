@@ -54,6 +54,12 @@ impl Live {
         &self.left_out
     }
 
+    /// The time of the world.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.world.now()
+    }
+
     /// Lets everything happen until `now`; a time that has been stays as it was.
     pub fn pass(&mut self, now: Instant) {
         while let Some(at) = self.power.next().filter(|at| *at <= now) {
