@@ -1,6 +1,8 @@
 //! The programs of a run: each begins at its time, and when those that are waited for have ended, the others are ended.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 
@@ -59,6 +61,8 @@ pub(super) struct Programs {
     /// Of those in the foreground that have ended, by host.
     statuses: Vec<(usize, u8)>,
     told: Sender<Event>,
+    /// Whether keys of the terminal are those of a program that runs.
+    has_keys: Arc<AtomicBool>,
 }
 
 /// How it went.
@@ -71,9 +75,9 @@ pub(super) struct Ended {
 impl Programs {
     /// With signals to this process told as events from here on.
     pub(super) fn new(waiting: Vec<Waiting>, told: Sender<Event>) -> Result<Self, EmulateError> {
-        let has_terminal = waiting.iter().any(|it| it.is_attached);
-        listen(has_terminal, told.clone()).map_err(failed("cannot listen to signals"))?;
-        Ok(Self { clock: RealClock::start(), waiting, running: Vec::new(), statuses: Vec::new(), told })
+        let has_keys = Arc::new(AtomicBool::new(false));
+        listen(Arc::clone(&has_keys), told.clone()).map_err(failed("cannot listen to signals"))?;
+        Ok(Self { clock: RealClock::start(), waiting, running: Vec::new(), statuses: Vec::new(), told, has_keys })
     }
 
     /// Runs them, for at most so long.
@@ -118,6 +122,9 @@ impl Programs {
         let due: Vec<Waiting> = self.waiting.extract_if(.., due).collect();
         for Waiting { host, namespace, background, is_attached, .. } in due {
             let passing = namespace.passing().map_err(|why| format!("the program's process: {why}"))?;
+            if is_attached {
+                self.has_keys.store(true, Ordering::Release);
+            }
             let (program, told) = (namespace.go()?, self.told.clone());
             self.running.push(Running { host, passing, background, is_attached });
             let waits = move || {
@@ -141,6 +148,9 @@ impl Programs {
         let mut running = self.running.iter();
         if let Some(place) = running.position(|it| it.host == host) {
             let it = self.running.swap_remove(place);
+            if it.is_attached {
+                self.has_keys.store(false, Ordering::Release);
+            }
             if !it.background {
                 self.statuses.push((host, status));
             }
@@ -172,12 +182,12 @@ impl Programs {
     }
 }
 
-/// From here on signals that end a process are told. Keys are those of the program that `has_terminal`.
-fn listen(has_terminal: bool, told: Sender<Event>) -> io::Result<()> {
+/// From here on signals that end a process are told, but for keys as long as a program `has_keys`.
+fn listen(has_keys: Arc<AtomicBool>, told: Sender<Event>) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
-            if !(has_terminal && is_of_terminal(signal)) {
+            if !(has_keys.load(Ordering::Acquire) && is_of_terminal(signal)) {
                 // The process may be at its end.
                 let _ = told.send(Event::Signal(signal));
             }

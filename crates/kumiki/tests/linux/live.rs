@@ -6,7 +6,7 @@
 //!
 //! What a program does is said by the name of its host.
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -37,13 +37,14 @@ propagation = \"40 ms\"
 
 pub(crate) fn cases() -> Vec<Case> {
     type Run = fn() -> Said<String>;
-    let all: [(&str, Run); 6] = [
+    let all: [(&str, Run); 7] = [
         ("programs_meet_by_their_hosts_names", meet),
         ("the_first_status_that_is_not_0_counts", statuses),
         ("a_scenario_of_a_paper_carries_programs", router),
         ("a_gateway_leads_to_this_machine", gateway),
         ("an_interface_of_this_machine_is_a_host", interface),
         ("what_a_program_leaves_behind_ends_with_it", left_behind),
+        ("keys_are_of_the_attached_program_as_long_as_it_runs", keys),
     ];
     let case = |(name, run): (&str, Run)| Case {
         name: format!("live::{name}"),
@@ -198,6 +199,32 @@ fn left_behind() -> Said<String> {
         let left = lines.filter(|line| line.as_slice() == b"sleep\x00654\x00").count();
         holds(left == 0, || format!("{left} are left"))?;
         Ok("nothing is left".to_owned())
+    })
+}
+
+/// A terminal at which Ctrl-C is typed at each line that comes: of the attached program nothing is left, and the other one would go on for a while.
+fn keys() -> Said<String> {
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return Ok(ABSENT.to_owned());
+    }
+    with_file(PAIR, |file| {
+        let (itself, file) = (env!("CARGO_BIN_EXE_kumiki"), file.display());
+        let server = "for i in 1 2 3 4 5; do echo $i; sleep 1; done";
+        let line = format!("{itself} live {file} --attach client --run client=true --run server='{server}'");
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut terminal = command.spawn().map_err(when("no terminal"))?;
+        let mut typed = terminal.stdin.take().ok_or("nothing to type into")?;
+        let mut shown = BufReader::new(terminal.stdout.take().ok_or("nothing is shown")?);
+        let mut lines = String::new();
+        while shown.read_line(&mut lines).map_err(when("what is shown"))? > 0 {
+            // Whoever has ended hears nothing.
+            let _ = typed.write_all(b"\x03");
+        }
+        let status = terminal.wait().map_err(when("the end"))?;
+        holds(status.code() == Some(130), || format!("{status}: {lines}"))?;
+        Ok(status.to_string())
     })
 }
 
