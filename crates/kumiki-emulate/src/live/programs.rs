@@ -12,12 +12,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::{Event, LiveEnd, next};
-use crate::namespace::{FAILED, Namespace, Passing};
+use crate::namespace::{FAILED, Namespace, Passing, Program, is_any_left_of};
 use crate::signals::is_of_terminal;
 use crate::{EmulateError, failed};
 
 /// How long a program that is to end may take, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often is looked at whether what programs have left behind has ended.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Nothing is waited for any longer at once.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -34,9 +37,10 @@ pub(super) struct Waiting {
     pub(super) is_attached: bool,
 }
 
-/// A program that has begun and not ended.
+/// A program that has begun.
 struct Running {
     host: usize,
+    program: Program,
     passing: Passing,
     background: bool,
     is_attached: bool,
@@ -47,7 +51,6 @@ impl Running {
         if self.is_attached {
             self.passing.pass(signal);
         } else {
-            // It has not been waited for as long as it is in the list, or its end is about to be told.
             self.passing.pass_to_group(signal);
         }
     }
@@ -58,6 +61,8 @@ pub(super) struct Programs {
     clock: RealClock,
     waiting: Vec<Waiting>,
     running: Vec<Running>,
+    /// Those that have ended. They are waited for at the end, as long as which no other group has their numbers: what they have started may still run.
+    ended: Vec<Running>,
     /// Of those in the foreground that have ended, by host.
     statuses: Vec<(usize, u8)>,
     told: Sender<Event>,
@@ -77,7 +82,8 @@ impl Programs {
     pub(super) fn new(waiting: Vec<Waiting>, told: Sender<Event>) -> Result<Self, EmulateError> {
         let has_keys = Arc::new(AtomicBool::new(false));
         listen(Arc::clone(&has_keys), told.clone()).map_err(failed("cannot listen to signals"))?;
-        Ok(Self { clock: RealClock::start(), waiting, running: Vec::new(), statuses: Vec::new(), told, has_keys })
+        let (clock, running, ended, statuses) = (RealClock::start(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { clock, waiting, running, ended, statuses, told, has_keys })
     }
 
     /// Runs them, for at most so long.
@@ -126,9 +132,10 @@ impl Programs {
                 self.has_keys.store(true, Ordering::Release);
             }
             let (program, told) = (namespace.go()?, self.told.clone());
-            self.running.push(Running { host, passing, background, is_attached });
+            let seen = program.seen();
+            self.running.push(Running { host, program, passing, background, is_attached });
             let waits = move || {
-                let status = program.wait().unwrap_or(FAILED);
+                let status = seen.map_or(FAILED, |seen| seen.wait().unwrap_or(FAILED));
                 // Whoever listens may have ended.
                 let _ = told.send(Event::Ended(host, status));
             };
@@ -154,25 +161,36 @@ impl Programs {
             if !it.background {
                 self.statuses.push((host, status));
             }
+            self.ended.push(it);
         }
     }
 
-    /// Ends those that run, with more force after a while.
+    /// Ends those that run, and what others have left behind, with more force after a while.
     fn end_all(&mut self, events: &Receiver<Event>) {
         self.waiting.clear();
         for signal in [SIGTERM, SIGKILL] {
-            for it in &self.running {
+            for it in self.running.iter().chain(&self.ended) {
                 it.pass(signal);
             }
             let until = self.clock.now() + PATIENCE;
-            while !self.running.is_empty() && self.clock.now() < until {
-                match next(events, until.saturating_since(self.clock.now())) {
+            while self.is_any_left() && self.clock.now() < until {
+                match next(events, until.saturating_since(self.clock.now()).min(LOOK)) {
                     Some(Event::Ended(host, status)) => self.ended(host, status),
                     Some(Event::Signal(_)) => break,
                     Some(Event::Failed(_)) | None => {}
                 }
             }
         }
+        for it in self.ended.drain(..) {
+            // How it has ended is known.
+            let _ = it.program.wait();
+        }
+    }
+
+    /// Whether a program runs, or something in the group of one that has ended.
+    fn is_any_left(&self) -> bool {
+        let groups = self.ended.iter().filter(|it| !it.is_attached).map(|it| it.passing.id());
+        !self.running.is_empty() || is_any_left_of(&groups.collect::<Vec<_>>())
     }
 
     /// The first status that is not 0, by host.

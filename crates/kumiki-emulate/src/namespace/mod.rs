@@ -5,6 +5,7 @@
 //! | this file | the parent: starts the child, gets the device, says when the program may begin, and passes signals on |
 //! | `inside.rs` | the child, which becomes the program |
 //! | `network.rs` | what the child's network is to be |
+//! | `groups.rs` | whether something of a process group is left |
 //! | `handover.rs` | what they tell each other |
 //! | `remedy.rs` | what to type where there is no namespace or device |
 //!
@@ -20,11 +21,12 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use kumiki_io::Tun;
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, waitid};
 
+mod groups;
 mod handover;
 mod inside;
 mod network;
@@ -32,6 +34,7 @@ mod remedy;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use groups::is_any_left_of;
 use handover::Kind;
 pub(crate) use inside::not_begun;
 pub(crate) use network::{Files, Network, Replaced};
@@ -80,6 +83,9 @@ pub(crate) struct Namespace {
 
 /// The program, running.
 pub(crate) struct Program(Child);
+
+/// Sees a program end, and leaves it to be waited for.
+pub(crate) struct Seen(Pid);
 
 /// Passes signals on to a program.
 pub(crate) struct Passing {
@@ -156,11 +162,14 @@ impl Namespace {
 
 /// A child by its number and as a descriptor.
 fn process(child: &Child) -> Result<(Pid, OwnedFd), String> {
-    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let id = id.ok_or_else(|| "a process without a number".to_owned())?;
+    let id = number(child).ok_or_else(|| "a process without a number".to_owned())?;
     let process = rustix::process::pidfd_open(id, PidfdFlags::empty())
         .map_err(|why| format!("the program's process: {why}; it takes Linux 5.3"))?;
     Ok((id, process))
+}
+
+fn number(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 /// The child's process, by its number and as a descriptor, and the device that it has handed out.
@@ -179,12 +188,30 @@ impl Program {
         command.spawn().map(Self)
     }
 
+    /// For another thread, which is to see its end; `None` where it has no number.
+    pub(crate) fn seen(&self) -> Option<Seen> {
+        number(&self.0).map(Seen)
+    }
+
     /// Waits for its end. Returns its exit status as shells have it: 128 and the number of the signal that has ended it.
     ///
     /// # Errors
     /// Where somebody else has waited for it.
     pub(crate) fn wait(mut self) -> io::Result<u8> {
-        self.0.wait().map(status)
+        self.0.wait().map(|ended| status(ended.code(), ended.signal()))
+    }
+}
+
+impl Seen {
+    /// Waits for its end, as [`Program::wait`] does, which is still to be done: until then its number is its own.
+    ///
+    /// # Errors
+    /// Where somebody else has waited for it.
+    pub(crate) fn wait(self) -> io::Result<u8> {
+        let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let ended = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.0), how))?;
+        let ended = ended.ok_or_else(|| io::Error::other("it has not ended"))?;
+        Ok(status(ended.exit_status(), ended.terminating_signal()))
     }
 }
 
@@ -196,6 +223,11 @@ impl Passing {
     pub(crate) fn to(program: &Program) -> Result<Self, String> {
         let (id, process) = process(&program.0)?;
         Ok(Self { id, process })
+    }
+
+    /// The number of the program, and of its group if it leads one.
+    pub(crate) const fn id(&self) -> Pid {
+        self.id
     }
 
     /// The same to all processes of its group, which it leads. That it has not been waited for is for the caller to know.
@@ -218,8 +250,9 @@ impl Passing {
     }
 }
 
-fn status(ended: ExitStatus) -> u8 {
-    let by_signal = ended.signal().map(|signal| 128 + signal);
-    let status = ended.code().or(by_signal).unwrap_or_else(|| FAILED.into());
+/// The exit status of a shell for a program that has ended with `code`, or by `signal`.
+fn status(code: Option<i32>, signal: Option<i32>) -> u8 {
+    let by_signal = signal.map(|signal| 128 + signal);
+    let status = code.or(by_signal).unwrap_or_else(|| FAILED.into());
     u8::try_from(status).unwrap_or(u8::MAX)
 }

@@ -15,13 +15,11 @@ fn the_resolver_is_replaced_and_the_rest_stays() {
 
 #[test]
 fn a_status_is_that_of_a_shell() {
-    let raw = |raw| status(ExitStatus::from_raw(raw));
-    assert_eq!(raw(0), 0);
-    assert_eq!(raw(7 << 8), 7);
-    assert_eq!(raw(9), 137);
-    assert_eq!(raw(15), 143);
-    // With a core.
-    assert_eq!(raw(6 | 0x80), 134);
+    assert_eq!(status(Some(0), None), 0);
+    assert_eq!(status(Some(7), None), 7);
+    assert_eq!(status(None, Some(9)), 137);
+    assert_eq!(status(None, Some(15)), 143);
+    assert_eq!(status(None, None), FAILED);
 }
 
 #[test]

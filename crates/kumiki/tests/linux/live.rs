@@ -188,18 +188,24 @@ fn interface() -> Said<String> {
     })
 }
 
-/// The shell waits for what it has started and does not hear the signal; both are gone when the run is.
+/// What ends without what it has started: a shell that waits for it and hears the signal; one whose other half does not hear it; one that is waited for.
 fn left_behind() -> Said<String> {
-    with_file(PAIR, |file| {
-        let mut command = live(file, &[]);
-        command.args(["--run", "client=true", "--run", "server=sleep 654 & wait", "--background", "server"]);
-        done(&output(command)?)?;
-        let processes = std::fs::read_dir("/proc").map_err(when("/proc"))?.flatten();
-        let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
-        let left = lines.filter(|line| line.as_slice() == b"sleep\x00654\x00").count();
-        holds(left == 0, || format!("{left} are left"))?;
-        Ok("nothing is left".to_owned())
-    })
+    let deaf = "(trap '' TERM; : >deaf; exec sleep 654) & wait";
+    let wait_for_it = "until [ -e deaf ]; do :; done";
+    for (client, server) in [("true", "sleep 654 & wait"), (wait_for_it, deaf), ("sleep 654 & exit 0", "sleep 600")] {
+        with_file(PAIR, |file| {
+            let mut command = live(file, &[]);
+            command.args(["--run", &format!("client={client}"), "--run", &format!("server={server}")]);
+            command.args(["--background", "server"]);
+            command.current_dir(file.parent().unwrap_or(file));
+            done(&output(command)?)?;
+            let processes = std::fs::read_dir("/proc").map_err(when("/proc"))?.flatten();
+            let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+            let left = lines.filter(|line| line.as_slice() == b"sleep\x00654\x00").count();
+            holds(left == 0, || format!("{server}: {left} are left"))
+        })?;
+    }
+    Ok("nothing is left".to_owned())
 }
 
 /// A terminal at which Ctrl-C is typed at each line that comes: of the attached program nothing is left, and the other one would go on for a while.
