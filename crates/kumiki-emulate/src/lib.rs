@@ -42,11 +42,13 @@ pub mod namespace;
 mod near;
 pub mod preset;
 mod proxy;
+mod report;
 mod signals;
 mod watched;
 
 use gateway::{Places, Serving};
 use near::Near;
+use report::Sampling;
 use watched::{Capture, Watched};
 
 pub use namespace::{FAILED, INSIDE, VARIABLE, become_program};
@@ -84,6 +86,8 @@ pub struct Config {
     pub control: Option<PathBuf>,
     /// Where packets at both ends of the path are captured.
     pub pcap: Option<PathBuf>,
+    /// Where a page about what has crossed is written, at the end.
+    pub report: Option<PathBuf>,
     /// Whether the gateway's address is this host's loopback interface to the program.
     pub loopback: bool,
     /// Whether `/etc/resolv.conf` stays as it is for the program.
@@ -140,6 +144,8 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     if let Some(control) = &mut control {
         control.begin(between.asking.clone());
     }
+    let sampling = config.report.as_ref().map(|_| Sampling::start(between.asking.clone(), clock));
+    let sampling = sampling.transpose().map_err(failed("no thread"))?;
     let (seen, signals) = channel();
     let status = near_end.run(config, (seen, &signals), &say)?;
     let waits = || say(&waits_for(serving.connections(), config.linger));
@@ -151,12 +157,19 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     if left > 0 {
         say(&format!("{left} of the program's connections had not ended, and are reset (--linger {})", config.linger));
     }
+    let crossed = sampling.map(Sampling::end);
     // The path stands between the two, and is of no more use once either has gone.
     let stacks = (serving.end(), near_end.end());
     let stats = between.end();
     drop(stacks);
     if config.stats {
         say(stats.trim_end());
+    }
+    if let Some((path, crossed)) = config.report.as_deref().zip(crossed) {
+        let words: Vec<_> = config.program.iter().map(|word| word.to_string_lossy()).collect();
+        let program = if words.is_empty() { "A proxy".to_owned() } else { words.join(" ") };
+        report::write(path, &program, status, &crossed)
+            .map_err(|why| EmulateError(format!("--report {}: {why}", path.display())))?;
     }
     capture.map_or(Ok(()), |capture| capture.finish()).map_err(|why| EmulateError(format!("--pcap: {why}")))?;
     Ok(status)

@@ -114,6 +114,9 @@ pub(crate) struct LinkArgs {
     /// Write what crosses both ends of the path to this file, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Write a page about what has crossed to this file, at the end: rates, queues, delays and losses over time
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Say on standard error what has crossed, at the end
     #[arg(long)]
     stats: bool,
@@ -267,6 +270,7 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
         mtu: args.mtu,
         control: args.control.clone(),
         pcap: args.pcap.clone(),
+        report: args.report.clone(),
         loopback: !args.no_loopback,
         keep_resolver: args.keep_resolver,
         linger,

@@ -48,6 +48,7 @@ pub(crate) fn be(parameters: &Parameters) -> Result<(), String> {
         mtu: 1500,
         control: None,
         pcap: None,
+        report: None,
         loopback: true,
         keep_resolver: false,
         linger: Duration::from_secs(10),

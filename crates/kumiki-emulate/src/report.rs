@@ -1,0 +1,414 @@
+//! What crossed the path over time, as a page that stands alone.
+//!
+//! The path is asked for what it has counted every tenth of a second; a run of which that would be too much for a page is asked half as often, again and
+//! again. What it is set to is asked as well, so that changes have their marks, whoever has made them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use kumiki_delay::Command;
+use kumiki_delay::engine::Asking;
+use kumiki_graph::{Duration, Instant};
+use kumiki_io::{Clock as _, RealClock};
+use kumiki_lab::figure::{Axis, Figure, Point, Series, Shape};
+use kumiki_lab::page::{Course, Page, Part};
+use kumiki_lab::table::{Cell, Table};
+use kumiki_live::private;
+use serde_json::Value;
+
+use crate::WAYS;
+
+/// How often it is looked at first.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The most times that are kept: more than a figure can show apart.
+const MOST: usize = 1200;
+
+/// The most rows of a table of values.
+const ROWS: usize = 100;
+
+/// What one direction has counted so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Counted {
+    octets_out: f64,
+    units_in: f64,
+    units_out: f64,
+    lost: f64,
+    dropped: f64,
+    queue: f64,
+    queue_most: f64,
+    delay_ms: f64,
+    delay_p99_ms: f64,
+}
+
+impl Counted {
+    fn of(told: &Value) -> Self {
+        let number = |key: &str| told.get(key).and_then(Value::as_f64).unwrap_or_default();
+        let delay = told.get("delay_measured").cloned().unwrap_or_default();
+        let time = |key: &str| delay.get(key).and_then(Value::as_f64).unwrap_or_default();
+        Self {
+            octets_out: number("octets_out"),
+            units_in: number("units_in"),
+            units_out: number("units_out"),
+            lost: number("lost"),
+            dropped: number("dropped") + number("no_room") + number("overflowed"),
+            queue: number("queue_units"),
+            queue_most: number("queue_units_max"),
+            delay_ms: time("mean_ms"),
+            delay_p99_ms: time("p99_ms"),
+        }
+    }
+
+    /// What has been counted since `before`; all of it where somebody has had counting begin anew.
+    fn since(&self, before: &Self) -> Self {
+        let before = if self.units_in < before.units_in { &Self::default() } else { before };
+        let units_out = self.units_out - before.units_out;
+        let delays = self.delay_ms * self.units_out - before.delay_ms * before.units_out;
+        Self {
+            octets_out: self.octets_out - before.octets_out,
+            units_in: self.units_in - before.units_in,
+            units_out,
+            lost: self.lost - before.lost,
+            dropped: self.dropped - before.dropped,
+            // The mean of those of the interval alone.
+            delay_ms: if units_out > 0.0 { (delays / units_out).max(0.0) } else { f64::NAN },
+            ..*self
+        }
+    }
+}
+
+/// The path at one time.
+#[derive(Clone, Debug, PartialEq)]
+struct Sample {
+    /// Seconds since the beginning.
+    at: f64,
+    ways: [Counted; 2],
+}
+
+/// What was seen of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    samples: Vec<Sample>,
+    /// What the path was set to, from which times on.
+    settings: Vec<(f64, String)>,
+}
+
+impl Seen {
+    fn take(&mut self, asking: &Asking, at: f64) {
+        let Some(told) = asking.ask(Command::Stats { json: true }, true) else {
+            return;
+        };
+        let told: Value = serde_json::from_str(&told).unwrap_or_default();
+        let ways = WAYS.map(|way| Counted::of(told.get(way).unwrap_or(&Value::Null)));
+        self.samples.push(Sample { at, ways });
+        let settings = asking.ask(Command::Settings, false).unwrap_or_default();
+        if !settings.is_empty() && self.settings.last().is_none_or(|(_, last)| *last != settings) {
+            self.settings.push((at, settings));
+        }
+    }
+
+    /// Keeps every second sample, and the last.
+    fn thin(&mut self) {
+        let mut number = 0_usize;
+        self.samples.retain(|_| {
+            number += 1;
+            number.is_multiple_of(2)
+        });
+    }
+
+    /// What was counted between two samples, by the end of that time and with how long it is.
+    fn intervals(&self) -> impl Iterator<Item = (f64, f64, [Counted; 2])> {
+        self.samples.windows(2).filter_map(|pair| {
+            let [before, now] = pair else { return None };
+            let mut ways = now.ways;
+            for (way, before) in ways.iter_mut().zip(&before.ways) {
+                *way = way.since(before);
+            }
+            Some((now.at, now.at - before.at, ways))
+        })
+    }
+
+    /// The changes after the beginning, of each only what is new.
+    fn changes(&self) -> impl Iterator<Item = (f64, String)> {
+        self.settings.windows(2).filter_map(|pair| {
+            let [(_, before), (at, now)] = pair else { return None };
+            let new: Vec<&str> = now.lines().filter(|line| !before.lines().any(|it| it == *line)).collect();
+            Some((*at, new.join("; ")))
+        })
+    }
+}
+
+/// Looks at a path until it is told to end.
+pub(crate) struct Sampling {
+    ends: Sender<()>,
+    thread: JoinHandle<Seen>,
+}
+
+impl Sampling {
+    /// From now on.
+    ///
+    /// # Errors
+    /// Where the process may have no more threads.
+    pub(crate) fn start(asking: Asking, clock: RealClock) -> io::Result<Self> {
+        let (ends, ended) = channel();
+        let thread = thread::Builder::new().name("report".to_owned()).spawn(move || {
+            let (began, mut seen, mut interval) = (clock.now(), Seen::default(), INTERVAL);
+            let mut next = began;
+            loop {
+                let at = clock.now().saturating_since(began).as_secs_f64();
+                seen.take(&asking, at);
+                if seen.samples.len() > MOST {
+                    seen.thin();
+                    interval = interval + interval;
+                }
+                next = next.max(clock.now()) + interval;
+                let wait = wait_until(&clock, next);
+                if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                    seen.take(&asking, clock.now().saturating_since(began).as_secs_f64());
+                    return seen;
+                }
+            }
+        })?;
+        Ok(Self { ends, thread })
+    }
+
+    /// Ends it. Returns what was seen, to the present time.
+    pub(crate) fn end(self) -> Seen {
+        // Where the thread has ended, nobody listens.
+        let _ = self.ends.send(());
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn wait_until(clock: &RealClock, then: Instant) -> core::time::Duration {
+    core::time::Duration::from_nanos(then.saturating_since(clock.now()).as_nanos())
+}
+
+/// Writes the page about `program`, which has ended with `status`.
+///
+/// # Errors
+/// Where the file cannot be made or written.
+pub(crate) fn write(path: &Path, program: &str, status: u8, seen: &Seen) -> io::Result<()> {
+    let page = page(program, status, seen);
+    private::create(path)?.write_all(page.to_html().as_bytes())
+}
+
+fn page(program: &str, status: u8, seen: &Seen) -> Page {
+    let part = Part {
+        name: "path".to_owned(),
+        title: "The path".to_owned(),
+        glance: glance(status, seen),
+        courses: vec![course(seen)],
+        points: 1,
+        ..Part::default()
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let provenance = [("program", program.to_owned()), ("made by", format!("kumiki link {version}"))];
+    Page {
+        title: format!("{program} behind an emulated path"),
+        parts: vec![part],
+        provenance: provenance.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+    }
+}
+
+/// Each direction in a few lines.
+fn glance(status: u8, seen: &Seen) -> Vec<(String, String)> {
+    let took = seen.samples.last().map_or(0.0, |last| last.at);
+    let mut lines = vec![("run".to_owned(), format!("{took:.1} s, exit status {status}"))];
+    let first = seen.settings.first().map(|(_, text)| text.as_str()).unwrap_or_default();
+    for (way, name) in WAYS.iter().enumerate() {
+        let set = first.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+        lines.push((format!("{name}, at first"), set.to_owned()));
+        let total = seen.samples.last().and_then(|last| last.ways.get(way)).copied().unwrap_or_default();
+        lines.push(((*name).to_owned(), said(&total, took)));
+    }
+    lines
+}
+
+fn said(total: &Counted, took: f64) -> String {
+    let mut text = String::new();
+    let megabits = if took > 0.0 { total.octets_out * 8.0 / took / 1e6 } else { 0.0 };
+    let _ = write!(
+        text,
+        "{} of {} packets arrived, {:.3} MB, {megabits:.2} Mb/s on average",
+        total.units_out,
+        total.units_in,
+        total.octets_out / 1e6
+    );
+    for (count, what) in [(total.lost, "lost"), (total.dropped, "dropped by the queue")] {
+        if count > 0.0 {
+            let _ = write!(text, "; {count} {what} ({:.2} %)", count * 100.0 / total.units_in.max(1.0));
+        }
+    }
+    if total.units_out > 0.0 {
+        let _ =
+            write!(text, "; under way for {:.1} ms in the mean, {:.1} ms at 99 %", total.delay_ms, total.delay_p99_ms);
+    }
+    if total.queue_most > 0.0 {
+        let _ = write!(text, "; at most {} in the queue", total.queue_most);
+    }
+    text
+}
+
+/// One curve of a figure: what of which direction, and its name.
+type Curve = (&'static str, fn(&Counted, f64) -> f64);
+
+fn course(seen: &Seen) -> Course {
+    let rate: [Curve; 1] = [("", |it, took| it.octets_out * 8.0 / took.max(1e-9) / 1e6)];
+    let queue: [Curve; 1] = [("", |it, _| it.queue)];
+    let delay: [Curve; 1] = [("", |it, _| it.delay_ms)];
+    let losses: [Curve; 2] = [(" lost", |it, _| it.lost), (" dropped by the queue", |it, _| it.dropped)];
+    let changes: Vec<(f64, String)> = seen.changes().collect();
+    let figures = [
+        ("Rate of what arrives", "rate", "Mb/s", &rate[..]),
+        ("Packets in the queue", "packets", "", &queue),
+        ("Time under way, the mean", "time", "ms", &delay),
+        ("Packets that do not arrive", "packets", "", &losses),
+    ];
+    let figures = figures.into_iter().filter_map(|(title, label, unit, curves)| {
+        let figure = figure(seen, &changes, (title, label, unit), curves)?;
+        let table = table(&figure);
+        Some((figure, table))
+    });
+    let notes = changes.iter().map(|(at, what)| format!("At {at:.1} s: {what}."));
+    Course { place: String::new(), notes: notes.collect(), figures: figures.collect() }
+}
+
+/// `None` where all of it is nothing.
+fn figure(
+    seen: &Seen,
+    changes: &[(f64, String)],
+    (title, label, unit): (&str, &str, &str),
+    curves: &[Curve],
+) -> Option<Figure> {
+    let mut series = Vec::new();
+    for (way, name) in WAYS.iter().enumerate() {
+        for (what, value) in curves {
+            let points = seen.intervals().filter_map(|(at, took, ways)| {
+                let y = value(ways.get(way)?, took);
+                y.is_finite().then(|| Point::new(at, y))
+            });
+            let points: Vec<Point> = points.collect();
+            if points.iter().any(|point| point.y > 0.0) {
+                series.push(Series { label: format!("{name}{what}"), shape: Shape::Curve, points, paper: Vec::new() });
+            }
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    if !changes.is_empty() {
+        let points = changes.iter().map(|(at, what)| Point { said: what.clone(), ..Point::new(*at, 0.0) });
+        let label = "changes of the path".to_owned();
+        series.push(Series { label, shape: Shape::Mark, points: points.collect(), paper: Vec::new() });
+    }
+    let axis = |label: &str, unit: &str| Axis { label: label.to_owned(), unit: unit.to_owned(), ..Axis::default() };
+    Some(Figure { title: title.to_owned(), x: axis("time", "s"), y: axis(label, unit), series, ..Figure::default() })
+}
+
+/// The values of a figure, of several in a row their mean.
+fn table(figure: &Figure) -> Table {
+    let curves: Vec<&Series> = figure.series.iter().filter(|series| series.shape != Shape::Mark).collect();
+    let mut by_time: BTreeMap<u64, Vec<Option<f64>>> = BTreeMap::new();
+    for (column, curve) in curves.iter().enumerate() {
+        for point in &curve.points {
+            // Times are not below zero, so their bits are in their order.
+            let row = by_time.entry(point.x.to_bits()).or_insert_with(|| vec![None; curves.len()]);
+            if let Some(cell) = row.get_mut(column) {
+                *cell = Some(point.y);
+            }
+        }
+    }
+    let all: Vec<(u64, Vec<Option<f64>>)> = by_time.into_iter().collect();
+    let rows = all.chunks(all.len().div_ceil(ROWS).max(1)).filter_map(|chunk| {
+        let (until, _) = chunk.last()?;
+        let mean = |column: usize| {
+            let values: Vec<f64> = chunk.iter().filter_map(|(_, row)| row.get(column).copied().flatten()).collect();
+            let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
+            if count == 0 { Cell::empty() } else { Cell::number(values.iter().sum::<f64>() / f64::from(count), 2) }
+        };
+        Some((format!("{:.1}", f64::from_bits(*until)), (0..curves.len()).map(mean).collect()))
+    });
+    let unit = if figure.y.unit.is_empty() { String::new() } else { format!(" ({})", figure.y.unit) };
+    Table {
+        title: format!("{}{unit}", figure.title),
+        corner: "until (s)".to_owned(),
+        columns: curves.iter().map(|curve| curve.label.clone()).collect(),
+        rows: rows.collect(),
+        legend: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(units: f64, delay_ms: f64) -> Counted {
+        Counted {
+            octets_out: units * 1250.0,
+            units_in: units + 1.0,
+            units_out: units,
+            lost: 1.0,
+            delay_ms,
+            ..Counted::default()
+        }
+    }
+
+    fn seen() -> Seen {
+        let sample = |at, units, delay| Sample { at, ways: [Counted::default(), counted(units, delay)] };
+        Seen {
+            samples: vec![sample(0.0, 0.0, 0.0), sample(1.0, 100.0, 10.0), sample(2.0, 300.0, 20.0)],
+            settings: vec![
+                (0.0, "up clear\ndown rate 1 Mb/s".to_owned()),
+                (1.5, "up clear\ndown rate 2 Mb/s <b>".to_owned()),
+            ],
+        }
+    }
+
+    #[test]
+    fn what_is_counted_in_all_becomes_what_there_was_in_each_interval() {
+        let rows: Vec<_> =
+            seen().intervals().map(|(at, took, [_, down])| (at, took, down.units_out, down.delay_ms)).collect();
+        // 300 at 20 ms, of which 100 took 10 ms: the others took 25 ms.
+        assert_eq!(rows, [(1.0, 1.0, 100.0, 10.0), (2.0, 1.0, 200.0, 25.0)]);
+        // Somebody has had counting begin anew.
+        let down = counted(5.0, 3.0).since(&counted(100.0, 10.0));
+        assert_eq!((down.units_out, down.delay_ms), (5.0, 3.0));
+        // Nothing has arrived.
+        assert!(counted(5.0, 3.0).since(&counted(5.0, 3.0)).delay_ms.is_nan());
+    }
+
+    #[test]
+    fn the_page_has_the_figures_their_values_and_what_has_changed() {
+        let seen = seen();
+        let html = page("curl <x>", 7, &seen).to_html();
+        for part in [
+            "curl &lt;x&gt; behind an emulated path",
+            "2.0 s, exit status 7",
+            "300 of 301 packets arrived, 0.375 MB, 1.50 Mb/s on average; 1 lost (0.33 %)",
+            "Rate of what arrives",
+            "Time under way, the mean",
+            "At 1.5 s: down rate 2 Mb/s &lt;b&gt;.",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        // Nothing waited, so there is no figure of the queue.
+        assert!(!html.contains("Packets in the queue"));
+        assert_eq!(page("curl <x>", 7, &seen).to_html(), html);
+    }
+
+    #[test]
+    fn a_long_run_is_kept_in_bounds() {
+        let mut seen = Seen::default();
+        for number in 0..10_u32 {
+            seen.samples.push(Sample { at: f64::from(number), ways: Default::default() });
+        }
+        seen.thin();
+        let times: Vec<f64> = seen.samples.iter().map(|it| it.at).collect();
+        assert_eq!(times, [1.0, 3.0, 5.0, 7.0, 9.0]);
+    }
+}
