@@ -155,7 +155,7 @@ impl Verdict {
 pub(super) fn short(number: f64) -> String {
     match number.abs() {
         size if size >= 1000.0 => format!("{number:.0}"),
-        size if size >= 1.0 || size == 0.0 => format!("{number:.2}"),
+        size if size >= 10.0 || size == 0.0 => format!("{number:.2}"),
         _ => format!("{number:.3}"),
     }
 }

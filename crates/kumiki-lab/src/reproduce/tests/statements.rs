@@ -66,6 +66,14 @@ fn a_sentence_is_judged_by_the_number_that_agrees_least() {
     }
 }
 
+/// What is missed by little is told with enough digits to see it.
+#[test]
+fn what_is_near_to_agreement_and_misses_looks_like_that() {
+    let keys = "of = { nagle = true, window = \"48 KiB\" }\nagainst = { nagle = false }\nleast = 1.005";
+    let verdict = verdicts(&format!("[[claim]]\nwords = \"so\"\nfrom = \"here\"\n{keys}")).pop().unwrap();
+    assert_eq!(verdict.told(), "so (here): 1.000, agreement is at least 1.005; missed");
+}
+
 #[test]
 fn a_sentence_of_points_that_are_not_there_is_open() {
     assert_eq!(claimed("other = \"elsewhere\"\nleast = 0.9"), (Judgement::Open, None));
