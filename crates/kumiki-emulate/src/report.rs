@@ -209,10 +209,20 @@ fn page(program: &str, status: u8, seen: &Seen) -> Page {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let provenance = [("program", program.to_owned()), ("made by", format!("kumiki link {version}"))];
     Page {
-        title: format!("{program} behind an emulated path"),
+        title: format!("{} behind an emulated path", short(program)),
         parts: vec![part],
         provenance: provenance.map(|(name, value)| (name.to_owned(), value)).to_vec(),
     }
+}
+
+/// What fits into a heading.
+fn short(program: &str) -> String {
+    const MOST: usize = 60;
+    if program.chars().count() <= MOST {
+        return program.to_owned();
+    }
+    let start: String = program.chars().take(MOST).collect();
+    format!("{}…", start.trim_end())
 }
 
 /// Each direction in a few lines.
@@ -399,6 +409,13 @@ mod tests {
         // Nothing waited, so there is no figure of the queue.
         assert!(!html.contains("Packets in the queue"));
         assert_eq!(page("curl <x>", 7, &seen).to_html(), html);
+    }
+
+    #[test]
+    fn a_long_command_is_cut_in_the_heading_alone() {
+        let program = "x ".repeat(100);
+        let html = page(&program, 0, &seen()).to_html();
+        assert!(html.contains(&format!("<h1>{}… behind", "x ".repeat(30).trim_end())) && html.contains(&program));
     }
 
     #[test]

@@ -34,7 +34,7 @@ const ANSWER: usize = 1 << 20;
 
 pub(crate) fn cases() -> Vec<Case> {
     type Run = fn() -> Said<String>;
-    let all: [(&str, Run); 16] = [
+    let all: [(&str, Run); 17] = [
         ("the_exit_status_is_the_programs", statuses),
         ("signals_are_passed_on", signals),
         ("a_request_takes_the_delays", first_request),
@@ -49,6 +49,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ("an_ordinary_user_needs_no_root", ordinary),
         ("a_proxy_leads_to_the_path_without_namespaces", proxied),
         ("a_proxy_serves_until_a_signal", served),
+        ("a_page_tells_what_has_crossed", reported),
         ("a_server_on_one_loopback_address_is_reached_by_both_versions", either),
         ("lines_of_a_schedule_are_answered_and_the_end_of_the_path_is_said_once", scheduled),
     ];
@@ -439,6 +440,24 @@ fn served() -> Said<String> {
     let ended = child.wait().map_err(when("wait"))?;
     holds(ended.code() == Some(143), || ended.to_string())?;
     Ok(line.trim().to_owned())
+}
+
+/// What was sent, lost and changed stands on the page, whatever became of the program.
+fn reported() -> Said<String> {
+    needed("link set lo up")?;
+    let directory = tempfile::tempdir().map_err(when("a directory"))?;
+    let page = directory.path().join("page.html");
+    let _socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, PORT)).map_err(when("bind"))?;
+    let inner = client("--delay 2ms", "datagrams")?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
+    let arguments: Vec<_> = inner.get_args().skip(1).map(ToOwned::to_owned).collect();
+    command.args(["link", "--up", "loss 30%", "--at", "0s", "down delay 7ms", "--report"]).arg(&page);
+    command.args(arguments).env(ACT, "datagrams").stdin(Stdio::null());
+    done(output(command)?)?;
+    let html = std::fs::read_to_string(&page).map_err(when("the page"))?;
+    let parts = [" of 200 packets arrived", " lost (", "exit status 0", "Packets that do not arrive", "delay 7 ms"];
+    holds(parts.iter().all(|part| html.contains(part)), || html.clone())?;
+    Ok(format!("{} octets", html.len()))
 }
 
 /// What a program does behind a proxy: how long the connection by SOCKS took, in us.
