@@ -285,6 +285,8 @@ fn a_scenario_without_a_route_says_why_nothing_came_and_fails() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     let why = "no connection was established: near has no route to 10.0.5.2";
     assert!(said.contains(why), "{said}");
+    // The only point has no name, and none is missing.
+    assert!(said.contains(&format!("x: {why}")) && !said.contains(", :"), "{said}");
 }
 
 #[test]

@@ -228,7 +228,8 @@ impl Plan {
         };
         let label = point.label();
         let doing = [part.name.as_str(), &label].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>();
-        progress.doing(&doing.join(", "));
+        let doing = doing.join(", ");
+        progress.doing(&doing);
         let mut entry = Entry {
             key: options.key(place),
             scenario: part.name.clone(),
@@ -246,7 +247,7 @@ impl Plan {
             }
             Err(why) if why == NOT_RUN => return Ok(()),
             Err(why) => {
-                progress.note(&format!("{}, {}: {why}", part.name, entry.label));
+                progress.note(&format!("{doing}: {why}"));
                 entry.failed = Some(why);
             }
         }
