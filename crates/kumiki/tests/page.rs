@@ -237,7 +237,7 @@ fn the_page_says_why_it_is_slow() {
         "smoothed round trip over time",
         "sent again over time",
         "queue over time",
-        "no room in the queue over time",
+        "queue drops over time",
     ] {
         assert!(page.contains(&format!("<summary>Values: {figure}")), "{figure}");
     }

@@ -332,15 +332,11 @@ impl Samples {
                 it.cwnd_octets.map(|octets| super::measure::lossy(octets) / 1024.0)
             }),
             self.panel("smoothed round trip", "ms", SampleOf::Flow, |it| it.srtt_ms),
-            self.panel("sent again", "segments in the interval", SampleOf::Flow, |it| {
-                it.retransmissions.map(super::measure::lossy)
-            }),
+            self.panel("sent again", "segments", SampleOf::Flow, |it| it.retransmissions.map(super::measure::lossy)),
             self.panel("allowed rate", "cells/s", SampleOf::Channel, |it| it.acr_cps.map(super::measure::lossy)),
             self.panel("queue", "frames", SampleOf::Queue, |it| it.queue_mean.filter(|_| !it.is_of_cells())),
             self.panel("queue of cells", "cells", SampleOf::Queue, |it| it.queue_mean.filter(|_| it.is_of_cells())),
-            self.panel("no room in the queue", "frames or cells in the interval", SampleOf::Queue, |it| {
-                it.drops.map(super::measure::lossy)
-            }),
+            self.panel("queue drops", "frames or cells", SampleOf::Queue, |it| it.drops.map(super::measure::lossy)),
         ];
         let mut panels: Vec<Figure> = panels.into_iter().filter(|figure| !figure.series.is_empty()).collect();
         let end = self.0.iter().map(|it| it.time_s).fold(0.0, f64::max);

@@ -28,10 +28,6 @@ impl Results {
         let most = |what: &str| bars.iter().filter_map(|(_, row)| row.held.get(what)).fold(0.0_f64, |a, b| a.max(*b));
         let mut named: Vec<&str> = totals.keys().copied().filter(|what| most(what) * 100.0 >= LEAST).collect();
         named.sort_by(|a, b| totals.get(b).unwrap_or(&0.0).total_cmp(totals.get(a).unwrap_or(&0.0)));
-        // One thing all the time, everywhere, is said in a word by what bound each point.
-        if named.len() < 2 && first.scenario.report.held.is_none() {
-            return None;
-        }
         let curve = |label: &str, share: &dyn Fn(&Row) -> f64| {
             let points = (0_u32..).zip(&bars).map(|(place, (_, row))| Mark::new(f64::from(place), 100.0 * share(row)));
             Series { label: label.to_owned(), shape: Shape::Stack, points: points.collect(), ..Series::default() }
@@ -57,6 +53,12 @@ impl Results {
             caption: self.captioned(first, "The first run of each point."),
             whose: "",
         })
+    }
+
+    /// The same for the page, where nobody needs a figure for one thing all the time, everywhere: what bound each point says it in a word.
+    pub(super) fn held_worth_showing(&self) -> Option<Figure> {
+        let is_asked = self.points.first().is_some_and(|(point, _)| point.scenario.report.held.is_some());
+        self.held_figure().filter(|figure| is_asked || figure.series.len() > 1)
     }
 
     /// What the bars are called, and the rows that they are of.

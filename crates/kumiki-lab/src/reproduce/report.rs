@@ -45,7 +45,7 @@ impl Results {
             title: self.title(),
             about: first.map(|point| point.scenario.about.clone()).unwrap_or_default(),
             points: self.points.len(),
-            figures: self.figures().into_iter().map(|(_, figure)| figure).collect(),
+            figures: self.figure().into_iter().chain(self.task_figure()).chain(self.held_worth_showing()).collect(),
             tables: [Some(self.table()), self.task_table()].into_iter().flatten().collect(),
             verdicts: self.verdicts(all),
             glance: self.glance(),
