@@ -63,7 +63,7 @@ pub struct Part {
     pub tables: Vec<Table>,
     /// What papers say, and whether it holds.
     pub verdicts: Vec<Verdict>,
-    /// How it went in a few lines: what, and how much of it. Shown where no paper says what should have come out.
+    /// How it went in a few lines: what, and how much of it. Empty where a paper says what should have come out.
     pub glance: Vec<(String, String)>,
     /// What bound each point, and what was lost on the way.
     pub bounds: Table,

@@ -34,7 +34,7 @@ impl Part {
         self.write_notes(html);
         if !self.bounds.rows.is_empty() {
             // Where no paper says what should have come out, this is what a reader asks first.
-            html.open("details", if self.verdicts.is_empty() { &[("open", "open")] } else { &[] });
+            html.open("details", if self.glance.is_empty() { &[] } else { &[("open", "open")] });
             html.leaf("summary", &[], "What bound each point, and what was lost");
             table(html, &self.bounds);
             html.close();

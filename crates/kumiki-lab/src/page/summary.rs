@@ -13,7 +13,7 @@ impl Page {
             counts(html, &verdicts);
         }
         self.failures(html);
-        for part in self.parts.iter().filter(|part| part.verdicts.is_empty() && !part.glance.is_empty()) {
+        for part in self.parts.iter().filter(|part| !part.glance.is_empty()) {
             if self.parts.len() > 1 {
                 html.leaf("h3", &[], &part.title);
             }

@@ -48,7 +48,7 @@ impl Results {
             figures: self.figure().into_iter().chain(self.task_figure()).chain(self.held_worth_showing()).collect(),
             tables: [Some(self.table()), self.task_table()].into_iter().flatten().collect(),
             verdicts: self.verdicts(all),
-            glance: self.glance(),
+            glance: if first.is_some_and(|point| point.scenario.paper.is_some()) { Vec::new() } else { self.glance() },
             bounds: self.bounds(),
             courses: Vec::new(),
             failures: self.failures(),

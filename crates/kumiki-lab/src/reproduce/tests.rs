@@ -387,6 +387,13 @@ fn how_it_went_is_told_in_a_few_lines() {
     for head in ["sent again", "time-outs", "lost on the way", "longest queue", "Jain&#39;s index"] {
         assert!(html.contains(&format!("<th scope=\"col\">{head}</th>")), "{head}");
     }
+    let is_open = |results: &Results, words: &str| {
+        results.to_html(std::slice::from_ref(results)).contains(&format!("{words}><summary>What bound each point"))
+    };
+    assert!(is_open(&results, "<details open=\"open\""));
+    // Of a paper the verdicts are asked for first.
+    let of_paper = run(&plan(&[], TWO_HOSTS).unwrap(), Slow, Options::default()).remove(0);
+    assert!(is_open(&of_paper, "<details"));
     // What no point has is no column.
     let plain = tests::results(&text, 1, false);
     assert!(!plain.to_html(std::slice::from_ref(&plain)).contains("longest queue"));
