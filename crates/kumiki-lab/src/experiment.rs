@@ -146,12 +146,16 @@ impl Experiment {
             (None, Vec::new())
         };
         let scenario = own.as_ref().unwrap_or(scenario);
+        let most_waiting = options.live.then_some(live::MOST_WAITING);
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
         let own = |name: &str, spec: &Host, profile: &Profile| {
             // What the scenario says of a price does not vary.
             let own = profile.drawn(seed, name).with_prices_of(spec).map_err(|fault| fault.under(&["host", name]));
-            own.map(|own| (name.to_owned(), own))
+            own.map(|mut own| {
+                own.adapter.queue = own.adapter.queue.or(most_waiting);
+                (name.to_owned(), own)
+            })
         };
         let by_host = specs.iter().filter_map(|(name, spec)| Some(own(name, spec, profile(spec)?)));
         let by_host: BTreeMap<String, Profile> = by_host.collect::<Result<_, Fault>>()?;
@@ -214,6 +218,7 @@ impl Experiment {
             switches: &media::add_switches(scenario, &mut world)?,
             checksum_units: &checksum_units.collect(),
             seed,
+            most_waiting,
         };
         media::add_links(scenario, &ends, &mut world)?;
         rings::add_rings(scenario, &ends, &mut world)?;

@@ -89,6 +89,22 @@ fn real_hosts_take_the_places_of_hosts_of_any_scenario() {
     assert_eq!(left(&mut world, at(200_000)).len(), 1);
 }
 
+/// What waits is bounded where the scenario says nothing, before frames and before cells: whoever writes faster than a line carries fills no memory.
+#[test]
+fn what_waits_in_real_time_is_bounded() {
+    let tun = "host.a.real.run=[\"true\"]";
+    for mut world in [live(&parse(PAIR), &[]), live(&scenario("router"), &[tun, "host.b.real.gateway=true"])] {
+        let to = world.known().iter().find(|(name, _)| name == "b").unwrap().1;
+        let std::net::IpAddr::V4(to) = to else { panic!("{to}") };
+        let octets = datagram(Ipv4Addr::new(10, 0, 0, 1), to, 10);
+        for _ in 0..30_000 {
+            world.arrive(0, Message::from_octets(&octets));
+        }
+        let came = left(&mut world, at(100_000_000)).len();
+        assert!((10_240..10_300).contains(&came), "{came}");
+    }
+}
+
 #[test]
 fn the_same_seed_loses_the_same_packets() {
     let lossy = format!("{PAIR}impair = {{ loss = \"20 %\" }}\n");

@@ -11,6 +11,10 @@ use kumiki_sim::{Standstill, World};
 use super::power::Power;
 use super::real::RealHost;
 
+/// In real time so many frames or PDUs may wait at each end of a line, and in each adapter, where nothing is said. Programs that write faster than a line
+/// carries do so for as long as they like, and memory ends; windows of TCP are smaller. It is what `fq-codel` has.
+pub(super) const MOST_WAITING: u32 = 10_240;
+
 /// A world of which some hosts are real.
 ///
 /// ```text

@@ -24,6 +24,8 @@ pub(super) struct Ends<'a> {
     pub(super) checksum_units: &'a BTreeMap<String, bool>,
     /// Seed of all random numbers.
     pub(super) seed: u64,
+    /// How much may wait where nothing is said; without, as much as comes.
+    pub(super) most_waiting: Option<u32>,
 }
 
 /// Puts the lines of `scenario` into `world`.
@@ -34,6 +36,7 @@ pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World)
     ends.switches.judge_loops(scenario)?;
     for (name, link) in &scenario.link {
         let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
+        let line = ends.most_waiting.map_or(line.clone(), |most| line.bounded(most));
         let steps = scenario.changes(name, &line)?;
         add_link(name, (link, &line, &steps), scenario, ends, world).map_err(|fault| fault.under(&["link", name]))?;
     }
@@ -287,12 +290,14 @@ fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: 
     // Where they cannot be read the settings of devices are refused later, at their own place.
     let set = device_of(end, &scenario.host).unwrap_or_default();
     let slots = Slots::new(rate);
+    let usual = SarConfig::new(slots);
     let config = SarConfig {
+        queue: ends.most_waiting.map_or(usual.queue, |most| usize::try_from(most).unwrap_or(usize::MAX)),
         checksum_unit: ends.checksum_units.get(host).copied().unwrap_or(false),
         adaptation: adaptation(set, end, &scenario.host),
         interleave: set.interleave,
         abr: set.available(&slots),
-        ..SarConfig::new(slots)
+        ..usual
     };
     let element = world.add_element(&format!("{end} SAR"), Box::new(Sar::new(config)));
     world.plug(device, Plug::Port(element, sar::HOST));

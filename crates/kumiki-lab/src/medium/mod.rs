@@ -140,6 +140,18 @@ fn named<T>(
 }
 
 impl Line {
+    /// The same, at each end of which `most` frames may wait where nothing is said.
+    pub(crate) fn bounded(mut self, most: u32) -> Self {
+        match &mut self {
+            // What waits for cells waits as PDUs, in the host's device.
+            Self::Cells(_) => {}
+            Self::Pos(pos) => pos.queue = pos.queue.bounded(most),
+            Self::Synchronous(synchronous) => synchronous.queue = synchronous.queue.bounded(most),
+            Self::Frames(frames) => frames.queue = frames.queue.bounded(most),
+        }
+        self
+    }
+
     /// As it goes into the world, with the seed of what is random on it, and how it changes.
     ///
     /// # Errors

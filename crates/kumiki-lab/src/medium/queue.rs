@@ -121,6 +121,11 @@ impl Queue {
     /// As many as come, and none is marked.
     pub(super) const NONE: Self = Self { queue_frames: None, managed: Managed::NONE };
 
+    /// The same, in which `most` frames may wait where nothing is said.
+    pub(super) fn bounded(self, most: u32) -> Self {
+        Self { queue_frames: Some(self.queue_frames.unwrap_or(most)), ..self }
+    }
+
     /// How much may wait.
     pub(super) fn room(self) -> DropTail {
         self.queue_frames.map_or(DropTail::UNLIMITED, |frames| DropTail::frames(frames.into()))

@@ -33,6 +33,11 @@ impl Default for Ring {
 }
 
 impl Ring {
+    /// The same, at each station of which `most` frames may wait where nothing is said.
+    pub(crate) fn bounded(self, most: u32) -> Self {
+        Self { queue: self.queue.bounded(most), ..self }
+    }
+
     /// What goes wrong on it, and towards which station alone.
     pub(crate) fn impairment(&self) -> Option<(Option<&str>, Impairment)> {
         self.impair.as_ref().map(FrameImpair::impairment)
