@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use kumiki_net::Stack;
 use kumiki_net::host::{HostConfig, HostStack, RealDevice};
+use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -185,8 +186,21 @@ enum How {
     },
 }
 
+/// Until nobody waits for an answer any more. Who wants a tunnel and ends its direction before there is one has gone; a request may be all that comes.
+async fn gone(caller: &TcpStream, is_tunnel: bool) {
+    // What is sent ahead stays for the tunnel; its end behind that cannot be seen.
+    let is_there = !is_tunnel || caller.peek(&mut [0]).await.is_ok_and(|octets| octets > 0);
+    if is_there {
+        let _ = caller.ready(Interest::ERROR).await;
+    }
+}
+
 async fn connect(mut caller: TcpStream, target: target::Target, how: How, shared: &Shared) -> io::Result<()> {
-    let connected = target.connect(shared).await;
+    let is_tunnel = !matches!(how, How::Http { established: b"", .. });
+    let connected = tokio::select! {
+        connected = target.connect(shared) => connected,
+        () = gone(&caller, is_tunnel) => return Ok(()),
+    };
     let mut near = match (connected, &how) {
         (Ok(near), How::Socks) => {
             socks::reply(&mut caller, Ok(near.local_addr()?)).await?;
@@ -209,4 +223,40 @@ async fn connect(mut caller: TcpStream, target: target::Target, how: How, shared
         let _ = rustix::net::sockopt::set_socket_linger(&caller, None);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{Ipv4Addr, TcpStream};
+
+    use kumiki_io::RealClock;
+
+    use super::*;
+    use crate::hop;
+
+    /// Nothing answers beyond the path, where nobody is.
+    #[test]
+    fn a_caller_that_goes_away_while_it_is_connected_is_forgotten() {
+        kumiki_watchdog::minute();
+        let [near, _far] = hop::pair(1500, RealClock::start()).unwrap();
+        let at = (Ipv4Addr::LOCALHOST, 0).into();
+        let proxy = Proxy::start(at, Box::new(near), 1500, true, |_| {}).unwrap();
+        for request in [&b"CONNECT 192.0.2.1:80 HTTP/1.1\r\n\r\n"[..], b"\x05\x01\0\x01\xc0\0\x02\x01\0\x50"] {
+            let mut caller = TcpStream::connect(proxy.address()).unwrap();
+            if request[0] == SOCKS_5 {
+                caller.write_all(&[SOCKS_5, 1, 0]).unwrap();
+                caller.read_exact(&mut [0; 2]).unwrap();
+            }
+            caller.write_all(request).unwrap();
+            while proxy.is_idle() {
+                thread::yield_now();
+            }
+            drop(caller);
+            while !proxy.is_idle() {
+                thread::yield_now();
+            }
+        }
+        proxy.end();
+    }
 }
