@@ -28,8 +28,12 @@ const OWN_FIELDS: [&str; 5] = ["connection", "proxy-connection", "proxy-authoriz
 pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<Wish>> {
     let mut head = Vec::new();
     loop {
+        let known = head.len();
         if caller.read_buf(&mut head).await? == 0 {
             return Ok(None);
+        }
+        if !is_to_parse(&mut head, known) {
+            continue;
         }
         match parse(&head) {
             Ok(Some(wish)) => return Ok(Some(wish)),
@@ -38,6 +42,15 @@ pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<Wish>> {
             Err(why) => return bad(caller, &why).await,
         }
     }
+}
+
+/// Whether `head`, of which the octets from `known` on are new, may say more than before: where it begins, where a line has ended, and where it is too
+/// long. It would be parsed as often as it has octets otherwise, by a thread that serves others too. Empty lines ahead of it are taken away.
+fn is_to_parse(head: &mut Vec<u8>, known: usize) -> bool {
+    let empty = head.iter().take_while(|octet| b"\r\n".contains(octet)).count();
+    head.drain(..empty);
+    let more = head.get(known..).unwrap_or_default();
+    !head.is_empty() && (known == 0 || more.contains(&b'\n') || head.len() >= LONGEST)
 }
 
 async fn bad(caller: &mut TcpStream, why: &str) -> io::Result<Option<Wish>> {
@@ -83,9 +96,8 @@ fn parse(octets: &[u8]) -> Result<Option<Wish>, String> {
     let mut ahead = Vec::new();
     // Into memory, which takes all.
     let _ = write!(ahead, "{method} {path} HTTP/1.1\r\n");
-    for field in
-        request.headers.iter().filter(|field| !OWN_FIELDS.iter().any(|own| field.name.eq_ignore_ascii_case(own)))
-    {
+    let own = own_fields(request.headers);
+    for field in request.headers.iter().filter(|field| !own.iter().any(|own| field.name.eq_ignore_ascii_case(own))) {
         let _ = write!(ahead, "{}: ", field.name);
         ahead.extend_from_slice(field.value);
         ahead.extend_from_slice(b"\r\n");
@@ -93,6 +105,13 @@ fn parse(octets: &[u8]) -> Result<Option<Wish>, String> {
     ahead.extend_from_slice(b"Connection: close\r\n\r\n");
     ahead.extend_from_slice(rest);
     Ok(Some(Wish::Connect { target, how: How::Http { established: b"", ahead } }))
+}
+
+/// The fields that are not for the server: those that always are about one connection, and those that `Connection` names.
+fn own_fields<'a>(fields: &[httparse::Header<'a>]) -> Vec<&'a str> {
+    let options = fields.iter().filter(|field| field.name.eq_ignore_ascii_case("connection"));
+    let named = options.filter_map(|field| core::str::from_utf8(field.value).ok()).flat_map(|value| value.split(','));
+    named.map(str::trim).chain(OWN_FIELDS).collect()
 }
 
 /// A host and a port; without one `port` is meant, if there is one.
@@ -159,6 +178,27 @@ mod tests {
             assert_eq!(found, target);
             assert!(ahead.starts_with(&format!("GET {path} HTTP/1.1\r\n")), "{ahead}");
         }
+    }
+
+    #[test]
+    fn what_a_caller_says_of_its_connection_does_not_go_on() {
+        let request = "GET http://example.org/ HTTP/1.1\r\nConnection: close, X-Hop\r\nHost: example.org\r\nconnection: TE\r\nx-hop: 1\r\nTE: trailers\r\n\r\n";
+        assert_eq!(connect(request).2, "GET / HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n");
+    }
+
+    #[test]
+    fn a_head_is_parsed_where_it_begins_and_where_a_line_has_ended() {
+        let (mut head, mut parsed) = (Vec::new(), Vec::new());
+        for octet in *b"\r\n\nGET / HTTP/1.1\r\nA: b\r\n\r\n" {
+            let known = head.len();
+            head.push(octet);
+            if is_to_parse(&mut head, known) {
+                parsed.push(head.len());
+            }
+        }
+        assert_eq!((head.len(), parsed.as_slice()), (24, &[1, 16, 22, 24][..]));
+        let mut long = vec![b'a'; LONGEST];
+        assert!(is_to_parse(&mut long, LONGEST - 1));
     }
 
     #[test]
