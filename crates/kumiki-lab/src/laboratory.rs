@@ -85,8 +85,6 @@ impl Laboratory {
         }
         let mut notes = notes::notes(measured, &point.scenario);
         notes.extend(notes::without_power(measured));
-        notes
-            .extend(point.scenario.late_events().into_iter().map(|event| format!("after the end of the run: {event}")));
         notes.extend(found.map(|found| found.to_string()));
         notes.extend(notes::late(&point.scenario));
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {

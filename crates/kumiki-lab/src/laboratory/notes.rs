@@ -32,15 +32,21 @@ pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     notes
 }
 
-/// What would only happen after the end of the run.
+/// So many of what comes too late are told; an event may come again and again.
+const LATE: usize = 5;
+
+/// What would happen after the end of the run, and so does not.
 pub(super) fn late(scenario: &Scenario) -> Option<String> {
     let runs = &scenario.run;
     let time = |text: &String| quantity::<Duration>(&[], text).ok();
     let warm_up = runs.warm_up.as_ref().and_then(time).unwrap_or_default();
-    let end = Duration::from_nanos(time(&runs.duration)?.as_nanos().saturating_add(warm_up.as_nanos()));
-    let late: Vec<String> =
-        scenario.happenings().into_iter().filter(|it| it.at >= end).map(|it| format!("at {} {it}", it.at)).collect();
-    (!late.is_empty()).then(|| format!("the run ends at {end}, and so never: {}", late.join("; ")))
+    let end = time(&runs.duration)?.as_nanos().saturating_add(warm_up.as_nanos());
+    let late = scenario.happenings().into_iter().filter(|it| it.at.as_nanos() >= end);
+    let mut late: Vec<String> = late.map(|it| format!("at {} {it}", it.at)).collect();
+    let more = late.len().saturating_sub(LATE);
+    late.truncate(LATE);
+    late.extend((more > 0).then(|| format!("and {more} more")));
+    (!late.is_empty()).then(|| format!("after the end of the run: {}", late.join("; ")))
 }
 
 fn unfair(jain: Option<f64>) -> Option<String> {
@@ -150,6 +156,6 @@ define.playout = "1 ms"
             super::late(&points[0].scenario)
         };
         assert_eq!(late("3 s"), None);
-        assert_eq!(late("90 s").as_deref(), Some("the run ends at 4 s, and so never: at 90 s link.line down"));
+        assert_eq!(late("90 s").as_deref(), Some("after the end of the run: at 90 s link.line down"));
     }
 }

@@ -257,14 +257,6 @@ impl Scenario {
         Ok(steps)
     }
 
-    /// The events that are all after the end of the run, in words: slips, or of a longer run.
-    pub(crate) fn late_events(&self) -> Vec<String> {
-        let time = |text: &str| quantity::<Duration>(&[], text).unwrap_or_default();
-        let end = self.run.warm_up.as_deref().map_or(Duration::ZERO, time) + time(&self.run.duration);
-        let is_late = |event: &&Event| event.times().is_ok_and(|times| times.iter().all(|at| *at > end));
-        self.event.iter().filter(is_late).map(Event::to_string).collect()
-    }
-
     /// When hosts lose their power and get it back, by host, in order of time.
     ///
     /// # Errors
