@@ -36,7 +36,7 @@ pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World)
     ends.switches.judge_loops(scenario)?;
     for (name, link) in &scenario.link {
         let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
-        let line = ends.most_waiting.map_or(line.clone(), |most| line.bounded(most));
+        let line = if let Some(most) = ends.most_waiting { line.bounded(most) } else { line };
         let steps = scenario.changes(name, &line)?;
         add_link(name, (link, &line, &steps), scenario, ends, world).map_err(|fault| fault.under(&["link", name]))?;
     }

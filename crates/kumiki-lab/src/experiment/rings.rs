@@ -19,7 +19,7 @@ pub(super) fn add_rings(scenario: &Scenario, ends: &Ends<'_>, world: &mut World)
 
 fn add_ring(name: &str, ring: &Ring, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     let medium = ring.ring()?;
-    let medium = ends.most_waiting.map_or(medium.clone(), |most| medium.bounded(most));
+    let medium = if let Some(most) = ends.most_waiting { medium.bounded(most) } else { medium };
     let built =
         medium.element(ring.ends.iter().map(|end| address(scenario, end)), seed_of(ends.seed, name, Random::Medium))?;
     let element = world.add_element(name, Box::new(built));
