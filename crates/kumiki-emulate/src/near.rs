@@ -57,22 +57,24 @@ impl Near {
         say: &impl Fn(&str),
     ) -> Result<u8, EmulateError> {
         let listening = failed("cannot listen to signals");
+        // Ahead of any program, which would stay where a signal ended this process alone.
+        let heard = signals::hear().map_err(&listening)?;
         let program = match self {
             Self::Namespace(namespace) => {
                 let namespace = namespace.take().ok_or_else(|| EmulateError("the program has run".to_owned()))?;
                 let passing = namespace.passing().map_err(failed("the program's process"))?;
-                signals::pass_on(Some(passing), seen).map_err(listening)?;
+                heard.pass_on(Some(passing), seen).map_err(listening)?;
                 namespace.go().map_err(EmulateError)?
             }
             Self::Proxy(proxy) if config.program.is_empty() => {
-                signals::pass_on(None, seen).map_err(listening)?;
+                heard.pass_on(None, seen).map_err(listening)?;
                 say(&format!("a proxy for SOCKS 5 and HTTP is at {}; Ctrl-C ends it", proxy.address()));
                 return Ok(signals.recv().map_or(0, |signal| u8::try_from(128 + signal).unwrap_or(u8::MAX)));
             }
             Self::Proxy(proxy) => match start(&config.program, proxy.address()) {
                 Ok(program) => {
                     let passing = Passing::to(&program).map_err(EmulateError)?;
-                    signals::pass_on(Some(passing), seen).map_err(listening)?;
+                    heard.pass_on(Some(passing), seen).map_err(listening)?;
                     program
                 }
                 Err((status, why)) => {

@@ -15,24 +15,36 @@ use crate::namespace::Passing;
 
 const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM];
 
-/// From here on signals go to the program, if there is one, and each is told to `seen`.
+/// Signals that are heard from here on, and wait until they are passed on.
+pub(crate) struct Heard(Signals);
+
+/// From here on signals are heard, and end this process no longer.
 ///
 /// # Errors
-/// Where the process may have no more descriptors or threads.
-pub(crate) fn pass_on(passing: Option<Passing>, seen: Sender<i32>) -> io::Result<()> {
-    let mut signals = Signals::new(PASSED_ON)?;
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for signal in signals.forever() {
-            if let Some(passing) = &passing
-                && !(is_of_terminal(signal) && passing.is_in_our_group())
-            {
-                passing.pass(signal);
+/// Where the process may have no more descriptors.
+pub(crate) fn hear() -> io::Result<Heard> {
+    Signals::new(PASSED_ON).map(Heard)
+}
+
+impl Heard {
+    /// Those that have come and those that will go to the program, if there is one, and each is told to `seen`.
+    ///
+    /// # Errors
+    /// Where the process may have no more threads.
+    pub(crate) fn pass_on(mut self, passing: Option<Passing>, seen: Sender<i32>) -> io::Result<()> {
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            for signal in self.0.forever() {
+                if let Some(passing) = &passing
+                    && !(is_of_terminal(signal) && passing.is_in_our_group())
+                {
+                    passing.pass(signal);
+                }
+                // The process may be at its end.
+                let _ = seen.send(signal);
             }
-            // The process may be at its end.
-            let _ = seen.send(signal);
-        }
-    })?;
-    Ok(())
+        })?;
+        Ok(())
+    }
 }
 
 /// Whether a key of the terminal may have made it.
@@ -43,4 +55,21 @@ pub(crate) fn is_of_terminal(signal: i32) -> bool {
         Some(group == rustix::process::getpgrp())
     };
     [SIGINT, SIGQUIT].contains(&signal) && in_foreground().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_before_the_program_waits_for_it() {
+        kumiki_watchdog::minute();
+        let heard = hear().unwrap();
+        kill_process(getpid(), Signal::USR1).unwrap();
+        let (seen, signals) = std::sync::mpsc::channel();
+        heard.pass_on(None, seen).unwrap();
+        assert_eq!(signals.recv(), Ok(SIGUSR1));
+    }
 }
