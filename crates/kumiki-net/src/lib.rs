@@ -35,6 +35,8 @@
 //! In real time it runs on a device of this machine, in a thread or in a loop of the user's: the feature `host`, module `host` (Linux only). For
 //! threads there are sockets in the shape of std's there, too: module `blocking`.
 //!
+//! QUIC runs over its [`UdpSocket`]: with the feature `quinn` there is a module `quinn`, with `noq` one for that.
+//!
 //! # What differs from tokio's
 //!
 //! - A socket is ready where a read or write would not wait. tokio remembers what the system last told it, so it may say so where there is
@@ -59,6 +61,12 @@ pub mod host;
 mod io_shape;
 #[cfg(any(feature = "sim", feature = "host"))]
 mod layers;
+#[cfg(feature = "noq")]
+pub mod noq;
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod quic;
+#[cfg(feature = "quinn")]
+pub mod quinn;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod sockets;

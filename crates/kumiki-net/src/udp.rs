@@ -549,6 +549,12 @@ impl UdpSocket {
         self.set_tos_v4(tos)
     }
 
+    /// Whether what is sent is lost rather than cut to fragments, by hosts and routers.
+    #[cfg(any(feature = "quinn", feature = "noq"))]
+    pub(crate) fn set_dont_fragment(&self, on: bool) -> io::Result<()> {
+        self.set(|it| it.how.dont_fragment = on)
+    }
+
     /// The device it is bound to: none.
     ///
     /// # Errors
