@@ -4,6 +4,7 @@ use super::verdicts::{Verdict, at};
 use super::{Done, Results};
 use crate::rows::{Parameter, Row, ValueName};
 use crate::scenario::{Claim, Point};
+use crate::stats::Summary;
 
 /// Where something is, and how much it is.
 type Number = (String, f64);
@@ -22,7 +23,7 @@ impl Results {
             (_, Claim { spread: true, .. }) => "%",
             (true, _) => "",
             (_, Claim { task: Some(_), .. }) => "ms",
-            (_, Claim { of_limit: true, .. } | Claim { cpu: Some(_), .. }) => "%",
+            (_, Claim { of_limit: true, .. } | Claim { interval: true, .. } | Claim { cpu: Some(_), .. }) => "%",
             (_, Claim { value: Some(name), .. }) => ValueName::new(name).unwrap_or_default().unit(),
             _ => first.map_or("", |(point, _)| point.scenario.report.shown().unit()),
         };
@@ -81,6 +82,9 @@ fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
         let parts = done.rows.iter().filter(own).map(|row| Some(row.goodput_mbps / row.limit_mbps? * 100.0));
         return crate::stats::mean(&parts.collect::<Option<Vec<f64>>>()?);
     }
+    if claim.interval {
+        return interval(&done.summary);
+    }
     if let Some(name) = claim.value.as_deref().and_then(ValueName::new) {
         let values: Option<Vec<f64>> = done.rows.iter().filter(own).map(|row| row.value(&name)).collect();
         return crate::stats::mean(&values?);
@@ -104,6 +108,12 @@ fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
         };
     }
     Some(done.summary.mean)
+}
+
+/// Half of the interval in per cent of the mean. One run alone has none; where several are alike it has no width.
+fn interval(summary: &Summary) -> Option<f64> {
+    let width = summary.half_width.or_else(|| (summary.n > 1).then_some(0.0))?;
+    (summary.mean > 0.0).then(|| width / summary.mean * 100.0)
 }
 
 #[expect(

@@ -46,6 +46,9 @@ pub struct Claim {
     /// The value is how busy the CPUs of this host are, in per cent.
     #[key(is = "a name of a host", default = "none", example = "\"sender\"")]
     pub cpu: Option<String>,
+    /// The value is half of the confidence interval of a point's runs, in per cent of their mean.
+    #[key(default = "false", example = "true")]
+    pub interval: bool,
     /// The value is the time of a task, in milliseconds.
     #[key(is = "a host and a task", default = "none", example = "\"sender.upper\"")]
     pub task: Option<String>,
@@ -78,7 +81,7 @@ pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Resul
             return fault("words", "a claim without words, or without where they are", "`words` and `from`");
         }
         // What is shown is the value that is meant unless another is named.
-        let says = ["value", "of_limit", "cpu", "task"].iter().any(|key| node.child(key).is_some());
+        let says = ["value", "of_limit", "interval", "cpu", "task"].iter().any(|key| node.child(key).is_some());
         if !says && source.root.child("report").is_some_and(|report| report.child("value").is_some()) {
             return fault(
                 "value",
@@ -104,9 +107,9 @@ pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Resul
         if kinds.into_iter().filter(|is| *is).count() > 1 {
             return fault("of", "two numbers for a point", "one of `against`, `along`, `best` and `spread`");
         }
-        let values = [claim.of_limit, claim.value.is_some(), claim.cpu.is_some(), claim.task.is_some()];
+        let values = [claim.of_limit, claim.interval, claim.value.is_some(), claim.cpu.is_some(), claim.task.is_some()];
         if values.into_iter().filter(|is| *is).count() > 1 {
-            return fault("of", "two values of a point", "one of `value`, `of_limit`, `cpu` and `task`");
+            return fault("of", "two values of a point", "one of `value`, `of_limit`, `interval`, `cpu` and `task`");
         }
         if let Some(name) = claim.value.as_ref().filter(|name| ValueName::new(name).is_none()) {
             let fault = Fault::unknown(at("value"), "value of rows", name, &ValueName::known());

@@ -66,6 +66,23 @@ fn a_sentence_is_judged_by_the_number_that_agrees_least() {
     }
 }
 
+/// Goodputs are a hundredth apart from seed to seed: 4.01 to 4.05 and 24.01 to 24.05.
+#[test]
+fn a_sentence_of_intervals_is_judged_by_the_widest() {
+    let repeated = "confidence = { level = \"95 %\", width = 0.0001, fewest = 5, most = 5 }";
+    let text = TWO_HOSTS.replace("duration = \"10 s\"", &format!("duration = \"10 s\"\n{repeated}"));
+    let claim = |keys| format!("\n[[claim]]\nwords = \"it is narrow\"\nfrom = \"section 9\"\n{keys}");
+    let judged = |text: &str, keys| {
+        let verdict = results(&format!("{text}{}", claim(keys)), 1, false).verdicts(&[]).pop().unwrap();
+        (verdict.verdict, verdict.ours.map(|ours| (ours * 1e3).round() / 1e3), verdict.unit)
+    };
+    // Student's t for four degrees of freedom, 2.776, times 0.0158 / sqrt(5), of 4.03.
+    assert_eq!(judged(&text, "interval = true\nmost = 0.5"), (Judgement::Holds, Some(0.487), "%"));
+    assert_eq!(judged(&text, "interval = true\nmost = 0.4").0, Judgement::Misses);
+    // One run has none.
+    assert_eq!(judged(TWO_HOSTS, "interval = true\nmost = 0.5"), (Judgement::Open, None, "%"));
+}
+
 /// What is missed by little is told with enough digits to see it.
 #[test]
 fn what_is_near_to_agreement_and_misses_looks_like_that() {
@@ -110,6 +127,7 @@ fn a_claim_that_says_nothing_or_speaks_of_what_is_not_there_is_refused() {
         ("least = 1\nalong = \"widow\"", "window"),
         ("least = 1\nalong = \"window\"\nspread = true", "two numbers for a point"),
         ("least = 1\ncpu = \"a\"\nof_limit = true", "two values of a point"),
+        ("least = 1\ninterval = true\nof_limit = true", "two values of a point"),
         ("least = 1\nreading = \"theirs\"", "is no reading"),
         ("least = 1\nwordz = 3", "wordz"),
     ] {
