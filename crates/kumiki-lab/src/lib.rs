@@ -9,7 +9,6 @@ pub mod laboratory;
 pub mod limit;
 pub mod medium;
 pub mod page;
-pub mod picture;
 pub mod plot;
 pub mod profile;
 pub mod progress;

@@ -19,9 +19,6 @@ const SMALL: f64 = 16.0;
 const CAPTION: f64 = 14.0;
 const KEY: f64 = 34.0;
 
-pub(crate) const INK: &str = "#222222";
-pub(crate) const GREY: &str = "#555555";
-
 /// The frame of the plot and the two axes.
 pub(super) struct Plot {
     pub(super) left: f64,

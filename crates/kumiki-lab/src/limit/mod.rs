@@ -9,6 +9,7 @@
 //! All arithmetic is exact; only what is printed is rounded. Paper 2 rounded at each step and so came to 134.581 Mb/s, where
 //! the exact value is 134.580: [`Ladder::paper_arithmetic`] repeats it.
 
+mod graph;
 mod layers;
 mod packet;
 mod ratio;

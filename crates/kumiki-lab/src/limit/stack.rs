@@ -10,6 +10,7 @@ use kumiki_octets::bit_stuffing::BitCounter;
 use kumiki_octets::hdlc::{Accm, FLAG};
 use kumiki_wire::ppp::hdlc::FcsKind;
 
+use super::graph::Stack;
 use super::layers::header;
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing,
@@ -18,7 +19,6 @@ use super::{
     token, tp0, tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
 use crate::medium::{self, Framed, Frames, Slotted};
-use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets};
 use crate::scenario::{Link, Ring, Scenario, Workload};
 use crate::topology::{Hop, HopKind, Topology, place};

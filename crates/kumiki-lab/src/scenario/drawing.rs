@@ -22,7 +22,7 @@ const PAPER: &str = "#f4f4f4";
 const DEEPEST: usize = 100;
 
 impl Scenario {
-    /// The graph of every host, its settings, and the lines between them.
+    /// The graph of every host, its settings, the lines between them, and what they carry.
     #[must_use]
     pub fn graph_text(&self) -> String {
         let mut text = format!("{}\n", self.title);
@@ -38,7 +38,7 @@ impl Scenario {
             }
         }
         for (name, switch) in &self.switch {
-            let _ = writeln!(text, "\nswitch {name}, {}, {} ports", switch.kind, switch.ports);
+            let _ = writeln!(text, "\nswitch {name}, {}, {} ports, {}", switch.kind, switch.ports, switch.words());
             for channel in switch.channels() {
                 let _ = writeln!(text, "  {channel}");
             }
@@ -48,6 +48,10 @@ impl Scenario {
         }
         for (name, ring) in &self.ring {
             let _ = writeln!(text, "\nring {name}: {}, {}", ring.ends.join(" - "), ring.words());
+        }
+        for (name, load) in &self.load {
+            let (from, to) = (load.from.0.join(", "), load.to.0.join(", "));
+            let _ = writeln!(text, "\nload {name}: {}, {from} - {to}", load.kind);
         }
         for event in &self.event {
             let _ = writeln!(text, "\nevent at {event}");

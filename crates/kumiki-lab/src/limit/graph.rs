@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::scenario::{Graph, Host, Scenario};
 
 /// The nodes of a host: see the module.
-pub(crate) struct Stack<'a> {
+pub(super) struct Stack<'a> {
     /// The host and those that it is like, nearest first.
     hosts: Vec<&'a Host>,
     /// Each node with the layers below it; devices have none.
@@ -15,7 +15,7 @@ pub(crate) struct Stack<'a> {
 
 impl<'a> Stack<'a> {
     /// The stack of the host called `name`; without nodes where it has no graph, `None` where there is no such host.
-    pub(crate) fn of(scenario: &'a Scenario, name: &str) -> Option<Self> {
+    pub(super) fn of(scenario: &'a Scenario, name: &str) -> Option<Self> {
         let mut hosts = vec![scenario.host.get(name)?];
         while let Some(like) = hosts.last().and_then(|host| host.like.as_ref()) {
             // A host like itself, by whatever detour, has no more to give.
@@ -33,7 +33,7 @@ impl<'a> Stack<'a> {
     }
 
     /// All nodes and devices, none before what stands on it. Those that stand on each other in a circle come last.
-    pub(crate) fn nodes(&self) -> Vec<&'a str> {
+    pub(super) fn nodes(&self) -> Vec<&'a str> {
         let mut left: Vec<&str> = self.layers.iter().map(|(node, _)| *node).collect();
         let mut sorted = Vec::new();
         while !left.is_empty() {
@@ -46,22 +46,22 @@ impl<'a> Stack<'a> {
     }
 
     /// The layers below `node`.
-    pub(crate) fn below(&self, node: &str) -> &[&'a str] {
+    pub(super) fn below(&self, node: &str) -> &[&'a str] {
         self.layers.iter().find(|(name, _)| *name == node).map_or(&[], |(_, below)| below)
     }
 
     /// Whether there is a node or device called `node`.
-    pub(crate) fn has(&self, node: &str) -> bool {
+    pub(super) fn has(&self, node: &str) -> bool {
         self.layers.iter().any(|(name, _)| *name == node)
     }
 
     /// Whether `node` is a device.
-    pub(crate) fn is_device(&self, node: &str) -> bool {
+    pub(super) fn is_device(&self, node: &str) -> bool {
         self.devices.contains(&node)
     }
 
     /// The kind of node that `node` is.
-    pub(crate) fn kind<'n>(&self, node: &'n str) -> &'n str
+    pub(super) fn kind<'n>(&self, node: &'n str) -> &'n str
     where
         'a: 'n,
     {
@@ -69,20 +69,9 @@ impl<'a> Stack<'a> {
         given.map_or(node, String::as_str)
     }
 
-    /// The kind of `node`, in words, where its name does not say it.
-    pub(crate) fn other_kind(&self, node: &str) -> Option<String> {
-        let kind = self.hosts.iter().find_map(|host| host.kind.get(node))?;
-        (kind != node).then(|| kind.clone())
-    }
-
     /// The setting `key` of `node`, where it is given.
-    pub(crate) fn setting(&self, node: &str, key: &str) -> Option<&'a toml::Value> {
+    pub(super) fn setting(&self, node: &str, key: &str) -> Option<&'a toml::Value> {
         self.hosts.iter().find_map(|host| host.settings.get(node)?.get(key))
-    }
-
-    /// The profile, where one is given.
-    pub(crate) fn profile(&self) -> Option<&'a str> {
-        self.hosts.iter().find_map(|host| host.profile.as_deref())
     }
 }
 
