@@ -233,13 +233,16 @@ struct Counted {
 }
 
 impl Counted {
-    /// By the name of the queue: of the ends of lines and of the ports of switches.
+    /// By the name of the queue: of the ends of lines and of the ports of switches. A ring has its own name.
     fn all(world: &World) -> BTreeMap<String, Self> {
         let mut all: BTreeMap<String, Self> = BTreeMap::new();
         for (line, counters) in world.media() {
             for (key, count) in counters {
                 if let Some((end, what @ ("drops" | "marks" | "busy_ns"))) = key.split_once('_') {
                     all.entry(format!("{line}.{end}")).or_default().set(what, count);
+                } else if key == "busy_ns" {
+                    // One at a time sends on a ring, whose stations have the queues.
+                    all.entry(line.to_owned()).or_default().set(key, count);
                 }
             }
         }

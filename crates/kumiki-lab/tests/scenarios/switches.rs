@@ -207,6 +207,24 @@ run = {{ duration = "200 ms", interval = "20 ms" }}
     }
 }
 
+/// One at a time sends on a ring, so it is busy as a whole, and no station by itself.
+#[test]
+fn a_ring_says_over_time_how_busy_it_is() {
+    let text = include_str!("../../../../scenarios/fddi.toml").replace("warm_up = \"100 ms\"", "interval = \"50 ms\"");
+    let document = Document::parse("x", "x.toml", &text).unwrap_or_else(|fault| panic!("{fault}"));
+    let point = document.points(&Choice::default()).unwrap_or_else(|fault| panic!("{fault}")).remove(0);
+    let run = build(&point, 1).unwrap_or_else(|fault| panic!("{fault}")).run();
+    let busy_ns = count(&run.measured, "ring", "busy_ns");
+    let samples = run.samples.unwrap_or_default().0;
+    let ring: Vec<_> = samples.iter().filter(|it| it.name == "ring").collect();
+    assert_eq!(ring.len(), 8);
+    let busy: Vec<f64> = ring.iter().filter_map(|it| it.busy).collect();
+    assert!(busy.iter().skip(1).all(|part| (0.9..1.0).contains(part)), "{busy:?}");
+    let all = Duration::from_nanos(busy_ns).as_secs_f64();
+    assert!(near(busy.iter().sum::<f64>() * 0.05, all, 0.001), "{busy:?} {all}");
+    assert!(ring.iter().all(|it| it.queue_mean.is_none() && it.drops.is_none()));
+}
+
 /// A source of available bit rate that the network never slows down has all of the line but for its RM cells, and is bound by the line.
 #[test]
 fn a_channel_of_available_bit_rate_has_what_its_rm_cells_leave() {
