@@ -373,14 +373,15 @@ impl Watch {
     }
 }
 
-/// The first address of each host that speaks IP, by name.
+/// The addresses of each host that speaks IP, by name; those that it learns are not known.
 fn known(specs: &BTreeMap<String, Host>) -> Vec<(String, IpAddr)> {
-    let of_host = |(name, spec): (&String, &Host)| {
-        let mut nodes = spec.settings.iter().filter(|(node, _)| ["ip", "ipv6"].contains(&spec.kind_of(node)));
-        let address = nodes.find_map(|(_, settings)| protocols::address(settings, None).ok())?;
-        Some((name.clone(), address))
+    let of_host = |(name, spec): (&String, &Host)| -> Vec<(String, IpAddr)> {
+        let nodes = spec.settings.iter().filter(|(node, _)| ["ip", "ipv6"].contains(&spec.kind_of(node)));
+        let interfaces = nodes.flat_map(|(_, settings)| real::interfaces(settings));
+        let addresses = interfaces.filter_map(|(_, interface)| real::addresses_of(interface).ok()).flatten();
+        addresses.map(|(address, _)| (name.clone(), address)).collect()
     };
-    specs.iter().filter_map(of_host).collect()
+    specs.iter().flat_map(of_host).collect()
 }
 
 /// How many rounds an instant may have with so many hosts: on a shared medium each may call out to all at once, as when all ask for an address.

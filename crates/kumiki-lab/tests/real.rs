@@ -89,6 +89,36 @@ fn real_hosts_take_the_places_of_hosts_of_any_scenario() {
     assert_eq!(left(&mut world, at(200_000)).len(), 1);
 }
 
+/// Of both versions, and of all interfaces.
+#[test]
+fn all_addresses_of_a_host_are_known() {
+    let two = r#"
+title = "Two versions"
+[host.a]
+graph = { ip = ["l0"], ipv6 = ["l1"] }
+ipv6 = { address = "fd00::1/64" }
+real = { run = "true" }
+[host.b]
+like = "a"
+ipv6 = { address = "fd00::2/64" }
+[link.four]
+ends = ["a.l0", "b.l0"]
+medium = "point-to-point"
+rate = "8 Mb/s"
+[link.six]
+ends = ["a.l1", "b.l1"]
+medium = "point-to-point"
+rate = "8 Mb/s"
+"#;
+    let of = |world: &Live, host: &str| -> Vec<String> {
+        world.known().iter().filter(|(name, _)| name == host).map(|(_, address)| address.to_string()).collect()
+    };
+    let world = live(&parse(two), &[]);
+    assert_eq!([of(&world, "a"), of(&world, "b")], [["10.0.0.1", "fd00::1"], ["10.0.0.2", "fd00::2"]]);
+    let set = ["host.a.real.run=[\"true\"]"];
+    assert_eq!(of(&live(&scenario("router"), &set), "router"), ["10.0.1.254", "10.0.0.254"]);
+}
+
 /// What waits is bounded where the scenario says nothing, before frames and before cells: whoever writes faster than a line carries fills no memory.
 #[test]
 fn what_waits_in_real_time_is_bounded() {

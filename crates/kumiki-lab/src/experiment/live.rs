@@ -46,7 +46,7 @@ impl Live {
         &self.real
     }
 
-    /// The addresses of all hosts that speak IP, by name: for a file of hosts.
+    /// The addresses of all hosts that speak IP, by name: for a file of hosts. Those that a host learns are not among them.
     #[must_use]
     pub fn known(&self) -> &[(String, IpAddr)] {
         &self.known

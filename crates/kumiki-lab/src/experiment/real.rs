@@ -92,7 +92,7 @@ fn above(below: &BTreeMap<String, Vec<String>>, tops: &[&String]) -> BTreeSet<St
 }
 
 /// The tables of the interfaces of an IP: those under `interface`, and its own where that says an address.
-fn interfaces(own: &toml::Table) -> Vec<(Vec<&str>, &toml::Table)> {
+pub(super) fn interfaces(own: &toml::Table) -> Vec<(Vec<&str>, &toml::Table)> {
     let tables = own.get("interface").and_then(toml::Value::as_table).into_iter().flatten();
     let tables = tables.filter_map(|(name, table)| Some((vec!["interface", name.as_str()], table.as_table()?)));
     let mut all: Vec<_> = tables.collect();
@@ -102,7 +102,7 @@ fn interfaces(own: &toml::Table) -> Vec<(Vec<&str>, &toml::Table)> {
     all
 }
 
-fn addresses_of(interface: &toml::Table) -> Result<Vec<(IpAddr, u8)>, Fault> {
+pub(super) fn addresses_of(interface: &toml::Table) -> Result<Vec<(IpAddr, u8)>, Fault> {
     let key = if interface.contains_key("addresses") { "addresses" } else { "address" };
     let texts: Vec<&str> = match interface.get(key) {
         Some(toml::Value::Array(all)) => all.iter().filter_map(toml::Value::as_str).collect(),
