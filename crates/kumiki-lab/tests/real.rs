@@ -119,6 +119,15 @@ rate = "8 Mb/s"
     assert_eq!(of(&live(&scenario("router"), &set), "router"), ["10.0.1.254", "10.0.0.254"]);
 }
 
+/// Without a host that is real a run has a length; who has forgotten either is told of both.
+#[test]
+fn what_makes_a_run_is_named() {
+    let nobody: String =
+        PAIR.lines().filter(|line| !line.starts_with("real")).map(|line| format!("{line}\n")).collect();
+    let said = parse(&nobody).points(&Choice::default()).map(drop).unwrap_err().to_string();
+    assert!(said.contains("expected a time such as \"5 s\", or a host that is real"), "{said}");
+}
+
 /// What waits is bounded where the scenario says nothing, before frames and before cells: whoever writes faster than a line carries fills no memory.
 #[test]
 fn what_waits_in_real_time_is_bounded() {

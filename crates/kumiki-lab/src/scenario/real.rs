@@ -157,7 +157,8 @@ impl Scenario {
 pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
     if scenario.run.duration.is_empty() {
         if scenario.real_hosts().next().is_none() {
-            return Err(Fault::at(["run"], "the key \"duration\" is missing").expected("a time such as \"5 s\""));
+            return Err(Fault::at(["run"], "the key \"duration\" is missing")
+                .expected("a time such as \"5 s\", or a host that is real"));
         }
         A_DAY.clone_into(&mut scenario.run.duration);
     }
