@@ -228,12 +228,44 @@ async fn connect(mut caller: TcpStream, target: target::Target, how: How, shared
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
-    use std::net::{Ipv4Addr, TcpStream};
+    use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 
     use kumiki_io::RealClock;
 
     use super::*;
+    use crate::gateway::{Places, Serving};
     use crate::hop;
+
+    /// A server beyond the path hears of nobody but the caller, whatever others on this host send to the caller's relay.
+    #[test]
+    fn datagrams_of_others_do_not_pass_for_the_callers() {
+        kumiki_watchdog::minute();
+        let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
+        let gateway = Serving::start(Box::new(far), 1500, Places::of_link(true), |_| {}).unwrap();
+        let proxy = Proxy::start((Ipv4Addr::LOCALHOST, 0).into(), Box::new(near), 1500, true, |_| {}).unwrap();
+        let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (server, caller, other) = (socket(), socket(), socket());
+        let mut control = TcpStream::connect(proxy.address()).unwrap();
+        control.write_all(&[SOCKS_5, 1, 0, SOCKS_5, 3, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
+        let mut answer = [0; 12];
+        control.read_exact(&mut answer).unwrap();
+        let relay = (Ipv4Addr::LOCALHOST, u16::from_be_bytes([answer[10], answer[11]]));
+        let port = server.local_addr().unwrap().port().to_be_bytes();
+        for (from, data) in [(&caller, 1), (&other, 2), (&caller, 3)] {
+            from.send_to(&[0, 0, 0, 1, 127, 0, 0, 1, port[0], port[1], data], relay).unwrap();
+        }
+        for expected in [1, 3] {
+            let mut octets = [0; 100];
+            let (len, from) = server.recv_from(&mut octets).unwrap();
+            assert_eq!(&octets[..len], [expected]);
+            server.send_to(&octets[..len], from).unwrap();
+            let len = caller.recv(&mut octets).unwrap();
+            assert_eq!(octets[..len].last(), Some(&expected));
+        }
+        drop(control);
+        proxy.end();
+        gateway.end();
+    }
 
     /// Nothing answers beyond the path, where nobody is.
     #[test]

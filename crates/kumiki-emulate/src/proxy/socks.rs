@@ -5,7 +5,7 @@
 //! | Specification | RFC 1928 |
 //! | Methods | no authentication (X'00'); whoever offers none that is this is refused (X'FF') |
 //! | Commands | CONNECT, UDP ASSOCIATE; BIND is not supported (X'07') |
-//! | Datagrams | fragments are dropped, as section 7 has it for who does not put them together |
+//! | Datagrams | are of one socket of the caller, the first that sends; fragments are dropped, as section 7 has it for who does not put them together |
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -167,9 +167,8 @@ pub(super) async fn datagrams(mut caller: TcpStream, shared: &Shared) -> io::Res
             ended = caller.read_u8() => return ended.map(drop),
             came = socket.recv_from(&mut from_caller) => {
                 let (len, from) = came?;
-                // Others on this host have no business here.
-                if from.ip() == peer {
-                    wanted = Some(from);
+                // Whoever sends first is the caller's socket: others on this host have no business here, and get no answers of its.
+                if from.ip() == peer && *wanted.get_or_insert(from) == from {
                     send(from_caller.get(..len).unwrap_or_default(), [&four, &six], shared).await;
                 }
                 continue;
