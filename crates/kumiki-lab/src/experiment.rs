@@ -70,7 +70,7 @@ pub fn graph_of_host(
     for (node, program) in nodes {
         programs.put(NAME, node, program);
     }
-    let mut plan = hosts::Plan { programs: &mut programs, seed, trace: false, life: 0 };
+    let mut plan = hosts::Plan { programs: &mut programs, seed, trace: false, life: 0, most_held: None };
     let built = hosts::build(NAME, spec, &Profile::default(), &mut plan)?;
     Ok((built.host.graph, built.devices))
 }
@@ -189,7 +189,8 @@ impl Experiment {
                 fault::unknown(&["host", name, "profile"], "profile", wanted, &known)
             })?;
             let mut make = |life| {
-                let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces, life };
+                let most_held = most_waiting.filter(|_| stand_in.is_some());
+                let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces, life, most_held };
                 let built = hosts::build(name, spec, profile, &mut plan);
                 let hosts::Built { mut host, devices } = built.map_err(|fault| fault.under(&["host", name]))?;
                 let is_device = |layer: &str| devices.contains_key(layer);

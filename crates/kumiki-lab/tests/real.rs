@@ -144,6 +144,19 @@ fn what_waits_in_real_time_is_bounded() {
     }
 }
 
+/// So is what waits for a processor that is too slow for what a program writes.
+#[test]
+fn what_waits_for_a_slow_processor_is_bounded() {
+    let slow = PAIR.replace("8 Mb/s", "100 Mb/s").replace("real = { run", "profile = \"ss20\"\nreal = { run");
+    let mut world = live(&parse(&slow), &[]);
+    let octets = datagram(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), 10);
+    for _ in 0..30_000 {
+        world.arrive(0, Message::from_octets(&octets));
+    }
+    let came = left(&mut world, at(100_000_000)).len();
+    assert!((10_240..10_300).contains(&came), "{came}");
+}
+
 #[test]
 fn the_same_seed_loses_the_same_packets() {
     let lossy = format!("{PAIR}impair = {{ loss = \"20 %\" }}\n");

@@ -45,6 +45,8 @@ pub(super) struct Plan<'a> {
     pub trace: bool,
     /// How often the host has begun before: another draws other numbers.
     pub life: u64,
+    /// How many packets that have come the host holds at most, where its profile has no memory for them; without, as many as come.
+    pub most_held: Option<u32>,
 }
 
 /// Builds the host `name`.
@@ -94,6 +96,11 @@ pub(super) fn build(name: &str, spec: &scenario::Host, profile: &Profile, plan: 
             }
         };
         graph.set_ledger(pool, ledger(memory)?);
+    }
+    if let Some(clusters) = plan.most_held.filter(|_| !profile.memory.contains_key("receive")) {
+        let (hand_out, wake_up) = (HandOut::Free, WakeUp::One);
+        let pages = Pages { page: 1 << 16, cluster: 1, clusters, hand_out, wake_up, share_percent: None };
+        graph.set_ledger(Pool::Receive, Ledger::new(pages));
     }
     let mut host = Host::new(name, graph);
     tasks.set(&mut host)?;
