@@ -35,7 +35,8 @@
 //! In real time it runs on a device of this machine, in a thread or in a loop of the user's: the feature `host`, module `host` (Linux only). For
 //! threads there are sockets in the shape of std's there, too: module `blocking`.
 //!
-//! QUIC runs over its [`UdpSocket`]: with the feature `quinn` there is a module `quinn`, with `noq` one for that.
+//! QUIC runs over its [`UdpSocket`]: with the feature `quinn` there is a module `quinn`, with `noq` one for that. With `tonic`, [`TcpStream`] is what tonic's
+//! `Server::serve_with_incoming` takes.
 //!
 //! # What differs from tokio's
 //!
@@ -72,6 +73,8 @@ pub mod sim;
 mod sockets;
 mod stack;
 pub mod tcp;
+#[cfg(feature = "tonic")]
+mod tonic;
 mod udp;
 
 pub use kumiki_wire::inet::Sharing;
