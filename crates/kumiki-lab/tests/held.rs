@@ -85,3 +85,45 @@ load.bulk = { kind = "netperf", from = "a.n", to = "b.n", message = "8 KiB", soc
     assert!(slow.total.line < 0.98, "{}", slow.total.line);
     assert_eq!(slow.bound(&slow.total, None, None).name(), "send buffer");
 }
+
+/// Two hosts and a line of 10 Mb/s that is down from 5 s on: of 20 s measured from 1 s on, it carries for 4.
+const CUT: &str = r#"
+title = "A line that dies"
+host.a = { graph = ["tcp", "ip", "l0"] }
+host.b = { like = "a" }
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms", queue_frames = 50 }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run = { warm_up = "1 s", duration = "20 s" }
+event = [{ at = "5 s", link = "line", up = false }]
+"#;
+
+#[test]
+fn a_line_that_dies_is_measured_over_all_of_the_time() {
+    let total = run(&parse(CUT), &[], 1, &Options::default()).measured.total;
+    assert_eq!(total.time.as_nanos(), 20_000_000_000);
+    assert!((1.92..1.94).contains(&total.goodput_mbps), "{}", total.goodput_mbps);
+    // So does one that was down when the measurement began.
+    let late = CUT.replace(r#"{ at = "5 s", link = "line", up = false }"#, EARLY);
+    let total = run(&parse(&late), &[], 1, &Options::default()).measured.total;
+    assert_eq!(total.time.as_nanos(), 20_000_000_000);
+    assert!(total.goodput_mbps < 9.4, "{}", total.goodput_mbps);
+}
+
+/// Down from half a second before the measurement on, for a second.
+const EARLY: &str = r#"{ at = "500 ms", link = "line", up = false }, { at = "1500 ms", link = "line", up = true }"#;
+
+#[test]
+fn datagrams_into_a_dead_line_are_lost() {
+    let udp = r#"{ kind = "udp", rate = "4 Mb/s", from = "a", to = "b", message = "1000 B" }"#;
+    let text = CUT.replace(r#"{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }"#, udp);
+    let total = run(&parse(&text), &[], 1, &Options::default()).measured.total;
+    let units = total.units.unwrap();
+    // Five or six were under way when the measurement began.
+    assert_eq!(units.sent, 10_000);
+    assert!((10_005..=10_006).contains(&(units.received + units.lost)), "{units}");
+    assert!((7_990..8_010).contains(&units.lost), "{units}");
+    assert!((0.79..0.81).contains(&total.goodput_mbps), "{}", total.goodput_mbps);
+    // What is under way at the end is not.
+    let whole = run(&parse(&text), &["run.duration=3 s"], 1, &Options::default()).measured.total.units.unwrap();
+    assert_eq!((whole.sent, whole.lost), (1500, 0));
+}

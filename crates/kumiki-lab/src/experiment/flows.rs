@@ -143,7 +143,8 @@ pub(super) struct Progress {
     caller: Address,
     pub(super) octets: u64,
     pub(super) last: Option<Instant>,
-    longest_gap: Duration,
+    /// The longest time between two arrivals.
+    pub(super) longest_gap: Duration,
     pub(super) ended: Option<Instant>,
     pub(super) aborted: Option<Reason>,
     pub(super) wrong: Option<u64>,
@@ -198,7 +199,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
 }
 
 /// A session without progress for so long has stopped.
-const STOPPED: Duration = Duration::from_secs(1);
+pub(super) const STOPPED: Duration = Duration::from_secs(1);
 
 /// Flows that brought something and then stood still, and those that should have brought something and did not.
 pub(super) fn stopped(flows: &[(Progress, Flow)]) -> u64 {
@@ -383,6 +384,23 @@ pub(super) fn times<'a>(
     let exchanges = client.into_iter().flat_map(RpcClient::exchanged).map(|done| &done.times);
     let sink = load.to.get(place).and_then(|to| program::<UdpSink>(world, hosts, to));
     exchanges.chain(sink.into_iter().flat_map(UdpSink::delays))
+}
+
+/// Datagrams of `load` that nothing has overtaken and that are lost all the same: their reader has heard nothing for longer than it ever did, and longer
+/// than one was ever under way.
+pub(super) fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> u64 {
+    let sinks = progress(world, hosts, load);
+    let sources = load.from.iter().filter_map(|from| program::<UdpSource>(world, hosts, from));
+    let sent = sources.flat_map(UdpSource::sent).map(|sent| sent.units);
+    let unheard = matched(world, hosts, load, &sinks).into_iter().zip(sent).map(|(session, sent)| {
+        let (reader, number) = session.place?;
+        let sink = load.to.get(reader).and_then(|to| program::<UdpSink>(world, hosts, to))?;
+        let received = sink.received().nth(number)?;
+        let way = Duration::from_nanos(sink.delays().nth(number)?.max());
+        let silent = world.now().saturating_since(received.last?) > received.longest_gap + way;
+        silent.then(|| sent.saturating_sub(received.units).saturating_sub(received.lost))
+    });
+    unheard.flatten().sum()
 }
 
 /// A session of a writer, and that of a reader which is its other end.

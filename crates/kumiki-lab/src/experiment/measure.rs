@@ -122,7 +122,7 @@ pub struct Units {
     pub sent: u64,
     /// Received, duplicates not counted.
     pub received: u64,
-    /// Overtaken by later ones and not received.
+    /// Overtaken by later ones and not received, or sent before and in a silence at the end that is longer than their way and every earlier one.
     pub lost: u64,
     /// Received once more.
     pub duplicated: u64,
@@ -203,6 +203,7 @@ impl Units {
             all.duplicated += received.duplicated;
             all.reordered += received.reordered;
         }
+        all.lost = all.lost.saturating_add(flows::unheard(world, hosts, load));
         all
     }
 }
@@ -220,6 +221,8 @@ pub(super) struct Snapshot {
     /// When data last arrived. Rates are taken from arrival to arrival, so that they do not depend on where in a PDU the
     /// clock stood.
     last: Option<Instant>,
+    /// The longest time between two arrivals of a session so far.
+    longest_gap: Duration,
     /// By reading program and session.
     pub(super) octets: Vec<Vec<u64>>,
     page_waits: u64,
@@ -251,6 +254,7 @@ impl Snapshot {
             at: world.now(),
             lines: lines.collect(),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
+            longest_gap: sinks.iter().flatten().map(|it| it.longest_gap).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
             page_waits: sent().map(|sent| sent.page_waits).sum(),
             units: Units::of(world, hosts, load),
@@ -259,6 +263,12 @@ impl Snapshot {
             times: Vec::new(),
             round_trips: None,
         }
+    }
+
+    /// Whether data had ceased to arrive: the time since the last is more than a clock between two PDUs explains.
+    fn is_silent(&self) -> bool {
+        let since = self.last.map_or(Duration::ZERO, |last| self.at.saturating_since(last));
+        since > self.longest_gap || since >= flows::STOPPED
     }
 }
 
@@ -542,8 +552,12 @@ fn measure(
             let written = if load.sender_clock { written(&sources) } else { None };
             transfer_time(&sources, &sinks, written.or_else(|| (!done).then_some(after.at)))
         }
-        // Several loads are compared, so the time is the same for all.
-        (Some(first), Some(last)) if last > first && is_alone && load.is_steady => last.saturating_since(first),
+        // Several loads are compared, so the time is the same for all. A silence at an end belongs to what is measured.
+        (Some(first), Some(last))
+            if last > first && is_alone && load.is_steady && !before.is_silent() && !after.is_silent() =>
+        {
+            last.saturating_since(first)
+        }
         _ => after.at.saturating_since(before.at),
     };
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
