@@ -127,3 +127,16 @@ fn datagrams_into_a_dead_line_are_lost() {
     let whole = run(&parse(&text), &["run.duration=3 s"], 1, &Options::default()).measured.total.units.unwrap();
     assert_eq!((whole.sent, whole.lost), (1500, 0));
 }
+
+/// The timer expires at 200 ms, 600 ms, ... 12.6 s after the last segment was heard, and then only after the end.
+#[test]
+fn what_waits_for_the_timer_when_the_run_ends_is_held_by_it() {
+    for duration in ["10 s", "12 s", "20 s", "31 s"] {
+        let run = run(&parse(CUT), &[&format!("run.duration={duration}")], 1, &Options::default());
+        let after = duration.trim_end_matches(" s").parse::<f64>().unwrap() - 4.0;
+        let expected = after / (after + 4.0);
+        let timer = share(&run, &[Limit::Timeout]);
+        assert!((expected - 0.1..=expected).contains(&timer), "{duration}: {timer} of {expected}");
+        assert_eq!(run.measured.bound(&run.measured.total, None, Some(9.65)).name(), "retransmission time-out");
+    }
+}

@@ -7,7 +7,8 @@
 //! | Left out | what TCP cannot see: whether data waits in a queue on the way, or the processor is busy. Who knows that sets it beside [`Limits::spans`] |
 //!
 //! At any time one thing holds a connection, so the times add up to how long it has been there. A time-out is known only when it is over: all since the last
-//! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile.
+//! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile. After one, the next is known earlier: as soon as
+//! what was sent again is not answered within a round trip, the wait since then is for the timer, though it may not have expired by the time that is asked for.
 
 use kumiki_graph::{Duration, Instant};
 
@@ -99,6 +100,8 @@ pub struct Limits {
     /// What last changed the congestion window, and what had done so when its state was last kept for an undo.
     window: Limit,
     before: Limit,
+    /// Since a time-out after which nothing has been heard: when it was, and by when its segment should be answered.
+    unanswered: Option<(Instant, Instant)>,
     /// When the connection was over.
     end: Option<Instant>,
 }
@@ -107,7 +110,13 @@ impl Limits {
     /// Of a connection that begins.
     #[must_use]
     pub fn new(now: Instant) -> Self {
-        Self { changes: vec![(now, Limit::Opening)], window: Limit::SlowStart, before: Limit::SlowStart, end: None }
+        Self {
+            changes: vec![(now, Limit::Opening)],
+            window: Limit::SlowStart,
+            before: Limit::SlowStart,
+            unanswered: None,
+            end: None,
+        }
     }
 
     /// From `now` on it is held by `limit`.
@@ -129,11 +138,17 @@ impl Limits {
         }
     }
 
-    /// The retransmission timer has expired, and nothing had been sent or heard since `quiet`.
-    pub(crate) fn set_timed_out(&mut self, quiet: Instant, now: Instant) {
+    /// The retransmission timer has expired, and nothing had been sent or heard since `quiet`. What is sent again now should be answered after a `round_trip`.
+    pub(crate) fn set_timed_out(&mut self, quiet: Instant, now: Instant, round_trip: Duration) {
         let held = self.changes.last().map_or(Limit::Opening, |(_, limit)| *limit);
         self.set(Limit::Timeout, quiet);
         self.set(held, now);
+        self.unanswered = Some((now, now + round_trip));
+    }
+
+    /// The peer was heard.
+    pub(crate) const fn heard(&mut self) {
+        self.unanswered = None;
     }
 
     /// The connection is over: nothing holds it any more.
@@ -164,9 +179,15 @@ impl Limits {
     /// What held it between two times: from when, until when, what. Without gaps, and in order, until the connection is over.
     pub fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant, Limit)> {
         let to = self.end.map_or(to, |end| end.min(to));
-        let ends = self.changes.iter().skip(1).map(|(at, _)| *at).chain([Instant::FAR_FUTURE]);
-        let spans = self.changes.iter().zip(ends);
-        let spans = spans.map(move |(&(since, limit), until)| (since.max(from), until.min(to), limit));
+        let waits = self.unanswered.filter(|(_, answer)| *answer < to).map(|(since, _)| since);
+        let known = waits.map_or(self.changes.len(), |since| self.changes.partition_point(|(at, _)| *at < since));
+        let known = self.changes.get(..known).unwrap_or_default();
+        // It may follow upon the wait for the time-out before.
+        let waits = waits.filter(|_| known.last().is_none_or(|(_, last)| *last != Limit::Timeout));
+        let changes = known.iter().copied().chain(waits.map(|since| (since, Limit::Timeout)));
+        let ends = changes.clone().skip(1).map(|(at, _)| at).chain([Instant::FAR_FUTURE]);
+        let spans = changes.zip(ends);
+        let spans = spans.map(move |((since, limit), until)| (since.max(from), until.min(to), limit));
         spans.filter(|(since, until, _)| since < until)
     }
 

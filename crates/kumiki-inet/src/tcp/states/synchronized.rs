@@ -89,6 +89,9 @@ impl Session {
             self.receive.ts_recent = (value, ctx.now());
         }
         self.patience.heard = ctx.now();
+        if let Some(record) = &mut self.record {
+            record.limits.heard();
+        }
         if let Some((_, echo)) = segment.options.timestamps
             && segment.octets() > 0
             && echo != 0

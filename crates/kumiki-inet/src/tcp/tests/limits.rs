@@ -94,6 +94,24 @@ fn a_lost_tail_is_a_time_out_whatever_else_seemed_to_hold() {
     assert_eq!(spans(&pair, from), ["0 to 200 retransmission time-out", "200 to 300 application"]);
 }
 
+/// Of the line that is dead from the first segment on, time-outs double: at 200, 600, 1400 and 3000 ms.
+#[test]
+fn a_time_out_that_has_not_come_by_the_end_holds_all_the_same() {
+    let config = Config { tail_loss_probe: false, ..recorded() };
+    let rule = |packet: &Packet| if packet.len() > 0 { Vec::new() } else { vec![ms(10)] };
+    let mut pair = Pair::with_rule(config, plain(), rule).connected();
+    let from = pair.now;
+    pair.write(A, &numbered(1000));
+    pair.run_for(ms(2500));
+    assert_eq!(pair.counters(A).timeouts, 3);
+    assert_eq!(spans(&pair, from), ["0 to 2500 retransmission time-out"]);
+    // What more there is to write, and the next expiry, change nothing of it.
+    pair.write(A, &numbered(1000));
+    pair.run_for(ms(1000));
+    assert_eq!(pair.counters(A).timeouts, 4);
+    assert_eq!(spans(&pair, from), ["0 to 3500 retransmission time-out"]);
+}
+
 #[test]
 fn what_nagle_holds_waits_for_a_delayed_acknowledgment() {
     let later = Config { ack_timer: AckTimer::Timeout(ms(40)), ..plain() };
