@@ -126,6 +126,7 @@ pub struct Described {
 struct Part {
     name: String,
     points: Vec<Point>,
+    left_out: Arc<[Point]>,
 }
 
 /// The results of one scenario.
@@ -134,6 +135,18 @@ pub struct Results {
     name: String,
     choice: Choice,
     points: Vec<(Point, Result<Done, String>)>,
+    /// Points of the scenario that `--quick` leaves out.
+    left_out: Arc<[Point]>,
+}
+
+/// What `--quick` leaves out of `document`, of which it has `points`.
+fn left_out(document: &Document, choice: &Choice, points: &[Point]) -> Result<Arc<[Point]>, Fault> {
+    if !choice.quick {
+        return Ok(Arc::default());
+    }
+    let mut all = document.points(&Choice { quick: false, ..choice.clone() })?;
+    all.retain(|one| points.iter().all(|point| point.varied != one.varied));
+    Ok(all.into())
 }
 
 impl Plan {
@@ -151,7 +164,8 @@ impl Plan {
                 let row = point.row();
                 row.check().map_err(|why| point.locate(Fault::at(["report", "rows"], why.to_string())))?;
             }
-            parts.push(Part { name: document.name().to_owned(), points });
+            let left_out = left_out(document, choice, &points)?;
+            parts.push(Part { name: document.name().to_owned(), points, left_out });
         }
         Ok(Self { costs: cost::of(&parts, choice), parts: parts.into(), choice: choice.clone() })
     }

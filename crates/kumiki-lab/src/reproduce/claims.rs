@@ -40,7 +40,8 @@ impl Results {
             .filter(|(point, _)| point.is_at(&claim.of))
             .map(|(point, result)| (point, result.as_ref().ok().and_then(|done| value(claim, point, done))))
             .collect();
-        let is_complete = !own.is_empty() && own.iter().all(|(_, value)| value.is_some());
+        let is_complete =
+            !own.is_empty() && own.iter().all(|(_, value)| value.is_some()) && self.left_out(&claim.of) == 0;
         let own: Vec<(&Point, f64)> = own.into_iter().filter_map(|(point, value)| Some((point, value?))).collect();
         let (numbers, is_complete) = if claim.spread {
             (spread(&own).into_iter().collect(), is_complete)

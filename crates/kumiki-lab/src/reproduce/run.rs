@@ -291,7 +291,8 @@ impl Plan {
                 }
                 place += 1;
             }
-            results.push(Results { name: part.name.clone(), choice: self.choice.clone(), points });
+            let (name, left_out) = (part.name.clone(), part.left_out.clone());
+            results.push(Results { name, choice: self.choice.clone(), points, left_out });
         }
         results
     }

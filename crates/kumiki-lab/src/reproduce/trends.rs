@@ -17,7 +17,8 @@ impl Results {
     fn between(&self, trend: &Trend, values: &[(&Point, f64)], low: f64, high: f64) -> Option<(Verdict, String)> {
         let wanted = self.points.iter().map(|(point, _)| point);
         let wanted = wanted.filter(|point| point.is_at(&trend.of) && point.is_at(&trend.at));
-        let wanted = wanted.count();
+        let left_out = self.left_out.iter().filter(|point| point.is_at(&trend.of) && point.is_at(&trend.at));
+        let wanted = wanted.count() + left_out.count();
         let there = values.iter().filter(|(point, _)| point.is_at(&trend.at));
         let numbers: Vec<(String, f64)> = there.map(|(point, mean)| (super::verdicts::at(point), *mean)).collect();
         let means: Vec<f64> = numbers.iter().map(|(_, mean)| *mean).collect();
@@ -73,11 +74,15 @@ impl Results {
         } else {
             (peak, trend.peak_mbps?, format!("peak {peak:.2}"))
         };
+        let left_out = self.left_out(&trend.of);
         let unit = if trend.below_peak.is_some() { " %" } else { "" };
         let fitted = if trend.fitted { ", fitted" } else { ", predicted" };
         let verdict = match trend.within {
             Some(within) if (ours - paper).abs() > within => {
                 format!("; missed: {within}{unit} would be agreement")
+            }
+            Some(_) | None if left_out > 0 => {
+                format!("; only {} of {} points are there", values.len(), values.len() + left_out)
             }
             Some(_) | None => String::new(),
         };
@@ -96,6 +101,6 @@ impl Results {
             ..self.of_trend(trend, statement, unit)
         };
         let place = trend.of.clone().into_iter().chain(trend.at.clone()).collect();
-        Some((verdict.judged(&[(named(&place), ours)], true), line))
+        Some((verdict.judged(&[(named(&place), ours)], left_out == 0), line))
     }
 }

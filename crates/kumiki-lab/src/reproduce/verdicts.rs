@@ -183,6 +183,11 @@ impl Results {
         }
     }
 
+    /// How many points at `of` `--quick` has left out.
+    pub(super) fn left_out(&self, of: &toml::Table) -> usize {
+        self.left_out.iter().filter(|point| point.is_at(of)).count()
+    }
+
     /// Everything that the scenario says of a paper: values of points, trends of curves, times of tasks, sentences. `all` are the results of all scenarios that were run,
     /// for sentences that are of two.
     #[must_use]

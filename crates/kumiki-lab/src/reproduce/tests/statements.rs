@@ -110,6 +110,24 @@ fn a_sentence_of_points_that_are_not_there_is_open() {
 }
 
 #[test]
+fn a_sentence_of_points_that_quick_leaves_out_is_open() {
+    let judged = |keys: &str, quick| {
+        let text = format!("{TWO_HOSTS}\n[[claim]]\nwords = \"so\"\nfrom = \"here\"\n{keys}");
+        let document = Document::parse("two", "two.toml", &text).unwrap();
+        let choice = Choice { set: Vec::new(), quick, runs: None };
+        let plan = Plan::new(&[document], &choice, &Fake { failing: false }).unwrap();
+        run(&plan, Fake { failing: false }, Options::default()).remove(0).verdicts(&[]).pop().unwrap().verdict
+    };
+    for keys in ["least = 4.0", "of = { nagle = true, rtt = \"20 ms\" }\nspread = true\nmost = 99.0"] {
+        assert_eq!(judged(keys, false), Judgement::Holds, "{keys}");
+        assert_eq!(judged(keys, true), Judgement::Open, "{keys}");
+    }
+    // What is missed is missed whatever the others are, and one point is enough for itself.
+    assert_eq!(judged("least = 400.0", true), Judgement::Misses);
+    assert_eq!(judged("of = { nagle = true, window = \"48 KiB\" }\nleast = 4.0", true), Judgement::Holds);
+}
+
+#[test]
 fn a_sentence_of_two_scenarios_looks_at_both() {
     let claim =
         "\n[[claim]]\nwords = \"alike\"\nfrom = \"here\"\nother = \"two\"\nleast = 0.9\nmost = 1.1\nreading = \"ours\"";
