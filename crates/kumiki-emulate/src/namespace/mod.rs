@@ -13,7 +13,7 @@
 //! |---|---|
 //! | Namespaces | of network and mounts; one of users around them unless this is root with the right to do without |
 //! | User | the same number inside, and the same files: one line in `uid_map`, one in `gid_map`. No other user is known inside, so `sudo` and its like do not work there |
-//! | Addresses | those of the [`Network`]; behind a single path [`OWN_4`], [`OWN_6`], and the way out is [`GATEWAY_4`], [`GATEWAY_6`] |
+//! | Addresses | those of the `Network`; behind a single path [`OWN_4`], [`OWN_6`], and the way out is [`GATEWAY_4`], [`GATEWAY_6`] |
 //! | Left out | several programs in one network, one that is there already, a view of `/sys` of its own |
 
 use std::ffi::OsString;
