@@ -276,3 +276,39 @@ fn loads_stand_in_the_order_of_the_file() {
     let loads: Vec<_> = of(&rows, Scope::Load).iter().filter_map(|row| row.load.clone()).collect();
     assert_eq!(loads, ["zeta", "alpha"]);
 }
+
+/// Two hosts at a line of 20 Mb/s that is not there for two seconds and then has a quarter of its rate.
+const CHANGING: &str = r#"
+title = "A line that changes"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "20 Mb/s", propagation = "10 ms", queue_frames = 50 }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run = { duration = "10 s" }
+event = [{ at = "4 s", link = "line", up = false }, { at = "6 s", link = "line", up = true, rate = "5 Mb/s" }, { at = "11 s", link = "line", up = false }]
+"#;
+
+#[test]
+fn the_limit_of_a_line_that_changes_is_of_what_it_could_carry() {
+    let rows = |set: &[&str]| Laboratory::default().run(&point(&parse(CHANGING), set)).unwrap().rows;
+    let whole = rows(&["run.duration=3 s"]).remove(0).limit_mbps.unwrap();
+    assert!((19.0..20.0).contains(&whole), "{whole}");
+    for row in rows(&[]).iter().filter(|row| row.limit_mbps.is_some()) {
+        let part = row.limit_mbps.unwrap() / whole;
+        assert!((part - (0.4 + 0.4 / 4.0)).abs() < 1e-3, "{part}");
+        assert!(row.goodput_mbps < row.limit_mbps.unwrap(), "{row:?}");
+    }
+    // A direction in which only acknowledgments go is no limit of the data.
+    let text = CHANGING.replace("up = false }, {", "up = false, toward = \"a\" }, {");
+    let rows = Laboratory::default().run(&point(&parse(&text), &["run.duration=5 s"])).unwrap().rows;
+    assert!((rows[0].limit_mbps.unwrap() - whole).abs() < 1e-9, "{rows:?}");
+}
+
+#[test]
+fn a_line_that_dies_is_told_as_a_wait_for_the_timer() {
+    let text = CHANGING.replace("{ at = \"6 s\", link = \"line\", up = true, rate = \"5 Mb/s\" }, ", "");
+    let rows = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().rows;
+    // It is all that the line could carry.
+    assert!(rows.iter().all(|row| row.goodput_mbps > 0.95 * row.limit_mbps.unwrap()), "{rows:?}");
+    assert!(rows.iter().all(|row| row.bound_by == "retransmission time-out"), "{rows:?}");
+}

@@ -58,6 +58,8 @@ impl Bound {
 pub struct LoadResult {
     /// Application octets delivered per time, in 10^6 bit/s, all sessions together.
     pub goodput_mbps: f64,
+    /// When its measurement began.
+    pub began: Instant,
     /// How long was measured.
     pub time: Duration,
     /// The sessions, in the order of opening.
@@ -405,7 +407,7 @@ impl Measured {
             Bound::Host
         } else if of.is_all_there() {
             Bound::Held(Limit::Application)
-        } else if !flow.is_some_and(Flow::is_locked_out)
+        } else if !matches!(flows, [one] if one.is_locked_out())
             && (limit_mbps.is_some_and(|limit| of.goodput_mbps >= limit * FULL)
                 || flow.map_or(of.line, |flow| flow.line) >= FULL_LINE)
         {
@@ -560,6 +562,11 @@ fn measure(
         }
         _ => after.at.saturating_since(before.at),
     };
+    let began = match load.kind {
+        Kind::File => user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened }),
+        Kind::Stream if whole_load => opened(&sources),
+        Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => None,
+    };
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
     let whole = after.at.saturating_since(before.at).as_secs_f64();
     let line_share = |(line, busy): (&Crossed, &u64)| {
@@ -587,6 +594,7 @@ fn measure(
     };
     let flows: Vec<Flow> = flows.into_iter().map(of_flow).collect();
     let result = LoadResult {
+        began: began.unwrap_or(before.at),
         time,
         jain: jain(&flows),
         line: flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0),
@@ -681,13 +689,16 @@ fn written(sources: &[(usize, &Source)]) -> Option<Instant> {
     all?.into_iter().max()
 }
 
+/// When the first session was opened.
+fn opened(sources: &[(usize, &Source)]) -> Option<Instant> {
+    sources.iter().flat_map(|(_, source)| source.sent()).filter_map(|sent| sent.opened).min()
+}
+
 /// From the opening of the first session to the end of the last, or to `cut_off`, where the run was over before that.
 fn transfer_time(sources: &[(usize, &Source)], sinks: &[Vec<Progress>], cut_off: Option<Instant>) -> Duration {
-    let sent = sources.iter().flat_map(|(_, source)| source.sent());
-    let opened = sent.filter_map(|sent| sent.opened).min();
     let progress = sinks.iter().flatten();
     let ended = cut_off.or_else(|| progress.filter_map(|it| it.ended.or(it.last)).max());
-    match (opened, ended) {
+    match (opened(sources), ended) {
         (Some(opened), Some(ended)) => ended.saturating_since(opened),
         _ => Duration::ZERO,
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use kumiki_graph::Instant;
 use kumiki_link::Occupancy;
 
 use crate::experiment::{Course, Flow, Limit, LoadResult, Measured, Sender};
@@ -15,9 +16,12 @@ use crate::stats;
 /// A row for all loads together, and for each with its flows.
 pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failure> {
     let known = point.row();
-    let ladder = |load: &Workload| limit::of_all(&point.scenario, load).ok();
-    let limits: BTreeMap<&String, Option<f64>> =
-        point.scenario.load.iter().map(|(name, load)| (name, ladder(load))).collect();
+    let allowed = |(name, load): (&'_ String, &Workload)| {
+        let measured = measured.loads.get(name)?;
+        let began = measured.began.saturating_since(Instant::ZERO);
+        limit::of_all_between(&point.scenario, load, (began, began + measured.time)).ok()
+    };
+    let limits: BTreeMap<&String, Option<f64>> = point.scenario.load.iter().map(|it| (it.0, allowed(it))).collect();
     // Of several loads, each may go another way.
     let only = limits.values().next().copied().flatten().filter(|_| limits.len() == 1);
     let mut total = of_load(&known, measured, &measured.total, only);

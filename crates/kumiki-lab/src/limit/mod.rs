@@ -9,6 +9,7 @@
 //! All arithmetic is exact; only what is printed is rounded. Paper 2 rounded at each step and so came to 134.581 Mb/s, where
 //! the exact value is 134.580: [`Ladder::paper_arithmetic`] repeats it.
 
+mod course;
 mod graph;
 mod layers;
 mod packet;
@@ -18,6 +19,7 @@ mod stack;
 #[cfg(test)]
 mod tests;
 
+pub use course::of_all_between;
 pub use layers::{
     aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing, cell_headers, ds3, ds3_plcp,
     eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, lapb, lapb_ether, llc, llc_snap, mapos,

@@ -66,19 +66,30 @@ pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<(String, f64)>,
 /// # Errors
 /// As [`of_load`].
 pub fn of_all(scenario: &Scenario, load: &Workload) -> Result<f64, String> {
+    Ok(together(&pairs(scenario, load)?, |_| 1.0))
+}
+
+/// What each line on the way of each pair leaves alone, in Mb/s.
+pub(super) fn pairs<'a>(scenario: &'a Scenario, load: &Workload) -> Result<Vec<Vec<(Direction<'a>, f64)>>, String> {
     let topology = Topology::of(scenario);
-    let pairs = load.pairs().map(|pair| of_pair(scenario, load, &topology, pair));
-    let pairs = pairs.collect::<Result<Vec<_>, String>>()?;
-    if let [only] = pairs.as_slice() {
-        let each = only.iter().map(|(_, ladder)| ladder.goodput_mbps().as_f64());
-        return Ok(each.reduce(f64::min).unwrap_or(0.0));
+    let of = |pair| {
+        let ladders = of_pair(scenario, load, &topology, pair)?;
+        Ok(ladders.into_iter().map(|(direction, ladder)| (direction, ladder.goodput_mbps().as_f64())).collect())
+    };
+    load.pairs().map(of).collect()
+}
+
+/// What `pairs` can have together, where each direction of a line carries such a `part` of what it does alone.
+pub(super) fn together<'a>(pairs: &[Vec<(Direction<'a>, f64)>], part: impl Fn(Direction<'a>) -> f64) -> f64 {
+    if let [only] = pairs {
+        return only.iter().map(|(direction, rate)| rate * part(*direction)).reduce(f64::min).unwrap_or(0.0);
     }
     // Of each line: what a pair takes of it for each Mb/s, and what is left.
     let mut left: BTreeMap<Direction<'_>, f64> = BTreeMap::new();
     let mut growing: Vec<Vec<(Direction<'_>, f64)>> = Vec::new();
-    for lines in &pairs {
-        let shares = lines.iter().map(|(direction, ladder)| (*direction, 1.0 / ladder.goodput_mbps().as_f64()));
-        growing.push(shares.collect());
+    // A line that carries nothing leaves nothing to its pairs.
+    for lines in pairs.iter().filter(|lines| lines.iter().all(|(direction, _)| part(*direction) > 0.0)) {
+        growing.push(lines.iter().map(|(direction, rate)| (*direction, 1.0 / (rate * part(*direction)))).collect());
         left.extend(lines.iter().map(|(direction, _)| (*direction, 1.0)));
     }
     let (mut rate, mut sum) = (0.0, 0.0);
@@ -104,7 +115,7 @@ pub fn of_all(scenario: &Scenario, load: &Workload) -> Result<f64, String> {
             sum += rate;
         }
     }
-    Ok(sum)
+    sum
 }
 
 fn slower(one: Ladder, other: Ladder) -> Ladder {
@@ -112,7 +123,7 @@ fn slower(one: Ladder, other: Ladder) -> Ladder {
 }
 
 /// A direction of a line; both of a ring are one.
-type Direction<'a> = (&'a str, bool);
+pub(super) type Direction<'a> = (&'a str, bool);
 
 /// The ladders of all lines from one node to another.
 fn of_pair<'a>(
