@@ -123,34 +123,50 @@ impl Laboratory {
         Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect() })
     }
 
-    /// The overhead ladders of a point's loads, as text.
+    /// The overhead ladders of a point's loads, as text; of those that have none, why.
     ///
     /// # Errors
-    /// In words, where one has a layer whose overhead is not known, or more than one hop.
+    /// In words, where all have a layer whose overhead is not known, or a way of lines of which that cannot be told.
     pub fn limit(point: &Point) -> Result<String, Failure> {
         let printed: &[f64] = if point.scenario.paper == Some(2) { &limit::PAPER_2 } else { &[] };
-        let mut text = String::new();
+        let (mut text, mut unknown) = (String::new(), Vec::new());
         for (name, load) in point.scenario.loads() {
-            let ladder = limit::of_load(&point.scenario, load).map_err(|why| format!("load.{name}: {why}"))?;
-            if point.scenario.load.len() > 1 {
-                let _ = writeln!(text, "{name}: {} -> {}", load.from.0.join(", "), load.to.0.join(", "));
+            match Self::limit_of(point, (name, load), printed) {
+                Ok(more) => text += &more,
+                Err(why) => unknown.push(format!("load.{name}: {why}")),
             }
-            text += &limit::table(&ladder, printed).draw(Layout { lines: Lines::Unicode, width: None });
-            let lines = limit::lines(&point.scenario, load).map_err(|why| format!("load.{name}: {why}"))?;
-            if lines.len() > 1 {
-                let least = lines.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
-                let told = |(line, rate): &(String, f64)| {
-                    let narrowest = if (rate - least).abs() < 1e-9 { ", the narrowest" } else { "" };
-                    format!("{line} {rate:.3}{narrowest}")
-                };
-                let told: Vec<String> = lines.iter().map(told).collect();
-                let _ = writeln!(text, "Lines on the way, each alone (Mb/s): {}", told.join("; "));
-            }
-            let pairs = load.pairs().count();
-            if pairs > 1 {
-                let all = limit::of_all(&point.scenario, load).map_err(|why| format!("load.{name}: {why}"))?;
-                let _ = writeln!(text, "All {pairs} pairs together: {all:.3} Mb/s");
-            }
+        }
+        if text.is_empty() && !unknown.is_empty() {
+            return Err(unknown.remove(0).into());
+        }
+        for why in unknown {
+            let _ = writeln!(text, "No limit of {why}");
+        }
+        Ok(text)
+    }
+
+    /// That of one load.
+    fn limit_of(point: &Point, (name, load): (&str, &Workload), printed: &[f64]) -> Result<String, String> {
+        let mut text = String::new();
+        let ladder = limit::of_load(&point.scenario, load)?;
+        if point.scenario.load.len() > 1 {
+            let _ = writeln!(text, "{name}: {} -> {}", load.from.0.join(", "), load.to.0.join(", "));
+        }
+        text += &limit::table(&ladder, printed).draw(Layout { lines: Lines::Unicode, width: None });
+        let lines = limit::lines(&point.scenario, load)?;
+        if lines.len() > 1 {
+            let least = lines.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
+            let told = |(line, rate): &(String, f64)| {
+                let narrowest = if (rate - least).abs() < 1e-9 { ", the narrowest" } else { "" };
+                format!("{line} {rate:.3}{narrowest}")
+            };
+            let told: Vec<String> = lines.iter().map(told).collect();
+            let _ = writeln!(text, "Lines on the way, each alone (Mb/s): {}", told.join("; "));
+        }
+        let pairs = load.pairs().count();
+        if pairs > 1 {
+            let all = limit::of_all(&point.scenario, load)?;
+            let _ = writeln!(text, "All {pairs} pairs together: {all:.3} Mb/s");
         }
         Ok(text)
     }

@@ -312,3 +312,27 @@ fn a_line_that_dies_is_told_as_a_wait_for_the_timer() {
     assert!(rows.iter().all(|row| row.goodput_mbps > 0.95 * row.limit_mbps.unwrap()), "{rows:?}");
     assert!(rows.iter().all(|row| row.bound_by == "retransmission time-out"), "{rows:?}");
 }
+
+#[test]
+fn a_transfer_that_does_not_end_is_told() {
+    let text = CHANGING.replace("kind = \"netperf\"", "kind = \"ttcp\", count = \"${count}\"");
+    let text = format!("{text}define.count = 4000\n");
+    let outcome = |set: &[&str]| Laboratory::default().run(&point(&parse(&text), set)).unwrap();
+    let cut = outcome(&[]);
+    assert!(cut.notes.iter().any(|note| note == "0 of 1 transfers came to their end"), "{:?}", cut.notes);
+    assert_eq!(cut.rows[0].completions, Some(0));
+    let whole = outcome(&["count=100"]);
+    assert!(!whole.notes.iter().any(|note| note.contains("to their end")), "{:?}", whole.notes);
+    assert_eq!(whole.rows[0].completions, Some(1));
+}
+
+#[test]
+fn a_load_without_a_ladder_takes_that_of_none_from_the_others() {
+    let ping = r#"load.ping = { kind = "ping", from = "a", to = "b", message = "56 B" }"#;
+    let text = Laboratory::limit(&point(&parse(&format!("{CHANGING}{ping}\n")), &[])).unwrap();
+    assert!(text.starts_with("bulk: ") && text.contains("\nNo limit of load.ping: the overhead of `icmp`"), "{text}");
+    // Where there is none at all, that is an error.
+    let bulk = CHANGING.lines().find(|line| line.starts_with("load.bulk")).unwrap();
+    let why = Laboratory::limit(&point(&parse(&CHANGING.replace(bulk, ping)), &[])).unwrap_err().to_string();
+    assert!(why.starts_with("load.ping: the overhead of `icmp`"), "{why}");
+}

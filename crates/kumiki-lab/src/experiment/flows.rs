@@ -119,6 +119,11 @@ impl Flow {
         }
     }
 
+    /// Whether it was to write and its reader does not have all, where it has an end.
+    pub(super) const fn is_unfinished(&self) -> bool {
+        self.writes && self.called && self.completion.is_none()
+    }
+
     /// Whether its writer or its reader had no power for most of the time.
     pub(super) fn is_without_power(&self) -> bool {
         self.without_power > 0.5

@@ -75,6 +75,8 @@ pub struct LoadResult {
     pub page_waits: u64,
     /// How many sessions at some time made no progress for a second (`STOPPED`).
     pub stopped: u64,
+    /// How many of the sessions that write had not come to their end, where they have one.
+    pub unfinished: u64,
     /// Position of the first octet that arrived wrong, where one did; of datagrams, the number of the first wrong one.
     pub wrong: Option<u64>,
     /// Why a file did not arrive, in words.
@@ -505,6 +507,7 @@ impl LoadResult {
             }
             all.page_waits += load.page_waits;
             all.stopped += load.stopped;
+            all.unfinished += load.unfinished;
             all.wrong = all.wrong.or(load.wrong);
             all.failure = all.failure.or_else(|| load.failure.clone());
             all.unconnected = all.unconnected.or_else(|| load.unconnected.clone());
@@ -601,6 +604,7 @@ fn measure(
         waited,
         page_waits: after.page_waits - before.page_waits,
         stopped,
+        unfinished: if whole_load { flows.iter().filter(|flow| flow.is_unfinished()).count() as u64 } else { 0 },
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         failure: user.and_then(|user| {
             let unfinished = || {

@@ -67,6 +67,10 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
         let stopped = load.stopped;
         notes.push(format!("{stopped} of {sessions} connections transferred nothing for a second or more"));
     }
+    if load.unfinished > 0 && load.unconnected.is_none() {
+        let ended = load.flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
+        notes.push(format!("{ended} of {} transfers came to their end", ended + load.unfinished));
+    }
     notes.extend(unfair(load.jain));
     notes.extend(load.units.map(|units| units.to_string()));
     notes.extend(load.echoes.map(|echoes| echoes.to_string()));

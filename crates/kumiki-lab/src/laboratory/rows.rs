@@ -140,7 +140,7 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Opti
     let delays = all(load.flows.iter().filter_map(|flow| flow.delays.as_ref()));
     let exchanges = all(load.flows.iter().filter_map(|flow| flow.exchanges.as_ref()));
     Row {
-        completions: exchanges.as_ref().map(Histogram::len).or_else(|| completions(&load.flows)),
+        completions: exchanges.as_ref().map(Histogram::len).or_else(|| completions(load)),
         completion_ms: exchanges.as_ref().map_or_else(|| completions_ms(&load.flows), quantiles_ms),
         delay_ms: delays.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
         octets: load.flows.iter().map(|flow| flow.octets).sum(),
@@ -165,10 +165,10 @@ fn all<'a>(mut each: impl Iterator<Item = &'a Histogram<u32>>) -> Option<Histogr
     Some(all)
 }
 
-/// How many flows came to their end, where any did.
-fn completions(flows: &[Flow]) -> Option<u64> {
-    let count = flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
-    (count > 0).then_some(count)
+/// How many flows came to their end, where any did or should have.
+fn completions(load: &LoadResult) -> Option<u64> {
+    let count = load.flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
+    (count + load.unfinished > 0).then_some(count)
 }
 
 /// How long flows that have an end took: the least, the greatest, the mean and some quantiles; nothing where none has one.
