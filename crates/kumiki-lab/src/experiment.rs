@@ -33,7 +33,7 @@ use crate::workload::{Idle, UdpSink};
 use fault::Fault;
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
-pub use live::{Left, Live};
+pub use live::{LeftPacket, LiveWorld};
 pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
 use power::Power;
 use programs::Load;
@@ -247,8 +247,8 @@ impl Experiment {
 
     /// The world of it, and the hosts that are real, to be run in real time. Nothing is measured.
     #[must_use]
-    pub fn live(self) -> Live {
-        Live { world: self.world, power: self.power, real: self.real, known: self.known, left_out: self.left_out }
+    pub fn live(self) -> LiveWorld {
+        LiveWorld { world: self.world, power: self.power, real: self.real, known: self.known, left_out: self.left_out }
     }
 
     /// The names of the queues whose length is followed, as rows have them.

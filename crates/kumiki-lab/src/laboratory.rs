@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 
 use crate::capture::{self, Layers, trace};
-use crate::experiment::{ControlShare, Experiment, Live, Options, Run, WindowUse};
+use crate::experiment::{ControlShare, Experiment, LiveWorld, Options, Run, WindowUse};
 use crate::figure::Figure;
 use crate::limit;
 use crate::profile::Profile;
@@ -46,7 +46,7 @@ impl Laboratory {
     /// # Errors
     ///
     /// A [`Fault`] whose path begins at the top of the scenario.
-    pub fn live(point: &Point) -> Result<Live, Fault> {
+    pub fn live(point: &Point) -> Result<LiveWorld, Fault> {
         let options = Options { live: true, ..Options::default() };
         Self::build(point, &BTreeMap::new(), &options).map(Experiment::live)
     }

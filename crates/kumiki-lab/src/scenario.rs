@@ -82,7 +82,7 @@ pub use event::Event;
 pub use fault::{Fault, Place, nearest, quantity};
 pub use happenings::Happening;
 pub use load::{Choice, Document, Point};
-pub use real::{Command, Real};
+pub use real::{HostProgram, Real};
 pub use report::{Compare, Growth, Report, Tasks, Trend, Window, Within};
 pub use runs::{Confidence, Repeat, Runs};
 pub use workload::{Nodes, Workload};

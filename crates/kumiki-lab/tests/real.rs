@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 
 use arrange::{parse, point, scenario};
 use kumiki_graph::{Duration, Instant};
-use kumiki_lab::experiment::{Experiment, Live, Options};
+use kumiki_lab::experiment::{Experiment, LiveWorld, Options};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_octets::Message;
@@ -29,7 +29,7 @@ rate = "8 Mb/s"
 propagation = "10 ms"
 "#;
 
-fn live(document: &Document, set: &[&str]) -> Live {
+fn live(document: &Document, set: &[&str]) -> LiveWorld {
     let point = point(document, set);
     Laboratory::live(&point).unwrap_or_else(|fault| panic!("{}", point.locate(fault)))
 }
@@ -44,7 +44,7 @@ fn datagram(source: Ipv4Addr, destination: Ipv4Addr, data: usize) -> Vec<u8> {
 }
 
 /// What has come to real hosts by `end`: to which, when, and the octets.
-fn left(world: &mut Live, end: Instant) -> Vec<(usize, Instant, Vec<u8>)> {
+fn left(world: &mut LiveWorld, end: Instant) -> Vec<(usize, Instant, Vec<u8>)> {
     world.pass(end);
     core::iter::from_fn(|| world.take_left()).map(|left| (left.host, left.at, left.packet.to_vec())).collect()
 }
@@ -110,7 +110,7 @@ ends = ["a.l1", "b.l1"]
 medium = "point-to-point"
 rate = "8 Mb/s"
 "#;
-    let of = |world: &Live, host: &str| -> Vec<String> {
+    let of = |world: &LiveWorld, host: &str| -> Vec<String> {
         world.known().iter().filter(|(name, _)| name == host).map(|(_, address)| address.to_string()).collect()
     };
     let world = live(&parse(two), &[]);
@@ -245,4 +245,30 @@ fn virtual_time_has_no_real_hosts() {
     let built = Experiment::build(&point.scenario, &arrange::profiles(&point), 1, &Options::default());
     let said = built.map(drop).unwrap_err().to_string();
     assert!(said.contains("host.a.real: a host that is real runs in real time; expected `kumiki live`"), "{said}");
+}
+
+/// Without power a host passes nothing on, either way; what its own kernel does meanwhile is that one's affair.
+#[test]
+fn a_real_host_without_power_is_reached_again_when_it_is_back() {
+    let events =
+        "[[event]]\nat = \"1 s\"\nhost = \"b\"\nup = false\n[[event]]\nat = \"2 s\"\nhost = \"b\"\nup = true\n";
+    let mut world = live(&parse(&format!("{PAIR}{events}")), &[]);
+    let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let came: Vec<usize> = [500_000, 1_500_000, 2_500_000]
+        .into_iter()
+        .map(|time| {
+            world.pass(at(time));
+            world.arrive(0, Message::from_octets(&datagram(a, b, 10)));
+            world.arrive(1, Message::from_octets(&datagram(b, a, 10)));
+            left(&mut world, at(time + 100_000)).len()
+        })
+        .collect();
+    assert_eq!(came, [2, 0, 2]);
+}
+
+#[test]
+fn a_graph_tells_who_is_real() {
+    let text = point(&parse(PAIR), &[]).scenario.graph_text();
+    assert!(text.contains("host a, profile zero, real: true\n"), "{text}");
+    assert!(text.contains("host b, profile zero, real: this machine's k0\n"), "{text}");
 }

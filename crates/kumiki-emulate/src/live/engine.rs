@@ -14,7 +14,7 @@ use std::io;
 use kumiki_delay::statistics::Times;
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_io::{Arrival, Bell, Clock, Descriptors, RealDevice, Sent, Watch};
-use kumiki_lab::experiment::{Left, Live};
+use kumiki_lab::experiment::{LeftPacket, LiveWorld};
 use kumiki_link::offload;
 
 /// The most units that are read from one host before what is due leaves.
@@ -48,7 +48,7 @@ pub(super) struct Crossed {
 /// A host's device.
 struct End {
     device: Box<dyn RealDevice>,
-    waiting: VecDeque<Left>,
+    waiting: VecDeque<LeftPacket>,
     is_full: bool,
     crossed: Crossed,
 }
@@ -57,14 +57,14 @@ struct End {
 pub(super) struct Engine<C> {
     clock: C,
     bell: Bell,
-    world: Live,
+    world: LiveWorld,
     ends: Vec<End>,
 }
 
 /// A device that is of no more use.
 #[derive(Debug)]
 pub(super) struct Failed {
-    /// Whose: a place in [`Live::real`].
+    /// Whose: a place in [`LiveWorld::real`].
     pub(super) host: usize,
     /// What it said.
     pub(super) why: io::Error,
@@ -75,7 +75,7 @@ impl<C: Clock> Engine<C> {
     ///
     /// # Errors
     /// Where the process may have no more descriptors.
-    pub(super) fn new(clock: C, world: Live, devices: Vec<Box<dyn RealDevice>>) -> io::Result<Self> {
+    pub(super) fn new(clock: C, world: LiveWorld, devices: Vec<Box<dyn RealDevice>>) -> io::Result<Self> {
         let bell = Bell::default();
         bell.open()?;
         let end = |device| End { device, waiting: VecDeque::new(), is_full: false, crossed: Crossed::default() };
@@ -88,7 +88,7 @@ impl<C: Clock> Engine<C> {
     }
 
     /// The world.
-    pub(super) const fn world(&self) -> &Live {
+    pub(super) const fn world(&self) -> &LiveWorld {
         &self.world
     }
 
@@ -164,7 +164,7 @@ impl<C: Clock> Engine<C> {
 
 impl End {
     /// Keeps a packet for the host, where there is room.
-    fn keep(&mut self, left: Left) {
+    fn keep(&mut self, left: LeftPacket) {
         if self.waiting.len() < QUEUE {
             self.waiting.push_back(left);
         } else {
@@ -174,7 +174,7 @@ impl End {
 
     /// Hands over what waits, as far as there is room.
     fn write(&mut self, clock: &impl Clock) -> io::Result<()> {
-        while let Some(Left { at, packet, .. }) = self.waiting.front() {
+        while let Some(LeftPacket { at, packet, .. }) = self.waiting.front() {
             match self.device.send(packet, Address::NONE)? {
                 Sent::Taken => {
                     self.crossed.got += 1;
@@ -200,7 +200,7 @@ impl End {
 }
 
 /// Lets happen in the world what is due, for `most`, which is then less by what that took; what has not happened by then is due in the next pass.
-fn move_on(world: &mut Live, clock: &impl Clock, most: &mut Duration) {
+fn move_on(world: &mut LiveWorld, clock: &impl Clock, most: &mut Duration) {
     let due = clock.now();
     let mut now = due;
     while world.now() < due && now.saturating_since(due) < *most && world.standstill().is_none() {
@@ -251,7 +251,7 @@ to = "b.tcp"
 message = "8 KiB"
 "#;
 
-    fn world() -> Live {
+    fn world() -> LiveWorld {
         let document = Document::parse("beside", "beside.toml", BESIDE).unwrap();
         let points = document.points(&Choice::default()).unwrap();
         Laboratory::live(&points[0]).unwrap()

@@ -28,7 +28,7 @@ use std::thread::{self, JoinHandle};
 use kumiki_graph::Duration;
 use kumiki_io::tun::Layer;
 use kumiki_io::{Bell, Packets, RealClock, RealDevice, Tun, TunConfig};
-use kumiki_lab::experiment::{Live, RealHost};
+use kumiki_lab::experiment::{LiveWorld, RealHost};
 use kumiki_net::host::HostStack;
 
 use crate::gateway::{Places, Serving};
@@ -48,7 +48,7 @@ const VARIABLE: &str = "KUMIKI_HOST";
 #[derive(Debug)]
 pub struct LiveConfig {
     /// The scenario, built.
-    pub world: Live,
+    pub world: LiveWorld,
     /// The longest that it takes; without, as long as its programs do.
     pub most: Option<Duration>,
     /// The host whose program has the standard input and the keys of the terminal.
@@ -223,7 +223,7 @@ struct Running {
 impl Running {
     fn start(
         clock: RealClock,
-        world: Live,
+        world: LiveWorld,
         devices: Vec<Box<dyn RealDevice>>,
         told: Sender<Event>,
     ) -> Result<Self, EmulateError> {

@@ -20,7 +20,7 @@ pub(super) const MOST_WAITING: u32 = 10_240;
 /// ```text
 /// pass(now); for each packet that has come: arrive(host, packet); while let Some(left) = take_left(): hand it over; wait until next_event_at()
 /// ```
-pub struct Live {
+pub struct LiveWorld {
     pub(super) world: World,
     pub(super) power: Power,
     pub(super) real: Vec<RealHost>,
@@ -30,8 +30,8 @@ pub struct Live {
 
 /// A packet for a host that is real.
 #[derive(Clone, Debug)]
-pub struct Left {
-    /// The host, by its place in [`Live::real`].
+pub struct LeftPacket {
+    /// The host, by its place in [`LiveWorld::real`].
     pub host: usize,
     /// When it has come to the host, in the time of the world.
     pub at: Instant,
@@ -39,7 +39,7 @@ pub struct Left {
     pub packet: Message,
 }
 
-impl Live {
+impl LiveWorld {
     /// The hosts that are real, in the order of their names.
     #[must_use]
     pub fn real(&self) -> &[RealHost] {
@@ -79,11 +79,11 @@ impl Live {
     }
 
     /// The next packet that has come to a real host.
-    pub fn take_left(&mut self) -> Option<Left> {
+    pub fn take_left(&mut self) -> Option<LeftPacket> {
         loop {
             let (host, at, unit) = self.world.take_left()?;
             if let Unit::Frame { data: packet, .. } = unit {
-                return Some(Left { host, at, packet });
+                return Some(LeftPacket { host, at, packet });
             }
         }
     }
@@ -105,8 +105,8 @@ impl Live {
     }
 }
 
-impl fmt::Debug for Live {
+impl fmt::Debug for LiveWorld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Live").field("world", &self.world).field("real", &self.real).finish_non_exhaustive()
+        f.debug_struct("LiveWorld").field("world", &self.world).field("real", &self.real).finish_non_exhaustive()
     }
 }

@@ -28,7 +28,8 @@ impl Scenario {
         let mut text = format!("{}\n", self.title);
         for (name, host) in &self.host {
             let profile = host.profile.as_deref().unwrap_or(crate::profile::ZERO);
-            let _ = writeln!(text, "\nhost {name}, profile {profile}");
+            let real = host.real.as_ref().map(|real| format!(", {}", real.words())).unwrap_or_default();
+            let _ = writeln!(text, "\nhost {name}, profile {profile}{real}");
             let Some(graph) = &host.graph else {
                 continue;
             };

@@ -17,7 +17,7 @@ use crate::topology::place;
 pub struct Real {
     /// A program, which gets a network of its own with the host's addresses: a line for the shell, or the program and its arguments.
     #[key(is = "a text, or a list of texts", default = "none", example = "\"curl -s http://server:8000\"")]
-    pub run: Option<Command>,
+    pub run: Option<HostProgram>,
     /// How long after the beginning the program begins.
     #[key(is = "a time", default = "0 s", example = "\"1 s\"")]
     pub start: Option<String>,
@@ -36,42 +36,42 @@ pub struct Real {
 
 /// How a program is called.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Command {
+pub enum HostProgram {
     /// A line for the shell.
     Line(String),
     /// The program and its arguments.
     Words(Vec<String>),
 }
 
-impl<'de> Deserialize<'de> for Command {
+impl<'de> Deserialize<'de> for HostProgram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CommandVisitor)
+        deserializer.deserialize_any(HostProgramVisitor)
     }
 }
 
-struct CommandVisitor;
+struct HostProgramVisitor;
 
-impl<'de> Visitor<'de> for CommandVisitor {
-    type Value = Command;
+impl<'de> Visitor<'de> for HostProgramVisitor {
+    type Value = HostProgram;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a line for the shell, or a list of a program and its arguments")
     }
 
-    fn visit_str<E>(self, line: &str) -> Result<Command, E> {
-        Ok(Command::Line(line.to_owned()))
+    fn visit_str<E>(self, line: &str) -> Result<HostProgram, E> {
+        Ok(HostProgram::Line(line.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Command, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<HostProgram, A::Error> {
         let mut words = Vec::new();
         while let Some(word) = list.next_element()? {
             words.push(word);
         }
-        Ok(Command::Words(words))
+        Ok(HostProgram::Words(words))
     }
 }
 
-impl Command {
+impl HostProgram {
     /// The program and its arguments.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
@@ -106,7 +106,7 @@ impl Real {
             let problem = if given == 0 { "nobody" } else { "more than one" };
             return Err(Fault::new(problem).expected("one of run, tun and gateway"));
         }
-        if self.run.as_ref().is_some_and(Command::is_empty) {
+        if self.run.as_ref().is_some_and(HostProgram::is_empty) {
             return Err(
                 Fault::at(["run"], "no program").expected("a line for the shell, or a program and its arguments")
             );
@@ -116,6 +116,16 @@ impl Real {
             return Err(Fault::at([key], "there is no program").expected("run beside it"));
         }
         self.start().map(drop)
+    }
+
+    /// Who is there, in a few words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match (&self.run, &self.tun) {
+            (Some(program), _) => format!("real: {}", program.shown()),
+            (None, Some(interface)) => format!("real: this machine's {interface}"),
+            (None, None) => "real: a gateway".to_owned(),
+        }
     }
 
     /// When the program begins.
