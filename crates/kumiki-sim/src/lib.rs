@@ -10,6 +10,7 @@
 //! Nothing here knows a protocol. Nothing reads a clock: time is the time of the event being handled.
 
 mod adapter;
+mod clock;
 mod host;
 mod queue;
 #[cfg(test)]

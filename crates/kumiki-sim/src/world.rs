@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use kumiki_graph::{Address, DeviceId, Duration, GraphError, Instant, Tapped};
 use kumiki_link::{CellRate, Element, Occupancy, Outlet, Unit};
 
+use crate::clock::Clock;
 use crate::host::Host;
 use crate::queue::Queue;
 
@@ -41,6 +42,20 @@ struct HostSlot {
     wires: Vec<Option<Plug>>,
     node: usize,
     down_since: Option<Instant>,
+    /// Where it is not that of the world.
+    clock: Option<Clock>,
+}
+
+impl HostSlot {
+    /// What its clock says when the world's says `at`.
+    fn own(&self, at: Instant) -> Instant {
+        self.clock.map_or(at, |clock| clock.own(at))
+    }
+
+    /// When its clock says `own`.
+    fn world(&self, own: Instant) -> Instant {
+        self.clock.map_or(own, |clock| clock.world(own))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -165,7 +180,7 @@ impl World {
     pub fn add_host(&mut self, host: Host) -> HostId {
         let node = self.queue.add_party();
         self.nodes.push(Node::Host(number(self.hosts.len())));
-        self.hosts.push(HostSlot { host, wires: Vec::new(), node, down_since: None });
+        self.hosts.push(HostSlot { host, wires: Vec::new(), node, down_since: None, clock: None });
         HostId(self.hosts.len() - 1)
     }
 
@@ -285,8 +300,8 @@ impl World {
         }
         for number in 0..self.hosts.len() {
             if let Some(slot) = self.hosts.get_mut(number) {
-                let name = slot.host.name.clone();
-                slot.host.graph.start(self.now).map_err(|graph_error| (name, graph_error))?;
+                let (name, now) = (slot.host.name.clone(), slot.own(self.now));
+                slot.host.graph.start(now).map_err(|graph_error| (name, graph_error))?;
             }
             self.arm_host(number);
         }
@@ -350,9 +365,33 @@ impl World {
         };
         self.replaced.push((id, core::mem::replace(&mut slot.host, host)));
         slot.down_since = None;
-        slot.host.graph.start(self.now)?;
+        let now = slot.own(self.now);
+        slot.host.graph.start(now)?;
         self.arm_host(id.0);
         Ok(())
+    }
+
+    /// From now on the clock of the host `id` goes so many millionths faster than the world's, or slower where that is negative, and with it all that the
+    /// host does by it: the timers of its graph, and how fast its CPUs and adapters are. What has crossed its taps before is to be
+    /// [taken](World::take_tapped) first.
+    pub fn set_clock_rate(&mut self, id: HostId, millionths: i32) {
+        let now = self.now;
+        if let Some(slot) = self.hosts.get_mut(id.0) {
+            slot.clock = Some(Clock::new(now, slot.own(now), millionths));
+            self.touched.push(id.0);
+        }
+    }
+
+    /// What the clock of the host `id` says when the world's says `at`, which is not before that clock was set.
+    #[must_use]
+    pub fn own_time(&self, id: HostId, at: Instant) -> Instant {
+        self.hosts.get(id.0).map_or(at, |slot| slot.own(at))
+    }
+
+    /// When the clock of the host `id` says `own`, by the world's.
+    #[must_use]
+    pub fn time_of(&self, id: HostId, own: Instant) -> Instant {
+        self.hosts.get(id.0).map_or(own, |slot| slot.world(own))
     }
 
     /// Since when the host `id` has had no power, if so.
@@ -406,12 +445,18 @@ impl World {
         })
     }
 
-    /// Takes what the hosts' taps have seen since this was last asked, by host; of a host that was replaced that comes first.
+    /// Takes what the hosts' taps have seen since this was last asked, by host, at the times of the world; of a host that was replaced that comes first.
     pub fn take_tapped(&mut self) -> Vec<(HostId, Vec<Tapped>)> {
         let before = self.replaced.iter_mut().map(|(id, host)| (*id, host));
         let present = self.hosts.iter_mut().enumerate().map(|(number, slot)| (HostId(number), &mut slot.host));
         let seen = before.chain(present).map(|(id, host)| (id, host.graph.take_tapped()));
-        seen.filter(|(_, seen)| !seen.is_empty()).collect()
+        let mut seen: Vec<_> = seen.filter(|(_, seen)| !seen.is_empty()).collect();
+        for (id, seen) in &mut seen {
+            if let Some(clock) = self.hosts.get(id.0).and_then(|slot| slot.clock) {
+                seen.iter_mut().for_each(|it| it.at = clock.world(it.at));
+            }
+        }
+        seen
     }
 
     /// When the next event is due; at once where a host may have been changed from outside.
@@ -494,9 +539,10 @@ impl World {
         let Some(slot) = self.hosts.get_mut(number).filter(|slot| slot.down_since.is_none()) else {
             return;
         };
+        let now = slot.own(self.now);
         let deadline = loop {
             let host = &mut slot.host;
-            let next = host.step(self.now, &mut self.rounds_left, &mut self.handed_down);
+            let next = host.step(now, &mut self.rounds_left, &mut self.handed_down);
             let mut sent_at_once = false;
             while let Some((device, unit)) = self.handed_down.pop_front() {
                 let plug = slot.wires.get(device.0).copied().flatten();
@@ -505,7 +551,7 @@ impl World {
                     None => self.unplugged += 1,
                 }
                 if !matches!(plug, Some(Plug::Port(..))) {
-                    host.sent(self.now, device);
+                    host.sent(now, device);
                     sent_at_once = true;
                 }
             }
@@ -513,7 +559,7 @@ impl World {
                 break next;
             }
         };
-        self.queue.arm(slot.node, deadline.map(|at| at.max(self.now)));
+        self.queue.arm(slot.node, deadline.map(|at| slot.world(at).max(self.now)));
         if let Some(graph) = slot.host.graph.standstill() {
             let (host, graph) = (slot.host.name.clone(), graph.clone());
             self.standstill.get_or_insert(Standstill::Graph { host, graph });
@@ -561,7 +607,8 @@ impl World {
                             self.lost += 1;
                             continue;
                         }
-                        slot.host.receive(self.now, device, unit);
+                        let now = slot.own(self.now);
+                        slot.host.receive(now, device, unit);
                         self.step_host(host.0);
                     }
                 }
@@ -578,7 +625,8 @@ impl World {
 
     fn arm_host(&mut self, number: usize) {
         if let Some(slot) = self.hosts.get_mut(number) {
-            let deadline = slot.host.next_deadline().map(|at| at.max(self.now));
+            let deadline = slot.host.next_deadline();
+            let deadline = deadline.map(|at| slot.world(at).max(self.now));
             self.queue.arm(slot.node, deadline);
         }
     }
