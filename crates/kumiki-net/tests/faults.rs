@@ -473,3 +473,52 @@ fn a_capture_has_what_each_host_sent_and_got() {
     let packets = file.windows(4).filter(|it| *it == [0x45, 0, 0, 60]).count();
     assert_eq!(packets, 4, "SYN and SYN-ACK, each at both hosts");
 }
+
+#[test]
+fn one_call_makes_a_half_open_peer() {
+    let net = Net::new(1);
+    let server = net.host("server");
+    server.start(echo);
+    net.host("client")
+        .run(async move {
+            let mut stream = TcpStream::connect("server:7").await.unwrap();
+            // Until nothing is under way, nor an acknowledgment waits.
+            stream.write_all(b"x").await.unwrap();
+            stream.read_exact(&mut [0]).await.unwrap();
+            sleep(SECOND).await;
+            server.restart();
+            sleep(60 * SECOND).await;
+            // Who says nothing learns nothing.
+            assert_eq!(stream.try_read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+            stream.write_all(b"x").await.unwrap();
+            assert_eq!(stream.read(&mut [0]).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+        })
+        .unwrap();
+}
+
+#[test]
+fn one_call_makes_a_queue_that_is_too_long() {
+    // How long an octet and its echo take beside a transfer of 2 MB.
+    let beside_a_transfer = |link: &Link| {
+        let net = Net::new(1);
+        net.host("server").start(echo);
+        let client = net.host("client");
+        client.set_link(link);
+        client
+            .run(async {
+                let (mut bulk, mut ping) =
+                    tokio::try_join!(TcpStream::connect("server:7"), TcpStream::connect("server:7")).unwrap();
+                sim::spawn(async move { bulk.write_all(&vec![7; 2_000_000]).await });
+                sleep(2 * SECOND).await;
+                let begun = sim::time::elapsed();
+                ping.write_u8(7).await.unwrap();
+                ping.read_u8().await.unwrap();
+                sim::time::elapsed() - begun
+            })
+            .unwrap()
+    };
+    let bloated = beside_a_transfer(&Link::new().rate(1_000_000));
+    assert!(bloated > SECOND / 2, "{bloated:?}");
+    let cured = beside_a_transfer(&Link::new().rate(1_000_000).fq_codel());
+    assert!(cured < 100 * MS, "{cured:?}");
+}

@@ -6,6 +6,7 @@
 //! | Order | packets of one pair stay in order while their latency stays as it is |
 //! | Groups | what goes to a group of hosts, or to all, goes to every other host, and those take it that are in the group |
 //! | Rules | somebody may decide about [each packet](super::Rule) before that |
+//! | Between | a network of [somebody else's making](super::Between) may take the place of the latency: then it says what arrives where, and when |
 //! | Left out | rates, queues and impairments: these are of a host's own [link](super::Link), on the way here |
 
 use core::net::{IpAddr, Ipv4Addr};
@@ -14,12 +15,13 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::hash::Hasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Address, Duration, Instant};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
 use siphasher::sip::SipHasher13;
 use smallvec::SmallVec;
 
+use super::between::Between;
 use super::rules::{Rules, Verdict};
 use super::time::nanos;
 
@@ -65,9 +67,10 @@ impl Ord for Flying {
 }
 
 /// What can be changed while it runs. Hosts are numbered as their ports.
-#[derive(Debug)]
 pub(super) struct State {
     by_address: BTreeMap<IpAddr, usize>,
+    /// What has the place of the latency.
+    pub(super) between: Option<Box<dyn Between>>,
     /// Who gets what is for nobody.
     pub(super) gateway: Option<usize>,
     /// From one host to another, where there is none of the pair.
@@ -89,13 +92,14 @@ pub(super) struct State {
 }
 
 /// The network: see the module.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Cloud(Arc<Mutex<State>>, Rules);
 
 impl Cloud {
     pub(super) fn new(latency: Duration) -> Self {
         let state = State {
             by_address: BTreeMap::new(),
+            between: None,
             gateway: None,
             latency,
             latencies: BTreeMap::new(),
@@ -152,15 +156,47 @@ impl State {
         others.into_iter().collect()
     }
 
+    /// Whether a packet of so many octets cannot pass the line of `host`.
+    fn is_lost_at(&self, host: usize, octets: usize) -> bool {
+        self.down.contains(&host) || self.largest.get(&host).is_some_and(|largest| octets > *largest)
+    }
+
     /// How long the way takes a packet of so many octets; `None` where it is lost.
     fn latency(&self, from: usize, to: usize, octets: usize) -> Option<Duration> {
-        let is_too_long = |host: &usize| self.largest.get(host).is_some_and(|largest| octets > *largest);
-        let is_lost = is_too_long(&from)
-            || is_too_long(&to)
-            || self.cut.contains(&(from, to))
-            || self.down.contains(&from)
-            || self.down.contains(&to);
+        let is_lost = self.is_lost_at(from, octets) || self.is_lost_at(to, octets) || self.cut.contains(&(from, to));
         (!is_lost).then(|| self.latencies.get(&(from, to)).copied().unwrap_or(self.latency))
+    }
+
+    /// Gives a packet to what is between; where it is for a host that is known, only if the two may hear each other.
+    fn enter(&mut self, (now, from): (Instant, usize), to: Option<usize>, data: Message, out: &mut Outlet) {
+        let is_lost = self.is_lost_at(from, data.len())
+            || to.is_some_and(|to| self.is_lost_at(to, data.len()) || self.cut.contains(&(from, to)));
+        if is_lost {
+            self.lost += 1;
+            return;
+        }
+        self.passed += 1;
+        if let Some(between) = &mut self.between {
+            between.pass(now);
+            between.send(from, data);
+        }
+        self.leave(out);
+    }
+
+    /// Hands out what has come to hosts through what is between.
+    fn leave(&mut self, out: &mut Outlet) {
+        while let Some((to, mut data)) = self.between.as_mut().and_then(|it| it.arrived()) {
+            // What goes to several was not judged by who gets it.
+            let is_cut = ends(&mut data).is_some_and(|(source, destination)| {
+                let from = self.by_address.get(&source);
+                !self.by_address.contains_key(&destination) && from.is_some_and(|from| self.cut.contains(&(*from, to)))
+            });
+            if is_cut || self.is_lost_at(to, data.len()) {
+                self.lost += 1;
+            } else {
+                out.put(to, Unit::Frame { data, address: Address::NONE });
+            }
+        }
     }
 
     /// Sends a packet on its way; what arrives at once goes to `out`.
@@ -184,11 +220,17 @@ impl Element for Cloud {
         let verdict = self.rules().judge(&mut data);
         let mut state = self.lock();
         let destinations = state.destinations(port, &mut data);
-        if destinations.is_empty() {
+        if destinations.is_empty() && state.between.is_none() {
             state.lost += 1;
             return;
         }
         state.record(now, port, &data);
+        if state.between.is_some() && (verdict == Verdict::Pass || destinations.is_empty() && verdict != Verdict::Drop)
+        {
+            let to = (destinations.len() == 1).then(|| destinations.first().copied()).flatten();
+            state.enter((now, port), to, data, out);
+            return;
+        }
         let delay = match verdict {
             Verdict::Pass => None,
             Verdict::Deliver(delay) => Some(nanos(delay)),
@@ -218,7 +260,9 @@ impl Element for Cloud {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.lock().flying.peek().map(|Reverse(first)| first.at)
+        let mut state = self.lock();
+        let flying = state.flying.peek().map(|Reverse(first)| first.at);
+        flying.into_iter().chain(state.between.as_mut().and_then(|it| it.next_deadline())).min()
     }
 
     fn poll(&mut self, now: Instant, out: &mut Outlet) {
@@ -232,6 +276,10 @@ impl Element for Cloud {
             } else {
                 out.put(flying.to, flying.unit);
             }
+        }
+        if let Some(between) = &mut state.between {
+            between.pass(now);
+            state.leave(out);
         }
     }
 

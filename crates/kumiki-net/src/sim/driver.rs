@@ -121,6 +121,7 @@ impl Net {
     /// Lets the network do all that is to be done at `now`.
     fn step(&self, now: Instant, rung: &mut Vec<usize>) {
         self.0.world.borrow_mut().run_until(now);
+        self.act(now);
         for waker in self.clock().alarms().take_due(now) {
             waker.wake();
             self.clock().bell.woke();
@@ -141,10 +142,7 @@ impl Net {
     fn next_event(&self) -> Option<Instant> {
         let alarm = self.clock().alarms().next();
         let event = self.0.world.borrow_mut().next_event_at();
-        match (alarm, event) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        [alarm, event, self.0.plan.borrow().next()].into_iter().flatten().min()
     }
 }
 

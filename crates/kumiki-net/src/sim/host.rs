@@ -18,6 +18,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use super::link::{Link, Piece};
 use super::net::Net;
 use super::outcome::sealed::Outcome as _;
+use super::skew::Ahead;
 use super::task::OnHost;
 use super::time::Clock;
 use super::{Netstat, Outcome, SimError, ToHosts};
@@ -28,8 +29,8 @@ use crate::stack::{Driver, StackGuard};
 /// The random streams of hosts; those of links are others.
 const STREAM: u64 = 1;
 
-/// What a packet can carry, headers included.
-const MTU: u32 = 1500;
+/// What a packet can carry, headers included, unless somebody says otherwise.
+pub(super) const MTU: u32 = 1500;
 
 pub(super) type Program = Rc<dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>>;
 
@@ -43,6 +44,7 @@ pub(super) struct HostSlot {
     /// These, as the world numbers them.
     pieces: (ElementId, ElementId),
     config: tcp::Config,
+    mtu: u32,
     is_gateway: bool,
     /// What runs on it, from its start.
     pub(super) programs: Vec<Program>,
@@ -51,6 +53,8 @@ pub(super) struct HostSlot {
     /// How often it has been started.
     starts: u64,
     pub(super) is_down: bool,
+    /// How far its wall clock is before the network's, or behind.
+    pub(super) ahead: Ahead,
 }
 
 /// Tells the network that a host's sockets have something, and knows all names.
@@ -98,14 +102,13 @@ where
 fn graph(
     (name, number, starts): (&str, usize, u64),
     addresses: &[IpAddr],
-    (tcp, is_gateway): (&tcp::Config, bool),
+    (tcp, mtu, is_gateway): (&tcp::Config, u32, bool),
     net: &Net,
 ) -> Result<(Graph, Stack), SimError> {
     // What it draws hangs on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
-    let built =
-        Plan { addresses, mtu: MTU, tcp, is_gateway, ethernet: None, budget: None, seed }.build(Box::new(driver));
+    let built = Plan { addresses, mtu, tcp, is_gateway, ethernet: None, budget: None, seed }.build(Box::new(driver));
     built.map_err(|why| SimError::Host { host: name.to_owned(), why })
 }
 
@@ -167,14 +170,19 @@ pub struct Host {
 }
 
 /// One that has gone into a world: with its link to the cloud, started.
-pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>, is_gateway: bool) -> Result<Host, SimError> {
+pub(super) fn add(
+    net: &Net,
+    name: &str,
+    addresses: Vec<IpAddr>,
+    (mtu, is_gateway): (u32, bool),
+) -> Result<Host, SimError> {
     let number = net.0.hosts.borrow().len();
     let config = net.0.tcp.borrow().clone();
-    let (graph, stack) = graph((name, number, 0), &addresses, (&config, is_gateway), net)?;
+    let (graph, stack) = graph((name, number, 0), &addresses, (&config, mtu, is_gateway), net)?;
     let link = net.0.link.borrow().clone();
     let pieces = link.elements(link_seed(net, name));
     let mut world = net.0.world.borrow_mut();
-    let id = world.add_host(fresh(net, name, graph));
+    let id = world.add_host(fresh(net, name, mtu, graph));
     let impaired = world.add_element(name, Box::new(pieces.0.clone()));
     let serial = world.add_element(name, Box::new(pieces.1.clone()));
     // The pieces' own wires stay for good; whether they are in the path is said by `lead_by`.
@@ -189,7 +197,7 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>, is_gateway: boo
         net.0.cloud.lock().gateway = Some(number);
     }
     drop(world);
-    net.0.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses.clone());
+    net.know(name, addresses.clone());
     net.0.hosts.borrow_mut().push(HostSlot {
         name: name.to_owned(),
         addresses,
@@ -198,11 +206,13 @@ pub(super) fn add(net: &Net, name: &str, addresses: Vec<IpAddr>, is_gateway: boo
         link: pieces,
         pieces: (impaired, serial),
         config,
+        mtu,
         is_gateway,
         programs: Vec::new(),
         tasks: Vec::new(),
         starts: 0,
         is_down: false,
+        ahead: Ahead::default(),
     });
     let host = Host { net: net.clone(), number };
     host.begin()?;
@@ -222,7 +232,7 @@ fn lead_by(world: &mut World, (id, impaired, serial): (HostId, ElementId, Elemen
     world.lead(cloud, down);
 }
 
-fn fresh(net: &Net, name: &str, graph: Graph) -> kumiki_sim::Host {
+fn fresh(net: &Net, name: &str, mtu: u32, graph: Graph) -> kumiki_sim::Host {
     #[cfg(feature = "capture")]
     let graph = {
         let mut graph = graph;
@@ -234,7 +244,7 @@ fn fresh(net: &Net, name: &str, graph: Graph) -> kumiki_sim::Host {
     #[cfg(not(feature = "capture"))]
     let _ = net;
     let mut host = kumiki_sim::Host::new(name, graph);
-    host.set_adapter(LINE, AdapterConfig { mtu: MTU, ..AdapterConfig::default() });
+    host.set_adapter(LINE, AdapterConfig { mtu, ..AdapterConfig::default() });
     host
 }
 
@@ -248,8 +258,8 @@ impl Host {
     /// Starts its graph.
     fn begin(&self) -> Result<(), SimError> {
         let (id, name) = self.with(|it| (it.id, it.name.clone()));
-        let now = self.net.now();
         let mut world = self.net.0.world.borrow_mut();
+        let now = world.own_time(id, self.net.now());
         match world.host_mut(id).map(|host| host.graph.start(now)) {
             Some(Err(error)) => Err(SimError::Host { host: name, why: error.to_string() }),
             Some(Ok(())) | None => Ok(()),
@@ -259,7 +269,9 @@ impl Host {
     /// Lets the sockets' node hand down what they have left for it.
     pub(super) fn hand_down(&self, now: Instant) {
         let id = self.with(|it| it.id);
-        if let Some(host) = self.net.0.world.borrow_mut().host_mut(id)
+        let mut world = self.net.0.world.borrow_mut();
+        let now = world.own_time(id, now);
+        if let Some(host) = world.host_mut(id)
             && let Some(node) = host.graph.node(SOCKETS)
         {
             host.graph.wake(now, node, Token::default());
@@ -379,18 +391,18 @@ impl Host {
     }
 
     fn renew(&self) {
-        let (name, addresses, config, id, starts, is_gateway) = self.with(|it| {
+        let (name, addresses, config, id, starts, (mtu, is_gateway)) = self.with(|it| {
             it.starts += 1;
-            (it.name.clone(), it.addresses.clone(), it.config.clone(), it.id, it.starts, it.is_gateway)
+            (it.name.clone(), it.addresses.clone(), it.config.clone(), it.id, it.starts, (it.mtu, it.is_gateway))
         });
-        let renewed = graph((&name, self.number, starts), &addresses, (&config, is_gateway), &self.net);
+        let renewed = graph((&name, self.number, starts), &addresses, (&config, mtu, is_gateway), &self.net);
         match renewed {
             Ok((graph, stack)) => {
                 // With the layers goes what they have on record.
                 #[cfg(feature = "capture")]
                 self.net.collect();
                 if let Some(host) = self.net.0.world.borrow_mut().host_mut(id) {
-                    *host = fresh(&self.net, &name, graph);
+                    *host = fresh(&self.net, &name, mtu, graph);
                 }
                 self.with(|it| it.stack = stack);
             }

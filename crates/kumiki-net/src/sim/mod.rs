@@ -4,6 +4,9 @@
 //! told. Programs are tokio tasks on a host: sockets that they make are that host's. One thread runs it all, in virtual time: an hour
 //! that nothing happens in takes microseconds, and the same seed gives the same packets at the same nanoseconds.
 //!
+//! A network of routers, switches and lines may stand [between](Net::with) the hosts; the crate `kumiki-testbed` takes one from a scenario of Kumiki's
+//! laboratory.
+//!
 //! # Time
 //!
 //! All packets travel by the network's clock, which counts nanoseconds. tokio's own timers (`tokio::time::sleep`, `timeout`, `interval`)
@@ -34,6 +37,7 @@
 //! [`Net::digest`] is a number of all that was sent, and when: two runs that give the same one were the same on the network.
 
 mod bell;
+mod between;
 #[cfg(feature = "capture")]
 mod capture;
 mod cloud;
@@ -44,13 +48,16 @@ mod named;
 mod net;
 mod netstat;
 mod outcome;
+mod plan;
 mod rules;
 mod seeds;
+mod skew;
 mod task;
 pub mod time;
 #[cfg(feature = "turmoil")]
 pub mod turmoil;
 
+pub use between::{Between, HostBetween};
 pub use host::{Host, HostGuard};
 pub use kumiki_graph::Rng;
 pub use link::Link;
@@ -59,5 +66,5 @@ pub use net::{Net, SimError};
 pub use netstat::{Netstat, NetstatEntry, Transport};
 pub use outcome::Outcome;
 pub use rules::{Packet, Payload, Rule, RuleGuard, TcpFlags, TcpSegment, UdpDatagram, Verdict};
-pub use seeds::for_seeds;
+pub use seeds::{for_seeds, for_seeds_with};
 pub use task::spawn;

@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Instant, Rng};
 use kumiki_inet::tcp;
@@ -20,6 +20,7 @@ use super::driver::{Polls, drive};
 use super::host::{self, Host, HostSlot, Names};
 use super::link::Link;
 use super::named::ToHosts;
+use super::plan::Plan;
 use super::time::{Clock, nanos};
 use crate::tcp::config::linux;
 
@@ -86,6 +87,7 @@ pub(super) struct Parts {
     clock: Arc<Clock>,
     pub(super) tcp: RefCell<tcp::Config>,
     pub(super) link: RefCell<Link>,
+    pub(super) plan: RefCell<Plan>,
     limit: Cell<Duration>,
     is_running: Cell<bool>,
     failed: RefCell<Option<SimError>>,
@@ -121,6 +123,7 @@ impl Net {
             clock: Arc::default(),
             tcp: RefCell::new(linux()),
             link: RefCell::default(),
+            plan: RefCell::default(),
             limit: Cell::new(LIMIT),
             is_running: Cell::new(false),
             failed: RefCell::new(None),
@@ -182,7 +185,7 @@ impl Net {
     ///
     /// # Panics
     /// Where the name cannot be ([`Net::host_at`] says which), and where there are 65,535 hosts already: they would need addresses of
-    /// another plan.
+    /// another plan. Where something stands [between](Net::with) the hosts there can be no others.
     pub fn host(&self, name: &str) -> Host {
         if let Some(host) = self.find(name) {
             return host;
@@ -204,7 +207,8 @@ impl Net {
             return Err(SimError::Host { host: name.to_owned(), why: "there is one of this name already".to_owned() });
         }
         let number = self.0.hosts.borrow().len();
-        host::add(self, name, host::addresses_of(number), true)
+        self.refuse_more_hosts(name)?;
+        host::add(self, name, host::addresses_of(number), (host::MTU, true))
     }
 
     /// The host called `name`, if there is one.
@@ -221,7 +225,12 @@ impl Net {
     /// # Errors
     /// [`SimError::Host`] where the name or an address is taken, or an address cannot be a host's.
     pub fn host_at(&self, name: &str, addresses: impl Into<Vec<IpAddr>>) -> Result<Host, SimError> {
-        let addresses = addresses.into();
+        self.refuse_more_hosts(name)?;
+        self.add_host(name, addresses.into(), host::MTU)
+    }
+
+    /// As [`Net::host_at`], with packets of so many octets at most.
+    pub(super) fn add_host(&self, name: &str, addresses: Vec<IpAddr>, mtu: u32) -> Result<Host, SimError> {
         let wrong = |why: String| Err(SimError::Host { host: name.to_owned(), why });
         if self.find(name).is_some() {
             return wrong("there is one of this name already".to_owned());
@@ -242,7 +251,22 @@ impl Net {
                 return wrong(format!("{address} is the address of `{}`", other.name));
             }
         }
-        host::add(self, name, addresses, false)
+        host::add(self, name, addresses, (mtu, false))
+    }
+
+    /// What stands between hosts knows all that there are.
+    fn refuse_more_hosts(&self, name: &str) -> Result<(), SimError> {
+        if self.0.cloud.lock().between.is_none() {
+            return Ok(());
+        }
+        let names: Vec<String> = self.hosts().iter().map(|host| format!("`{}`", host.name())).collect();
+        let why = format!("no program can be at it: this network was made with the hosts {}", names.join(", "));
+        Err(SimError::Host { host: name.to_owned(), why })
+    }
+
+    /// `name` has these addresses.
+    pub(super) fn know(&self, name: &str, addresses: Vec<IpAddr>) {
+        self.0.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses);
     }
 
     /// All hosts, in the order of being added.
@@ -352,6 +376,9 @@ impl Net {
     pub(super) fn failure(&self) -> Option<SimError> {
         if let Some(standstill) = self.0.world.borrow().standstill() {
             return Some(SimError::Standstill(standstill.to_string()));
+        }
+        if let Some(why) = self.0.cloud.lock().between.as_ref().and_then(|it| it.failure()) {
+            return Some(SimError::Standstill(why));
         }
         self.0.failed.borrow().clone()
     }

@@ -29,26 +29,35 @@ const SEED: &str = "KUMIKI_SEED";
 /// # Panics
 /// As `test` does; and where `KUMIKI_SEED` is no number.
 pub fn for_seeds(seeds: impl IntoIterator<Item = u64>, test: impl Fn(&Net)) {
+    for_seeds_with(seeds, Net::new, test);
+}
+
+/// As [`for_seeds`], on networks that `make` makes of the seeds: of hosts that are the same in several tests, or with something
+/// [between](Net::with) them.
+///
+/// # Panics
+/// As [`for_seeds`]; and as `make` does.
+pub fn for_seeds_with(seeds: impl IntoIterator<Item = u64>, make: impl Fn(u64) -> Net, test: impl Fn(&Net)) {
     if let Ok(text) = std::env::var(SEED) {
         match text.parse() {
-            Ok(seed) => return run(seed, &test),
+            Ok(seed) => return run(seed, &make, &test),
             Err(_) => panic!("{SEED} is \"{text}\", expected a seed: a whole number"),
         }
     }
     for seed in seeds {
-        run(seed, &test);
+        run(seed, &make, &test);
     }
 }
 
-fn run(seed: u64, test: &impl Fn(&Net)) {
-    let net = Net::new(seed);
+fn run(seed: u64, make: &impl Fn(u64) -> Net, test: &impl Fn(&Net)) {
+    let net = make(seed);
     let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(&net))) else {
         net.forget_programs();
         return;
     };
     eprintln!("seed {seed} failed at {:?} of virtual time; to run it alone: {SEED}={seed}", net.elapsed());
     eprintln!("it is run once more, to see whether it fails alike:");
-    let again = Net::new(seed);
+    let again = make(seed);
     #[cfg(feature = "capture")]
     again.set_capture(true);
     let fails_again = catch_unwind(AssertUnwindSafe(|| test(&again))).is_err();
@@ -70,7 +79,7 @@ impl Net {
     fn forget_programs(&self) {
         let programs: Vec<_> =
             self.hosts().iter().map(|host| host.with(|it| core::mem::take(&mut it.programs))).collect();
-        drop(programs);
+        drop((programs, self.0.plan.take()));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Time of the network itself, exact to the nanosecond.
 //!
-//! tokio's timers expire on whole milliseconds. These do not: they are events of the network, as the arrival of a packet is.
+//! tokio's timers expire on whole milliseconds. These do not: they are events of the network, as the arrival of a packet is. And they are of the
+//! clock of the host that sets them, which may go [wrong](super::Host::set_clock_rate).
 
 use core::future::{Future, poll_fn};
 use core::pin::pin;
@@ -8,12 +9,14 @@ use core::task::{Poll, Waker};
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use kumiki_graph::Instant;
 
 use super::Net;
 use super::bell::Bell;
 use super::driver::Idle;
+use super::skew::Ahead;
 
 /// Timers that have not expired, in the order of their time and then of being set.
 #[derive(Debug, Default)]
@@ -115,14 +118,45 @@ impl Drop for Armed {
     }
 }
 
-/// Waits for `duration`, to the nanosecond.
+/// How much time has passed by the clock of the host that this task is on, since the network's beginning: see
+/// [`Host::set_clock_rate`](super::Host::set_clock_rate). On no host it is [`elapsed`].
+///
+/// # Panics
+/// Outside of a [`Net`] that runs.
+#[must_use]
+pub fn host_elapsed() -> Duration {
+    let net = Net::current_or_panic();
+    net.current_host().map_or_else(elapsed, |host| Duration::from_nanos(host.own_elapsed().as_nanos()))
+}
+
+/// When every network begins, by its wall clock, as a time since 1970: with the year 2026, UTC.
+pub const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
+
+/// What the wall clock of the host that this task is on says: as [`host_elapsed`] since the [`BEGINNING`], and
+/// [ahead](super::Host::set_clock_ahead) or [behind](super::Host::set_clock_behind) where somebody has set it so. For programs that take the time as an
+/// argument; `SystemTime::now` is that of the machine.
+///
+/// # Panics
+/// Outside of a [`Net`] that runs.
+#[must_use]
+pub fn wall_clock() -> SystemTime {
+    let now = SystemTime::UNIX_EPOCH + BEGINNING + host_elapsed();
+    let host = Net::current_or_panic().current_host();
+    match host.map(|host| host.with(|it| it.ahead)).unwrap_or_default() {
+        Ahead::By(by) => now.checked_add(by),
+        Ahead::Behind(by) => now.checked_sub(by),
+    }
+    .unwrap_or(now)
+}
+
+/// Waits for `duration`, to the nanosecond, by the clock of the host that this task is on.
 ///
 /// # Panics
 /// Outside of a [`Net`] that runs.
 pub async fn sleep(duration: Duration) {
     let armed = {
-        let clock = Arc::clone(Net::current_or_panic().clock());
-        let at = clock.now() + nanos(duration);
+        let net = Net::current_or_panic();
+        let (clock, at) = (Arc::clone(net.clock()), net.after(duration));
         let key = clock.alarms().set(at);
         clock.bell.change();
         Armed(clock, key)
