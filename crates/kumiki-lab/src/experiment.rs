@@ -208,7 +208,7 @@ impl Experiment {
             hosts.insert(name.clone(), id);
             if let (Some((_, host)), Some(device)) = (stand_in, devices.get(real::DEVICE)) {
                 world.plug(Plug::Device(id, *device), Plug::Outside(real.len()));
-                real.push(host);
+                real.push(RealHost { power: powers.get(name.as_str()).cloned().unwrap_or_default(), ..host });
             }
             ends.insert(name.clone(), (id, devices));
         }

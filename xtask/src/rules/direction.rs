@@ -28,7 +28,7 @@ const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
     MayUse { name, with_below: &[], alone }
 }
 
-const MAY_USE: [MayUse; 39] = [
+const MAY_USE: [MayUse; 40] = [
     only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     only("kumiki-osi-service", &["kumiki-octets"]),
@@ -67,6 +67,8 @@ const MAY_USE: [MayUse; 39] = [
     all_below("kumiki-delay", &["kumiki-live"]),
     // A path of the one, and sockets behind it.
     all_below("kumiki-emulate", &["kumiki-delay", "kumiki-net"]),
+    // Programs over sockets, in the worlds of the laboratory.
+    all_below("kumiki-testbed", &["kumiki-lab", "kumiki-net"]),
     all_below("kumiki-pppd", &["kumiki-live"]),
     all_below("kumiki-switch", &["kumiki-live"]),
     all_below("kumiki-pad", &["kumiki-live"]),
@@ -90,6 +92,7 @@ const SERVICES_AND_JUDGES: &[&str] = &[
     "kumiki-script",
     "kumiki-delay",
     "kumiki-emulate",
+    "kumiki-testbed",
     "kumiki-pppd",
     "kumiki-switch",
     "kumiki-pad",

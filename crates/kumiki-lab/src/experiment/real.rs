@@ -3,6 +3,8 @@
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
+use kumiki_graph::Duration;
+
 use super::fault::{Fault, fault, quantity};
 use super::hosts::layers;
 use crate::quantity::Octets;
@@ -26,6 +28,8 @@ pub struct RealHost {
     pub addresses: Vec<(IpAddr, u8)>,
     /// The largest datagram that one of its interfaces carries.
     pub mtu: u16,
+    /// When it loses its power, and gets it back where it says true.
+    pub power: Vec<(Duration, bool)>,
 }
 
 /// The host that stands for `spec`, whose name is `name`, and what is known of the real one.
@@ -73,7 +77,8 @@ pub(super) fn stand_in(name: &str, spec: &scenario::Host, real: &Real) -> Result
     }
     graph.insert(KERNEL.to_owned(), vec![DEVICE.to_owned()]);
     host.graph = Some(Graph::Below(graph));
-    let real = RealHost { name: name.to_owned(), real: real.clone(), addresses, mtu: mtu.unwrap_or(MTU) };
+    let real =
+        RealHost { name: name.to_owned(), real: real.clone(), addresses, mtu: mtu.unwrap_or(MTU), power: Vec::new() };
     Ok((host, real))
 }
 
