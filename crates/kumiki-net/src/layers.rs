@@ -1,11 +1,11 @@
-//! The layers of a host: sockets on TCP and UDP, for each version of IP of which it has an address, on one line. Beside them stands who answers echo
+//! The layers of a host: sockets on TCP and UDP, for each version of IP of which it has an address, on its lines. Beside them stands who answers echo
 //! requests.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use kumiki_graph::memory::Budget;
-use kumiki_graph::{Below, DeviceId, Duration, Graph, GraphError, Protocol, Rng, Service};
+use kumiki_graph::{Below, DeviceId, Duration, Graph, GraphError, Protocol, Rng, Service, TaskId};
 use kumiki_inet::arp::{self, Arp};
 use kumiki_inet::eth::{self, Eth};
 use kumiki_inet::icmp::IcmpEcho;
@@ -23,7 +23,7 @@ use crate::stack::Driver;
 /// The node of the sockets, by its name in the graph.
 pub(crate) const SOCKETS: &str = "sockets";
 
-/// The line, which is the only device.
+/// The first line's device; those of others follow, in their order.
 pub(crate) const LINE: DeviceId = DeviceId(0);
 
 /// What a gateway without an address has for its own: the dummy address of RFC 7600, from which nobody is reached.
@@ -35,54 +35,88 @@ const KNOWN: Duration = Duration::from_secs(24 * 3600);
 /// And of how many hosts it knows that.
 const MOST_KNOWN: usize = 4096;
 
-/// A version of IP, with the names of the TCP, the UDP and the ICMP on it, and of the layer below.
-type Version = (&'static str, [&'static str; 3], &'static str, Box<dyn Protocol>);
-
-/// A layer by its name.
-type Layer = (&'static str, Box<dyn Protocol>);
+/// A version of IP.
+struct Version {
+    /// Its name, and those of the TCP, the UDP and the ICMP on it.
+    ip: &'static str,
+    upper: [&'static str; 3],
+    /// The names of the layers below, a line each.
+    below: Vec<String>,
+    node: Box<dyn Protocol>,
+}
 
 /// The header of a frame, in octets: both addresses and a type.
 #[cfg(feature = "host")]
 const FRAME: u32 = 14;
 
-/// An Ethernet as the line.
+/// One of its devices, and the network that is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Ethernet {
-    pub(crate) mac: MacAddr,
-    /// How many leading bits of the addresses name the network: of IPv4, of IPv6. What is beyond goes to the routers.
-    pub(crate) prefixes: [u8; 2],
+pub struct Line {
+    pub(crate) addresses: Vec<IpAddr>,
+    /// What a packet can carry, headers included.
+    pub(crate) mtu: u32,
+    /// The station that it is, where the line is an Ethernet.
+    pub(crate) mac: Option<MacAddr>,
+    /// How many leading bits of the addresses name the network: of IPv4, of IPv6.
+    pub(crate) prefixes: Option<[u8; 2]>,
+    /// Who gets what is for other networks.
     pub(crate) routers: Vec<IpAddr>,
+    pub(crate) routes: Vec<LineRoute>,
 }
 
-impl Ethernet {
-    fn v4_router(&self) -> Option<Ipv4Addr> {
-        self.routers.iter().find_map(|it| if let IpAddr::V4(it) = it { Some(*it) } else { None })
+/// Other networks that a line leads to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LineRoute {
+    pub(crate) network: IpAddr,
+    pub(crate) prefix: u8,
+    /// Who passes on what goes there; without one it goes straight to its destination.
+    pub(crate) router: Option<IpAddr>,
+}
+
+impl Line {
+    pub(crate) const fn plain(addresses: Vec<IpAddr>, mtu: u32) -> Self {
+        Self { addresses, mtu, mac: None, prefixes: None, routers: Vec::new(), routes: Vec::new() }
     }
 
-    fn v6_router(&self) -> Option<Ipv6Addr> {
-        self.routers.iter().find_map(|it| if let IpAddr::V6(it) = it { Some(*it) } else { None })
+    /// What the device carries at most, in octets.
+    #[cfg(feature = "host")]
+    pub(crate) const fn frame(&self) -> u32 {
+        if self.mac.is_some() { self.mtu + FRAME } else { self.mtu }
     }
 
-    fn arp(&self, own: Ipv4Addr, is_gateway: bool) -> Result<Arp, String> {
-        let mut config = arp::Config::new(own);
-        if is_gateway {
-            (config.any_address, config.timeout, config.max_entries) = (true, KNOWN, MOST_KNOWN);
-        }
-        Arp::new(config).map_err(|error| error.to_string())
+    fn all_v4(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.addresses.iter().copied().filter_map(v4)
     }
+
+    /// All ways that do not lead straight to its own networks: that by its first router of each version, and others.
+    fn ways(&self) -> impl Iterator<Item = LineRoute> {
+        let any = |is_v4| if is_v4 { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+        let first = move |is_v4| self.routers.iter().copied().find(|it| it.is_ipv4() == is_v4);
+        let by = move |is_v4| Some(LineRoute { network: any(is_v4), prefix: 0, router: Some(first(is_v4)?) });
+        [true, false].into_iter().filter_map(by).chain(self.routes.iter().cloned())
+    }
+}
+
+fn v4(address: IpAddr) -> Option<Ipv4Addr> {
+    if let IpAddr::V4(it) = address { Some(it) } else { None }
+}
+
+fn v6(address: IpAddr) -> Option<Ipv6Addr> {
+    if let IpAddr::V6(it) = address { Some(it) } else { None }
+}
+
+/// The layer or the device called `name`, of the line with this number.
+fn named(name: &str, line: usize) -> String {
+    if line == 0 { name.to_owned() } else { format!("{name}{line}") }
 }
 
 /// What a host is to have.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan<'a> {
-    pub(crate) addresses: &'a [IpAddr],
-    /// What a packet can carry, headers included.
-    pub(crate) mtu: u32,
+    pub(crate) lines: &'a [Line],
     pub(crate) tcp: &'a tcp::Config,
     /// It takes what is for any address, of both versions.
     pub(crate) is_gateway: bool,
-    /// The line is an Ethernet; otherwise all of the world is at its other end.
-    pub(crate) ethernet: Option<&'a Ethernet>,
     /// What all connections and datagrams together may hold.
     pub(crate) budget: Option<Budget>,
     /// All that is random comes from it.
@@ -90,12 +124,6 @@ pub(crate) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// What the device carries at most, in octets.
-    #[cfg(feature = "host")]
-    pub(crate) const fn frame(&self) -> u32 {
-        if self.ethernet.is_some() { self.mtu + FRAME } else { self.mtu }
-    }
-
     /// The graph and its sockets, which tell `driver` when there is something to do.
     ///
     /// # Errors
@@ -116,118 +144,175 @@ impl Plan<'_> {
         if versions.is_empty() {
             return Err("a host without an address; expected one of IPv4 or of IPv6, unless it is a gateway".to_owned());
         }
-        let stack = Stack::new(layers, self.addresses.to_vec(), Rng::new(self.seed, u64::MAX), driver);
+        if self.is_gateway && self.lines.len() > 1 {
+            return Err("a gateway on several devices; expected one, for whoever is there".to_owned());
+        }
+        let addresses = self.lines.iter().flat_map(|it| it.addresses.clone()).collect();
+        let stack = Stack::new(layers, addresses, Rng::new(self.seed, u64::MAX), driver);
+        stack.0.lock().sources = self.sources();
         stack.0.lock().effects.budget.clone_from(&self.budget);
         if self.is_gateway {
             stack.0.lock().prepare_gateway();
         }
-        let graph = self.connect(&stack, self.links()?, versions).map_err(|error| error.to_string())?;
+        let graph = self.connect(&stack, versions)?;
         Ok((graph, stack))
     }
 
-    fn all_v4(&self) -> impl Iterator<Item = Ipv4Addr> {
-        self.addresses.iter().filter_map(|it| if let IpAddr::V4(it) = it { Some(*it) } else { None })
+    /// How many leading bits of an address on `line` name the network.
+    fn prefix(&self, line: &Line, is_v4: bool) -> u8 {
+        let usual = match (line.mac, self.lines) {
+            _ if self.is_gateway => return 0,
+            // All of the world is on the line: whoever is at its other end goes on from there.
+            (None, [_]) => [0, 0],
+            (Some(_), _) | (None, _) => [24, 64],
+        };
+        let [v4, v6] = line.prefixes.unwrap_or(usual);
+        if is_v4 { v4 } else { v6 }
     }
 
-    /// Its address of IPv4, if it has one.
-    fn v4(&self) -> Option<Ipv4Addr> {
-        self.all_v4().next().or_else(|| self.is_gateway.then_some(DUMMY))
+    /// From which address what goes where is sent, as IP has it: the networks, each with the address.
+    fn sources(&self) -> Vec<(IpAddr, u8, IpAddr)> {
+        let mut all = Vec::new();
+        for line in self.lines {
+            all.extend(line.addresses.iter().map(|own| (*own, self.prefix(line, own.is_ipv4()), *own)));
+            let own = |network: IpAddr| line.addresses.iter().copied().find(|it| it.is_ipv4() == network.is_ipv4());
+            all.extend(line.ways().filter_map(|it| Some((it.network, it.prefix, own(it.network)?))));
+        }
+        all
+    }
+
+    /// Its address of IPv4 on `line`, if it has one.
+    fn v4(&self, line: &Line) -> Option<Ipv4Addr> {
+        line.all_v4().next().or_else(|| self.is_gateway.then_some(DUMMY))
     }
 
     /// What is there of IPv4.
     fn ip(&self) -> Result<Option<Version>, String> {
-        let Some(address) = self.v4() else {
+        let (mut interfaces, mut routes) = (Vec::new(), Vec::new());
+        for (number, line) in self.lines.iter().enumerate() {
+            let Some(address) = self.v4(line) else {
+                continue;
+            };
+            if let Some(second) = line.all_v4().nth(1) {
+                return Err(format!("two addresses of IPv4 on one line, {address} and {second}; expected one"));
+            }
+            let (below, neighbours) = match line.mac {
+                None => ("raw_ip", ip::Neighbours::One),
+                Some(_) => ("arp", ip::Neighbours::Below),
+            };
+            let below = named(below, number);
+            let prefix = self.prefix(line, true);
+            for LineRoute { network, prefix, router } in line.ways() {
+                let via = router.and_then(v4).map_or_else(|| ip::Via::Interface(below.clone()), ip::Via::Gateway);
+                routes.extend(v4(network).map(|network| ip::Route { network, prefix, via }));
+            }
+            interfaces.push(ip::Interface { mtu: line.mtu, neighbours, ..ip::Interface::new(&below, address, prefix) });
+        }
+        let below = interfaces.iter().map(|it| it.below.clone()).collect();
+        let Some(first) = interfaces.first() else {
             return Ok(None);
         };
-        if let Some(second) = self.all_v4().nth(1) {
-            return Err(format!("two addresses of IPv4, {address} and {second}; expected one"));
-        }
-        let (below, prefix, neighbours) = match self.ethernet {
-            // All of the world is on the line: whoever is at its other end goes on from there.
-            None => ("raw_ip", 0, ip::Neighbours::One),
-            Some(_) if self.is_gateway => ("arp", 0, ip::Neighbours::Below),
-            Some(it) => ("arp", it.prefixes[0], ip::Neighbours::Below),
-        };
-        let interface = ip::Interface { mtu: self.mtu, neighbours, ..ip::Interface::new(below, address, prefix) };
-        let router = self.ethernet.and_then(Ethernet::v4_router);
-        let default = |it| ip::Route { network: Ipv4Addr::UNSPECIFIED, prefix: 0, via: ip::Via::Gateway(it) };
-        let routes = router.map(default).into_iter().collect();
-        let ip = Ip::new(ip::Config { any_destination: self.is_gateway, routes, ..ip::Config::host(interface) })
+        let config = ip::Config::host(first.clone());
+        let ip = Ip::new(ip::Config { any_destination: self.is_gateway, routes, interfaces, ..config })
             .map_err(|error| error.to_string())?;
-        Ok(Some(("ip", ["tcp", "udp", "icmp"], below, Box::new(ip))))
+        Ok(Some(Version { ip: "ip", upper: ["tcp", "udp", "icmp"], below, node: Box::new(ip) }))
     }
 
     fn ipv6(&self) -> Result<Option<Version>, String> {
-        let prefix = self.ethernet.filter(|_| !self.is_gateway).map_or(0, |it| it.prefixes[1]);
-        let addresses: Vec<(Ipv6Addr, u8)> = self
-            .addresses
-            .iter()
-            .filter_map(|it| if let IpAddr::V6(it) = it { Some((*it, prefix)) } else { None })
-            .collect();
-        if addresses.is_empty() && !self.is_gateway {
+        let (mut interfaces, mut routes) = (Vec::new(), Vec::new());
+        for (number, line) in self.lines.iter().enumerate() {
+            let prefix = self.prefix(line, false);
+            let addresses: Vec<(Ipv6Addr, u8)> =
+                line.addresses.iter().copied().filter_map(v6).map(|it| (it, prefix)).collect();
+            if addresses.is_empty() && !self.is_gateway {
+                continue;
+            }
+            let below = named(if line.mac.is_some() { "eth" } else { "raw_ip" }, number);
+            if addresses.is_empty() {
+                let via = ipv6::Via::Interface(below.clone());
+                routes.push(ipv6::Route { network: Ipv6Addr::UNSPECIFIED, prefix: 0, via });
+            }
+            for LineRoute { network, prefix, router } in line.ways().filter(|_| !addresses.is_empty()) {
+                let via = router.and_then(v6).map_or_else(|| ipv6::Via::Interface(below.clone()), ipv6::Via::Gateway);
+                routes.extend(v6(network).map(|network| ipv6::Route { network, prefix, via }));
+            }
+            let neighbours = match line.mac {
+                None => ipv6::Neighbours::One,
+                Some(_) if self.is_gateway => ipv6::Neighbours::Discover(ipv6::Discovery {
+                    advertisements: Some(false),
+                    reachable: KNOWN,
+                    neighbours: MOST_KNOWN,
+                    ..ipv6::Discovery::default()
+                }),
+                Some(_) => ipv6::Neighbours::Discover(ipv6::Discovery::default()),
+            };
+            let interface = ipv6::Interface::new(&below, Ipv6Addr::LOCALHOST, 0);
+            interfaces.push(ipv6::Interface { mtu: line.mtu, addresses, neighbours, ..interface });
+        }
+        let below = interfaces.iter().map(|it| it.below.clone()).collect();
+        let Some(first) = interfaces.first() else {
             return Ok(None);
-        }
-        let below = if self.ethernet.is_some() { "eth" } else { "raw_ip" };
-        let default = |via| ipv6::Route { network: Ipv6Addr::UNSPECIFIED, prefix: 0, via };
-        let all = addresses.is_empty().then(|| ipv6::Via::Interface(below.to_owned()));
-        let router = self.ethernet.and_then(Ethernet::v6_router).map(ipv6::Via::Gateway);
-        let routes = all.or(router).map(default).into_iter().collect();
-        let neighbours = match self.ethernet {
-            None => ipv6::Neighbours::One,
-            Some(_) if self.is_gateway => ipv6::Neighbours::Discover(ipv6::Discovery {
-                advertisements: Some(false),
-                reachable: KNOWN,
-                neighbours: MOST_KNOWN,
-                ..ipv6::Discovery::default()
-            }),
-            Some(_) => ipv6::Neighbours::Discover(ipv6::Discovery::default()),
         };
-        let interface = ipv6::Interface::new(below, Ipv6Addr::LOCALHOST, 0);
-        let interface = ipv6::Interface { mtu: self.mtu, addresses, neighbours, ..interface };
-        let ip = Ipv6::new(ipv6::Config { any_destination: self.is_gateway, routes, ..ipv6::Config::host(interface) })
+        let config = ipv6::Config::host(first.clone());
+        let ip = Ipv6::new(ipv6::Config { any_destination: self.is_gateway, routes, interfaces, ..config })
             .map_err(|error| error.to_string())?;
-        Ok(Some(("ipv6", ["tcp6", "udp6", "icmp6"], below, Box::new(ip))))
+        Ok(Some(Version { ip: "ipv6", upper: ["tcp6", "udp6", "icmp6"], below, node: Box::new(ip) }))
     }
 
-    /// The layers below those of IP, by name.
-    fn links(&self) -> Result<Vec<Layer>, String> {
-        let Some(ethernet) = self.ethernet else {
-            return Ok(vec![("raw_ip", Box::new(RawIp::default()))]);
+    /// Adds the layers of a line below those of IP.
+    fn add_line(&self, graph: &mut Graph, task: TaskId, (number, line): (usize, &Line)) -> Result<(), String> {
+        let wrong = |error: GraphError| error.to_string();
+        let [device, raw, eth, arp] = ["line", "raw_ip", "eth", "arp"].map(|name| named(name, number));
+        let Some(mac) = line.mac else {
+            graph.add_node(&raw, task, Box::new(RawIp::default())).map_err(wrong)?;
+            return graph.connect(&raw, &device).map(drop).map_err(wrong);
         };
-        let config = eth::Config { mtu: self.mtu, ..eth::Config::new(ethernet.mac) };
-        let eth = Eth::new(config).map_err(|error| error.to_string())?;
-        let mut links: Vec<Layer> = vec![("eth", Box::new(eth))];
-        if let Some(own) = self.v4() {
-            links.push(("arp", Box::new(ethernet.arp(own, self.is_gateway)?)));
+        let config = eth::Config { mtu: line.mtu, ..eth::Config::new(mac) };
+        let node = Eth::new(config).map_err(|error| error.to_string())?;
+        graph.add_node(&eth, task, Box::new(node)).map_err(wrong)?;
+        graph.connect(&eth, &device).map_err(wrong)?;
+        if let Some(own) = self.v4(line) {
+            let mut config = arp::Config::new(own);
+            if self.is_gateway {
+                (config.any_address, config.timeout, config.max_entries) = (true, KNOWN, MOST_KNOWN);
+            }
+            let node = Arp::new(config).map_err(|error| error.to_string())?;
+            graph.add_node(&arp, task, Box::new(node)).map_err(wrong)?;
+            graph.connect(&arp, &eth).map_err(wrong)?;
         }
-        Ok(links)
+        Ok(())
     }
 
-    fn connect(&self, stack: &Stack, links: Vec<Layer>, versions: Vec<Version>) -> Result<Graph, GraphError> {
+    fn connect(&self, stack: &Stack, versions: Vec<Version>) -> Result<Graph, String> {
+        let wrong = |error: GraphError| error.to_string();
         let mut graph = Graph::new(self.seed, 0);
-        graph.add_device("line", Service::FRAME)?;
+        for number in 0..self.lines.len() {
+            graph.add_device(&named("line", number), Service::FRAME).map_err(wrong)?;
+        }
         let task = graph.add_task("stack");
-        graph.add_node(SOCKETS, task, Box::new(Node::new(Arc::clone(&stack.0))))?;
-        for (name, node) in links {
-            graph.add_node(name, task, node)?;
+        graph.add_node(SOCKETS, task, Box::new(Node::new(Arc::clone(&stack.0)))).map_err(wrong)?;
+        for line in self.lines.iter().enumerate() {
+            self.add_line(&mut graph, task, line)?;
         }
-        graph.connect(if self.ethernet.is_some() { "eth" } else { "raw_ip" }, "line")?;
-        if graph.node("arp").is_some() {
-            graph.connect("arp", "eth")?;
-        }
-        for (ip, [tcp, udp, icmp], below, version) in versions {
-            let mut node = Tcp::new(self.tcp.clone());
-            if let Some(budget) = &self.budget {
-                node.share_memory(budget.clone());
-            }
-            graph.add_node(tcp, task, Box::new(node))?;
-            graph.add_node(udp, task, Box::new(Udp::new(udp::Config::default())))?;
-            graph.add_node(icmp, task, Box::new(IcmpEcho::default()))?;
-            graph.add_node(ip, task, version)?;
-            for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (icmp, ip), (ip, below)] {
-                graph.connect(upper, lower)?;
-            }
+        for version in versions {
+            self.add_version(&mut graph, task, version).map_err(wrong)?;
         }
         Ok(graph)
+    }
+
+    fn add_version(&self, graph: &mut Graph, task: TaskId, version: Version) -> Result<(), GraphError> {
+        let Version { ip, upper: [tcp, udp, icmp], below, node } = version;
+        let mut transport = Tcp::new(self.tcp.clone());
+        if let Some(budget) = &self.budget {
+            transport.share_memory(budget.clone());
+        }
+        graph.add_node(tcp, task, Box::new(transport))?;
+        graph.add_node(udp, task, Box::new(Udp::new(udp::Config::default())))?;
+        graph.add_node(icmp, task, Box::new(IcmpEcho::default()))?;
+        graph.add_node(ip, task, node)?;
+        for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (icmp, ip)] {
+            graph.connect(upper, lower)?;
+        }
+        below.iter().try_for_each(|below| graph.connect(ip, below).map(drop))
     }
 }

@@ -44,7 +44,7 @@
 //!   nothing, and say nothing of an error of a datagram to who waits to read.
 //! - An unconnected UDP socket that is to send to nobody says `NotConnected`; Linux's error for that has no kind.
 //! - A linger of some time is remembered, and does not block: what was written goes after the socket is dropped.
-//! - A host has one line and no devices by name.
+//! - A host of a simulation has one line; in real time it may have several, and none has a name.
 //!
 //! # Left out
 //!

@@ -10,11 +10,19 @@ mod exchange;
 mod faults;
 #[path = "host/hostile.rs"]
 mod hostile;
+#[path = "host/lines.rs"]
+mod lines;
 #[path = "host/memory.rs"]
 mod memory;
 #[path = "host/own_loop.rs"]
 mod own_loop;
 #[path = "host/packets.rs"]
 mod packets;
+#[cfg(feature = "quinn")]
+#[path = "host/quic.rs"]
+mod quic;
+#[cfg(feature = "quinn")]
+#[path = "../../../examples/shared/tls.rs"]
+mod tls;
 #[path = "host/zoo.rs"]
 mod zoo;

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use kumiki_graph::memory::Budget;
 use kumiki_inet::tcp;
 
-use kumiki_wire::inet::ethernet::MacAddr;
-
-use crate::layers::{Ethernet, Plan};
+use crate::layers::{Line, Plan};
 use crate::tcp::config::linux;
 
 /// Looks up the addresses of a name. It may block: whoever asks for a name waits for it.
@@ -22,12 +20,11 @@ pub(super) type Notices = Arc<dyn Fn(&str) + Send + Sync>;
 /// What a [`HostStack`](super::HostStack) is to be, and the others of this module.
 #[derive(Clone)]
 pub struct HostConfig {
-    addresses: Vec<IpAddr>,
-    pub(super) mtu: u16,
+    /// The first is the host's own; there is always one.
+    pub(super) lines: Vec<Line>,
     tcp: tcp::Config,
     pub(super) resolver: Option<Resolver>,
     is_gateway: bool,
-    ethernet: Option<Ethernet>,
     memory: Option<u64>,
     pub(super) notices: Option<Notices>,
 }
@@ -43,54 +40,71 @@ impl HostConfig {
     #[must_use]
     pub fn new(addresses: impl Into<Vec<IpAddr>>) -> Self {
         Self {
-            addresses: addresses.into(),
-            mtu: 1500,
+            lines: vec![Line::new(addresses)],
             tcp: linux(),
             resolver: None,
             is_gateway: false,
-            ethernet: None,
             memory: None,
             notices: None,
         }
     }
 
-    /// The device carries frames of Ethernet, such as a [TAP](super::Tun) or [those of a virtual machine](super::Frames), and this is our station there.
-    /// The networks of the addresses have 24 and 64 bits, unless [`HostConfig::prefixes`] says otherwise.
+    fn first(mut self, change: impl FnOnce(Line) -> Line) -> Self {
+        let own = self.lines.first().cloned().map(change);
+        self.lines.splice(..1, own);
+        self
+    }
+
+    /// One more device, and what is behind it. What goes where no line leads is an error of who sends it; a gateway has one device.
     ///
-    /// An address of IPv6 is used when nobody has claimed it for a second or two (RFC 4862).
+    /// ```
+    /// use kumiki_net::host::{HostConfig, Line};
+    ///
+    /// // A TUN that leads everywhere, and an Ethernet with a virtual machine.
+    /// let vm = Line::new(["192.168.7.1".parse()?, "fd07::1".parse()?]).ethernet([2, 0, 0, 0, 0, 1]);
+    /// let config = HostConfig::new(["10.0.0.1".parse()?, "fd00::1".parse()?])
+    ///     .route("0.0.0.0".parse()?, 0, None)
+    ///     .route("::".parse()?, 0, None)
+    ///     .line(vm);
+    /// # Ok::<(), core::net::AddrParseError>(())
+    /// ```
+    #[must_use]
+    pub fn line(mut self, line: Line) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    /// The first device carries frames of Ethernet, and this is our station there: see [`Line::ethernet`].
     ///
     /// A gateway answers questions for every address (ARP, neighbour discovery), but for those of stations that it knows, and sends what it answers
     /// to the station that it came from.
     #[must_use]
-    pub fn ethernet(mut self, mac: [u8; 6]) -> Self {
-        self.ethernet = Some(Ethernet { mac: MacAddr(mac), prefixes: [24, 64], routers: Vec::new() });
-        self
+    pub fn ethernet(self, mac: [u8; 6]) -> Self {
+        self.first(|it| it.ethernet(mac))
     }
 
-    /// On an Ethernet: how many leading bits of our addresses name the network, 0 to 32 of IPv4, and 0 to 128 of IPv6. Without one it says nothing.
+    /// How many leading bits of our addresses on the first device name the network: see [`Line::prefixes`].
     #[must_use]
-    pub const fn prefixes(mut self, v4: u8, v6: u8) -> Self {
-        if let Some(ethernet) = &mut self.ethernet {
-            ethernet.prefixes = [v4, v6];
-        }
-        self
+    pub fn prefixes(self, v4: u8, v6: u8) -> Self {
+        self.first(|it| it.prefixes(v4, v6))
     }
 
-    /// On an Ethernet: who gets what is for other networks, of the version of IP that its address has. Of IPv6 routers that announce themselves
-    /// are heard as well. Without an Ethernet it says nothing.
+    /// Who gets what is for other networks, on the first device: see [`Line::router`].
     #[must_use]
-    pub fn router(mut self, address: IpAddr) -> Self {
-        if let Some(ethernet) = &mut self.ethernet {
-            ethernet.routers.push(address);
-        }
-        self
+    pub fn router(self, address: IpAddr) -> Self {
+        self.first(|it| it.router(address))
     }
 
-    /// What a packet can have at most, in octets, without the header of a frame.
+    /// Another network that the first device leads to: see [`Line::route`].
     #[must_use]
-    pub const fn mtu(mut self, octets: u16) -> Self {
-        self.mtu = octets;
-        self
+    pub fn route(self, network: IpAddr, prefix: u8, router: Option<IpAddr>) -> Self {
+        self.first(|it| it.route(network, prefix, router))
+    }
+
+    /// What a packet on the first device can have at most, in octets, without the header of a frame.
+    #[must_use]
+    pub fn mtu(self, octets: u16) -> Self {
+        self.first(|it| it.mtu(octets))
     }
 
     /// What TCP is like: [`linux`] unless it is set.
@@ -126,11 +140,9 @@ impl HostConfig {
     /// The layers of it; all that is random comes from `seed`.
     pub(super) fn plan(&self, seed: u64) -> Plan<'_> {
         Plan {
-            addresses: &self.addresses,
-            mtu: self.mtu.into(),
+            lines: &self.lines,
             tcp: &self.tcp,
             is_gateway: self.is_gateway,
-            ethernet: self.ethernet.as_ref(),
             // A quarter more is still taken of what was promised before.
             budget: self.memory.map(|octets| Budget::new((octets - octets / 5).max(1))),
             seed,
@@ -140,6 +152,6 @@ impl HostConfig {
 
 impl fmt::Debug for HostConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostConfig").field("addresses", &self.addresses).field("mtu", &self.mtu).finish_non_exhaustive()
+        f.debug_struct("HostConfig").field("lines", &self.lines).finish_non_exhaustive()
     }
 }

@@ -30,8 +30,16 @@ impl HostDriver {
     /// # Errors
     /// `InvalidInput` where an address or the MTU cannot be; those of the operating system.
     pub fn new(device: Box<dyn RealDevice>, config: &HostConfig) -> io::Result<Self> {
+        Self::new_on(vec![device], config)
+    }
+
+    /// One on several devices: that of the host itself, and one for each [line](HostConfig::line) more, in their order.
+    ///
+    /// # Errors
+    /// As [`HostDriver::new`]; `InvalidInput` where these are not as many.
+    pub fn new_on(devices: Vec<Box<dyn RealDevice>>, config: &HostConfig) -> io::Result<Self> {
         // What a stack on a network draws must not be guessable.
-        let engine = Engine::new(RealClock::start(), device, config, unguessable()?)?;
+        let engine = Engine::new(RealClock::start(), devices, config, unguessable()?)?;
         let mut watching = Watching::new(&engine.executor.bell())?;
         watching.follow(&engine.executor)?;
         Ok(Self { engine, watching })

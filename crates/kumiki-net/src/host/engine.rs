@@ -4,7 +4,7 @@ use core::net::IpAddr;
 use std::io;
 
 use kumiki_graph::memory::Budget;
-use kumiki_graph::{Duration, Instant, Token};
+use kumiki_graph::{DeviceId, Duration, Instant, Token};
 use kumiki_io::{Bell, Clock, DeviceConfig, Executor, Pace, Plug, RealDevice};
 
 use super::config::{HostConfig, Notices, Resolver};
@@ -96,8 +96,13 @@ impl MemoryWatch {
 }
 
 impl<C: Clock + Clone> Engine<C> {
-    pub(super) fn new(clock: C, device: Box<dyn RealDevice>, config: &HostConfig, seed: u64) -> io::Result<Self> {
+    /// On `devices`, one for each line of `config`, in their order.
+    pub(super) fn new(clock: C, devices: Vec<Box<dyn RealDevice>>, config: &HostConfig, seed: u64) -> io::Result<Self> {
         let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+        let (given, lines) = (devices.len(), config.lines.len());
+        if given != lines {
+            return Err(wrong(format!("{given} devices for a host with {lines} lines; expected one for each")));
+        }
         let mut executor = Executor::new(clock.clone(), Pace::default());
         let driver = BellDriver { bell: executor.bell(), resolver: config.resolver.clone() };
         let plan = config.plan(seed);
@@ -106,12 +111,15 @@ impl<C: Clock + Clone> Engine<C> {
         let (graph, stack) = plan.build(Box::new(driver)).map_err(wrong)?;
         let sockets = graph.node(SOCKETS);
         let id = executor.add_graph("host", graph);
-        executor.set_device(id, LINE, DeviceConfig { mtu: plan.frame(), burst: BURST });
         if let Some(sockets) = sockets {
             executor.attend(id, sockets, Token::default(), stack.asked());
         }
-        let real = executor.add_real(device)?;
-        executor.plug(Plug::Device(id, LINE), Plug::Real(real));
+        for (number, (device, line)) in devices.into_iter().zip(&config.lines).enumerate() {
+            let own = DeviceId(LINE.0 + number);
+            executor.set_device(id, own, DeviceConfig { mtu: line.frame(), burst: BURST });
+            let real = executor.add_real(device)?;
+            executor.plug(Plug::Device(id, own), Plug::Real(real));
+        }
         executor.start().map_err(|error| wrong(error.to_string()))?;
         Ok(Self { executor, clock, stack, watch })
     }

@@ -32,13 +32,15 @@
 //! Where the device fails or the thread panics, every socket says `NetworkDown`, with the reason as its text, and so does
 //! [`HostStack::stop`] or [`HostDriver::poll`].
 //!
-//! # Left out
+//! # Several devices
 //!
-//! Several devices.
-
+//! [`HostConfig::line`] says what is behind each; [`HostStack::start_on`] and [`HostDriver::new_on`] take as many. Programs see one host: a listener at
+//! all addresses hears callers of each device, and what is sent goes where the longest prefix leads. Nothing is passed on from one to another.
+//!
 mod config;
 mod driver;
 mod engine;
+mod line;
 mod packets;
 mod thread;
 
@@ -48,5 +50,7 @@ pub use config::{HostConfig, Resolver};
 pub use driver::HostDriver;
 pub use packets::PacketStack;
 pub use thread::HostStack;
+
+pub use crate::layers::Line;
 
 pub use crate::gateway::{Flow, Gateway, GatewayConfig, Refusal, TcpOffer, UdpFlow};

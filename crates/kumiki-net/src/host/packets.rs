@@ -42,7 +42,7 @@ const MOST: usize = 1000;
 #[derive(Debug)]
 pub struct PacketStack {
     engine: Engine<ManualClock>,
-    device: Memory,
+    devices: Vec<Memory>,
 }
 
 impl PacketStack {
@@ -51,9 +51,10 @@ impl PacketStack {
     /// # Errors
     /// `InvalidInput` where an address or the MTU cannot be; where the process may have no more descriptors.
     pub fn new(config: &HostConfig, seed: u64) -> io::Result<Self> {
-        let device = Memory::default();
-        let engine = Engine::new(ManualClock::default(), Box::new(device.clone()), config, seed)?;
-        Ok(Self { engine, device })
+        let devices: Vec<Memory> = config.lines.iter().map(|_| Memory::default()).collect();
+        let boxed = devices.iter().map(|device| Box::new(device.clone()) as Box<dyn RealDevice>);
+        let engine = Engine::new(ManualClock::default(), boxed.collect(), config, seed)?;
+        Ok(Self { engine, devices })
     }
 
     /// A seed that nobody can guess, from the operating system: for a stack on a network of others.
@@ -80,20 +81,36 @@ impl PacketStack {
 
     /// A packet has come: a datagram of IP, or where there is [Ethernet](HostConfig::ethernet) a frame. The next poll sees it.
     pub fn receive(&mut self, packet: &[u8]) {
-        self.device.lock().came.push_back(Message::from_octets(packet));
+        self.receive_on(0, packet);
+    }
+
+    /// As [`PacketStack::receive`], by the device with this number: 0 is that of the host itself, 1 of the first [line](HostConfig::line) more. By one that
+    /// is not there nothing comes.
+    pub fn receive_on(&mut self, device: usize, packet: &[u8]) {
+        if let Some(device) = self.devices.get(device) {
+            device.lock().came.push_back(Message::from_octets(packet));
+        }
     }
 
     /// The next packet that goes out.
     pub fn transmit(&mut self) -> Option<Vec<u8>> {
-        self.device.lock().goes.pop_front()
+        self.transmit_on(0)
+    }
+
+    /// The next packet that goes out by the device with this number.
+    pub fn transmit_on(&mut self, device: usize) -> Option<Vec<u8>> {
+        self.devices.get(device)?.lock().goes.pop_front()
     }
 
     /// Whether something was asked of its sockets since the last poll, or has come, or waited for room that is there now.
     #[must_use]
     pub fn needs_poll(&self) -> bool {
-        let queues = self.device.lock();
-        let has_room = queues.goes.len() < MOST && self.engine.executor.is_leaving();
-        has_room || self.engine.stack.is_asking() || !queues.came.is_empty()
+        let is_leaving = self.engine.executor.is_leaving();
+        let has_work = |device: &Memory| {
+            let queues = device.lock();
+            is_leaving && queues.goes.len() < MOST || !queues.came.is_empty()
+        };
+        self.engine.stack.is_asking() || self.devices.iter().any(has_work)
     }
 
     /// It is `now`, as time since it was made; one that is past is taken for the last that was said. Does all that is due, and says when it is to be

@@ -32,8 +32,16 @@ impl HostStack {
     /// # Errors
     /// `InvalidInput` where an address or the MTU cannot be; those of the operating system.
     pub fn start(device: Box<dyn RealDevice>, config: &HostConfig) -> io::Result<Self> {
+        Self::start_on(vec![device], config)
+    }
+
+    /// Starts it on several devices: that of the host itself, and one for each [line](HostConfig::line) more, in their order.
+    ///
+    /// # Errors
+    /// As [`HostStack::start`]; `InvalidInput` where these are not as many.
+    pub fn start_on(devices: Vec<Box<dyn RealDevice>>, config: &HostConfig) -> io::Result<Self> {
         // What a stack on a network draws must not be guessable.
-        let engine = Engine::new(RealClock::start(), device, config, unguessable()?)?;
+        let engine = Engine::new(RealClock::start(), devices, config, unguessable()?)?;
         let (stack, bell) = (engine.stack.clone(), engine.executor.bell());
         let ends = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ends);

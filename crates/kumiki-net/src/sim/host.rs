@@ -23,7 +23,7 @@ use super::task::OnHost;
 use super::time::Clock;
 use super::{Netstat, Outcome, SimError, ToHosts};
 use crate::Stack;
-use crate::layers::{LINE, Plan, SOCKETS};
+use crate::layers::{LINE, Line, Plan, SOCKETS};
 use crate::stack::{Driver, StackGuard};
 
 /// The random streams of hosts; those of links are others.
@@ -108,7 +108,8 @@ fn graph(
     // What it draws hangs on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
-    let built = Plan { addresses, mtu, tcp, is_gateway, ethernet: None, budget: None, seed }.build(Box::new(driver));
+    let lines = [Line::plain(addresses.to_vec(), mtu)];
+    let built = Plan { lines: &lines, tcp, is_gateway, budget: None, seed }.build(Box::new(driver));
     built.map_err(|why| SimError::Host { host: name.to_owned(), why })
 }
 

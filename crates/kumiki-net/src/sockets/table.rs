@@ -71,6 +71,8 @@ pub(crate) struct Table {
     pub(super) layers: Layers,
     /// The host's own addresses, with the loopback addresses left out.
     pub(super) addresses: Vec<IpAddr>,
+    /// From which of them what goes where is sent, as IP has it: networks, each with the length of its prefix and the address.
+    pub(crate) sources: Vec<(IpAddr, u8, IpAddr)>,
     pub(super) tcp_ports: Ports,
     pub(super) udp_ports: Ports,
     /// Who listens at an address: the first of them has TCP's callers, for all.
@@ -103,6 +105,7 @@ impl Table {
             sockets: Sessions::default(),
             layers,
             addresses,
+            sources: Vec::new(),
             tcp_ports: Ports::default(),
             udp_ports: Ports::default(),
             listeners: BTreeMap::new(),

@@ -47,8 +47,11 @@ impl Table {
         if remote.is_loopback() || self.addresses.contains(&remote) {
             return remote;
         }
-        let own = self.addresses.iter().find(|it| it.is_ipv4() == remote.is_ipv4());
-        own.copied().unwrap_or_else(|| unspecified(remote.is_ipv4()))
+        let leads = self.sources.iter().filter(|(network, prefix, _)| is_in(remote, *network, *prefix));
+        // Of two that are as near the first, as for IP.
+        let nearest = leads.rev().max_by_key(|(_, prefix, _)| *prefix).map(|(.., own)| *own);
+        let own = || self.addresses.iter().copied().find(|it| it.is_ipv4() == remote.is_ipv4());
+        nearest.or_else(own).unwrap_or_else(|| unspecified(remote.is_ipv4()))
     }
 
     /// Gives a socket a peer.
@@ -197,4 +200,14 @@ impl Table {
             self.leave(*group);
         }
     }
+}
+
+/// Whether `address` is in the network that so many leading bits of `network` name.
+fn is_in(address: IpAddr, network: IpAddr, prefix: u8) -> bool {
+    let (differs, bits) = match (address, network) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits() ^ b.to_bits()), 32_u32),
+        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
+        (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
+    };
+    differs.checked_shr(bits.saturating_sub(prefix.into())).unwrap_or(0) == 0
 }

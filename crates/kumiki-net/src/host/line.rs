@@ -1,0 +1,61 @@
+//! What a device of a host is to be.
+
+use core::net::IpAddr;
+
+use kumiki_wire::inet::ethernet::MacAddr;
+
+use crate::layers::{Line, LineRoute};
+
+/// What a packet can have, in octets, where nobody says otherwise.
+const MTU: u32 = 1500;
+
+impl Line {
+    /// A device on which the host has these addresses, one of IPv4 at most, and that carries 1500 octets.
+    ///
+    /// Where it is the host's only device, and no Ethernet, all of the world is at its other end. Else it leads to the networks of its addresses, which
+    /// have 24 and 64 bits unless [`Line::prefixes`] says otherwise, and where its [routers](Line::router) and [routes](Line::route) lead. Of several
+    /// that lead somewhere it is the one whose network has the longest prefix.
+    #[must_use]
+    pub fn new(addresses: impl Into<Vec<IpAddr>>) -> Self {
+        Self::plain(addresses.into(), MTU)
+    }
+
+    /// The device carries frames of Ethernet, such as a [TAP](super::Tun) or [those of a virtual machine](super::Frames), and this is our station there.
+    ///
+    /// An address of IPv6 is used when nobody has claimed it for a second or two (RFC 4862).
+    #[must_use]
+    pub const fn ethernet(mut self, mac: [u8; 6]) -> Self {
+        self.mac = Some(MacAddr(mac));
+        self
+    }
+
+    /// How many leading bits of our addresses name the network, 0 to 32 of IPv4, and 0 to 128 of IPv6.
+    #[must_use]
+    pub const fn prefixes(mut self, v4: u8, v6: u8) -> Self {
+        self.prefixes = Some([v4, v6]);
+        self
+    }
+
+    /// Who gets what is for other networks, of the version of IP that its address has. On an Ethernet routers of IPv6 that announce themselves are heard
+    /// as well.
+    #[must_use]
+    pub fn router(mut self, address: IpAddr) -> Self {
+        self.routers.push(address);
+        self
+    }
+
+    /// Another network that it leads to, of which so many leading bits are given: by way of a router on it, or without one straight, as to all that is at
+    /// the other end of a TUN. A prefix of 0 is all that no other line leads to.
+    #[must_use]
+    pub fn route(mut self, network: IpAddr, prefix: u8, router: Option<IpAddr>) -> Self {
+        self.routes.push(LineRoute { network, prefix, router });
+        self
+    }
+
+    /// What a packet can have at most, in octets, without the header of a frame.
+    #[must_use]
+    pub const fn mtu(mut self, octets: u16) -> Self {
+        self.mtu = octets as u32;
+        self
+    }
+}
