@@ -51,6 +51,10 @@ const FRAME: u32 = 14;
 
 /// One of its devices, and the network that is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(
+    not(all(feature = "host", target_os = "linux")),
+    expect(unreachable_pub, reason = "a type of the module `host`")
+)]
 pub struct Line {
     pub(crate) addresses: Vec<IpAddr>,
     /// What a packet can carry, headers included.
