@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 #![cfg(all(feature = "host", target_os = "linux"))]
 
+#[path = "host/edges.rs"]
+mod edges;
 #[path = "host/ethernet.rs"]
 mod ethernet;
 #[path = "host/exchange.rs"]
