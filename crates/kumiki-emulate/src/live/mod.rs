@@ -161,7 +161,7 @@ impl Ends {
         say: &(impl Fn(&str) + Clone + Send + Sync + 'static),
     ) -> Result<(), EmulateError> {
         let said = |why: String| EmulateError(format!("host {}: {why}", host.name));
-        let RealHost { name, real, addresses, mtu } = host;
+        let RealHost { name, real, addresses, mtu, power: _ } = host;
         if let Some(command) = &real.run {
             let is_attached = self.attached.as_ref() == Some(name);
             let network = Network {
