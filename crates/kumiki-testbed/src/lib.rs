@@ -129,7 +129,7 @@ impl Testbed {
     ///
     /// # Errors
     /// [`TestbedError::Scenario`] where the scenario cannot be, or no program is anywhere in it; [`TestbedError::Host`] where a host of it cannot have
-    /// programs, for one with several addresses of IPv4.
+    /// programs, for one whose name is none.
     pub fn net(&self, seed: u64) -> Result<Net, TestbedError> {
         self.net_of(&self.point()?, seed)
     }

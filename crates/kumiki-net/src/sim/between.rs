@@ -33,7 +33,7 @@ pub trait Between: Send {
 pub struct HostBetween {
     /// Its name.
     pub name: String,
-    /// Its addresses, one of IPv4 at most.
+    /// Its addresses. Of several of IPv4 all are its own, and what says no other comes from the first.
     pub addresses: Vec<IpAddr>,
     /// The longest packet that it sends, in octets.
     pub mtu: u16,
@@ -68,6 +68,7 @@ impl Net {
             net.know(&name, addresses);
         }
         net.0.cloud.lock().between = Some(between);
+        net.0.has_between.set(true);
         Ok(net)
     }
 }

@@ -227,7 +227,7 @@ impl Element for Cloud {
         state.record(now, port, &data);
         if state.between.is_some() && (verdict == Verdict::Pass || destinations.is_empty() && verdict != Verdict::Drop)
         {
-            let to = (destinations.len() == 1).then(|| destinations.first().copied()).flatten();
+            let to = ends(&mut data).and_then(|(_, destination)| state.by_address.get(&destination).copied());
             state.enter((now, port), to, data, out);
             return;
         }

@@ -108,9 +108,20 @@ fn graph(
     // What it draws hangs on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
-    let lines = [Line::plain(addresses.to_vec(), mtu)];
+    let lines = lines(addresses, mtu);
     let built = Plan { lines: &lines, tcp, is_gateway, budget: None, seed }.build(Box::new(driver));
     built.map_err(|why| SimError::Host { host: name.to_owned(), why })
+}
+
+/// All is sent by the first line, which leads everywhere. An interface of IPv4 has one address; whoever has several hears them there, too, and nothing is
+/// plugged into the lines that the others are of.
+fn lines(addresses: &[IpAddr], mtu: u32) -> Vec<Line> {
+    let first = addresses.iter().position(IpAddr::is_ipv4);
+    let is_further = |(place, address): &(usize, &IpAddr)| address.is_ipv4() && Some(*place) != first;
+    let (further, own): (Vec<_>, Vec<_>) = addresses.iter().enumerate().partition(is_further);
+    let line = |prefixes, addresses| Line { prefixes: Some(prefixes), ..Line::plain(addresses, mtu) };
+    let own = line([0, 0], own.into_iter().map(|(_, address)| *address).collect());
+    core::iter::once(own).chain(further.into_iter().map(|(_, address)| line([32, 128], vec![*address]))).collect()
 }
 
 /// The addresses of the host of this number: 192.168.0.1, fd00::1 and so on.

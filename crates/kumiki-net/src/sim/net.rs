@@ -89,6 +89,8 @@ pub(super) struct Parts {
     pub(super) link: RefCell<Link>,
     pub(super) plan: RefCell<Plan>,
     limit: Cell<Duration>,
+    /// Somebody else's making is between the hosts.
+    pub(super) has_between: Cell<bool>,
     is_running: Cell<bool>,
     failed: RefCell<Option<SimError>>,
     #[cfg(feature = "capture")]
@@ -125,6 +127,7 @@ impl Net {
             link: RefCell::default(),
             plan: RefCell::default(),
             limit: Cell::new(LIMIT),
+            has_between: Cell::new(false),
             is_running: Cell::new(false),
             failed: RefCell::new(None),
             #[cfg(feature = "capture")]
@@ -226,10 +229,16 @@ impl Net {
     /// [`SimError::Host`] where the name or an address is taken, or an address cannot be a host's.
     pub fn host_at(&self, name: &str, addresses: impl Into<Vec<IpAddr>>) -> Result<Host, SimError> {
         self.refuse_more_hosts(name)?;
-        self.add_host(name, addresses.into(), host::MTU)
+        let addresses = addresses.into();
+        let v4 = addresses.iter().filter(|it| it.is_ipv4()).count();
+        if v4 > 1 {
+            let why = format!("{v4} of its addresses are of IPv4; expected one at most");
+            return Err(SimError::Host { host: name.to_owned(), why });
+        }
+        self.add_host(name, addresses, host::MTU)
     }
 
-    /// As [`Net::host_at`], with packets of so many octets at most.
+    /// As [`Net::host_at`], with packets of so many octets at most, and any addresses.
     pub(super) fn add_host(&self, name: &str, addresses: Vec<IpAddr>, mtu: u32) -> Result<Host, SimError> {
         let wrong = |why: String| Err(SimError::Host { host: name.to_owned(), why });
         if self.find(name).is_some() {
@@ -238,12 +247,8 @@ impl Net {
         if let Some(why) = host::wrong_name(name).or_else(|| host::wrong_address(&addresses)) {
             return wrong(why);
         }
-        let v4 = addresses.iter().filter(|it| it.is_ipv4()).count();
-        if addresses.is_empty() || v4 > 1 {
-            return wrong(format!(
-                "{} addresses, {v4} of them of IPv4; a host has at least one, and one of IPv4 at most",
-                addresses.len()
-            ));
+        if addresses.is_empty() {
+            return wrong("no address; a host has at least one".to_owned());
         }
         for address in &addresses {
             let hosts = self.0.hosts.borrow();
@@ -256,7 +261,7 @@ impl Net {
 
     /// What stands between hosts knows all that there are.
     fn refuse_more_hosts(&self, name: &str) -> Result<(), SimError> {
-        if self.0.cloud.lock().between.is_none() {
+        if !self.0.has_between.get() {
             return Ok(());
         }
         let names: Vec<String> = self.hosts().iter().map(|host| format!("`{}`", host.name())).collect();
@@ -377,7 +382,9 @@ impl Net {
         if let Some(standstill) = self.0.world.borrow().standstill() {
             return Some(SimError::Standstill(standstill.to_string()));
         }
-        if let Some(why) = self.0.cloud.lock().between.as_ref().and_then(|it| it.failure()) {
+        if self.0.has_between.get()
+            && let Some(why) = self.0.cloud.lock().between.as_ref().and_then(|it| it.failure())
+        {
             return Some(SimError::Standstill(why));
         }
         self.0.failed.borrow().clone()
