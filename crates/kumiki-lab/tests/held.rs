@@ -48,6 +48,34 @@ fn a_small_send_buffer_is_the_send_buffer() {
     assert!(share(&run, &[Limit::SendBuffer]) > 0.99, "{:?}", run.measured.total.held());
 }
 
+/// A buffer of one segment and a half: Nagle keeps the half until the segment is acknowledged, and the peer waits 40 ms for a second one (Linux's
+/// delay). A round trip takes 20 ms.
+#[test]
+fn an_acknowledgment_that_the_peer_keeps_back_is_the_peers() {
+    let small = [
+        "host.a.tcp.send_buffer=2000 B",
+        "host.a.tcp.max_send_buffer=2000 B",
+        "host.a.tcp.coalesce=nagle",
+        "host.b.tcp.delayed_ack=40 ms",
+    ];
+    let late = with(&small);
+    let share_of_it = share(&late, &[Limit::DelayedAcknowledgment]);
+    assert!((0.64..0.68).contains(&share_of_it), "{:?}", late.measured.total.held());
+    let bound = late.measured.bound(&late.measured.total, None, Some(980.0));
+    assert_eq!(bound.name(), "delayed acknowledgment at the peer");
+    // A receiver that keeps nothing back is blamed for nothing.
+    let at_once = with(&[small.as_slice(), &["host.b.tcp.ack.every=1", "host.b.tcp.ack.count_small=true"]].concat());
+    assert_eq!(share(&at_once, &[Limit::DelayedAcknowledgment]), 0.0);
+    assert!(share(&at_once, &[Limit::SendBuffer]) > 0.99, "{:?}", at_once.measured.total.held());
+    // Nor is one in a long transfer, whatever its window.
+    for bulk in [
+        ["host.b.tcp.receive_buffer=64 KiB", "host.b.tcp.max_receive_buffer=64 KiB"],
+        ["loss=0.001", "run.duration=4 s"],
+    ] {
+        assert!(share(&with(&bulk), &[Limit::DelayedAcknowledgment]) < 0.01);
+    }
+}
+
 #[test]
 fn random_loss_is_loss() {
     let run = with(&["loss=0.01"]);

@@ -7,10 +7,13 @@
 //! | Left out | what TCP cannot see: whether data waits in a queue on the way, or the processor is busy. Who knows that sets it beside [`Limits::spans`] |
 //!
 //! At any time one thing holds a connection, so the times add up to how long it has been there. A time-out is known only when it is over: all since the last
-//! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile. After one, the next is known earlier: as soon as
-//! what was sent again is not answered within a round trip, the wait since then is for the timer, though it may not have expired by the time that is asked for.
+//! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile. One that has not come by the time that is asked for is
+//! known earlier: as soon as what is under way is not answered within a round trip and what its variance allows, the wait since then is for the timer.
+//!
+//! That the peer kept an acknowledgment back ([`Limit::DelayedAcknowledgment`]) no sender knows: [`super::Record::spans`] finds it out where it has both ends.
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_wire::inet::tcp::Seq;
 
 /// What keeps a connection from sending more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -35,6 +38,8 @@ pub enum Limit {
     Pacing,
     /// A small segment waits for an acknowledgment (Nagle, Minshall).
     Coalescing,
+    /// The peer kept back the acknowledgment that would have let more go.
+    DelayedAcknowledgment,
     /// What was sent was lost, and the retransmission timer alone could tell.
     Timeout,
     /// The user has ended its direction, and all of it was sent.
@@ -43,7 +48,7 @@ pub enum Limit {
 
 impl Limit {
     /// All of them, in order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Opening,
         Self::Application,
         Self::SendBuffer,
@@ -54,6 +59,7 @@ impl Limit {
         Self::Window,
         Self::Pacing,
         Self::Coalescing,
+        Self::DelayedAcknowledgment,
         Self::Timeout,
         Self::Closing,
     ];
@@ -72,10 +78,41 @@ impl Limit {
             Self::Window => "congestion window",
             Self::Pacing => "pacing",
             Self::Coalescing => "coalescing",
+            Self::DelayedAcknowledgment => "delayed acknowledgment at the peer",
             Self::Timeout => "retransmission time-out",
             Self::Closing => "closing",
         }
     }
+
+    /// Whether an acknowledgment ends it.
+    pub(super) const fn is_until_acknowledged(self) -> bool {
+        match self {
+            Self::SendBuffer
+            | Self::ReceiveWindow
+            | Self::SlowStart
+            | Self::Loss
+            | Self::Mark
+            | Self::Window
+            | Self::Coalescing => true,
+            Self::Opening
+            | Self::Application
+            | Self::Pacing
+            | Self::DelayedAcknowledgment
+            | Self::Timeout
+            | Self::Closing => false,
+        }
+    }
+}
+
+/// What is under way, and not answered so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Unanswered {
+    /// When something was last sent or heard.
+    pub(super) since: Instant,
+    /// By when there should be an answer.
+    pub(super) by: Instant,
+    /// Up to where it goes.
+    pub(super) all: Seq,
 }
 
 /// What held a connection, from its beginning on.
@@ -100,8 +137,8 @@ pub struct Limits {
     /// What last changed the congestion window, and what had done so when its state was last kept for an undo.
     window: Limit,
     before: Limit,
-    /// Since a time-out after which nothing has been heard: when it was, and by when its segment should be answered.
-    unanswered: Option<(Instant, Instant)>,
+    /// What is under way since something was last heard.
+    unanswered: Option<Unanswered>,
     /// When the connection was over.
     end: Option<Instant>,
 }
@@ -138,12 +175,26 @@ impl Limits {
         }
     }
 
-    /// The retransmission timer has expired, and nothing had been sent or heard since `quiet`. What is sent again now should be answered after a `round_trip`.
-    pub(crate) fn set_timed_out(&mut self, quiet: Instant, now: Instant, round_trip: Duration) {
-        let held = self.changes.last().map_or(Limit::Opening, |(_, limit)| *limit);
+    /// The retransmission timer has expired, and nothing had been sent or heard since `quiet`.
+    pub(crate) fn set_timed_out(&mut self, quiet: Instant, now: Instant) {
+        let held = self.held();
         self.set(Limit::Timeout, quiet);
         self.set(held, now);
-        self.unanswered = Some((now, now + round_trip));
+    }
+
+    /// What holds it now.
+    pub(super) fn held(&self) -> Limit {
+        self.changes.last().map_or(Limit::Opening, |(_, limit)| *limit)
+    }
+
+    /// So much is under way.
+    pub(super) const fn wait(&mut self, unanswered: Option<Unanswered>) {
+        self.unanswered = unanswered;
+    }
+
+    /// What is under way.
+    pub(super) const fn unanswered(&self) -> Option<Unanswered> {
+        self.unanswered
     }
 
     /// The peer was heard.
@@ -178,8 +229,18 @@ impl Limits {
 
     /// What held it between two times: from when, until when, what. Without gaps, and in order, until the connection is over.
     pub fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant, Limit)> {
+        self.spans_until(from, to, self.unanswered)
+    }
+
+    /// The same, where what is `unanswered` at the end waits for the timer once the answer is due.
+    pub(super) fn spans_until(
+        &self,
+        from: Instant,
+        to: Instant,
+        unanswered: Option<Unanswered>,
+    ) -> impl Iterator<Item = (Instant, Instant, Limit)> {
         let to = self.end.map_or(to, |end| end.min(to));
-        let waits = self.unanswered.filter(|(_, answer)| *answer < to).map(|(since, _)| since);
+        let waits = unanswered.filter(|it| it.by < to).map(|it| it.since);
         let known = waits.map_or(self.changes.len(), |since| self.changes.partition_point(|(at, _)| *at < since));
         let known = self.changes.get(..known).unwrap_or_default();
         // It may follow upon the wait for the time-out before.

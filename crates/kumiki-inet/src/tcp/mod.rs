@@ -66,6 +66,7 @@ mod demux;
 mod ecn;
 mod half_open;
 mod isn;
+mod kept;
 mod limits;
 mod output;
 mod pacing;

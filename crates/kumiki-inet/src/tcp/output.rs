@@ -3,7 +3,7 @@
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
-use super::limits::Limit;
+use super::limits::{Limit, Unanswered};
 use super::pacing::Pace;
 use super::receive::{AckReason, Receive};
 use super::recovery::Phase;
@@ -67,6 +67,9 @@ impl Session {
         } else {
             let by = self.route.by();
             segment::transmit_by(by, &self.pair, &header, text, options, ctx.cx);
+        }
+        if let Some(record) = &mut self.record {
+            record.acknowledgments.go(self.receive.is_delayed(), ctx.now());
         }
         self.receive.acknowledged(ctx.now(), &mut ctx.shared.counters);
         self.timers.clear(Timer::DelayedAck);
@@ -225,6 +228,13 @@ impl Session {
         let Some(record) = &mut self.record else {
             return;
         };
+        let now = ctx.now();
+        let is_empty = self.board.is_empty();
+        let is_shut = is_empty && matches!(held, Held::Window | Held::Silly);
+        record.acknowledgments.looked(record.limits.held().is_until_acknowledged() && !is_shut, now);
+        let since = self.last_sent.max(self.patience.heard);
+        let (by, all) = (since + self.rtt.longest(), self.board.nxt());
+        record.limits.wait((!is_empty).then_some(Unanswered { since, by, all }));
         let limit = match held {
             _ if self.timers.is_set(Timer::Pacing) => Limit::Pacing,
             Held::Nothing if self.send.fin != Fin::Open => Limit::Closing,
@@ -236,7 +246,7 @@ impl Session {
             Held::Coalesce => Limit::Coalescing,
             Held::Congestion => record.limits.window(self.congestion.in_slow_start()),
         };
-        record.limits.set(limit, ctx.now());
+        record.limits.set(limit, now);
     }
 
     /// Whether the next segment must wait for its time; then the timer is set.

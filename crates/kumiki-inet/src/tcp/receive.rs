@@ -259,6 +259,11 @@ impl Receive {
         }
     }
 
+    /// Whether what is owed waits for its timer alone, or has waited for it.
+    pub(crate) const fn is_delayed(&self) -> bool {
+        matches!(self.due, Due::Delayed | Due::Now(AckReason::Timer))
+    }
+
     /// A segment with RCV.NXT and the window was sent at `now`.
     pub(crate) const fn acknowledged(&mut self, now: Instant, counters: &mut Counters) {
         let (segments, arrived) = self.waiting;

@@ -142,6 +142,12 @@ impl Rtt {
         rto.min(self.config.maximum)
     }
 
+    /// How long an answer takes at most, as far as round trips have told: RTO without its bounds and its back-off.
+    #[must_use]
+    pub const fn longest(&self) -> Duration {
+        self.base
+    }
+
     /// The timer expired: RTO doubles (rule 5.5; RFC 9293 MUST-19).
     pub fn back_off(&mut self) {
         // Beyond this the maximum has long been reached, and a larger shift would lose its meaning.

@@ -224,10 +224,10 @@ pub(super) fn jain(flows: &[Flow]) -> Option<f64> {
     stats::jain(&octets)
 }
 
-/// What held the connection of `record` from one time to another, in seconds.
-fn held(record: &Record, from: Instant, to: Instant) -> BTreeMap<Limit, f64> {
+/// What held the connection of `record` from one time to another, in seconds. `peer`: what its other end did.
+fn held(record: &Record, peer: Option<&Record>, from: Instant, to: Instant) -> BTreeMap<Limit, f64> {
     let mut held = BTreeMap::new();
-    for (since, until, limit) in record.limits.spans(from, to) {
+    for (since, until, limit) in record.spans(peer, from, to) {
         *held.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
     }
     held
@@ -340,23 +340,27 @@ pub(super) fn flows(
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
     for matched in matched(world, hosts, load, sinks) {
         let Matched { from, writer, place, way } = matched;
-        let records = records_of.entry(from).or_insert_with(|| records(world, hosts, from).collect());
+        let reader = load.to.get(load.readers(way.0).start + way.1);
+        for host in [Some(from), reader.map(|(host, _)| host.as_str())].into_iter().flatten() {
+            records_of.entry(host).or_insert_with(|| records(world, hosts, host).collect());
+        }
         let progress = place.and_then(|(sink, number)| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
         let earlier = place.and_then(|(sink, number)| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
         let pair = (writer.local, writer.remote);
+        let record = records_of.get(from).and_then(|records| records.get(&pair)).copied();
+        let peer = reader.and_then(|(host, _)| records_of.get(host.as_str())?.get(&(writer.remote, writer.local)));
         let power = |host: Option<&(String, String)>| {
             let failed = host.and_then(|(host, _)| world.down_since(*hosts.get(host)?));
             failed.map_or_else(|| world.now(), |failed| failed.max(before.at))
         };
-        let reader = load.to.get(load.readers(way.0).start + way.1);
         let [writes_until, reads_until] = [power(load.from.get(way.0)), power(reader)];
         // What stands still for want of power is held by nothing.
         let flow = Flow::of(&writer, &progress, earlier, world.now());
-        let held = records.get(&pair).map(|record| held(record, before.at, writes_until)).unwrap_or_default();
+        let held = record.map(|it| held(it, peer.copied(), before.at, writes_until)).unwrap_or_default();
         let [whole, without] =
             [before.at, writes_until.min(reads_until)].map(|since| world.now().saturating_since(since).as_secs_f64());
         let without_power = if whole > 0.0 { without / whole } else { 0.0 };
-        let sender = records.get(&pair).map(|record| Sender::of(record));
+        let sender = record.map(Sender::of);
         let sender = sender.map(|now| match before.senders.get(&pair) {
             Some(earlier) => now.since(earlier),
             None => now,

@@ -85,6 +85,9 @@ impl Session {
         // Step 9.
         if self.board.is_empty() {
             self.clear_loss_timers();
+            if let Some(record) = &mut self.record {
+                record.acknowledgments.empty(ack, self.last_sent, now);
+            }
         } else {
             self.arm_retransmit(ctx);
         }

@@ -53,7 +53,7 @@ impl Session {
         self.window_by(Limit::Loss);
         let quiet = self.last_sent.max(self.patience.heard);
         if let Some(record) = &mut self.record {
-            record.limits.set_timed_out(quiet, now, self.rtt.srtt().unwrap_or_default());
+            record.limits.set_timed_out(quiet, now);
         }
         self.ecn.on_reduced(self.board.nxt());
         self.mark_timed_out(ctx);

@@ -256,6 +256,9 @@ impl Session {
                 let rule = ctx.shared.config.ack;
                 let came = (octets, segments);
                 self.receive.owe(came, self.send.mss, rule, ctx.now());
+                if let Some(record) = &mut self.record {
+                    record.acknowledgments.keep(self.receive.nxt, ctx.now());
+                }
                 if rule.pushed && push && octets < self.send.mss {
                     self.receive.owe_now(AckReason::Data);
                 }

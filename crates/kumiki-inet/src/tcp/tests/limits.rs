@@ -3,7 +3,7 @@
 use kumiki_graph::{Coalesce, Duration, Instant};
 
 use super::pair::*;
-use crate::tcp::config::AckTimer;
+use crate::tcp::config::{AckRule, AckTimer};
 use crate::tcp::congestion::InitialWindow;
 use crate::tcp::{Config, Limit};
 
@@ -11,16 +11,31 @@ fn recorded() -> Config {
     Config { record: true, ..plain() }
 }
 
-/// What held host A from `from` on, in words: milliseconds and name.
+/// What held host A from `from` on, in words: milliseconds and name. What B keeps back is told where B is recorded too.
 fn spans(pair: &Pair, from: Instant) -> Vec<String> {
     let (_, _, record) = pair.tcp(A).records().next().unwrap();
     let limits = &record.limits;
-    let spans = limits.spans(from, pair.now);
     let whole: Duration = Limit::ALL.iter().fold(Duration::ZERO, |all, it| all + limits.time(*it, from, pair.now));
     let end = limits.spans(from, pair.now).last().map_or(from, |(_, until, _)| until);
     assert_eq!(whole, end.saturating_since(from), "something holds it at any time, and one thing");
+    let peer = pair.tcp(B).records().next().map(|(_, _, record)| record);
+    let spans = record.spans(peer, from, pair.now);
+    let mut last = from;
+    for (since, until, _) in &spans {
+        assert!(*since == last && until > since, "one thing at any time: {spans:?}");
+        last = *until;
+    }
+    assert_eq!(last, end);
     let shown = |at: Instant| at.saturating_since(from).as_nanos() / 1_000_000;
-    spans.map(|(since, until, limit)| format!("{} to {} {}", shown(since), shown(until), limit.name())).collect()
+    let words = |(since, until, limit): (Instant, Instant, Limit)| {
+        format!("{} to {} {}", shown(since), shown(until), limit.name())
+    };
+    spans.into_iter().map(words).collect()
+}
+
+/// A receiver that keeps acknowledgments back for 40 ms, or until a second segment is there.
+fn later() -> Config {
+    Config { ack_timer: AckTimer::Timeout(ms(40)), ..recorded() }
 }
 
 #[test]
@@ -114,14 +129,92 @@ fn a_time_out_that_has_not_come_by_the_end_holds_all_the_same() {
 
 #[test]
 fn what_nagle_holds_waits_for_a_delayed_acknowledgment() {
-    let later = Config { ack_timer: AckTimer::Timeout(ms(40)), ..plain() };
-    let config = Config { coalesce: Coalesce::Nagle, ..recorded() };
-    let mut pair = Pair::new(config, later, ms(10)).connected();
+    for (recorded_peer, expected) in [
+        (true, ["0 to 10 coalescing", "10 to 50 delayed acknowledgment at the peer", "50 to 60 coalescing"].as_slice()),
+        // Of a peer that is elsewhere nothing is known.
+        (false, &["0 to 60 coalescing"]),
+    ] {
+        let later = Config { record: recorded_peer, ..later() };
+        let config = Config { coalesce: Coalesce::Nagle, ..recorded() };
+        let mut pair = Pair::new(config, later, ms(10)).connected();
+        let from = pair.now;
+        pair.write(A, &numbered(100));
+        pair.write(A, &numbered(100));
+        pair.run_for(ms(100));
+        assert_eq!(spans(&pair, from), [expected, &["60 to 100 application"]].concat());
+    }
+}
+
+/// 3000 octets in segments of 1000, of which the window holds one at first.
+#[test]
+fn a_window_of_one_segment_waits_for_the_acknowledgment_that_is_kept_back() {
+    let window = |b: Config| {
+        let config = Config { initial_window: InitialWindow::Segments(1), ..recorded() };
+        let mut pair = Pair::new(config, b, ms(10)).connected();
+        let from = pair.now;
+        pair.write(A, &numbered(3000));
+        pair.run_for(ms(200));
+        assert_eq!(pair.app(B).received.len(), 3000);
+        spans(&pair, from)
+    };
+    let late = "10 to 50 delayed acknowledgment at the peer";
+    assert_eq!(window(later()), ["0 to 10 slow start", late, "50 to 60 slow start", "60 to 200 application"]);
+    // Whoever keeps nothing back is blamed for nothing.
+    let at_once = window(Config { ack: AckRule { every: 1, count_small: true, pushed: false }, ..later() });
+    assert_eq!(at_once, ["0 to 20 slow start", "20 to 200 application"]);
+}
+
+/// The window is odd, so the last segment of each is kept back; but the others open the window meanwhile.
+#[test]
+fn what_is_kept_back_while_more_is_under_way_holds_nobody() {
+    let b = Config { receive_buffer: 5000, ..later() };
+    let mut pair = Pair::new(recorded(), b, ms(100)).connected();
     let from = pair.now;
+    pair.write(A, &numbered(60_000));
+    pair.run_for(ms(2000));
+    assert!(pair.counters(B).acks_by_timer > 5, "{}", pair.counters(B).acks_by_timer);
+    assert_eq!(spans(&pair, from), ["0 to 2000 receive window"]);
+}
+
+/// When it ends in the middle of a wait what is known by then counts.
+#[test]
+fn what_is_kept_back_at_the_end_is_no_time_out() {
+    let config = Config { coalesce: Coalesce::Nagle, tail_loss_probe: false, ..recorded() };
+    let mut pair = Pair::new(config, later(), ms(10)).connected();
+    let from = pair.now;
+    // A round trip without delay, so that the sender knows how long one takes.
+    pair.write(A, &numbered(2000));
+    pair.run_for(ms(30));
     pair.write(A, &numbered(100));
     pair.write(A, &numbered(100));
-    pair.run_for(ms(100));
-    assert_eq!(spans(&pair, from), ["0 to 60 coalescing", "60 to 100 application"]);
+    pair.run_for(ms(45));
+    let late = "delayed acknowledgment at the peer";
+    assert_eq!(spans(&pair, from)[1..], ["30 to 40 coalescing".to_owned(), format!("40 to 75 {late}")]);
+    // On its way.
+    pair.run_for(ms(10));
+    let last = [format!("40 to 80 {late}"), "80 to 85 coalescing".to_owned()];
+    assert_eq!(spans(&pair, from)[2..], last);
+}
+
+/// The line dies, and it ends before the timer has expired for the first time.
+#[test]
+fn the_first_time_out_holds_before_it_has_come() {
+    let mut dead = false;
+    let rule = move |packet: &Packet| {
+        dead |= packet.len() == 500;
+        if dead { Vec::new() } else { vec![ms(10)] }
+    };
+    let config = Config { tail_loss_probe: false, ..recorded() };
+    let mut pair = Pair::with_rule(config, recorded(), rule).connected();
+    let from = pair.now;
+    for _ in 0..10 {
+        pair.write(A, &numbered(1000));
+        pair.run_for(ms(30));
+    }
+    pair.write(A, &numbered(500));
+    pair.run_for(ms(150));
+    assert_eq!(pair.counters(A).timeouts, 0);
+    assert_eq!(spans(&pair, from), ["0 to 300 application", "300 to 450 retransmission time-out"]);
 }
 
 #[test]
