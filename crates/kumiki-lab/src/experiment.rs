@@ -4,6 +4,7 @@ mod counters;
 mod fault;
 mod flows;
 mod hosts;
+mod lines;
 mod live;
 mod measure;
 mod media;
@@ -33,6 +34,7 @@ use crate::workload::{Idle, UdpSink};
 use fault::Fault;
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
+use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
 pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
 use power::Power;
@@ -102,6 +104,7 @@ pub struct Experiment {
     /// In how many parts of the measured time the goodput is kept.
     parts: Option<u32>,
     power: Power,
+    lines: Lines,
     captured: Vec<Captured>,
     /// The hosts that are real, in the order of the ways out of the world.
     real: Vec<RealHost>,
@@ -228,6 +231,7 @@ impl Experiment {
             .map_err(|(host, graph_error)| fault::fault(&["host", &host, "graph"], graph_error.to_string()))?;
         let runs = &scenario.run;
         let warm_up = runs.warm_up.as_ref().map(|text| fault::quantity(&["run", "warm_up"], text)).transpose()?;
+        let lines = Lines::of(scenario, &loads)?;
         Ok(Self {
             world,
             hosts,
@@ -238,6 +242,7 @@ impl Experiment {
             interval: runs.interval.as_ref().map(|text| fault::quantity(&["run", "interval"], text)).transpose()?,
             parts: options.parts,
             power,
+            lines,
             captured,
             real,
             known: known(specs),
@@ -287,7 +292,7 @@ impl Experiment {
                 world.run_until(end);
                 false
             });
-            before = measure::Moment::begin(&self.world, &self.hosts, &self.loads);
+            before = measure::Moment::begin(&self.world, &self.hosts, &self.loads, &self.lines);
         }
         let end = began + self.duration;
         // What writes for a time is measured over all of it.
@@ -316,7 +321,7 @@ impl Experiment {
                 false
             });
         }
-        let after = measure::Moment::take(&self.world, &self.hosts, &self.loads);
+        let after = measure::Moment::take(&self.world, &self.hosts, &self.loads, &self.lines);
         let measured = Measured {
             without_power: self.power.without(&self.world, &self.hosts, began),
             ..Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after))
@@ -339,10 +344,17 @@ impl Experiment {
     /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done.
     fn run_to(&mut self, end: Instant, watch: &mut Watch, mut run: impl FnMut(&mut World, Instant) -> bool) {
         loop {
-            let next = watch.next().into_iter().chain(self.power.next()).min().map_or(end, |next| next.min(end));
+            let next = watch
+                .next()
+                .into_iter()
+                .chain(self.power.next())
+                .chain(self.lines.next())
+                .min()
+                .map_or(end, |next| next.min(end));
             let is_done = run(&mut self.world, next);
             watch.look(&self.world, &self.hosts, &self.loads);
             self.power.change(&mut self.world);
+            self.lines.change(&self.world);
             if is_done || next >= end || self.world.standstill().is_some() {
                 return;
             }

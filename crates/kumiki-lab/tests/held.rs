@@ -156,6 +156,27 @@ fn datagrams_into_a_dead_line_are_lost() {
     assert_eq!((whole.sent, whole.lost), (1500, 0));
 }
 
+/// Of the time in which a line is not there nobody says that it was not full.
+#[test]
+fn a_line_is_full_where_it_was_busy_while_it_was_there() {
+    let text = CUT.replace("at = \"5 s\"", "at = \"18 s\"");
+    let measured = run(&parse(&text), &[], 1, &Options::default()).measured;
+    assert!(measured.total.line > 0.99 && measured.total.line < 1.01, "{}", measured.total.line);
+    assert_eq!(measured.bound(&measured.total, None, None).name(), "link");
+    // Nor of that in which an end has no power, or the rate is nothing.
+    for event in [r#"host = "b", up = false"#, r#"link = "line", rate = "0 b/s""#] {
+        let text = text.replace(r#"link = "line", up = false"#, event);
+        let total = run(&parse(&text), &[], 1, &Options::default()).measured.total;
+        assert!(total.line > 0.99 && total.line < 1.01, "{event}: {}", total.line);
+    }
+    // And what goes into it then does not fill it: 4 of 10 Mb/s are no more for that.
+    let udp = r#"{ kind = "udp", rate = "4 Mb/s", from = "a", to = "b", message = "1000 B" }"#;
+    let text = CUT.replace(r#"{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }"#, udp);
+    let measured = run(&parse(&text), &[], 1, &Options::default()).measured;
+    assert!((0.4..0.45).contains(&measured.total.line), "{}", measured.total.line);
+    assert_eq!(measured.bound(&measured.total, None, None).name(), "loss");
+}
+
 /// The timer expires at 200 ms, 600 ms, ... 12.6 s after the last segment was heard, and then only after the end.
 #[test]
 fn what_waits_for_the_timer_when_the_run_ends_is_held_by_it() {

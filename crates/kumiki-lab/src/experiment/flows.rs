@@ -45,7 +45,7 @@ pub struct Flow {
     pub(super) way: (usize, usize),
     /// For which part of the measured time its writer or its reader had no power.
     pub(super) without_power: f64,
-    /// For which part of the measured time the busiest line on its way was busy.
+    /// For which part of the measured time in which it was there the busiest line on its way was busy.
     pub(super) line: f64,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     held: BTreeMap<Limit, f64>,

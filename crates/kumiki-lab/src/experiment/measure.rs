@@ -1,6 +1,6 @@
 //! What is measured, and what bound it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use kumiki_graph::{Duration, Instant, Reason};
@@ -9,6 +9,7 @@ use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress, shares};
+use super::lines::{Lines, Use};
 use super::path::Crossed;
 use super::programs::{Kind, Load};
 use crate::rows::Counters;
@@ -66,7 +67,7 @@ pub struct LoadResult {
     pub flows: Vec<Flow>,
     /// Jain's fairness index over the sessions that were to write, with nothing for those that did not.
     pub jain: Option<f64>,
-    /// How busy the busiest line on the way was while measuring, from 0 to 1.
+    /// How busy the busiest line on the way was while measuring and while it was there, from 0 to 1.
     pub line: f64,
     /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
     /// write.
@@ -232,8 +233,8 @@ pub(super) struct Snapshot {
     page_waits: u64,
     /// What each writing program waited between messages, all sessions together.
     waited: Vec<Duration>,
-    /// How long each line on the way was busy, in nanoseconds.
-    lines: BTreeMap<Crossed, u64>,
+    /// How long each line on the way was there, and busy.
+    lines: BTreeMap<Crossed, Use>,
     units: Units,
     /// How long datagrams had been under way, or exchanges had taken, by program and session, where others are to be compared with it.
     pub(super) times: Vec<Vec<Histogram<u32>>>,
@@ -244,19 +245,12 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
+    fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, lines: &Lines) -> Self {
         let sinks = progress(world, hosts, load);
         let sent = || sources(world, hosts, load).flat_map(|(_, source)| source.sent());
-        let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
-        let media: BTreeMap<&str, Vec<(&'static str, u64)>> = world.media().collect();
-        let lines = crossed.into_iter().filter_map(|crossed| {
-            let counters = media.get(crossed.line.as_str())?;
-            let (_, busy) = counters.iter().find(|(name, _)| *name == crossed.busy())?;
-            Some((crossed.clone(), *busy))
-        });
         Self {
             at: world.now(),
-            lines: lines.collect(),
+            lines: lines.used(world, load),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             longest_gap: sinks.iter().flatten().map(|it| it.longest_gap).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
@@ -338,14 +332,19 @@ pub(super) struct Moment {
 
 impl Moment {
     /// Takes it.
-    pub(super) fn take(world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) -> Self {
+    pub(super) fn take(
+        world: &World,
+        hosts: &BTreeMap<String, HostId>,
+        loads: &BTreeMap<String, Load>,
+        lines: &Lines,
+    ) -> Self {
         let mut cpus = BTreeMap::new();
         for host in world.replaced().chain(world.hosts()) {
             for (cpu, counters) in host.cpus() {
                 *cpus.entry(format!("{}.{cpu}", host.name)).or_default() += counters.busy;
             }
         }
-        let of_load = |(name, load): (&String, &Load)| (name.clone(), Snapshot::take(world, hosts, load));
+        let of_load = |(name, load): (&String, &Load)| (name.clone(), Snapshot::take(world, hosts, load, lines));
         Self {
             at: world.now(),
             loads: loads.iter().map(of_load).collect(),
@@ -356,8 +355,13 @@ impl Moment {
     }
 
     /// As [`Moment::take`], for one with which a later one is compared.
-    pub(super) fn begin(world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) -> Self {
-        let mut moment = Self::take(world, hosts, loads);
+    pub(super) fn begin(
+        world: &World,
+        hosts: &BTreeMap<String, HostId>,
+        loads: &BTreeMap<String, Load>,
+        lines: &Lines,
+    ) -> Self {
+        let mut moment = Self::take(world, hosts, loads, lines);
         for (name, load) in loads {
             if let Some(snapshot) = moment.loads.get_mut(name) {
                 snapshot.senders = flows::senders(world, hosts, load);
@@ -390,8 +394,8 @@ impl Measured {
     /// What is left is what held TCP for the most time, or the window of another protocol.
     ///
     /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a line count
-    /// as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or that is one of several, is full where it was busy for 98 % of the time:
-    /// losses in its queue cost the rest.
+    /// as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or that is one of several, is full where it was busy for 98 % of the time
+    /// in which it was there: losses in its queue cost the rest.
     #[must_use]
     pub fn bound(&self, of: &LoadResult, flow: Option<&Flow>, limit_mbps: Option<f64>) -> Bound {
         const FULL: f64 = 0.99;
@@ -571,10 +575,9 @@ fn measure(
         Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => None,
     };
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
-    let whole = after.at.saturating_since(before.at).as_secs_f64();
-    let line_share = |(line, busy): (&Crossed, &u64)| {
+    let line_share = |(line, used): (&Crossed, &Use)| {
         let earlier = before.lines.get(line).copied().unwrap_or_default();
-        if whole > 0.0 { lossy(busy.saturating_sub(earlier)) / 1e9 / whole } else { 0.0 }
+        used.share_since(earlier)
     };
     let mut waited = BTreeMap::new();
     for (number, (host, _)) in load.from.iter().enumerate() {

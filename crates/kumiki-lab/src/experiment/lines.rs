@@ -1,0 +1,167 @@
+//! How busy lines are while they are there: by schedules and events, and by the power of the hosts at their ends.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_sim::World;
+
+use super::fault::Fault;
+use super::path::Crossed;
+use super::programs::Load;
+use crate::medium;
+use crate::scenario::{Link, Scenario};
+
+/// How long a direction of a line was there since the beginning, and how long it was busy meanwhile, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Use {
+    up: u64,
+    busy: u64,
+}
+
+impl Use {
+    /// For what part of the time since `earlier` in which it was there it was busy.
+    pub(super) fn share_since(self, earlier: Self) -> f64 {
+        let [up, busy] = [self.up.saturating_sub(earlier.up), self.busy.saturating_sub(earlier.busy)];
+        if up == 0 { 0.0 } else { super::measure::lossy(busy) / super::measure::lossy(up) }
+    }
+}
+
+/// What keeps a direction of a line from carrying anything.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Cause {
+    Down,
+    /// Its rate is 0 b/s.
+    Still,
+    /// The host at one of its ends has no power.
+    Power(String),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Direction {
+    missing: BTreeSet<Cause>,
+    /// Until `since`, when the line had been busy for so long in all.
+    before: Use,
+    since: Instant,
+    counted: u64,
+}
+
+impl Direction {
+    /// By `now`, when it has been busy for so long in all.
+    fn so_far(&self, counted: u64, now: Instant) -> Use {
+        if !self.missing.is_empty() {
+            return self.before;
+        }
+        Use {
+            up: self.before.up + now.saturating_since(self.since).as_nanos(),
+            busy: self.before.busy + counted.saturating_sub(self.counted),
+        }
+    }
+
+    fn change(&mut self, cause: Cause, is_up: bool, counted: u64, now: Instant) {
+        *self = Self {
+            before: self.so_far(counted, now),
+            since: now,
+            counted,
+            missing: core::mem::take(&mut self.missing),
+        };
+        if is_up {
+            self.missing.remove(&cause);
+        } else {
+            self.missing.insert(cause);
+        }
+    }
+}
+
+/// The lines that loads cross.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// What happens to them, in order of time.
+    coming: VecDeque<(Instant, Crossed, Cause, bool)>,
+    /// Those to which something happens.
+    changing: BTreeMap<Crossed, Direction>,
+}
+
+impl Lines {
+    /// Those of `loads`.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the top of the scenario.
+    pub(super) fn of(scenario: &Scenario, loads: &BTreeMap<String, Load>) -> Result<Self, Fault> {
+        let crossed: BTreeSet<&Crossed> =
+            loads.values().flat_map(|load| load.ways.iter().flatten().flatten()).collect();
+        let power = scenario.power()?;
+        let mut all = Vec::new();
+        for crossed in crossed {
+            let Some(link) = scenario.link.get(&crossed.line) else {
+                continue;
+            };
+            let own = changes(scenario, &crossed.line, link, crossed.is_a)?;
+            let hosts: BTreeSet<&str> = link.ends.iter().filter_map(|end| Some(end.split_once('.')?.0)).collect();
+            let of_host = |host: &str| {
+                let changes = power.get(host).into_iter().flatten();
+                changes.map(|(at, up)| (*at, Cause::Power(host.to_owned()), *up)).collect::<Vec<_>>()
+            };
+            let whole = own.into_iter().chain(hosts.into_iter().flat_map(of_host));
+            all.extend(whole.map(|(at, cause, up)| (Instant::ZERO + at, crossed.clone(), cause, up)));
+        }
+        all.sort_by_key(|(at, ..)| *at);
+        let changing = all.iter().map(|(_, crossed, ..)| (crossed.clone(), Direction::default())).collect();
+        Ok(Self { coming: all.into(), changing })
+    }
+
+    /// When something happens to one of them.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.coming.front().map(|(at, ..)| *at)
+    }
+
+    /// Takes note of what has happened.
+    pub(super) fn change(&mut self, world: &World) {
+        let now = world.now();
+        if self.next().is_none_or(|next| next > now) {
+            return;
+        }
+        let counted: BTreeMap<Crossed, u64> = busy(world, self.changing.keys()).collect();
+        while let Some((_, crossed, cause, is_up)) = self.coming.pop_front_if(|(at, ..)| *at <= now) {
+            if let Some(direction) = self.changing.get_mut(&crossed) {
+                direction.change(cause, is_up, counted.get(&crossed).copied().unwrap_or(0), now);
+            }
+        }
+    }
+
+    /// What became of those of `load` so far.
+    pub(super) fn used(&self, world: &World, load: &Load) -> BTreeMap<Crossed, Use> {
+        let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
+        let now = world.now();
+        let always = |busy| Use { up: now.saturating_since(Instant::ZERO).as_nanos(), busy };
+        let of = |(crossed, counted): (Crossed, u64)| {
+            let used = self.changing.get(&crossed).map(|it| it.so_far(counted, now));
+            (crossed, used.unwrap_or_else(|| always(counted)))
+        };
+        busy(world, crossed.into_iter()).map(of).collect()
+    }
+}
+
+/// How long each of `crossed` has been busy so far, in nanoseconds; those that do not say so are left out.
+fn busy<'a>(world: &World, crossed: impl Iterator<Item = &'a Crossed>) -> impl Iterator<Item = (Crossed, u64)> {
+    let media: BTreeMap<&str, Vec<(&'static str, u64)>> = world.media().collect();
+    crossed.filter_map(move |crossed| {
+        let counters = media.get(crossed.line.as_str())?;
+        let (_, busy) = counters.iter().find(|(name, _)| *name == crossed.busy())?;
+        Some((crossed.clone(), *busy))
+    })
+}
+
+/// When a direction of the line `name` stands still, or is not there, and when it is again.
+fn changes(scenario: &Scenario, name: &str, link: &Link, is_a: bool) -> Result<Vec<(Duration, Cause, bool)>, Fault> {
+    let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
+    let [one, other] = &link.ends;
+    let end = if is_a { other } else { one };
+    let mut all = Vec::new();
+    for step in scenario.changes(name, &line)? {
+        if step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end)) {
+            all.extend(step.up.map(|up| (step.at, Cause::Down, up)));
+        }
+        all.extend(step.rate.map(|rate| (step.at, Cause::Still, rate > 0)));
+    }
+    Ok(all)
+}
