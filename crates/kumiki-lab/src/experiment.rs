@@ -118,6 +118,8 @@ pub struct Experiment {
 pub struct Run {
     /// The figures.
     pub measured: Measured,
+    /// When it was over.
+    pub ended: Instant,
     /// What crossed the access points on record, by host; of each host, even if nothing did.
     pub captured: Vec<Captured>,
     /// The traces of connections: first those of the ends that write, load by load and in the order of the flows, then the others, by host.
@@ -338,7 +340,8 @@ impl Experiment {
         let standstill = self.world.standstill().cloned();
         let samples = watch.sampler.map(series::Sampler::finish);
         let course = watch.steps.map(steps::Steps::finish);
-        Run { measured, captured, traces, samples, course, standstill }
+        let ended = self.world.now();
+        Run { measured, ended, captured, traces, samples, course, standstill }
     }
 
     /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done.

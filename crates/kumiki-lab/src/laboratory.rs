@@ -86,7 +86,7 @@ impl Laboratory {
         let mut notes = notes::notes(measured, &point.scenario);
         notes.extend(notes::without_power(measured));
         notes.extend(found.map(|found| found.to_string()));
-        notes.extend(notes::late(&point.scenario));
+        notes.extend(notes::happened(&point.scenario, run.ended));
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());
         }

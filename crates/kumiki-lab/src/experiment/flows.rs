@@ -396,20 +396,26 @@ pub(super) fn times<'a>(
 }
 
 /// Datagrams of `load` that nothing has overtaken and that are lost all the same: their reader has heard nothing for longer than it ever did, and longer
-/// than one was ever under way.
+/// than one was ever under way; or nothing at all, a second and more after the first was sent.
 pub(super) fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> u64 {
     let sinks = progress(world, hosts, load);
     let sources = load.from.iter().filter_map(|from| program::<UdpSource>(world, hosts, from));
-    let sent = sources.flat_map(UdpSource::sent).map(|sent| sent.units);
+    let sent = sources.flat_map(UdpSource::sent);
     let unheard = matched(world, hosts, load, &sinks).into_iter().zip(sent).map(|(session, sent)| {
-        let (reader, number) = session.place?;
-        let sink = load.to.get(reader).and_then(|to| program::<UdpSink>(world, hosts, to))?;
-        let received = sink.received().nth(number)?;
-        let way = Duration::from_nanos(sink.delays().nth(number)?.max());
-        let silent = world.now().saturating_since(received.last?) > received.longest_gap + way;
-        silent.then(|| sent.saturating_sub(received.units).saturating_sub(received.lost))
+        let heard = session.place.and_then(|(reader, number)| {
+            let sink = load.to.get(reader).and_then(|to| program::<UdpSink>(world, hosts, to))?;
+            let received = sink.received().nth(number)?;
+            let way = Duration::from_nanos(sink.delays().nth(number)?.max());
+            Some((received.last?, received.longest_gap + way, received.units, received.lost))
+        });
+        let since = |at| world.now().saturating_since(at);
+        let (is_silent, came) = match heard {
+            Some((last, longest, units, lost)) => (since(last) > longest, units + lost),
+            None => (sent.first.is_some_and(|first| since(first) > STOPPED), 0),
+        };
+        if is_silent { sent.units.saturating_sub(came) } else { 0 }
     });
-    unheard.flatten().sum()
+    unheard.sum()
 }
 
 /// A session of a writer, and that of a reader which is its other end.

@@ -127,7 +127,8 @@ pub struct Units {
     pub sent: u64,
     /// Received, duplicates not counted.
     pub received: u64,
-    /// Overtaken by later ones and not received, or sent before and in a silence at the end that is longer than their way and every earlier one.
+    /// Overtaken by later ones and not received, or sent before and in a silence at the end that is longer than their way and every earlier one, or, where none
+    /// was ever received, longer than a second.
     pub lost: u64,
     /// Received once more.
     pub duplicated: u64,
@@ -149,7 +150,11 @@ pub struct Playing {
 impl core::fmt::Display for Units {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { sent, received, lost, duplicated, reordered, playing } = self;
-        write!(f, "{sent} datagrams sent, {received} received, {lost} lost")?;
+        match (sent, received, lost) {
+            // They may all be under way.
+            (1.., 0, 0) => write!(f, "{sent} datagrams sent, none received")?,
+            _ => write!(f, "{sent} datagrams sent, {received} received, {lost} lost")?,
+        }
         if duplicated + reordered > 0 {
             write!(f, ", {duplicated} duplicated, {reordered} reordered")?;
         }

@@ -3,10 +3,11 @@
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
-use kumiki_graph::Duration;
+use kumiki_graph::Instant;
 
 use crate::experiment::{LoadResult, Measured};
-use crate::scenario::{Scenario, quantity};
+use crate::quantity::in_seconds;
+use crate::scenario::{Happening, Scenario};
 use crate::stats;
 
 /// Below this the fairness of sessions is worth a note.
@@ -32,21 +33,22 @@ pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     notes
 }
 
-/// So many of what comes too late are told; an event may come again and again.
-const LATE: usize = 5;
+/// So many of what happens are told; an event may come again and again.
+const TOLD: usize = 5;
 
-/// What would happen after the end of the run, and so does not.
-pub(super) fn late(scenario: &Scenario) -> Option<String> {
-    let runs = &scenario.run;
-    let time = |text: &String| quantity::<Duration>(&[], text).ok();
-    let warm_up = runs.warm_up.as_ref().and_then(time).unwrap_or_default();
-    let end = time(&runs.duration)?.as_nanos().saturating_add(warm_up.as_nanos());
-    let late = scenario.happenings().into_iter().filter(|it| it.at.as_nanos() >= end);
-    let mut late: Vec<String> = late.map(|it| format!("at {} {it}", it.at)).collect();
-    let more = late.len().saturating_sub(LATE);
-    late.truncate(LATE);
-    late.extend((more > 0).then(|| format!("and {more} more")));
-    (!late.is_empty()).then(|| format!("after the end of the run: {}", late.join("; ")))
+/// What happened at given times of a run that ended at `end`, and what would have happened later, and so did not.
+pub(super) fn happened(scenario: &Scenario, end: Instant) -> Vec<String> {
+    let end = end.saturating_since(Instant::ZERO);
+    let (before, late): (Vec<Happening>, Vec<Happening>) =
+        scenario.happenings().into_iter().partition(|it| it.at < end);
+    let told = |what: &str, all: Vec<Happening>| {
+        let mut told: Vec<String> = all.iter().take(TOLD).map(Happening::told).collect();
+        let more = all.len().saturating_sub(TOLD);
+        told.extend((more > 0).then(|| format!("and {more} more")));
+        (!told.is_empty()).then(|| format!("{what}: {}", told.join("; ")))
+    };
+    let late = told("after the end of the run, and so never", late);
+    told("during the run", before).into_iter().chain(late).collect()
 }
 
 fn unfair(jain: Option<f64>) -> Option<String> {
@@ -79,7 +81,8 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
 
 /// Which hosts had no power, and for how long.
 pub(super) fn without_power(measured: &Measured) -> Option<String> {
-    let hosts = measured.without_power.iter().map(|(host, time)| format!("{host} had no power for {time}"));
+    let hosts =
+        measured.without_power.iter().map(|(host, time)| format!("{host} had no power for {}", in_seconds(*time)));
     let hosts: Vec<String> = hosts.collect();
     (!hosts.is_empty()).then(|| hosts.join(", "))
 }
@@ -145,21 +148,41 @@ define.playout = "1 ms"
         assert!(short.contains(" too late to be played") && !short.contains(", 0 too late"), "{short}");
     }
 
+    /// What is told of a line that goes down at these times.
+    fn told(times: &str) -> Vec<String> {
+        let event = format!("event = [{{ at = \"{times}\", link = \"line\", up = false }}]\n[define]\nplayout");
+        let document = Document::parse("sound", "sound.toml", &SOUND.replace("define.playout", &event)).unwrap();
+        let points = document.points(&Choice::default()).unwrap();
+        let notes = Laboratory::default().run(&points[0]).unwrap().notes;
+        notes.into_iter().filter(|note| note.contains("link.line")).collect()
+    }
+
     #[test]
-    fn what_would_happen_after_the_end_is_said() {
-        let late = |change: &str| {
-            let text = SOUND
-                .replace("impair.jitter = \"40 ms\"", &format!("schedule = [{{ at = \"{change}\", up = false }}]"));
-            let document = Document::parse(
-                "sound",
-                "sound.toml",
-                &text.replace("define.playout = \"1 ms\"", "").replace("${playout}", "1 ms"),
-            )
-            .unwrap();
+    fn what_happens_is_told_once_whether_values_over_time_are_kept_or_not() {
+        assert_eq!(told("2500 ms"), ["during the run: at 2.5 s link.line down"]);
+        assert_eq!(told("90 s"), ["after the end of the run, and so never: at 90 s link.line down"]);
+        let both = told("3 s, 200 min");
+        assert_eq!(both.len(), 2);
+        assert!(both[1].ends_with("never: at 12000 s link.line down"), "{both:?}");
+        let many = told("1 s .. 3 s step 100 ms");
+        assert!(many[0].ends_with("at 1.4 s link.line down; and 16 more"), "{many:?}");
+    }
+
+    /// Whether nothing came because it is lost or because it is not there yet is known after a while only.
+    #[test]
+    fn where_nothing_arrives_nobody_says_that_nothing_was_lost() {
+        let note = |duration: &str| {
+            let text = SOUND.replace("run.duration = \"4 s\"", &format!("run.duration = \"{duration}\""));
+            let text =
+                text.replace("impair.jitter = \"40 ms\"", "impair.loss = 1.0").replace("playout = \"${playout}\"", "");
+            let text =
+                text.replace("define.playout = \"1 ms\"", "").replace("payload_type = 0, }", "payload_type = 0 }");
+            let document = Document::parse("sound", "sound.toml", &text).unwrap();
             let points = document.points(&Choice::default()).unwrap();
-            super::late(&points[0].scenario)
+            let notes = Laboratory::default().run(&points[0]).unwrap().notes;
+            notes.into_iter().find(|note| note.contains("datagrams sent")).unwrap()
         };
-        assert_eq!(late("3 s"), None);
-        assert_eq!(late("90 s").as_deref(), Some("after the end of the run: at 90 s link.line down"));
+        assert_eq!(note("4 s"), "201 datagrams sent, 0 received, 201 lost");
+        assert_eq!(note("500 ms"), "26 datagrams sent, none received");
     }
 }

@@ -149,6 +149,15 @@ const fn alias(name: &'static str, worth: u64, named: &'static str) -> Unit {
     Unit { name, worth, named }
 }
 
+/// A time of a run as all notes write it: "20.5 s".
+#[must_use]
+pub fn in_seconds(time: Duration) -> String {
+    let part = format!("{:09}", time.as_nanos() % 1_000_000_000);
+    let part = part.trim_end_matches('0');
+    let point = if part.is_empty() { "" } else { "." };
+    format!("{}{point}{part} s", time.as_nanos() / 1_000_000_000)
+}
+
 impl Quantity for Duration {
     const EXPECTED: &'static str = "a duration such as \"20 ms\" (ns, us, ms, s, min, h)";
     const BASE: &'static str = "nanoseconds";

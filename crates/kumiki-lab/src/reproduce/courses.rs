@@ -10,6 +10,7 @@ use crate::experiment::Samples;
 use crate::figure::{Figure, Shape};
 use crate::laboratory::SERIES;
 use crate::page::Course;
+use crate::quantity::in_seconds;
 use crate::rows::Output;
 use crate::scenario::{Happening, Point};
 use crate::table::{Cell, Table};
@@ -54,8 +55,11 @@ fn read(path: &Path) -> io::Result<Samples> {
 }
 
 fn course(point: &Point, samples: &Samples) -> Course {
-    let happens = point.scenario.happenings();
-    let mut notes: Vec<String> = happens.iter().take(TIMES).map(|it| format!("At {}: {it}.", it.at)).collect();
+    // What would be later than the last interval does not happen.
+    let end = samples.0.iter().map(|it| it.time_s).fold(0.0, f64::max);
+    let happens: Vec<_> = point.scenario.happenings().into_iter().filter(|it| it.at.as_secs_f64() < end).collect();
+    let mut notes: Vec<String> =
+        happens.iter().take(TIMES).map(|it| format!("At {}: {it}.", in_seconds(it.at))).collect();
     if happens.len() > TIMES {
         notes.push(format!("And so on: {} changes in all.", happens.len()));
     }
@@ -106,5 +110,30 @@ fn table(figure: &Figure, happens: &[Happening]) -> Table {
         columns,
         rows,
         legend: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Choice, Document};
+
+    #[test]
+    fn what_would_come_after_the_end_is_no_change_that_is_listed() {
+        let text = r#"
+title = "A line"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run = { duration = "30 s", interval = "1 s" }
+event = [{ at = "20500 ms", link = "line", up = false }, { at = "40 s", link = "line", up = true }]
+"#;
+        let document = Document::parse("line", "line.toml", text).unwrap();
+        let points = document.points(&Choice::default()).unwrap();
+        let samples = Samples::of_csv("time_s,scope,name,goodput_mbps\n29,load,bulk,9\n30,load,bulk,0\n").unwrap();
+        let course = course(&points[0], &samples);
+        assert_eq!(course.notes, ["At 20.5 s: link.line down."]);
+        assert!(!format!("{:?}", course.figures).contains("link.line up"));
     }
 }

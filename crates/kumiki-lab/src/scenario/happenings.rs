@@ -5,7 +5,7 @@ use kumiki_graph::Duration;
 use super::Scenario;
 use super::fault::quantity;
 use crate::medium::Step;
-use crate::quantity::{Quantity as _, Rate};
+use crate::quantity::{Quantity as _, Rate, in_seconds};
 
 /// What happens at a time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +21,14 @@ pub struct Happening {
 impl core::fmt::Display for Happening {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{} {}", self.to, self.what)
+    }
+}
+
+impl Happening {
+    /// With its time: "at 20.5 s link.line down".
+    #[must_use]
+    pub fn told(&self) -> String {
+        format!("at {} {self}", in_seconds(self.at))
     }
 }
 

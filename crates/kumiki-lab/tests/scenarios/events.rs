@@ -134,7 +134,7 @@ fn an_event_after_the_end_is_told_of() {
     let point = read(&format!("{OVER_A_ROUTER}\n{events}")).unwrap();
     let notes = Laboratory::default().run(&point).unwrap().notes;
     let late: Vec<&String> = notes.iter().filter(|note| note.starts_with("after the end")).collect();
-    assert_eq!(late, ["after the end of the run: at 4500 ms link.far down; at 5 s link.far loss 50 %"]);
+    assert_eq!(late, ["after the end of the run, and so never: at 4.5 s link.far down; at 5 s link.far loss 50 %"]);
 }
 
 /// What a router has learnt of its neighbours is gone with its power.
