@@ -19,7 +19,7 @@ pub(crate) struct Hop<'a> {
 }
 
 /// What a hop crosses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum HopKind {
     /// A line, from the first of its ends.
     FromA,

@@ -6,10 +6,11 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_sim::World;
 
 use super::fault::Fault;
-use super::path::Crossed;
+use super::path::{Busy, Crossed};
 use super::programs::Load;
-use crate::medium;
+use crate::medium::{self, Step};
 use crate::scenario::{Link, Scenario};
+use crate::topology::HopKind;
 
 /// How long a direction of a line was there since the beginning, and how long it was busy meanwhile, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,11 +93,15 @@ impl Lines {
         let power = scenario.power()?;
         let mut all = Vec::new();
         for crossed in crossed {
-            let Some(link) = scenario.link.get(&crossed.line) else {
-                continue;
+            let name = &crossed.line;
+            let (own, ends) = match (crossed.way, scenario.link.get(name)) {
+                (HopKind::FromA, Some(link)) => (changes(scenario, name, link, true)?, link.ends.as_slice()),
+                (HopKind::FromB, Some(link)) => (changes(scenario, name, link, false)?, link.ends.as_slice()),
+                // A ring goes on without a station.
+                (HopKind::Ring, _) => (of_ring(&scenario.ring_changes(name)?), [].as_slice()),
+                (HopKind::FromA | HopKind::FromB, None) => continue,
             };
-            let own = changes(scenario, &crossed.line, link, crossed.is_a)?;
-            let hosts: BTreeSet<&str> = link.ends.iter().filter_map(|end| Some(end.split_once('.')?.0)).collect();
+            let hosts: BTreeSet<&str> = ends.iter().filter_map(|end| Some(end.split_once('.')?.0)).collect();
             let of_host = |host: &str| {
                 let changes = power.get(host).into_iter().flatten();
                 changes.map(|(at, up)| (*at, Cause::Power(host.to_owned()), *up)).collect::<Vec<_>>()
@@ -141,14 +146,10 @@ impl Lines {
     }
 }
 
-/// How long each of `crossed` has been busy so far, in nanoseconds; those that do not say so are left out.
+/// How long each of `crossed` has been busy so far, in nanoseconds; those of which nobody knows are left out.
 fn busy<'a>(world: &World, crossed: impl Iterator<Item = &'a Crossed>) -> impl Iterator<Item = (Crossed, u64)> {
-    let media: BTreeMap<&str, Vec<(&'static str, u64)>> = world.media().collect();
-    crossed.filter_map(move |crossed| {
-        let counters = media.get(crossed.line.as_str())?;
-        let (_, busy) = counters.iter().find(|(name, _)| *name == crossed.busy())?;
-        Some((crossed.clone(), *busy))
-    })
+    let busy = Busy::of(world);
+    crossed.filter_map(move |crossed| Some((crossed.clone(), busy.time(crossed)?)))
 }
 
 /// When a direction of the line `name` stands still, or is not there, and when it is again.
@@ -164,4 +165,10 @@ fn changes(scenario: &Scenario, name: &str, link: &Link, is_a: bool) -> Result<V
         all.extend(step.rate.map(|rate| (step.at, Cause::Still, rate > 0)));
     }
     Ok(all)
+}
+
+/// When a ring is not there for all of its stations, and when it is again.
+fn of_ring(steps: &[Step]) -> Vec<(Duration, Cause, bool)> {
+    let steps = steps.iter().filter(|step| step.toward.is_none());
+    steps.filter_map(|step| Some((step.at, Cause::Down, step.up?))).collect()
 }

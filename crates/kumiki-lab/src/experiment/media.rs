@@ -275,6 +275,11 @@ fn frame_end(end: &str, (medium, line): (&str, &Line), ends: &Ends<'_>) -> Resul
     }
 }
 
+/// What the segmentation hardware of the device `end` is called.
+pub(super) fn sar_name(end: &str) -> String {
+    format!("{end} SAR")
+}
+
 /// A switch's port, or a host's device with the segmentation hardware that it needs.
 fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<Plug, Fault> {
     match ends.switches.find(end) {
@@ -299,7 +304,7 @@ fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: 
         abr: set.available(&slots),
         ..usual
     };
-    let element = world.add_element(&format!("{end} SAR"), Box::new(Sar::new(config)));
+    let element = world.add_element(&sar_name(end), Box::new(Sar::new(config)));
     world.plug(device, Plug::Port(element, sar::HOST));
     Ok(Plug::Port(element, sar::LINE))
 }

@@ -1,31 +1,64 @@
 //! Which lines a load crosses, on its way from the hosts that write to those that read.
 //!
-//! A line with frames says how long it was busy; one with cells does not, and a ring is none of these lines.
+//! A line with frames says how long it was busy. Of one with cells the adapter or the switch that sends does, and of a ring all that its stations send is
+//! together: one at a time does.
 
+use std::collections::BTreeMap;
+
+use kumiki_sim::World;
+
+use super::media::sar_name;
 use crate::topology::{Hop, HopKind};
 
-/// A direction of a line: its name, and the end that sends there: a is the first that the scenario names.
+/// A direction of a line, or a ring.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Crossed {
+    /// The name of the line or the ring.
     pub(super) line: String,
-    pub(super) is_a: bool,
+    pub(super) way: HopKind,
+    /// Who sends: `host.device`, or `switch.port`. On a ring nobody alone.
+    out: String,
 }
 
 impl Crossed {
-    /// That of a hop over a line.
-    pub(super) fn of(hop: &Hop<'_>) -> Option<Self> {
-        let is_a = match hop.kind {
-            HopKind::FromA => true,
-            HopKind::FromB => false,
-            HopKind::Ring => return None,
-        };
-        Some(Self { line: hop.line.to_owned(), is_a })
+    /// That of a hop.
+    pub(super) fn of(hop: &Hop<'_>) -> Self {
+        let out = if hop.kind == HopKind::Ring { "" } else { hop.out };
+        Self { line: hop.line.to_owned(), way: hop.kind, out: out.to_owned() }
+    }
+}
+
+/// How long what loads cross has been busy so far.
+pub(super) struct Busy<'a> {
+    media: BTreeMap<&'a str, Vec<(&'static str, u64)>>,
+    ports: BTreeMap<String, Vec<(&'static str, u64)>>,
+}
+
+impl<'a> Busy<'a> {
+    pub(super) fn of(world: &'a World) -> Self {
+        let ports = world.ports().map(|(switch, port, counters)| (format!("{switch}.{port}"), counters));
+        Self { media: world.media().collect(), ports: ports.collect() }
     }
 
-    /// The counter of the line that says how long it was busy.
-    pub(super) const fn busy(&self) -> &'static str {
-        if self.is_a { "a_busy_ns" } else { "b_busy_ns" }
+    /// In nanoseconds; `None` where nobody knows.
+    pub(super) fn time(&self, crossed: &Crossed) -> Option<u64> {
+        let line = self.media.get(crossed.line.as_str())?;
+        let of_line = match crossed.way {
+            HopKind::FromA => counter(line, "a_busy_ns"),
+            HopKind::FromB => counter(line, "b_busy_ns"),
+            HopKind::Ring => counter(line, BUSY),
+        };
+        let adapter = || counter(self.media.get(sar_name(&crossed.out).as_str())?, BUSY);
+        let port = || counter(self.ports.get(&crossed.out)?, BUSY);
+        of_line.or_else(adapter).or_else(port)
     }
+}
+
+/// How adapters, ports and rings call it.
+const BUSY: &str = "busy_ns";
+
+fn counter(counters: &[(&'static str, u64)], wanted: &str) -> Option<u64> {
+    counters.iter().find(|(name, _)| *name == wanted).map(|(_, count)| *count)
 }
 
 #[cfg(test)]
@@ -50,10 +83,10 @@ load.bulk = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = 
         let mut point = document.points(&Choice { set: Vec::new(), quick: false, runs: None }).unwrap().remove(0);
         let way = |from, to| -> Option<Vec<String>> {
             let way = Topology::of(&point.scenario).way(from, to)?;
-            Some(way.iter().filter_map(Crossed::of).map(|it| format!("{}.{}", it.line, it.busy())).collect())
+            Some(way.iter().map(Crossed::of).map(|it| format!("{} {:?} of {}", it.line, it.way, it.out)).collect())
         };
-        assert_eq!(way("a", "b").unwrap(), ["first.b_busy_ns", "second.a_busy_ns"]);
-        assert_eq!(way("b", "a").unwrap(), ["second.b_busy_ns", "first.a_busy_ns"]);
+        assert_eq!(way("a", "b").unwrap(), ["first FromB of a.l0", "second FromA of r.l1"]);
+        assert_eq!(way("b", "a").unwrap(), ["second FromB of b.l0", "first FromA of r.l0"]);
         assert_eq!(way("a", "nobody"), None);
         assert_eq!(way("a", "a"), Some(Vec::new()));
         let ip = point.scenario.host.get_mut("r").and_then(|host| host.settings.get_mut("ip")).unwrap();

@@ -193,7 +193,7 @@ fn of_workload(
         for (to, reader) in load.to.get(load.readers(number)).unwrap_or_default() {
             // A host with several addresses is called by that of the line that leads there.
             let way = topology.way(from, to).unwrap_or_default();
-            ways.push(way.iter().filter_map(Crossed::of).collect());
+            ways.push(way.iter().map(Crossed::of).collect());
             local = local.or_else(|| way.first().map(|hop| hop.out));
             own.push(address(to, reader, way.last().map(|hop| hop.into), hosts)?);
         }

@@ -4,6 +4,7 @@ use kumiki_sim::World;
 
 use super::fault::Fault;
 use super::media::{Ends, Random, device, plug_in, seed_of};
+use crate::medium::Step;
 use crate::scenario::{Ring, Scenario};
 
 /// Puts the rings of `scenario` into `world`.
@@ -12,22 +13,27 @@ use crate::scenario::{Ring, Scenario};
 /// A [`Fault`] whose path begins at the top of the scenario.
 pub(super) fn add_rings(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     for (name, ring) in &scenario.ring {
-        add_ring(name, ring, scenario, ends, world).map_err(|fault| fault.under(&["ring", name]))?;
+        let steps = scenario.ring_changes(name)?;
+        add_ring(name, (ring, &steps), scenario, ends, world).map_err(|fault| fault.under(&["ring", name]))?;
     }
     Ok(())
 }
 
-fn add_ring(name: &str, ring: &Ring, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
+fn add_ring(
+    name: &str,
+    (ring, steps): (&Ring, &[Step]),
+    scenario: &Scenario,
+    ends: &Ends<'_>,
+    world: &mut World,
+) -> Result<(), Fault> {
     let medium = ring.ring()?;
     let medium = if let Some(most) = ends.most_waiting { medium.bounded(most) } else { medium };
     let built =
         medium.element(ring.ends.iter().map(|end| address(scenario, end)), seed_of(ends.seed, name, Random::Medium))?;
     let element = world.add_element(name, Box::new(built));
-    let impairment = medium.impairment();
     for (port, end) in ring.ends.iter().enumerate() {
         let seed = || seed_of(ends.seed, name, Random::End(port));
-        let own = impairment.as_ref().filter(|(toward, _)| toward.is_none_or(|toward| toward == end));
-        let wrong = own.map(|(_, impairment)| (impairment.clone(), Vec::new()));
+        let wrong = medium.toward(end, steps);
         plug_in(name, (element, port), (end, device(end, ends)?), wrong, seed, world);
     }
     Ok(())

@@ -30,11 +30,17 @@ pub fn of_all_between(scenario: &Scenario, load: &Workload, (from, to): (Duratio
     let pairs = pairs(scenario, load)?;
     let mut carries: BTreeMap<Direction<'_>, Carries> = BTreeMap::new();
     let (mut since, mut sum) = (from, 0.0);
-    for (name, link, step) in changes(scenario).into_iter().filter(|(.., step)| step.at < to) {
+    for (name, changed, step) in changes(scenario).into_iter().filter(|(.., step)| step.at < to) {
         if step.at > since {
             sum += rate(&pairs, &carries) * (step.at - since).as_secs_f64();
             since = step.at;
         }
+        let Changed::Link(link) = changed else {
+            // One way round is all of a ring.
+            let carries = carries.entry((name, false)).or_insert(Carries { is_up: true, rate: 1.0 });
+            carries.is_up = step.up.unwrap_or(carries.is_up);
+            continue;
+        };
         // What goes towards the first end is sent by the second.
         for (end, is_b) in link.ends.iter().zip([true, false]) {
             if step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end)) {
@@ -55,13 +61,25 @@ fn rate(pairs: &[Vec<(Direction<'_>, f64)>], carries: &BTreeMap<Direction<'_>, C
     together(pairs, |direction| carries.get(&direction).map_or(1.0, |carries| carries.part()))
 }
 
-/// All that changes how much lines carry, in order of time. What cannot be read is told by who checks the scenario.
-fn changes(scenario: &Scenario) -> Vec<(&str, &Link, Step)> {
+/// What changes.
+#[derive(Clone, Copy)]
+enum Changed<'a> {
+    Link(&'a Link),
+    Ring,
+}
+
+/// All that changes how much lines and rings carry, in order of time. What cannot be read is told by who checks the scenario.
+fn changes(scenario: &Scenario) -> Vec<(&str, Changed<'_>, Step)> {
     let mut all = Vec::new();
     for (name, link) in &scenario.link {
         let steps = link.line().and_then(|line| scenario.changes(name, &line)).unwrap_or_default();
         let steps = steps.into_iter().filter(|step| step.up.is_some() || step.rate.is_some());
-        all.extend(steps.map(|step| (name.as_str(), link, step)));
+        all.extend(steps.map(|step| (name.as_str(), Changed::Link(link), step)));
+    }
+    for name in scenario.ring.keys() {
+        let steps = scenario.ring_changes(name).unwrap_or_default().into_iter();
+        let steps = steps.filter(|step| step.up.is_some() && step.toward.is_none());
+        all.extend(steps.map(|step| (name.as_str(), Changed::Ring, step)));
     }
     all.sort_by_key(|(.., step)| step.at);
     all

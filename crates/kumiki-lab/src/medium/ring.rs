@@ -5,7 +5,7 @@ use kumiki_link::fddi::{Fddi, FddiError, StationConfig};
 use kumiki_settings::{Duration, Settings};
 use kumiki_wire::inet::ethernet::MacAddr;
 
-use super::{FrameImpair, Queue, impaired};
+use super::{FrameImpair, Queue, Step, Wrong, impaired, is_named, schedule};
 use crate::scenario::Fault;
 
 /// A ring of FDDI.
@@ -41,6 +41,12 @@ impl Ring {
     /// What goes wrong on it, and towards which station alone.
     pub(crate) fn impairment(&self) -> Option<(Option<&str>, Impairment)> {
         self.impair.as_ref().map(FrameImpair::impairment)
+    }
+
+    /// What goes wrong towards the station `end`, and how that changes; `None` where nothing ever does.
+    pub(crate) fn toward(&self, end: &str, steps: &[Step]) -> Option<Wrong> {
+        let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| is_named(toward, end)));
+        schedule::of_path(steps, own.map(|(_, impairment)| impairment), end)
     }
 
     /// The ring of stations with these addresses, those by which their adapters know which frames to copy, and the seed of what is random on it.

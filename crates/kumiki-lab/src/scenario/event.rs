@@ -1,6 +1,7 @@
 //! What happens at given times.
 //!
-//! An event of a line is a step of that line's schedule, which other lines and hosts may have at the same time; one of a load is its `start` or its `stop`.
+//! An event of a line is a step of that line's schedule, which other lines and hosts may have at the same time; one of a ring is a step of what reaches its stations;
+//! one of a load is its `start` or its `stop`.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,13 +25,16 @@ pub struct Event {
     /// To which lines; `in*` is every line `in` and a number.
     #[key(is = "a name, or a list", default = "none", example = "[\"in*\", \"mid\"]")]
     pub link: Option<Nodes>,
+    /// To which rings, in the same way.
+    #[key(is = "a name, or a list", default = "none", example = "\"backbone\"")]
+    pub ring: Option<Nodes>,
     /// To which hosts, in the same way.
     #[key(is = "a name, or a list", default = "none", example = "\"router\"")]
     pub host: Option<Nodes>,
     /// To which loads.
     #[key(is = "a name, or a list", default = "none", example = "\"cross\"")]
     pub load: Option<Nodes>,
-    /// Of a line, whether it is there: frames or cells that would arrive while it is not are lost. Of a host, whether it has power: with `false` all that it
+    /// Of a line or a ring, whether it is there: frames or cells that would arrive while it is not are lost. Of a host, whether it has power: with `false` all that it
     /// remembers and all that waits in it is gone, and what comes for it is lost; with `true` it begins anew, which hosts with a load's program cannot. Of a load,
     /// whether it goes on: `true` is its `start`, `false` its `stop`.
     #[key(is = "true or false", default = "as before", example = "false")]
@@ -41,18 +45,19 @@ pub struct Event {
     /// Of a line with frames, its propagation, one way.
     #[key(is = "a time", default = "as before", example = "\"50 ms\"")]
     pub propagation: Option<String>,
-    /// Of a line, the chance of loss, of frames or cells that arrive from then on.
+    /// Of a line or a ring, the chance of loss, of frames or cells that arrive from then on.
     #[key(is = "a share", default = "as before", example = "\"1 %\"")]
     pub loss: Option<Share>,
-    /// Of a line, `loss` and `up` are of what travels towards this end alone: `host.device`, `switch.port`, or the host or switch.
-    #[key(is = "an end of the line", default = "both ways", example = "\"b\"")]
+    /// Of a line, `loss` and `up` are of what travels towards this end alone: `host.device`, `switch.port`, or the host or switch. Of a ring, of what this station
+    /// takes from it.
+    #[key(is = "an end of the line, or a station", default = "both ways", example = "\"b\"")]
     pub toward: Option<String>,
 }
 
 /// In a line: "10 s: mid, up = false".
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [&self.link, &self.host, &self.load].into_iter().flatten().flat_map(|names| &names.0);
+        let names = [&self.link, &self.ring, &self.host, &self.load].into_iter().flatten().flat_map(|names| &names.0);
         let names: Vec<&str> = names.map(String::as_str).collect();
         write!(f, "{}: {}", self.at, names.join(", "))?;
         let (rate, propagation) = (self.rate.as_deref(), self.propagation.as_deref());
@@ -102,8 +107,8 @@ impl Event {
 
     /// That it can happen to all that it names.
     fn check(&self, scenario: &Scenario) -> Result<(), Fault> {
-        if self.link.is_none() && self.host.is_none() && self.load.is_none() {
-            return Err(Fault::new("it happens to nothing").expected("a `link`, a `host` or a `load`"));
+        if [&self.link, &self.ring, &self.host, &self.load].into_iter().all(Option::is_none) {
+            return Err(Fault::new("it happens to nothing").expected("a `link`, a `ring`, a `host` or a `load`"));
         }
         self.times()?;
         if self.loss.is_some_and(|loss| loss > Share::ONE) {
@@ -123,12 +128,30 @@ impl Event {
                 line.judge(&link.medium, &step)?;
             }
         }
+        for name in self.ring.iter().flat_map(|names| &names.0) {
+            let Some(ring) = scenario.ring.get(name) else {
+                continue;
+            };
+            let step = self.step(Duration::ZERO)?;
+            if let Some(key) = [("rate", step.rate.is_some()), ("propagation", step.propagation.is_some())]
+                .into_iter()
+                .find_map(|(key, is_set)| is_set.then_some(key))
+            {
+                let problem = format!("the {key} of {} stays as it is", ring.medium);
+                return Err(Fault::at([key], problem).expected("up or loss"));
+            }
+            if step.is_empty() {
+                return Err(Fault::new("nothing changes").expected("up or loss"));
+            }
+            medium::is_end(step.toward.as_deref(), &ring.ends)?;
+        }
         if self.host.is_some() || self.load.is_some() {
             if self.up.is_none() {
                 return Err(Fault::new("nothing changes").expected("up = true or false"));
             }
             if let Some(key) = self.of_lines().next() {
-                return Err(Fault::at([key], "only lines have it").expected("an event of its own for what is no line"));
+                return Err(Fault::at([key], "only lines and rings have it")
+                    .expected("an event of its own for what is neither"));
             }
         }
         Ok(())
@@ -148,6 +171,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
 
 fn settle_one(event: &mut Event, scenario: &mut Scenario) -> Result<(), Fault> {
     all_of(("link", "line"), &mut event.link, &scenario.link)?;
+    all_of(("ring", "ring"), &mut event.ring, &scenario.ring)?;
     all_of(("host", "host"), &mut event.host, &scenario.host)?;
     all_of(("load", "load"), &mut event.load, &scenario.load)?;
     let (Some(names), Some(up)) = (&event.load, event.up) else {
@@ -245,9 +269,21 @@ impl Scenario {
     /// # Errors
     /// A [`Fault`] whose path begins at the top of the scenario.
     pub(crate) fn changes(&self, name: &str, line: &Line) -> Result<Vec<Step>, Fault> {
-        let mut steps = line.schedule().to_vec();
+        self.steps(line.schedule().to_vec(), |event| names_it(event.link.as_ref(), name))
+    }
+
+    /// How the ring called `name` changes by events, in order of time.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the top of the scenario.
+    pub(crate) fn ring_changes(&self, name: &str) -> Result<Vec<Step>, Fault> {
+        self.steps(Vec::new(), |event| names_it(event.ring.as_ref(), name))
+    }
+
+    /// These, and those of the events that are of it.
+    fn steps(&self, mut steps: Vec<Step>, is_of_it: impl Fn(&Event) -> bool) -> Result<Vec<Step>, Fault> {
         for (number, event) in self.event.iter().enumerate() {
-            if event.link.as_ref().is_some_and(|names| names.0.iter().any(|link| link == name)) {
+            if is_of_it(event) {
                 let more = event.times().and_then(|times| times.into_iter().map(|at| event.step(at)).collect());
                 let more: Vec<Step> = more.map_err(|fault: Fault| fault.under(&["event", &number.to_string()]))?;
                 steps.extend(more);
@@ -268,4 +304,9 @@ impl Scenario {
         }
         Ok(all)
     }
+}
+
+/// Whether `name` is one of `names`.
+fn names_it(names: Option<&Nodes>, name: &str) -> bool {
+    names.is_some_and(|names| names.0.iter().any(|it| it == name))
 }

@@ -12,7 +12,7 @@ use crate::quantity::{Quantity as _, Rate, in_seconds};
 pub struct Happening {
     /// From the beginning of the run.
     pub at: Duration,
-    /// To whom: `link.line`, `host.router`, `load.bulk`.
+    /// To whom: `link.line`, `ring.backbone`, `host.router`, `load.bulk`.
     pub to: String,
     /// What, in a few words: "down", "rate 5 Mb/s".
     pub what: String,
@@ -40,6 +40,11 @@ impl Scenario {
         for (name, link) in &self.link {
             let steps = link.line().and_then(|line| self.changes(name, &line)).unwrap_or_default();
             let to = format!("link.{name}");
+            all.extend(steps.iter().map(|step| Happening { at: step.at, to: to.clone(), what: words(step) }));
+        }
+        for name in self.ring.keys() {
+            let steps = self.ring_changes(name).unwrap_or_default();
+            let to = format!("ring.{name}");
             all.extend(steps.iter().map(|step| Happening { at: step.at, to: to.clone(), what: words(step) }));
         }
         for (host, changes) in self.power().unwrap_or_default() {

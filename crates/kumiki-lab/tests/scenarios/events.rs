@@ -224,7 +224,7 @@ fn an_event_of_a_load_is_its_start_or_its_stop() {
 fn an_event_that_cannot_happen_is_refused_with_its_line() {
     let line = OVER_A_ROUTER.lines().count() + 1;
     for (event, expected) in [
-        (r#"at = "1 s""#, "event.0: it happens to nothing; expected a `link`, a `host` or a `load`"),
+        (r#"at = "1 s""#, "event.0: it happens to nothing; expected a `link`, a `ring`, a `host` or a `load`"),
         (r#"link = "far", up = false"#, "event.0: the key \"at\" is missing"),
         (
             r#"at = "1 s", link = "fra", up = false"#,
@@ -233,7 +233,7 @@ fn an_event_that_cannot_happen_is_refused_with_its_line() {
         (r#"at = "1 s", host = "s*", up = false"#, "event.0.host = \"s*\": unknown host \"s*\"; one of a, b, r"),
         (r#"at = "1 s", link = "far""#, "event.0: nothing changes; expected one of up, rate, propagation, loss"),
         (r#"at = "1 s", host = "r""#, "event.0: nothing changes; expected up = true or false"),
-        (r#"at = "1 s", host = "r", up = false, loss = 0.1"#, "event.0.loss = 0.1: only lines have it"),
+        (r#"at = "1 s", host = "r", up = false, loss = 0.1"#, "event.0.loss = 0.1: only lines and rings have it"),
         (r#"at = "1 s", link = "far", up = 1"#, "event.0.up = 1: this is the integer 1; expected true or false"),
         (r#"at = "1", link = "far", up = true"#, "event.0.at = \"1\": no unit"),
         (r#"at = "2 s .. 1 s step 1 s", link = "far", up = true"#, "the range runs backwards"),
@@ -305,4 +305,89 @@ fn an_event_that_cannot_happen_is_refused_with_its_line() {
             read(&format!("{text}event = [{{ at = \"1 s\", link = \"far\", {event} }}]")).err().unwrap().to_string();
         assert!(said.contains(expected), "{medium}: {said}");
     }
+}
+
+/// Three stations of FDDI, of which one sends a thousand datagrams in a second to another.
+const ON_A_RING: &str = r#"
+title = "On a ring"
+[host.a]
+graph = ["ip", "arp", "llc", "fddi", "f0"]
+ip = { address = "10.0.0.1/24", mtu = "4352 B", neighbours = "below" }
+arp = { addresses = ["10.0.0.1"] }
+fddi = { address = "02:00:00:00:00:01" }
+[host.b]
+like = "a"
+ip = { address = "10.0.0.2/24" }
+arp = { addresses = ["10.0.0.2"] }
+fddi = { address = "02:00:00:00:00:02" }
+[host.c]
+like = "a"
+ip = { address = "10.0.0.3/24" }
+arp = { addresses = ["10.0.0.3"] }
+fddi = { address = "02:00:00:00:00:03" }
+[ring.ring]
+ends = ["a.f0", "b.f0", "c.f0"]
+medium = "fddi"
+[load.units]
+kind = "udp"
+from = "a"
+to = "b"
+message = "1000 B"
+rate = "8 Mb/s"
+[run]
+duration = "4 s"
+"#;
+
+#[test]
+fn a_ring_and_a_station_of_it_can_be_away_for_a_while() {
+    for (events, expected) in [
+        ("", 4000),
+        (r#"{ at = "1 s", ring = "ring", up = false }, { at = "1.5 s", ring = "ring", up = true }"#, 3500),
+        (r#"{ at = "1 s", ring = "ring", up = false, toward = "b" }, { at = "3 s", ring = "ring", loss = 0.0 }"#, 1000),
+        (r#"{ at = "1 s", ring = "ring", loss = "100 %", toward = "c.f0" }"#, 4000),
+        (r#"{ at = "2 s", ring = "ring", loss = 1.0 }, { at = "3 s", ring = "ring", loss = 0 }"#, 3000),
+    ] {
+        let measured = ran(&format!("event = [{events}]\n{ON_A_RING}"));
+        let came = measured.total.units.unwrap().received;
+        assert!(came <= expected && expected - came < 6, "{events}: {came}");
+        // 8 Mb/s of 1000 octets are some 8.5 Mb/s of 100 on the ring.
+        assert!((0.08..0.1).contains(&measured.total.line), "{events}: {}", measured.total.line);
+    }
+    let told = read(&format!("event = [{{ at = \"2 s\", ring = \"ring\", up = false }}]\n{ON_A_RING}")).unwrap();
+    let outcome = Laboratory::default().run(&told).unwrap();
+    assert!(outcome.notes.contains(&"during the run: at 2 s ring.ring down".to_owned()), "{:?}", outcome.notes);
+    for (event, expected) in [
+        ("ring = \"rung\", up = false", "unknown ring \"rung\"; did you mean \"ring\"?"),
+        ("ring = \"ring\", rate = \"1 Mb/s\"", "event.0.rate = \"1 Mb/s\": the rate of fddi stays as it is"),
+        ("ring = \"ring\"", "nothing changes"),
+        ("ring = \"ring\", up = false, toward = \"d\"", "unknown end of this line \"d\""),
+    ] {
+        let said = read(&format!("event = [{{ at = \"1 s\", {event} }}]\n{ON_A_RING}")).err().unwrap().to_string();
+        assert!(said.contains(expected), "{event}: {said}");
+    }
+}
+
+/// A line with cells says nothing itself: the adapter that sends on it does, and the port of a switch. A ring says it of all its stations.
+#[test]
+fn lines_with_cells_and_rings_are_full_where_they_are() {
+    let full = |measured: &Measured| {
+        assert!((0.97..1.001).contains(&measured.total.line), "{}", measured.total.line);
+    };
+    let ring = run("fddi");
+    full(&ring);
+    let text = r#"
+title = "Two writers over a switch"
+host.a = { graph = ["tcp", "ip", "l0"] }
+host.b.like = "a"
+host.c.like = "a"
+switch.s = { ports = 3, queue_cells = 4096, channels = ["0 0/100 <-> 2 0/100", "1 0/100 <-> 2 0/101"] }
+link.a = { ends = ["a", "s.0"], medium = "oc3c-atm" }
+link.b = { ends = ["b", "s.1"], medium = "oc3c-atm" }
+link.c = { ends = ["c", "s.2"], medium = "oc3c-atm" }
+load.one = { kind = "netperf", from = "a", to = "c", message = "8 KiB" }
+run = { warm_up = "200 ms", duration = "1 s" }
+"#;
+    let alone = ran(text);
+    full(&alone);
+    assert!(count(&alone, "a.l0 SAR", "busy_ns") > 900_000_000);
 }

@@ -104,7 +104,7 @@ impl SarConfig {
 
 /// Segmentation and reassembly hardware: SDUs on one side, cells on the other.
 ///
-/// Counters: `pdus_out`, `cells_out` put on the line, `refused` SDUs that found the queue full, had no channel or cannot be
+/// Counters: `busy_ns`, how long its slots took in which a cell went, `pdus_out`, `cells_out` put on the line, `refused` SDUs that found the queue full, had no channel or cannot be
 /// sent, `cells_in`, `pdus_in` delivered, those below, and `strangers`, units that do not belong at their port.
 ///
 /// With AAL5, of PDUs not delivered `crc`, `length`, `cpi`, `abort`, `oversize`, `timeout`; `no_context`, cells dropped
@@ -122,7 +122,11 @@ pub struct Sar {
     transmitter: Sending,
     receiver: Receiving,
     strangers: u64,
+    slots: Slots,
 }
+
+/// What transmitters call the cells that they have sent, RM cells among them.
+const CELLS_OUT: &str = "cells_out";
 
 /// The transmitter of a service category.
 enum Sending {
@@ -173,6 +177,7 @@ impl Sar {
                 Adaptation::Aal34(aal34) => Receiving::Aal34(aal34::Receiver::new(config, aal34)),
             },
             strangers: 0,
+            slots: config.slots,
         }
     }
 
@@ -241,6 +246,9 @@ impl Element for Sar {
         };
         all.extend(self.receiver.counters());
         all.push(("strangers", self.strangers));
+        let cells = all.iter().find(|(name, _)| *name == CELLS_OUT).map_or(0, |(_, count)| *count);
+        let busy = self.slots.at(cells).saturating_since(self.slots.at(0));
+        all.push(("busy_ns", busy.as_nanos()));
         all
     }
 

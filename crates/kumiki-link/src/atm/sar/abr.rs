@@ -314,7 +314,7 @@ impl Transmitter {
     pub(super) fn counters(&self) -> Vec<(&'static str, u64)> {
         vec![
             ("pdus_out", self.pdus),
-            ("cells_out", self.cells),
+            (super::CELLS_OUT, self.cells),
             ("refused", self.refused),
             ("rm_forward", self.forward),
             ("rm_backward", self.backward),

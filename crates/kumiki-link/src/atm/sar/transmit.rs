@@ -301,6 +301,6 @@ impl Transmitter {
     }
 
     pub(super) fn counters(&self) -> Vec<(&'static str, u64)> {
-        vec![("pdus_out", self.pdus), ("cells_out", self.cells), ("refused", self.refused)]
+        vec![("pdus_out", self.pdus), (super::CELLS_OUT, self.cells), ("refused", self.refused)]
     }
 }
