@@ -16,6 +16,7 @@ use crate::progress::Cost;
 use crate::rows::{Output, OutputError, Row};
 use crate::scenario::{Choice, Document, Fault, Point};
 
+mod bounds;
 mod claims;
 mod cost;
 mod courses;
@@ -39,6 +40,7 @@ mod tasks;
 mod tests;
 mod trends;
 mod verdicts;
+mod words;
 
 use done::Done;
 pub use foresee::Foreseen;
@@ -256,7 +258,7 @@ impl Results {
     pub fn figures(&self) -> Vec<(String, Figure)> {
         let figure = self.figure().map(|figure| (self.name.clone(), figure));
         let tasks = self.task_figure().map(|figure| (format!("{}-tasks", self.name), figure));
-        let held = self.held_figure().map(|figure| (format!("{}-held", self.name), figure));
+        let held = self.held_worth_showing().map(|figure| (format!("{}-held", self.name), figure));
         figure.into_iter().chain(tasks).chain(held).collect()
     }
 

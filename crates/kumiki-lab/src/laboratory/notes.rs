@@ -10,9 +10,6 @@ use crate::quantity::in_seconds;
 use crate::scenario::{Happening, Scenario};
 use crate::stats;
 
-/// Below this the fairness of sessions is worth a note.
-const UNFAIR: f64 = 0.95;
-
 /// What a reader of the table should know beside the rates, of one load where that is all that is shown.
 pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     if let Some(load) = scenario.report.load.as_ref().and_then(|name| measured.loads.get(name)) {
@@ -26,9 +23,6 @@ pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
             1 => notes.extend(own),
             _ => notes.extend(own.into_iter().map(|note| format!("{name}: {note}"))),
         }
-    }
-    if measured.loads.len() > 1 {
-        notes.extend(unfair(measured.total.jain).map(|note| format!("all flows: {note}")));
     }
     notes
 }
@@ -51,10 +45,6 @@ pub(super) fn happened(scenario: &Scenario, end: Instant) -> Vec<String> {
     told("during the run", before).into_iter().chain(late).collect()
 }
 
-fn unfair(jain: Option<f64>) -> Option<String> {
-    jain.filter(|jain| *jain < UNFAIR).map(|jain| format!("Jain's index {jain:.3}"))
-}
-
 fn notes_of(load: &LoadResult) -> Vec<String> {
     let sessions = load.flows.len();
     let mut aborted: BTreeMap<String, u64> = BTreeMap::new();
@@ -73,7 +63,6 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
         let ended = load.flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
         notes.push(format!("{ended} of {} transfers came to their end", ended + load.unfinished));
     }
-    notes.extend(unfair(load.jain));
     notes.extend(load.units.map(|units| units.to_string()));
     notes.extend(load.echoes.map(|echoes| echoes.to_string()));
     notes

@@ -67,6 +67,8 @@ pub struct Part {
     pub glance: Vec<(String, String)>,
     /// What bound each point, and what was lost on the way.
     pub bounds: Table,
+    /// The same of each flow; without rows where no load has several.
+    pub each_flow: Table,
     /// Values over time.
     pub courses: Vec<Course>,
     /// The points that failed, and why.

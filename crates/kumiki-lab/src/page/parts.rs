@@ -31,14 +31,8 @@ impl Part {
             html.leaf("h3", &[], "What the paper says");
             self::verdicts(html, "Statements of the paper, and whether they hold here", &verdicts, false);
         }
+        self.write_bounds(html);
         self.write_notes(html);
-        if !self.bounds.rows.is_empty() {
-            // Where no paper says what should have come out, this is what a reader asks first.
-            html.open("details", if self.glance.is_empty() { &[] } else { &[("open", "open")] });
-            html.leaf("summary", &[], "What bound each point, and what was lost");
-            table(html, &self.bounds);
-            html.close();
-        }
         self.write_courses(html);
         self.write_flows(html);
         if !self.scenario.is_empty() {
@@ -50,6 +44,21 @@ impl Part {
         html.close();
     }
 
+    fn write_bounds(&self, html: &mut Html) {
+        let bounds = [
+            ("What bound each point, and what was lost", &self.bounds),
+            ("What bound each flow, and what it sent again", &self.each_flow),
+        ];
+        for (summary, it) in bounds.into_iter().filter(|(_, table)| !table.rows.is_empty()) {
+            // Where no paper says what should have come out, this is what a reader asks first.
+            html.open("details", if self.glance.is_empty() { &[] } else { &[("open", "open")] });
+            html.leaf("summary", &[], summary);
+            table(html, it);
+            list(html, it.legend.iter().map(String::as_str));
+            html.close();
+        }
+    }
+
     fn write_notes(&self, html: &mut Html) {
         let is_fitted = self.tables.iter().any(Table::is_fitted);
         let notes: Vec<&str> =
@@ -58,12 +67,21 @@ impl Part {
             return;
         }
         html.leaf("h3", &[], "Notes");
-        html.open("ul", &[("class", "notes")]);
-        for note in notes {
-            html.leaf("li", &[], note);
-        }
-        html.close();
+        list(html, notes.into_iter());
     }
+}
+
+/// Notes; nothing where there are none.
+fn list<'a>(html: &mut Html, notes: impl Iterator<Item = &'a str>) {
+    let mut notes = notes.peekable();
+    if notes.peek().is_none() {
+        return;
+    }
+    html.open("ul", &[("class", "notes")]);
+    for note in notes {
+        html.leaf("li", &[], note);
+    }
+    html.close();
 }
 
 /// Begins what scrolls by itself where it is wider than the page; a keyboard reaches it.
@@ -117,7 +135,13 @@ fn cell(html: &mut Html, cell: Option<&Cell>) {
         return html.leaf("td", &[], "");
     };
     let [value, paper, difference] = cell.parts(cell.is_fitted());
-    html.open("td", if cell.is_number() { &[("class", "number")] } else { &[] });
+    let class = match value.chars().count() {
+        _ if cell.is_number() => "number",
+        length if length > LONG => "long",
+        _ => "",
+    };
+    let attributes = [("class", class)];
+    html.open("td", if class.is_empty() { &[] } else { &attributes });
     html.text(&value);
     if !paper.is_empty() {
         let difference = if difference.is_empty() { String::new() } else { format!(" ({difference})") };
@@ -134,6 +158,9 @@ pub(super) const fn judgement(judgement: Judgement) -> (&'static str, &'static s
         Judgement::Open => ("open", "? open"),
     }
 }
+
+/// So many characters in a cell want more room than a narrow column gives.
+const LONG: usize = 24;
 
 /// What papers say; of several scenarios with where that is.
 pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_of_several: bool) {

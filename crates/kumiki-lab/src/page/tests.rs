@@ -79,6 +79,7 @@ fn part(name: &str, text: &str) -> Part {
         verdicts: vec![verdict(text, Judgement::Misses), verdict("plain", Judgement::Holds)],
         glance: vec![(text.to_owned(), text.to_owned())],
         bounds: table.clone(),
+        each_flow: table.clone(),
         courses: vec![course(text, table.clone()), course(text, table)],
         failures: vec![(text.to_owned(), text.to_owned())],
         flows: vec![Flow {

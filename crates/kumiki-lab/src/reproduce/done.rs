@@ -168,6 +168,7 @@ impl Done {
             rows.extend(ran.rows);
         }
         notes.extend(told.into_iter().map(|(note, seeds)| of_runs(note, &seeds, values.len())));
+        notes.extend(unfair(point, &rows));
         let fixed = point.scenario.run.repeat.as_ref();
         if let Some(fixed) = fixed {
             one_of(fixed, &mut values, &mut notes);
@@ -180,6 +181,30 @@ impl Done {
         let loads = of_loads(point, &rows, fixed, level);
         Ok(Self { rows, summary, loads, notes, limits, captures: Vec::new() })
     }
+}
+
+/// Below this the fairness of sessions is worth a note.
+const UNFAIR: f64 = 0.95;
+
+/// How unfair the sessions of a paper were, on average over the runs; of everything else a column tells it.
+fn unfair(point: &Point, rows: &[Row]) -> Vec<String> {
+    let Some(_) = point.scenario.paper else {
+        return Vec::new();
+    };
+    let told = |scope: Scope, load: Option<&String>| {
+        let own = rows.iter().filter(|row| row.scope == scope && row.load.as_ref() == load);
+        let mean = stats::mean(&own.map(|row| row.jain).collect::<Option<Vec<f64>>>()?)?;
+        (mean < UNFAIR).then(|| format!("Jain's index {mean:.3}"))
+    };
+    let loads = point.scenario.loads();
+    if let Some(load) = &point.scenario.report.load {
+        return told(Scope::Load, Some(load)).into_iter().collect();
+    }
+    if let [(only, _)] = loads.as_slice() {
+        return told(Scope::Load, Some(only)).into_iter().collect();
+    }
+    let each = loads.iter().filter_map(|(name, _)| Some(format!("{name}: {}", told(Scope::Load, Some(name))?)));
+    each.chain(told(Scope::Total, None).map(|note| format!("all flows: {note}"))).collect()
 }
 
 /// What the runs with `seeds` have said, of so many.

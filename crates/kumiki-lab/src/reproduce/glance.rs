@@ -9,7 +9,7 @@ use crate::rows::{Row, Scope};
 const HELD: usize = 3;
 
 /// Less than that of the time is not worth a word.
-const LEAST: f64 = 0.005;
+pub(super) const LEAST: f64 = 0.005;
 
 impl Results {
     /// What there was, and between which values it was in the first runs of all points.
@@ -40,6 +40,8 @@ impl Results {
             *sums.entry(what.clone()).or_default() += share / rows.len() as f64;
         }
         add("TCP held back by", Some(held(&sums)).filter(|said| !said.is_empty()));
+        let round_trip = |row: &Row| row.round_trip_ms.get("mean").copied();
+        add("Round trip, on average", between(&values(&round_trip), 1, "ms"));
         add("Sent again", between(&values(&|row| row.retransmissions.map(lossy)), 0, "segments"));
         let part = |row: &Row| {
             let sent = row.segments_sent.filter(|sent| *sent > 0)?;

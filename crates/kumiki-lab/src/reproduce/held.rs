@@ -13,6 +13,8 @@ const MOST_FLOWS: usize = 12;
 const MOST_BARS: usize = 24;
 /// What is less than that everywhere, in per cent, has no name of its own.
 const LEAST: f64 = 0.5;
+/// What a bar has of one thing, in per cent, is all of it as far as a reader is concerned.
+const MOSTLY: f64 = 95.0;
 
 impl Results {
     /// The shares of the measured time by what held the connections of TCP back, in the first run of each point. `None` where there are none, where `[report]` wants
@@ -55,10 +57,10 @@ impl Results {
         })
     }
 
-    /// The same for the page, where nobody needs a figure for one thing all the time, everywhere: what bound each point says it in a word.
+    /// The same where it is asked for, or can tell something: nobody needs a figure for one thing nearly all the time, everywhere, which what bound each point says in a word.
     pub(super) fn held_worth_showing(&self) -> Option<Figure> {
         let is_asked = self.points.first().is_some_and(|(point, _)| point.scenario.report.held.is_some());
-        self.held_figure().filter(|figure| is_asked || figure.series.len() > 1)
+        self.held_figure().filter(|figure| is_asked || tells_something(figure))
     }
 
     /// What the bars are called, and the rows that they are of.
@@ -90,6 +92,19 @@ impl Results {
         };
         (!bars.is_empty()).then_some(bars)
     }
+}
+
+/// Whether a bar is of several things, or two bars are of different ones.
+fn tells_something(figure: &Figure) -> bool {
+    let bars = figure.series.first().map_or(0, |series| series.points.len());
+    let greatest = |place: usize| {
+        let parts = figure.series.iter().enumerate();
+        let parts = parts.filter_map(|(series, it)| Some((series, it.points.get(place)?.y)));
+        parts.max_by(|one, other| one.1.total_cmp(&other.1))
+    };
+    let greatest: Vec<(usize, f64)> = (0..bars).filter_map(greatest).collect();
+    let first = greatest.first().map(|(series, _)| *series);
+    greatest.iter().any(|(series, share)| Some(*series) != first || *share < MOSTLY)
 }
 
 /// "16 KiB, bulk, flow 2": what is varied, the load where there are several, the flow where its load has several.

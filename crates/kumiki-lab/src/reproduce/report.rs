@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-use super::{COMMIT, Done, Flows, Results, glance};
+use super::{COMMIT, Flows, Results};
 use crate::page::{Page, Part};
-use crate::rows::{Output, Row, Scope};
-use crate::scenario::Point;
-use crate::table::{Cell, Table};
+use crate::rows::Output;
 
 /// The page of these results. What another part of the program has written of where they come from is read from `output`.
 pub(super) fn page(output: &Output, results: &[Results], flows: &Flows) -> Page {
@@ -50,81 +48,13 @@ impl Results {
             verdicts: self.verdicts(all),
             glance: if first.is_some_and(|point| point.scenario.paper.is_some()) { Vec::new() } else { self.glance() },
             bounds: self.bounds(),
+            each_flow: self.flow_table().unwrap_or_default(),
             courses: Vec::new(),
             failures: self.failures(),
             flows: Vec::new(),
             scenario: first.map(|point| point.resolved().to_string()).unwrap_or_default(),
         }
     }
-
-    /// What bound each point, and each of its loads where there are several, and what was lost there: of its first run.
-    fn bounds(&self) -> Table {
-        let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
-        let columns = [
-            "seed",
-            "goodput (Mb/s)",
-            "limit (Mb/s)",
-            "bound by",
-            "held back by",
-            "sent again",
-            "time-outs",
-            "lost on the way",
-            "longest queue",
-            "Jain's index",
-        ];
-        let mut table = Table {
-            title: "What bound each point, and what was lost, in its first run".to_owned(),
-            corner: "point".to_owned(),
-            columns: columns.map(str::to_owned).to_vec(),
-            rows: done.flat_map(|(point, done)| bounds_of(point, done)).collect(),
-            legend: Vec::new(),
-        };
-        // What no point has would be a column of nothing.
-        for column in (0..table.columns.len()).rev() {
-            if !table.rows.is_empty() && table.rows.iter().all(|(_, cells)| cells.get(column) == Some(&Cell::empty())) {
-                table.columns.remove(column);
-                table.rows.iter_mut().for_each(|(_, cells)| drop(cells.remove(column)));
-            }
-        }
-        table
-    }
-}
-
-fn bounds_of(point: &Point, done: &Done) -> Vec<(String, Vec<Cell>)> {
-    let is_alone = point.scenario.load.len() < 2;
-    let loads = done.rows.iter().filter(|row| row.repetition == 0 && row.scope == Scope::Load);
-    let total = done.rows.first().filter(|_| !is_alone);
-    let mut rows: Vec<&Row> = loads.chain(total).collect();
-    if rows.is_empty() {
-        // Where nothing runs there are no loads either.
-        rows.extend(done.rows.first());
-    }
-    // Queues and counters are those of all loads together.
-    let of_all = |row: &Row| done.rows.first().filter(|_| is_alone || row.load.is_none());
-    rows.into_iter().map(|row| bound_of(point, row, of_all(row), is_alone)).collect()
-}
-
-fn bound_of(point: &Point, row: &Row, of_all: Option<&Row>, is_alone: bool) -> (String, Vec<Cell>) {
-    let load = row.load.clone().filter(|_| !is_alone);
-    let all = (!is_alone && row.load.is_none()).then(|| "all loads".to_owned());
-    let head: Vec<String> =
-        [Some(point.label()), load, all].into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    let number = |value: Option<f64>, decimals| value.map_or_else(Cell::empty, |it| Cell::number(it, decimals));
-    let lossy = |count: u64| Cell::number(glance::lossy(count), 0);
-    let queue = of_all.and_then(glance::longest_queue);
-    let cells = vec![
-        Cell::text(row.seed.to_string()),
-        Cell::number(row.goodput_mbps, 2),
-        number(row.limit_mbps, 2),
-        Cell::text(&row.bound_by),
-        Cell::text(glance::held(&row.held)),
-        row.retransmissions.map_or_else(Cell::empty, lossy),
-        row.timeouts.map_or_else(Cell::empty, lossy),
-        of_all.and_then(glance::lost).map_or_else(Cell::empty, lossy),
-        queue.map_or_else(Cell::empty, |(name, most)| Cell::text(format!("{name}: {most:.0}"))),
-        number(row.jain, 3),
-    ];
-    (head.join(", "), cells)
 }
 
 /// What the program knows of itself and was told, and what `run.json` adds.

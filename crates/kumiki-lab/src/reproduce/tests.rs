@@ -10,6 +10,7 @@ use crate::rows::{Parameter, to_jsonl};
 use crate::scenario::Repeat;
 use crate::table::{Layout, Lines};
 
+mod bounds;
 mod statements;
 mod sweeps;
 
@@ -254,7 +255,7 @@ fn captures_rows_and_figures_are_written() {
     let page = std::fs::read_to_string(output.path("report.html")).unwrap();
     for said in [
         "<h1>Paper 2, fig6: Two hosts, one line</h1>",
-        "<th scope=\"row\">nagle on, window 8 KiB, rtt 1 ms</th>\n<td>1</td>\n<td class=\"number\">4.01</td>",
+        "<th scope=\"row\">nagle on, window 8 KiB, rtt 1 ms</th>\n<td class=\"number\">4.01</td>",
         "<td>window</td>",
         "kumiki run &lt;two&gt;",
         "<dd>2 cores</dd>",
@@ -401,20 +402,24 @@ fn how_it_went_is_told_in_a_few_lines() {
 
 #[test]
 fn one_thing_that_held_all_of_them_back_all_the_time_is_no_figure_on_the_page() {
-    struct Held;
+    struct Held(f64);
     impl Runner for Held {
         fn run(&self, point: &Point) -> Result<Outcome, Failure> {
             let mut outcome = Fake { failing: false }.run(point)?;
-            outcome.rows[0].held = [("loss".to_owned(), 1.0)].into();
+            outcome.rows[0].held = [("loss".to_owned(), self.0), ("slow start".to_owned(), 1.0 - self.0)].into();
             Ok(outcome)
         }
     }
     let text = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
-    let has = |text: &str| {
-        let results = run(&plan(&[], text).unwrap(), Held, Options::default()).remove(0);
+    let has = |text: &str, share| {
+        let results = run(&plan(&[], text).unwrap(), Held(share), Options::default()).remove(0);
         assert!(results.held_figure().is_some());
+        assert_eq!(
+            results.held_worth_showing().is_some(),
+            results.figures().iter().any(|(name, _)| name == "two-held")
+        );
         results.to_html(std::slice::from_ref(&results)).contains("What held the connections back")
     };
-    assert!(!has(&text));
-    assert!(has(&text.replace("[report]", "[report]\nheld = \"total\"")), "it was asked for");
+    assert!(!has(&text, 1.0) && !has(&text, 0.97) && has(&text, 0.6));
+    assert!(has(&text.replace("[report]", "[report]\nheld = \"total\""), 1.0), "it was asked for");
 }

@@ -52,7 +52,7 @@ pub struct Report {
     /// Of what a figure shows, as stacked bars, what held connections of TCP back: `flow`, `load`, `total`, `none`.
     #[key(
         is = "a word",
-        default = "each flow; together, where these are more than 12; none, where a paper is repeated; not on the page, where it was one thing all the time",
+        default = "each flow; together, where these are more than 12; none, where a paper is repeated, or where it was one thing nearly all the time",
         example = "\"load\""
     )]
     pub held: Option<String>,

@@ -60,6 +60,12 @@ impl Cell {
         Self { value: format!("{value:.decimals$}"), number: Some(value), ..Self::default() }
     }
 
+    /// A number with so many decimals, and its unit behind it.
+    #[must_use]
+    pub fn number_of(value: f64, decimals: usize, unit: &str) -> Self {
+        Self { value: format!("{value:.decimals$} {unit}"), number: Some(value), ..Self::default() }
+    }
+
     /// A mean with its interval, see [`Summary::short`].
     #[must_use]
     pub fn summary(summary: &Summary, decimals: usize) -> Self {

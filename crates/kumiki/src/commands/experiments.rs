@@ -205,7 +205,7 @@ fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop
         let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
         let tables: Vec<String> = results
             .iter()
-            .flat_map(|result| [Some(result.table()), result.task_table()])
+            .flat_map(|result| [Some(result.table()), result.task_table(), result.why_table()])
             .flatten()
             .map(|table| table.draw(layout))
             .collect();

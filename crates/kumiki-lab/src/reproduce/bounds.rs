@@ -1,0 +1,390 @@
+//! Why each load and each flow is as fast as it is: what bound it, its round trips, what was sent again, and how evenly it was shared out.
+//!
+//! A load is told by a row, and so is each flow of a load that has several, as long as there are no more than [`MOST_FLOWS`] of them in all points together. Beyond that
+//! the flows of a load are told by the least, the median and the greatest of them.
+
+use std::collections::BTreeMap;
+
+use super::glance::{self, lossy};
+use super::{Done, Results, words};
+use crate::rows::{Row, Scope};
+use crate::scenario::Point;
+use crate::stats;
+use crate::table::{Cell, Table};
+
+/// More flows are not told one by one.
+const MOST_FLOWS: usize = 64;
+
+/// More rows are not printed: the page has them.
+const MOST_PRINTED: usize = 64;
+
+/// A gap in seconds from which on it is worth a word.
+const LONG_GAP: f64 = 1.0;
+
+/// A column: its head, and what it shows of a row.
+type Column = (&'static str, fn(&Told<'_>) -> Cell);
+
+/// What is told of each load on the page.
+const OF_LOADS: [Column; 18] = [
+    ("goodput (Mb/s)", goodput),
+    ("limit (Mb/s)", |it| number(it.mean(|row| row.limit_mbps), 2)),
+    ("bound by", bound),
+    ("round trip (ms)", round_trip),
+    ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
+    ("one way (ms)", |it| time(it.of(|row| &row.delay_ms, "mean"))),
+    ("one way, p99 (ms)", |it| time(it.of(|row| &row.delay_ms, "p99"))),
+    ("completion (ms)", |it| time(it.of(|row| &row.completion_ms, "mean"))),
+    ("completion, p99 (ms)", |it| time(it.of(|row| &row.completion_ms, "p99"))),
+    ("sent again", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
+    ("of all segments", sent_again),
+    ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
+    ("flows", |it| number(it.flows.map(lossy), 0)),
+    ("Jain's index", jain),
+    ("held back by", held),
+    ("longest gap (s)", gap),
+    ("lost on the way", |it| number(it.of_all(|row| glance::lost(row).map(lossy)), 0)),
+    ("longest queue", queue),
+];
+
+/// What is told of each flow.
+const OF_FLOWS: [Column; 10] = [
+    ("from", |it| Cell::text(it.rows.iter().find_map(|row| row.from.clone()).unwrap_or_default())),
+    ("goodput (Mb/s)", goodput),
+    ("bound by", bound),
+    ("round trip (ms)", round_trip),
+    ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
+    ("sent again", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
+    ("of all segments", sent_again),
+    ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
+    ("held back by", held),
+    ("longest gap (s)", gap),
+];
+
+/// What is printed of both.
+const PRINTED: [Column; 8] = [
+    ("goodput (Mb/s)", goodput),
+    ("bound by", bound),
+    ("round trip (ms)", |it| {
+        let (mean, p99) = (it.of(|row| &row.round_trip_ms, "mean"), it.of(|row| &row.round_trip_ms, "p99"));
+        mean.zip(p99).map_or_else(Cell::empty, |(mean, p99)| Cell::text(format!("{}, p99 {}", short(mean), short(p99))))
+    }),
+    ("one way (ms)", |it| {
+        let (mean, p99) = (it.of(|row| &row.delay_ms, "mean"), it.of(|row| &row.delay_ms, "p99"));
+        mean.zip(p99).map_or_else(Cell::empty, |(mean, p99)| Cell::text(format!("{}, p99 {}", short(mean), short(p99))))
+    }),
+    ("sent again, %", sent_again),
+    ("time-outs", timed_out),
+    ("longest gap (s)", gap),
+    ("Jain", |it| if it.flows.is_some() { jain(it) } else { Cell::empty() }),
+];
+
+/// What is told of the flows of a load where they are many.
+const OF_MANY: [Column; 6] = [
+    ("flows", |it| Cell::text(it.rows.len().to_string())),
+    ("goodput (Mb/s)", |it| Cell::text(it.quantiles(|row| Some(row.goodput_mbps), |value| format!("{value:.2}")))),
+    ("bound by", |it| Cell::text(it.counted())),
+    ("round trip (ms)", |it| Cell::text(it.quantiles(|row| row.round_trip_ms.get("mean").copied(), short))),
+    ("of all segments sent again", |it| Cell::text(it.quantiles(share_again, |value| format!("{value:.2} %")))),
+    ("completion (s)", |it| Cell::text(it.quantiles(|row| row.completion_s, short))),
+];
+
+/// What a row of a table is about: a load, a flow or all loads together, in all runs of a point; or all flows of a load in its first run.
+struct Told<'a> {
+    head: String,
+    rows: Vec<&'a Row>,
+    /// The rows of all loads together, where queues and counters are told here.
+    of_all: Vec<&'a Row>,
+    /// How many flows it has.
+    flows: Option<u64>,
+}
+
+impl Told<'_> {
+    /// The mean of what runs say, where all do.
+    fn mean(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
+        stats::mean(&self.rows.iter().map(|row| of(row)).collect::<Option<Vec<f64>>>()?)
+    }
+
+    /// The same of what is counted for all loads together.
+    fn of_all(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
+        stats::mean(&self.of_all.iter().map(|row| of(row)).collect::<Option<Vec<f64>>>()?)
+    }
+
+    /// The same of one of the values that a row has by name.
+    fn of(&self, values: fn(&Row) -> &BTreeMap<String, f64>, name: &str) -> Option<f64> {
+        self.mean(|row| values(row).get(name).copied())
+    }
+
+    /// "link", or "link 4, loss 1" where runs or flows differ.
+    fn counted(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in self.rows.iter().filter(|row| !row.bound_by.is_empty()) {
+            *counts.entry(&row.bound_by).or_default() += 1;
+        }
+        let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        match counts.as_slice() {
+            [(only, _)] => (*only).to_owned(),
+            several => several.iter().map(|(what, count)| format!("{what} {count}")).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// "0.10, 2.31, 9.02": the least, the median and the greatest; nothing where there are none.
+    fn quantiles(&self, of: impl Fn(&Row) -> Option<f64>, shown: impl Fn(f64) -> String) -> String {
+        let mut values: Vec<f64> = self.rows.iter().filter_map(|row| of(row)).collect();
+        values.sort_by(f64::total_cmp);
+        let median = values.get(values.len() / 2);
+        let told = [values.first(), median, values.last()].into_iter().flatten().map(|value| shown(*value));
+        told.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn goodput(told: &Told<'_>) -> Cell {
+    number(told.mean(|row| Some(row.goodput_mbps)), 2)
+}
+
+fn bound(told: &Told<'_>) -> Cell {
+    Cell::text(told.counted())
+}
+
+fn held(told: &Told<'_>) -> Cell {
+    let mut means: BTreeMap<String, f64> = BTreeMap::new();
+    for (what, share) in told.rows.iter().flat_map(|row| &row.held) {
+        *means.entry(what.clone()).or_default() += share / told.rows.len() as f64;
+    }
+    Cell::text(glance::held(&means))
+}
+
+fn round_trip(told: &Told<'_>) -> Cell {
+    time(told.of(|row| &row.round_trip_ms, "mean"))
+}
+
+/// What was sent again, in per cent of what was sent.
+fn share_again(row: &Row) -> Option<f64> {
+    let sent = row.segments_sent.filter(|sent| *sent > 0)?;
+    Some(100.0 * lossy(row.retransmissions?) / lossy(sent))
+}
+
+fn sent_again(told: &Told<'_>) -> Cell {
+    told.mean(share_again).map_or_else(Cell::empty, |share| Cell::number_of(share, 2, "%"))
+}
+
+fn timed_out(told: &Told<'_>) -> Cell {
+    number(told.mean(|row| row.timeouts.map(lossy)).filter(|count| *count > 0.0), 0)
+}
+
+/// The longest time in which nothing came, where it is long.
+fn gap(told: &Told<'_>) -> Cell {
+    number(told.mean(|row| row.longest_gap_s).filter(|gap| *gap >= LONG_GAP), 2)
+}
+
+fn queue(told: &Told<'_>) -> Cell {
+    let longest = told.of_all.first().and_then(|row| glance::longest_queue(row));
+    let Some((name, _)) = longest else {
+        return Cell::empty();
+    };
+    let most = told.of_all(|row| row.queues.get(name)?.get("p95").copied());
+    most.map_or_else(Cell::empty, |most| Cell::text(format!("{name}: {most:.0}")))
+}
+
+fn jain(told: &Told<'_>) -> Cell {
+    number(told.mean(|row| row.jain), 3)
+}
+
+fn number(value: Option<f64>, decimals: usize) -> Cell {
+    value.map_or_else(Cell::empty, |it| Cell::number(it, decimals))
+}
+
+fn time(value: Option<f64>) -> Cell {
+    value.map_or_else(Cell::empty, |it| Cell::number(it, decimals(it)))
+}
+
+/// Three digits that mean something.
+fn short(value: f64) -> String {
+    format!("{value:.*}", decimals(value))
+}
+
+const fn decimals(value: f64) -> usize {
+    match value {
+        value if value < 1.0 => 3,
+        value if value < 10.0 => 2,
+        _ => 1,
+    }
+}
+
+impl Results {
+    /// What bound each point, and each of its loads where there are several, and what was lost there.
+    pub(super) fn bounds(&self) -> Table {
+        let rows: Vec<Told<'_>> = self.done().flat_map(|(point, done)| loads_of(point, done)).collect();
+        let words = words_of(&rows);
+        let table = table(format!("What bound each point, and what was lost{}", self.of_runs()), &OF_LOADS, rows);
+        let legend = explained(&table).chain(words).collect();
+        Table { legend, ..table }
+    }
+
+    /// The same of each flow, where a load has several; where these are too many, how they differ. Nothing where no load has.
+    pub(super) fn flow_table(&self) -> Option<Table> {
+        let flows: Vec<Told<'_>> = self.done().flat_map(|(point, done)| flows_of(point, done)).collect();
+        if flows.is_empty() {
+            return None;
+        }
+        if flows.len() <= MOST_FLOWS {
+            let title = format!("What bound each flow, and what it sent again{}", self.of_runs());
+            return Some(table(title, &OF_FLOWS, flows));
+        }
+        let title = format!(
+            "The flows of each load, in the first run of each point: the least, the median and the greatest of each value. There are {}, and no more than {MOST_FLOWS} are shown one by one; the rows have all.",
+            flows.len()
+        );
+        Some(table(title, &OF_MANY, self.done().flat_map(|(point, done)| many_of(point, done)).collect()))
+    }
+
+    /// What is printed below the table where no paper says what should have come out: why each load is as fast as it is, and each flow where these are few. Nothing where
+    /// that would be too long; the page has it then.
+    #[must_use]
+    pub fn why_table(&self) -> Option<Table> {
+        let is_of_paper = self.points.first().is_none_or(|(point, _)| point.scenario.paper.is_some());
+        let loads = || self.done().map(|(point, done)| (loads_of(point, done), flows_of(point, done)));
+        let count: usize = loads().map(|(loads, _)| loads.len()).sum();
+        let flows: usize = loads().map(|(_, flows)| flows.len()).sum();
+        if is_of_paper || count == 0 || count > MOST_PRINTED {
+            return None;
+        }
+        let are_shown = count + flows <= MOST_PRINTED;
+        let mut rows = Vec::new();
+        for (loads, mut flows) in loads() {
+            for load in loads {
+                let name = load.rows.first().and_then(|row| row.load.clone());
+                rows.push(load);
+                // Those of a load stand below it.
+                let is_own =
+                    |flow: &mut Told<'_>| name.is_some() && flow.rows.first().is_some_and(|row| row.load == name);
+                rows.extend(flows.extract_if(.., is_own).filter(|_| are_shown));
+            }
+        }
+        let table = table(format!("Why each is as fast as it is{}", self.of_runs()), &PRINTED, rows);
+        let more = (flows > 0 && !are_shown).then(|| format!("the {flows} flows are in report.html and in the rows"));
+        let legend = explained(&table).chain(more).collect();
+        // Of goodput and what bound it the table above tells already.
+        (table.columns.len() > 2).then_some(Table { legend, ..table })
+    }
+
+    /// What a title says of whose values a table has.
+    fn of_runs(&self) -> &'static str {
+        let several = self.done().any(|(_, done)| done.rows.iter().any(|row| row.repetition > 0));
+        if several { ", the mean of its runs" } else { "" }
+    }
+
+    fn done(&self) -> impl Iterator<Item = (&Point, &Done)> {
+        self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)))
+    }
+}
+
+/// The table, without columns that would be empty.
+fn table(title: String, columns: &[Column], rows: Vec<Told<'_>>) -> Table {
+    let cells: Vec<Vec<Cell>> = columns.iter().map(|(_, of)| rows.iter().map(of).collect()).collect();
+    let is_filled = |cells: &[Cell]| cells.iter().any(|cell| *cell != Cell::empty() && *cell != Cell::text(""));
+    let kept: Vec<(&str, Vec<Cell>)> = columns
+        .iter()
+        .zip(cells)
+        .filter(|(_, cells)| rows.is_empty() || is_filled(cells))
+        .map(|((head, _), cells)| (*head, cells))
+        .collect();
+    let of_row = |place: usize| kept.iter().filter_map(|(_, cells)| cells.get(place).cloned()).collect();
+    Table {
+        title,
+        corner: "point".to_owned(),
+        columns: kept.iter().map(|(head, _)| (*head).to_owned()).collect(),
+        rows: rows.iter().enumerate().map(|(place, told)| (told.head.clone(), of_row(place))).collect(),
+        legend: Vec::new(),
+    }
+}
+
+/// What its heads mean.
+fn explained(table: &Table) -> impl Iterator<Item = String> {
+    words::heads(|head| table.columns.iter().any(|column| column == head)).into_iter()
+}
+
+/// What the words mean that are said of what bound or held `rows`.
+fn words_of(rows: &[Told<'_>]) -> Vec<String> {
+    let rows = || rows.iter().flat_map(|told| &told.rows);
+    // As little as that of the time is not told.
+    let held = |word: &str| rows().any(|row| row.held.get(word).is_some_and(|share| *share >= glance::LEAST));
+    words::words(|word| held(word) || rows().any(|row| row.bound_by == word))
+}
+
+/// The rows of all runs that are of the same as `row`.
+fn runs_of<'a>(done: &'a Done, row: &Row) -> Vec<&'a Row> {
+    let is_same = |it: &&Row| (it.scope, &it.load, it.flow) == (row.scope, &row.load, row.flow);
+    let mut seen: Vec<u32> = Vec::new();
+    // A row for each task of a host says the same of the load.
+    let is_first = |row: &&Row| {
+        let is_first = !seen.contains(&row.repetition);
+        seen.push(row.repetition);
+        is_first
+    };
+    done.rows.iter().filter(is_same).filter(is_first).collect()
+}
+
+fn head(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn first_run(done: &Done, scope: Scope) -> impl Iterator<Item = &Row> {
+    done.rows.iter().filter(move |row| row.repetition == 0 && row.scope == scope)
+}
+
+fn count_flows(done: &Done, load: Option<&String>) -> u64 {
+    first_run(done, Scope::Flow).filter(|row| load.is_none() || row.load.as_ref() == load).count() as u64
+}
+
+fn loads_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
+    let is_alone = point.scenario.load.len() < 2;
+    let total = done.rows.first().filter(|_| !is_alone);
+    let mut rows: Vec<&Row> = first_run(done, Scope::Load).chain(total).collect();
+    if rows.is_empty() {
+        // Where nothing runs there are no loads either.
+        rows.extend(done.rows.first());
+    }
+    let told = |row: &'a Row| {
+        let load = row.load.clone().filter(|_| !is_alone);
+        let all = (!is_alone && row.load.is_none()).then(|| "all loads".to_owned());
+        // Queues and counters are those of all loads together.
+        let of_all = is_alone || row.load.is_none();
+        let flows = Some(count_flows(done, row.load.as_ref())).filter(|count| *count > 1);
+        Told {
+            head: head([Some(point.label()), load, all]),
+            rows: runs_of(done, row),
+            of_all: done.rows.first().filter(|_| of_all).map(|first| runs_of(done, first)).unwrap_or_default(),
+            flows,
+        }
+    };
+    rows.into_iter().map(told).collect()
+}
+
+/// The flows of loads that have several.
+fn flows_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
+    let is_alone = point.scenario.load.len() < 2;
+    let of_several = |row: &&Row| count_flows(done, row.load.as_ref()) > 1;
+    let told = |row: &'a Row| {
+        let load = row.load.clone().filter(|_| !is_alone);
+        let flow = row.flow.map(|flow| format!("flow {flow}"));
+        Told {
+            head: head([Some(point.label()), load, flow]),
+            rows: runs_of(done, row),
+            of_all: Vec::new(),
+            flows: None,
+        }
+    };
+    first_run(done, Scope::Flow).filter(of_several).map(told).collect()
+}
+
+/// Of each load that has several flows, all of these.
+fn many_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
+    let is_alone = point.scenario.load.len() < 2;
+    let told = |row: &'a Row| {
+        let flows = first_run(done, Scope::Flow).filter(|flow| flow.load == row.load);
+        let load = row.load.clone().filter(|_| !is_alone);
+        Told { head: head([Some(point.label()), load]), rows: flows.collect(), of_all: Vec::new(), flows: None }
+    };
+    first_run(done, Scope::Load).map(told).filter(|told| told.rows.len() > 1).collect()
+}

@@ -1,0 +1,105 @@
+//! What is told of each load and each flow.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::rows::Scope;
+use crate::table::Cell;
+
+/// Two loads: one of so many flows, of which each has half of what the one before it has, and one of a single flow.
+struct Flows(u32);
+
+impl Runner for Flows {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let named = |mean: f64| BTreeMap::from([("mean".to_owned(), mean), ("p99".to_owned(), mean + 10.0)]);
+        let seed = f64::from(u32::try_from(point.scenario.run.seed)?);
+        let known = Row { bound_by: "link".to_owned(), segments_sent: Some(1000), ..point.row() };
+        let row = |scope, load: Option<&str>, round_trip: f64| Row {
+            scope,
+            load: load.map(str::to_owned),
+            goodput_mbps: 8.0 + seed,
+            round_trip_ms: named(round_trip),
+            retransmissions: Some(25),
+            ..known.clone()
+        };
+        let mut rows = vec![Row { jain: Some(0.5), ..row(Scope::Total, None, 60.0) }];
+        rows.push(Row { jain: Some(0.9), ..row(Scope::Load, Some("bulk"), 61.0) });
+        for number in 0..self.0 {
+            let of = row(Scope::Flow, Some("bulk"), 70.0 + f64::from(number));
+            let goodput_mbps = 8.0 / f64::from(1 + number);
+            let longest_gap_s = Some(f64::from(number) * 3.0);
+            rows.push(Row { flow: Some(number), from: Some("a".to_owned()), goodput_mbps, longest_gap_s, ..of });
+        }
+        rows.push(row(Scope::Load, Some("other"), 5.0));
+        rows.push(Row { flow: Some(0), from: Some("b".to_owned()), ..row(Scope::Flow, Some("other"), 5.0) });
+        Ok(Outcome { rows, ..Outcome::default() })
+    }
+}
+
+const TWO_LOADS: &str = r#"
+title = "Two loads"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+load.other = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+[run]
+duration = "1 s"
+"#;
+
+fn ran(flows: u32, more: &str) -> Results {
+    let document = Document::parse("two", "two.toml", &format!("{TWO_LOADS}{more}")).unwrap();
+    let plan = Plan::new(&[document], &Choice::default(), &Flows(flows)).unwrap();
+    run(&plan, Flows(flows), Options::default()).remove(0)
+}
+
+#[test]
+fn why_each_load_and_each_flow_is_as_fast_as_it_is_is_printed() {
+    let table = ran(2, "").why_table().unwrap();
+    assert_eq!(
+        table.draw(Layout { lines: Lines::Markdown, width: None }).lines().skip(2).take(7).collect::<Vec<_>>(),
+        [
+            "| point        | goodput (Mb/s) | bound by | round trip (ms) | sent again, % | longest gap (s) |  Jain |",
+            "|--------------|----------------|----------|-----------------|---------------|-----------------|-------|",
+            "| bulk         |           9.00 |     link |  61.0, p99 71.0 |        2.50 % |                 | 0.900 |",
+            "| bulk, flow 0 |           8.00 |     link |  70.0, p99 80.0 |        2.50 % |                 |       |",
+            "| bulk, flow 1 |           4.00 |     link |  71.0, p99 81.0 |        2.50 % |            3.00 |       |",
+            "| other        |           9.00 |     link |  5.00, p99 15.0 |        2.50 % |                 |       |",
+            "| all loads    |           9.00 |     link |  60.0, p99 70.0 |        2.50 % |                 | 0.500 |",
+        ]
+    );
+    assert!(table.legend.iter().any(|line| line.starts_with("Jain: ")), "{:?}", table.legend);
+    // Of a paper the verdicts are asked for.
+    let of_paper = run(&plan(&[], TWO_HOSTS).unwrap(), Flows(2), Options::default()).remove(0);
+    assert_eq!(of_paper.why_table(), None);
+}
+
+#[test]
+fn the_page_has_each_flow_or_how_the_flows_differ_and_says_so() {
+    let page = |flows| {
+        let results = ran(flows, "");
+        results.to_html(std::slice::from_ref(&results))
+    };
+    let few = page(2);
+    for said in
+        ["bulk, flow 1</th>\n<td>a</td>\n<td class=\"number\">4.00</td>", "<th scope=\"col\">round trip, p99 (ms)"]
+    {
+        assert!(few.contains(said), "{said} is not in {few}");
+    }
+    assert!(!few.contains("other, flow 0"), "its load says the same");
+    assert!(few.contains("<li>link: a line on the way was full</li>"), "{few}");
+    let many = page(100);
+    assert!(!many.contains("flow 1<") && many.contains("There are 100, and no more than 64 are shown"), "{many}");
+    assert!(many.contains("0.08, 0.16, 8.00"), "{many}");
+    let printed = ran(100, "").why_table().unwrap();
+    assert_eq!(printed.rows.len(), 3);
+    assert!(printed.legend.iter().any(|line| line == "the 100 flows are in report.html and in the rows"));
+}
+
+#[test]
+fn of_several_runs_the_mean_is_told() {
+    let results = ran(2, "repeat = { runs = 3, show = \"max\" }");
+    let table = results.why_table().unwrap();
+    assert!(table.title.ends_with(", the mean of its runs"), "{}", table.title);
+    assert_eq!(table.rows[0].1[0], Cell::number(10.0, 2), "seeds 1 to 3 have 9, 10 and 11");
+}

@@ -1,0 +1,81 @@
+//! What the heads of columns and the words in them mean, for whoever has only the page.
+
+/// What a column shows, by its head.
+const HEADS: [(&str, &str); 12] = [
+    ("limit (Mb/s)", "what the lines on the way leave for data when all headers are taken off"),
+    ("held back by", "what kept the writing TCP from sending more, in shares of the measured time"),
+    (
+        "round trip (ms)",
+        "from a segment to its acknowledgment as TCP measured it, or of an echo: the mean, and (p99) what 99 % were below",
+    ),
+    (
+        "one way (ms)",
+        "how long datagrams were under way, from program to program: the mean, and (p99) what 99 % were below",
+    ),
+    ("completion (ms)", "how long a transfer took, or a request with its response"),
+    ("sent again", "segments of TCP that were sent again"),
+    ("sent again, %", "segments of TCP that were sent again, of all that were sent"),
+    ("of all segments", "what was sent again of all that was sent"),
+    ("lost on the way", "frames or cells that queues had no room for or dropped to stay short, and what lines lost"),
+    (
+        "longest queue",
+        "the end of a line with the longest queue, and how many waited there at most in 95 % of the time",
+    ),
+    ("Jain's index", "how evenly flows shared: 1 where all had the same, 1/n where one of n had everything"),
+    ("Jain", "how evenly flows shared: 1 where all had the same, 1/n where one of n had everything"),
+];
+
+/// What a word of `bound_by` or `held` means.
+const WORDS: [(&str, &str); 20] = [
+    ("link", "a line on the way was full"),
+    ("host", "a CPU had no time left"),
+    ("pages", "writers waited for memory"),
+    ("power", "a host at one of its ends had no power"),
+    ("aborted", "the connection was given up or reset"),
+    ("loss", "datagrams or echoes were lost, and no line was full"),
+    ("window", "the window was full, of what is no TCP"),
+    ("opening", "the handshake was not over"),
+    ("application", "the program had written nothing more, though it might"),
+    ("send buffer", "the sender's buffer was full of what was not acknowledged"),
+    ("receive window", "the receiver's window was full"),
+    ("slow start", "the congestion window still grew from its first value"),
+    ("congestion window after a loss", "the congestion window, as a loss had left it"),
+    ("congestion window after a mark", "the congestion window, as a mark (ECN) had left it"),
+    ("congestion window", "the congestion window, which neither a loss nor a mark had cut"),
+    ("pacing", "the time of the next segment had not come"),
+    ("coalescing", "a small segment waited for an acknowledgment (Nagle)"),
+    (
+        "delayed acknowledgment at the peer",
+        "the peer kept an acknowledgment back, for a second segment or until its timer ran out",
+    ),
+    ("retransmission time-out", "something was lost, and only the timer could tell"),
+    ("closing", "all was sent, and the end too"),
+];
+
+fn all<'a>(known: &'a [(&str, &str)], is_there: impl Fn(&str) -> bool + 'a) -> impl Iterator<Item = String> + 'a {
+    known.iter().filter(move |(word, _)| is_there(word)).map(|(word, meaning)| format!("{word}: {meaning}"))
+}
+
+/// What the heads mean of which `is_there` says that they are shown.
+pub(super) fn heads(is_there: impl Fn(&str) -> bool) -> Vec<String> {
+    all(&HEADS, is_there).collect()
+}
+
+/// The same of words.
+pub(super) fn words(is_there: impl Fn(&str) -> bool) -> Vec<String> {
+    all(&WORDS, is_there).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Limit;
+
+    #[test]
+    fn every_word_of_what_holds_a_connection_is_explained() {
+        for limit in Limit::ALL {
+            assert_eq!(words(|word| word == limit.name()).len(), 1, "{}", limit.name());
+        }
+        assert_eq!(words(|word| word == "link"), ["link: a line on the way was full"]);
+    }
+}
