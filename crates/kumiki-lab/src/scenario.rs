@@ -61,6 +61,7 @@ mod expand;
 pub(crate) mod fault;
 mod groups;
 mod happenings;
+mod hints;
 pub(crate) mod label;
 pub(crate) mod like;
 mod load;
@@ -70,6 +71,8 @@ mod real;
 mod report;
 mod runs;
 pub(crate) mod settings;
+mod several;
+mod stacks;
 #[cfg(test)]
 mod tests;
 pub mod tree;

@@ -134,7 +134,13 @@ fn named<T>(
 ) -> Result<T, Fault> {
     let Some((name, make)) = all.iter().find(|(known, _)| *known == name) else {
         let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        return Err(Fault::unknown([key], what, name, &known));
+        let fault = Fault::unknown([key], what, name, &known);
+        return Err(match name {
+            "ethernet" if known.contains(&"point-to-point") => {
+                fault.suggest("\"point-to-point\" with framing = \"24 B\", which is what Ethernet adds to a frame")
+            }
+            _ => fault,
+        });
     };
     settings::read(&words(name), table, make)
 }

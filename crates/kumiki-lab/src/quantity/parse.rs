@@ -68,6 +68,10 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, Invalid> {
             Some(_) => Invalid::new::<Q>(found, "no number"),
         });
     }
+    if let Some((behind, rest)) = comma(unit) {
+        let problem = "a comma, where numbers have a point";
+        return Err(Invalid::new::<Q>(found, problem).suggest(format!("\"{number}.{behind}{rest}\"")));
+    }
     let (digits, scale) = decimal(number).ok_or_else(|| {
         Invalid::new::<Q>(found, format!("{number:?} is not a number between 0 and 2^64 with at most 18 decimals"))
     })?;
@@ -82,6 +86,13 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, Invalid> {
         .and_then(|n| u64::try_from(n).ok())
         .map(Q::from_base)
         .ok_or_else(|| Invalid::new::<Q>(found, format!("more than 2^64 {}", Q::BASE)))
+}
+
+/// The digits behind a comma at the beginning of what should be a unit, and what follows them.
+fn comma(unit: &str) -> Option<(&str, &str)> {
+    let behind = unit.strip_prefix(',')?;
+    let end = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+    behind.split_at_checked(end).filter(|(digits, _)| !digits.is_empty())
 }
 
 /// Reads values and ranges between commas.

@@ -40,23 +40,60 @@ const MOST_DECIMALS: u8 = 9;
 /// What `x_scale` may be.
 const SCALES: [&str; 3] = ["linear", "log2", "octets"];
 
-/// What others call a table of a scenario.
-const ALSO_CALLED: [(&str, &str); 4] =
-    [("sweep", "vary"), ("matrix", "vary"), ("grid", "vary"), ("parameters", "vary")];
+/// The keys at the top that are lists of tables.
+const LISTS: [&str; 5] = ["event", "skip", "compare", "trend", "claim"];
 
-/// Every key at the top is one that there is: what stands under another one is looked for in vain elsewhere.
+/// The keys at the top below which each table has a name of its own.
+const NAMED: [&str; 5] = ["host", "switch", "link", "ring", "load"];
+
+/// Every key at the top is one that there is, since what stands under another one is looked for in vain elsewhere; and each is in the brackets that it needs.
 pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
     let known: Vec<&str> = Scenario::KEYS.iter().map(|key| key.name).collect();
-    let Some(entry) = source.root.entries().iter().find(|entry| !known.contains(&entry.key.as_str())) else {
-        return Ok(());
-    };
-    let key = entry.key.as_str();
-    let fault = fault_at(source, &[key], entry.at, format!("unknown key {key:?}")).one_of(&known);
-    let also = ALSO_CALLED.iter().find(|(name, _)| *name == key).map(|(_, meant)| *meant);
-    Err(source.locate(match also.or_else(|| nearest(key, &known)) {
-        Some(meant) => fault.suggest(meant),
-        None => fault,
-    }))
+    for entry in source.root.entries() {
+        let key = entry.key.as_str();
+        let fault = |problem: String| fault_at(source, &[key], entry.at, problem);
+        if !known.contains(&key) {
+            let fault = fault(format!("unknown key {key:?}")).one_of(&known);
+            return Err(source.locate(match nearest(key, &known) {
+                Some(meant) => fault.suggest(meant),
+                None => fault,
+            }));
+        }
+        let (is_list, is_table) =
+            (matches!(entry.node.value, Value::List(_)), matches!(entry.node.value, Value::Table(_)));
+        if LISTS.contains(&key) && is_table {
+            let problem = format!("this is one table, and there may be several {key}s");
+            return Err(source.locate(fault(problem).expected(format!("two brackets, [[{key}]], above each"))));
+        }
+        if NAMED.contains(&key) && is_list {
+            let problem = format!("this is a list, and each {key} has a name");
+            return Err(source.locate(fault(problem).expected(format!("[{key}.NAME] above each"))));
+        }
+    }
+    let lines = source.root.entries().iter().filter(|entry| WITH_LOSS.contains(&entry.key.as_str()));
+    lines.into_iter().try_for_each(|entry| losses(source, &mut vec![&entry.key], &entry.node))
+}
+
+/// The keys at the top below which a loss is one of lines.
+const WITH_LOSS: [&str; 3] = ["link", "ring", "event"];
+
+/// A loss of 1 is everything, where one per cent is meant more often.
+fn losses<'a>(source: &Source<'_>, path: &mut Vec<&'a str>, node: &'a Node) -> Result<(), Fault> {
+    let is_whole =
+        |value: &Value| matches!(value, Value::Integer(1)) || matches!(value, Value::Float(share) if *share == 1.0);
+    if let Value::List(items) = &node.value {
+        return items.iter().try_for_each(|item| losses(source, path, item));
+    }
+    for entry in node.entries() {
+        path.push(&entry.key);
+        if entry.key == "loss" && is_whole(&entry.node.value) {
+            let fault = fault_at(source, path, entry.at, "this is 100 %, and nothing would arrive").found("1");
+            return Err(fault.expected("\"1 %\", or \"100 %\" where that is meant"));
+        }
+        losses(source, path, &entry.node)?;
+        path.pop();
+    }
+    Ok(())
 }
 
 /// A host's own keys are the only ones whose values are no tables, and what a link, a ring or a switch must have may be misspelt among the
@@ -396,6 +433,18 @@ fn optional_time(key: &str, time: Option<&String>) -> Result<(), Fault> {
     Ok(())
 }
 
+/// What is wrong with what would be an address of IPv4, being numbers between points.
+fn dotted(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split('.').collect();
+    if parts.len() < 2 || !parts.iter().all(|part| part.bytes().all(|digit| digit.is_ascii_digit())) {
+        return None;
+    }
+    if let Some(part) = parts.iter().find(|part| part.parse::<u8>().is_err()) {
+        return Some(format!("no address of IPv4: {part:?} is no number from 0 to 255"));
+    }
+    (parts.len() != 4).then(|| format!("no address of IPv4: {} numbers", parts.len()))
+}
+
 /// No two interfaces have one address: easily so where a host is `like` another, and then nothing arrives.
 fn addresses(scenario: &Scenario) -> Result<(), Fault> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
@@ -411,9 +460,12 @@ fn addresses(scenario: &Scenario) -> Result<(), Fault> {
                 let Some((address, _)) = address.as_str().and_then(|text| text.split_once('/')) else {
                     continue;
                 };
+                if let Some(fault) = dotted(address) {
+                    return Err(Fault::at(path, fault).expected("four numbers from 0 to 255, such as \"10.0.0.1/24\""));
+                }
                 if let Some(first) = seen.insert(address, host) {
-                    let problem = format!("host {first} has the address {address} already");
-                    return Err(Fault::at(path, problem).expected("an address of its own"));
+                    let problem = format!("hosts {first} and {host} have the same address, {address}");
+                    return Err(Fault::at(path, problem).expected("an address of its own for each"));
                 }
             }
         }

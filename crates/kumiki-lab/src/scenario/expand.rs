@@ -11,6 +11,9 @@ use super::arithmetic;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Origin, Source, Value};
 
+/// How it begins what is said of a name that nobody has given.
+pub(super) const UNKNOWN_NAME: &str = "unknown name ${";
+
 /// More than this is a definition that doubles itself rather than a value.
 const LONGEST_TEXT: usize = 1 << 16;
 /// The same for values that are lists and tables.
@@ -216,7 +219,7 @@ impl<'a> Expander<'a> {
     fn unknown(&self, node: &Node, name: &str) -> Fault {
         let varied = self.varied.iter().map(|(name, _)| name.as_str());
         let known: Vec<&str> = varied.chain(self.defined.iter().map(|e| e.key.as_str())).collect();
-        let fault = self.fault(node, format!("unknown name ${{{name}}}"));
+        let fault = self.fault(node, format!("{UNKNOWN_NAME}{name}}}"));
         if name == NUMBER {
             return fault
                 .expected("`count` in the same host, switch or link: ${i} is the number of each of its members");

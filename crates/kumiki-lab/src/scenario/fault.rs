@@ -11,6 +11,7 @@ use std::fmt;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
+use super::hints;
 use crate::quantity::{Invalid, Quantity};
 
 /// Something wrong with an input file or with `--set`.
@@ -26,6 +27,8 @@ struct Parts {
     problem: String,
     expected: Option<String>,
     suggestion: Option<String>,
+    /// What else is wrong with the same input.
+    others: Vec<Fault>,
 }
 
 /// Where a value comes from.
@@ -117,6 +120,25 @@ impl Fault {
         if let Some(found) = &mut self.0.found {
             found.push_str(&format!(" ({what})"));
         }
+        self
+    }
+
+    /// With what else is wrong with the same input: each stands in a line of its own.
+    #[must_use]
+    pub(crate) fn and(mut self, others: Vec<Self>) -> Self {
+        self.0.others = others;
+        self
+    }
+
+    /// What else is wrong with the same input.
+    #[must_use]
+    pub fn others(&self) -> &[Self] {
+        &self.0.others
+    }
+
+    /// At this path in the place of another one.
+    pub(super) fn moved(mut self, path: Vec<String>) -> Self {
+        self.0.path = path;
         self
     }
 
@@ -236,7 +258,7 @@ impl fmt::Display for Fault {
         if let Some(right) = right {
             write!(f, "; {right}")?;
         }
-        Ok(())
+        self.others().iter().try_for_each(|other| write!(f, "\n{other}"))
     }
 }
 
@@ -272,20 +294,22 @@ pub(crate) fn read_file(path: &Path) -> Result<String, Fault> {
     })
 }
 
-/// The name of `known` that `typed` is closest to: equal but for capitals, or a few slips away.
+/// The name of `known` that `typed` is closest to: equal but for capitals, called so elsewhere, a few slips away, or the only one that begins or ends so.
 #[must_use]
 pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     // Longer texts are no slips of anything, and comparing them would take long.
     if typed.len() > 100 {
         return None;
     }
-    let exact = known.iter().find(|name| name.eq_ignore_ascii_case(typed));
-    exact.copied().or_else(|| {
-        known
-            .iter()
-            .map(|name| (strsim::osa_distance(name, typed), *name))
-            .filter(|(distance, name)| *distance <= (name.chars().count() / 3).clamp(1, 3))
-            .min_by_key(|(distance, _)| *distance)
-            .map(|(_, name)| name)
-    })
+    let letters = typed.chars().count();
+    let exact = known.iter().find(|name| name.eq_ignore_ascii_case(typed)).copied();
+    let slips = || {
+        let distances = known.iter().map(|name| (strsim::osa_distance(name, typed), *name));
+        let near = distances.filter(|(distance, name)| {
+            // Where all letters differ it is another name.
+            (*distance < letters || name.starts_with(typed)) && *distance <= (name.chars().count() / 3).clamp(1, 3)
+        });
+        near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+    };
+    exact.or_else(|| hints::also_called(typed, known)).or_else(slips).or_else(|| hints::longer(typed, known))
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::amount::Amount;
 use super::expand::{Expander, NUMBER, Use};
 use super::fault::{Fault, nearest};
-use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
+use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
-use super::{Compare, Host, Report, Scenario, Trend, check, directions, ends, event, groups, network, real};
+use super::{Compare, Host, Report, Scenario, Trend, check, directions, ends, event, groups, network, real, stacks};
 use crate::profile::Profile;
 
 /// A scenario file that is TOML, with everything still to be chosen.
@@ -18,7 +18,9 @@ pub struct Document {
     name: String,
     file: String,
     text: Arc<str>,
-    root: Node,
+    root: Arc<Node>,
+    /// Whether names that vary and are not used were told of already.
+    is_told_of_unused: bool,
 }
 
 /// What the command line chooses.
@@ -53,6 +55,8 @@ struct PointOrigin {
     file: String,
     sets: Vec<String>,
     root: Node,
+    /// As it is written, before names are replaced and hosts take from others.
+    written: Arc<Node>,
     uses: Vec<Use>,
 }
 
@@ -73,6 +77,9 @@ fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, Fault> {
 
 /// The tables that say how a scenario becomes points; no names are replaced in them.
 const APART: [&str; 7] = ["define", "vary", "quick", "skip", "compare", "trend", "claim"];
+
+/// How it begins what is said of a varied name that nothing uses.
+pub(super) const UNUSED: &str = "nothing in the scenario uses ${";
 
 /// The most octets of a file: forty times the longest of ours. Each value that is read takes hundreds.
 pub(super) const LONGEST_FILE: usize = 256 * 1024;
@@ -104,7 +111,13 @@ impl Document {
             return Err(Fault::new(problem).in_file(file));
         }
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
-        Ok(Self { name: name.to_owned(), file: file.to_owned(), text: text.into(), root })
+        Ok(Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            text: text.into(),
+            root: Arc::new(root),
+            is_told_of_unused: false,
+        })
     }
 
     /// The scenario that the command line names: a path where it has a slash or ends in `.toml`, otherwise one of those
@@ -174,6 +187,28 @@ impl Document {
         &self.text
     }
 
+    /// All that is in it.
+    pub(super) fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// From now on nothing is said of names that vary and are not used.
+    pub(super) const fn tell_no_unused(&mut self) {
+        self.is_told_of_unused = true;
+    }
+
+    /// Puts `node` at `path`.
+    pub(super) fn put(&mut self, path: &[String], node: Node) {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        // Where there is no table nothing is put.
+        let _ = Arc::make_mut(&mut self.root).set(&path, node);
+    }
+
+    /// Takes away what is at `path`; false where there is no such key of a table.
+    pub(super) fn remove(&mut self, path: &[String]) -> bool {
+        Arc::make_mut(&mut self.root).remove(path)
+    }
+
     /// The paper it says it repeats, before anything else of it is read.
     #[must_use]
     pub fn paper(&self) -> Option<u8> {
@@ -187,7 +222,7 @@ impl Document {
     ///
     /// [`Fault`]: the first thing that is wrong.
     pub fn points(&self, choice: &Choice) -> Result<Vec<Point>, Fault> {
-        let mut root = self.root.clone();
+        let mut root = Node::clone(&self.root);
         let source = Source { file: &self.file, root: &self.root, sets: &choice.set };
         check::sections(&source)?;
         let mut axes = self.axes(&source)?;
@@ -244,7 +279,9 @@ impl Document {
         if points.is_empty() {
             return Err(source.locate(Fault::at(["skip"], "every combination is skipped")));
         }
-        self.check_used(&source, &axes, &used)?;
+        if !self.is_told_of_unused {
+            self.check_used(&source, &axes, &used)?;
+        }
         Ok(points)
     }
 
@@ -282,7 +319,13 @@ impl Document {
             entries.push(Entry { key: entry.key.clone(), at: entry.at, node });
         }
         let resolved = Node { at: root.at, value: Value::Table(entries) };
-        Ok(PointOrigin { file: self.file.clone(), sets: choice.set.clone(), root: resolved, uses })
+        Ok(PointOrigin {
+            file: self.file.clone(),
+            sets: choice.set.clone(),
+            root: resolved,
+            written: Arc::clone(&self.root),
+            uses,
+        })
     }
 
     fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
@@ -360,10 +403,9 @@ impl Document {
                 let key = axis.names.join(", ");
                 let name = axis.names.first().map_or("", String::as_str);
                 let path = ["vary", key.as_str()];
-                return Err(source.locate(Fault::at(
-                    path,
-                    format!("nothing in the scenario uses ${{{name}}}, so all its values would give the same"),
-                )));
+                return Err(
+                    source.locate(Fault::at(path, format!("{UNUSED}{name}}}, so all its values would give the same")))
+                );
             }
         }
         Ok(())
@@ -403,6 +445,7 @@ impl Point {
         let mut scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
         let loads = origin.root.child("load").map(Node::entries).unwrap_or_default();
         scenario.load_order = loads.iter().map(|entry| entry.key.clone()).collect();
+        stacks::check(&scenario).map_err(|fault| origin.locate(fault))?;
         real::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
         ends::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
         event::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
@@ -468,6 +511,10 @@ impl PointOrigin {
         let path = fault.path().to_vec();
         let found = self.uses.iter().find(|(at, ..)| !path.is_empty() && path.starts_with(at));
         let fault = self.source().locate(fault);
+        let fault = match fault.line_and_column().and_then(|(line, column)| self.written.path_to(line, column)) {
+            Some(written) if is_of_model(&path, &written) => fault.moved(written),
+            Some(_) | None => fault,
+        };
         match found {
             Some((_, name, Origin::Line(line, _))) => fault.given_by(&format!("a value of vary.{name} in line {line}")),
             Some((.., Origin::Set(_))) | None => fault,
@@ -476,6 +523,16 @@ impl PointOrigin {
 
     fn source(&self) -> Source<'_> {
         Source { file: &self.file, root: &self.root, sets: &self.sets }
+    }
+}
+
+/// Whether what is told at `path` is `written` at another host, which that of the path is like.
+fn is_of_model(path: &[String], written: &[String]) -> bool {
+    match (path, written) {
+        ([one, host, rest @ ..], [other, model, same @ ..]) => {
+            one == "host" && one == other && host != model && !groups::is_member(host, model) && rest == same
+        }
+        _ => false,
     }
 }
 
@@ -613,8 +670,10 @@ fn set<'a>(
         && source.root.child(first).and_then(|table| table.child(second)).is_none()
         && !source.root.child(first).is_some_and(|table| groups::has_member(table, second))
     {
-        let fault = fault_at(source, &[], at, format!("there is no {first} {second:?}"));
-        return Err(match source.root.child(first).and_then(|table| nearest_key(table, second)) {
+        let keys = source.root.child(first).map(Node::entries).unwrap_or_default();
+        let known: Vec<&str> = keys.iter().map(|entry| entry.key.as_str()).collect();
+        let fault = fault_at(source, &[], at, format!("there is no {first} {second:?}")).one_of(&known);
+        return Err(match nearest(second, &known) {
             Some(near) => fault.suggest(near),
             None => fault,
         });

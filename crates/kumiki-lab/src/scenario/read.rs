@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kumiki_settings::HasKeys as _;
 use serde::de::value::StrDeserializer;
 use serde::de::{
     self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer as _, MapAccess, SeqAccess, Unexpected,
@@ -11,6 +12,7 @@ use serde::forward_to_deserialize_any;
 
 use super::fault::{Fault, nearest};
 use super::tree::{Entry, Node, Origin, Source, Value};
+use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
 
 /// Why a value is not of the wanted type.
 #[derive(Debug)]
@@ -52,7 +54,13 @@ impl Problem {
         let mut fault = Fault::at(&self.path, self.text);
         let advice = self.advice.map(|advice| *advice).unwrap_or_default();
         if let Some(expected) = advice.expected {
-            fault = fault.expected(expected);
+            // What is to be a table or a list is grasped by one.
+            let example =
+                example(&self.path).filter(|_| ["a table", "a list"].iter().any(|it| expected.starts_with(it)));
+            fault = match (example, self.path.last()) {
+                (Some(example), Some(key)) => fault.expected(format!("{expected}, such as {key} = {example}")),
+                _ => fault.expected(expected),
+            };
         }
         if !advice.known.is_empty() {
             fault = fault.one_of(advice.known);
@@ -95,7 +103,8 @@ impl de::Error for Problem {
     }
 
     fn invalid_length(found: usize, wanted: &dyn Expected) -> Self {
-        Self::expecting(format!("{found} values"), worded(&wanted.to_string()))
+        let values = if found == 1 { "1 value".to_owned() } else { format!("{found} values") };
+        Self::expecting(values, worded(&wanted.to_string()))
     }
 
     fn unknown_field(found: &str, known: &'static [&'static str]) -> Self {
@@ -116,6 +125,23 @@ impl de::Error for Problem {
     fn duplicate_field(name: &'static str) -> Self {
         Self::new(format!("the key {name:?} is there twice"))
     }
+}
+
+/// How the value at `path` may be written, where it is a key of a table whose keys the book has.
+fn example(path: &[String]) -> Option<&'static str> {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    let (keys, name) = match parts.as_slice() {
+        [name] => (Scenario::KEYS, name),
+        ["run", name] => (Runs::KEYS, name),
+        ["report", name] => (Report::KEYS, name),
+        ["host", _, name] => (Host::KEYS, name),
+        ["link", _, name] => (Link::KEYS, name),
+        ["ring", _, name] => (Ring::KEYS, name),
+        ["load", _, name] => (Workload::KEYS, name),
+        ["event", _, name] => (Event::KEYS, name),
+        _ => return None,
+    };
+    keys.iter().find(|key| key.name == *name).map(|key| key.example)
 }
 
 fn spoken(found: Unexpected<'_>) -> String {

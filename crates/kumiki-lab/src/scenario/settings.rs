@@ -5,6 +5,7 @@ use kumiki_graph::Duration;
 use kumiki_settings::{BuildError, Form, Problem, Reader, Setting, Settings, Value};
 
 use super::fault::{Fault, quantity};
+use super::hints;
 use crate::quantity::{Octets, Quantity as _, Rate, Share, parse};
 
 /// What `read` makes of the settings in `table`, which are of `kind`.
@@ -110,9 +111,11 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
         Problem::UnknownKey(keys) => {
             let what = kind.map_or_else(|| "setting".to_owned(), |kind| format!("setting of {kind}"));
             let fault = Fault::unknown(&path, &what, last, keys);
-            match deeper(&path, known) {
-                Some(meant) => fault.suggest(meant),
-                None => fault,
+            let names: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
+            match (hints::also_called(last, &names), deeper(&path, known)) {
+                (Some(meant), Some(below)) => fault.suggest(format!("{meant}, or {below}")),
+                (None, Some(below)) => fault.suggest(below),
+                (_, None) => fault,
             }
         }
         Problem::Word { found, known } => Fault::unknown(&path, "value", found, known),

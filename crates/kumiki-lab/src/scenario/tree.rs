@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use toml::de::{DeTable, DeValue};
 
-use super::fault::{Fault, Place, nearest};
+use super::fault::{Fault, Place};
 
 /// Where a value comes from, small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +66,7 @@ impl Node {
     /// Reads a document.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let lines = Lines::new(text);
-        let document = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
+        let document = DeTable::parse(text).map_err(|error| lines.syntax(text, &error))?;
         Ok(Self { at: Origin::Line(1, 1), value: table(document.get_ref(), &lines)? })
     }
 
@@ -138,6 +138,27 @@ impl Node {
         child.set(rest, node)?;
         entries.push(Entry { key: (*first).to_owned(), at, node: child });
         Ok(())
+    }
+
+    /// Takes away the key at `path` with its value; false where no table has it.
+    pub fn remove(&mut self, path: &[String]) -> bool {
+        let Some((key, rest)) = path.split_first() else {
+            return false;
+        };
+        match &mut self.value {
+            Value::Table(entries) if rest.is_empty() => {
+                let before = entries.len();
+                entries.retain(|entry| entry.key != *key);
+                entries.len() < before
+            }
+            Value::Table(entries) => {
+                entries.iter_mut().find(|it| it.key == *key).is_some_and(|it| it.node.remove(rest))
+            }
+            Value::List(items) => {
+                key.parse::<usize>().ok().and_then(|place| items.get_mut(place)).is_some_and(|it| it.remove(rest))
+            }
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) => false,
+        }
     }
 
     /// As messages show it: nothing for tables and long lists.
@@ -213,6 +234,24 @@ impl Node {
             (at, node) = next;
         }
         (at, Some(node))
+    }
+
+    /// The path of the key or the value that is written there.
+    pub fn path_to(&self, line: usize, column: usize) -> Option<Vec<String>> {
+        let here = Origin::Line(line, column);
+        let nodes: Vec<(String, Origin, &Self)> = match &self.value {
+            Value::Table(entries) => entries.iter().map(|it| (it.key.clone(), it.at, &it.node)).collect(),
+            Value::List(items) => items.iter().enumerate().map(|(place, it)| (place.to_string(), it.at, it)).collect(),
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) => return None,
+        };
+        nodes.into_iter().find_map(|(key, at, node)| {
+            if at == here || node.at == here {
+                return Some(vec![key]);
+            }
+            let mut path = node.path_to(line, column)?;
+            path.insert(0, key);
+            Some(path)
+        })
     }
 
     /// Reads a value of `T`.
@@ -338,18 +377,42 @@ impl Lines {
         Place::Line(line, column)
     }
 
-    fn syntax(&self, error: &toml::de::Error) -> Fault {
+    fn syntax(&self, text: &str, error: &toml::de::Error) -> Fault {
         let message = error.message().trim().replace('\n', ", ");
         let fault = Fault::new(format!("not TOML: {message}"));
-        match error.span() {
-            Some(span) => fault.in_place(self.place(span.start)),
-            None => fault,
+        let Some(span) = error.span() else {
+            return fault;
+        };
+        let fault = fault.in_place(self.place(span.start));
+        match open_bracket(text, span.start).map(|(at, bracket)| (self.line(at).0, bracket)) {
+            // Where it was opened in an earlier line, it is more often what closes it that is missing than a comma.
+            Some((line, bracket)) if line < self.line(span.start).0 => {
+                fault.expected(format!("a {bracket:?} for what is opened in line {line}, or a comma"))
+            }
+            Some(_) | None => fault,
         }
     }
 }
 
-/// `did you mean` for one of the keys of `table`.
-pub fn nearest_key<'a>(table: &'a Node, typed: &str) -> Option<&'a str> {
-    let keys: Vec<&str> = table.entries().iter().map(|e| e.key.as_str()).collect();
-    nearest(typed, &keys)
+/// Where the last bracket before `end` is that is not closed there, and what would close it. Those of lines with the names of tables are closed in the same line.
+fn open_bracket(text: &str, end: usize) -> Option<(usize, char)> {
+    let mut open: Vec<(usize, char)> = Vec::new();
+    let (mut quote, mut comment) = (None, false);
+    let mut before = ' ';
+    for (at, c) in text.char_indices().take_while(|(at, _)| *at < end) {
+        match (quote, c) {
+            (_, '\n') => comment = false,
+            _ if comment => {}
+            (Some(own), _) if own == c && before != '\\' => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '#') => comment = true,
+            (None, '[') => open.push((at, ']')),
+            (None, '{') => open.push((at, '}')),
+            (None, ']' | '}') => drop(open.pop()),
+            (None, _) => {}
+        }
+        before = c;
+    }
+    open.pop()
 }

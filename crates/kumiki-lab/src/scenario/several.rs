@@ -1,0 +1,100 @@
+//! Several mistakes of one file, told at once.
+//!
+//! Who looks at a scenario stops at the first mistake. What is wrong there is then left out, or something else is put there where it cannot be missing, and the rest is looked at
+//! again: an unknown key, or the value of a setting. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
+
+use super::expand::UNKNOWN_NAME;
+use super::load::{Document, UNUSED};
+use super::tree::{Node, Origin, Value};
+use super::{Fault, Place};
+
+/// More are not told: who has so many starts at another place.
+const MOST: usize = 8;
+
+/// Keys on which others rest: whoever leaves them out changes what the rest means.
+const BASES: [&str; 13] =
+    ["graph", "like", "kind", "count", "real", "ends", "medium", "from", "to", "at", "link", "host", "load"];
+
+/// Tables whose values stand for other values, or for points.
+const APART: [&str; 7] = ["define", "vary", "quick", "skip", "compare", "trend", "claim"];
+
+/// What may stand in the place of a value that must be given: one of each kind.
+const STAND_INS: [&str; 4] = ["1 Mb/s", "1 s", "1 KiB", "1 %"];
+
+impl Document {
+    /// What `judge` makes of the document.
+    ///
+    /// # Errors
+    /// What is wrong first in the file, with [what else is](Fault::others), as far as that can be told.
+    pub(crate) fn judged<T>(&self, judge: impl Fn(&Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        let first = match judge(self) {
+            Ok(judged) => return Ok(judged),
+            Err(fault) => fault,
+        };
+        let (mut faults, mut rest, mut removed) = (vec![first], self.clone(), Vec::new());
+        while let Some(last) = faults.last().filter(|_| faults.len() < MOST) {
+            let Some((without, fault)) = rest.without(last, &mut removed, &judge) else {
+                break;
+            };
+            rest = without;
+            faults.push(fault);
+        }
+        // A name that is used by a slip of the pen is used by no other.
+        let is_unused = |fault: &Fault| fault.problem().starts_with(UNUSED);
+        if faults.iter().any(|fault| fault.problem().starts_with(UNKNOWN_NAME)) {
+            faults.retain(|fault| !is_unused(fault));
+        }
+        faults.sort_by_key(|fault| (is_unused(fault), fault.line_and_column()));
+        let mut faults = faults.into_iter();
+        let first = faults.next().unwrap_or_else(|| Fault::new("something is wrong"));
+        Err(first.and(faults.collect()))
+    }
+
+    /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no further. `removed` are the paths of what is left out.
+    fn without<T>(
+        &self,
+        fault: &Fault,
+        removed: &mut Vec<Vec<String>>,
+        judge: &impl Fn(&Self) -> Result<T, Fault>,
+    ) -> Option<(Self, Fault)> {
+        let is_here = |fault: &Fault| fault.file() == Some(self.file());
+        let Some(Place::Line(line, column)) = fault.place().filter(|_| is_here(fault)) else {
+            return None;
+        };
+        let path = self.root().path_to(*line, *column)?;
+        let mut without = self.clone();
+        if fault.problem().starts_with(UNUSED) {
+            // Others may speak of the name.
+            without.tell_no_unused();
+            let next = judge(&without).err().filter(is_here)?;
+            return Some((without, next));
+        }
+        let (section, key) = (path.first()?.as_str(), path.last()?.as_str());
+        let is_unknown = ["unknown key ", "unknown setting "].iter().any(|it| fault.problem().starts_with(it));
+        let rests = BASES.contains(&key) || APART.contains(&section) || path.len() < 2;
+        // What is said of a whole table is that something is not in it.
+        let is_table = self.root().reach(&path).1.is_some_and(|node| matches!(node.value, Value::Table(_)));
+        if (rests || is_table) && !is_unknown || !without.remove(&path) {
+            return None;
+        }
+        removed.push(path);
+        let next = judge(&without).err().filter(is_here)?;
+        // What is missing now was there.
+        let missed = |fault: &Fault| {
+            let is_key =
+                |path: &Vec<String>| path.last().is_some_and(|key| fault.problem().contains(&format!("{key:?}")));
+            removed.iter().find(|path| path.starts_with(fault.path()) && is_key(path))
+        };
+        let Some(path) = missed(&next) else {
+            // What is said of a table may come of what is left out of it.
+            let follows = removed.iter().any(|path| path.starts_with(next.path()));
+            return (!follows).then_some((without, next));
+        };
+        STAND_INS.into_iter().find_map(|text| {
+            let mut with = without.clone();
+            with.put(path, Node { at: Origin::Line(*line, *column), value: Value::Text(text.to_owned()) });
+            let next = judge(&with).err().filter(is_here)?;
+            missed(&next).is_none().then_some((with, next))
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! Mistakes that people make, and what is said of them: the place where it is wrong, and what is meant.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test: what fails stops it")]
+
+use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::reproduce::Plan;
+use kumiki_lab::scenario::{Choice, Document};
+
+const RIGHT: &str = r#"title = "One line"
+[host.a]
+graph = ["tcp", "ip", "l0"]
+tcp.congestion = "cubic"
+[host.b]
+like = "a"
+[link.line]
+ends = ["a", "b"]
+medium = "point-to-point"
+rate = "10 Mb/s"
+propagation = "10 ms"
+queue_frames = "${queue}"
+[load.bulk]
+kind = "netperf"
+from = "a"
+to = "b"
+message = "8 KiB"
+[run]
+duration = "5 s"
+[vary]
+queue = [50, 100]
+[report]
+x = "queue"
+"#;
+
+fn said(text: &str) -> Result<(), String> {
+    let document = Document::parse("x", "x.toml", text).map_err(|why| why.to_string())?;
+    let plan = Plan::new(&[document], &Choice::default(), &Laboratory::default());
+    plan.map(drop).map_err(|why| why.to_string())
+}
+
+/// What is said where the first text is the second one.
+fn changed(changes: &[(&str, &str)]) -> String {
+    let mut text = RIGHT.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    said(&text).expect_err(&text)
+}
+
+#[test]
+fn a_mistake_is_told_where_it_is_with_what_is_meant() {
+    assert_eq!(said(RIGHT), Ok(()));
+    for (from, to, line, words) in [
+        ("\"ip\", \"l0\"]", "\"ip\"]", 3, "host.a.graph = [\"tcp\", \"ip\"]: nothing is below ip"),
+        ("\"ip\", \"l0\"]", "\"ip\"]", 3, "on which a link ends: [\"tcp\", \"ip\", \"l0\"]"),
+        (
+            "[\"tcp\", \"ip\", ",
+            "[\"ip\", \"tcp\", ",
+            3,
+            "ip stands on tcp, and it is the other way round; expected tcp above ip",
+        ),
+        ("[report]", "[event]\nat = \"1 s\"\n[report]", 22, "expected two brackets, [[event]], above each"),
+        ("[load.bulk]", "[[load]]", 13, "each load has a name; expected [load.NAME] above each"),
+        ("duration", "repeat = 5\nduration", 19, "expected a table, such as repeat = { runs = 6 }"),
+        (
+            "duration",
+            "confidence = \"95 %\"\nduration",
+            19,
+            "a table, such as confidence = { level = \"95 %\", width = \"5 %\" }",
+        ),
+        ("propagation", "delay", 11, "did you mean propagation, or impair.delay?"),
+        ("rate =", "bandwidth =", 10, "did you mean \"rate\"?"),
+        (
+            "[report]",
+            "[[event]]\nat = \"1 s\"\nlink = \"line\"\ndelay = \"1 ms\"\n[report]",
+            25,
+            "did you mean propagation?",
+        ),
+        ("\"cubic\"", "\"reno\"", 4, "did you mean \"newreno\"?"),
+        ("10 Mb/s", "10,5 Mb/s", 10, "a comma, where numbers have a point; try \"10.5 Mb/s\""),
+        ("to = \"b\"", "to = \"c\"", 16, "unknown host \"c\"; one of a, b"),
+        ("graph", "ip.address = \"10.0.0.300/24\"\ngraph", 3, "\"300\" is no number from 0 to 255"),
+        ("graph", "ip.address = \"10.0.1/24\"\ngraph", 3, "no address of IPv4: 3 numbers"),
+        ("graph", "ip.address = \"10.0.0.1/24\"\ngraph", 3, "hosts a and b have the same address, 10.0.0.1"),
+        ("\"l0\"]", "\"l0\"", 4, "expected a ']' for what is opened in line 3, or a comma"),
+        ("point-to-point", "ethernet", 9, "did you mean \"point-to-point\" with framing = \"24 B\""),
+        ("[\"a\", \"b\"]", "[\"a\"]", 8, "1 value; expected a list of 2, such as ends = [\"a.l0\", \"b.l0\"]"),
+        (
+            "propagation",
+            "impair.loss = 1\npropagation",
+            11,
+            "this is 100 %, and nothing would arrive; expected \"1 %\"",
+        ),
+        ("netperf", "iperf3", 14, "did you mean \"netperf\"?"),
+        ("x = \"queue\"", "x = \"queue\"\nvalue = \"goodput\"", 24, "did you mean \"goodput_mbps\"?"),
+    ] {
+        let said = changed(&[(from, to)]);
+        assert!(
+            said.starts_with(&format!("x.toml:{line}: ")) && said.contains(words),
+            "{to}\n  said {said}\n  not  {words}"
+        );
+    }
+}
+
+#[test]
+fn what_a_host_takes_from_another_is_told_of_that_one() {
+    let like = ("[host.b]\nlike = \"a\"", "[host.a]\nlike = \"b\"");
+    let said = changed(&[("[host.a]", "[host.b]"), like, ("\"cubic\"", "\"reno\"")]);
+    assert!(said.starts_with("x.toml:4: host.b.tcp.congestion = \"reno\""), "{said}");
+}
+
+/// The first words of each line.
+fn places(said: &str) -> Vec<&str> {
+    said.lines().map(|line| line.split(" = ").next().unwrap()).collect()
+}
+
+#[test]
+fn mistakes_that_have_nothing_to_do_with_each_other_are_told_at_once() {
+    let said = changed(&[
+        ("\"cubic\"", "\"reno\"\ntcp.sak = true"),
+        ("rate = \"10 Mb/s\"", "rate = \"10,5 Mb/s\""),
+        ("propagation", "delay"),
+        ("message", "sesions = 4\nmessage"),
+        ("duration", "warmup = \"1 s\"\nduration"),
+        ("\"${queue}\"", "50"),
+    ]);
+    let expected = [
+        "x.toml:4: host.a.tcp.congestion",
+        "x.toml:5: host.a.tcp.sak",
+        "x.toml:11: link.line.rate",
+        "x.toml:12: link.line.delay",
+        "x.toml:18: load.bulk.sesions",
+        "x.toml:21: run.warmup",
+        "x.toml:24: vary.queue",
+    ];
+    assert_eq!(places(&said), expected, "{said}");
+}
+
+#[test]
+fn no_mistake_is_told_that_follows_from_another() {
+    // That nothing uses it follows from the slip.
+    assert_eq!(places(&changed(&[("${queue}", "${quue}")])), ["x.toml:12: link.line.queue_frames"]);
+    // That it is not varied would follow from leaving it out.
+    let said = changed(&[("\"${queue}\"", "50"), ("x = \"queue\"", "x = \"queue\"\nvalue = \"goodput\"")]);
+    assert_eq!(places(&said), ["x.toml:24: report.value", "x.toml:21: vary.queue"], "{said}");
+    // Nothing is said of lines without ends.
+    let said = changed(&[("[\"a\", \"b\"]", "[\"a\", \"c\"]")]);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let said = changed(&[("rate = \"10 Mb/s\"\n", "")]);
+    assert_eq!(
+        places(&said),
+        ["x.toml:7: link.line: the key \"rate\" is missing; expected a rate such as \"10 Mb/s\""]
+    );
+}
