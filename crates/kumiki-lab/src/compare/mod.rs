@@ -12,10 +12,13 @@ use crate::scenario::Fault;
 use crate::sources::{Condition, Found, Interval, Record, Source, labelled, number, told};
 use crate::stats::{self, Level, Summary};
 
+mod place;
 mod provenance;
 mod show;
 #[cfg(test)]
 mod tests;
+
+use place::{FLOW, Groups, LOAD, RUNS};
 
 /// What is compared.
 #[derive(Clone, Debug)]
@@ -208,7 +211,7 @@ impl Comparison {
         let first = sources.iter().find_map(|source| source.find(&options.value).map(|it| it.name().to_owned()));
         let value = first.unwrap_or_else(|| options.value.clone());
         let names = names(&sources, &value, &options.over);
-        let groups = groups(&sources);
+        let groups = Groups::of(&sources, options);
         let mut sides = Vec::new();
         for source in &sources {
             sides.push(runs(source, &value, &names, &groups, options)?);
@@ -225,6 +228,8 @@ impl Comparison {
         let points = order.iter().filter(|key| in_baseline(key) && has(key) > 1);
         let points: Vec<Compared> = points.map(|key| compared(key, &sides, options.level)).collect();
         let alone = alone(&sources, &sides, order.iter().filter(|key| !in_baseline(key) || has(key) == 1));
+        let notes = provenance::differences(&sources);
+        let unused = place::unused(&sources, &value, &names, options);
         let mut comparison = Self {
             options: options.clone(),
             value,
@@ -233,7 +238,7 @@ impl Comparison {
             equal: 0,
             points,
             alone,
-            notes: provenance::differences(&sources),
+            notes: notes.into_iter().chain(unused).collect(),
             hint: hint(&sides),
         };
         let is_none = |difference: &Difference| difference.value == 0.0;
@@ -318,7 +323,6 @@ fn compared(key: &Key, sides: &[Runs], level: Level) -> Compared {
 
 /// The names that tell points apart.
 fn names(sources: &[Source], value: &str, over: &[String]) -> Vec<String> {
-    const RUNS: [&str; 4] = ["seed", "repetition", "run", "version"];
     let mut names: Vec<String> = Vec::new();
     for source in sources.iter().filter(|source| !source.is_measured()) {
         for name in source.keys() {
@@ -342,20 +346,8 @@ fn names(sources: &[Source], value: &str, over: &[String]) -> Vec<String> {
     names
 }
 
-/// The papers and figures that there are rows of.
-fn groups(sources: &[Source]) -> BTreeSet<(Option<u8>, String)> {
-    let rows = sources.iter().flat_map(Source::records).filter_map(Record::row);
-    rows.map(|row| (row.paper, row.figure.clone())).collect()
-}
-
 /// The runs of one source by point.
-fn runs(
-    source: &Source,
-    value: &str,
-    names: &[String],
-    groups: &BTreeSet<(Option<u8>, String)>,
-    options: &Options,
-) -> Result<Runs, Fault> {
+fn runs(source: &Source, value: &str, names: &[String], groups: &Groups, options: &Options) -> Result<Runs, Fault> {
     let found = source.find(value).ok_or_else(|| source.lacks(value))?;
     source.check_numbers(&found)?;
     let mut columns: Vec<(String, Found)> = Vec::new();
@@ -396,13 +388,13 @@ fn runs(
                 key.number = *count;
                 *count += 1;
             }
-        } else if let Some((paper, figure)) = groups.first() {
-            if groups.len() > 1 {
-                let problem = format!("the results are of {} figures, and it does not say of which", groups.len());
-                return Err(Fault::new(problem).in_file(source.name()).expected("the results of one scenario"));
-            }
-            (key.paper, key.figure) = (*paper, figure.clone());
+        } else {
+            key = Key { varied: key.varied, ..groups.place(record, source, options)? };
         }
+        // Where they count as runs nothing tells them apart.
+        let is_over = |name: &str| options.over.iter().any(|over| over == name);
+        key.load = key.load.filter(|_| !is_over(LOAD));
+        key.flow = key.flow.filter(|_| !is_over(FLOW));
         let entry = runs.entry(key.clone()).or_insert_with(|| {
             order.push(key);
             Seen { varied, values: Vec::new(), own: None }

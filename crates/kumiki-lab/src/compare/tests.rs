@@ -204,3 +204,58 @@ fn intervals_of_single_runs_are_not_passed_over() {
         assert!((half(&measured).unwrap() - 0.5).abs() < 1e-9, "{columns}: {:?}", half(&measured));
     }
 }
+
+/// Rows of two loads with two flows each, of one point.
+fn of_loads() -> Vec<Row> {
+    let row = |scope, load: &str, flow, goodput_mbps| Row {
+        varied: vec![("queue".to_owned(), Parameter::Text("codel".to_owned()))],
+        scope,
+        load: Some(load.to_owned()).filter(|load| !load.is_empty()),
+        flow,
+        goodput_mbps,
+        ..Row::default()
+    };
+    let mut rows = vec![row(Scope::Total, "", None, 9.0)];
+    for (load, goodput) in [("near", 6.0), ("far", 3.0)] {
+        rows.push(row(Scope::Load, load, None, goodput));
+        rows.extend([0, 1].map(|flow| row(Scope::Flow, load, Some(flow), goodput / 2.0)));
+    }
+    rows
+}
+
+fn beside(csv: &str, scope: Scope, over: &[&str]) -> Result<Comparison, Fault> {
+    let sources = vec![Source::of_rows("ours", of_loads(), None), Source::of_csv("mine.csv", csv, &[]).unwrap()];
+    let over = over.iter().map(|name| (*name).to_owned()).collect();
+    Comparison::new(sources, &Options { scope, over, ..Options::default() })
+}
+
+#[test]
+fn measurements_of_loads_and_flows_are_compared_with_those_of_their_names() {
+    let csv = "scope,queue,load,goodput (Mbit/s)\nload,codel,near,5.5\nload,codel,far,3\ntotal,codel,,8.5\n";
+    let text = told(&beside(csv, Scope::Load, &[]).unwrap());
+    assert!(text.contains("codel, near") && text.contains("-0.500  -8.33 %") && !text.contains("only in"), "{text}");
+    assert!(!text.contains("not used"), "{text}");
+    let flows = "queue,load,flow,goodput_mbps\ncodel,far,1,1.2\n";
+    let text = told(&beside(flows, Scope::Flow, &[]).unwrap());
+    assert!(text.contains("codel, far, flow 1") && text.contains("-20.00 %"), "{text}");
+    // Of all loads together the columns say nothing, and that is told.
+    let text = told(&beside(csv, Scope::Total, &[]).unwrap());
+    assert!(text.contains("not used of mine: load; --scope load compares load by load"), "{text}");
+    assert!(text.contains("8.500"), "{text}");
+    let noted = "queue,goodput_mbps,place,day\ncodel,9,here,3\n";
+    let text = told(&beside(noted, Scope::Total, &[]).unwrap());
+    assert!(text.contains("not used of mine: place, day"), "{text}");
+    // Loads as runs of one point.
+    let text = told(&beside("queue,goodput_mbps\ncodel,4\n", Scope::Load, &["load"]).unwrap());
+    assert!(text.contains("4.500") && !text.contains("near"), "{text}");
+}
+
+#[test]
+fn measurements_that_do_not_say_of_which_load_they_are_are_refused() {
+    let why = beside("queue,goodput_mbps\ncodel,4\n", Scope::Load, &[]).unwrap_err().to_string();
+    assert!(why.starts_with("mine.csv: no column is called \"load\", and the results are of several loads"), "{why}");
+    let why = beside("queue,load,goodput_mbps\ncodel,far,4\n", Scope::Flow, &[]).unwrap_err().to_string();
+    assert!(why.starts_with("mine.csv: no column is called \"flow\""), "{why}");
+    let why = beside("queue,load,flow,goodput_mbps\ncodel,far,first,4\n", Scope::Flow, &[]).unwrap_err().to_string();
+    assert!(why.contains("flow = \"first\": no number of a flow"), "{why}");
+}

@@ -163,8 +163,10 @@ fn of_source(source: &Source, x: &str, y: &str, sources: &[Source], options: &Op
         }
         let own = names.iter().filter_map(|(name, found)| Some(labelled(name, &record.get(found)?)));
         let row = record.row();
-        let load = row.and_then(|row| row.load.clone());
-        let flow = row.and_then(|row| row.flow).map(|flow| format!("flow {flow}"));
+        // What is asked for is told already.
+        let is_told = |name: &str| names.iter().any(|(known, _)| known == name);
+        let load = row.filter(|_| !is_told("load")).and_then(|row| row.load.clone());
+        let flow = row.filter(|_| !is_told("flow")).and_then(|row| row.flow).map(|flow| format!("flow {flow}"));
         let named = (sources.len() > 1).then(|| source.name().to_owned());
         let parts: Vec<String> = named.into_iter().chain(own).chain(load).chain(flow).collect();
         let spread = ends.as_ref().and_then(|ends| ends.around(y, record));

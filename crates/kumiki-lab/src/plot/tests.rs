@@ -79,3 +79,16 @@ fn what_a_logarithmic_axis_has_no_place_for_is_said() {
     let refused = super::figure(&[csv], &over).unwrap_err().to_string();
     assert!(refused.starts_with("--over: unknown varied name \"nonsense\""), "{refused}");
 }
+
+#[test]
+fn a_load_that_is_asked_for_is_named_once() {
+    let rows =
+        ["near", "far"].map(|load| Row { scope: Scope::Load, load: Some(load.to_owned()), ..row(8192, true, 1, 3.0) });
+    let source = Source::of_rows("ours", rows.to_vec(), None);
+    let series = vec!["load".to_owned()];
+    let options = Options { x: Some("window_bytes".to_owned()), series, scope: Scope::Load, ..Options::default() };
+    assert_eq!(labels(&figure(std::slice::from_ref(&source), &options).unwrap()), ["near", "far"]);
+    let csv = Source::of_csv("mine.csv", "window_bytes,load,goodput_mbps\n8192,near,4\n8192,far,5\n", &[]).unwrap();
+    let both = figure(&[source, csv], &options).unwrap();
+    assert_eq!(labels(&both), ["ours, near", "ours, far", "mine, near", "mine, far"]);
+}

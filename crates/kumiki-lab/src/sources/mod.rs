@@ -19,6 +19,9 @@ mod tests;
 pub(crate) use interval::Interval;
 use measured::Measured;
 
+/// The column of measurements that says what each is about, as in rows.
+pub(crate) const SCOPE: &str = "scope";
+
 /// A directory with results, or a file of measurements.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -200,6 +203,7 @@ impl Source {
     /// That each of `names`, which count as runs, is something that is varied or a column in one of `sources`, as `--over` has them.
     pub(crate) fn check_over(sources: &[Self], names: &[String]) -> Result<(), Fault> {
         for name in names {
+            // `find` knows the load and the flow of rows, too.
             if sources.iter().any(|source| source.find(name).is_some()) {
                 continue;
             }
@@ -290,9 +294,18 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Whether it is about what `scope` says; a measurement is about whatever it is compared with.
+    /// Whether it is about what `scope` says; a measurement without a column of that name is about whatever it is compared with.
     pub(crate) fn is_of(self, scope: Scope) -> bool {
-        self.row().is_none_or(|row| row.scope == scope)
+        match self.row() {
+            Some(row) => row.scope == scope,
+            None => self.named(SCOPE).is_none_or(|own| own == scope.name()),
+        }
+    }
+
+    /// What a measurement has in the column of exactly that name.
+    pub(crate) fn named(self, name: &str) -> Option<String> {
+        let found = Found { name: name.to_owned(), times: 1.0 };
+        self.get(&found).filter(|_| self.source.is_measured()).as_ref().map(told)
     }
 }
 
@@ -313,6 +326,11 @@ impl core::str::FromStr for Condition {
 }
 
 impl Condition {
+    /// Of which value it is.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The records of `source` for which all of `conditions` hold.
     pub(crate) fn select<'a>(conditions: &[Self], source: &'a Source) -> Result<Vec<Record<'a>>, Fault> {
         let mut records: Vec<Record<'a>> = source.records().collect();
