@@ -15,6 +15,7 @@ mod programs;
 use std::process::ExitCode;
 
 use clap::Parser;
+use kumiki_graph::Duration;
 use kumiki_octets::Page;
 use load::{Load, Work};
 use peak_alloc::PeakAlloc;
@@ -37,6 +38,8 @@ struct Cli {
 #[derive(serde::Serialize)]
 struct Taken {
     sessions: u32,
+    /// How often each has exchanged 64 octets before it was idle.
+    exchanges: u64,
     /// Octets of one connection, both ends of TCP and the device below.
     stacks: usize,
     /// Octets that the two programs of the benchmark keep for it.
@@ -44,19 +47,28 @@ struct Taken {
     cpu_s: f64,
 }
 
-fn idle(sessions: u32) -> Result<Taken, String> {
-    let load = Load { mtu: 1500, sessions, work: Work::Exchanges(0), check: false };
+/// How long the timers of a connection that was busy take to find nothing to do.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// `sessions` connections that have exchanged so often, and then nothing for a while.
+fn idle(sessions: u32, exchanges: u64) -> Result<Taken, String> {
+    let load = Load { mtu: 1500, sessions, work: Work::Exchanges(exchanges), check: false };
     // What the thread keeps free, and what is there once.
     drop(ours::Pair::new(Load { sessions: 1, ..load })?);
     let begin = load::cpu_s();
     let before = ALLOCATED.current_usage();
     let mut pair = ours::Pair::new(load)?;
     pair.open()?;
+    if exchanges > 0 {
+        pair.finish(load)?;
+    }
+    pair.rest(QUIET);
     let all = ALLOCATED.current_usage() - before;
     let sessions = usize::try_from(sessions).unwrap_or(1).max(1);
     let programs = programs::octets_each();
     Ok(Taken {
         sessions: load.sessions,
+        exchanges,
         stacks: (all / sessions).saturating_sub(programs),
         programs,
         cpu_s: load::cpu_s() - begin,
@@ -66,7 +78,8 @@ fn idle(sessions: u32) -> Result<Taken, String> {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let counts = if cli.sessions > 1000 { vec![1000, cli.sessions] } else { vec![cli.sessions] };
-    let taken: Result<Vec<Taken>, String> = counts.into_iter().map(idle).collect();
+    let cases = counts.into_iter().map(|count| (count, 0)).chain([(cli.sessions, 3)]);
+    let taken: Result<Vec<Taken>, String> = cases.map(|(count, exchanges)| idle(count, exchanges)).collect();
     let taken = match taken {
         Ok(taken) => taken,
         Err(why) => {
@@ -86,9 +99,9 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    for Taken { sessions, stacks, programs, cpu_s } in taken {
+    for Taken { sessions, exchanges, stacks, programs, cpu_s } in taken {
         println!(
-            "{sessions} idle connections: {stacks} octets each in the two stacks ({} at one end), {programs} in the two \
+            "{sessions} idle connections after {exchanges} exchanges: {stacks} octets each in the two stacks ({} at one end), {programs} in the two \
              programs; opened in {cpu_s:.2} s of CPU",
             stacks / 2
         );

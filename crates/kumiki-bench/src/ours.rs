@@ -105,7 +105,14 @@ impl Pair {
         }
     }
 
-    fn finish(&mut self, load: Load) -> Result<(), String> {
+    /// Lets so much time pass.
+    #[allow(dead_code, reason = "for the program that counts memory")]
+    pub(crate) fn rest(&mut self, time: Duration) {
+        let _ = self.executor.run(time, |_| false);
+    }
+
+    /// Runs until the load is done.
+    pub(crate) fn finish(&mut self, load: Load) -> Result<(), String> {
         let (caller, answerer) = (self.caller, self.answerer);
         let done = |executor: &mut Executor<RealClock>| match load.work {
             Work::Octets(_) => {

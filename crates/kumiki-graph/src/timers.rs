@@ -4,6 +4,8 @@
 //! bits in which it differs from the wheel's present time, and moves down as time comes near. Arming and disarming touch
 //! one slot; expiry is exact to the nanosecond; deadlines that are equal expire in the order in which they were armed.
 
+use core::num::NonZeroU32;
+
 use crate::Instant;
 
 const BITS: u32 = 6;
@@ -15,7 +17,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimerId {
     index: u32,
-    generation: u32,
+    /// Never 0, so that the room for a timer that is not armed takes no octet more than one that is: connections have many.
+    generation: NonZeroU32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,7 +33,7 @@ enum Phase {
 struct Entry<T> {
     deadline: Instant,
     what: T,
-    generation: u32,
+    generation: NonZeroU32,
     level: u8,
     slot: u8,
     phase: Phase,
@@ -107,7 +110,7 @@ impl<T: Copy> Timers<T> {
                 self.entries.push(Entry {
                     deadline,
                     what,
-                    generation: 0,
+                    generation: NonZeroU32::MIN,
                     level: 0,
                     slot: 0,
                     phase: Phase::Free,
@@ -289,7 +292,7 @@ impl<T: Copy> Timers<T> {
         if core::mem::replace(&mut entry.phase, Phase::Free) == Phase::Free {
             return false;
         }
-        entry.generation = entry.generation.wrapping_add(1);
+        entry.generation = entry.generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
         self.free.push(index);
         true
     }

@@ -258,6 +258,12 @@ impl Outgoing {
         }
     }
 
+    /// Gives back the room for pieces that are not there, which stays where there once were more.
+    pub fn fit_room(&mut self) {
+        self.sent.pieces.shrink_to_fit();
+        self.unsent.pieces.shrink_to_fit();
+    }
+
     /// Forgets all of it.
     pub fn clear(&mut self) {
         self.sent.clear();

@@ -287,7 +287,7 @@ impl Tcp {
             self.shared.records.push((session.pair, *record));
         }
         if let Some(entry) = session.time_wait {
-            self.begin_time_wait(entry, cx);
+            self.begin_time_wait(*entry, cx);
         }
     }
 

@@ -103,6 +103,13 @@ impl Scoreboard {
         }
     }
 
+    /// Gives back the memory that its queues have taken beyond what they hold.
+    pub fn fit(&mut self) {
+        self.records.shrink_to_fit();
+        self.ranges.shrink_to_fit();
+        self.timeline.fit();
+    }
+
     /// SMSS is now `smss` octets.
     pub fn set_smss(&mut self, smss: u32) {
         self.smss = smss.max(1);

@@ -180,6 +180,11 @@ impl Send {
         self.first += narrow(gone);
     }
 
+    /// Gives back the memory that its queues have taken beyond what they hold.
+    pub(crate) fn fit_room(&mut self) {
+        self.octets.fit_room();
+    }
+
     /// Forgets all data: the connection is over.
     pub(crate) fn clear(&mut self) {
         self.octets.clear();

@@ -149,7 +149,7 @@ pub(crate) struct Session {
     /// It is in the list of those to settle.
     pub(crate) queued: bool,
     /// What goes on in TIME-WAIT without it.
-    pub(crate) time_wait: Option<TimeWaitEntry>,
+    pub(crate) time_wait: Option<Box<TimeWaitEntry>>,
     pub(crate) trace: Option<Trace>,
     pub(crate) record: Option<Box<Record>>,
 }

@@ -56,26 +56,33 @@ impl Timer {
         }
     }
 
+    const fn bit(self) -> u16 {
+        1 << self.kind()
+    }
+
     pub(crate) fn of_kind(kind: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|timer| timer.kind() == kind)
     }
 }
 
-/// One timer: its deadline, and where it is armed.
+/// One timer: its deadline where it is set, and where it is armed.
 ///
 /// Deadlines usually move on with every acknowledgment. Arming anew only where the deadline comes *earlier* keeps the
 /// timer wheel out of the path of a segment; an expiry that comes too early is answered by arming for the rest.
 #[derive(Debug, Default)]
 struct Alarm {
+    /// Empty once it has expired.
     slot: TimerSlot,
-    armed: Option<Instant>,
-    deadline: Option<Instant>,
+    /// Means nothing where the timer is not set.
+    deadline: Instant,
 }
 
 /// The timers of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     session: Handle,
+    /// Which are set: a bit for each, by its kind.
+    set: u16,
     retransmit: Alarm,
     delayed_ack: Alarm,
     persist: Alarm,
@@ -108,53 +115,47 @@ impl Timers {
         }
     }
 
-    pub(crate) const fn is_set(&mut self, timer: Timer) -> bool {
-        self.alarm(timer).deadline.is_some()
+    pub(crate) const fn is_set(&self, timer: Timer) -> bool {
+        self.set & timer.bit() != 0
     }
 
     pub(crate) fn set(&mut self, timer: Timer, deadline: Instant, cx: &mut Context<'_>) {
         let token = Token { session: self.session, kind: timer.kind() };
+        self.set |= timer.bit();
         let alarm = self.alarm(timer);
-        alarm.deadline = Some(deadline);
-        if alarm.armed.is_none_or(|armed| deadline < armed) {
+        alarm.deadline = deadline;
+        if alarm.slot.deadline().is_none_or(|armed| deadline < armed) {
             cx.set_timer(&mut alarm.slot, token, deadline);
-            alarm.armed = Some(deadline);
         }
     }
 
     pub(crate) const fn clear(&mut self, timer: Timer) {
-        self.alarm(timer).deadline = None;
+        self.set &= !timer.bit();
     }
 
     /// The wheel says that `timer` expired: whether its deadline has really come.
     pub(crate) fn expired(&mut self, timer: Timer, cx: &mut Context<'_>) -> bool {
-        let now = cx.now();
+        let (now, set) = (cx.now(), self.is_set(timer));
         let alarm = self.alarm(timer);
-        if alarm.armed.is_some_and(|armed| armed > now) {
+        if alarm.slot.deadline().is_some_and(|armed| armed > now) {
             // It was armed anew while this expiry waited in the task's inbox.
             return false;
         }
-        alarm.armed = None;
-        match alarm.deadline {
-            Some(deadline) if deadline <= now => {
-                alarm.deadline = None;
-                true
-            }
-            Some(deadline) => {
-                self.set(timer, deadline, cx);
-                false
-            }
-            None => false,
+        alarm.slot = TimerSlot::default();
+        let deadline = alarm.deadline;
+        if set && deadline > now {
+            self.set(timer, deadline, cx);
+            return false;
         }
+        self.clear(timer);
+        set
     }
 
     /// Disarms everything.
     pub(crate) fn end(&mut self, cx: &mut Context<'_>) {
         for timer in Timer::ALL {
-            let alarm = self.alarm(timer);
-            cx.clear_timer(&mut alarm.slot);
-            alarm.armed = None;
-            alarm.deadline = None;
+            cx.clear_timer(&mut self.alarm(timer).slot);
         }
+        self.set = 0;
     }
 }

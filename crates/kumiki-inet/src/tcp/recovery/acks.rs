@@ -528,8 +528,8 @@ impl Session {
         let bounded = self.congestion.ssthresh() < u64::MAX;
         let held = u64::from(self.board.flight() - self.board.sacked());
         let inflight = self.board.pipe().into();
-        self.recovery.prr =
-            bound.filter(|_| self.sack && bounded).map(|bound| Prr::new(bound, held + u64::from(delivered), inflight));
+        let bound = bound.filter(|_| self.sack && bounded);
+        self.recovery.prr = bound.map(|bound| Box::new(Prr::new(bound, held + u64::from(delivered), inflight)));
         self.note(Event::Recovery, ctx.now());
     }
 }

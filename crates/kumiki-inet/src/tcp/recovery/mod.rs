@@ -52,7 +52,7 @@ pub(crate) struct Recovery {
     /// Octets of new data sent since the first duplicate acknowledgment, outside recovery.
     limited: u32,
     /// How the window shrinks in this fast recovery, where that is not at once.
-    prr: Option<Prr>,
+    prr: Option<Box<Prr>>,
     /// Where recovery may turn out to have been for nothing.
     undo: Undo,
     /// Duplicate acknowledgments that mean a loss, where reordering has been seen and RACK is not used; 0: as configured.

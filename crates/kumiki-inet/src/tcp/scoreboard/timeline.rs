@@ -63,6 +63,11 @@ impl Timeline {
         self.on
     }
 
+    /// As [`Scoreboard::fit`].
+    pub(super) fn fit(&mut self) {
+        self.sendings.shrink_to_fit();
+    }
+
     /// `span` was sent; orders come in order.
     pub(super) fn push(&mut self, order: u64, at: Instant, span: Span) {
         if self.on {

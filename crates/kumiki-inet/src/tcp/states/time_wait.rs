@@ -46,7 +46,7 @@ impl Session {
         let unit = 1u32 << self.receive.shift;
         let window = self.receive.window().div_ceil(unit);
         let how = self.unit_options();
-        self.time_wait = Some(TimeWaitEntry {
+        self.time_wait = Some(Box::new(TimeWaitEntry {
             pair: self.pair,
             snd_nxt: self.board.nxt(),
             max_wnd: self.send.max_wnd,
@@ -60,7 +60,7 @@ impl Session {
             ts_recent: self.timestamps.then_some(self.receive.ts_recent.0),
             answered: Default::default(),
             due: ctx.now(),
-        });
+        }));
         self.end(None, ctx);
     }
 }
