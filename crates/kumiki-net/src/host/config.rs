@@ -55,7 +55,7 @@ impl HostConfig {
         self
     }
 
-    /// One more device, and what is behind it. What goes where no line leads is an error of who sends it; a gateway has one device.
+    /// One more device, and what is behind it. Whoever sends where no line leads is told so (`NetworkUnreachable`); a gateway has one device.
     ///
     /// ```
     /// use kumiki_net::host::{HostConfig, Line};

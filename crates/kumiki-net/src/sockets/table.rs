@@ -145,6 +145,17 @@ impl Table {
         ))
     }
 
+    /// Whether a line leads to `ip`, as far as that is known here: routers of IPv6 announce themselves.
+    pub(super) fn check_way(&self, ip: IpAddr) -> io::Result<()> {
+        let leads = |(network, prefix, _): &(IpAddr, u8, IpAddr)| is_in(ip, *network, *prefix);
+        // That there is no IPv4 is told otherwise.
+        let is_judged = ip.is_ipv4() && self.layers.tcp.is_some() && !self.sources.is_empty();
+        if !is_judged || ip.is_loopback() || is_many(ip) || self.sources.iter().any(leads) {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::NetworkUnreachable, format!("no line of this host leads to {ip}")))
+    }
+
     /// Takes a local address of TCP: of our choice where it has no port.
     pub(crate) fn bind_tcp(&mut self, local: SocketAddr, terms: Terms) -> io::Result<Bound> {
         self.check_up()?;
@@ -181,6 +192,7 @@ impl Table {
         }
         let below = if to.is_ipv4() { self.layers.tcp } else { self.layers.tcp_v6 };
         let below = below.ok_or_else(|| no_such_version(to))?;
+        self.check_way(to.ip())?;
         let from = bound.map(|bound| of_layer(bound.local, to.is_ipv4()));
         if from.is_some_and(|it| it.is_ipv4() != to.is_ipv4()) {
             return Err(error::Errno::AddressFamily.into());
@@ -423,6 +435,16 @@ impl Stream {
 /// An address of IPv4 that is written as one of IPv6 (RFC 4291 section 2.5.5.2) as what it is.
 pub(crate) fn unmapped(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Whether `address` is in the network that so many leading bits of `network` name.
+pub(super) fn is_in(address: IpAddr, network: IpAddr, prefix: u8) -> bool {
+    let (differs, bits) = match (address, network) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits() ^ b.to_bits()), 32_u32),
+        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
+        (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
+    };
+    differs.checked_shr(bits.saturating_sub(prefix.into())).unwrap_or(0) == 0
 }
 
 /// A group of hosts, or all.

@@ -9,7 +9,7 @@ use kumiki_wire::inet::{IpParameters, IpQuality, Sharing};
 use super::datagrams::{Arrived, Datagrams, RECEIVE_BUFFER, unspecified};
 use super::error::{self, Errno};
 use super::ports::Terms;
-use super::table::{Socket, Table, of_layer, reached, unmapped};
+use super::table::{Socket, Table, is_in, of_layer, reached, unmapped};
 
 impl Table {
     pub(crate) fn bind_udp(&mut self, local: SocketAddr, sharing: Sharing) -> io::Result<Handle> {
@@ -56,12 +56,14 @@ impl Table {
 
     /// Gives a socket a peer.
     pub(crate) fn connect_udp(&mut self, handle: Handle, remote: SocketAddr) -> io::Result<()> {
-        let (socket, effects) = self.datagrams(handle)?;
+        let (socket, _) = self.datagrams(handle)?;
         socket.port_for(remote)?;
         let remote = reached(unmapped(remote));
         if matches!(remote, SocketAddr::V4(it) if it.ip().is_broadcast()) && !socket.broadcast {
             return Err(error::no_broadcast());
         }
+        self.check_way(remote.ip())?;
+        let (socket, effects) = self.datagrams(handle)?;
         socket.connect(remote, effects);
         Ok(())
     }
@@ -80,6 +82,9 @@ impl Table {
                 let text = format!("{source} is no address of this host");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
+        }
+        if let Some(to) = to {
+            self.check_way(reached(unmapped(to)).ip())?;
         }
         let (socket, effects) = self.datagrams(handle)?;
         let sent = socket.send(octets, to, (source, ecn), effects)?;
@@ -200,14 +205,4 @@ impl Table {
             self.leave(*group);
         }
     }
-}
-
-/// Whether `address` is in the network that so many leading bits of `network` name.
-fn is_in(address: IpAddr, network: IpAddr, prefix: u8) -> bool {
-    let (differs, bits) = match (address, network) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits() ^ b.to_bits()), 32_u32),
-        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
-        (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
-    };
-    differs.checked_shr(bits.saturating_sub(prefix.into())).unwrap_or(0) == 0
 }

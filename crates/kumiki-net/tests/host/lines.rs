@@ -172,7 +172,14 @@ fn where_no_line_leads_is_told_and_so_are_devices_that_are_not_there() {
     let mut three = Three { middle: host, ..Three::new() };
     let own = three.middle.stack().clone();
     let refused = three.run(own.scope(TcpStream::connect("192.0.2.1:80"))).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::HostUnreachable, "{refused}");
+    assert_eq!(refused.kind(), ErrorKind::NetworkUnreachable, "{refused}");
+    three.run(async {
+        let socket = own.scope(UdpSocket::bind("0.0.0.0:0")).await.unwrap();
+        for refused in [socket.send_to(b"x", "192.0.2.1:7").await.map(drop), socket.connect("192.0.2.1:7").await] {
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::NetworkUnreachable);
+        }
+        socket.send_to(b"x", "10.0.1.2:7").await.unwrap();
+    });
     let devices: Vec<Box<dyn RealDevice>> = vec![Box::new(Frames::datagrams(UnixDatagram::pair().unwrap().0).unwrap())];
     let said = HostStack::start_on(devices, &config).unwrap_err();
     assert_eq!(
