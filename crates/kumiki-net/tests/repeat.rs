@@ -111,7 +111,8 @@ fn happen(net: &Net, hosts: &[Host], rng: &mut Rng) {
     let mut any = || &hosts[usize::try_from(below(rng, hosts.len() as u64)).unwrap()];
     let (one, other) = (any(), any());
     let bad = Link::new().rate(2_000_000).delay(5 * MS).loss(0.1).reorder(0.1).queue(20_000);
-    match below(rng, 10) {
+    let millionths = i32::try_from(below(rng, 2000)).unwrap() - 1000;
+    match below(rng, 11) {
         0 | 1 => _ = one.crash(),
         2 | 3 => _ = one.restart(),
         4 => _ = net.partition(one, other),
@@ -119,6 +120,7 @@ fn happen(net: &Net, hosts: &[Host], rng: &mut Rng) {
         6 => _ = one.isolate(),
         7 => _ = one.set_link(&bad),
         8 => _ = one.set_black_hole(Some(1000)),
+        9 => _ = one.set_clock_rate(millionths),
         _ => mend(net, hosts),
     }
 }
