@@ -252,6 +252,11 @@ impl Results {
         self.points.iter().filter_map(|(point, result)| Some((point.index, result.as_ref().ok()?.rows.as_slice())))
     }
 
+    /// What the rows of each point have in common, of all points, be they without rows: what is varied, above all.
+    pub fn rows_to_be(&self) -> impl Iterator<Item = Row> {
+        self.points.iter().map(|(point, _)| point.row())
+    }
+
     /// The points that have captures: what they are, and the names of these below the directory of results.
     pub fn captures(&self) -> impl Iterator<Item = (String, &[String])> {
         let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));

@@ -43,7 +43,8 @@ impl Outcome {
             let points = self.results.iter().flat_map(Results::rows_of_points);
             let rows: Vec<(usize, &Row)> =
                 points.flat_map(|(point, rows)| rows.iter().map(move |row| (point, row))).collect();
-            make(&rows)
+            let points_of: Vec<Row> = self.results.iter().flat_map(Results::rows_to_be).collect();
+            make(&rows, &points_of)
         });
         Table::of(columns.map_err(|why| error::column(&why))?)
     }

@@ -292,3 +292,11 @@ def test_points_that_fail_are_told(small: lab.Scenario) -> None:
     ):
         result = lab.run(small, set={"window": "8 KiB", "loss": [0, 1]})
     assert len(result.failures) == 1 and result.left == 0 and len(result.rows) == 6
+
+
+def test_a_table_of_failed_points_alone_has_what_is_varied(small: lab.Scenario) -> None:
+    with pytest.warns(lab.PointsFailed):
+        failed = lab.run(small, set={"window": "8 KiB", "loss": [1, 1.0]}).to_polars()
+    whole = lab.run(small, set={"window": "8 KiB", "loss": [0, 0.01]}).to_polars()
+    assert len(failed) == 0
+    assert failed.columns == whole.columns and failed.schema == whole.schema

@@ -1,7 +1,7 @@
 //! Rows as columns of a type each: what Arrow and Parquet are made of.
 //!
-//! Which columns there are follows from what is varied, and from nothing that was measured: so two results of one scenario fit together. What is varied is known from
-//! the rows: of no rows at all it is not there, and what type it has follows from the points that have rows. What a row has a map of
+//! Which columns there are follows from what is varied, and from nothing that was measured: so two results of one scenario fit together, also where points have failed.
+//! What a row has a map of
 //! by names that are known beforehand is columns (`round_trip_ms.p95`, `held.loss`). Queues and counters have names that depend on the hosts, up to thousands of
 //! them, and only the rows of all loads together have any: they are tables of their own with a row for each queue and each counter.
 
@@ -31,8 +31,9 @@ pub enum Values {
     Texts(Vec<Option<String>>),
 }
 
-/// What makes columns of rows, each with the number of its point.
-pub type Make = fn(&[(usize, &Row)]) -> Result<Vec<Column>, ColumnError>;
+/// What makes columns of rows, each with the number of its point. The last are what the rows of each point have in common, of all points, be they without rows:
+/// what is varied is known from them.
+pub type Make = fn(&[(usize, &Row)], &[Row]) -> Result<Vec<Column>, ColumnError>;
 
 /// The tables of all runs: what each is called, and what makes it.
 pub const TABLES: [(&str, Make); 3] = [("rows", columns), ("queues", queues), ("counters", counters)];
@@ -110,7 +111,7 @@ fn sample() -> Row {
 }
 
 /// The rows as columns, each with the number of its point: `point`, then those of CSV but for queues and counters.
-fn columns(rows: &[(usize, &Row)]) -> Result<Vec<Column>, ColumnError> {
+fn columns(rows: &[(usize, &Row)], points_of: &[Row]) -> Result<Vec<Column>, ColumnError> {
     let mut columns = vec![points(rows.iter().map(|(point, _)| *point))?];
     let of = |name: &str, kind, value: &dyn Fn(&Row) -> Option<Parameter>| {
         column(name, kind, rows.iter().map(|(_, row)| value(row)).collect())
@@ -119,13 +120,14 @@ fn columns(rows: &[(usize, &Row)]) -> Result<Vec<Column>, ColumnError> {
     columns.push(of("figure", Kind::Text, &|row| Some(Parameter::Text(row.figure.clone())))?);
     columns.push(of("series", Kind::Text, &|row| Some(Parameter::Text(row.series.clone())))?);
     let mut varied: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(|(_, row)| &row.varied) {
+    let all = || points_of.iter().chain(rows.iter().map(|(_, row)| *row));
+    for (name, _) in all().flat_map(|row| &row.varied) {
         if !varied.contains(&name.as_str()) {
             varied.push(name);
         }
     }
     for name in varied {
-        let kind = kind(name, rows.iter().filter_map(|(_, row)| row.parameter(name)))?;
+        let kind = kind(name, all().filter_map(|row| row.parameter(name)))?;
         columns.push(of(name, kind, &|row| row.parameter(name).cloned())?);
     }
     // By field and not by row: each row makes all of its fields at once.
@@ -148,7 +150,7 @@ fn columns(rows: &[(usize, &Row)]) -> Result<Vec<Column>, ColumnError> {
 }
 
 /// The queues of all runs: a row for each, with the point, the seed and the repetition.
-fn queues(rows: &[(usize, &Row)]) -> Result<Vec<Column>, ColumnError> {
+fn queues(rows: &[(usize, &Row)], _: &[Row]) -> Result<Vec<Column>, ColumnError> {
     let all: Vec<_> =
         rows.iter().flat_map(|(point, row)| row.queues.iter().map(move |it| (*point, *row, it))).collect();
     let mut columns = of_runs(all.iter().map(|(point, row, _)| (*point, *row)))?;
@@ -162,7 +164,7 @@ fn queues(rows: &[(usize, &Row)]) -> Result<Vec<Column>, ColumnError> {
 }
 
 /// The counters of all runs: a row for each, with the point, the seed and the repetition.
-fn counters(rows: &[(usize, &Row)]) -> Result<Vec<Column>, ColumnError> {
+fn counters(rows: &[(usize, &Row)], _: &[Row]) -> Result<Vec<Column>, ColumnError> {
     let mut all: Vec<(usize, &Row, &str, &str, u64)> = Vec::new();
     for (point, row) in rows {
         for (layer, values) in &row.counters {
@@ -280,7 +282,7 @@ mod tests {
     fn varied(values: &[Parameter]) -> Result<Values, ColumnError> {
         let rows: Vec<Row> = values.iter().cloned().map(row).collect();
         let rows: Vec<(usize, &Row)> = rows.iter().enumerate().collect();
-        Ok(columns(&rows)?.into_iter().find(|it| it.name == "x").unwrap().values)
+        Ok(columns(&rows, &[])?.into_iter().find(|it| it.name == "x").unwrap().values)
     }
 
     #[test]
@@ -303,7 +305,7 @@ mod tests {
     fn which_columns_there_are_does_not_follow_from_what_was_measured() {
         assert!(sample().fields().iter().all(|(_, value)| value.is_some()));
         let names = |row: &Row| -> Vec<String> {
-            columns(&[(0, row)]).unwrap().into_iter().map(|column| column.name).collect()
+            columns(&[(0, row)], &[]).unwrap().into_iter().map(|column| column.name).collect()
         };
         let full = Row { held: BTreeMap::from([("loss".to_owned(), 1.0)]), ..sample() };
         assert_eq!(names(&Row::default()), names(&full));
@@ -319,6 +321,16 @@ mod tests {
         assert_eq!(once.len(), all.len());
     }
 
+    /// The type of what is varied is that of all points: those without a row count as well.
+    #[test]
+    fn points_without_rows_have_columns_for_what_is_varied() {
+        let all = [row(Parameter::Count(1)), row(Parameter::Number(0.5))];
+        let find =
+            |rows: &[(usize, &Row)]| columns(rows, &all).unwrap().into_iter().find(|it| it.name == "x").unwrap().values;
+        assert_eq!(find(&[]), Values::Floats(Vec::new()));
+        assert_eq!(find(&[(0, &all[0])]), Values::Floats(vec![Some(1.0)]));
+    }
+
     #[test]
     fn queues_and_counters_are_long() {
         let values = |name: &str, value: f64| BTreeMap::from([(name.to_owned(), value)]);
@@ -331,9 +343,9 @@ mod tests {
         let flow = Row { scope: Scope::Flow, ..Row::default() };
         let rows = [(4, &row), (4, &flow)];
         let find = |columns: Vec<Column>, name: &str| columns.into_iter().find(|it| it.name == name).unwrap().values;
-        assert_eq!(find(queues(&rows).unwrap(), "mean"), Values::Floats(vec![Some(2.5)]));
-        assert_eq!(find(queues(&rows).unwrap(), "max"), Values::Floats(vec![None]));
-        assert_eq!(find(counters(&rows).unwrap(), "value"), Values::Integers(vec![Some(3)]));
-        assert_eq!(find(counters(&rows).unwrap(), "point"), Values::Integers(vec![Some(4)]));
+        assert_eq!(find(queues(&rows, &[]).unwrap(), "mean"), Values::Floats(vec![Some(2.5)]));
+        assert_eq!(find(queues(&rows, &[]).unwrap(), "max"), Values::Floats(vec![None]));
+        assert_eq!(find(counters(&rows, &[]).unwrap(), "value"), Values::Integers(vec![Some(3)]));
+        assert_eq!(find(counters(&rows, &[]).unwrap(), "point"), Values::Integers(vec![Some(4)]));
     }
 }

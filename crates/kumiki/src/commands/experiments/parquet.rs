@@ -18,10 +18,11 @@ use super::super::Stop;
 pub(super) fn write(output: &Output, results: &[Results]) -> Result<Vec<PathBuf>, Stop> {
     let points = results.iter().flat_map(Results::rows_of_points);
     let rows: Vec<(usize, &Row)> = points.flat_map(|(point, rows)| rows.iter().map(move |row| (point, row))).collect();
+    let points_of: Vec<Row> = results.iter().flat_map(Results::rows_to_be).collect();
     let mut files = Vec::new();
     for (name, make) in TABLES {
         let name = format!("{name}.parquet");
-        let columns = make(&rows).map_err(|why| Stop::Failed(format!("{name}: {why}")))?;
+        let columns = make(&rows, &points_of).map_err(|why| Stop::Failed(format!("{name}: {why}")))?;
         let octets = octets(&columns).map_err(|why| Stop::Failed(format!("{name}: {why}")))?;
         files.push(output.write(&name, &octets)?);
     }
