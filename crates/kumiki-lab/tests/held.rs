@@ -135,6 +135,10 @@ fn a_line_that_dies_is_measured_over_all_of_the_time() {
     let total = run(&parse(&late), &[], 1, &Options::default()).measured.total;
     assert_eq!(total.time.as_nanos(), 20_000_000_000);
     assert!(total.goodput_mbps < 9.4, "{}", total.goodput_mbps);
+    // Of a silence that began before, only what was measured counts.
+    let silent = CUT.replace("at = \"5 s\"", "at = \"500 ms\"");
+    let total = run(&parse(&silent), &[], 1, &Options::default()).measured.total;
+    assert_eq!(total.flows[0].longest_gap, total.time);
 }
 
 /// Down from half a second before the measurement on, for a second.

@@ -42,7 +42,8 @@ impl Job {
         command: String,
         started: String,
     ) -> PyResult<Self> {
-        let provenance = Provenance::begin(command, started);
+        let before = out.clone().filter(|_| resume);
+        let provenance = Provenance::begin(command, started).after(before);
         let header = Header::new(core::slice::from_ref(&work.document), &work.choice, "", Shard::WHOLE);
         let mut pieces = Pieces::new(header.clone(), &work.plan).map_err(|why| error::fault(&why))?;
         let mut open = |out| -> Result<_, OutputError> {

@@ -23,7 +23,7 @@ pub struct Flow {
     pub from: String,
     /// Octets read while measuring.
     pub octets: u64,
-    /// The longest time without progress, the end of the measurement included; nothing where it never brought anything.
+    /// The longest time without progress, the end of the measurement included, and no longer than that; nothing where it never brought anything.
     pub longest_gap: Duration,
     /// From its call (the first SYN of TCP) until its reader had all, where it had an end.
     pub completion: Option<Duration>,
@@ -96,13 +96,15 @@ impl Sender {
 
 impl Flow {
     /// That of `writer`, which had brought `earlier` octets when it began to be measured.
-    fn of(writer: &Writer, came: &Progress, earlier: u64, to: Instant) -> Self {
+    fn of(writer: &Writer, came: &Progress, earlier: u64, (from, to): (Instant, Instant)) -> Self {
+        let longest_gap = match (came.last, came.ended) {
+            (Some(last), None) => came.longest_gap.max(to.saturating_since(last)),
+            (_, Some(_)) | (None, None) => came.longest_gap,
+        };
         Self {
             octets: came.octets - earlier,
-            longest_gap: match (came.last, came.ended) {
-                (Some(last), None) => came.longest_gap.max(to.saturating_since(last)),
-                (_, Some(_)) | (None, None) => came.longest_gap,
-            },
+            // What of it was before is not in what is measured.
+            longest_gap: longest_gap.min(to.saturating_since(from)),
             completion: came.ended.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
             called: writer.called.is_some(),
             aborted: writer.aborted.clone().or_else(|| came.aborted.clone()),
@@ -355,7 +357,7 @@ pub(super) fn flows(
         };
         let [writes_until, reads_until] = [power(load.from.get(way.0)), power(reader)];
         // What stands still for want of power is held by nothing.
-        let flow = Flow::of(&writer, &progress, earlier, world.now());
+        let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
         let held = record.map(|it| held(it, peer.copied(), before.at, writes_until)).unwrap_or_default();
         let [whole, without] =
             [before.at, writes_until.min(reads_until)].map(|since| world.now().saturating_since(since).as_secs_f64());

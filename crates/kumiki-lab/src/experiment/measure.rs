@@ -601,6 +601,7 @@ fn measure(
         let way = load.ways.get(flow.way.0).and_then(|ways| ways.get(flow.way.1));
         let lines = way.into_iter().flatten().filter_map(|line| shares.get(line));
         flow.line = lines.copied().fold(0.0, f64::max);
+        flow.longest_gap = flow.longest_gap.min(time);
         flow
     };
     let flows: Vec<Flow> = flows.into_iter().map(of_flow).collect();

@@ -179,6 +179,7 @@ impl Done {
             of_batches(&mut summary, own, point);
         }
         let loads = of_loads(point, &rows, fixed, level);
+        notes.extend(fixed.and_then(|_| unlike(&summary, &loads, point)));
         Ok(Self { rows, summary, loads, notes, limits, captures: Vec::new() })
     }
 }
@@ -238,6 +239,17 @@ fn of_loads(point: &Point, rows: &[Row], fixed: Option<&Repeat>, level: Level) -
         Some((name, summary))
     };
     names.filter_map(of_load).collect()
+}
+
+/// That the values of the loads are not of the same runs as that of all together, where one sees it.
+pub(super) fn unlike(all: &Summary, loads: &[(String, Summary)], point: &Point) -> Option<String> {
+    const SEEN: f64 = 0.005;
+    let sum: f64 = loads.iter().map(|(_, load)| load.mean).sum();
+    let is_sum = point.scenario.report.shown().is_goodput() && !loads.is_empty();
+    (is_sum && (sum - all.mean).abs() >= SEEN).then(|| {
+        let said = "the loads do not add up to the total: of each and of all together other runs are left out";
+        format!("{said} (the sum is {sum:.2}, the total {:.2})", all.mean)
+    })
 }
 
 /// Gives the summary of a single run the interval that its batches have, where goodput is shown.

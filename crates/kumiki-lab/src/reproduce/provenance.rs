@@ -2,7 +2,7 @@
 //!
 //! Who ran it, on what machine by name, and where its files are is not in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{COMMIT, Described, Plan};
 use crate::progress::Stopwatch;
+use crate::rows::Output;
 
 /// What is known when a run begins.
 #[derive(Clone, Debug)]
@@ -17,13 +18,36 @@ pub struct Provenance {
     started: String,
     since: Stopwatch,
     command: String,
+    /// How long what came before took, in seconds.
+    before_s: f64,
 }
 
 impl Provenance {
     /// Of a run that begins now, by whoever's clock; `command` is what repeats it, without where files are on this machine.
     #[must_use]
     pub fn begin(command: String, started: String) -> Self {
-        Self { started, since: Stopwatch::start(), command }
+        Self { started, since: Stopwatch::start(), command, before_s: 0.0 }
+    }
+
+    /// The same, of a result of which parts are in these directories: it began with the first of them, and took as long as all together. What a directory does
+    /// not tell, since a run was not even interrupted but just gone, is not in it.
+    #[must_use]
+    pub fn after(mut self, directories: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
+        let directories =
+            directories.into_iter().map(|it| fs::canonicalize(&it).unwrap_or_else(|_| it.as_ref().to_owned()));
+        // One that is named twice is one.
+        for directory in directories.collect::<BTreeSet<_>>() {
+            let octets = fs::read(directory.join(Output::RUN)).ok();
+            let Some(run) = octets.and_then(|octets| serde_json::from_slice::<Value>(&octets).ok()) else {
+                continue;
+            };
+            self.before_s += run.get("took_s").and_then(Value::as_f64).filter(|took| *took > 0.0).unwrap_or(0.0);
+            // Dates of this form are in their order.
+            if let Some(started) = run.get("started").and_then(Value::as_str).filter(|it| !it.is_empty()) {
+                self.started = core::cmp::min(self.started, started.to_owned());
+            }
+        }
+        self
     }
 
     /// The text of `run.json`, with what is known at the end, of so many points of all.
@@ -43,7 +67,7 @@ impl Provenance {
             "scenarios": scenarios,
             "machine": machine(),
             "started": self.started,
-            "took_s": self.since.elapsed().as_secs_f64(),
+            "took_s": self.before_s + self.since.elapsed().as_secs_f64(),
             "points": { "done": done, "all": all },
         });
         format!("{value:#}\n")
@@ -60,4 +84,31 @@ fn machine() -> Value {
     });
     let cores = std::thread::available_parallelism().ok().map(usize::from);
     json!({ "system": std::env::consts::OS, "architecture": std::env::consts::ARCH, "kernel": kernel, "cpu": model, "cores": cores })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_on_with_or_put_together_began_first_and_took_all() {
+        let folder = kumiki_watchdog::process::Folder::new("provenance");
+        let part = |name: &str, text: &str| {
+            fs::create_dir(folder.path(name)).unwrap();
+            folder.write(&format!("{name}/{}", Output::RUN), text.as_bytes());
+            folder.path(name)
+        };
+        let one = part("one", r#"{ "started": "2026-01-02T00:00:00Z", "took_s": 100.5 }"#);
+        let other = part("other", r#"{ "started": "2026-01-01T00:00:00Z", "took_s": 1000 }"#);
+        let torn = part("torn", r#"{ "star"#);
+        let begin = || Provenance::begin("kumiki merge".to_owned(), "2026-01-03T00:00:00Z".to_owned());
+        let plan = Plan { parts: [].into(), choice: crate::scenario::Choice::default(), costs: [].into() };
+        let said = |provenance: Provenance| -> (String, f64) {
+            let run: Value = serde_json::from_str(&provenance.end(&plan, (0, 0))).unwrap();
+            (run["started"].as_str().unwrap().to_owned(), run["took_s"].as_f64().unwrap().floor())
+        };
+        let all = [&one, &other, &one, &torn, &folder.path("none")];
+        assert_eq!(said(begin().after(all)), ("2026-01-01T00:00:00Z".to_owned(), 1100.0));
+        assert_eq!(said(begin()), ("2026-01-03T00:00:00Z".to_owned(), 0.0));
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::done::{of_runs, one_of};
+use super::done::{of_runs, one_of, unlike};
 use super::*;
 use crate::figure::Scale;
 use crate::progress::Progress;
 use crate::rows::{Parameter, to_jsonl};
 use crate::scenario::Repeat;
+use crate::stats::{Level, Summary};
 use crate::table::{Layout, Lines};
 
 mod bounds;
@@ -139,6 +140,23 @@ fn of_a_fixed_number_of_runs_one_number_is_shown() {
         assert_eq!(values, [expected], "{show}");
         assert_eq!(notes, ["each value is of 5 runs; the scenario has 8: --runs 8"]);
     }
+}
+
+/// Each load has a middle of its own, and so have all together.
+#[test]
+fn loads_that_do_not_add_up_are_told_of() {
+    let document = Document::parse("two", "two.toml", TWO_HOSTS).unwrap();
+    let point = document.points(&Choice::default()).unwrap().remove(0);
+    let summary = |mean: f64| Summary::of(&[mean], Level::P95).unwrap();
+    let loads = |b: f64| [("a".to_owned(), summary(16.54)), ("b".to_owned(), summary(b))];
+    assert_eq!(
+        unlike(&summary(48.27), &loads(29.6), &point).as_deref(),
+        Some(
+            "the loads do not add up to the total: of each and of all together other runs are left out (the sum is 46.14, the total 48.27)"
+        )
+    );
+    assert_eq!(unlike(&summary(46.14), &loads(29.6), &point), None);
+    assert_eq!(unlike(&summary(46.14), &[], &point), None, "one load alone");
 }
 
 #[test]

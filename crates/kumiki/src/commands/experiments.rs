@@ -36,7 +36,7 @@ pub(super) struct Work<'a> {
 pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &Arc<R>) -> Result<(), Stop> {
     let Work { what, documents, set, captures, args } = work;
     let choice = Choice { set, quick: args.quick, runs: args.runs };
-    let provenance = begin();
+    let provenance = begin().after(args.resume.then_some(&args.out));
     let plan = Plan::new(documents, &choice, &**runner)?;
     if args.dry_run {
         return foresee(documents, &choice, &captures, &plan, args);
@@ -132,7 +132,7 @@ pub(super) fn jobs(given: Option<u16>) -> usize {
 
 /// Puts together what shards have brought, as if it had been run at once.
 pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
-    let provenance = begin();
+    let provenance = begin().after(&args.directories);
     let merged = Merged::read(&args.directories)?;
     let plan = merged.plan().clone();
     let output = open(&args.out, args.force)?;
