@@ -212,6 +212,7 @@ fn page(program: &str, status: u8, seen: &Seen) -> Page {
         title: format!("{} behind an emulated path", short(program)),
         parts: vec![part],
         provenance: provenance.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        ..Page::default()
     }
 }
 

@@ -29,6 +29,7 @@ mod journal;
 mod key;
 mod merge;
 mod older;
+mod papers;
 mod pieces;
 mod provenance;
 mod report;
@@ -50,7 +51,7 @@ pub use pieces::Pieces;
 pub use provenance::Provenance;
 pub use run::{Interruption, Options};
 pub use shard::Shard;
-pub use verdicts::{Judgement, Verdict, summary, to_jsonl};
+pub use verdicts::{Judgement, Verdict, origins, summary, to_jsonl};
 
 /// The commit that the program was built of, where whoever built it has said so. No build script asks for it: a build is to follow from its sources alone.
 pub const COMMIT: Option<&str> = option_env!("KUMIKI_COMMIT");

@@ -136,7 +136,10 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
             return Err(Stop::Input(format!("no scenario repeats paper {paper}")));
         }
     }
-    let chosen = of(&|paper| papers.is_empty() || papers.contains(&paper));
+    let mut chosen = of(&|paper| papers.is_empty() || papers.contains(&paper));
+    // What a paper prints comes before what goes beyond it.
+    let is_beyond = |document: &Document| !["fig", "table"].iter().any(|it| document.figure().starts_with(it));
+    chosen.sort_by_key(|document| (document.paper(), is_beyond(document)));
     if chosen.is_empty() {
         return Err(Stop::Input("no scenario repeats any paper".to_owned()));
     }

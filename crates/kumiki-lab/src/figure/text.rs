@@ -32,9 +32,10 @@ pub(crate) fn wrap(text: &str, size: f64, limit: f64) -> Vec<String> {
     lines
 }
 
-/// `text` without what XML does not allow, even escaped.
+/// `text` without what XML does not allow, even escaped, and without the backticks of code, which has no look of its own in a figure.
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
+        .filter(|c| *c != '`')
         .map(|c| if kumiki_octets::text::is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') { ' ' } else { c })
         .collect()
 }

@@ -57,6 +57,28 @@ impl Html {
         }
     }
 
+    /// An element with text alone, in which what stands between backticks is code.
+    pub(super) fn prose(&mut self, tag: &'static str, attributes: Attributes<'_>, text: &str) {
+        self.open(tag, attributes);
+        self.words(text);
+        self.close();
+    }
+
+    /// Anybody's text, in which what stands between backticks is code.
+    pub(super) fn words(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((before, (code, after))) =
+            rest.split_once('`').and_then(|(before, behind)| Some((before, behind.split_once('`')?)))
+        {
+            self.text(before);
+            self.tag("code", &[], ">");
+            self.text(code);
+            self.text.push_str("</code>");
+            rest = after;
+        }
+        self.text(rest);
+    }
+
     /// What is HTML already, made by this program and escaped where it was made.
     pub(super) fn raw(&mut self, html: &str) {
         self.text.push_str(html);

@@ -40,6 +40,10 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 pub struct Page {
     /// Its first heading, and what a browser calls it.
     pub title: String,
+    /// Of where the numbers of verdicts come from, in a sentence.
+    pub origins: Option<String>,
+    /// How what is here differs from the systems of the papers.
+    pub systems: Vec<String>,
     /// The scenarios.
     pub parts: Vec<Part>,
     /// Where the results come from: names with values.
@@ -61,6 +65,8 @@ pub struct Part {
     pub figures: Vec<Figure>,
     /// Its tables; their legends are notes.
     pub tables: Vec<Table>,
+    /// What words mean that stand in figures and tables.
+    pub meaning: Vec<(String, String)>,
     /// What papers say, and whether it holds.
     pub verdicts: Vec<Verdict>,
     /// How it went in a few lines: what, and how much of it. Empty where a paper says what should have come out.

@@ -14,7 +14,7 @@ impl Part {
         html.open("section", &[("id", &id), ("aria-labelledby", &title)]);
         html.leaf("h2", &[("id", &title)], heading);
         for paragraph in self.about.split("\n\n").map(str::trim).filter(|it| !it.is_empty()) {
-            html.leaf("p", &[], paragraph);
+            html.prose("p", &[], paragraph);
         }
         for (label, why) in &self.failures {
             let colon = if label.is_empty() { "" } else { ": " };
@@ -26,10 +26,20 @@ impl Part {
         for it in self.tables.iter().filter(|table| !table.rows.is_empty()) {
             table(html, it);
         }
+        if !self.meaning.is_empty() {
+            html.open("dl", &[]);
+            for (word, meaning) in &self.meaning {
+                html.leaf("dt", &[], word);
+                html.prose("dd", &[], meaning);
+            }
+            html.close();
+        }
         let verdicts: Vec<&Verdict> = self.verdicts.iter().collect();
         if !verdicts.is_empty() {
-            html.leaf("h3", &[], "What the paper says");
-            self::verdicts(html, "Statements of the paper, and whether they hold here", &verdicts, false);
+            let is_of_paper = verdicts.iter().any(|it| it.paper.is_some());
+            let whose = if is_of_paper { "the paper says" } else { "is expected" };
+            html.leaf("h3", &[], &format!("What {whose}"));
+            self::verdicts(html, &format!("What {whose}, and whether it holds here"), &verdicts, false);
         }
         self.write_bounds(html);
         self.write_notes(html);
@@ -79,7 +89,7 @@ fn list<'a>(html: &mut Html, notes: impl Iterator<Item = &'a str>) {
     }
     html.open("ul", &[("class", "notes")]);
     for note in notes {
-        html.leaf("li", &[], note);
+        html.prose("li", &[], note);
     }
     html.close();
 }
@@ -167,26 +177,35 @@ pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_
     scroll(html, title);
     html.open("table", &[]);
     html.leaf("caption", &[], title);
-    heads(html, ["statement", "at", "paper", "here", "difference", "verdict"].into_iter());
+    heads(html, ["statement", "at", "would agree", "here", "verdict"].into_iter());
     html.open("tbody", &[]);
     for verdict in verdicts {
         html.open("tr", &[]);
         html.open("th", &[("scope", "row")]);
-        html.text(&verdict.statement);
+        html.words(&verdict.statement);
         let place = if are_of_several { verdict.place() } else { String::new() };
         let from: Vec<&str> = [place.as_str(), &verdict.source].into_iter().filter(|it| !it.is_empty()).collect();
-        html.leaf("span", &[("class", "from")], &from.join(", "));
+        html.prose("span", &[("class", "from")], &from.join(", "));
+        if !verdict.number.is_empty() {
+            html.prose("span", &[("class", "from")], &format!("judged: {}", verdict.number));
+        }
         html.close();
         html.leaf("td", &[], &verdict.at);
-        html.leaf("td", &[], &verdict.agreement());
-        html.leaf("td", &[("class", "number")], &verdict.here());
-        html.leaf("td", &[("class", "number")], &verdict.distance());
+        html.open("td", &[]);
+        html.text(&verdict.agreement());
+        html.leaf("span", &[("class", "from")], verdict.whose());
+        html.close();
+        html.open("td", &[("class", "number")]);
+        html.text(&verdict.here());
+        if !verdict.distance().is_empty() {
+            html.leaf("span", &[("class", "from")], &format!("{} from it", verdict.distance()));
+        }
+        html.close();
         let (class, word) = judgement(verdict.verdict);
         html.open("td", &[]);
         html.leaf("span", &[("class", class)], word);
-        let marks = [(verdict.fitted, "fitted"), (verdict.ours_reading, "by our reading")];
-        for (_, mark) in marks.into_iter().filter(|(is_so, _)| *is_so) {
-            html.leaf("span", &[("class", "from")], mark);
+        if verdict.fitted {
+            html.leaf("span", &[("class", "from")], "a price was fitted to it");
         }
         html.close();
         html.close();

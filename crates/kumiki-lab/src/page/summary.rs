@@ -12,6 +12,17 @@ impl Page {
         if !verdicts.is_empty() {
             counts(html, &verdicts);
         }
+        if let Some(origins) = &self.origins {
+            html.leaf("p", &[], origins);
+        }
+        if !self.systems.is_empty() {
+            html.leaf("h3", &[], "Where what is here differs from the papers' systems");
+            html.open("ul", &[("class", "notes")]);
+            for system in &self.systems {
+                html.prose("li", &[], system);
+            }
+            html.close();
+        }
         self.failures(html);
         for part in self.parts.iter().filter(|part| !part.glance.is_empty()) {
             if self.parts.len() > 1 {
@@ -79,15 +90,13 @@ fn of<'a>(verdicts: &'a [&'a Verdict], wanted: Judgement) -> impl Iterator<Item 
 }
 
 fn counts(html: &mut Html, verdicts: &[&Verdict]) {
-    let fitted = of(verdicts, Judgement::Holds).filter(|it| it.fitted).count();
-    let ours = of(verdicts, Judgement::Holds).filter(|it| it.ours_reading && !it.fitted).count();
-    html.leaf("p", &[], "Values and sentences of papers, judged by what came out here:");
+    let of_papers = verdicts.iter().any(|it| it.paper.is_some());
+    let what = if of_papers { "Values and sentences of papers" } else { "What is expected" };
+    html.leaf("p", &[], &format!("{what}, judged by what came out here:"));
     html.open("ul", &[("class", "counts")]);
-    for (wanted, note) in [
-        (Judgement::Holds, format!("{fitted} of them fitted, {ours} others by our reading of words")),
-        (Judgement::Misses, String::new()),
-        (Judgement::Open, "not all of their points are there".to_owned()),
-    ] {
+    for (wanted, note) in
+        [(Judgement::Holds, ""), (Judgement::Misses, ""), (Judgement::Open, "not all of their points are there")]
+    {
         let count = of(verdicts, wanted).count();
         if count == 0 && wanted == Judgement::Open {
             continue;
@@ -97,7 +106,7 @@ fn counts(html: &mut Html, verdicts: &[&Verdict]) {
         html.leaf("b", &[], &count.to_string());
         html.leaf("span", &[("class", class)], word);
         if count > 0 && !note.is_empty() {
-            html.leaf("small", &[], &note);
+            html.leaf("small", &[], note);
         }
         html.close();
     }
@@ -107,7 +116,8 @@ fn counts(html: &mut Html, verdicts: &[&Verdict]) {
 impl Part {
     /// What is not told by verdicts already.
     pub(super) fn notes(&self) -> impl Iterator<Item = &String> {
-        let told: Vec<String> = self.verdicts.iter().map(Verdict::told).collect();
+        let meanings = self.meaning.iter().map(|(word, meaning)| format!("{word}: {meaning}"));
+        let told: Vec<String> = self.verdicts.iter().map(Verdict::told).chain(meanings).collect();
         let notes = self.tables.iter().flat_map(|table| &table.legend);
         notes.filter(move |note| !told.contains(note))
     }

@@ -19,6 +19,7 @@ fn verdict(text: &str, verdict: Judgement) -> Verdict {
         scenario: text.to_owned(),
         figure: text.to_owned(),
         statement: text.to_owned(),
+        number: text.to_owned(),
         at: text.to_owned(),
         source: text.to_owned(),
         value: Some(133.4),
@@ -76,6 +77,7 @@ fn part(name: &str, text: &str) -> Part {
             ..Figure::default()
         }],
         tables: vec![table.clone()],
+        meaning: vec![(text.to_owned(), text.to_owned())],
         verdicts: vec![verdict(text, Judgement::Misses), verdict("plain", Judgement::Holds)],
         glance: vec![(text.to_owned(), text.to_owned())],
         bounds: table.clone(),
@@ -95,7 +97,9 @@ fn part(name: &str, text: &str) -> Part {
 
 fn page(text: &str) -> String {
     let parts = vec![part("one", text), part("../\"two\" <b>", text)];
-    Page { title: text.to_owned(), parts, provenance: vec![(text.to_owned(), text.to_owned())] }.to_html()
+    let (origins, systems) = (Some(text.to_owned()), vec![text.to_owned()]);
+    Page { title: text.to_owned(), origins, systems, parts, provenance: vec![(text.to_owned(), text.to_owned())] }
+        .to_html()
 }
 
 fn parsed(html: &str) -> Document<'_> {
@@ -208,6 +212,23 @@ fn verdicts_are_counted_first_and_none_is_told_by_colour_alone() {
             assert!(words(node).contains(class), "{class}");
         }
     }
+}
+
+/// A bound of ours is no number of the paper, and what it is a bound of stands there.
+#[test]
+fn a_verdict_can_be_read_without_the_file() {
+    let html = page("A `title`");
+    let document = parsed(&html);
+    let tables = named(&document, "table");
+    let table = tables.into_iter().find(|it| words(*it).contains("What the paper says")).unwrap();
+    let heads: Vec<String> = table.descendants().filter(|it| it.attribute("scope") == Some("col")).map(words).collect();
+    assert_eq!(heads, ["statement", "at", "would agree", "here", "verdict"]);
+    let said = words(table);
+    assert!(said.contains("judged: A title") && said.contains("our reading of the words"), "{said}");
+    assert!(said.contains("-0.030 Mb/s from it") && said.contains("a price was fitted to it"), "{said}");
+    assert!(named(&document, "code").any(|it| words(it) == "title"), "backticks are no letters");
+    let summary = document.descendants().find(|it| it.attribute("id") == Some("summary")).unwrap();
+    assert!(words(summary).contains("Where what is here differs from the papers' systems"));
 }
 
 /// The two colours of `--name: light-dark(#..., #...)`.

@@ -1,6 +1,6 @@
 //! Sentences of the papers, judged by our values.
 
-use super::verdicts::{Verdict, at};
+use super::verdicts::Verdict;
 use super::{Done, Results};
 use crate::rows::{Parameter, Row, ValueName};
 use crate::scenario::{Claim, Point};
@@ -32,6 +32,7 @@ impl Results {
             most: claim.most,
             fitted: claim.fitted,
             ours_reading: claim.reading.is_some(),
+            number: self.number(claim),
             ..self.verdict(&claim.words, &claim.from, unit)
         };
         let own: Vec<(&Point, Option<f64>)> = self
@@ -44,31 +45,89 @@ impl Results {
             !own.is_empty() && own.iter().all(|(_, value)| value.is_some()) && self.left_out(&claim.of) == 0;
         let own: Vec<(&Point, f64)> = own.into_iter().filter_map(|(point, value)| Some((point, value?))).collect();
         let (numbers, is_complete) = if claim.spread {
-            (spread(&own).into_iter().collect(), is_complete)
+            (self.spread(&own).into_iter().collect(), is_complete)
         } else if let Some(along) = &claim.along {
-            (steps(&own, along), is_complete)
+            (self.steps(&own, along), is_complete)
         } else if !claim.best.is_empty() {
-            (bests(&own, claim), is_complete)
+            (self.bests(&own, claim), is_complete)
         } else if is_ratio(claim) {
             let others = claim.other.as_ref().map_or(Some(self), |name| all.iter().find(|it| it.name == *name));
-            let numbers = others.map_or_else(Vec::new, |others| others.ratios(&own, claim));
+            let numbers = others.map_or_else(Vec::new, |others| self.ratios(&own, claim, others));
             let is_complete = is_complete && numbers.len() == own.len();
             (numbers, is_complete)
         } else {
-            (own.iter().map(|(point, value)| (at(point), *value)).collect(), is_complete)
+            (own.iter().map(|(point, value)| (self.at(point), *value)).collect(), is_complete)
         };
         verdict.judged(&numbers, is_complete)
     }
 
-    /// Each of `own` as a part of its partner here.
-    fn ratios(&self, own: &[(&Point, f64)], claim: &Claim) -> Vec<Number> {
+    /// Each of `own` as a part of its partner among `others`.
+    fn ratios(&self, own: &[(&Point, f64)], claim: &Claim, others: &Self) -> Vec<Number> {
         let partner = |point: &Point| {
             let mut wanted: toml::Table = point.varied.iter().cloned().collect();
             wanted.extend(claim.against.clone());
-            let (other, result) = self.points.iter().find(|(other, _)| other.is_at(&wanted))?;
+            let (other, result) = others.points.iter().find(|(other, _)| other.is_at(&wanted))?;
             value(claim, other, result.as_ref().ok()?)
         };
-        own.iter().filter_map(|(point, value)| Some((at(point), value / partner(point)?))).collect()
+        own.iter().filter_map(|(point, value)| Some((self.at(point), value / partner(point)?))).collect()
+    }
+
+    /// What the number of a claim is, in words.
+    fn number(&self, claim: &Claim) -> String {
+        let value = match claim {
+            Claim { of_limit: true, .. } => "goodput as a part of what the line allows".to_owned(),
+            Claim { interval: true, .. } => "half of the interval as a part of the mean".to_owned(),
+            Claim { cpu: Some(host), .. } => format!("how busy the CPUs of {host} are"),
+            Claim { task: Some(task), .. } => format!("time of {}", task.replace('.', "'s ")),
+            Claim { value: Some(name), .. } => ValueName::new(name).unwrap_or_default().label(),
+            _ => self.shown().label(),
+        };
+        let of = |name: &Option<String>| name.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
+        match claim {
+            Claim { spread: true, .. } => format!("how far the least {value} is below the greatest"),
+            Claim { along: Some(along), .. } => {
+                format!("{value} as a part of that at the {} before", along.replace('_', " "))
+            }
+            Claim { best, .. } if !best.is_empty() => {
+                format!("{value} at {} as a part of the greatest of the others", self.named(best))
+            }
+            Claim { against, other, .. } if !against.is_empty() => {
+                format!("{value} as a part of that{} at {}", of(other), self.named(against))
+            }
+            Claim { other: other @ Some(_), .. } => format!("{value} as a part of that{} at the same point", of(other)),
+            _ => value,
+        }
+    }
+
+    /// By how much the least is below the greatest, in per cent of that.
+    fn spread(&self, own: &[(&Point, f64)]) -> Option<Number> {
+        let (point, least) = own.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (_, most) = own.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((self.at(point), (most - least) / most * 100.0))
+    }
+
+    /// Each as a part of the one before it along a name.
+    fn steps(&self, own: &[(&Point, f64)], along: &str) -> Vec<Number> {
+        let mut numbers = Vec::new();
+        for (place, (point, value)) in own.iter().enumerate() {
+            let same = |it: &&(&Point, f64)| others(it.0, &[along]) == others(point, &[along]);
+            if let Some((_, before)) = own.iter().take(place).rev().find(same) {
+                numbers.push((self.at(point), value / before));
+            }
+        }
+        numbers
+    }
+
+    /// That at `best` as a part of the greatest of those that differ in nothing else.
+    fn bests(&self, own: &[(&Point, f64)], claim: &Claim) -> Vec<Number> {
+        let names: Vec<&str> = claim.best.keys().map(String::as_str).collect();
+        let best = own.iter().filter(|(point, _)| point.is_at(&claim.best));
+        let number = |(point, value): &(&Point, f64)| {
+            let same = own.iter().filter(|(other, _)| others(other, &names) == others(point, &names));
+            let greatest = same.filter(|(other, _)| !other.is_at(&claim.best)).map(|(_, value)| *value);
+            Some((self.at(point), value / greatest.reduce(f64::max)?))
+        };
+        best.filter_map(number).collect()
     }
 }
 
@@ -126,38 +185,7 @@ const fn number(count: u64) -> Option<f64> {
     Some(count as f64)
 }
 
-/// By how much the least is below the greatest, in per cent of that.
-fn spread(own: &[(&Point, f64)]) -> Option<Number> {
-    let (point, least) = own.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (_, most) = own.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some((at(point), (most - least) / most * 100.0))
-}
-
 /// What a point has of everything but `names`.
 fn others<'a>(point: &'a Point, names: &[&str]) -> Vec<&'a (String, toml::Value)> {
     point.varied.iter().filter(|(name, _)| !names.contains(&name.as_str())).collect()
-}
-
-/// Each as a part of the one before it along a name.
-fn steps(own: &[(&Point, f64)], along: &str) -> Vec<Number> {
-    let mut numbers = Vec::new();
-    for (place, (point, value)) in own.iter().enumerate() {
-        let same = |it: &&(&Point, f64)| others(it.0, &[along]) == others(point, &[along]);
-        if let Some((_, before)) = own.iter().take(place).rev().find(same) {
-            numbers.push((at(point), value / before));
-        }
-    }
-    numbers
-}
-
-/// That at `best` as a part of the greatest of those that differ in nothing else.
-fn bests(own: &[(&Point, f64)], claim: &Claim) -> Vec<Number> {
-    let names: Vec<&str> = claim.best.keys().map(String::as_str).collect();
-    let best = own.iter().filter(|(point, _)| point.is_at(&claim.best));
-    let number = |(point, value): &(&Point, f64)| {
-        let same = own.iter().filter(|(other, _)| others(other, &names) == others(point, &names));
-        let greatest = same.filter(|(other, _)| !other.is_at(&claim.best)).map(|(_, value)| *value);
-        Some((at(point), value / greatest.reduce(f64::max)?))
-    };
-    best.filter_map(number).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{COMMIT, Flows, Results};
+use super::{COMMIT, Flows, Results, Verdict, origins, papers};
 use crate::page::{Page, Part};
 use crate::rows::Output;
 
@@ -12,17 +12,38 @@ pub(super) fn page(output: &Output, results: &[Results], flows: &Flows) -> Page 
         let flows = flows.get(result.name()).cloned().unwrap_or_default();
         Part { flows, courses: result.courses(output), ..result.part(results) }
     };
-    Page { title: title(results), parts: results.iter().map(part).collect(), provenance: provenance(output, results) }
+    let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
+    Page {
+        title: title(results),
+        origins: origins(&verdicts),
+        systems: systems(results),
+        parts: results.iter().map(part).collect(),
+        provenance: provenance(output, results),
+    }
+}
+
+/// What to know of the papers' systems, in the order of the papers.
+fn systems(results: &[Results]) -> Vec<String> {
+    let papers = papers_of(results);
+    let told = |paper: &u8| {
+        let system = papers::system(*paper)?;
+        Some(if papers.len() > 1 { format!("Paper {paper}: {system}") } else { system.to_owned() })
+    };
+    papers.iter().filter_map(told).collect()
+}
+
+fn papers_of(results: &[Results]) -> Vec<u8> {
+    let mut papers: Vec<u8> = results.iter().filter_map(|it| it.points.first()?.0.scenario.paper).collect();
+    papers.sort_unstable();
+    papers.dedup();
+    papers
 }
 
 fn title(results: &[Results]) -> String {
     if let [only] = results {
         return only.title();
     }
-    let mut papers: Vec<u8> = results.iter().filter_map(|it| it.points.first()?.0.scenario.paper).collect();
-    papers.sort_unstable();
-    papers.dedup();
-    match papers.as_slice() {
+    match papers_of(results).as_slice() {
         [] => format!("{} scenarios", results.len()),
         [paper] => format!("Paper {paper}: {} scenarios", results.len()),
         [first, .., last] => format!("Papers {first} to {last}: {} scenarios", results.len()),
@@ -36,6 +57,12 @@ impl Results {
         self.part(all).to_html()
     }
 
+    /// What the scenario says of words in figures and tables.
+    pub(super) fn meaning(&self) -> Vec<(String, String)> {
+        let report = self.points.first().map(|(point, _)| &point.scenario.report);
+        report.into_iter().flat_map(|report| report.meaning.clone()).collect()
+    }
+
     fn part(&self, all: &[Self]) -> Part {
         let first = self.points.first().map(|(point, _)| point);
         Part {
@@ -45,6 +72,7 @@ impl Results {
             points: self.points.len(),
             figures: self.figure().into_iter().chain(self.task_figure()).chain(self.held_worth_showing()).collect(),
             tables: [Some(self.table()), self.task_table()].into_iter().flatten().collect(),
+            meaning: self.meaning(),
             verdicts: self.verdicts(all),
             glance: if first.is_some_and(|point| point.scenario.paper.is_some()) { Vec::new() } else { self.glance() },
             bounds: self.bounds(),

@@ -128,6 +128,9 @@ impl Results {
         if !done.is_empty() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
         }
+        for (word, meaning) in self.meaning() {
+            add(format!("{word}: {meaning}"));
+        }
         let printed = self.points.iter().filter(|(point, _)| point.compare().is_some()).count();
         let repeats = self.points.iter().any(|(point, _)| point.scenario.paper.is_some());
         if repeats && printed == 0 {
@@ -251,9 +254,14 @@ fn bound<'a>(point: &Point, done: &'a Done, load: Option<&String>) -> &'a str {
 fn cell(point: &Point, done: &Done) -> Cell {
     let compare = point.compare();
     let word = bound(point, done, point.scenario.report.load.as_ref());
+    // A number that words were read as is nobody's print.
+    let whose = match compare.and_then(|compare| compare.reading.as_ref()) {
+        Some(_) => "our reading",
+        None => point.scenario.whose_values(),
+    };
     number(point, &done.summary)
         .word(word)
-        .expected(point.scenario.whose_values(), compare.map(|c| c.value))
+        .expected(whose, compare.map(|c| c.value))
         .fitted(compare.is_some_and(|c| c.fitted))
 }
 

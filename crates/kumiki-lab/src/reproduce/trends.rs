@@ -8,8 +8,22 @@ use crate::scenario::{Point, Trend};
 
 /// "path line, tpdu 512 B".
 pub(super) fn named(table: &toml::Table) -> String {
-    let parts: Vec<String> = table.iter().map(|(name, value)| format!("{name} {}", shown(value))).collect();
+    let parts: Vec<String> = table.iter().map(|(name, value)| part(name, value)).collect();
     parts.join(", ")
+}
+
+/// "rtt algorithm paper", "nagle off".
+pub(super) fn part(name: &str, value: &toml::Value) -> String {
+    let value = match value {
+        toml::Value::Boolean(on) => if *on { "on" } else { "off" }.to_owned(),
+        toml::Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(" or "),
+        toml::Value::String(_)
+        | toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Table(_) => shown(value),
+    };
+    format!("{} {value}", name.replace('_', " "))
 }
 
 impl Results {
@@ -20,7 +34,7 @@ impl Results {
         let left_out = self.left_out.iter().filter(|point| point.is_at(&trend.of) && point.is_at(&trend.at));
         let wanted = wanted.count() + left_out.count();
         let there = values.iter().filter(|(point, _)| point.is_at(&trend.at));
-        let numbers: Vec<(String, f64)> = there.map(|(point, mean)| (super::verdicts::at(point), *mean)).collect();
+        let numbers: Vec<(String, f64)> = there.map(|(point, mean)| (self.at(point), *mean)).collect();
         let means: Vec<f64> = numbers.iter().map(|(_, mean)| *mean).collect();
         let least = means.iter().copied().reduce(f64::min)?;
         let most = means.iter().copied().reduce(f64::max)?;

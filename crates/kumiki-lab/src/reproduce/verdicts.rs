@@ -7,7 +7,8 @@ use core::fmt::Write as _;
 use serde::Serialize;
 
 use super::Results;
-use super::trends::named;
+use super::trends::{named, part};
+use crate::scenario::label::NOTHING;
 use crate::scenario::{Compare, Point, Within};
 
 /// A value that has no `within` of its own agrees within this part of itself.
@@ -36,7 +37,9 @@ pub struct Verdict {
     pub figure: String,
     /// The paper's words, or of what it gives a value.
     pub statement: String,
-    /// The points, by what is varied; of several the one that is told.
+    /// What is judged: "goodput as a part of that at rtt 0 ms"; empty where the statement says it.
+    pub number: String,
+    /// The points, by what is varied and does not go without saying; of several the one that is told.
     pub at: String,
     /// Where the paper says so.
     pub source: String,
@@ -111,12 +114,13 @@ impl Verdict {
             Judgement::Open => "not all of its points are there",
         };
         let whose = match (self.value, self.paper) {
-            (Some(_), Some(_)) => "paper",
+            (Some(_), Some(_)) if !self.ours_reading => "paper",
             (Some(_), None) => "expected",
-            (None, _) => "agreement is",
+            (Some(_), Some(_)) | (None, _) => "agreement is",
         };
+        let number = if self.number.is_empty() { String::new() } else { format!(" ({})", self.number) };
         let (statement, source, here, agreement) = (&self.statement, &self.source, self.here(), self.agreement());
-        format!("{statement} ({source}): {here}, {whose} {agreement}{reading}{fitted}; {verdict}")
+        format!("{statement} ({source}): {here}{number}, {whose} {agreement}{reading}{fitted}; {verdict}")
     }
 
     /// What the paper gives, or what would be agreement, with its unit.
@@ -130,6 +134,17 @@ impl Verdict {
             (None, None, None) => String::new(),
         };
         self.with_unit(&agreement)
+    }
+
+    /// Whose the number is that would be agreement.
+    #[must_use]
+    pub const fn whose(&self) -> &'static str {
+        match (self.paper, self.ours_reading, self.value) {
+            (_, true, _) => "our reading of the words",
+            (Some(_), false, Some(_)) => "printed in the paper",
+            (Some(_), false, None) => "a bound of the paper",
+            (None, false, _) => "expected",
+        }
     }
 
     /// What came out here, with its unit.
@@ -169,6 +184,7 @@ impl Results {
             scenario: self.name.clone(),
             figure: scenario.map(|it| it.figure.clone()).unwrap_or_default(),
             statement: statement.to_owned(),
+            number: String::new(),
             at: String::new(),
             source: source.to_owned(),
             value: None,
@@ -211,9 +227,9 @@ impl Results {
         let value = compare.value;
         let within = compare.within.unwrap_or(Within::Part(AGREEMENT)).of(value);
         let shown = point.scenario.report.shown();
-        let numbers: Vec<_> = result.iter().map(|done| (at(point), done.summary.mean)).collect();
+        let numbers: Vec<_> = result.iter().map(|done| (self.at(point), done.summary.mean)).collect();
         let verdict = Verdict {
-            at: at(point),
+            at: self.at(point),
             value: Some(value),
             least: Some(value - within),
             most: Some(value + within),
@@ -225,9 +241,69 @@ impl Results {
     }
 }
 
-/// Where a point is.
-pub(super) fn at(point: &Point) -> String {
-    named(&point.varied.iter().cloned().collect())
+impl Results {
+    /// Where a point is, by what does not go without saying.
+    pub(super) fn at(&self, point: &Point) -> String {
+        let names = self.telling();
+        let is_told = |name: &String, value: &toml::Value| names.contains(&name) && value.as_str() != Some(NOTHING);
+        let parts = point.varied.iter().filter(|(name, value)| is_told(name, value));
+        let parts: Vec<String> = parts.map(|(name, value)| part(name, value)).collect();
+        parts.join(", ")
+    }
+
+    /// The same of values that are given for names.
+    pub(super) fn named(&self, table: &toml::Table) -> String {
+        let names = self.telling();
+        let told: toml::Table = table
+            .iter()
+            .filter(|(name, _)| names.contains(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        named(if told.is_empty() { table } else { &told })
+    }
+
+    /// The varied names that tell one point from another: curves and the axis first, then each of the others that does not follow from those before it.
+    fn telling(&self) -> Vec<&String> {
+        let Some((first, _)) = self.points.first() else {
+            return Vec::new();
+        };
+        let report = &first.scenario.report;
+        let own = |name: &&String| report.series.contains(name) || report.x.as_ref() == Some(name);
+        let (own, others): (Vec<&String>, Vec<&String>) = first.varied.iter().map(|(name, _)| name).partition(own);
+        let mut telling: Vec<&String> = Vec::new();
+        for name in own.into_iter().chain(others) {
+            let known: Vec<&str> = telling.iter().map(|it| it.as_str()).collect();
+            if !self.follows(name, &known) {
+                telling.push(name);
+            }
+        }
+        telling
+    }
+}
+
+/// Where the numbers of verdicts come from, in a sentence: how many the paper prints and nothing here was fitted to, how many are fitted, and how many are our own reading.
+/// Nothing where there are none.
+#[must_use]
+pub fn origins(verdicts: &[Verdict]) -> Option<String> {
+    let verdicts: Vec<&Verdict> = verdicts.iter().filter(|it| it.paper.is_some()).collect();
+    let fitted = verdicts.iter().filter(|it| it.fitted).count();
+    let ours = verdicts.iter().filter(|it| it.ours_reading && !it.fitted).count();
+    let printed = verdicts.len() - fitted - ours;
+    let shown = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
+    let is_are = |count: usize| if count < 2 { "is" } else { "are" };
+    (!verdicts.is_empty()).then(|| {
+        format!(
+            "Of {} {} {} {} of a number that the paper prints and to which nothing here was fitted; {} {} of one to which a price was fitted, and {} {} by our own reading of words.",
+            verdicts.len(),
+            if verdicts.len() == 1 { "verdict" } else { "verdicts" },
+            shown(printed),
+            is_are(printed),
+            shown(fitted),
+            is_are(fitted),
+            shown(ours),
+            is_are(ours),
+        )
+    })
 }
 
 /// How many statements hold, and which do not.
@@ -246,6 +322,9 @@ pub fn summary(verdicts: &[Verdict]) -> String {
         let _ = write!(text, "; {open} are open, since not all of their points are there");
     }
     text.push('\n');
+    if let Some(origins) = origins(verdicts) {
+        let _ = writeln!(text, "{origins}");
+    }
     for verdict in of(Judgement::Misses) {
         let _ = writeln!(text, "  {}", verdict.line());
     }

@@ -207,6 +207,12 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
             return Err(source.locate(Fault::at(path, format!("{name:?} is the horizontal axis already"))));
         }
     }
+    let words: Vec<String> =
+        axes.iter().flat_map(|axis| axis.rows.iter().flatten()).filter_map(|node| node.plain()).collect();
+    if let Some(word) = report.meaning.keys().find(|word| !words.contains(word)) {
+        let path = ["report", "meaning", word.as_str()];
+        return Err(source.locate(Fault::unknown(path, "value of what is varied", word, &words)));
+    }
     let mut columns = BTreeSet::new();
     for (name, column) in &report.rows {
         let path = ["report", "rows", name.as_str()];

@@ -9,6 +9,9 @@ use super::amount::Amount;
 use crate::quantity::{Octets, Quantity, Rate, Share};
 use crate::rows::{Parameter, Row};
 
+/// What a name has where it means nothing at a point.
+pub(crate) const NOTHING: &str = "-";
+
 impl Point {
     /// The values of these names as a person reads them: words as they are, others with their name, "sessions 5".
     pub(crate) fn label_of<S: AsRef<str>>(&self, names: &[S]) -> String {
@@ -24,7 +27,7 @@ impl Point {
         let parts: Vec<String> = self
             .varied
             .iter()
-            .filter(|(name, _)| names.iter().any(|n| n.as_ref() == name))
+            .filter(|(name, value)| value.as_str() != Some(NOTHING) && names.iter().any(|n| n.as_ref() == name))
             .map(|(name, value)| match value {
                 toml::Value::String(text) if Amount::parse(text).is_none() => text.clone(),
                 toml::Value::Boolean(on) => format!("{} {}", worded(name), if *on { "on" } else { "off" }),

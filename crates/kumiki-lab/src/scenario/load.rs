@@ -187,6 +187,12 @@ impl Document {
         &self.text
     }
 
+    /// The paper's figure or table, as the file names it; empty where it does not.
+    #[must_use]
+    pub fn figure(&self) -> String {
+        self.root.child("figure").and_then(|node| node.read().ok()).unwrap_or_default()
+    }
+
     /// All that is in it.
     pub(super) fn root(&self) -> &Node {
         &self.root

@@ -32,6 +32,9 @@ pub struct Report {
         example = "[\"congestion\"]"
     )]
     pub series: Vec<String>,
+    /// What words mean that are values of varied names: it is told below figure and table.
+    #[key(is = "a table of texts", default = "none", example = "{ tcp-64k = \"TCP without window scaling\" }")]
+    pub meaning: BTreeMap<String, String>,
     /// Other names, with units, for varied names in rows.
     #[key(is = "a table of names", default = "the same names", example = "{ window = \"window_bytes\" }")]
     pub rows: BTreeMap<String, String>,

@@ -211,9 +211,11 @@ fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop
             .collect();
         print(&tables.join("\n"))?;
         let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
-        // Of one scenario it stands below its table.
+        // Of one scenario what holds stands below its table.
         if results.len() > 1 && !verdicts.is_empty() {
             print(&format!("\n{}", reproduce::summary(&verdicts)))?;
+        } else if let Some(origins) = reproduce::origins(&verdicts) {
+            print(&format!("{origins}\n"))?;
         }
         let files = files.iter().map(|file| format!("{}\n", file.display()));
         let files: Vec<String> = files.chain(results.iter().filter_map(|result| captures(result, output))).collect();

@@ -98,6 +98,13 @@ fn papers_are_chosen_and_a_missing_one_is_said() {
     let documents = vec![two, none];
     assert_eq!(of_papers(documents.clone(), &[]).unwrap().len(), 1);
     assert_eq!(of_papers(documents.clone(), &[2]).unwrap().len(), 1);
+    let of = |name: &str, figure: &str| {
+        let text = format!("title = \"x\"\npaper = 2\nfigure = \"{figure}\"\n");
+        Document::parse(name, name, &text).unwrap()
+    };
+    let sorted = of_papers(vec![of("a", "beyond"), of("b", "idle"), of("c", "fig7"), of("d", "table2")], &[]).unwrap();
+    let names: Vec<&str> = sorted.iter().map(Document::name).collect();
+    assert_eq!(names, ["c", "d", "a", "b"], "what the paper prints comes first");
     assert!(matches!(of_papers(documents, &[2, 4]), Err(Stop::Input(why)) if why == "no scenario repeats paper 4"));
 }
 

@@ -21,7 +21,7 @@ fn claimed(keys: &str) -> (Judgement, Option<f64>) {
 fn a_value_of_the_paper_holds_within_what_it_says_or_a_twentieth() {
     let [verdict] = &verdicts("")[..] else { panic!("one value") };
     assert_eq!((verdict.value, verdict.verdict, verdict.fitted), (Some(133.4), Judgement::Holds, false));
-    assert_eq!(verdict.at, "nagle true, rtt 20 ms, window 256 KiB");
+    assert_eq!(verdict.at, "nagle on, window 256 KiB", "the round trip goes without saying");
     let away = verdict.difference.unwrap();
     assert!((away - (128.01 - 133.4)).abs() < 1e-9, "{away}");
     let narrow = TWO_HOSTS.replace("value = 133.4", "value = 133.4\nwithin = 5\nfitted = true\nreading = \"ours\"");
@@ -30,8 +30,9 @@ fn a_value_of_the_paper_holds_within_what_it_says_or_a_twentieth() {
     assert_eq!((verdict.verdict, verdict.fitted, verdict.ours_reading), (Judgement::Misses, true, true));
     assert_eq!(
         summary(std::slice::from_ref(verdict)),
-        "What the papers say: 0 of 1 values and sentences hold (0 of them fitted, 0 others by our reading of words), 1 miss\n  \
-         paper 2, fig6, nagle true, rtt 20 ms, window 256 KiB: goodput (text, section 5): 128.01 Mb/s, paper 133.40 Mb/s by our reading, fitted; missed\n"
+        "What the papers say: 0 of 1 values and sentences hold (0 of them fitted, 0 others by our reading of words), 1 miss\n\
+         Of 1 verdict none is of a number that the paper prints and to which nothing here was fitted; 1 is of one to which a price was fitted, and none is by our own reading of words.\n  \
+         paper 2, fig6, nagle on, window 256 KiB: goodput (text, section 5): 128.01 Mb/s, agreement is 133.40 Mb/s by our reading, fitted; missed\n"
     );
     // A point that failed has no value.
     let failed = results(&TWO_HOSTS.replace("window = \"256 KiB\"", "window = \"48 KiB\""), 1, true);
@@ -66,6 +67,62 @@ fn a_sentence_is_judged_by_the_number_that_agrees_least() {
     }
 }
 
+#[test]
+fn a_sentence_says_what_number_is_judged_and_whose_the_other_is() {
+    for (keys, number) in [
+        ("least = 4.0", "goodput"),
+        ("least = 4.0\nof_limit = true", "goodput as a part of what the line allows"),
+        ("least = 4.0\ninterval = true", "half of the interval as a part of the mean"),
+        ("least = 4.0\ncpu = \"a\"", "how busy the CPUs of a are"),
+        ("least = 4.0\nvalue = \"delay_ms.p99\"", "delay, p99"),
+        ("least = 4.0\nspread = true", "how far the least goodput is below the greatest"),
+        ("least = 4.0\nalong = \"window\"", "goodput as a part of that at the window before"),
+        (
+            "least = 4.0\nbest = { window = \"256 KiB\", rtt = \"20 ms\" }",
+            "goodput at window 256 KiB as a part of the greatest of the others",
+        ),
+        ("least = 4.0\nagainst = { nagle = false }", "goodput as a part of that at nagle off"),
+        ("least = 4.0\nother = \"elsewhere\"", "goodput as a part of that of elsewhere at the same point"),
+    ] {
+        let claim = |more: &str| format!("[[claim]]\nwords = \"so\"\nfrom = \"here\"\n{keys}{more}");
+        let verdict = verdicts(&claim("")).pop().unwrap();
+        assert_eq!((verdict.number.as_str(), verdict.whose()), (number, "a bound of the paper"), "{keys}");
+        let ours = verdicts(&claim("\nreading = \"ours\"")).pop().unwrap();
+        assert_eq!(ours.whose(), "our reading of the words");
+    }
+    let printed = verdicts("").pop().unwrap();
+    assert_eq!((printed.number.as_str(), printed.whose()), ("", "printed in the paper"));
+    assert_eq!(Verdict { paper: None, ..printed }.whose(), "expected");
+}
+
+#[test]
+fn how_many_verdicts_are_independent_is_said_in_a_sentence() {
+    let claim = "[[claim]]\nwords = \"so\"\nfrom = \"here\"\nleast = 4.0\n";
+    let all = verdicts(&format!("{claim}reading = \"ours\"\n{claim}fitted = true\nreading = \"ours\"\n{claim}"));
+    assert_eq!(
+        origins(&all).unwrap(),
+        "Of 4 verdicts 2 are of a number that the paper prints and to which nothing here was fitted; 1 is of one to which a price was fitted, and 1 is by our own reading of words."
+    );
+    // What is expected is of no paper.
+    let expected: Vec<Verdict> = all.into_iter().map(|verdict| Verdict { paper: None, ..verdict }).collect();
+    assert_eq!((origins(&expected), origins(&[])), (None, None));
+}
+
+#[test]
+fn words_in_figures_are_explained_where_the_scenario_does() {
+    let told = |meaning: &str| {
+        let text = TWO_HOSTS.replace("[[compare]]", &format!("[report.meaning]\n{meaning}\n[[compare]]"));
+        plan(&[], &text).map(|plan| run(&plan, Fake { failing: false }, Options::default()).remove(0))
+    };
+    let results = told("\"256 KiB\" = \"as `netperf` has it\"").unwrap();
+    assert!(results.table().legend.contains(&"256 KiB: as `netperf` has it".to_owned()));
+    let html = results.to_html(std::slice::from_ref(&results));
+    assert!(html.contains("<dt>256 KiB</dt>\n<dd>as <code>netperf</code> has it</dd>"), "{html}");
+    assert_eq!(html.matches("as <code>netperf").count(), 1, "it is no note as well");
+    let fault = told("\"255 KiB\" = \"so\"").unwrap_err().to_string();
+    assert!(fault.contains("unknown value of what is varied \"255 KiB\"; did you mean \"256 KiB\"?"), "{fault}");
+}
+
 /// Goodputs are a hundredth apart from seed to seed: 4.01 to 4.05 and 24.01 to 24.05.
 #[test]
 fn a_sentence_of_intervals_is_judged_by_the_widest() {
@@ -88,7 +145,10 @@ fn a_sentence_of_intervals_is_judged_by_the_widest() {
 fn what_is_near_to_agreement_and_misses_looks_like_that() {
     let keys = "of = { nagle = true, window = \"48 KiB\" }\nagainst = { nagle = false }\nleast = 1.005";
     let verdict = verdicts(&format!("[[claim]]\nwords = \"so\"\nfrom = \"here\"\n{keys}")).pop().unwrap();
-    assert_eq!(verdict.told(), "so (here): 1.000, agreement is at least 1.005; missed");
+    assert_eq!(
+        verdict.told(),
+        "so (here): 1.000 (goodput as a part of that at nagle off), agreement is at least 1.005; missed"
+    );
 }
 
 #[test]
