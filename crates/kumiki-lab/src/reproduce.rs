@@ -271,7 +271,9 @@ impl Results {
         let figure = self.figure().map(|figure| (self.name.clone(), figure));
         let tasks = self.task_figure().map(|figure| (format!("{}-tasks", self.name), figure));
         let held = self.held_worth_showing().map(|figure| (format!("{}-held", self.name), figure));
-        figure.into_iter().chain(tasks).chain(held).collect()
+        let ink = self.points.first().and_then(|(point, _)| point.scenario.report.ink.as_ref()?.parse().ok());
+        let all = figure.into_iter().chain(tasks).chain(held);
+        all.map(|(name, figure)| (name, Figure { ink: ink.unwrap_or_default(), ..figure })).collect()
     }
 
     /// How many points were not run since somebody wanted an end, and how many there are.

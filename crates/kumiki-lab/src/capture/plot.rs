@@ -79,7 +79,7 @@ fn figure(title: &str, y: &str, series: Vec<Series>) -> Figure {
         series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
         limits: Vec::new(),
         caption: String::new(),
-        whose: "",
+        ..Figure::default()
     }
 }
 

@@ -399,7 +399,7 @@ impl Samples {
             series: curves.into_iter().map(|(_, series)| series).collect(),
             limits: Vec::new(),
             caption,
-            whose: "",
+            ..Figure::default()
         }
     }
 }

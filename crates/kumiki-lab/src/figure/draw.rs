@@ -8,7 +8,7 @@ use super::marks::{Bars, Pen, foot, pens};
 use super::palette::NEUTRAL;
 use super::scale::{Needs, Ruler, number};
 use super::text::{clean, width, wrap};
-use super::{Axis, Figure, Limit, Scale, Shape};
+use super::{Axis, Figure, Ink, Limit, Scale, Shape};
 
 const WIDTH: f64 = 960.0;
 const PLOT_HEIGHT: f64 = 400.0;
@@ -69,7 +69,12 @@ pub(super) fn document(figures: &[Figure]) -> String {
         .add(Title::new(titles.join("; ")))
         .add(Description::new().add(svg::node::Text::new(described.join(" "))));
     let document = panels.into_iter().fold(document, Document::add);
-    format!("{document}\n")
+    let drawn = format!("{document}\n");
+    // Whatever has no colour of its own has this one.
+    match figures.first().map(|figure| figure.ink) {
+        Some(ink) if ink != Ink::Grey => drawn.replace(NEUTRAL, ink.colour()),
+        Some(_) | None => drawn,
+    }
 }
 
 /// One figure, and how high it is.

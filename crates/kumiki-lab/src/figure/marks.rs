@@ -177,6 +177,7 @@ impl Pen {
             let ends = ends.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
             if let Some((low, high)) = ends {
                 let (low, high) = (low.clamp(plot.top, plot.bottom), high.clamp(plot.top, plot.bottom));
+                let x = x + beside(figure, self.index);
                 let is_bar = matches!(series.shape, Shape::Bars | Shape::Stack);
                 let (ink, class) = if is_bar { (NEUTRAL, "frame") } else { (self.colour(), "ln") };
                 for (x1, y1, x2, y2) in
@@ -259,6 +260,23 @@ fn hatch(index: usize, width: f64, height: f64) -> Vec<(f64, f64, f64, f64)> {
         Some(5) => [hatch(1, width, height), hatch(2, width, height)].concat(),
         _ => Vec::new(),
     }
+}
+
+/// How far the interval of series `i` stands from its value's place, so that those of several curves at one place do not lie on one another.
+fn beside(figure: &Figure, i: usize) -> f64 {
+    /// From one to the next, and all of them together at most.
+    const STEP: f64 = 4.0;
+    const MOST: f64 = 24.0;
+    let has_some = |series: &Series| {
+        matches!(series.shape, Shape::Line | Shape::Scatter) && series.points.iter().any(|point| point.spread.is_some())
+    };
+    let own: Vec<usize> = figure.series.iter().enumerate().filter(|(_, it)| has_some(it)).map(|(i, _)| i).collect();
+    let Some(rank) = own.iter().position(|it| *it == i) else {
+        return 0.0;
+    };
+    let float = |n: usize| f64::from(u16::try_from(n).unwrap_or(u16::MAX));
+    let steps = float(own.len()) - 1.0;
+    if steps < 1.0 { 0.0 } else { (float(rank) - steps / 2.0) * STEP.min(MOST / steps) }
 }
 
 /// What is below the part of a bar at `x` that belongs to series `i`: the parts of those before it.

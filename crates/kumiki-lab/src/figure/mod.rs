@@ -41,6 +41,52 @@ pub struct Figure {
     pub caption: String,
     /// Whose values the hollow markers are; empty: the paper's.
     pub whose: &'static str,
+    /// Of words and axes.
+    pub ink: Ink,
+}
+
+/// The colour of words and axes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ink {
+    /// Grey, which can be read on light and on dark ground.
+    #[default]
+    Grey,
+    /// For light ground, beside black text.
+    Black,
+    /// For dark ground, beside white text.
+    White,
+}
+
+impl Ink {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Grey, Self::Black, Self::White];
+
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Grey => "grey",
+            Self::Black => "black",
+            Self::White => "white",
+        }
+    }
+
+    const fn colour(self) -> &'static str {
+        match self {
+            Self::Grey => palette::NEUTRAL,
+            Self::Black => "#000000",
+            Self::White => "#ffffff",
+        }
+    }
+}
+
+impl core::str::FromStr for Ink {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|ink| ink.name() == text);
+        found.ok_or_else(|| format!("expected one of {}", Self::ALL.map(Self::name).join(", ")))
+    }
 }
 
 /// An axis.

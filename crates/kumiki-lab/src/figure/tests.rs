@@ -35,6 +35,7 @@ fn figure() -> Figure {
         limits: vec![Limit { label: "packets".to_owned(), y: 134.581 }],
         whose: "",
         caption: "profile atm-board, 1 seed".to_owned(),
+        ..Figure::default()
     }
 }
 
@@ -306,4 +307,33 @@ fn times_are_marked_over_the_whole_height_and_move_no_axis() {
     assert_eq!(svg.matches("ln pt when").count(), 1);
     let axis = |svg: &str| svg.split("data-y=\"").nth(1).and_then(|it| it.split('"').next()).unwrap().to_owned();
     assert_eq!(axis(&svg), axis(&plain.to_svg()));
+}
+
+#[test]
+fn words_and_axes_are_as_dark_as_is_asked_for() {
+    let curve = Series { label: "a".to_owned(), points: vec![Point::new(1.0, 2.0)], ..Series::default() };
+    let figure = |ink| Figure { title: "t".to_owned(), series: vec![curve.clone()], ink, ..Figure::default() }.to_svg();
+    assert!(figure(Ink::Grey).contains("#757575") && !figure(Ink::Grey).contains("#000000"));
+    let black = figure("black".parse().unwrap());
+    assert!(black.contains("#000000") && !black.contains("#757575"), "{black}");
+    assert!(black.contains("#0072b2"), "curves keep their colours");
+    assert_eq!("pink".parse::<Ink>().unwrap_err(), "expected one of grey, black, white");
+}
+
+#[test]
+fn intervals_of_several_curves_at_one_place_stand_beside_each_other() {
+    let curve = |y: f64| Series { points: vec![Point::with_half_width(1.0, y, Some(1.0))], ..Series::default() };
+    let uprights = |count: u32| {
+        let series = (0..count).map(|n| curve(10.0 + f64::from(n) / 10.0)).collect();
+        let svg = Figure { series, ..Figure::default() }.to_svg();
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let lines =
+            document.descendants().filter(|it| it.tag_name().name() == "line" && it.attribute("class") == Some("ln"));
+        let uprights = lines.filter(|it| it.attribute("x1") == it.attribute("x2"));
+        uprights.filter_map(|it| it.attribute("x1")?.parse::<f64>().ok()).collect::<Vec<f64>>()
+    };
+    let [one] = uprights(1)[..] else { panic!("one interval") };
+    let three = uprights(3);
+    assert_eq!(three.len(), 3);
+    assert!((three[1] - one).abs() < 0.2 && three[1] - three[0] > 3.0 && three[2] - three[1] > 3.0, "{three:?}");
 }

@@ -127,8 +127,8 @@ pub fn figure(
             points: points.into_iter().map(|(x, y)| Point::new(f64::from(x), y)).collect(),
             paper: Vec::new(),
         }],
-        whose: "",
         limits: Vec::new(),
         caption: format!("Exact arithmetic; {}.", names.join(", ")),
+        ..Figure::default()
     })
 }

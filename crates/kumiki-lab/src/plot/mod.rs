@@ -247,7 +247,7 @@ fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
         series,
         limits: Vec::new(),
         caption: caption.join(" "),
-        whose: "",
+        ..Figure::default()
     }
 }
 

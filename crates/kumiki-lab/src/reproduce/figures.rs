@@ -83,6 +83,7 @@ impl Results {
             limits: extremes(limits),
             caption: self.caption(first),
             whose: first.scenario.whose_values(),
+            ..Figure::default()
         })
     }
 

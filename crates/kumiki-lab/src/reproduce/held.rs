@@ -53,7 +53,7 @@ impl Results {
             series,
             limits: Vec::new(),
             caption: self.captioned(first, "The first run of each point."),
-            whose: "",
+            ..Figure::default()
         })
     }
 

@@ -12,6 +12,7 @@ use super::load::Profiles;
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
 use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, real};
+use crate::figure::Ink;
 use crate::quantity::{Distribution, Octets, Quantity, Rate, Share};
 use crate::rows::ValueName;
 use crate::{medium, profile};
@@ -250,6 +251,10 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
         && !SCALES.contains(&scale.as_str())
     {
         return Err(source.locate(Fault::unknown(["report", "x_scale"], "scale", scale, &SCALES)));
+    }
+    let inks = Ink::ALL.map(Ink::name);
+    if let Some(ink) = report.ink.as_deref().filter(|ink| !inks.contains(ink)) {
+        return Err(source.locate(Fault::unknown(["report", "ink"], "colour of words", ink, &inks)));
     }
     if let Some([low, high]) = report.y_range
         && low >= high

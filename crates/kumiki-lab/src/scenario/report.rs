@@ -78,6 +78,9 @@ pub struct Report {
     /// A limit drawn in the figure: `aal5`, computed from the stack, or `none`.
     #[key(is = "a word", default = "`none`", example = "\"aal5\"")]
     pub limit: Option<String>,
+    /// The colour of words and axes in the files of figures: `grey`, which can be read on light and dark ground, `black` or `white`.
+    #[key(is = "a word", default = "`grey`", example = "\"black\"")]
+    pub ink: Option<String>,
     /// Below the figure.
     #[key(is = "a text", default = "where the values come from", example = "\"One connection.\"")]
     pub caption: Option<String>,

@@ -133,12 +133,22 @@ pub(super) fn jobs(given: Option<u16>) -> usize {
 /// Puts together what shards have brought, as if it had been run at once.
 pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     let provenance = begin().after(&args.directories);
+    for twice in twice(&args.directories) {
+        eprintln!("kumiki: {} is given twice, and counts once", twice.display());
+    }
     let merged = Merged::read(&args.directories)?;
     let plan = merged.plan().clone();
     let output = open(&args.out, args.force)?;
     let results = merged.results(&output)?;
     output.write(Output::RUN, provenance.end(&plan, (plan.len(), plan.len())).as_bytes())?;
     tell(&results, &output, Wanted { json: args.json, parquet: false })
+}
+
+/// The directories that were named before, perhaps otherwise.
+fn twice(directories: &[PathBuf]) -> Vec<&PathBuf> {
+    let mut seen = BTreeSet::new();
+    let real = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+    directories.iter().filter(|path| !seen.insert(real(path))).collect()
 }
 
 /// What is known of where results come from.
@@ -298,6 +308,12 @@ fn without_place(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_directory_that_is_named_twice_is_told() {
+        let directories = ["src", "tests", "./src"].map(PathBuf::from);
+        assert_eq!(twice(&directories), [&PathBuf::from("./src")]);
+    }
 
     #[test]
     fn where_files_are_is_left_out() {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use kumiki_lab::figure::{Figure, Ink};
 use kumiki_lab::plot::{self, Options};
 use kumiki_lab::sources::Source;
 
@@ -28,6 +29,9 @@ pub(crate) struct PlotArgs {
     /// Above the figure
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+    /// The colour of words and axes: grey, which can be read on light and dark ground, black or white
+    #[arg(long, value_name = "COLOUR", default_value = "grey")]
+    pub(crate) ink: Ink,
     /// The file, as SVG; without it the figure is printed
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -61,7 +65,7 @@ pub(super) fn run(args: &PlotArgs) -> Result<(), Stop> {
     if let Some(left_out) = plot::without_place(&figure.series, options.log_x, options.log_y) {
         eprintln!("kumiki: {left_out}");
     }
-    let svg = figure.to_svg();
+    let svg = Figure { ink: args.ink, ..figure }.to_svg();
     match &args.out {
         Some(path) => picture::write(path, &svg),
         None => print(&svg),

@@ -485,6 +485,7 @@ fn keep(folder: &Path, pairs: &[Pair]) -> Said<()> {
             pairs.first().map_or(0, |pair| pair.window),
             pairs.first().map_or(0, |pair| pair.linux.len()),
         ),
+        ..Figure::default()
     };
     for (name, text) in [("tcp-os.csv", csv), ("tcp-os.svg", figure.to_svg())] {
         std::fs::create_dir_all(folder).map_err(when("KUMIKI_CURVE"))?;
