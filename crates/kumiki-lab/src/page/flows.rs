@@ -17,15 +17,13 @@ impl Part {
 
 impl Flow {
     fn write(&self, html: &mut Html) {
-        html.leaf("h4", &[], &self.place);
-        parts::figure(html, &self.figure);
-        if !self.notes.is_empty() {
-            html.open("ul", &[("class", "notes")]);
-            for note in &self.notes {
-                html.leaf("li", &[], note);
-            }
-            html.close();
+        if !self.place.is_empty() {
+            html.leaf("h4", &[], &self.place);
         }
+        if !self.figure.series.is_empty() {
+            parts::figure(html, &self.figure);
+        }
+        parts::list(html, self.notes.iter().map(String::as_str));
         if self.packets.is_empty() {
             return;
         }

@@ -4,7 +4,7 @@ use super::Part;
 use super::html::Html;
 use crate::figure::Figure;
 use crate::reproduce::{Judgement, Verdict};
-use crate::table::{Cell, FITTED, Table};
+use crate::table::{Cell, FITTED, Table, named};
 
 impl Part {
     /// All of it below `heading`.
@@ -64,7 +64,12 @@ impl Part {
             html.open("details", if self.glance.is_empty() { &[] } else { &[("open", "open")] });
             html.leaf("summary", &[], summary);
             table(html, it);
-            list(html, it.legend.iter().map(String::as_str));
+            if !it.legend.is_empty() {
+                html.open("details", &[]);
+                html.leaf("summary", &[], "What these words mean");
+                list(html, it.legend.iter().map(String::as_str));
+                html.close();
+            }
             html.close();
         }
     }
@@ -82,7 +87,7 @@ impl Part {
 }
 
 /// Notes; nothing where there are none.
-fn list<'a>(html: &mut Html, notes: impl Iterator<Item = &'a str>) {
+pub(super) fn list<'a>(html: &mut Html, notes: impl Iterator<Item = &'a str>) {
     let mut notes = notes.peekable();
     if notes.peek().is_none() {
         return;
@@ -128,8 +133,7 @@ pub(super) fn table(html: &mut Html, table: &Table) {
     html.open("tbody", &[]);
     for (head, cells) in &table.rows {
         html.open("tr", &[]);
-        // Where nothing is varied the only point has no name.
-        html.leaf("th", &[("scope", "row")], if head.is_empty() { "the only point" } else { head });
+        html.leaf("th", &[("scope", "row")], named(head));
         for i in 0..count {
             cell(html, cells.get(i));
         }
@@ -193,7 +197,9 @@ pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_
         html.leaf("td", &[], &verdict.at);
         html.open("td", &[]);
         html.text(&verdict.agreement());
-        html.leaf("span", &[("class", "from")], verdict.whose());
+        let within = verdict.within();
+        let within = if within.is_empty() { within } else { format!(", give or take {within}") };
+        html.leaf("span", &[("class", "from")], &format!("{}{within}", verdict.whose()));
         html.close();
         html.open("td", &[("class", "number")]);
         html.text(&verdict.here());

@@ -24,7 +24,7 @@ fn verdict(text: &str, verdict: Judgement) -> Verdict {
         source: text.to_owned(),
         value: Some(133.4),
         least: None,
-        most: None,
+        most: Some(140.07),
         ours: Some(133.37),
         difference: Some(-0.03),
         unit: "Mb/s",
@@ -214,6 +214,15 @@ fn verdicts_are_counted_first_and_none_is_told_by_colour_alone() {
     }
 }
 
+#[test]
+fn captures_without_connections_say_so() {
+    let flow = Flow { notes: vec!["nothing is in them".to_owned()], ..Flow::default() };
+    let part = Part { flows: vec![flow], ..Part::default() };
+    let html = part.to_html();
+    assert!(html.contains("<li>nothing is in them</li>"), "{html}");
+    assert!(!html.contains("<svg") && !html.contains("<h4>"), "{html}");
+}
+
 /// A bound of ours is no number of the paper, and what it is a bound of stands there.
 #[test]
 fn a_verdict_can_be_read_without_the_file() {
@@ -224,7 +233,10 @@ fn a_verdict_can_be_read_without_the_file() {
     let heads: Vec<String> = table.descendants().filter(|it| it.attribute("scope") == Some("col")).map(words).collect();
     assert_eq!(heads, ["statement", "at", "would agree", "here", "verdict"]);
     let said = words(table);
-    assert!(said.contains("judged: A title") && said.contains("our reading of the words"), "{said}");
+    assert!(
+        said.contains("judged: A title") && said.contains("our reading of the words, give or take 6.670 Mb/s"),
+        "{said}"
+    );
     assert!(said.contains("-0.030 Mb/s from it") && said.contains("a price was fitted to it"), "{said}");
     assert!(named(&document, "code").any(|it| words(it) == "title"), "backticks are no letters");
     let summary = document.descendants().find(|it| it.attribute("id") == Some("summary")).unwrap();

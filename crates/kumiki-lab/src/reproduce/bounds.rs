@@ -61,17 +61,12 @@ const OF_FLOWS: [Column; 10] = [
 ];
 
 /// What is printed of both.
-const PRINTED: [Column; 8] = [
+const PRINTED: [Column; 9] = [
     ("goodput (Mb/s)", goodput),
     ("bound by", bound),
-    ("round trip (ms)", |it| {
-        let (mean, p99) = (it.of(|row| &row.round_trip_ms, "mean"), it.of(|row| &row.round_trip_ms, "p99"));
-        mean.zip(p99).map_or_else(Cell::empty, |(mean, p99)| Cell::text(format!("{}, p99 {}", short(mean), short(p99))))
-    }),
-    ("one way (ms)", |it| {
-        let (mean, p99) = (it.of(|row| &row.delay_ms, "mean"), it.of(|row| &row.delay_ms, "p99"));
-        mean.zip(p99).map_or_else(Cell::empty, |(mean, p99)| Cell::text(format!("{}, p99 {}", short(mean), short(p99))))
-    }),
+    ("round trip (ms)", |it| mean_and_p99(it, |row| &row.round_trip_ms)),
+    ("one way (ms)", |it| mean_and_p99(it, |row| &row.delay_ms)),
+    ("completion (ms)", |it| mean_and_p99(it, |row| &row.completion_ms)),
     ("sent again, %", sent_again),
     ("time-outs", timed_out),
     ("longest gap (s)", gap),
@@ -114,15 +109,20 @@ impl Told<'_> {
         self.mean(|row| values(row).get(name).copied())
     }
 
-    /// "link", or "link 4, loss 1" where runs or flows differ.
-    fn counted(&self) -> String {
+    /// What bound it, the most frequent first, and how many times.
+    fn bounds(&self) -> Vec<(&str, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| !row.bound_by.is_empty()) {
             *counts.entry(&row.bound_by).or_default() += 1;
         }
         let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        match counts.as_slice() {
+        counts
+    }
+
+    /// "link", or "link 40, loss 12" where flows differ.
+    fn counted(&self) -> String {
+        match self.bounds().as_slice() {
             [(only, _)] => (*only).to_owned(),
             several => several.iter().map(|(what, count)| format!("{what} {count}")).collect::<Vec<_>>().join(", "),
         }
@@ -142,8 +142,13 @@ fn goodput(told: &Told<'_>) -> Cell {
     number(told.mean(|row| Some(row.goodput_mbps)), 2)
 }
 
+/// What bound it, of several runs in most of them.
 fn bound(told: &Told<'_>) -> Cell {
-    Cell::text(told.counted())
+    Cell::text(match told.bounds().as_slice() {
+        [] => String::new(),
+        [(only, _)] => (*only).to_owned(),
+        [(most, count), ..] => format!("{most} ({count} of {} runs)", told.rows.len()),
+    })
 }
 
 fn held(told: &Told<'_>) -> Cell {
@@ -156,6 +161,12 @@ fn held(told: &Told<'_>) -> Cell {
 
 fn round_trip(told: &Told<'_>) -> Cell {
     time(told.of(|row| &row.round_trip_ms, "mean"))
+}
+
+/// "61.0, p99 71.0".
+fn mean_and_p99(told: &Told<'_>, values: fn(&Row) -> &BTreeMap<String, f64>) -> Cell {
+    let both = told.of(values, "mean").zip(told.of(values, "p99"));
+    both.map_or_else(Cell::empty, |(mean, p99)| Cell::text(format!("{}, p99 {}", short(mean), short(p99))))
 }
 
 /// What was sent again, in per cent of what was sent.

@@ -163,6 +163,7 @@ impl Results {
         }
         let profiles = match profiles.as_slice() {
             [] => None,
+            [only] if *only == crate::profile::ZERO => Some("What hosts do costs no time (profile zero).".to_owned()),
             [only] => Some(format!("Profile {only}.")),
             several => Some(format!("Profiles {}.", several.join(", "))),
         };

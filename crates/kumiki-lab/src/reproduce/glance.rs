@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Results;
 use crate::rows::{Row, Scope};
+use crate::stats;
 
 /// So many of what held something back are told; the rest is in the rows.
 const HELD: usize = 3;
@@ -12,14 +13,18 @@ const HELD: usize = 3;
 pub(super) const LEAST: f64 = 0.005;
 
 impl Results {
-    /// What there was, and between which values it was in the first runs of all points.
+    /// What there was, and between which values it was at all points; of several runs of one it is their mean.
     pub(super) fn glance(&self) -> Vec<(String, String)> {
         let done = self.points.iter().filter_map(|(point, result)| Some((point.label(), result.as_ref().ok()?)));
         let done: Vec<(String, _)> = done.collect();
-        let rows: Vec<(&str, &Row)> =
-            done.iter().filter_map(|(label, done)| Some((label.as_str(), total(&done.rows)?))).collect();
+        let runs: Vec<(&str, Vec<&Row>)> =
+            done.iter().map(|(label, done)| (label.as_str(), totals(&done.rows))).collect();
+        let rows: Vec<(&str, &Row)> = runs.iter().filter_map(|(label, rows)| Some((*label, *rows.first()?))).collect();
+        let mean = |rows: &[&Row], of: &dyn Fn(&Row) -> Option<f64>| {
+            stats::mean(&rows.iter().map(|row| of(row)).collect::<Option<Vec<f64>>>()?)
+        };
         let values = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<(&str, f64)> {
-            rows.iter().filter_map(|(label, row)| Some((*label, of(row)?))).collect()
+            runs.iter().filter_map(|(label, rows)| Some((*label, mean(rows, of)?))).collect()
         };
         let shown = self.shown();
         let mut all: Vec<(String, String)> = vec![("Points".to_owned(), self.counted())];
@@ -34,10 +39,11 @@ impl Results {
         let of_limit = |row: &Row| Some(100.0 * row.goodput_mbps / row.limit_mbps.filter(|limit| *limit > 0.0)?);
         add("Of what the lines allow", between(&values(&of_limit), 1, "%"));
         add("Bound by", bound(&rows));
-        let shares = rows.iter().flat_map(|(_, row)| &row.held);
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
-        for (what, share) in shares {
-            *sums.entry(what.clone()).or_default() += share / rows.len() as f64;
+        for (_, own) in &runs {
+            for (what, share) in own.iter().flat_map(|row| &row.held) {
+                *sums.entry(what.clone()).or_default() += share / (own.len() * runs.len()) as f64;
+            }
         }
         add("TCP held back by", Some(held(&sums)).filter(|said| !said.is_empty()));
         let round_trip = |row: &Row| row.round_trip_ms.get("mean").copied();
@@ -73,9 +79,15 @@ impl Results {
     }
 }
 
-/// The row of all loads together, of the first run.
-fn total(rows: &[Row]) -> Option<&Row> {
-    rows.iter().find(|row| row.scope == Scope::Total).or_else(|| rows.first())
+/// The rows of all loads together, one of each run.
+fn totals(rows: &[Row]) -> Vec<&Row> {
+    let mut totals: Vec<&Row> = Vec::new();
+    for row in rows.iter().filter(|row| row.scope == Scope::Total) {
+        if totals.iter().all(|known| known.repetition != row.repetition) {
+            totals.push(row);
+        }
+    }
+    if totals.is_empty() { rows.first().into_iter().collect() } else { totals }
 }
 
 /// " (cubic, queue 10)"; nothing for the only point.

@@ -136,6 +136,13 @@ impl Verdict {
         self.with_unit(&agreement)
     }
 
+    /// How far from a value is still agreement, with its unit; nothing where there is no value.
+    #[must_use]
+    pub fn within(&self) -> String {
+        let within = self.value.zip(self.most).map(|(value, most)| (most - value).abs());
+        within.map_or_else(String::new, |within| self.with_unit(&short(within)))
+    }
+
     /// Whose the number is that would be agreement.
     #[must_use]
     pub const fn whose(&self) -> &'static str {

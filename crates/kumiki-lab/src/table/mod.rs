@@ -205,7 +205,7 @@ impl Table {
         let columns: Vec<Vec<String>> = (0..count).map(|i| self.column(i, parts)).collect();
         for (j, (head, _)) in self.rows.iter().enumerate() {
             let cells = columns.iter().map(|column| right(column.get(j).cloned().unwrap_or_default()));
-            grid.add_row(std::iter::once(comfy_table::Cell::new(head)).chain(cells));
+            grid.add_row(std::iter::once(comfy_table::Cell::new(named(head))).chain(cells));
         }
         grid.trim_fmt()
     }
@@ -239,6 +239,11 @@ impl Table {
             }
         }
     }
+}
+
+/// What a row is called; where nothing is varied the only point has no name.
+pub(crate) const fn named(head: &str) -> &str {
+    if head.is_empty() { "the only point" } else { head }
 }
 
 fn style(lines: Lines, parts: Parts) -> TableStyle {

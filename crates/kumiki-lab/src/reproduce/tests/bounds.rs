@@ -13,7 +13,9 @@ impl Runner for Flows {
     fn run(&self, point: &Point) -> Result<Outcome, Failure> {
         let named = |mean: f64| BTreeMap::from([("mean".to_owned(), mean), ("p99".to_owned(), mean + 10.0)]);
         let seed = f64::from(u32::try_from(point.scenario.run.seed)?);
-        let known = Row { bound_by: "link".to_owned(), segments_sent: Some(1000), ..point.row() };
+        // The second run differs.
+        let bound_by = if point.scenario.run.seed == 2 { "loss" } else { "link" }.to_owned();
+        let known = Row { bound_by, segments_sent: Some(1000), ..point.row() };
         let row = |scope, load: Option<&str>, round_trip: f64| Row {
             scope,
             load: load.map(str::to_owned),
@@ -102,4 +104,8 @@ fn of_several_runs_the_mean_is_told() {
     let table = results.why_table().unwrap();
     assert!(table.title.ends_with(", the mean of its runs"), "{}", table.title);
     assert_eq!(table.rows[0].1[0], Cell::number(10.0, 2), "seeds 1 to 3 have 9, 10 and 11");
+    // The summary of the page says the same.
+    let glance = results.glance();
+    assert!(glance.contains(&("Goodput".to_owned(), "10.00 Mb/s".to_owned())), "{glance:?}");
+    assert_eq!(table.rows[0].1[1], Cell::text("link (2 of 3 runs)"));
 }

@@ -47,9 +47,19 @@ pub(super) fn of(output: &Output, results: &[Results]) -> Flows {
         };
         let names = names.iter().filter(|name| is_of_first_run(name));
         let files: Vec<PathBuf> = names.map(|name| output.path(name)).collect();
-        flows.insert(result.name().to_owned(), of_files(&files, &label));
+        let mut found = of_files(&files, &label);
+        if found.is_empty() {
+            found.push(nothing(&label));
+        }
+        flows.insert(result.name().to_owned(), found);
     }
     flows
+}
+
+/// What stands there instead, where captures have nothing that can be shown.
+fn nothing(label: &str) -> Flow {
+    let note = "The captures show no connection of TCP. Where the line's own frames are not decoded as packets, as those of SONET/SDH, `--pcap=ip` captures packets of IP.";
+    Flow { place: label.to_owned(), notes: vec![note.to_owned()], ..Flow::default() }
 }
 
 /// Whether a name is of a capture, and not as `captures/x/000-run2-near.pcapng`.

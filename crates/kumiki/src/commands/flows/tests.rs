@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use kumiki_lab::figure::{Figure, Point};
 
 use super::segment::Segment;
-use super::{is_of_first_run, sequence};
+use super::{is_of_first_run, nothing, sequence};
 
 fn a() -> SocketAddr {
     "10.0.0.1:1024".parse().unwrap()
@@ -123,4 +123,11 @@ fn the_way_with_more_octets_is_drawn_and_the_other_told_of() {
 fn captures_of_later_runs_are_passed_over() {
     assert!(is_of_first_run("captures/x/000-near.pcapng") && is_of_first_run("captures/x/012-run-a.pcapng"));
     assert!(!is_of_first_run("captures/x/000-run2-near.pcapng") && !is_of_first_run("captures/x/000-trace.csv"));
+}
+
+#[test]
+fn captures_in_which_nothing_is_found_are_told_of_with_what_helps() {
+    let flow = nothing("loss 1 %");
+    assert_eq!(flow.place, "loss 1 %");
+    assert!(flow.notes.iter().any(|note| note.contains("`--pcap=ip`")), "{:?}", flow.notes);
 }
