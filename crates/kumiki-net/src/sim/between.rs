@@ -46,6 +46,7 @@ impl Net {
     ///
     /// All else is as in other networks: hosts crash, are cut off from each other by [`Net::partition`] (whatever way there is between them), have
     /// [links](super::Link) of their own before what is between; [rules](Net::rule) see what hosts send.
+    /// [`Net::digest`] and [`Net::packets`] are of what these hosts send.
     /// [`Net::set_latency`] and [`Host::set_latency_to`](super::Host::set_latency_to) mean nothing in it.
     ///
     /// # Errors
