@@ -6,6 +6,7 @@ mod rows;
 
 use core::fmt::{self, Write as _};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kumiki_graph::Duration;
 
@@ -243,7 +244,7 @@ fn warm_up(point: &Point, given: &BTreeMap<String, Profile>) -> Result<WarmUp, F
 fn warmed_up(point: &Point, found: Option<WarmUp>) -> Point {
     let mut point = point.clone();
     if point.scenario.run.warm_up.as_deref() == Some(WARM_UP_FOUND) {
-        point.scenario.run.warm_up = found.map(|found| format!("{} ns", found.time.as_nanos()));
+        Arc::make_mut(&mut point.scenario).run.warm_up = found.map(|found| format!("{} ns", found.time.as_nanos()));
     }
     point
 }

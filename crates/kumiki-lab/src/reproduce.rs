@@ -233,7 +233,8 @@ impl Results {
         &self.name
     }
 
-    /// The rows of all points, in order.
+    /// The rows of all points, in order. Of points that were kept in a journal here is what tables, figures and verdicts look at; [`Results::whole_rows`] has
+    /// everything.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.points.iter().filter_map(|(_, result)| result.as_ref().ok()).flat_map(|done| &done.rows)
     }
@@ -248,7 +249,14 @@ impl Results {
             .collect()
     }
 
-    /// The rows of each point that ended, in order, with the number of the point in its scenario.
+    /// The rows of each point that ended, in order and whole, with the number of the point in its scenario. What was kept in a journal is read there, point by
+    /// point, so that memory is for one of them. An error is that the journal cannot be read any more.
+    pub fn whole_rows(&self) -> impl Iterator<Item = Result<(usize, Vec<Row>), OutputError>> {
+        let done = self.points.iter().filter_map(|(point, result)| Some((point.index, result.as_ref().ok()?)));
+        done.map(|(index, done)| Ok((index, done.whole()?)))
+    }
+
+    /// The rows of each point that ended, in order, with the number of the point in its scenario; of what was kept in a journal as [`Results::rows`] has them.
     pub fn rows_of_points(&self) -> impl Iterator<Item = (usize, &[Row])> {
         self.points.iter().filter_map(|(point, result)| Some((point.index, result.as_ref().ok()?.rows.as_slice())))
     }
@@ -297,6 +305,18 @@ impl Results {
     }
 }
 
+/// All rows of all results, in order and whole, as [`Results::whole_rows`] has them.
+pub fn whole_rows(results: &[Results]) -> impl Iterator<Item = Result<Row, OutputError>> {
+    let points = results.iter().flat_map(Results::whole_rows);
+    points.flat_map(|point| {
+        let (rows, error) = match point {
+            Ok((_, rows)) => (rows, None),
+            Err(error) => (Vec::new(), Some(Err(error))),
+        };
+        rows.into_iter().map(Ok).chain(error)
+    })
+}
+
 /// Writes rows, verdicts, figures and the page of all results, and says where.
 ///
 /// # Errors
@@ -312,8 +332,7 @@ pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::Path
 ///
 /// [`OutputError`] where that is not possible.
 pub fn write_with(output: &Output, results: &[Results], flows: &Flows) -> Result<Vec<std::path::PathBuf>, OutputError> {
-    let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
-    let mut files = output.write_rows(&rows)?.to_vec();
+    let mut files = output.write_rows_of(|| whole_rows(results))?.to_vec();
     let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
     if !verdicts.is_empty() {
         files.push(output.write(Output::VERDICTS, to_jsonl(&verdicts).as_bytes())?);

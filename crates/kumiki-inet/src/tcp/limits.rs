@@ -8,7 +8,7 @@
 //!
 //! At any time one thing holds a connection, so the times add up to how long it has been there. A time-out is known only when it is over: all since the last
 //! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile. One that has not come by the time that is asked for is
-//! known earlier: as soon as what is under way is not answered within a round trip and what its variance allows, the wait since then is for the timer.
+//! known earlier: as soon as the answer to what is under way is overdue ([`super::rtt::Rtt::overdue`]), the wait since then is for the timer.
 //!
 //! That the peer kept an acknowledgment back ([`Limit::DelayedAcknowledgment`]) no sender knows: [`super::Record::spans`] finds it out where it has both ends.
 

@@ -233,7 +233,7 @@ impl Session {
         let is_shut = is_empty && matches!(held, Held::Window | Held::Silly);
         record.acknowledgments.looked(record.limits.held().is_until_acknowledged() && !is_shut, now);
         let since = self.last_sent.max(self.patience.heard);
-        let (by, all) = (since + self.rtt.longest(), self.board.nxt());
+        let (by, all) = (since + self.rtt.overdue(), self.board.nxt());
         record.limits.wait((!is_empty).then_some(Unanswered { since, by, all }));
         let limit = match held {
             _ if self.timers.is_set(Timer::Pacing) => Limit::Pacing,

@@ -142,10 +142,11 @@ impl Rtt {
         rto.min(self.config.maximum)
     }
 
-    /// How long an answer takes at most, as far as round trips have told: RTO without its bounds and its back-off.
+    /// After how long an answer is overdue, though the timer has not expired: where it has before, as soon as it takes longer than round trips did (RTO without
+    /// its bounds and its back-off); else after half of RTO, for a first burst may wait in a queue that no round trip has seen.
     #[must_use]
-    pub const fn longest(&self) -> Duration {
-        self.base
+    pub fn overdue(&self) -> Duration {
+        if self.back_offs > 0 { self.base } else { self.base.max(self.rto() / 2) }
     }
 
     /// The timer expired: RTO doubles (rule 5.5; RFC 9293 MUST-19).

@@ -89,7 +89,8 @@ load.bulk = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = 
         assert_eq!(way("b", "a").unwrap(), ["second FromB of b.l0", "first FromA of r.l0"]);
         assert_eq!(way("a", "nobody"), None);
         assert_eq!(way("a", "a"), Some(Vec::new()));
-        let ip = point.scenario.host.get_mut("r").and_then(|host| host.settings.get_mut("ip")).unwrap();
+        let scenario = std::sync::Arc::make_mut(&mut point.scenario);
+        let ip = scenario.host.get_mut("r").and_then(|host| host.settings.get_mut("ip")).unwrap();
         ip.remove("forwarding");
         let topology = Topology::of(&point.scenario);
         assert_eq!((topology.way("a", "b"), topology.obstacle("a", "b")), (None, Some("r")));

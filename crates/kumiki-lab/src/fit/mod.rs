@@ -7,8 +7,8 @@
 //! | Left out | sizes of memory, choices such as how DMA begins: what is no number is tried by hand |
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::laboratory::Laboratory;
 use crate::profile::{self, Profile};
@@ -399,7 +399,8 @@ impl Task {
             let own = outcome.rows.iter().find(|row| row.scope != Scope::Flow && row.load == *load);
             let value = own.and_then(|row| row.value(&self.value));
             sum += value.ok_or_else(|| wrong(format!("the run has no {}", self.value.name())))?;
-            point.scenario.run.seed = point.scenario.run.seed.wrapping_add(1);
+            let run = &mut Arc::make_mut(&mut point.scenario).run;
+            run.seed = run.seed.wrapping_add(1);
         }
         Ok(sum / f64::from(runs))
     }

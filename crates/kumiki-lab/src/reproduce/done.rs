@@ -1,10 +1,13 @@
 //! One point: its runs, and what they say together.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::journal::Entry;
+use super::glance::is_lost;
+use super::journal::{Entry, Stored};
 use super::{Failure, Interruption, NOT_RUN, Runner};
-use crate::rows::{HALF_WIDTH, Parameter, Row, Scope};
+use crate::rows::{HALF_WIDTH, OutputError, Parameter, Row, Scope};
 use crate::scenario::{Point, Repeat, Workload};
 use crate::stats::{self, Level, Stopping, Summary, Verdict};
 
@@ -32,6 +35,8 @@ pub(super) struct Done {
     pub(super) limits: Vec<(String, f64)>,
     /// Its captures, by their names below the directory of results; those of the first run come first.
     pub(super) captures: Vec<String>,
+    /// Where its rows are whole. Then those here are what tables, figures and verdicts look at, and the rest is not in memory.
+    stored: Option<Stored>,
 }
 
 /// The captures of a point: which repetition, the name of the file, its octets.
@@ -58,7 +63,7 @@ pub(super) fn repeat(
             return Err(NOT_RUN.to_owned());
         }
         let seed = known.seed.wrapping_add(repetition.into());
-        point.scenario.run.seed = seed;
+        Arc::make_mut(&mut point.scenario).run.seed = seed;
         let outcome = runner.run(&point).map_err(|why: Failure| why.to_string())?;
         let mut ran = Ran { notes: outcome.notes, limits: outcome.limits, ..Ran::default() };
         for row in outcome.rows {
@@ -135,6 +140,30 @@ impl Done {
         Ok(Self { captures: entry.captures, ..done })
     }
 
+    /// The same with all of its rows in a journal, and in memory what is looked at.
+    pub(super) fn stored(mut self, stored: Stored, point: &Point) -> Self {
+        let wanted = Wanted::of(point);
+        self.rows.retain(|row| wanted.keeps(row));
+        for row in &mut self.rows {
+            wanted.thin(row);
+        }
+        self.rows.shrink_to_fit();
+        self.stored = Some(stored);
+        self
+    }
+
+    /// All of its rows, whole.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`] where the journal cannot be read.
+    pub(super) fn whole(&self) -> Result<Vec<Row>, OutputError> {
+        let Some(stored) = &self.stored else {
+            return Ok(self.rows.clone());
+        };
+        Ok(stored.entry()?.runs.into_iter().flat_map(|ran| ran.rows).collect())
+    }
+
     /// What these runs of `point` say together.
     ///
     /// # Errors
@@ -180,7 +209,53 @@ impl Done {
         }
         let loads = of_loads(point, &rows, fixed, level);
         notes.extend(fixed.and_then(|_| unlike(&summary, &loads, point)));
-        Ok(Self { rows, summary, loads, notes, limits, captures: Vec::new() })
+        Ok(Self { rows, summary, loads, notes, limits, captures: Vec::new(), stored: None })
+    }
+}
+
+/// So many points have rows of their flows in memory: more are shown nowhere.
+const WITH_FLOWS: usize = 64;
+
+/// What of the rows of a point is looked at after its runs.
+#[derive(Clone, Copy)]
+struct Wanted {
+    flows: bool,
+    /// Of each run, and not of the first alone.
+    queues: bool,
+    counters: bool,
+}
+
+impl Wanted {
+    fn of(point: &Point) -> Self {
+        let scenario = &point.scenario;
+        let names = |map: &str| {
+            let claimed = scenario.claim.iter().filter_map(|claim| claim.value.as_deref());
+            claimed.chain(scenario.report.value.as_deref()).any(|value| value.starts_with(map))
+        };
+        Self {
+            flows: point.index < WITH_FLOWS || scenario.report.held.as_deref() == Some("flow"),
+            queues: names("queues."),
+            counters: names("counters.") || scenario.claim.iter().any(|claim| claim.cpu.is_some()),
+        }
+    }
+
+    fn keeps(self, row: &Row) -> bool {
+        row.scope != Scope::Flow || (self.flows && row.repetition == 0)
+    }
+
+    /// Leaves what is looked at.
+    fn thin(self, row: &mut Row) {
+        if !self.queues && row.repetition > 0 {
+            row.queues.clear();
+        }
+        if !self.counters {
+            // Of what was lost the page tells, of the first run.
+            let is_first = row.repetition == 0;
+            for (layer, counts) in &mut row.counters {
+                counts.retain(|name, _| is_first && is_lost(layer, name));
+            }
+            row.counters.retain(|_, counts| !counts.is_empty());
+        }
     }
 }
 

@@ -145,16 +145,18 @@ pub(super) fn longest_queue(row: &Row) -> Option<(&str, f64)> {
     queues.rev().max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
+/// Whether the counter `name` of `layer` is of what queues had no room for, or what lines lost.
+pub(super) fn is_lost(layer: &str, name: &str) -> bool {
+    let of_direction = name.strip_prefix("a_").or_else(|| name.strip_prefix("b_"));
+    // A host's programs and protocols count what they miss by the same words.
+    let of_medium = !layer.contains('.') && ["drops", "lost", "overflow", "epd", "ppd"].contains(&name);
+    of_medium
+        || of_direction.is_some_and(|name| ["drops", "lost"].contains(&name))
+        || ["dropped, queue full", "dropped, no page"].contains(&name)
+}
+
 /// What queues of lines, switches and adapters had no room for, and what lines lost; nothing where nobody counts.
 pub(super) fn lost(row: &Row) -> Option<u64> {
-    let is_lost = |layer: &str, name: &str| {
-        let of_direction = name.strip_prefix("a_").or_else(|| name.strip_prefix("b_"));
-        // A host's programs and protocols count what they miss by the same words.
-        let of_medium = !layer.contains('.') && ["drops", "lost", "overflow", "epd", "ppd"].contains(&name);
-        of_medium
-            || of_direction.is_some_and(|name| ["drops", "lost"].contains(&name))
-            || ["dropped, queue full", "dropped, no page"].contains(&name)
-    };
     let counts =
         row.counters.iter().flat_map(|(layer, counts)| counts.iter().map(move |(name, count)| (layer, name, count)));
     let mut counts = counts.filter(|(layer, name, _)| is_lost(layer, name)).map(|(.., count)| *count).peekable();

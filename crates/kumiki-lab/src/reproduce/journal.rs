@@ -10,8 +10,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -165,10 +166,48 @@ pub struct Journal {
     /// What was in it, by the place of the point in the plan.
     kept: BTreeMap<usize, Entry>,
     keys: Vec<String>,
+    /// Where their lines are.
+    places: BTreeMap<usize, (u64, usize)>,
+    /// Where the next line will be.
+    end: u64,
+    reader: Arc<Reader>,
     /// The result in whose place this one comes.
     older: Older,
     /// Whether something was added since the last [`Journal::sync`].
     is_dirty: bool,
+}
+
+/// A journal that is read again while it is written.
+#[derive(Debug)]
+struct Reader {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+/// Where a point is in a journal, so that it need not be in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    reader: Arc<Reader>,
+    at: u64,
+    len: usize,
+}
+
+impl Stored {
+    /// The point, as it was written.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`] where it cannot be read any more, or is another.
+    pub(super) fn entry(&self) -> Result<Entry, OutputError> {
+        let path = &self.reader.path;
+        let mut line = vec![0; self.len];
+        // Whoever panicked has left nothing half done: the place is looked for each time.
+        let mut file = self.reader.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = file.seek(SeekFrom::Start(self.at)).and_then(|_| file.read_exact(&mut line));
+        read.map_err(|source| OutputError::Io { path: path.clone(), source })?;
+        value("point", &line)
+            .map_err(|why| at(path, 0, format!("a point that was added to it is not there any more: {why}")))
+    }
 }
 
 /// What is in a journal.
@@ -213,10 +252,17 @@ impl Journal {
             return Err(OutputError::Exists { directory: output.directory().to_owned(), file });
         }
         let older = if resume { Older::default() } else { Older::of(output) };
-        let text = text(header, kept.values(), &path)?;
+        let (mut text, mut places) = (sealed("journal", header, &path)?, BTreeMap::new());
+        for (place, entry) in &kept {
+            let line = sealed("point", entry, &path)?;
+            places.insert(*place, (text.len() as u64, line.len()));
+            text.push_str(&line);
+        }
+        let end = text.len() as u64;
         let file = output.begin(Self::NAME, text.as_bytes())?;
         lock(&file).map_err(io)?;
-        Ok(Self { path, file, kept, keys, older, is_dirty: false })
+        let reader = Arc::new(Reader { path: path.clone(), file: Mutex::new(File::open(&path).map_err(io)?) });
+        Ok(Self { path, file, kept, keys, places, end, reader, older, is_dirty: false })
     }
 
     /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is
@@ -270,11 +316,24 @@ impl Journal {
         self.keys.get(place).cloned().unwrap_or_default()
     }
 
-    /// Adds a point that has ended. It is there for whoever reads the file from now on; [`Journal::sync`] has it survive the machine, too.
-    pub(super) fn add(&mut self, entry: &Entry) -> Result<(), OutputError> {
+    /// Adds a point that has ended, and says where. It is there for whoever reads the file from now on; [`Journal::sync`] has it survive the machine, too.
+    pub(super) fn add(&mut self, entry: &Entry) -> Result<Stored, OutputError> {
         let line = sealed("point", entry, &self.path)?;
         self.is_dirty = true;
-        self.file.write_all(line.as_bytes()).map_err(|source| OutputError::Io { path: self.path.clone(), source })
+        let written = self.file.write_all(line.as_bytes());
+        written.map_err(|source| OutputError::Io { path: self.path.clone(), source })?;
+        let stored = self.place(self.end, line.len());
+        self.end += line.len() as u64;
+        Ok(stored)
+    }
+
+    /// Where the point at `place` in the plan is, where it was there when the journal was opened.
+    pub(super) fn stored(&self, place: usize) -> Option<Stored> {
+        self.places.get(&place).map(|(at, len)| self.place(*at, *len))
+    }
+
+    fn place(&self, at: u64, len: usize) -> Stored {
+        Stored { reader: Arc::clone(&self.reader), at, len }
     }
 
     /// Returns when everything that was added is on the disk.

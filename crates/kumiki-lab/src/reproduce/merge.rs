@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::done::Done;
 use super::journal::{self, Content, Entry, Header, Journal};
+use super::run::done;
 use super::shard::Shard;
 use super::{Failure, Outcome, Plan, Results, Runner};
 use crate::rows::{Output, OutputError};
@@ -117,11 +117,11 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
             output.write_capture(name, &read(name)?)?;
         }
         captures.extend(entry.captures.iter().cloned());
-        journal.add(&entry)?;
+        let stored = journal.add(&entry)?;
         let Some((_, point)) = plan.at(place) else {
             continue;
         };
-        kept.insert(place, Done::of_entry(point, entry));
+        kept.insert(place, done(point, entry, Some(stored)));
     }
     journal.sync()?;
     // The older result may be one of the shards, whose captures were read until now.

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::done::{Captures, Done, Ran, repeat};
-use super::journal::{Entry, Journal};
+use super::journal::{Entry, Journal, Stored};
 use super::pieces::Pieces;
 use super::shard::Shard;
 use super::{NOT_RUN, Part, Plan, Results, Runner};
@@ -139,7 +139,8 @@ impl Plan {
             if let Some(cost) = self.costs.get(place).filter(|_| options.has(place)) {
                 progress.known(*cost, Duration::from_millis(entry.took_ms));
             }
-            kept.insert(place, Done::of_entry(point, entry));
+            let stored = options.journal.as_deref().and_then(|journal| journal.stored(place));
+            kept.insert(place, done(point, entry, stored));
         }
         let places = 0..self.len();
         let queue: Vec<usize> = places.filter(|it| options.has(*it) && !kept.contains_key(it)).collect();
@@ -252,14 +253,11 @@ impl Plan {
             }
         }
         // Captures first: what is in the journal has its files.
-        if let Some(journal) = options.journal.as_deref_mut() {
-            journal.add(&entry)?;
-        }
+        let stored = options.journal.as_deref_mut().map(|journal| journal.add(&entry)).transpose()?;
         if let Some(pieces) = options.pieces.as_deref_mut() {
             pieces.put(place, entry.clone());
         }
-        let result = Done::of_entry(point, entry);
-        kept.insert(place, result);
+        kept.insert(place, done(point, entry, stored));
         if let Some(cost) = self.costs.get(place) {
             progress.done(*cost, took);
         }
@@ -296,6 +294,15 @@ impl Plan {
         }
         results
     }
+}
+
+/// What a line of a journal says of `point`; where it is `stored` there, the rest need not be in memory.
+pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Result<Done, String> {
+    let done = Done::of_entry(point, entry)?;
+    Ok(match stored {
+        Some(stored) => done.stored(stored, point),
+        None => done,
+    })
 }
 
 /// The captures of a point as files below the directory of results.

@@ -11,63 +11,102 @@ use super::{Row, RowError};
 ///
 /// [`RowError`] of the first row that cannot be written.
 pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
-    let mut varied: Vec<&str> = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut maps: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    let (mut queues, mut counters) = (BTreeSet::new(), BTreeSet::new());
+    let mut form = CsvForm::default();
     for row in rows {
         row.check()?;
-        for (name, _) in &row.varied {
-            if seen.insert(name.as_str()) {
-                varied.push(name);
-            }
-        }
-        for (place, (_, values)) in row.maps().into_iter().enumerate() {
-            maps.entry(place).or_default().extend(values.keys().map(String::as_str));
-        }
-        for (queue, values) in &row.queues {
-            queues.extend(values.keys().map(|name| (queue.as_str(), name.as_str())));
-        }
-        for (layer, values) in &row.counters {
-            counters.extend(values.keys().map(|name| (layer.as_str(), name.as_str())));
-        }
+        form.see(row);
     }
-
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut head: Vec<String> = ["paper", "figure", "series"].map(str::to_owned).to_vec();
-    head.extend(varied.iter().map(|&name| name.to_owned()));
-    head.extend(Row::default().fields().map(|(name, _)| name.to_owned()));
-    for ((field, _), names) in Row::default().maps().iter().zip(maps.values()) {
-        head.extend(names.iter().map(|name| format!("{field}.{name}")));
-    }
-    head.extend(queues.iter().map(|(queue, name)| format!("queues.{queue}.{name}")));
-    head.extend(counters.iter().map(|(layer, name)| format!("{layer}.{name}")));
-    head.push("version".to_owned());
-    write(&mut out, &head)?;
-
+    write(&mut out, &form.head())?;
     for row in rows {
-        let mut cells = vec![optional(row.paper), row.figure.clone(), row.series.clone()];
-        cells.extend(varied.iter().map(|name| optional(row.parameter(name))));
-        cells.extend(row.fields().map(|(_, value)| optional(value)));
-        for ((_, values), names) in row.maps().iter().zip(maps.values()) {
-            cells.extend(names.iter().map(|&name| optional(values.get(name))));
-        }
-        let of_queue = |&(queue, name): &(&str, &str)| row.queues.get(queue).and_then(|values| values.get(name));
-        cells.extend(queues.iter().map(|place| optional(of_queue(place))));
-        cells.extend(
-            counters.iter().map(|&(layer, name)| optional(row.counters.get(layer).and_then(|values| values.get(name)))),
-        );
-        cells.push(row.version.clone());
-        write(&mut out, &cells)?;
+        write(&mut out, &form.cells(row))?;
     }
     let octets = out.into_inner().map_err(|e| RowError::Form(e.to_string()))?;
     String::from_utf8(octets).map_err(|e| RowError::Form(e.to_string()))
+}
+
+/// Which columns there are, of rows that need not all be there at once.
+#[derive(Default)]
+pub(super) struct CsvForm {
+    varied: Vec<String>,
+    /// By the place of the map among those of a row.
+    maps: BTreeMap<usize, BTreeSet<String>>,
+    queues: Names,
+    counters: Names,
+}
+
+/// What there is of each.
+type Names = BTreeMap<String, BTreeSet<String>>;
+
+impl CsvForm {
+    /// A row has these.
+    pub(super) fn see(&mut self, row: &Row) {
+        for (name, _) in &row.varied {
+            if !self.varied.contains(name) {
+                self.varied.push(name.clone());
+            }
+        }
+        for (place, (_, values)) in row.maps().into_iter().enumerate() {
+            add(self.maps.entry(place).or_default(), values.keys());
+        }
+        add_all(&mut self.queues, &row.queues);
+        add_all(&mut self.counters, &row.counters);
+    }
+
+    pub(super) fn head(&self) -> Vec<String> {
+        let mut head: Vec<String> = ["paper", "figure", "series"].map(str::to_owned).to_vec();
+        head.extend(self.varied.iter().cloned());
+        head.extend(Row::default().fields().map(|(name, _)| name.to_owned()));
+        for ((field, _), names) in Row::default().maps().iter().zip(self.maps.values()) {
+            head.extend(names.iter().map(|name| format!("{field}.{name}")));
+        }
+        head.extend(pairs(&self.queues).map(|(queue, name)| format!("queues.{queue}.{name}")));
+        head.extend(pairs(&self.counters).map(|(layer, name)| format!("{layer}.{name}")));
+        head.push("version".to_owned());
+        head
+    }
+
+    pub(super) fn cells(&self, row: &Row) -> Vec<String> {
+        let mut cells = vec![optional(row.paper), row.figure.clone(), row.series.clone()];
+        cells.extend(self.varied.iter().map(|name| optional(row.parameter(name))));
+        cells.extend(row.fields().map(|(_, value)| optional(value)));
+        for ((_, values), names) in row.maps().iter().zip(self.maps.values()) {
+            cells.extend(names.iter().map(|name| optional(values.get(name.as_str()))));
+        }
+        let of_queue = |(queue, name): (&String, &String)| row.queues.get(queue).and_then(|values| values.get(name));
+        cells.extend(pairs(&self.queues).map(|place| optional(of_queue(place))));
+        let of_layer = |(layer, name): (&String, &String)| row.counters.get(layer).and_then(|values| values.get(name));
+        cells.extend(pairs(&self.counters).map(|place| optional(of_layer(place))));
+        cells.push(row.version.clone());
+        cells
+    }
+}
+
+fn add<'a>(known: &mut BTreeSet<String>, names: impl Iterator<Item = &'a String>) {
+    for name in names {
+        if !known.contains(name) {
+            known.insert(name.clone());
+        }
+    }
+}
+
+fn add_all<T>(known: &mut Names, all: &BTreeMap<String, BTreeMap<String, T>>) {
+    for (of, values) in all {
+        match known.get_mut(of) {
+            Some(names) => add(names, values.keys()),
+            None => add(known.entry(of.clone()).or_default(), values.keys()),
+        }
+    }
+}
+
+fn pairs(names: &Names) -> impl Iterator<Item = (&String, &String)> {
+    names.iter().flat_map(|(of, names)| names.iter().map(move |name| (of, name)))
 }
 
 fn optional<T: ToString>(value: Option<T>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-fn write(out: &mut csv::Writer<Vec<u8>>, cells: &[String]) -> Result<(), RowError> {
+pub(super) fn write(out: &mut csv::Writer<impl std::io::Write>, cells: &[String]) -> Result<(), RowError> {
     out.write_record(cells).map_err(|e| RowError::Form(e.to_string()))
 }

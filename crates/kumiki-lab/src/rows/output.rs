@@ -1,10 +1,12 @@
 //! The directory that results go to.
 
+use core::slice;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::{ReadError, Row, RowError, from_jsonl, to_csv, to_jsonl};
+use super::csv_form::{self, CsvForm};
+use super::{ReadError, Row, RowError, from_jsonl, to_jsonl};
 
 /// A directory for results.
 ///
@@ -143,7 +145,7 @@ impl Output {
     /// [`OutputError::Exists`] where the file is there and `force` was not given; [`OutputError::Name`] for an absolute
     /// name or one with `..`; [`OutputError::Io`] where the file system refuses.
     pub fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
-        self.write_for(name, octets, false).map(|(path, _)| path)
+        self.write_for(name, false, whole(octets)).map(|(path, _)| path)
     }
 
     /// As [`Output::write`], of a file to which more is added.
@@ -152,7 +154,7 @@ impl Output {
     ///
     /// As [`Output::write`].
     pub fn begin(&self, name: &str, octets: &[u8]) -> Result<fs::File, OutputError> {
-        self.write_for(name, octets, false).map(|(_, file)| file)
+        self.write_for(name, false, whole(octets)).map(|(_, file)| file)
     }
 
     /// As [`Output::write`], of a capture: nobody but its owner can read it.
@@ -161,7 +163,7 @@ impl Output {
     ///
     /// As [`Output::write`].
     pub fn write_capture(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
-        self.write_for(name, octets, true).map(|(path, _)| path)
+        self.write_for(name, true, whole(octets)).map(|(path, _)| path)
     }
 
     /// Removes a file that an earlier result has left, where results may be replaced.
@@ -180,7 +182,12 @@ impl Output {
         }
     }
 
-    fn write_for(&self, name: &str, octets: &[u8], is_private: bool) -> Result<(PathBuf, fs::File), OutputError> {
+    fn write_for(
+        &self,
+        name: &str,
+        is_private: bool,
+        fill: impl FnOnce(&mut fs::File) -> Result<(), Unwritten>,
+    ) -> Result<(PathBuf, fs::File), OutputError> {
         let relative = Path::new(name);
         let plain = relative.components().all(|c| matches!(c, std::path::Component::Normal(_)));
         let (true, Some(file)) = (plain, relative.file_name()) else {
@@ -190,21 +197,22 @@ impl Output {
         let path = self.directory.join(relative);
         // The process id keeps two runs that share a directory out of each other's half-written files.
         let temporary = path.with_file_name(format!(".{}.{}.part", file.to_string_lossy(), std::process::id()));
-        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
+        let write = || {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
             let mut part = begin(&temporary, is_private)?;
-            part.write_all(octets)?;
+            fill(&mut part)?;
             part.sync_all()?;
             fs::rename(&temporary, &path)?;
             Ok(part)
-        });
-        match written {
-            Ok(file) => Ok((path, file)),
-            Err(source) => {
-                // The first failure is the one to report; a leftover part is only untidy.
-                let _ = fs::remove_file(&temporary);
-                Err(OutputError::Io { path, source })
+        };
+        write().map(|file| (path.clone(), file)).map_err(|why| {
+            // The first failure is the one to report; a leftover part is only untidy.
+            let _ = fs::remove_file(&temporary);
+            match why {
+                Unwritten::Refused(source) => OutputError::Io { path, source },
+                Unwritten::Of(why) => why,
             }
-        }
+        })
     }
 
     /// Writes `rows.jsonl` and `rows.csv` and says where they are.
@@ -213,13 +221,42 @@ impl Output {
     ///
     /// As [`write`](Self::write), and [`OutputError::Row`] where a row cannot be written.
     pub fn write_rows(&self, rows: &[Row]) -> Result<[PathBuf; 2], OutputError> {
-        for (i, row) in rows.iter().enumerate() {
-            row.check().map_err(|source| OutputError::Row { row: i + 1, source })?;
-        }
+        self.write_rows_of(|| rows.iter().cloned().map(Ok))
+    }
+
+    /// As [`Output::write_rows`], of rows that are made twice, one by one, and need not all be in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::write_rows`], and whatever keeps a row from being made.
+    pub fn write_rows_of<I>(&self, rows: impl Fn() -> I) -> Result<[PathBuf; 2], OutputError>
+    where
+        I: Iterator<Item = Result<Row, OutputError>>,
+    {
         self.refuse_existing(Path::new(Self::ROWS_CSV))?;
-        let unknown = |source| OutputError::Row { row: 0, source };
-        let jsonl = self.write(Self::ROWS_JSONL, to_jsonl(rows).map_err(unknown)?.as_bytes())?;
-        let csv = self.write(Self::ROWS_CSV, to_csv(rows).map_err(unknown)?.as_bytes())?;
+        let mut form = CsvForm::default();
+        let lines = |part: &mut fs::File| {
+            let mut part = BufWriter::new(part);
+            for (number, row) in (1..).zip(rows()) {
+                let row = row?;
+                let line =
+                    to_jsonl(slice::from_ref(&row)).map_err(|source| OutputError::Row { row: number, source })?;
+                part.write_all(line.as_bytes())?;
+                form.see(&row);
+            }
+            Ok(part.flush()?)
+        };
+        let (jsonl, _) = self.write_for(Self::ROWS_JSONL, false, lines)?;
+        let wrong = |row| move |source| OutputError::Row { row, source };
+        let table = |part: &mut fs::File| {
+            let mut out = csv::Writer::from_writer(part);
+            csv_form::write(&mut out, &form.head()).map_err(wrong(0))?;
+            for (number, row) in (1..).zip(rows()) {
+                csv_form::write(&mut out, &form.cells(&row?)).map_err(wrong(number))?;
+            }
+            Ok(out.flush()?)
+        };
+        let (csv, _) = self.write_for(Self::ROWS_CSV, false, table)?;
         Ok([jsonl, csv])
     }
 
@@ -229,6 +266,31 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Why a file was not written.
+enum Unwritten {
+    /// The file system refused.
+    Refused(io::Error),
+    /// What was to be in it is not there.
+    Of(OutputError),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(source: io::Error) -> Self {
+        Self::Refused(source)
+    }
+}
+
+impl From<OutputError> for Unwritten {
+    fn from(why: OutputError) -> Self {
+        Self::Of(why)
+    }
+}
+
+/// What fills a file with these octets.
+fn whole(octets: &[u8]) -> impl FnOnce(&mut fs::File) -> Result<(), Unwritten> {
+    |part| Ok(part.write_all(octets)?)
 }
 
 /// Makes a file, in place of one that a run with the same process id has left.

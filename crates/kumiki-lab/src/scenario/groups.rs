@@ -117,7 +117,8 @@ run.duration = "1 s"
         let document = Document::parse("x", "x.toml", text).map_err(|fault| fault.to_string())?;
         let set = set.iter().map(|&text| text.to_owned()).collect();
         let points = document.points(&Choice { set, quick: false, runs: None });
-        Ok(points.map_err(|fault| fault.to_string())?.remove(0).scenario)
+        let point = points.map_err(|fault| fault.to_string())?.remove(0);
+        Ok(Scenario::clone(&point.scenario))
     }
 
     #[test]

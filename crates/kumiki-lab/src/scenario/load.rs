@@ -37,26 +37,44 @@ pub struct Choice {
 /// One combination of what is varied, ready to run.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The scenario with these values put in.
-    pub scenario: Scenario,
+    /// The scenario with these values put in. Clones of a point share it.
+    pub scenario: Arc<Scenario>,
     /// What is varied, in the order of the file, with its values here.
     pub varied: Vec<(String, toml::Value)>,
     /// The number of the point among those of its scenario, from 0.
     pub index: usize,
     profiles: Profiles,
-    origin: Arc<PointOrigin>,
+    origin: PointOrigin,
 }
 
 /// Profiles by name, as their files were when points were made of a scenario: whoever edits one while it runs changes nothing.
 pub(crate) type Profiles = BTreeMap<String, Arc<Profile>>;
 
-#[derive(Debug)]
+/// What a point is made of. All that is the same for all points of a scenario they share, and the text of one is made anew when somebody asks for it: a sweep
+/// has many points.
+#[derive(Clone, Debug)]
 struct PointOrigin {
+    shared: Arc<Shared>,
+    combination: Vec<(String, Node)>,
+}
+
+/// What all points of a scenario are made of.
+#[derive(Debug)]
+struct Shared {
     file: String,
     sets: Vec<String>,
     root: Node,
     /// As it is written, before names are replaced and hosts take from others.
     written: Arc<Node>,
+    is_settled: bool,
+    defines: Vec<Entry>,
+}
+
+/// The document of one point.
+#[derive(Debug)]
+struct Resolved<'a> {
+    shared: &'a Shared,
+    root: Node,
     uses: Vec<Use>,
 }
 
@@ -271,6 +289,15 @@ impl Document {
         })?;
         let skips = section_list(&source, "skip")?;
         let (mut used, mut profiles) = (BTreeSet::new(), Profiles::new());
+        let (file, sets) = (self.file.clone(), choice.set.clone());
+        let shared = Arc::new(Shared {
+            file,
+            sets,
+            root: root.clone(),
+            written: Arc::clone(&self.root),
+            is_settled,
+            defines: defines.clone(),
+        });
         let mut points = Vec::new();
         for combination in combinations {
             let varied: Vec<(String, toml::Value)> =
@@ -279,8 +306,9 @@ impl Document {
                 continue;
             }
             let index = points.len();
-            let origin = self.resolve((&root, is_settled), &combination, &defines, choice, &mut used)?;
-            points.push(Point::new(origin, varied, index, &mut profiles)?);
+            let resolved = shared.resolve(&combination, &mut used)?;
+            let origin = PointOrigin { shared: Arc::clone(&shared), combination: combination.clone() };
+            points.push(Point::new(origin, &resolved, varied, index, &mut profiles)?);
         }
         if points.is_empty() {
             return Err(source.locate(Fault::at(["skip"], "every combination is skipped")));
@@ -289,49 +317,6 @@ impl Document {
             self.check_used(&source, &axes, &used)?;
         }
         Ok(points)
-    }
-
-    /// The document of one point.
-    fn resolve(
-        &self,
-        (root, is_settled): (&Node, bool),
-        combination: &[(String, Node)],
-        defines: &[Entry],
-        choice: &Choice,
-        used: &mut BTreeSet<String>,
-    ) -> Result<PointOrigin, Fault> {
-        let mut settled = root.clone();
-        let source = Source { file: &self.file, root, sets: &choice.set };
-        if !is_settled && let Some(hosts) = settled.child_mut("host") {
-            let mut expander = Expander::new(source.clone(), combination, defines, used);
-            super::like::choose(&mut expander, hosts)?;
-            super::like::fill_in(&source, hosts)?;
-        }
-        let root = &settled;
-        let source = Source { root, ..source };
-        let mut entries = Vec::with_capacity(root.entries().len());
-        let mut uses = Vec::new();
-        for entry in root.entries() {
-            let key = entry.key.as_str();
-            let mut expander = Expander::new(source.clone(), combination, defines, used);
-            let node = if APART.contains(&key) {
-                entry.node.clone()
-            } else if groups::GROUPED.contains(&key) {
-                groups::expand(&mut expander, key, &entry.node)?
-            } else {
-                expander.top(key, &entry.node)?
-            };
-            uses.append(&mut expander.uses);
-            entries.push(Entry { key: entry.key.clone(), at: entry.at, node });
-        }
-        let resolved = Node { at: root.at, value: Value::Table(entries) };
-        Ok(PointOrigin {
-            file: self.file.clone(),
-            sets: choice.set.clone(),
-            root: resolved,
-            written: Arc::clone(&self.root),
-            uses,
-        })
     }
 
     fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
@@ -439,30 +424,73 @@ impl Document {
     }
 }
 
+impl Shared {
+    /// The document of the point of `combination`.
+    fn resolve(&self, combination: &[(String, Node)], used: &mut BTreeSet<String>) -> Result<Resolved<'_>, Fault> {
+        let mut settled = self.root.clone();
+        let source = Source { file: &self.file, root: &self.root, sets: &self.sets };
+        if !self.is_settled
+            && let Some(hosts) = settled.child_mut("host")
+        {
+            let mut expander = Expander::new(source.clone(), combination, &self.defines, used);
+            super::like::choose(&mut expander, hosts)?;
+            super::like::fill_in(&source, hosts)?;
+        }
+        let root = &settled;
+        let source = Source { root, ..source };
+        let mut entries = Vec::with_capacity(root.entries().len());
+        let mut uses = Vec::new();
+        for entry in root.entries() {
+            let key = entry.key.as_str();
+            let mut expander = Expander::new(source.clone(), combination, &self.defines, used);
+            let node = if APART.contains(&key) {
+                entry.node.clone()
+            } else if groups::GROUPED.contains(&key) {
+                groups::expand(&mut expander, key, &entry.node)?
+            } else {
+                expander.top(key, &entry.node)?
+            };
+            uses.append(&mut expander.uses);
+            entries.push(Entry { key: entry.key.clone(), at: entry.at, node });
+        }
+        let root = Node { at: root.at, value: Value::Table(entries) };
+        Ok(Resolved { shared: self, root, uses })
+    }
+}
+
+impl PointOrigin {
+    /// The document of the point. It was made before, so nothing can go wrong.
+    fn resolve(&self) -> Option<Resolved<'_>> {
+        self.shared.resolve(&self.combination, &mut BTreeSet::new()).ok()
+    }
+}
+
 impl Point {
     fn new(
         origin: PointOrigin,
+        resolved: &Resolved<'_>,
         varied: Vec<(String, toml::Value)>,
         index: usize,
         known: &mut Profiles,
     ) -> Result<Self, Fault> {
-        let source = origin.source();
+        let source = resolved.source();
         check::keys(&source)?;
-        let mut scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
-        let loads = origin.root.child("load").map(Node::entries).unwrap_or_default();
+        let mut scenario: Scenario = resolved.root.read().map_err(|problem| problem.fault(&source, &[]))?;
+        let loads = resolved.root.child("load").map(Node::entries).unwrap_or_default();
         scenario.load_order = loads.iter().map(|entry| entry.key.clone()).collect();
-        stacks::check(&scenario).map_err(|fault| origin.locate(fault))?;
-        real::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
-        ends::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
-        event::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
-        network::settle(&mut scenario).map_err(|fault| origin.locate(fault))?;
+        stacks::check(&scenario).map_err(|fault| resolved.locate(fault))?;
+        real::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
+        ends::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
+        event::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
+        network::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
         directions::settle(&mut scenario);
         check::scenario(&scenario, known)
             .and_then(|()| network::ways(&scenario))
-            .map_err(|fault| origin.locate(fault))?;
+            .map_err(|fault| resolved.locate(fault))?;
         let named = |host: &Host| known.get_key_value(host.profile_name());
         let profiles = scenario.host.values().filter_map(named).map(|(name, it)| (name.clone(), Arc::clone(it)));
-        Ok(Self { profiles: profiles.collect(), scenario, varied, index, origin: Arc::new(origin) })
+        let (profiles, scenario) = (profiles.collect(), Arc::new(scenario));
+        Ok(Self { profiles, scenario, varied, index, origin })
     }
 
     /// The profiles of its hosts, by name.
@@ -474,20 +502,25 @@ impl Point {
     /// The file, as messages name it.
     #[must_use]
     pub fn file(&self) -> &str {
-        &self.origin.file
+        &self.origin.shared.file
     }
 
     /// The text of the point: all of the scenario, with names and `--set` put in, but for the tables that make points of it or judge them.
     #[must_use]
     pub fn resolved(&self) -> toml::Table {
-        let entries = self.origin.root.entries().iter().filter(|entry| !APART.contains(&entry.key.as_str()));
+        let resolved = self.origin.resolve();
+        let entries = resolved.iter().flat_map(|resolved| resolved.root.entries());
+        let entries = entries.filter(|entry| !APART.contains(&entry.key.as_str()));
         entries.map(|entry| (entry.key.clone(), entry.node.to_toml())).collect()
     }
 
     /// `fault` with the file, and the line and the value that its path leads to.
     #[must_use]
     pub fn locate(&self, fault: Fault) -> Fault {
-        self.origin.locate(fault)
+        match self.origin.resolve() {
+            Some(resolved) => resolved.locate(fault),
+            None => fault,
+        }
     }
 
     /// The paper's value for this point, where it prints one.
@@ -511,13 +544,13 @@ impl Point {
     }
 }
 
-impl PointOrigin {
+impl Resolved<'_> {
     /// `fault` with its place; where the value is one of what is varied, also with that.
     fn locate(&self, fault: Fault) -> Fault {
         let path = fault.path().to_vec();
         let found = self.uses.iter().find(|(at, ..)| !path.is_empty() && path.starts_with(at));
         let fault = self.source().locate(fault);
-        let fault = match fault.line_and_column().and_then(|(line, column)| self.written.path_to(line, column)) {
+        let fault = match fault.line_and_column().and_then(|(line, column)| self.shared.written.path_to(line, column)) {
             Some(written) if is_of_model(&path, &written) => fault.moved(written),
             Some(_) | None => fault,
         };
@@ -528,7 +561,7 @@ impl PointOrigin {
     }
 
     fn source(&self) -> Source<'_> {
-        Source { file: &self.file, root: &self.root, sets: &self.sets }
+        Source { file: &self.shared.file, root: &self.root, sets: &self.shared.sets }
     }
 }
 

@@ -9,7 +9,7 @@ use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{
     self, Header, Interruption, Journal, Merged, Options, Plan, Provenance, Results, Runner, Verdict,
 };
-use kumiki_lab::rows::{Output, Row, TABLES, to_jsonl};
+use kumiki_lab::rows::{Output, TABLES, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
 use kumiki_live::{Bell, Wish};
@@ -92,7 +92,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     output.write(Output::RUN, provenance.end(&plan, (steps, steps)).as_bytes())?;
     if !shard.is_whole() {
         if args.json {
-            print(&to_jsonl(&rows(&results))?)?;
+            print_rows(&results)?;
         }
         let place = args.out.display();
         eprintln!(
@@ -162,8 +162,9 @@ fn open(directory: &Path, force: bool) -> Result<Output, Stop> {
     Output::open(directory, force).map_err(|why| Stop::Input(format!("--out: {why}")))
 }
 
-fn rows(results: &[Results]) -> Vec<Row> {
-    results.iter().flat_map(Results::rows).cloned().collect()
+/// Prints all rows as JSON Lines.
+fn print_rows(results: &[Results]) -> Result<(), Stop> {
+    reproduce::whole_rows(results).try_for_each(|row| print(&to_jsonl(&[row?])?))
 }
 
 fn has_rows(results: &[Results]) -> bool {
@@ -210,7 +211,7 @@ fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop
         }
     }
     if wanted.json {
-        print(&to_jsonl(&rows(results))?)?;
+        print_rows(results)?;
     } else {
         let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
         let tables: Vec<String> = results

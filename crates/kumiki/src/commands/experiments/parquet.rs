@@ -16,8 +16,9 @@ use super::super::Stop;
 
 /// Writes the rows, the queues and the counters of all runs, and says where.
 pub(super) fn write(output: &Output, results: &[Results]) -> Result<Vec<PathBuf>, Stop> {
-    let points = results.iter().flat_map(Results::rows_of_points);
-    let rows: Vec<(usize, &Row)> = points.flat_map(|(point, rows)| rows.iter().map(move |row| (point, row))).collect();
+    let points = results.iter().flat_map(Results::whole_rows).collect::<Result<Vec<_>, _>>()?;
+    let rows = points.iter().flat_map(|(point, rows)| rows.iter().map(move |row| (*point, row)));
+    let rows: Vec<(usize, &Row)> = rows.collect();
     let points_of: Vec<Row> = results.iter().flat_map(Results::rows_to_be).collect();
     let mut files = Vec::new();
     for (name, make) in TABLES {
