@@ -70,7 +70,7 @@ const PRINTED: [Column; 9] = [
     ("sent again, %", sent_again),
     ("time-outs", timed_out),
     ("longest gap (s)", gap),
-    ("Jain", |it| if it.flows.is_some() { jain(it) } else { Cell::empty() }),
+    ("Jain", jain),
 ];
 
 /// What is told of the flows of a load where they are many.
@@ -89,8 +89,10 @@ struct Told<'a> {
     rows: Vec<&'a Row>,
     /// The rows of all loads together, where queues and counters are told here.
     of_all: Vec<&'a Row>,
-    /// How many flows it has.
+    /// How many flows it has that are to share something, being of one kind of load.
     flows: Option<u64>,
+    /// Whether it has a goodput: echoes have none.
+    has_goodput: bool,
 }
 
 impl Told<'_> {
@@ -139,7 +141,7 @@ impl Told<'_> {
 }
 
 fn goodput(told: &Told<'_>) -> Cell {
-    number(told.mean(|row| Some(row.goodput_mbps)), 2)
+    number(told.mean(|row| Some(row.goodput_mbps)).filter(|_| told.has_goodput), 2)
 }
 
 /// What bound it, of several runs in most of them.
@@ -198,7 +200,7 @@ fn queue(told: &Told<'_>) -> Cell {
 }
 
 fn jain(told: &Told<'_>) -> Cell {
-    number(told.mean(|row| row.jain), 3)
+    number(told.mean(|row| row.jain).filter(|_| told.flows.is_some()), 3)
 }
 
 fn number(value: Option<f64>, decimals: usize) -> Cell {
@@ -348,6 +350,22 @@ fn count_flows(done: &Done, load: Option<&String>) -> u64 {
     first_run(done, Scope::Flow).filter(|row| load.is_none() || row.load.as_ref() == load).count() as u64
 }
 
+/// Whether the row is of echoes.
+fn is_echo(point: &Point, row: &Row) -> bool {
+    let load = row.load.as_ref().and_then(|name| point.scenario.load.get(name));
+    load.is_some_and(|load| load.kind == ECHOES)
+}
+
+/// Whether the flows of all loads are of one kind: how evenly a call and a transfer share says nothing.
+pub(super) fn share_alike(point: &Point) -> bool {
+    let mut kinds = point.scenario.load.values().map(|load| load.kind.as_str()).filter(|kind| *kind != ECHOES);
+    let first = kinds.next();
+    kinds.all(|kind| Some(kind) == first)
+}
+
+/// The kind of load that has no goodput.
+const ECHOES: &str = "ping";
+
 fn loads_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
     let is_alone = point.scenario.load.len() < 2;
     let total = done.rows.first().filter(|_| !is_alone);
@@ -361,8 +379,10 @@ fn loads_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
         let all = (!is_alone && row.load.is_none()).then(|| "all loads".to_owned());
         // Queues and counters are those of all loads together.
         let of_all = is_alone || row.load.is_none();
-        let flows = Some(count_flows(done, row.load.as_ref())).filter(|count| *count > 1);
+        let are_alike = row.load.is_some() || share_alike(point);
+        let flows = Some(count_flows(done, row.load.as_ref())).filter(|count| *count > 1 && are_alike);
         Told {
+            has_goodput: !is_echo(point, row),
             head: head([Some(point.label()), load, all]),
             rows: runs_of(done, row),
             of_all: done.rows.first().filter(|_| of_all).map(|first| runs_of(done, first)).unwrap_or_default(),
@@ -384,6 +404,7 @@ fn flows_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
             rows: runs_of(done, row),
             of_all: Vec::new(),
             flows: None,
+            has_goodput: !is_echo(point, row),
         }
     };
     first_run(done, Scope::Flow).filter(of_several).map(told).collect()
@@ -395,7 +416,13 @@ fn many_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
     let told = |row: &'a Row| {
         let flows = first_run(done, Scope::Flow).filter(|flow| flow.load == row.load);
         let load = row.load.clone().filter(|_| !is_alone);
-        Told { head: head([Some(point.label()), load]), rows: flows.collect(), of_all: Vec::new(), flows: None }
+        Told {
+            head: head([Some(point.label()), load]),
+            rows: flows.collect(),
+            of_all: Vec::new(),
+            flows: None,
+            has_goodput: !is_echo(point, row),
+        }
     };
     first_run(done, Scope::Load).map(told).filter(|told| told.rows.len() > 1).collect()
 }

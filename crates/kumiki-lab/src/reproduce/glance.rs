@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Results;
+use super::bounds::share_alike;
 use crate::rows::{Row, Scope};
 use crate::stats;
 
@@ -64,7 +65,8 @@ impl Results {
             "Longest queue",
             longest.map(|(label, (name, most))| format!("{name}, {most:.0} or less in 95 % of the time{}", at(label))),
         );
-        add("Jain's index", between(&values(&|row| row.jain), 3, ""));
+        let are_alike = self.points.first().is_none_or(|(point, _)| share_alike(point));
+        add("Jain's index", between(&values(&|row| row.jain.filter(|_| are_alike)), 3, ""));
         all
     }
 

@@ -109,3 +109,26 @@ fn of_several_runs_the_mean_is_told() {
     assert!(glance.contains(&("Goodput".to_owned(), "10.00 Mb/s".to_owned())), "{glance:?}");
     assert_eq!(table.rows[0].1[1], Cell::text("link (2 of 3 runs)"));
 }
+
+#[test]
+fn echoes_have_no_goodput_and_a_call_shares_nothing_with_a_transfer() {
+    let ping = TWO_LOADS.replace(
+        "load.other = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\" }",
+        "load.other = { kind = \"ping\", from = \"a\", to = \"b\", message = \"64 B\" }",
+    );
+    let table = |text: &str| {
+        let document = Document::parse("two", "two.toml", text).unwrap();
+        let plan = Plan::new(&[document], &Choice::default(), &Flows(2)).unwrap();
+        let results = run(&plan, Flows(2), Options::default()).remove(0);
+        let has_jain = results.glance().iter().any(|(what, _)| what == "Jain's index");
+        (results.why_table().unwrap(), has_jain)
+    };
+    let (why, has_jain) = table(&ping);
+    let row = |name: &str| why.rows.iter().find(|(head, _)| head == name).unwrap();
+    assert_eq!(row("other").1[0], Cell::empty());
+    assert!(has_jain && row("all loads").1.last() == Some(&Cell::number(0.5, 3)), "{why:?}");
+    let call = ping.replace("\"ping\"", "\"udp\", rate = \"1 Mb/s\"");
+    let (why, has_jain) = table(&call);
+    let all = why.rows.iter().find(|(head, _)| head == "all loads").unwrap();
+    assert!(!has_jain && all.1.last() == Some(&Cell::empty()), "{why:?}");
+}
