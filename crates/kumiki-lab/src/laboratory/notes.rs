@@ -163,7 +163,7 @@ define.playout = "1 ms"
         let note = |duration: &str| {
             let text = SOUND.replace("run.duration = \"4 s\"", &format!("run.duration = \"{duration}\""));
             let text =
-                text.replace("impair.jitter = \"40 ms\"", "impair.loss = 1.0").replace("playout = \"${playout}\"", "");
+                text.replace("impair.jitter = \"40 ms\"", "impair.loss = \"100 %\"").replace("playout = \"${playout}\"", "");
             let text =
                 text.replace("define.playout = \"1 ms\"", "").replace("payload_type = 0, }", "payload_type = 0 }");
             let document = Document::parse("sound", "sound.toml", &text).unwrap();
