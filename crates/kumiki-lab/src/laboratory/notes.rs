@@ -162,8 +162,9 @@ define.playout = "1 ms"
     fn where_nothing_arrives_nobody_says_that_nothing_was_lost() {
         let note = |duration: &str| {
             let text = SOUND.replace("run.duration = \"4 s\"", &format!("run.duration = \"{duration}\""));
-            let text =
-                text.replace("impair.jitter = \"40 ms\"", "impair.loss = \"100 %\"").replace("playout = \"${playout}\"", "");
+            let text = text
+                .replace("impair.jitter = \"40 ms\"", "impair.loss = \"100 %\"")
+                .replace("playout = \"${playout}\"", "");
             let text =
                 text.replace("define.playout = \"1 ms\"", "").replace("payload_type = 0, }", "payload_type = 0 }");
             let document = Document::parse("sound", "sound.toml", &text).unwrap();
