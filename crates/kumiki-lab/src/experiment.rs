@@ -217,6 +217,14 @@ impl Experiment {
             }
             ends.insert(name.clone(), (id, devices));
         }
+        for set in scenario.settings_of_nodes()? {
+            if let (Some(host), Some(id)) = (specs.get(set.host), hosts.get(set.host)) {
+                let place = protocols::Place { host, below: &[], trace: false };
+                let config = protocols::tcp(&set.settings, place);
+                let config = config.map_err(|fault| fault.under(&["event", &set.event.to_string(), "set"]))?;
+                power.set(set.at, *id, set.node, config);
+            }
+        }
         check_captures(&options.captures, &captured)?;
         let checksum_units = by_host.iter().map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
         let ends = media::Ends {

@@ -210,6 +210,25 @@ impl Tcp {
         sessions.map(|session| (session.pair.local, session.pair.remote, session.snapshot()))
     }
 
+    /// Settings that can be [changed](Tcp::change) while there are connections: they are looked at each time, and nothing is kept of them.
+    pub const CHANGEABLE: [&'static str; 7] = [
+        "ack",
+        "delayed_ack",
+        "delayed_ack_heartbeat",
+        "window_update",
+        "slow_start_after_idle",
+        "limited_transmit",
+        "rate_reduction",
+    ];
+
+    /// From now on it is as `config` says in what [can be changed](Tcp::CHANGEABLE). All else stays as it was.
+    pub const fn change(&mut self, config: &Config) {
+        let own = &mut self.shared.config;
+        (own.ack, own.ack_timer, own.window_update) = (config.ack, config.ack_timer, config.window_update);
+        own.slow_start_after_idle = config.slow_start_after_idle;
+        (own.limited_transmit, own.rate_reduction) = (config.limited_transmit, config.rate_reduction);
+    }
+
     /// From now on what its connections hold counts towards `budget`, whose bound is in place of that of its [configuration](Config::memory).
     pub fn share_memory(&mut self, budget: Budget) {
         self.shared.memory.share(budget);

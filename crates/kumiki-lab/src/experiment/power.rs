@@ -1,14 +1,25 @@
-//! Hosts whose power fails, and comes back.
+//! Hosts whose power fails, and comes back, and nodes that are set otherwise.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_inet::tcp::{Config, Tcp};
 use kumiki_sim::{Host, HostId, World};
+
+/// What happens to a host.
+enum Change {
+    /// It has no power any more.
+    Down,
+    /// It begins anew, as this one.
+    Anew(Box<Host>),
+    /// A node of it, a TCP, is set otherwise.
+    Set(String, Box<Config>),
+}
 
 /// What happens to hosts at which times: all is there beforehand, so that nothing can be wrong with it when its time comes.
 #[derive(Default)]
 pub(super) struct Power {
-    coming: VecDeque<(Instant, HostId, Option<Host>)>,
+    coming: VecDeque<(Instant, HostId, Change)>,
     /// From when until when which host had none.
     outages: Vec<(HostId, Instant, Instant)>,
 }
@@ -16,9 +27,18 @@ pub(super) struct Power {
 impl Power {
     /// At `at` after the beginning `host` has no power any more, or begins anew as another.
     pub(super) fn add(&mut self, at: Duration, host: HostId, anew: Option<Host>) {
+        self.put(at, host, anew.map_or(Change::Down, |anew| Change::Anew(Box::new(anew))));
+    }
+
+    /// At `at` after the beginning the TCP `node` of `host` is as `config` says, as far as that can be changed.
+    pub(super) fn set(&mut self, at: Duration, host: HostId, node: &str, config: Config) {
+        self.put(at, host, Change::Set(node.to_owned(), Box::new(config)));
+    }
+
+    fn put(&mut self, at: Duration, host: HostId, change: Change) {
         let at = Instant::ZERO + at;
         let place = self.coming.partition_point(|(other, ..)| *other <= at);
-        self.coming.insert(place, (at, host, anew));
+        self.coming.insert(place, (at, host, change));
     }
 
     /// When the next of it happens.
@@ -29,14 +49,19 @@ impl Power {
     /// Lets happen what is due, after all else of its instant.
     pub(super) fn change(&mut self, world: &mut World) {
         let now = world.now();
-        while let Some((_, host, anew)) = self.coming.pop_front_if(|(at, ..)| *at <= now) {
-            match anew {
-                Some(anew) => {
+        while let Some((_, host, change)) = self.coming.pop_front_if(|(at, ..)| *at <= now) {
+            match change {
+                Change::Anew(anew) => {
                     self.outages.extend(world.down_since(host).map(|since| (host, since, now)));
                     // The same graph has begun before.
-                    drop(world.bring_back(host, anew));
+                    drop(world.bring_back(host, *anew));
                 }
-                None => world.take_down(host),
+                Change::Down => world.take_down(host),
+                Change::Set(node, config) => {
+                    let graph = world.host_mut(host).map(|host| &mut host.graph);
+                    let tcp = graph.and_then(|graph| graph.protocol_mut::<Tcp>(graph.node(&node)?));
+                    tcp.into_iter().for_each(|tcp| tcp.change(&config));
+                }
             }
         }
     }

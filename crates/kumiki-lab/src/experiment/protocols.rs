@@ -1,9 +1,11 @@
 //! From a node's settings in a scenario to a protocol: quantities are read in the notation of scenarios, and
 //! [`kumiki_stack`] does the rest.
 
+use core::any::Any;
 use core::net::{IpAddr, Ipv4Addr};
 
 use kumiki_graph::{Coalesce, Protocol};
+use kumiki_inet::tcp::{Config, Tcp};
 use kumiki_osi_service::x25::Number;
 use kumiki_stack::Settings;
 
@@ -46,6 +48,16 @@ pub(super) fn build(kind: &str, given: &toml::Table, place: Place<'_>) -> Result
     let below: Vec<&str> = place.below.iter().map(String::as_str).collect();
     let site = kumiki_stack::Place { below: &below, mtu: mtu(place) };
     kumiki_stack::build(kind, &read, site).map(Some).map_err(|error| settings::said(error, None, &known))
+}
+
+/// The configuration of a TCP with these settings.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the node.
+pub(super) fn tcp(given: &toml::Table, place: Place<'_>) -> Result<Config, Fault> {
+    let built = build("tcp", given, place)?;
+    let tcp = built.as_deref().and_then(|built| (built as &dyn Any).downcast_ref::<Tcp>());
+    tcp.map(|tcp| tcp.config().clone()).ok_or_else(|| Fault::new("it is no TCP"))
 }
 
 /// The largest MTU of the IP (version 4) right below, where there is one.

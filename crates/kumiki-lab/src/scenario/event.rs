@@ -7,11 +7,12 @@ use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Duration;
+use kumiki_inet::tcp::Tcp;
 use kumiki_settings::Keys;
 use serde::Deserialize;
 
 use super::fault::{Fault, quantity};
-use super::{Nodes, Scenario, Workload, groups};
+use super::{Host, Nodes, Scenario, Workload, groups};
 use crate::medium::{self, Line, Step};
 use crate::quantity::{Quantity as _, Rate, Share, parse_list};
 
@@ -34,6 +35,13 @@ pub struct Event {
     /// To which loads.
     #[key(is = "a name, or a list", default = "none", example = "\"cross\"")]
     pub load: Option<Nodes>,
+    /// To which nodes, each `host.node`.
+    #[key(is = "a name, or a list", default = "none", example = "[\"a.tcp\", \"b.tcp\"]")]
+    pub node: Option<Nodes>,
+    /// Of a node, settings that it has from then on. Nodes of kind `tcp` can be changed: in `ack`, `delayed_ack`, `delayed_ack_heartbeat`, `window_update`,
+    /// `slow_start_after_idle`, `limited_transmit` and `rate_reduction`, for connections that are there, too. All else is looked at when a connection begins.
+    #[key(is = "a table of [settings](settings.md)", default = "as before", example = "{ ack = { every = 1 } }")]
+    pub set: Option<toml::Table>,
     /// Of a line or a ring, whether it is there: frames or cells that would arrive while it is not are lost. Of a host, whether it has power: with `false` all that it
     /// remembers and all that waits in it is gone, and what comes for it is lost; with `true` it begins anew, which hosts with a load's program cannot. Of a load,
     /// whether it goes on: `true` is its `start`, `false` its `stop`.
@@ -57,7 +65,10 @@ pub struct Event {
 /// In a line: "10 s: mid, up = false".
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [&self.link, &self.ring, &self.host, &self.load].into_iter().flatten().flat_map(|names| &names.0);
+        let names = [&self.link, &self.ring, &self.host, &self.load, &self.node]
+            .into_iter()
+            .flatten()
+            .flat_map(|names| &names.0);
         let names: Vec<&str> = names.map(String::as_str).collect();
         write!(f, "{}: {}", self.at, names.join(", "))?;
         let (rate, propagation) = (self.rate.as_deref(), self.propagation.as_deref());
@@ -67,10 +78,51 @@ impl fmt::Display for Event {
             ("propagation", propagation.map(str::to_owned)),
             ("loss", self.loss.map(|loss| loss.to_string())),
             ("toward", self.toward.clone()),
+            ("set", self.set.as_ref().map(words)),
         ];
         said.into_iter()
             .filter_map(|(key, value)| Some((key, value?)))
             .try_for_each(|(key, value)| write!(f, ", {key} = {value}"))
+    }
+}
+
+/// The kind of nodes of which something can be set while they run.
+const TCP: &str = "tcp";
+
+/// A node is set otherwise.
+pub(crate) struct Set<'a> {
+    pub(crate) at: Duration,
+    /// The number of the event in the file.
+    pub(crate) event: usize,
+    pub(crate) host: &'a str,
+    pub(crate) node: &'a str,
+    /// All settings that it has from then on.
+    pub(crate) settings: toml::Table,
+}
+
+/// "ack.every = 1, delayed_ack = \"40 ms\"".
+pub(super) fn words(set: &toml::Table) -> String {
+    let mut all = Vec::new();
+    add_words(&mut all, "", set);
+    all.join(", ")
+}
+
+fn add_words(all: &mut Vec<String>, above: &str, set: &toml::Table) {
+    for (key, value) in set {
+        match value.as_table() {
+            Some(inner) => add_words(all, &format!("{above}{key}."), inner),
+            None => all.push(format!("{above}{key} = {value}")),
+        }
+    }
+}
+
+/// Puts `more` in the place of what `settings` say, table by table.
+fn put_in(settings: &mut toml::Table, more: &toml::Table) {
+    for (key, value) in more {
+        match (settings.get_mut(key), value) {
+            (Some(toml::Value::Table(own)), toml::Value::Table(more)) => put_in(own, more),
+            _ => drop(settings.insert(key.clone(), value.clone())),
+        }
     }
 }
 
@@ -105,10 +157,41 @@ impl Event {
         set.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key)
     }
 
+    /// That what it sets of nodes can be set while they run.
+    fn check_nodes(&self, scenario: &Scenario) -> Result<(), Fault> {
+        let (names, set) = match (&self.node, &self.set) {
+            (Some(names), Some(set)) if !set.is_empty() => (names, set),
+            (Some(_), _) => return Err(Fault::new("nothing changes").expected("set = { ... }")),
+            (None, Some(_)) => return Err(Fault::at(["set"], "nothing is set").expected("a `node` beside it")),
+            (None, None) => return Ok(()),
+        };
+        for name in &names.0 {
+            let found = name.split_once('.').and_then(|(host, node)| Some((scenario.host.get(host)?, node)));
+            let has = |host: &Host, node: &str| host.graph.as_ref().is_some_and(|graph| graph.nodes().contains(&node));
+            let Some((host, node)) = found.filter(|(host, node)| has(host, node)) else {
+                return Err(Fault::at(["node"], format!("there is no node {name:?}")).expected("`host.node`"));
+            };
+            let kind = host.kind_of(node);
+            if kind != TCP {
+                let problem = format!("{name} is of kind {kind}, which stays as it is while it runs");
+                return Err(Fault::at(["node"], problem).expected("a node of kind tcp"));
+            }
+        }
+        match set.keys().find(|key| !Tcp::CHANGEABLE.contains(&key.as_str())) {
+            Some(key) => {
+                let problem = format!("{key} of tcp is looked at when a connection begins, or there is none");
+                Err(Fault::at(["set", key], problem).one_of(&Tcp::CHANGEABLE))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// That it can happen to all that it names.
     fn check(&self, scenario: &Scenario) -> Result<(), Fault> {
-        if [&self.link, &self.ring, &self.host, &self.load].into_iter().all(Option::is_none) {
-            return Err(Fault::new("it happens to nothing").expected("a `link`, a `ring`, a `host` or a `load`"));
+        if [&self.link, &self.ring, &self.host, &self.load, &self.node].into_iter().all(Option::is_none) {
+            return Err(
+                Fault::new("it happens to nothing").expected("a `link`, a `ring`, a `host`, a `load` or a `node`")
+            );
         }
         self.times()?;
         if self.loss.is_some_and(|loss| loss > Share::ONE) {
@@ -145,6 +228,7 @@ impl Event {
             }
             medium::is_end(step.toward.as_deref(), &ring.ends)?;
         }
+        self.check_nodes(scenario)?;
         if self.host.is_some() || self.load.is_some() {
             if self.up.is_none() {
                 return Err(Fault::new("nothing changes").expected("up = true or false"));
@@ -291,6 +375,32 @@ impl Scenario {
         }
         steps.sort_by_key(|step| step.at);
         Ok(steps)
+    }
+
+    /// What is set of nodes, in order of time: when, the number of the event in the file, host and node, and all settings that it has from then on.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the top of the scenario.
+    pub(crate) fn settings_of_nodes(&self) -> Result<Vec<Set<'_>>, Fault> {
+        let mut all = Vec::new();
+        for (number, event) in self.event.iter().enumerate() {
+            let (Some(names), Some(set)) = (&event.node, &event.set) else {
+                continue;
+            };
+            let times = event.times().map_err(|fault| fault.under(&["event", &number.to_string()]))?;
+            let names = || names.0.iter().filter_map(|name| name.split_once('.'));
+            let each = times.into_iter().flat_map(|at| names().map(move |(host, node)| (at, number, host, node, set)));
+            all.extend(each);
+        }
+        all.sort_by_key(|(at, number, ..)| (*at, *number));
+        let mut known: BTreeMap<(&str, &str), toml::Table> = BTreeMap::new();
+        let settled = all.into_iter().map(|(at, event, host, node, set)| {
+            let of_node = || self.host.get(host).and_then(|host| host.settings.get(node)).cloned().unwrap_or_default();
+            let settings = known.entry((host, node)).or_insert_with(of_node);
+            put_in(settings, set);
+            Set { at, event, host, node, settings: settings.clone() }
+        });
+        Ok(settled.collect())
     }
 
     /// When hosts lose their power and get it back, by host, in order of time.

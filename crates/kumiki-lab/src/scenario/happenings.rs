@@ -3,9 +3,10 @@
 use kumiki_graph::Duration;
 
 use super::Scenario;
+use super::event::words as words_of_set;
 use super::fault::quantity;
 use crate::medium::Step;
-use crate::quantity::{Quantity as _, Rate, in_seconds};
+use crate::quantity::{Quantity as _, Rate, in_seconds, parse_list};
 
 /// What happens at a time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,6 +52,15 @@ impl Scenario {
             let what = |up: bool| if up { "has power again" } else { "has no power" }.to_owned();
             let to = format!("host.{host}");
             all.extend(changes.into_iter().map(|(at, up)| Happening { at, to: to.clone(), what: what(up) }));
+        }
+        for event in self.event.iter().filter(|event| event.node.is_some()) {
+            let (names, what) = (event.node.iter().flat_map(|names| &names.0), event.set.as_ref().map(words_of_set));
+            let times = parse_list::<Duration>(&event.at).unwrap_or_default();
+            for name in names {
+                let happening =
+                    |at| Happening { at, to: format!("host.{name}"), what: what.clone().unwrap_or_default() };
+                all.extend(times.iter().copied().map(happening));
+            }
         }
         for (name, load) in self.loads() {
             for (time, what) in [(&load.start, "begins"), (&load.stop, "stops")] {

@@ -224,7 +224,10 @@ fn an_event_of_a_load_is_its_start_or_its_stop() {
 fn an_event_that_cannot_happen_is_refused_with_its_line() {
     let line = OVER_A_ROUTER.lines().count() + 1;
     for (event, expected) in [
-        (r#"at = "1 s""#, "event.0: it happens to nothing; expected a `link`, a `ring`, a `host` or a `load`"),
+        (
+            r#"at = "1 s""#,
+            "event.0: it happens to nothing; expected a `link`, a `ring`, a `host`, a `load` or a `node`",
+        ),
         (r#"link = "far", up = false"#, "event.0: the key \"at\" is missing"),
         (
             r#"at = "1 s", link = "fra", up = false"#,
@@ -305,6 +308,51 @@ fn an_event_that_cannot_happen_is_refused_with_its_line() {
             read(&format!("{text}event = [{{ at = \"1 s\", link = \"far\", {event} }}]")).err().unwrap().to_string();
         assert!(said.contains(expected), "{medium}: {said}");
     }
+}
+
+/// A buffer of one segment and a half, of which Nagle keeps the half until the peer's delayed acknowledgment comes; from 2 s on that delays none.
+#[test]
+fn what_can_be_changed_of_tcp_is_changed_while_it_runs() {
+    let text = r#"
+title = "Nagle and delayed acknowledgments"
+host.a = { graph = ["tcp", "ip", "l0"], tcp = { send_buffer = "2000 B", max_send_buffer = "2000 B", coalesce = "nagle" } }
+host.b = { graph = ["tcp", "ip", "l0"], tcp = { ack = { count_small = true } } }
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "100 Mb/s", propagation = "10 ms" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run.duration = "4 s"
+"#;
+    let event = |event: &str| format!("event = [{event}]\n{text}");
+    let ended = read(&event(r#"{ at = "2 s", node = "b.tcp", set = { ack = { every = 1 } } }"#)).unwrap();
+    let outcome = Laboratory::default().run(&ended).unwrap();
+    assert!(
+        outcome.notes.contains(&"during the run: at 2 s host.b.tcp ack.every = 1".to_owned()),
+        "{:?}",
+        outcome.notes
+    );
+    let late = |measured: &Measured| {
+        let held = measured.total.held();
+        held.iter()
+            .find(|(limit, _)| *limit == kumiki_lab::experiment::Limit::DelayedAcknowledgment)
+            .map_or(0.0, |(_, share)| *share)
+    };
+    let (always, half) = (late(&ran(text)), late(&build(&ended, 1).unwrap().run().measured));
+    assert!((0.6..0.7).contains(&always) && (half / always - 0.5).abs() < 0.02, "{always} {half}");
+    for (wrong, expected) in [
+        (r#"node = "b.tcp""#, "nothing changes"),
+        (r#"node = "b.tpc", set = { ack = { every = 1 } }"#, "there is no node \"b.tpc\""),
+        (r#"node = "b.ip", set = { mtu = "1500 B" }"#, "b.ip is of kind ip, which stays as it is while it runs"),
+        (
+            r#"node = "b.tcp", set = { congestion = "cubic" }"#,
+            "congestion of tcp is looked at when a connection begins",
+        ),
+        (r#"link = "line", up = true, set = { ack = { every = 1 } }"#, "nothing is set"),
+    ] {
+        let said = read(&event(&format!("{{ at = \"1 s\", {wrong} }}"))).err().unwrap().to_string();
+        assert!(said.contains(expected), "{wrong}: {said}");
+    }
+    let wrong = read(&event(r#"{ at = "1 s", node = "b.tcp", set = { ack = { every = "two" } } }"#)).unwrap();
+    let said = build(&wrong, 1).err().unwrap().to_string();
+    assert!(said.contains("event.0.set.ack.every"), "{said}");
 }
 
 /// Three stations of FDDI, of which one sends a thousand datagrams in a second to another.
