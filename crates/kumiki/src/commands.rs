@@ -138,7 +138,11 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
     }
     let mut chosen = of(&|paper| papers.is_empty() || papers.contains(&paper));
     // What a paper prints comes before what goes beyond it.
-    let is_beyond = |document: &Document| !["fig", "table"].iter().any(|it| document.figure().starts_with(it));
+    let is_beyond = |document: &Document| {
+        let figure = document.figure();
+        let is_printed = ["fig", "table"].iter().any(|it| figure.starts_with(it));
+        !(is_printed && document.name().ends_with(&figure))
+    };
     chosen.sort_by_key(|document| (document.paper(), is_beyond(document)));
     if chosen.is_empty() {
         return Err(Stop::Input("no scenario repeats any paper".to_owned()));

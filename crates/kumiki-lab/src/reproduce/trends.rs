@@ -108,7 +108,12 @@ impl Results {
         );
         let (statement, unit) = if unit.is_empty() { ("peak", "Mb/s") } else { ("below the peak", "%") };
         let within = trend.within.unwrap_or(AGREEMENT * paper);
+        let number = match unit {
+            "%" => "how far goodput is below the highest of its curve",
+            _ => "the highest goodput of the curve",
+        };
         let verdict = Verdict {
+            number: number.to_owned(),
             value: Some(paper),
             least: Some(paper - within),
             most: Some(paper + within),

@@ -99,6 +99,7 @@ class Verdict:
     scenario: str
     figure: str
     statement: str
+    number: str
     at: str
     source: str
     value: float | None
