@@ -160,7 +160,7 @@ impl Testbed {
 
     fn net_of(&self, point: &Point, seed: u64) -> Result<Net, TestbedError> {
         let mut point = point.clone();
-        point.scenario.run.seed = seed;
+        std::sync::Arc::make_mut(&mut point.scenario).run.seed = seed;
         let world = Laboratory::live(&point).map_err(|fault| point.locate(fault))?;
         if world.real().is_empty() {
             let fault =
