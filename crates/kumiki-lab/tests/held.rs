@@ -66,7 +66,7 @@ fn an_acknowledgment_that_the_peer_keeps_back_is_the_peers() {
     // A receiver that keeps nothing back is blamed for nothing.
     let at_once = with(&[small.as_slice(), &["host.b.tcp.ack.every=1", "host.b.tcp.ack.count_small=true"]].concat());
     assert_eq!(share(&at_once, &[Limit::DelayedAcknowledgment]), 0.0);
-    assert!(share(&at_once, &[Limit::SendBuffer]) > 0.99, "{:?}", at_once.measured.total.held());
+    assert!(share(&at_once, &[Limit::SendBuffer, Limit::Coalescing]) > 0.99, "{:?}", at_once.measured.total.held());
     // Nor is one in a long transfer, whatever its window.
     for bulk in [
         ["host.b.tcp.receive_buffer=64 KiB", "host.b.tcp.max_receive_buffer=64 KiB"],
@@ -74,6 +74,27 @@ fn an_acknowledgment_that_the_peer_keeps_back_is_the_peers() {
     ] {
         assert!(share(&with(&bulk), &[Limit::DelayedAcknowledgment]) < 0.01);
     }
+}
+
+/// A buffer has room for two messages. The second waits for the acknowledgment of the first, and then the program for that of the second: without coalescing both
+/// would take one round trip, so half of the time is lost to it.
+#[test]
+fn what_lies_in_a_full_buffer_and_is_not_sent_for_want_of_size_is_coalescing() {
+    let set = |rule, buffer, message| {
+        let rule = format!("host.a.tcp.coalesce={rule}");
+        let [send, most] = ["send_buffer", "max_send_buffer"].map(|key| format!("host.a.tcp.{key}={buffer}"));
+        let message = format!("load.bulk.message={message}");
+        with(&[&rule, &send, &most, &message, "host.b.tcp.ack.every=1", "host.b.tcp.ack.count_small=true"])
+    };
+    let (kept, never) = (set("nagle", "2000 B", "1000 B"), set("never", "2000 B", "1000 B"));
+    let [slow, fast] = [&kept, &never].map(|run| run.measured.total.goodput_mbps);
+    assert!((0.49..0.52).contains(&(slow / fast)), "{slow} of {fast}");
+    let share_of_it = share(&kept, &[Limit::Coalescing]);
+    assert!((0.48..0.52).contains(&share_of_it), "{:?}", kept.measured.total.held());
+    assert!(share(&never, &[Limit::SendBuffer]) > 0.99, "{:?}", never.measured.total.held());
+    // What a large buffer leaves over costs next to nothing.
+    let large = set("nagle", "64 KiB", "8 KiB");
+    assert!(share(&large, &[Limit::SendBuffer]) > 0.99, "{:?}", large.measured.total.held());
 }
 
 #[test]

@@ -15,6 +15,10 @@ use super::states::State;
 use super::timers::Timer;
 use super::trace::Event;
 
+/// A small segment that is at least one part in so many of a full send buffer costs a third or more of what goes while coalescing keeps it; a smaller one is
+/// what any full buffer leaves over.
+const NOTABLE: u32 = 4;
+
 impl Session {
     /// Sends a segment with the acknowledgment, the window and the options that belong into it.
     pub(super) fn emit(&mut self, seq: Seq, flags: Flags, text: Message, ctx: &mut Ctx<'_, '_>) {
@@ -238,8 +242,10 @@ impl Session {
         let limit = match held {
             _ if self.timers.is_set(Timer::Pacing) => Limit::Pacing,
             Held::Nothing if self.send.fin != Fin::Open => Limit::Closing,
-            // What is left over of a full buffer is small, and what of a window is small leaves a full segment behind.
+            // What of a window is small leaves a full segment behind.
             Held::Coalesce | Held::Silly if self.send.unsent() >= self.send.mss => Limit::ReceiveWindow,
+            Held::Coalesce if self.send.unsent() >= self.send.held() / NOTABLE => Limit::Coalescing,
+            // What is left over of a full buffer is small.
             Held::Nothing | Held::Coalesce | Held::Silly if !self.send.has_credit() => Limit::SendBuffer,
             Held::Nothing => Limit::Application,
             Held::Window | Held::Silly => Limit::ReceiveWindow,
