@@ -214,3 +214,37 @@ fn what_waits_for_the_timer_when_the_run_ends_is_held_by_it() {
         assert_eq!(run.measured.bound(&run.measured.total, None, Some(9.65)).name(), "retransmission time-out");
     }
 }
+
+/// Calls with large answers.
+const CALLS: &str = r#"
+title = "Calls"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "100 Mb/s", propagation = "10 ms", impair = { loss = "${loss}", toward = "a" } }
+load.get = { kind = "rpc", from = "a", to = "b", message = "100 B", response = "4 MB", socket_buffer = "16 KiB", coalesce = "nagle" }
+run = { warm_up = "1 s", duration = "10 s" }
+define.loss = 0.0
+"#;
+
+/// The one that answers writes nearly all there is.
+#[test]
+fn calls_are_held_by_what_holds_either_end() {
+    let calls = |set: &[&str]| run(&parse(CALLS), set, 1, &Options::default());
+    let bound = |run: &Run| run.measured.bound(&run.measured.total, None, Some(96.53)).name();
+    let small = calls(&[]);
+    assert!(share(&small, &[Limit::SendBuffer]) > 0.9, "{:?}", small.measured.total.held());
+    assert_eq!(bound(&small), "send buffer");
+    let lossy = calls(&["load.get.socket_buffer=4 MiB", "loss=0.01"]);
+    assert_eq!(bound(&lossy), "congestion window after a loss");
+    let sender = lossy.measured.total.sender().unwrap();
+    assert!(sender.retransmissions > 20 && sender.segments_sent > 9_000, "{}", sender.retransmissions);
+    // What of an answer is small waits for the acknowledgment that the one that asks keeps back: 10.1, 40 and 10 ms.
+    let late = calls(&["load.get.response=1500 B", "link.line.propagation=5 ms"]);
+    let held = late.measured.total.held();
+    assert_eq!(bound(&late), "delayed acknowledgment at the peer");
+    assert!((0.65..0.68).contains(&share(&late, &[Limit::DelayedAcknowledgment])), "{held:?}");
+    assert!((0.16..0.18).contains(&share(&late, &[Limit::Coalescing])), "{held:?}");
+    // And a pause is the program's.
+    let idle = calls(&["load.get.response=100 B", "load.get.think=100 ms"]);
+    assert!(share(&idle, &[Limit::Application]) > 0.99, "{:?}", idle.measured.total.held());
+}

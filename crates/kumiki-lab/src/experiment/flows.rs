@@ -35,7 +35,7 @@ pub struct Flow {
     pub called: bool,
     /// Whether it was opened at all.
     pub opened: bool,
-    /// What its sender did, where it is a connection of TCP.
+    /// What its sender did, where it is a connection of TCP; of exchanges both ends, which both send.
     pub sender: Option<Sender>,
     /// How long its datagrams were under way, in nanoseconds, where it is made of them.
     pub delays: Option<Histogram<u32>>,
@@ -235,6 +235,27 @@ fn held(record: &Record, peer: Option<&Record>, from: Instant, to: Instant) -> B
     held
 }
 
+/// What held exchanges between the one that asks and the one that answers, in seconds: at any time the end that has something to send, and of two the one that
+/// answers, for what it writes is what counts.
+fn held_of_both([asks, answers]: [&Record; 2], from: Instant, to: Instant) -> BTreeMap<Limit, f64> {
+    let ends = [answers.spans(Some(asks), from, to), asks.spans(Some(answers), from, to)];
+    let times = ends.iter().flatten().flat_map(|(since, until, _)| [*since, *until]);
+    let times: Vec<Instant> = times.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut held = BTreeMap::new();
+    for (since, until) in times.iter().zip(times.get(1..).unwrap_or_default()) {
+        let at = |spans: &Vec<(Instant, Instant, Limit)>| {
+            let (began, _, limit) = spans.get(spans.partition_point(|(_, until, _)| until <= since))?;
+            (began <= since).then_some(*limit)
+        };
+        let mut limits = ends.iter().filter_map(at);
+        let has_something = |limit: &Limit| !matches!(limit, Limit::Application | Limit::Closing);
+        if let Some(limit) = limits.clone().find(has_something).or_else(|| limits.next()) {
+            *held.entry(limit).or_insert(0.0) += until.saturating_since(*since).as_secs_f64();
+        }
+    }
+    held
+}
+
 /// What held `flows`, as shares of their time.
 pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
     let mut times = BTreeMap::new();
@@ -358,15 +379,23 @@ pub(super) fn flows(
         let [writes_until, reads_until] = [power(load.from.get(way.0)), power(reader)];
         // What stands still for want of power is held by nothing.
         let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
-        let held = record.map(|it| held(it, peer.copied(), before.at, writes_until)).unwrap_or_default();
+        let answers = peer.copied().filter(|_| load.kind == Kind::Rpc);
+        let held = match (record, answers) {
+            (Some(asks), Some(answers)) => held_of_both([asks, answers], before.at, writes_until),
+            (Some(record), None) => held(record, peer.copied(), before.at, writes_until),
+            (None, _) => BTreeMap::new(),
+        };
         let [whole, without] =
             [before.at, writes_until.min(reads_until)].map(|since| world.now().saturating_since(since).as_secs_f64());
         let without_power = if whole > 0.0 { without / whole } else { 0.0 };
-        let sender = record.map(Sender::of);
-        let sender = sender.map(|now| match before.senders.get(&pair) {
-            Some(earlier) => now.since(earlier),
-            None => now,
-        });
+        let since = |pair: &Pair, record: &Record| match before.senders.get(pair) {
+            Some(earlier) => Sender::of(record).since(earlier),
+            None => Sender::of(record),
+        };
+        let mut sender = record.map(|record| since(&pair, record));
+        if let (Some(sender), Some(answers)) = (&mut sender, answers) {
+            sender.add(&since(&(writer.remote, writer.local), answers));
+        }
         let times = place.and_then(|(sink, number)| times(world, hosts, load, sink).nth(number)).map(|times| {
             let earlier = place.and_then(|(sink, number)| before.times.get(sink)?.get(number));
             let mut own = times.clone();
@@ -479,16 +508,23 @@ pub(super) fn writing_first(
 
 /// What the senders of `load`'s hosts have done so far.
 pub(super) fn senders(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> BTreeMap<Pair, Sender> {
-    let writing: BTreeSet<&String> = load.from.iter().map(|(host, _)| host).collect();
-    let records = writing.into_iter().flat_map(|host| records(world, hosts, host));
-    records.map(|(pair, record)| (pair, Sender::of(record))).collect()
+    writing(world, hosts, load).map(|(pair, record)| (pair, Sender::of(record))).collect()
+}
+
+/// What the connections on hosts of `load` did that write; of exchanges both ends do.
+fn writing<'a>(
+    world: &'a World,
+    hosts: &'a BTreeMap<String, HostId>,
+    load: &'a Load,
+) -> impl Iterator<Item = (Pair, &'a Record)> {
+    let answering = load.to.iter().filter(|_| load.kind == Kind::Rpc);
+    let writing: BTreeSet<&String> = load.from.iter().chain(answering).map(|(host, _)| host).collect();
+    writing.into_iter().flat_map(|host| records(world, hosts, host))
 }
 
 /// How many segments each sender of `load`'s hosts has sent again.
 pub(super) fn retransmissions(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> BTreeMap<Pair, u64> {
-    let writing: BTreeSet<&String> = load.from.iter().map(|(host, _)| host).collect();
-    let records = writing.into_iter().flat_map(|host| records(world, hosts, host));
-    records.map(|(pair, record)| (pair, record.retransmissions)).collect()
+    writing(world, hosts, load).map(|(pair, record)| (pair, record.retransmissions)).collect()
 }
 
 /// The TCPs of `host`.

@@ -43,7 +43,7 @@ pub(super) struct Load {
     pub(super) from: Vec<(String, String)>,
     /// Hosts and nodes of the reading programs.
     pub(super) to: Vec<(String, String)>,
-    /// The lines from each writer to each reader that it has.
+    /// The lines from each writer to each reader that it has, and those back where what counts comes back.
     pub(super) ways: Vec<Vec<Vec<Crossed>>>,
     /// Whether this load is over when the writing program is done.
     pub(super) until_done: bool,
@@ -193,7 +193,9 @@ fn of_workload(
         for (to, reader) in load.to.get(load.readers(number)).unwrap_or_default() {
             // A host with several addresses is called by that of the line that leads there.
             let way = topology.way(from, to).unwrap_or_default();
-            ways.push(way.iter().map(Crossed::of).collect());
+            // What counts of exchanges comes back.
+            let back = if kind == Kind::Rpc { topology.way(to, from).unwrap_or_default() } else { Vec::new() };
+            ways.push(way.iter().chain(&back).map(Crossed::of).collect());
             local = local.or_else(|| way.first().map(|hop| hop.out));
             own.push(address(to, reader, way.last().map(|hop| hop.into), hosts)?);
         }

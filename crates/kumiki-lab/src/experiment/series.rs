@@ -10,7 +10,7 @@ use kumiki_wire::atm::cell::Vc;
 use serde::{Deserialize, Serialize};
 
 use super::flows::{self, Pair, matched, progress, tcps};
-use super::programs::Load;
+use super::programs::{Kind, Load};
 use crate::figure::{Axis, Figure, Point, Series, Shape};
 use crate::scenario::Happening;
 
@@ -154,7 +154,8 @@ impl Sampler {
         for (number, flow) in matched(world, hosts, load, &sinks).into_iter().enumerate() {
             let octets = flow.place.and_then(|(sink, at)| sinks.get(sink)?.get(at)).map_or(0, |it| it.octets);
             let pair = (flow.writer.local, flow.writer.remote);
-            let again = sent.get(&pair).copied();
+            let answers = sent.get(&(pair.1, pair.0)).filter(|_| load.kind == Kind::Rpc);
+            let again = sent.get(&pair).map(|own| own + answers.unwrap_or(&0));
             let state = states.entry(flow.from).or_insert_with(|| snapshots(world, hosts, flow.from)).get(&pair);
             if earlier.len() <= number {
                 earlier.resize(number + 1, (0, 0));

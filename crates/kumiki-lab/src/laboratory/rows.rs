@@ -19,7 +19,13 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     let allowed = |(name, load): (&'_ String, &Workload)| {
         let measured = measured.loads.get(name)?;
         let began = measured.began.saturating_since(Instant::ZERO);
-        limit::of_all_between(&point.scenario, load, (began, began + measured.time)).ok()
+        let time = (began, began + measured.time);
+        if load.kind == "rpc" {
+            // What counts comes back.
+            let back = Workload { from: load.to.clone(), to: load.from.clone(), ..load.clone() };
+            return limit::of_all_between(&point.scenario, &back, time).ok();
+        }
+        limit::of_all_between(&point.scenario, load, time).ok()
     };
     let limits: BTreeMap<&String, Option<f64>> = point.scenario.load.iter().map(|it| (it.0, allowed(it))).collect();
     // Of several loads, each may go another way.
