@@ -1,5 +1,6 @@
 //! One run of one scenario: builds the world, lets it run, and measures.
 
+mod begin;
 mod counters;
 mod fault;
 mod flows;
@@ -302,6 +303,7 @@ impl Experiment {
                 world.run_until(end);
                 false
             });
+            begin::begin(&mut self.world, &self.hosts, &self.loads);
             before = measure::Moment::begin(&self.world, &self.hosts, &self.loads, &self.lines);
         }
         let end = began + self.duration;

@@ -10,6 +10,7 @@ use kumiki_octets::Message;
 use crate::quantity::Distribution;
 
 pub mod files;
+pub mod gaps;
 pub mod idle;
 pub mod ping;
 pub mod rpc;

@@ -336,3 +336,51 @@ fn a_load_without_a_ladder_takes_that_of_none_from_the_others() {
     let why = Laboratory::limit(&point(&parse(&CHANGING.replace(bulk, ping)), &[])).unwrap_err().to_string();
     assert!(why.starts_with("load.ping: the overhead of `icmp`"), "{why}");
 }
+
+/// One transfer over 10 Mb/s, 10 ms away.
+const ALONE: &str = r#"
+title = "Alone"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms", queue_frames = 50 }
+load.x = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+"#;
+
+/// What a run of it says of its load, and of its flow. `load` stands in the place of its load, which `more` follows.
+fn alone(load: &str, more: &str) -> (Row, Row, Vec<String>) {
+    let text = ALONE.replace(r#"kind = "netperf", from = "a", to = "b", message = "8 KiB""#, load);
+    let outcome = Laboratory::default().run(&point(&parse(&format!("{text}{more}\n")), &[])).unwrap();
+    let find = |scope| outcome.rows.iter().find(|row| row.scope == scope && row.load.as_deref() == Some("x")).unwrap();
+    (find(Scope::Load).clone(), find(Scope::Flow).clone(), outcome.notes)
+}
+
+const STREAM: &str = r#"kind = "netperf", from = "a", to = "b", message = "8 KiB""#;
+const UNITS: &str = r#"kind = "udp", rate = "4 Mb/s", from = "a", to = "b", message = "1000 B""#;
+
+#[test]
+fn of_a_silence_that_began_before_only_what_was_measured_counts() {
+    let down = r#"
+run = { warm_up = "5 s", duration = "10 s" }
+event = [{ at = "2 s", link = "line", up = false }, { at = "5500 ms", link = "line", up = true }]
+"#;
+    let told = "1 of 1 connections transferred nothing for a second or more";
+    let (units, _, notes) = alone(UNITS, down);
+    let gap = units.longest_gap_s.unwrap();
+    assert!((0.5..0.52).contains(&gap) && !notes.iter().any(|note| note == told), "{gap} {notes:?}");
+    let (stream, _, notes) = alone(STREAM, down);
+    let gap = stream.longest_gap_s.unwrap();
+    // Until the retransmission timer expires.
+    assert!((3.0..4.0).contains(&gap) && notes.iter().any(|note| note == told), "{gap} {notes:?}");
+}
+
+#[test]
+fn what_has_stopped_is_not_silent() {
+    for load in [STREAM, UNITS] {
+        let over = "run = { warm_up = \"5 s\", duration = \"10 s\" }";
+        let (row, flow, _) = alone(&format!("{load}, stop = \"4 s\""), over);
+        assert_eq!((row.longest_gap_s, flow.longest_gap_s), (None, None), "{load}");
+        let stops = "run = { warm_up = \"1 s\", duration = \"19 s\" }";
+        let gap = alone(&format!("{load}, start = \"5 s\", stop = \"10 s\""), stops).0.longest_gap_s.unwrap();
+        assert!(gap < 0.2, "{load}: {gap}");
+    }
+}

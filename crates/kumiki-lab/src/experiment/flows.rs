@@ -12,6 +12,7 @@ use super::measure::{Snapshot, file_user, lossy, program};
 use super::programs::{Kind, Load};
 use crate::capture::trace::Connection;
 use crate::stats;
+use crate::workload::gaps::Gaps;
 use crate::workload::rpc::Exchanged;
 use crate::workload::sink::Received;
 use crate::workload::{FileKeeper, FileUser, RpcClient, Sink, Source, UdpSink, UdpSource};
@@ -97,14 +98,18 @@ impl Sender {
 impl Flow {
     /// That of `writer`, which had brought `earlier` octets when it began to be measured.
     fn of(writer: &Writer, came: &Progress, earlier: u64, (from, to): (Instant, Instant)) -> Self {
+        let measured = came.gaps.measured;
         let longest_gap = match (came.last, came.ended) {
-            (Some(last), None) => came.longest_gap.max(to.saturating_since(last)),
-            (_, Some(_)) | (None, None) => came.longest_gap,
+            // What stops needs nothing more.
+            (Some(last), None) => {
+                let until = writer.ended.map_or(to, |ended| ended.min(to));
+                measured.max(until.saturating_since(last.max(from)))
+            }
+            (_, Some(_)) | (None, None) => measured,
         };
         Self {
             octets: came.octets - earlier,
-            // What of it was before is not in what is measured.
-            longest_gap: longest_gap.min(to.saturating_since(from)),
+            longest_gap,
             completion: came.ended.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
             called: writer.called.is_some(),
             aborted: writer.aborted.clone().or_else(|| came.aborted.clone()),
@@ -150,8 +155,8 @@ pub(super) struct Progress {
     caller: Address,
     pub(super) octets: u64,
     pub(super) last: Option<Instant>,
-    /// The longest time between two arrivals.
-    pub(super) longest_gap: Duration,
+    /// The longest times between two arrivals.
+    pub(super) gaps: Gaps,
     pub(super) ended: Option<Instant>,
     pub(super) aborted: Option<Reason>,
     pub(super) wrong: Option<u64>,
@@ -163,7 +168,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         caller: received.caller,
         octets: received.octets,
         last: received.last,
-        longest_gap: received.longest_gap,
+        gaps: received.gaps,
         ended: received.ended,
         aborted: received.aborted,
         wrong: received.wrong_at,
@@ -176,7 +181,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
             caller: received.caller,
             octets: received.octets,
             last: received.last,
-            longest_gap: received.longest_gap,
+            gaps: received.gaps,
             wrong: received.wrong,
             ..Progress::default()
         });
@@ -189,7 +194,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
             caller: done.local,
             octets: done.octets,
             last: done.last,
-            longest_gap: done.longest_gap,
+            gaps: done.gaps,
             ended: done.closed,
             aborted: done.aborted.clone(),
             wrong: done.wrong_at,
@@ -275,6 +280,8 @@ pub(super) struct Writer {
     /// When it began to call.
     called: Option<Instant>,
     opened: Option<Instant>,
+    /// When the last datagram left, where no more are to follow.
+    ended: Option<Instant>,
     aborted: Option<Reason>,
     writes: bool,
 }
@@ -288,6 +295,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             remote: it.remote,
             called: it.called,
             opened: it.opened,
+            ended: None,
             aborted: it.aborted,
             writes: number < source.busy(),
         })
@@ -298,6 +306,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             remote: Address::NONE,
             called: it.first,
             opened: it.first,
+            ended: source.ended(&it, world.now()),
             aborted: None,
             writes: true,
         })
@@ -307,6 +316,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         remote: Address::NONE,
         called: user.begun(),
         opened: user.opened(),
+        ended: None,
         aborted: None,
         writes: true,
     });
@@ -316,6 +326,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             remote: it.remote,
             called: it.called,
             opened: it.opened,
+            ended: None,
             aborted: it.aborted.clone(),
             writes: true,
         })
@@ -437,7 +448,7 @@ pub(super) fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
             let sink = load.to.get(reader).and_then(|to| program::<UdpSink>(world, hosts, to))?;
             let received = sink.received().nth(number)?;
             let way = Duration::from_nanos(sink.delays().nth(number)?.max());
-            Some((received.last?, received.longest_gap + way, received.units, received.lost))
+            Some((received.last?, received.gaps.longest + way, received.units, received.lost))
         });
         let since = |at| world.now().saturating_since(at);
         let (is_silent, came) = match heard {

@@ -257,7 +257,7 @@ impl Snapshot {
             at: world.now(),
             lines: lines.used(world, load),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
-            longest_gap: sinks.iter().flatten().map(|it| it.longest_gap).max().unwrap_or_default(),
+            longest_gap: sinks.iter().flatten().map(|it| it.gaps.longest).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
             page_waits: sent().map(|sent| sent.page_waits).sum(),
             units: Units::of(world, hosts, load),
@@ -551,7 +551,7 @@ fn measure(
     let sources: Vec<(usize, &Source)> = sources(world, hosts, load).collect();
     // What has an end of its own is measured from its beginning, whatever the others wait for.
     let beginning = Snapshot::default();
-    let whole_load = load.until_done && matches!(load.kind, Kind::Stream | Kind::File);
+    let whole_load = load.is_measured_whole();
     let before = if whole_load { &beginning } else { before };
     let flows = flows::flows(world, hosts, load, &sinks, before);
     let user = file_user(world, hosts, load);

@@ -56,6 +56,11 @@ pub(super) struct Load {
 }
 
 impl Load {
+    /// Whether it is measured from its beginning to its end, whatever the others wait for.
+    pub(super) const fn is_measured_whole(&self) -> bool {
+        self.until_done && matches!(self.kind, Kind::Stream | Kind::File)
+    }
+
     /// Which of `to` the sessions of writer `number` go to, in turn: all where it is the only one, the only one, or its own.
     pub(super) fn readers(&self, number: usize) -> core::ops::Range<usize> {
         match (self.from.len(), self.to.len()) {
@@ -117,10 +122,9 @@ pub(super) fn of_scenario(
         loads.insert(name.clone(), load);
     }
     let warm_up = scenario.run.warm_up.as_ref();
-    let no_part = |load: &Load| load.until_done && matches!(load.kind, Kind::Stream | Kind::File);
     if warm_up.is_some_and(|text| quantity::<Duration>(&[], text).is_ok_and(|it| !it.is_zero()))
         && !loads.is_empty()
-        && loads.values().all(no_part)
+        && loads.values().all(Load::is_measured_whole)
     {
         let problem = "these loads are measured from their first opening to their last end, with no part left out";
         return Err(fault(&["run", "warm_up"], problem));

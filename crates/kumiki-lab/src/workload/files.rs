@@ -129,9 +129,7 @@ impl Reader {
         if received.wrong_at.is_none() {
             received.wrong_at = first_wrong(self.expect, received.octets, data);
         }
-        if let Some(last) = received.last {
-            received.longest_gap = received.longest_gap.max(now.saturating_since(last));
-        }
+        received.gaps.arrived(received.last, now);
         received.octets += octets;
         received.first = received.first.or(Some(now));
         received.last = Some(now);

@@ -13,6 +13,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Message, Pattern};
 
+use super::gaps::Gaps;
 use super::sink::first_wrong;
 use super::{Opening, Times, Transfer, in_turn, no_times, taken};
 use crate::quantity::{Distribution, Octets};
@@ -62,8 +63,8 @@ pub struct Exchanged {
     pub octets: u64,
     /// When the last of them came.
     pub last: Option<Instant>,
-    /// The longest time between two arrivals.
-    pub longest_gap: Duration,
+    /// The longest times between two arrivals.
+    pub gaps: Gaps,
     /// From each request to the end of its response.
     pub times: Times,
     /// Position of the first octet of a response that was not what it should be.
@@ -97,7 +98,7 @@ impl Asking {
             remote: Address::NONE,
             octets: 0,
             last: None,
-            longest_gap: Duration::ZERO,
+            gaps: Gaps::default(),
             times: no_times(),
             wrong_at: None,
             closed: None,
@@ -153,6 +154,13 @@ impl RpcClient {
     /// What each session did.
     pub fn exchanged(&self) -> impl Iterator<Item = &Exchanged> {
         self.sessions.iter().map(|session| &session.done)
+    }
+
+    /// What came before `now` is not measured.
+    pub fn measure_from(&mut self, now: Instant) {
+        for session in &mut self.sessions {
+            session.done.gaps.measure_from(now);
+        }
     }
 
     /// Whether every session has ended; those that had not begun when it was time to stop never do.
@@ -238,9 +246,8 @@ impl RpcClient {
         if done.wrong_at.is_none() {
             done.wrong_at = first_wrong(pattern, done.octets, data);
         }
-        if let Some(last) = done.last.replace(now) {
-            done.longest_gap = done.longest_gap.max(now.saturating_since(last));
-        }
+        let last = done.last.replace(now);
+        done.gaps.arrived(last, now);
         done.octets += data.len() as u64;
         let awaited = session.awaited;
         session.awaited = awaited.saturating_sub(data.len() as u64);

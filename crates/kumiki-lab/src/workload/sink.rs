@@ -8,11 +8,12 @@
 //! | Left out | writing back |
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol, Quality,
-    Reason, Request, Service, Shape, Work,
+    Above, Accept, Address, Below, Context, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
+    Request, Service, Shape, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
+use super::gaps::Gaps;
 use super::{Transfer, taken};
 
 /// What a [`Sink`] does.
@@ -43,8 +44,8 @@ pub struct Received {
     pub first: Option<Instant>,
     /// When the last came.
     pub last: Option<Instant>,
-    /// The longest time between two arrivals.
-    pub longest_gap: Duration,
+    /// The longest times between two arrivals.
+    pub gaps: Gaps,
     /// Position of the first octet that was not what it should be.
     pub wrong_at: Option<u64>,
     /// When the peer had sent all.
@@ -86,6 +87,13 @@ impl Sink {
         self.sessions.iter().map(|session| session.received.clone())
     }
 
+    /// What came before `now` is not measured.
+    pub fn measure_from(&mut self, now: Instant) {
+        for session in &mut self.sessions {
+            session.received.gaps.measure_from(now);
+        }
+    }
+
     /// Octets read in all sessions.
     #[must_use]
     pub fn octets(&self) -> u64 {
@@ -123,9 +131,7 @@ impl Sink {
         {
             received.wrong_at = first_wrong(pattern, received.octets, data);
         }
-        if let Some(last) = received.last {
-            received.longest_gap = received.longest_gap.max(now.saturating_since(last));
-        }
+        received.gaps.arrived(received.last, now);
         received.octets += octets;
         received.first = received.first.or(Some(now));
         received.last = Some(now);

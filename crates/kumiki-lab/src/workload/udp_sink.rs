@@ -11,13 +11,14 @@ use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
-    Request, Service, Shape, Unit, Work,
+    Above, Address, Below, Context, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason, Request,
+    Service, Shape, Unit, Work,
 };
 use kumiki_octets::Pattern;
 
 use kumiki_wire::inet::rtp::Header;
 
+use super::gaps::Gaps;
 use super::rtp::{Media, Reception};
 use super::sink::first_wrong;
 use super::udp_source::{HEADER_LEN, content_offset};
@@ -58,8 +59,8 @@ pub struct ReceivedUnits {
     pub first: Option<Instant>,
     /// When the last came.
     pub last: Option<Instant>,
-    /// The longest time between two arrivals.
-    pub longest_gap: Duration,
+    /// The longest times between two arrivals.
+    pub gaps: Gaps,
     /// Number of the first unit whose content was not what it should be.
     pub wrong: Option<u64>,
 }
@@ -136,6 +137,13 @@ impl UdpSink {
         self.sessions.iter().map(|session| session.received)
     }
 
+    /// What came before `now` is not measured.
+    pub fn measure_from(&mut self, now: Instant) {
+        for session in &mut self.sessions {
+            session.received.gaps.measure_from(now);
+        }
+    }
+
     /// How long each unit was under way, in the order of [`UdpSink::received`], duplicates not among them.
     pub fn delays(&self) -> impl Iterator<Item = &Times> {
         self.sessions.iter().map(|session| &session.delays)
@@ -194,9 +202,7 @@ impl UdpSink {
             let offset = content_offset(number, unit.data.len());
             received.wrong = first_wrong(pattern, offset, &unit.data).map(|_| number);
         }
-        if let Some(last) = received.last {
-            received.longest_gap = received.longest_gap.max(now.saturating_since(last));
-        }
+        received.gaps.arrived(received.last, now);
         // All hosts of a world have one clock. It grows as it must.
         let _ = session.delays.record(now.as_nanos().saturating_sub(time));
         received.units += 1;

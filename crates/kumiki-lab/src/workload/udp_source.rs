@@ -131,9 +131,18 @@ impl UdpSource {
     /// Whether all has been sent that was to be.
     #[must_use]
     pub fn is_done(&self, now: Instant) -> bool {
-        let count = self.config.count;
-        let is_over = self.config.opening.is_over(now);
-        self.sent().all(|sent| is_over || sent.refused.is_some() || count.is_some_and(|count| sent.units >= count))
+        self.sent().all(|sent| sent.refused.is_some() || self.is_all(&sent, now))
+    }
+
+    /// Whether nothing more is to be sent in a session that has `sent` so much.
+    fn is_all(&self, sent: &SentUnits, now: Instant) -> bool {
+        self.config.opening.is_over(now) || self.config.count.is_some_and(|count| sent.units >= count)
+    }
+
+    /// When the last datagram of a session left, where no more are to follow.
+    #[must_use]
+    pub fn ended(&self, sent: &SentUnits, now: Instant) -> Option<Instant> {
+        sent.last.filter(|_| self.is_all(sent, now))
     }
 
     fn session(&mut self, number: u32) -> Option<&mut Session> {
