@@ -175,6 +175,8 @@ pub struct Journal {
     older: Older,
     /// Whether something was added since the last [`Journal::sync`].
     is_dirty: bool,
+    /// The directory, locked.
+    _directory: Option<File>,
 }
 
 /// A journal that is read again while it is written.
@@ -231,7 +233,8 @@ impl Journal {
         let path = output.path(Self::NAME);
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
         let io = |source| OutputError::Io { path: path.clone(), source };
-        // Held until the new file is in its place.
+        let directory = lock_directory(output)?;
+        // Where directories cannot be locked, held until the new file is in its place.
         let before = match File::open(&path) {
             Ok(file) => Some(file),
             Err(why) if why.kind() == io::ErrorKind::NotFound => None,
@@ -262,7 +265,7 @@ impl Journal {
         let file = output.begin(Self::NAME, text.as_bytes())?;
         lock(&file).map_err(io)?;
         let reader = Arc::new(Reader { path: path.clone(), file: Mutex::new(File::open(&path).map_err(io)?) });
-        Ok(Self { path, file, kept, keys, places, end, reader, older, is_dirty: false })
+        Ok(Self { path, file, kept, keys, places, end, reader, older, is_dirty: false, _directory: directory })
     }
 
     /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is
@@ -345,13 +348,31 @@ impl Journal {
     }
 }
 
+/// That nobody else writes results into the directory. A journal is put in its place by a rename, so that of two that begin at once each could lock its own:
+/// the directory is the same for both. Where directories cannot be locked, as on some network file systems, nobody asks.
+fn lock_directory(output: &Output) -> Result<Option<File>, OutputError> {
+    let Ok(directory) = File::open(output.directory()) else {
+        return Ok(None);
+    };
+    if matches!(directory.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Err(OutputError::Io { path: output.path(Journal::NAME), source: busy() });
+    }
+    // Another one may have come and gone since the directory was looked at.
+    output.refuse_results()?;
+    Ok(Some(directory))
+}
+
+fn busy() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::ResourceBusy,
+        "another process is writing it; wait for its end, or give another --out",
+    )
+}
+
 /// That nobody else writes it. Where files cannot be locked, nobody asks.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(io::Error::new(
-            io::ErrorKind::ResourceBusy,
-            "another process is writing it; wait for its end, or give another --out",
-        )),
+        Err(TryLockError::WouldBlock) => Err(busy()),
         Err(TryLockError::Error(why)) if why.kind() != io::ErrorKind::Unsupported => Err(why),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }

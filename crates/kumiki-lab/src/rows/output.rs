@@ -121,7 +121,8 @@ impl Output {
         Self { directory: directory.into(), force }.refuse_results()
     }
 
-    fn refuse_results(&self) -> Result<(), OutputError> {
+    /// As [`Output::open`] does, of what is there now.
+    pub(crate) fn refuse_results(&self) -> Result<(), OutputError> {
         let results = [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT];
         results.into_iter().try_for_each(|name| self.refuse_existing(Path::new(name)))
     }

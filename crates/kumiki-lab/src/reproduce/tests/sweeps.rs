@@ -285,6 +285,32 @@ fn two_do_not_write_one_journal() {
     assert!(matches!(again, OutputError::Exists { .. }), "{again}");
 }
 
+/// Of several that begin at once in a new directory, one has it, and the others are refused before they compute anything.
+#[test]
+fn of_those_that_begin_at_once_one_writes() {
+    const WRITERS: usize = 4;
+    let sweep = Sweep::of(5);
+    for round in 0..10 {
+        let place = Place::new(&format!("at-once-{round}"));
+        let begin = std::sync::Barrier::new(WRITERS);
+        let one = || {
+            let output = Output::open(&place.0, round % 2 == 1).unwrap();
+            let header = (sweep.header)(&sweep.documents, Shard::WHOLE);
+            begin.wait();
+            Journal::open(&output, &header, &sweep.plan, false)
+        };
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(one)).collect();
+            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+        });
+        assert_eq!(opened.iter().filter(|journal| journal.is_ok()).count(), 1);
+        let refused = opened.iter().filter_map(|journal| journal.as_ref().err());
+        for why in refused {
+            assert!(why.to_string().contains("another process is writing it"), "{why}");
+        }
+    }
+}
+
 /// `count` shards of `sweep`.
 fn shards(sweep: &Sweep, name: &str, count: usize) -> Vec<Place> {
     let one = |number: usize| {
