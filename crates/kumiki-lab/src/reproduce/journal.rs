@@ -22,7 +22,7 @@ use super::key::sha256;
 use super::older::Older;
 use super::shard::Shard;
 use super::{COMMIT, Plan};
-use crate::rows::{Output, OutputError};
+use crate::rows::{Output, OutputError, Part};
 use crate::scenario::{Choice, Document, Fault};
 
 /// The form of the lines. Another one is refused.
@@ -266,6 +266,27 @@ impl Journal {
         lock(&file).map_err(io)?;
         let reader = Arc::new(Reader { path: path.clone(), file: Mutex::new(File::open(&path).map_err(io)?) });
         Ok(Self { path, file, kept, keys, places, end, reader, older, is_dirty: false, _directory: directory })
+    }
+
+    /// Begins the journal of `plan` beside the one in the directory of `output`, if one is there: it takes its place when all is in it, and until then nothing
+    /// that is there is lost.
+    ///
+    /// # Errors
+    ///
+    /// As [`Journal::open`].
+    pub(super) fn beside(output: &Output, header: &Header, plan: &Plan) -> Result<(Self, Part), OutputError> {
+        let path = output.path(Self::NAME);
+        let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
+        let io = |source| OutputError::Io { path: path.clone(), source };
+        let directory = lock_directory(output)?;
+        let text = sealed("journal", header, &path)?;
+        let mut part = output.part(Self::NAME)?;
+        part.file.write_all(text.as_bytes()).map_err(io)?;
+        let file = part.file.try_clone().map_err(io)?;
+        let reader = Arc::new(Reader { path: path.clone(), file: Mutex::new(part.reader()?) });
+        let (older, end) = (Older::of(output), text.len() as u64);
+        let (kept, places) = (BTreeMap::new(), BTreeMap::new());
+        Ok((Self { path, file, kept, keys, places, end, reader, older, is_dirty: true, _directory: directory }, part))
     }
 
     /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is

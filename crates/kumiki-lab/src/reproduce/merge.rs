@@ -110,7 +110,8 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
     entries: impl Iterator<Item = (usize, Entry, F)>,
     output: &Output,
 ) -> Result<Vec<Results>, OutputError> {
-    let mut journal = Journal::open(output, header, plan, false)?;
+    // What is merged into one of the shards must not take its points before all are together.
+    let (mut journal, part) = Journal::beside(output, header, plan)?;
     let (mut kept, mut captures) = (BTreeMap::new(), BTreeSet::new());
     for (place, entry, read) in entries {
         for name in &entry.captures {
@@ -123,7 +124,7 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
         };
         kept.insert(place, done(point, entry, Some(stored)));
     }
-    journal.sync()?;
+    part.place()?;
     // The older result may be one of the shards, whose captures were read until now.
     journal.replace(output, &captures)?;
     Ok(plan.results(kept, Shard::WHOLE))

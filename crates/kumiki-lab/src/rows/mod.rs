@@ -26,6 +26,7 @@ mod value;
 
 pub use columns::{Column, ColumnError, Make, TABLES, Values};
 pub use csv_form::to_csv;
+pub(crate) use output::Part;
 pub use output::{Output, OutputError, read_rows};
 pub(crate) use value::QUEUE_PARTS;
 pub use value::ValueName;

@@ -189,6 +189,26 @@ impl Output {
         is_private: bool,
         fill: impl FnOnce(&mut fs::File) -> Result<(), Unwritten>,
     ) -> Result<(PathBuf, fs::File), OutputError> {
+        let io = |path: &Path, source| OutputError::Io { path: path.to_owned(), source };
+        let mut part = self.part_for(name, is_private)?;
+        fill(&mut part.file).map_err(|why| match why {
+            Unwritten::Refused(source) => io(&part.path, source),
+            Unwritten::Of(why) => why,
+        })?;
+        let path = part.path.clone();
+        Ok((path, part.place()?))
+    }
+
+    /// As [`Output::begin`], of a file that takes its place only when that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::write`].
+    pub(crate) fn part(&self, name: &str) -> Result<Part, OutputError> {
+        self.part_for(name, false)
+    }
+
+    fn part_for(&self, name: &str, is_private: bool) -> Result<Part, OutputError> {
         let relative = Path::new(name);
         let plain = relative.components().all(|c| matches!(c, std::path::Component::Normal(_)));
         let (true, Some(file)) = (plain, relative.file_name()) else {
@@ -198,22 +218,11 @@ impl Output {
         let path = self.directory.join(relative);
         // The process id keeps two runs that share a directory out of each other's half-written files.
         let temporary = path.with_file_name(format!(".{}.{}.part", file.to_string_lossy(), std::process::id()));
-        let write = || {
-            path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            let mut part = begin(&temporary, is_private)?;
-            fill(&mut part)?;
-            part.sync_all()?;
-            fs::rename(&temporary, &path)?;
-            Ok(part)
-        };
-        write().map(|file| (path.clone(), file)).map_err(|why| {
-            // The first failure is the one to report; a leftover part is only untidy.
-            let _ = fs::remove_file(&temporary);
-            match why {
-                Unwritten::Refused(source) => OutputError::Io { path, source },
-                Unwritten::Of(why) => why,
-            }
-        })
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| begin(&temporary, is_private));
+        match made {
+            Ok(file) => Ok(Part { file, temporary, path, is_placed: false }),
+            Err(source) => Err(OutputError::Io { path, source }),
+        }
     }
 
     /// Writes `rows.jsonl` and `rows.csv` and says where they are.
@@ -266,6 +275,48 @@ impl Output {
             return Err(OutputError::Exists { directory: self.directory.clone(), file: relative.to_owned() });
         }
         Ok(())
+    }
+}
+
+/// A file that has not taken its place yet. Where it does not, it goes.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) file: fs::File,
+    temporary: PathBuf,
+    path: PathBuf,
+    is_placed: bool,
+}
+
+impl Part {
+    /// Another handle, to read what is in it.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Io`] where the file system refuses.
+    pub(crate) fn reader(&self) -> Result<fs::File, OutputError> {
+        fs::File::open(&self.temporary).map_err(|source| OutputError::Io { path: self.path.clone(), source })
+    }
+
+    /// Has it take its place, on the disk, whatever was there.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Io`] where the file system refuses; what was there stays.
+    pub(crate) fn place(mut self) -> Result<fs::File, OutputError> {
+        let io = |source| OutputError::Io { path: self.path.clone(), source };
+        let file = self.file.try_clone().map_err(io)?;
+        file.sync_all().and_then(|()| fs::rename(&self.temporary, &self.path)).map_err(io)?;
+        self.is_placed = true;
+        Ok(file)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // Whatever kept it from its place is the failure to report; a leftover is only untidy.
+            let _ = fs::remove_file(&self.temporary);
+        }
     }
 }
 

@@ -497,3 +497,24 @@ fn a_merge_into_one_of_its_shards_has_the_captures_of_all() {
     write(&output, &results).unwrap();
     assert_eq!(places[1].octets(), sweep.whole("into-whole").octets());
 }
+
+/// Whatever ends the merge, a full disk or what is gone, the points of the shard are there.
+#[test]
+fn a_merge_into_one_of_its_shards_that_fails_leaves_the_shard() {
+    let sweep = Sweep::of(4);
+    let places = ["kept-1", "kept-2"].map(Place::new);
+    for (number, place) in (1..).zip(&places) {
+        sweep.run(place, format!("{number}/2").parse().unwrap(), false, usize::MAX).unwrap();
+    }
+    let directories = places.each_ref().map(|place| place.0.clone());
+    let [into, other] = &places;
+    let before = into.lines();
+    let merged = Merged::read(&directories).unwrap();
+    fs::remove_dir_all(other.0.join("captures")).unwrap();
+    let why = merged.results(&Output::open(&into.0, true).unwrap()).unwrap_err();
+    assert!(matches!(why, OutputError::Io { .. }), "{why}");
+    assert_eq!(into.lines(), before);
+    assert_eq!(sweep.run(into, "1/2".parse().unwrap(), true, usize::MAX).unwrap(), 0);
+    let left: Vec<_> = fs::read_dir(&into.0).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".part")), "{left:?}");
+}
