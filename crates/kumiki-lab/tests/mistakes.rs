@@ -136,6 +136,41 @@ fn mistakes_that_have_nothing_to_do_with_each_other_are_told_at_once() {
     assert_eq!(places(&said), expected, "{said}");
 }
 
+/// What must be given is not left out, and nothing is said of what stands in its place.
+#[test]
+fn a_wrong_value_of_what_must_be_given_is_one_line() {
+    for (from, wrong, line) in [
+        ("\"10 Mb/s\"", "\"10M\"", 10),
+        ("\"10 Mb/s\"", "10", 10),
+        ("\"10 Mb/s\"", "\"0 b/s\"", 10),
+        ("\"8 KiB\"", "\"8 foo\"", 17),
+        ("\"8 KiB\"", "\"0 B\"", 17),
+        ("\"5 s\"", "\"5 x\"", 19),
+        ("\"5 s\"", "5", 19),
+        ("\"5 s\"", "\"0 s\"", 19),
+        ("\"5 s\"", "\"100000 s\"", 19),
+        ("\"5 s\"", "\"5 s\"\nconfidence = { level = \"95 x\", width = \"5 %\" }", 20),
+        ("\"5 s\"", "\"5 s\"\nconfidence = { level = \"195 %\", width = \"5 %\" }", 20),
+    ] {
+        let said = changed(&[(from, wrong)]);
+        assert!(said.lines().count() == 1 && said.starts_with(&format!("x.toml:{line}: ")), "{wrong}\n{said}");
+    }
+    let said = changed(&[
+        ("\"10 Mb/s\"", "\"10M\""),
+        ("\"10 ms\"", "\"10 parsec\""),
+        ("\"8 KiB\"", "\"8 foo\""),
+        ("\"5 s\"", "\"5 x\"\nwarm_up = \"1 y\""),
+    ]);
+    let expected = [
+        "x.toml:10: link.line.rate",
+        "x.toml:11: link.line.propagation",
+        "x.toml:17: load.bulk.message",
+        "x.toml:19: run.duration",
+        "x.toml:20: run.warm_up",
+    ];
+    assert_eq!(places(&said), expected, "{said}");
+}
+
 #[test]
 fn no_mistake_is_told_that_follows_from_another() {
     // That nothing uses it follows from the slip.
@@ -143,6 +178,12 @@ fn no_mistake_is_told_that_follows_from_another() {
     // That it is not varied would follow from leaving it out.
     let said = changed(&[("\"${queue}\"", "50"), ("x = \"queue\"", "x = \"queue\"\nvalue = \"goodput\"")]);
     assert_eq!(places(&said), ["x.toml:24: report.value", "x.toml:21: vary.queue"], "{said}");
+    // That the name is not used would follow from leaving out where it is.
+    let said = changed(&[
+        ("message", "socket_buffer = \"${window}\"\nmessage"),
+        ("queue = [", "window = [\"16k\", \"64 KiB\"]\nqueue = ["),
+    ]);
+    assert_eq!(places(&said), ["x.toml:17: load.bulk.socket_buffer"], "{said}");
     // Nothing is said of lines without ends.
     let said = changed(&[("[\"a\", \"b\"]", "[\"a\", \"c\"]")]);
     assert_eq!(said.lines().count(), 1, "{said}");

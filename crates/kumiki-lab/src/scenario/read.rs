@@ -128,7 +128,7 @@ impl de::Error for Problem {
 }
 
 /// How the value at `path` may be written, where it is a key of a table whose keys the book has.
-fn example(path: &[String]) -> Option<&'static str> {
+pub(super) fn example(path: &[String]) -> Option<&'static str> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     let (keys, name) = match parts.as_slice() {
         [name] => (Scenario::KEYS, name),

@@ -5,6 +5,7 @@
 
 use super::expand::UNKNOWN_NAME;
 use super::load::{Document, UNUSED};
+use super::read::example;
 use super::tree::{Node, Origin, Value};
 use super::{Fault, Place};
 
@@ -18,8 +19,9 @@ const BASES: [&str; 13] =
 /// Tables whose values stand for other values, or for points.
 const APART: [&str; 7] = ["define", "vary", "quick", "skip", "compare", "trend", "claim"];
 
-/// What may stand in the place of a value that must be given: one of each kind.
-const STAND_INS: [&str; 4] = ["1 Mb/s", "1 s", "1 KiB", "1 %"];
+/// What may stand in the place of a value that must be given, where the book has no example of it: one of each kind.
+const STAND_INS: [&str; 8] =
+    ["\"100 Mb/s\"", "\"1000 s\"", "\"1 s\"", "\"1 KiB\"", "\"64 KiB\"", "\"95 %\"", "\"1 %\"", "1"];
 
 impl Document {
     /// What `judge` makes of the document.
@@ -77,6 +79,11 @@ impl Document {
         if (rests || is_table) && !is_unknown || !without.remove(&path) {
             return None;
         }
+        let uses_name = |node: &Node| node.plain().is_some_and(|text| text.contains("${"));
+        if self.root().reach(&path).1.is_some_and(uses_name) {
+            // What is left out may be the only place of a name.
+            without.tell_no_unused();
+        }
         removed.push(path);
         let next = judge(&without).err().filter(is_here)?;
         // What is missing now was there.
@@ -90,11 +97,23 @@ impl Document {
             let follows = removed.iter().any(|path| path.starts_with(next.path()));
             return (!follows).then_some((without, next));
         };
-        STAND_INS.into_iter().find_map(|text| {
+        // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the file.
+        let is_of_stand_in = |fault: &Fault| {
+            missed(fault).is_some()
+                || fault.path().starts_with(path)
+                || fault.place() == Some(&Place::Line(*line, *column))
+        };
+        let mut found = None;
+        for text in example(path).into_iter().chain(STAND_INS) {
             let mut with = without.clone();
-            with.put(path, Node { at: Origin::Line(*line, *column), value: Value::Text(text.to_owned()) });
-            let next = judge(&with).err().filter(is_here)?;
-            missed(&next).is_none().then_some((with, next))
-        })
+            with.put(path, Node::parse_value(text, Origin::Line(*line, *column))?);
+            match judge(&with) {
+                // With one that fits nothing else is wrong.
+                Ok(_) => return None,
+                Err(next) if is_here(&next) && !is_of_stand_in(&next) => found = found.or(Some((with, next))),
+                Err(_) => {}
+            }
+        }
+        found
     }
 }
