@@ -268,6 +268,12 @@ impl Comparison {
         self.shared == 0
     }
 
+    /// A varied name without which the baseline would have a point in common with another one, where it has none.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// The differences from the baseline that are more than is allowed: at which point, of which result, and how much.
     #[must_use]
     pub fn exceeding(&self, allowed: &Allowance) -> Vec<(String, String, Difference)> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Key, Options};
 use crate::rows::Scope;
-use crate::scenario::Fault;
+use crate::scenario::{Fault, Place};
 use crate::sources::{Interval, Record, Source};
 
 /// What rows are of, which measurements need not say where there is only one of it.
@@ -13,6 +13,8 @@ pub(super) struct Groups {
     figures: BTreeSet<(Option<u8>, String)>,
     /// The loads, where it is about each.
     loads: BTreeSet<String>,
+    /// The loads, whatever it is about.
+    all_loads: BTreeSet<String>,
 }
 
 impl Groups {
@@ -22,6 +24,7 @@ impl Groups {
         Self {
             figures: rows().map(|row| (row.paper, row.figure.clone())).collect(),
             loads: own.filter_map(|row| row.load.clone()).collect(),
+            all_loads: rows().filter_map(|row| row.load.clone()).collect(),
         }
     }
 
@@ -43,6 +46,16 @@ impl Groups {
         };
         let mut key = Key { paper: *paper, figure: figure.clone(), ..Key::default() };
         let is_over = |name: &str| options.over.iter().any(|over| over == name);
+        if let (Scope::Total, false, Some(load)) = (options.scope, is_over(LOAD), record.named(LOAD)) {
+            // Measurements of parts are no runs of the whole.
+            if self.all_loads.iter().any(|it| *it != load) {
+                let problem = format!("it is of the load {load:?}, and all loads together are compared");
+                return Err(Fault::new(problem)
+                    .in_file(source.path())
+                    .in_place(Place::Line(usize::try_from(record.line()).unwrap_or(0), 1))
+                    .expected("--scope load, which compares load by load, or --over load, where each line is a run of all together"));
+            }
+        }
         if options.scope != Scope::Total && !is_over(LOAD) {
             key.load = match (record.named(LOAD), self.loads.first()) {
                 (Some(load), _) => Some(load),

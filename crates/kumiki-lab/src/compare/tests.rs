@@ -250,6 +250,18 @@ fn measurements_of_loads_and_flows_are_compared_with_those_of_their_names() {
     assert!(text.contains("4.500") && !text.contains("near"), "{text}");
 }
 
+/// They would be taken for runs of all loads together.
+#[test]
+fn measurements_of_loads_are_not_compared_with_all_together() {
+    let csv = "queue,load,goodput_mbps\ncodel,near,5.5\ncodel,far,3\n";
+    let why = beside(csv, Scope::Total, &[]).unwrap_err().to_string();
+    assert!(why.starts_with("mine.csv:2: it is of the load \"near\", and all loads together are compared"), "{why}");
+    assert!(why.contains("--scope load"), "{why}");
+    // Unless that is said.
+    let text = told(&beside(csv, Scope::Total, &["load"]).unwrap());
+    assert!(text.contains("4.250"), "{text}");
+}
+
 #[test]
 fn measurements_that_do_not_say_of_which_load_they_are_are_refused() {
     let why = beside("queue,goodput_mbps\ncodel,4\n", Scope::Load, &[]).unwrap_err().to_string();

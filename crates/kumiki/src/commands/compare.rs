@@ -136,7 +136,10 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
         print(&comparison.table().draw(Layout { lines, width: terminal_width() }))?;
     }
     if comparison.is_empty() {
-        return Err(Stop::Failed("no point is in two of the results, so nothing was compared".to_owned()));
+        let hint = comparison.hint().map_or_else(String::new, |name| {
+            format!("; they differ in {name}, and --over {name} compares them all the same")
+        });
+        return Err(Stop::Failed(format!("no point is in two of the results, so nothing was compared{hint}")));
     }
     let exceeding = args.fail_over.map(|allowed| comparison.exceeding(&allowed)).unwrap_or_default();
     if exceeding.is_empty() {
