@@ -36,6 +36,16 @@ impl Unit {
         usual.into_iter().find(is_own).unwrap_or("")
     }
 
+    /// How rows' unit of this kind of quantity is written in heads.
+    pub(super) fn in_heads(self) -> &'static str {
+        match self.suffix() {
+            "_bytes" => "B",
+            "_ms" => "ms",
+            "_mbps" => "Mbit/s",
+            _ => "%",
+        }
+    }
+
     /// How many of `other` one of this unit is; nothing where they are of different kinds.
     pub(super) fn in_units_of(self, other: Self) -> Option<f64> {
         (self.kind == other.kind).then(|| ratio(self.worth, other.worth))

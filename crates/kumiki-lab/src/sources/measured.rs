@@ -238,9 +238,12 @@ impl Column {
     /// Where all values are quantities of one kind, how many base units those of the column's name have; the name gets a unit where it has none.
     fn settle_unit<'a>(&mut self, filled: impl Iterator<Item = &'a String>) -> Option<f64> {
         let amounts: Option<Vec<Amount>> = filled.map(|field| amount(field)).collect();
-        let amounts: Vec<Amount> = amounts?.into_iter().filter(|it| it.base() > 0).collect();
-        let first = amounts.first().filter(|it| !matches!(it, Amount::Count(_)))?;
-        if amounts.iter().any(|it| !it.is_like(*first)) {
+        let amounts = amounts?;
+        let is_some = |it: &&Amount| it.base() > 0;
+        // Nothing is as much in any unit, and where there is nothing else its own counts.
+        let first = amounts.iter().find(is_some).or_else(|| amounts.iter().find(|it| !matches!(it, Amount::Count(_))));
+        let first = first.filter(|it| !matches!(it, Amount::Count(_)))?;
+        if amounts.iter().filter(is_some).any(|it| !it.is_like(*first)) {
             return None;
         }
         let one = Unit::of(first.with_base(1))?;

@@ -19,6 +19,9 @@ mod tests;
 pub(crate) use interval::Interval;
 use measured::Measured;
 
+/// What is taken.
+const RESULT: &str = "the directory of a result, or a CSV file";
+
 /// The column of measurements that says what each is about, as in rows.
 pub(crate) const SCOPE: &str = "scope";
 
@@ -75,6 +78,9 @@ impl Source {
         let content = if place.is_dir() {
             Content::Results { rows: rows(place)?, run: run(place)? }
         } else {
+            if place.extension().is_some_and(|it| it == "toml") && place.is_file() {
+                return Err(Fault::new("a scenario, and no result").in_file(path).expected(RESULT));
+            }
             let text = crate::scenario::fault::read_file(place)?;
             Content::Measured(Measured::parse(path, &text, columns)?)
         };
@@ -240,6 +246,14 @@ impl Source {
     /// That it has no value called `wanted`: which it has.
     pub(crate) fn lacks(&self, wanted: &str) -> Fault {
         let keys = self.keys();
+        if let (stem, Some(unit)) = column::split(wanted)
+            && self.is_measured()
+            && keys.contains(&stem)
+        {
+            let problem = format!("the column {stem:?} has no unit");
+            let expected = format!("a head with one, such as {stem} ({})", unit.in_heads());
+            return Fault::new(problem).in_file(&self.path).expected(expected);
+        }
         let what = if self.is_measured() { "column" } else { "value of the rows" };
         let fault = Fault::new(format!("no {what} is called {wanted:?}")).in_file(&self.path);
         let many = self.of_many(wanted);
@@ -439,17 +453,21 @@ fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
         return Err(if is_shard {
             fault.expected("the directory of a whole result; --resume ends a run, `kumiki merge` makes one of shards")
         } else {
-            fault.expected("the directory of a result, or a CSV file")
+            fault.expected(RESULT)
         });
     }
-    read_rows(&path).map_err(|why| {
+    let read = read_rows(&path).map_err(|why| {
         if let OutputError::Read { source, .. } = why {
             let place = crate::scenario::Place::Line(source.line, 1);
             Fault::new(source.source.to_string()).in_file(&path.display().to_string()).in_place(place)
         } else {
             Fault::new(why.to_string())
         }
-    })
+    })?;
+    if read.is_empty() {
+        return Err(Fault::new("no rows in it").in_file(&path.display().to_string()).expected(RESULT));
+    }
+    Ok(read)
 }
 
 fn run(directory: &Path) -> Result<Option<Value>, Fault> {

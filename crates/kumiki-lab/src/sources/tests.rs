@@ -18,8 +18,43 @@ fn units_stand_in_heads_or_behind_values() {
     assert_eq!(numbers(&source, "window_kib"), [8.0, 16.0]);
     assert_eq!(numbers(&source, "rtt"), [20.0, 0.5]);
     assert_eq!(numbers(&source, "loss_percent"), [0.1, 0.0]);
+    // Nothing has a unit, too.
+    let source = Source::of_csv("m.csv", "loss,rtt\n0 %,0 ms\n0 %,0\n", &[]).unwrap();
+    assert_eq!((numbers(&source, "loss_percent"), numbers(&source, "rtt_ms")), (vec![0.0; 2], vec![0.0; 2]));
     let source = Source::of_csv("m.csv", "rtt;here, there\n20 ms;1\n", &[]).unwrap();
     assert_eq!(numbers(&source, "rtt_ms"), [20.0]);
+}
+
+#[test]
+fn a_column_without_a_unit_is_told_as_one() {
+    let source = Source::of_csv("mine.csv", "rtt,goodput\n20,46\n", &[]).unwrap();
+    for (wanted, words) in [
+        (
+            "goodput_mbps",
+            "mine.csv: the column \"goodput\" has no unit; expected a head with one, such as goodput (Mbit/s)",
+        ),
+        ("rtt_ms", "mine.csv: the column \"rtt\" has no unit; expected a head with one, such as rtt (ms)"),
+    ] {
+        assert_eq!(source.lacks(wanted).to_string(), words);
+    }
+    assert!(source.lacks("jain").to_string().contains("no column is called \"jain\""));
+}
+
+#[test]
+fn what_is_no_result_is_told_as_what_it_is() {
+    let folder = kumiki_watchdog::process::Folder::new("no-result");
+    folder.write("t.toml", b"title = \"one, two, three\"\nrun.duration = \"5 s\"\n");
+    folder.write("rows.jsonl", b"");
+    let why = |path: &Path| Source::open(&path.display().to_string(), &[]).unwrap_err().to_string();
+    let of_scenario = why(&folder.path("t.toml"));
+    assert!(
+        of_scenario.ends_with("t.toml: a scenario, and no result; expected the directory of a result, or a CSV file")
+    );
+    let of_none = why(&folder.path(""));
+    assert!(
+        of_none.ends_with("rows.jsonl: no rows in it; expected the directory of a result, or a CSV file"),
+        "{of_none}"
+    );
 }
 
 #[test]
