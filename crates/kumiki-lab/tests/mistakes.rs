@@ -92,6 +92,17 @@ fn a_mistake_is_told_where_it_is_with_what_is_meant() {
             "this is 100 %, and nothing would arrive; expected \"1 %\"",
         ),
         ("netperf", "iperf3", 14, "did you mean \"netperf\"?"),
+        ("duration", "runs = 5\nduration", 19, "did you mean repeat = { runs = 5 }, or confidence = { level ="),
+        ("duration", "seeds = 5\nduration", 19, "did you mean repeat = { runs = 5 }"),
+        ("queue_frames", "queue_packets", 12, "did you mean \"queue_frames\"?"),
+        ("tcp.congestion", "congestion", 4, "unknown key \"congestion\"; did you mean tcp.congestion?"),
+        ("message", "socket_buffer = 16\nmessage", 17, "with a unit where that is a quantity: \"64 KiB\""),
+        (
+            "[load.bulk]",
+            "[link.other]\nends = [\"a\", \"b\"]\nmedium = \"point-to-point\"\nrate = \"1 Mb/s\"\npropagation = \"0 s\"\n[load.bulk]",
+            14,
+            "another line ends here already; expected a device of its own for each line",
+        ),
         ("x = \"queue\"", "x = \"queue\"\nvalue = \"goodput\"", 24, "did you mean \"goodput_mbps\"?"),
     ] {
         let said = changed(&[(from, to)]);

@@ -130,8 +130,11 @@ pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
             let fault = fault_at(source, &path, entry.at, format!("unknown key {:?}", entry.key));
             let fault =
                 fault.one_of(&["count", "like", "profile", "graph", "kind", "a table of settings for each node"]);
+            let of_tcp = kumiki_stack::settings("tcp", &kumiki_settings::Settings::new());
+            let is_of_tcp = of_tcp.iter().any(|setting| setting.is_at(&[&entry.key]));
             return Err(source.locate(match nearest(&entry.key, &HOST_KEYS) {
                 Some(near) => fault.suggest(near),
+                None if is_of_tcp => fault.suggest(format!("tcp.{}", entry.key)),
                 None => fault,
             }));
         }
@@ -297,7 +300,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
             let path = ["link", name.as_str(), "ends", number.as_str()];
             plug(scenario, &path, end)?;
             if !plugged.insert(end) {
-                return Err(Fault::at(path, "another line ends here already"));
+                return Err(occupied(&path, end));
             }
         }
         let read = line.line().and_then(|it| {
@@ -316,7 +319,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
             let path = ["ring", name.as_str(), "ends", number.as_str()];
             plug(scenario, &path, end)?;
             if !plugged.insert(end) {
-                return Err(Fault::at(path, "another line ends here already"));
+                return Err(occupied(&path, end));
             }
         }
         if round.ends.len() < 2 {
@@ -345,6 +348,13 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
         return Err(Fault::unknown(["report", "load"], "load", load, &known));
     }
     runs(&scenario.run).map_err(|fault| fault.under(&["run"]))
+}
+
+/// That a line ends where another one does.
+fn occupied(path: &[&str], end: &str) -> Fault {
+    let host = end.split('.').next().unwrap_or(end);
+    let fault = Fault::at(path, "another line ends here already");
+    fault.expected(format!("a device of its own for each line: another name at the end of the graph of {host}"))
 }
 
 /// The loads, at least one, can be read.

@@ -1,7 +1,7 @@
 //! What others call what a scenario has, so that a message can say which is meant.
 
 /// A name that somebody may try, and the one that is here. It counts where the latter is among what is accepted.
-const ALSO_CALLED: [(&str, &str); 25] = [
+const ALSO_CALLED: [(&str, &str); 32] = [
     ("sweep", "vary"),
     ("matrix", "vary"),
     ("grid", "vary"),
@@ -14,8 +14,15 @@ const ALSO_CALLED: [(&str, &str); 25] = [
     ("buffer", "queue_frames"),
     ("queue_length", "queue_frames"),
     ("queue_size", "queue_frames"),
+    ("queue_limit", "queue_frames"),
+    ("queue_packets", "queue_frames"),
+    ("packets", "queue_frames"),
     ("time", "duration"),
     ("length", "duration"),
+    ("runs", "repeat"),
+    ("seeds", "repeat"),
+    ("repetitions", "repeat"),
+    ("trials", "repeat"),
     ("reno", "newreno"),
     ("fifo", "drop-tail"),
     ("fq", "fq-codel"),
@@ -36,6 +43,15 @@ const SHORTEST: usize = 4;
 pub(super) fn also_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let meant = ALSO_CALLED.iter().filter(|(name, _)| name.eq_ignore_ascii_case(typed)).map(|(_, meant)| *meant);
     meant.into_iter().find_map(|meant| known.iter().find(|name| **name == meant).copied())
+}
+
+/// What is meant, with what else may be: the number of runs is given, or it follows from how sure one wants to be.
+pub(super) fn with_others(meant: &str) -> String {
+    let text = match meant {
+        "repeat" => "repeat = { runs = 5 }, or confidence = { level = \"95 %\", width = \"5 %\" }",
+        one => one,
+    };
+    text.to_owned()
 }
 
 /// The only one of `known` that begins or ends with `typed`.

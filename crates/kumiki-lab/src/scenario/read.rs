@@ -11,8 +11,12 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::fault::{Fault, nearest};
+use super::hints;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
+
+/// What a number alone lacks.
+const WITH_UNIT: &str = "a string, with a unit where that is a quantity: \"20 ms\"";
 
 /// Why a value is not of the wanted type.
 #[derive(Debug)]
@@ -57,6 +61,12 @@ impl Problem {
             // What is to be a table or a list is grasped by one.
             let example =
                 example(&self.path).filter(|_| ["a table", "a list"].iter().any(|it| expected.starts_with(it)));
+            // A quantity by one of its own kind.
+            let quantity = self::example(&self.path).filter(|it| it.starts_with('"'));
+            let expected = match quantity.filter(|_| expected == WITH_UNIT) {
+                Some(own) => expected.replace("\"20 ms\"", own),
+                None => expected,
+            };
             fault = match (example, self.path.last()) {
                 (Some(example), Some(key)) => fault.expected(format!("{expected}, such as {key} = {example}")),
                 _ => fault.expected(expected),
@@ -91,7 +101,7 @@ impl de::Error for Problem {
     fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
         let is_number = matches!(found, Unexpected::Signed(_) | Unexpected::Unsigned(_) | Unexpected::Float(_));
         let expected = match wanted.to_string().as_str() {
-            "a string" if is_number => "a string, with a unit where that is a quantity: \"20 ms\"".to_owned(),
+            "a string" if is_number => WITH_UNIT.to_owned(),
             wanted => worded(wanted),
         };
         Self::expecting(format!("this is {}", spoken(found)), expected)
@@ -112,7 +122,7 @@ impl de::Error for Problem {
             advice: Some(Box::new(Advice {
                 expected: None,
                 known,
-                suggestion: nearest(found, known).map(str::to_owned),
+                suggestion: nearest(found, known).map(hints::with_others),
             })),
             ..Self::new(format!("unknown key {found:?}"))
         }

@@ -158,7 +158,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "duration = \"10 s\"",
             "duration = 10",
-            r#"x.toml:26: run.duration = 10: this is the integer 10; expected a string, with a unit where that is a quantity: "20 ms""#,
+            r#"x.toml:26: run.duration = 10: this is the integer 10; expected a string, with a unit where that is a quantity: "5 s""#,
         ),
         (
             "count = 100",
@@ -190,7 +190,11 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             "\"b.ip\"]",
             r#"x.toml:20: link.line.ends.1 = "b.ip": the layer "ip" of host b is no device, as it stands on another; there is only p2p0"#,
         ),
-        ("\"b.p2p0\"]", "\"a.p2p0\"]", r#"x.toml:20: link.line.ends.1 = "a.p2p0": another line ends here already"#),
+        (
+            "\"b.p2p0\"]",
+            "\"a.p2p0\"]",
+            r#"x.toml:20: link.line.ends.1 = "a.p2p0": another line ends here already; expected a device of its own for each line: another name at the end of the graph of a"#,
+        ),
         (
             "\"b.p2p0\"]",
             "\"b.p2p0\", \"c.p2p0\"]",
