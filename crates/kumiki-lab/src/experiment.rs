@@ -7,6 +7,7 @@ mod flows;
 mod hosts;
 mod lines;
 mod live;
+mod marks;
 mod measure;
 mod media;
 mod path;
@@ -296,6 +297,7 @@ impl Experiment {
         let mut watch = Watch {
             sampler: self.interval.map(series::Sampler::new),
             steps: self.parts.map(|parts| steps::Steps::new(began, self.duration, parts)),
+            marks: marks::Marks::new(&self.loads),
         };
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
@@ -336,7 +338,7 @@ impl Experiment {
         let after = measure::Moment::take(&self.world, &self.hosts, &self.loads, &self.lines);
         let measured = Measured {
             without_power: self.power.without(&self.world, &self.hosts, began),
-            ..Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after))
+            ..Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after), &watch.marks)
         };
         let mut traces = trace::collect(self.world.hosts());
         let loads: Vec<&Load> = self.order.iter().filter_map(|name| self.loads.get(name)).collect();
@@ -366,6 +368,7 @@ impl Experiment {
                 .map_or(end, |next| next.min(end));
             let is_done = run(&mut self.world, next);
             watch.look(&self.world, &self.hosts, &self.loads);
+            watch.marks.look((&self.world, &self.lines), &self.hosts, &self.loads);
             self.power.change(&mut self.world);
             self.lines.change(&self.world);
             if is_done || next >= end || self.world.standstill().is_some() {
@@ -379,13 +382,15 @@ impl Experiment {
 struct Watch {
     sampler: Option<series::Sampler>,
     steps: Option<steps::Steps>,
+    marks: marks::Marks,
 }
 
 impl Watch {
     /// When somebody wants to look.
     fn next(&self) -> Option<Instant> {
         let sampler = self.sampler.as_ref().map(series::Sampler::next);
-        sampler.into_iter().chain(self.steps.as_ref().map(steps::Steps::next)).min()
+        let steps = self.steps.as_ref().map(steps::Steps::next);
+        sampler.into_iter().chain(steps).chain(self.marks.next()).min()
     }
 
     /// Lets those look whose time has come.

@@ -105,6 +105,54 @@ fn a_load_with_an_end_does_not_end_the_others() {
     assert!((rows[0].goodput_mbps - bulk.goodput_mbps - voice.goodput_mbps).abs() < 1e-9);
 }
 
+/// Jain's index of the goodput of these flows.
+fn jain(flows: &[&Row]) -> f64 {
+    let rates = || flows.iter().map(|row| row.goodput_mbps);
+    rates().sum::<f64>().powi(2) / (flows.len() as f64 * rates().map(|rate| rate * rate).sum::<f64>())
+}
+
+/// Each has a line of its own, and what one of them waits for is nothing to the other.
+#[test]
+fn each_transfer_is_measured_from_its_own_opening_to_its_own_end() {
+    let text = r#"
+title = "Two transfers of one size"
+host.a = { count = 2, graph = ["tcp", "ip", "l0"] }
+host.b.graph = ["tcp", "ip", "l0"]
+host.r = { graph = { ip = ["l0", "l1", "l2"] }, ip.forwarding = true }
+link.slow = { ends = ["a0", "r.l0"], medium = "point-to-point", rate = "1 Mb/s" }
+link.fast = { ends = ["a1", "r.l1"], medium = "point-to-point", rate = "10 Mb/s" }
+link.last = { ends = ["r.l2", "b"], medium = "point-to-point", rate = "100 Mb/s" }
+load.t = { kind = "ttcp", from = "a*", to = "b", message = "100 kB", count = 10 }
+run.duration = "60 s"
+"#;
+    let rows = Laboratory::default().run(&point(&parse(text), &[])).unwrap().rows;
+    let flows = of(&rows, Scope::Flow);
+    let full = 1448.0 / 1500.0;
+    for (flow, rate) in flows.iter().zip([1.0, 10.0]) {
+        assert!((flow.goodput_mbps / (rate * full) - 1.0).abs() < 0.01, "{flow:?}");
+        assert!((flow.measured_s - 8e-6 * flow.octets as f64 / flow.goodput_mbps).abs() < 1e-9);
+        assert_eq!(flow.bound_by, "link", "{flow:?}");
+    }
+    for row in &rows[..2] {
+        assert!((0.59..0.61).contains(&row.jain.unwrap()) && row.bound_by == "link", "{row:?}");
+        assert!((row.jain.unwrap() - jain(&flows)).abs() < 1e-9);
+        assert!((row.measured_s - flows[0].measured_s).abs() < 1e-3, "{row:?}");
+    }
+    // Beside one that goes on, and where a line is slower once the first is over.
+    let more = "load.n = { kind = \"netperf\", from = \"a1\", to = \"b\", message = \"8 KiB\" }\n\
+        event = [{ at = \"4 s\", link = \"fast\", rate = \"1 Mb/s\" }]\n[run]\nduration = \"20 s\"";
+    let text = text.replace("run.duration = \"60 s\"", more);
+    let rows = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().rows;
+    let flows = of(&rows, Scope::Flow);
+    assert!((rows[0].jain.unwrap() - jain(&flows)).abs() < 1e-9, "{rows:?}");
+    let transfers: Vec<&Row> = flows.into_iter().filter(|row| row.load.as_deref() == Some("t")).collect();
+    let load = rows.iter().find(|row| row.scope == Scope::Load && row.load.as_deref() == Some("t")).unwrap();
+    assert!((load.jain.unwrap() - jain(&transfers)).abs() < 1e-9);
+    assert_eq!(transfers[1].bound_by, "link", "{transfers:?}");
+    // The first of them was over when the line became slower.
+    assert!(transfers[1].limit_mbps.unwrap() > load.limit_mbps.unwrap() + 3.0, "{transfers:?}");
+}
+
 /// Sessions go to each reader in turn, and each row has what its own reader got.
 #[test]
 fn a_flow_has_what_its_own_reader_got() {

@@ -48,6 +48,10 @@ pub struct Flow {
     pub(super) without_power: f64,
     /// For which part of the measured time in which it was there the busiest line on its way was busy.
     pub(super) line: f64,
+    /// When its measurement began: that of a transfer when it was opened.
+    pub began: Instant,
+    /// How long it was measured: a transfer until it ended, all others as long as their load.
+    pub time: Duration,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     held: BTreeMap<Limit, f64>,
 }
@@ -122,6 +126,10 @@ impl Flow {
             way: (0, 0),
             without_power: 0.0,
             line: 0.0,
+            began: writer.opened.unwrap_or(to),
+            time: writer
+                .opened
+                .map_or(Duration::ZERO, |opened| writer.end(Some(came)).unwrap_or(to).saturating_since(opened)),
             held: BTreeMap::new(),
         }
     }
@@ -139,6 +147,12 @@ impl Flow {
     /// Whether it waited for retransmission timers for most of the time: others may fill the line, but that is not what it waits for.
     pub(super) fn is_locked_out(&self) -> bool {
         self.held().first().is_some_and(|(limit, share)| *limit == Limit::Timeout && *share > 0.5)
+    }
+
+    /// What it brought over the time in which it was measured, in 10^6 bit/s.
+    #[must_use]
+    pub fn goodput_mbps(&self) -> f64 {
+        rate_mbps(self.octets, self.time)
     }
 
     /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
@@ -224,11 +238,16 @@ pub(super) fn stopped(flows: &[(Progress, Flow)]) -> u64 {
 /// A connection: the address of its sender, and of the peer.
 pub(super) type Pair = (Address, Address);
 
-/// Jain's index over those that were to write: who got nothing, or never opened, was treated least fairly of all.
+/// Jain's index of the goodput of those that were to write: who got nothing, or never opened, was treated least fairly of all.
 pub(super) fn jain(flows: &[Flow]) -> Option<f64> {
     let writes = flows.iter().filter(|flow| flow.writes);
-    let octets: Vec<f64> = writes.map(|flow| lossy(flow.octets)).collect();
-    stats::jain(&octets)
+    let rates: Vec<f64> = writes.map(Flow::goodput_mbps).collect();
+    stats::jain(&rates)
+}
+
+/// So many `octets` in that `time`, in 10^6 bit/s.
+pub(super) fn rate_mbps(octets: u64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { lossy(octets) * 8.0 / time.as_secs_f64() / 1e6 }
 }
 
 /// What held the connection of `record` from one time to another, in seconds. `peer`: what its other end did.
@@ -284,6 +303,22 @@ pub(super) struct Writer {
     ended: Option<Instant>,
     aborted: Option<Reason>,
     writes: bool,
+    /// When all had been written, where that is its end.
+    written: Option<Instant>,
+}
+
+impl Writer {
+    /// Whether it has ever been open.
+    pub(super) const fn is_opened(&self) -> bool {
+        self.opened.is_some()
+    }
+
+    /// When it was over, of which so much `came`: by the clock that its load goes by.
+    pub(super) fn end(&self, came: Option<&Progress>) -> Option<Instant> {
+        let ended = self.written.or_else(|| came?.ended);
+        let is_aborted = self.aborted.is_some() || came.is_some_and(|came| came.aborted.is_some());
+        ended.or_else(|| if is_aborted { came.and_then(|came| came.last).or(self.opened) } else { None })
+    }
 }
 
 /// The sessions of the writing program at `from`, in the order of opening.
@@ -298,6 +333,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             ended: None,
             aborted: it.aborted,
             writes: number < source.busy(),
+            written: it.written.filter(|_| load.sender_clock),
         })
     });
     let units = program::<UdpSource>(world, hosts, from).into_iter().flat_map(|source| {
@@ -309,6 +345,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             ended: source.ended(&it, world.now()),
             aborted: None,
             writes: true,
+            written: None,
         })
     });
     let file = file_user(world, hosts, load).map(|user| Writer {
@@ -319,6 +356,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         ended: None,
         aborted: None,
         writes: true,
+        written: None,
     });
     let rpc = program::<RpcClient>(world, hosts, from).into_iter().flat_map(|client| {
         client.exchanged().map(|it| Writer {
@@ -329,6 +367,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             ended: None,
             aborted: it.aborted.clone(),
             writes: true,
+            written: None,
         })
     });
     streams.chain(units).chain(file).chain(rpc).collect()
@@ -468,7 +507,7 @@ pub(super) struct Matched<'a> {
     /// The number of the reader among those of the load, and that of the session there; `None` before it got as far.
     pub(super) place: Option<(usize, usize)>,
     /// Writer and reader, by their numbers in the load and among the readers of the writer.
-    way: (usize, usize),
+    pub(super) way: (usize, usize),
 }
 
 /// The sessions of `load`, writer by writer and in the order of opening, each with that of its reader among `sinks`.

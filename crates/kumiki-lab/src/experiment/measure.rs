@@ -10,6 +10,7 @@ use kumiki_sim::{HostId, World};
 
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress, shares};
 use super::lines::{Lines, Use};
+use super::marks::Marks;
 use super::path::Crossed;
 use super::programs::{Kind, Load};
 use crate::rows::Counters;
@@ -65,7 +66,7 @@ pub struct LoadResult {
     pub time: Duration,
     /// The sessions, in the order of opening.
     pub flows: Vec<Flow>,
-    /// Jain's fairness index over the sessions that were to write, with nothing for those that did not.
+    /// Jain's fairness index of the goodput of the sessions that were to write, with nothing for those that did not.
     pub jain: Option<f64>,
     /// How busy the busiest line on the way was while measuring and while it was there, from 0 to 1.
     pub line: f64,
@@ -436,6 +437,7 @@ impl Measured {
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
         (before, after): (&Moment, &Moment),
+        marks: &Marks,
     ) -> Self {
         let whole = after.at.saturating_since(before.at).as_secs_f64();
         let share = |(cpu, busy): (&String, &Duration)| {
@@ -445,7 +447,7 @@ impl Measured {
         let result = |(name, load): (&String, &Load)| {
             let beginning = Snapshot::default();
             let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
-            Some((name.clone(), measure(world, hosts, (before, after), (load, loads.len() == 1))))
+            Some((name.clone(), measure(world, hosts, (before, after), (name, load, loads.len() == 1), marks)))
         };
         let queue = |(name, occupancy): (&String, &Occupancy)| {
             let earlier = before.queues.get(name).cloned().unwrap_or_default();
@@ -468,7 +470,7 @@ impl LoadResult {
     /// So many `octets` over the time that was measured, in 10^6 bit/s.
     #[must_use]
     pub fn rate_mbps(&self, octets: u64) -> f64 {
-        if self.time.is_zero() { 0.0 } else { lossy(octets) * 8.0 / self.time.as_secs_f64() / 1e6 }
+        flows::rate_mbps(octets, self.time)
     }
 
     /// What the senders did, where they are connections of TCP.
@@ -545,7 +547,8 @@ fn measure(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     (before, after): (&Snapshot, &Snapshot),
-    (load, is_alone): (&Load, bool),
+    (name, load, is_alone): (&str, &Load, bool),
+    marks: &Marks,
 ) -> LoadResult {
     let sinks = progress(world, hosts, load);
     let sources: Vec<(usize, &Source)> = sources(world, hosts, load).collect();
@@ -597,16 +600,21 @@ fn measure(
     let over = load.kind == Kind::Units && (!load.is_steady || is_done(world, hosts, load));
     let stopped = if over { 0 } else { flows::stopped(&flows) };
     let shares: BTreeMap<&Crossed, f64> = after.lines.iter().map(|it| (it.0, line_share(it))).collect();
-    let of_flow = |(_, mut flow): (_, Flow)| {
+    let began = began.unwrap_or(before.at);
+    let of_flow = |(number, (_, mut flow)): (usize, (_, Flow))| {
         let way = load.ways.get(flow.way.0).and_then(|ways| ways.get(flow.way.1));
         let lines = way.into_iter().flatten().filter_map(|line| shares.get(line));
-        flow.line = lines.copied().fold(0.0, f64::max);
+        let marked = marks.share((name, load), (number, flow.way), (after.at, &after.lines));
+        flow.line = marked.unwrap_or_else(|| lines.copied().fold(0.0, f64::max));
+        if !whole_load || load.kind != Kind::Stream {
+            (flow.began, flow.time) = (began, time);
+        }
         flow.longest_gap = flow.longest_gap.min(time);
         flow
     };
-    let flows: Vec<Flow> = flows.into_iter().map(of_flow).collect();
+    let flows: Vec<Flow> = flows.into_iter().enumerate().map(of_flow).collect();
     let result = LoadResult {
-        began: began.unwrap_or(before.at),
+        began,
         time,
         jain: jain(&flows),
         line: flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0),

@@ -49,9 +49,11 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
                 completions: flow.exchanges.as_ref().map(Histogram::len),
                 completion_ms: flow.exchanges.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
                 octets: flow.octets,
-                goodput_mbps: load.rate_mbps(flow.octets),
+                measured_s: flow.time.as_secs_f64(),
+                goodput_mbps: flow.goodput_mbps(),
                 completion_s: flow.completion.map(|time| time.as_secs_f64()),
                 longest_gap_s: gap(flow),
+                limit_mbps: limit_of_flow(point, (name, load), flow, limit),
                 bound_by: measured.bound(load, Some(flow), limit).name().to_owned(),
                 jain: None,
                 held: named(&flow.held()),
@@ -61,6 +63,15 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     }
     show_times(point, &mut rows);
     Ok(rows)
+}
+
+/// What the lines leave the whole load in the time of `flow`, where that is not the load's, of which it is `limit`.
+fn limit_of_flow(point: &Point, (name, load): (&str, &LoadResult), flow: &Flow, limit: Option<f64>) -> Option<f64> {
+    if (flow.began, flow.time) == (load.began, load.time) || !limit::is_changing(&point.scenario) {
+        return limit;
+    }
+    let began = flow.began.saturating_since(Instant::ZERO);
+    limit::of_all_between(&point.scenario, point.scenario.load.get(name)?, (began, began + flow.time)).ok()
 }
 
 /// Lets each row say what `of` knows of it.

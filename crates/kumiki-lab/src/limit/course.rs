@@ -57,6 +57,12 @@ pub fn of_all_between(scenario: &Scenario, load: &Workload, (from, to): (Duratio
     Ok((sum + now * (to - since).as_secs_f64()) / (to - from).as_secs_f64())
 }
 
+/// Whether any line is other than it is written at some time of the run.
+#[must_use]
+pub fn is_changing(scenario: &Scenario) -> bool {
+    !changes(scenario).is_empty()
+}
+
 fn rate(pairs: &[Vec<(Direction<'_>, f64)>], carries: &BTreeMap<Direction<'_>, Carries>) -> f64 {
     together(pairs, |direction| carries.get(&direction).map_or(1.0, |carries| carries.part()))
 }

@@ -19,7 +19,7 @@ mod stack;
 #[cfg(test)]
 mod tests;
 
-pub use course::of_all_between;
+pub use course::{is_changing, of_all_between};
 pub use layers::{
     aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing, cell_headers, ds3, ds3_plcp,
     eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, lapb, lapb_ether, llc, llc_snap, mapos,
