@@ -153,6 +153,35 @@ run.duration = "60 s"
     assert!(transfers[1].limit_mbps.unwrap() > load.limit_mbps.unwrap() + 3.0, "{transfers:?}");
 }
 
+/// More is sent than ever arrives, over two lines of which one changes as the measurement begins, or a second before its end.
+#[test]
+fn the_limit_has_what_is_on_the_way_when_a_line_changes() {
+    let text = r#"
+title = "A long way"
+host.a.graph = ["udp", "ip", "l0"]
+host.b.like = "a"
+host.r = { graph = { ip = ["l0", "l1"] }, ip.forwarding = true }
+link.first = { ends = ["a", "r.l0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "200 ms", queue_frames = 5 }
+link.line = { ends = ["r.l1", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "300 ms", queue_frames = 5 }
+load.x = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "20 Mb/s" }
+run = { warm_up = "2 s", duration = "3 s" }
+"#;
+    let full = 10.0 * 1000.0 / 1028.0;
+    for (event, seconds) in [
+        ("at = \"2 s\", link = \"line\", rate = \"500 kb/s\"", 0.3 + 2.7 * 0.05),
+        ("at = \"2 s\", link = \"first\", rate = \"500 kb/s\"", 0.5 + 2.5 * 0.05),
+        ("at = \"4 s\", link = \"line\", rate = \"0 b/s\"", 2.3),
+        ("at = \"4 s\", link = \"line\", up = false", 2.0),
+        ("at = \"4 s\", link = \"first\", up = false", 2.3),
+    ] {
+        let text = format!("event = [{{ {event} }}]\n{text}");
+        let row = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().rows.remove(0);
+        let limit = row.limit_mbps.unwrap();
+        assert!((limit - full * seconds / 3.0).abs() < 0.01, "{event}: {limit}");
+        assert!((0.97..1.02).contains(&(row.goodput_mbps / limit)), "{event}: {} of {limit}", row.goodput_mbps);
+    }
+}
+
 /// Sessions go to each reader in turn, and each row has what its own reader got.
 #[test]
 fn a_flow_has_what_its_own_reader_got() {

@@ -1,6 +1,6 @@
 //! What lines leave that change, or that are not there for a while.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Duration;
 
@@ -21,8 +21,16 @@ impl Carries {
     }
 }
 
+/// How a direction of a line changes.
+#[derive(Clone, Copy)]
+enum Change {
+    Up(bool),
+    /// From then on it carries this part of what is written.
+    Rate(f64),
+}
+
 /// What all pairs of a load can have together from one time of the run to another, on average, in Mb/s, where lines are as their schedules and events have
-/// them then: of a line that is not there, nothing. Hosts without power change nothing of it.
+/// them then: of a line that is not there, nothing. What a change leaves on the way when it comes counts as it arrives. Hosts without power change nothing of it.
 ///
 /// # Errors
 /// As [`super::of_load`].
@@ -30,24 +38,15 @@ pub fn of_all_between(scenario: &Scenario, load: &Workload, (from, to): (Duratio
     let pairs = pairs(scenario, load)?;
     let mut carries: BTreeMap<Direction<'_>, Carries> = BTreeMap::new();
     let (mut since, mut sum) = (from, 0.0);
-    for (name, changed, step) in changes(scenario).into_iter().filter(|(.., step)| step.at < to) {
-        if step.at > since {
-            sum += rate(&pairs, &carries) * (step.at - since).as_secs_f64();
-            since = step.at;
+    for (at, direction, change) in at_reader(scenario, &pairs).into_iter().filter(|(at, ..)| *at < to) {
+        if at > since {
+            sum += rate(&pairs, &carries) * (at - since).as_secs_f64();
+            since = at;
         }
-        let Changed::Link(link) = changed else {
-            // One way round is all of a ring.
-            let carries = carries.entry((name, false)).or_insert(Carries { is_up: true, rate: 1.0 });
-            carries.is_up = step.up.unwrap_or(carries.is_up);
-            continue;
-        };
-        // What goes towards the first end is sent by the second.
-        for (end, is_b) in link.ends.iter().zip([true, false]) {
-            if step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end)) {
-                let carries = carries.entry((name, is_b)).or_insert(Carries { is_up: true, rate: 1.0 });
-                carries.is_up = step.up.unwrap_or(carries.is_up);
-                carries.rate = step.rate.and_then(|rate| part(link, rate)).unwrap_or(carries.rate);
-            }
+        let carries = carries.entry(direction).or_insert(Carries { is_up: true, rate: 1.0 });
+        match change {
+            Change::Up(up) => carries.is_up = up,
+            Change::Rate(part) => carries.rate = part,
         }
     }
     let now = rate(&pairs, &carries);
@@ -72,6 +71,88 @@ fn rate(pairs: &[Vec<(Direction<'_>, f64)>], carries: &BTreeMap<Direction<'_>, C
 enum Changed<'a> {
     Link(&'a Link),
     Ring,
+}
+
+impl Changed<'_> {
+    /// The directions that a step changes. One way round is all of a ring.
+    fn directions(self, step: &Step) -> impl Iterator<Item = bool> {
+        let is_changed = match self {
+            // What goes towards the first end is sent by the second.
+            Self::Link(link) => {
+                link.ends.each_ref().map(|end| step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end)))
+            }
+            Self::Ring => [false, true],
+        };
+        [true, false].into_iter().zip(is_changed).filter(|(_, is_changed)| *is_changed).map(|(is_b, _)| is_b)
+    }
+}
+
+/// How long a line takes, at first and from later times on.
+type Propagation = (Duration, Vec<(Duration, Duration)>);
+
+/// That of each line of `pairs`; rings take no time that would matter.
+fn propagations<'a>(scenario: &Scenario, pairs: &[Vec<(Direction<'a>, f64)>]) -> BTreeMap<&'a str, Propagation> {
+    let names = pairs.iter().flatten().map(|((name, _), _)| *name);
+    let names: BTreeSet<&str> = names.collect();
+    let of = |name: &&'a str| {
+        let line = scenario.link.get(*name)?.line().ok()?;
+        let steps = scenario.changes(name, &line).unwrap_or_default().into_iter();
+        let later = steps.filter_map(|step| Some((step.at, step.propagation?)));
+        Some((*name, (line.propagation(), later.collect())))
+    };
+    names.iter().filter_map(of).collect()
+}
+
+/// All that changes, in order of time, when the readers of `pairs` have the first of it: what is on a line keeps its rate and arrives, unless the line is not there by
+/// then, and has the lines that follow before it. Of readers that are not equally far away, the last.
+fn at_reader<'a>(
+    scenario: &'a Scenario,
+    pairs: &[Vec<(Direction<'a>, f64)>],
+) -> Vec<(Duration, Direction<'a>, Change)> {
+    let changes = changes(scenario);
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let propagations = propagations(scenario, pairs);
+    let takes = |name: &str, at: Duration| {
+        propagations.get(name).map_or(Duration::ZERO, |(first, later)| {
+            later.iter().rev().find(|(since, _)| *since < at).map_or(*first, |(_, time)| *time)
+        })
+    };
+    let behind = |direction: Direction<'_>, at: Duration| {
+        let of_pair = |lines: &Vec<(Direction<'a>, f64)>| {
+            let place = lines.iter().position(|(it, _)| *it == direction)?;
+            let behind = lines.get(place + 1..).unwrap_or_default().iter();
+            Some(behind.fold(Duration::ZERO, |sum, ((name, _), _)| sum + takes(name, at)))
+        };
+        pairs.iter().filter_map(of_pair).max()
+    };
+    let mut all = Vec::new();
+    // None overtakes another.
+    let mut latest: BTreeMap<(Direction<'_>, bool), Duration> = BTreeMap::new();
+    let mut add = |at: Duration, direction, change| {
+        let latest = latest.entry((direction, matches!(change, Change::Up(_)))).or_default();
+        *latest = at.max(*latest);
+        all.push((*latest, direction, change));
+    };
+    for (name, changed, step) in changes {
+        for is_b in changed.directions(&step) {
+            let direction = (name, is_b);
+            let Some(behind) = behind(direction, step.at) else {
+                continue;
+            };
+            if let Some(up) = step.up {
+                add(step.at + behind, direction, Change::Up(up));
+            }
+            if let (Changed::Link(link), Some(rate)) = (changed, step.rate)
+                && let Some(part) = part(link, rate)
+            {
+                add(step.at + takes(name, step.at) + behind, direction, Change::Rate(part));
+            }
+        }
+    }
+    all.sort_by_key(|(at, ..)| *at);
+    all
 }
 
 /// All that changes how much lines and rings carry, in order of time. What cannot be read is told by who checks the scenario.

@@ -146,6 +146,16 @@ fn named<T>(
 }
 
 impl Line {
+    /// How long what is sent takes to the other end, at first.
+    pub(crate) const fn propagation(&self) -> Duration {
+        match self {
+            Self::Cells(it) => it.propagation,
+            Self::Pos(it) => it.propagation,
+            Self::Synchronous(it) => it.propagation,
+            Self::Frames(it) => it.propagation,
+        }
+    }
+
     /// The same, at each end of which `most` frames may wait where nothing is said.
     pub(crate) fn bounded(mut self, most: u32) -> Self {
         match &mut self {
