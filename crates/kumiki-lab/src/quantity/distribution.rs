@@ -84,6 +84,13 @@ impl<Q: Quantity> Distribution<Q> {
         }
     }
 
+    /// Whether nothing but zero is drawn.
+    pub(crate) fn is_zero(&self) -> bool {
+        match *self {
+            Self::Constant(of) | Self::Exponential(of) | Self::Uniform(_, of) | Self::Pareto(_, of) => of.base() == 0,
+        }
+    }
+
     /// The mean; the least of a Pareto distribution that has none.
     #[must_use]
     pub fn mean(&self) -> Q {

@@ -680,6 +680,11 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
             distribution::<Octets>(key, size)?;
         }
     }
+    if let Some(size) = &workload.size
+        && distribution::<Octets>("size", size)?.is_zero()
+    {
+        return Err(Fault::at(["size"], "transfers without octets").expected("at least 1 B"));
+    }
     if workload.sessions == 0 {
         return Err(Fault::at(["sessions"], "a load without sessions").expected("at least 1"));
     }

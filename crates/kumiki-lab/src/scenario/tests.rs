@@ -284,6 +284,16 @@ fn each_of_several_loads_is_judged() {
     let other = "kind = \"netperf\"\nfrom = \"a.ttcp\"\nto = \"b.ttcp\"\nmessage = \"8 KiB\"";
     for (from, to, fault) in [
         ("8 KiB", "0 B", r#"load.other.message = "0 B": messages without octets"#),
+        (
+            "\"netperf\"",
+            "\"ttcp\"\nsize = \"0 B\"",
+            r#"load.other.size = "0 B": transfers without octets; expected at least 1 B"#,
+        ),
+        (
+            "\"netperf\"",
+            "\"ttcp\"\nsize = \"exponential 0 B\"",
+            r#"load.other.size = "exponential 0 B": transfers without octets"#,
+        ),
         ("b.ttcp", "c.ttcp", r#"load.other.to = "c.ttcp": unknown host "c"; one of a, b"#),
         ("message", "start = \"2 d\"\nmessage", r#"load.other.start = "2 d": unknown unit "d""#),
         (

@@ -32,7 +32,7 @@ pub struct Workload {
     /// `rpc`: from a response to the next request of the session, drawn each time.
     #[key(is = "a time, drawn", default = "0 s", example = "\"exponential 1 s\"")]
     pub think: Option<String>,
-    /// `ttcp`, in the place of `count`: a session, drawn for each.
+    /// `ttcp`, in the place of `count`: a session, drawn for each, one octet where none is drawn.
     #[key(is = "a size, drawn", default = "none", example = "\"pareto 1.2 1 KiB\"")]
     pub size: Option<String>,
     /// `ftam`: the file.
