@@ -70,7 +70,8 @@ pub fn names() -> Vec<&'static str> {
 /// [`Fault`] where there is none, or where something is wrong in it; only then it names a file.
 pub fn load(name: &str) -> Result<Profile, Fault> {
     if name.contains('/') || name.ends_with(".toml") {
-        let text = crate::scenario::fault::read_file(Path::new(name))?;
+        // Whoever asks knows where it is named, and nothing is known of a line of it.
+        let text = crate::scenario::fault::read_file(Path::new(name)).map_err(|fault| Fault::new(fault.to_string()))?;
         return parse(name, &text);
     }
     match super::builtin::PROFILES.iter().find(|(known, _)| *known == name) {

@@ -331,6 +331,10 @@ fn an_unknown_profile_is_named_with_those_there_are() {
     let (start, end) =
         ("x.toml:11: host.a.profile = \"zreo\": unknown profile \"zreo\"; did you mean \"zero\"? (", "zero)");
     assert!(message.starts_with(start) && message.ends_with(end), "{message}");
+    assert_eq!(
+        refused("profile = \"zero\"", "profile = \"./none.toml\""),
+        "x.toml:11: host.a.profile = \"./none.toml\": ./none.toml: there is no such file"
+    );
 }
 
 /// Also where the table stands behind a name, or a name of that; who else has it by that name keeps it.
