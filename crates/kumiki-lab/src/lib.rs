@@ -16,6 +16,7 @@ pub mod quantity;
 pub mod reproduce;
 pub mod rows;
 pub mod scenario;
+pub mod shown;
 pub mod sources;
 pub mod stats;
 pub mod table;

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::shown;
+
 mod course;
 
 use course::Course;
@@ -112,12 +114,16 @@ impl Progress {
     }
 
     fn with_form(what: &str, total: u64, form: Form) -> Self {
-        Self { form, started: now(), course: Course::new(what, total) }
+        Self { form, started: now(), course: Course::new(&shown::line(what), total) }
     }
 
     /// Says what is being done: "fig7, 48 KiB, 50 sessions". Shown beside the bar and on the next line.
     pub fn doing(&mut self, what: &str) {
-        self.course.doing(what);
+        // A program that is told shows it in its own way.
+        match &self.form {
+            Form::Told(_) => self.course.doing(what),
+            _ => self.course.doing(&shown::line(what)),
+        }
         if let Form::Bar(bar) = &self.form {
             bar.set_message(self.course.beside());
         }
@@ -172,8 +178,8 @@ impl Progress {
     /// Prints `text` on a line of its own without disturbing the bar: a warning. Nothing where progress is hidden.
     pub fn note(&self, text: &str) {
         match &self.form {
-            Form::Bar(bar) => bar.println(text),
-            Form::Lines => say(text),
+            Form::Bar(bar) => bar.println(shown::lines(text)),
+            Form::Lines => say(&shown::lines(text)),
             Form::Told(_) | Form::Hidden => {}
         }
     }

@@ -7,7 +7,7 @@ use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{OutputError, RowError};
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
-use kumiki_live::is_unseen;
+pub(crate) use kumiki_lab::shown::{line as shown, lines as lines_shown};
 
 use crate::cli;
 use crate::delay;
@@ -91,11 +91,11 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             let laboratory = Laboratory::default();
             laboratory.check(&point).map_err(|fault| point.locate(fault))?;
             let text = Laboratory::limit(&point).map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
-            print(&text)
+            print_words(&text)
         }
         cli::Command::Graph(args) => {
             let point = first_point(args.scenario)?;
-            print(&if args.svg { point.scenario.graph_svg() } else { point.scenario.graph_text() })
+            if args.svg { print(&point.scenario.graph_svg()) } else { print_words(&point.scenario.graph_text()) }
         }
         cli::Command::Decode(args) => decode::run(&args),
         cli::Command::Ttcp(args) => live::ttcp(&args),
@@ -172,26 +172,9 @@ fn experiments(
     experiments::experiments(work, &Arc::new(laboratory))
 }
 
-/// A text of which what is not seen is escaped: a terminal takes it for orders, or shows something else than there is.
-pub(crate) fn shown(text: &str) -> String {
-    escaped(text, is_unseen)
-}
-
-/// The same of what may have several lines, or columns.
-pub(crate) fn lines_shown(text: &str) -> String {
-    escaped(text, |it| is_unseen(it) && !matches!(it, '\n' | '\t'))
-}
-
-fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for it in text.chars() {
-        if is_escaped(it) {
-            out.extend(it.escape_default());
-        } else {
-            out.push(it);
-        }
-    }
-    out
+/// Prints words for people, in which what is not seen is escaped.
+pub(crate) fn print_words(text: &str) -> Result<(), Stop> {
+    print(&lines_shown(text))
 }
 
 /// Prints results. That nobody reads them to the end, as with `head`, is no failure.

@@ -49,6 +49,28 @@ fn refused(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+/// Whoever sends a scenario to somebody does not write on their terminal with it.
+#[test]
+fn orders_to_a_terminal_in_titles_and_values_are_seen() {
+    let head = "title = \"Two \\u001b[31mhosts\"\nabout = \"${note}\"\nvary.note = [\"a \\u009b31m line\", \"x\"]\n";
+    let text = UNCONNECTED.replace("title = \"Nobody is there\"\n", head).replace("10.0.5.2", "10.0.0.2");
+    let folder = Folder::with("orders", &text);
+    for arguments in
+        [&["run", "x.toml"][..], &["run", "x.toml", "--dry-run", "--force"], &["limit", "x.toml"], &["graph", "x.toml"]]
+    {
+        let output = folder.kumiki(arguments);
+        let [said, told] = [&output.stdout, &output.stderr].map(|it| String::from_utf8(it.clone()).unwrap());
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        assert!(
+            !said.contains(['\u{1b}', '\u{9b}']) && !told.contains(['\u{1b}', '\u{9b}']),
+            "{arguments:?}: {said:?} {told:?}"
+        );
+        if arguments[0] == "run" {
+            assert!(said.contains("\\u{1b}[31mhosts") && said.contains("a \\u{9b}31m line"), "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_wrong_scenario_is_one_line_with_its_place_and_leaves_no_files() {
     let folder = Folder::with("wrong", &TWO_HOSTS.replace("medium =", "medum ="));

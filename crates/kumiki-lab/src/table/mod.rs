@@ -8,6 +8,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, TableStyle, presets};
 
+use crate::shown;
 use crate::stats::Summary;
 
 #[cfg(test)]
@@ -90,6 +91,11 @@ impl Cell {
         Self { word: word.into(), ..self }
     }
 
+    /// With what is not seen escaped.
+    fn shown(&self) -> Self {
+        Self { value: shown::lines(&self.value), word: shown::lines(&self.word), ..self.clone() }
+    }
+
     /// Whether it is a number, and no words.
     pub(crate) const fn is_number(&self) -> bool {
         self.number.is_some()
@@ -155,9 +161,25 @@ enum Parts {
 }
 
 impl Table {
-    /// Draws the table, with title and legend; ends with a line feed.
+    /// Draws the table, with title and legend; ends with a line feed. What is not seen is escaped.
     #[must_use]
     pub fn draw(&self, layout: Layout) -> String {
+        self.shown().draw_shown(layout)
+    }
+
+    /// With what is not seen escaped, so that it has the width that it takes.
+    fn shown(&self) -> Self {
+        let row = |(head, cells): &(String, Vec<Cell>)| (shown::lines(head), cells.iter().map(Cell::shown).collect());
+        Self {
+            title: shown::lines(&self.title),
+            corner: shown::lines(&self.corner),
+            columns: self.columns.iter().map(|head| shown::lines(head)).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            legend: self.legend.iter().map(|line| shown::lines(line)).collect(),
+        }
+    }
+
+    fn draw_shown(&self, layout: Layout) -> String {
         let beside = self.grid(layout, Parts::Beside);
         let fits = |grid: &str| layout.width.is_none_or(|width| widest(grid) <= usize::from(width));
         // Markdown has no cells of several lines.

@@ -81,3 +81,21 @@ fn a_summary_is_compared_by_its_mean() {
     let parts = Cell::summary(&summary, 1).expected("paper", Some(100.0)).parts(false);
     assert_eq!(parts, ["100.0 +- 5.7", "paper 100", "0.00 %"]);
 }
+
+/// A terminal takes some characters for orders.
+#[test]
+fn what_is_not_seen_in_a_table_is_escaped() {
+    let orders = "\u{1b}[31mred\u{7}\u{9b}\u{202e}";
+    let table = Table {
+        title: orders.to_owned(),
+        corner: orders.to_owned(),
+        columns: vec![orders.to_owned()],
+        rows: vec![(orders.to_owned(), vec![Cell::text(orders).word(orders)])],
+        legend: vec![orders.to_owned()],
+    };
+    for lines in [Lines::Unicode, Lines::Ascii, Lines::Markdown] {
+        let drawn = table.draw(Layout { lines, width: None });
+        assert!(!drawn.contains(|it| it != '\n' && kumiki_octets::text::is_unseen(it)), "{drawn:?}");
+        assert!(drawn.starts_with("\\u{1b}[31mred\\u{7}\\u{9b}\\u{202e}\n"), "{drawn}");
+    }
+}

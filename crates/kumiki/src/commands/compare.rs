@@ -12,7 +12,7 @@ use kumiki_lab::stats::Level;
 use kumiki_lab::table::{Layout, Lines};
 
 use super::experiments::terminal_width;
-use super::{Stop, picture, print};
+use super::{Stop, picture, print, print_words};
 
 /// What both `compare` and `plot` choose of their sources.
 #[derive(Args, Debug)]
@@ -133,7 +133,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
         print(&comparison.to_jsonl())?;
     } else {
         let lines = if args.markdown { Lines::Markdown } else { Lines::Unicode };
-        print(&comparison.table().draw(Layout { lines, width: terminal_width() }))?;
+        print_words(&comparison.table().draw(Layout { lines, width: terminal_width() }))?;
     }
     if comparison.is_empty() {
         let hint = comparison.hint().map_or_else(String::new, |name| {

@@ -14,7 +14,7 @@ use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
 use kumiki_live::{Bell, Wish};
 
-use super::{Stop, flows, print};
+use super::{Stop, flows, print, print_words, shown};
 use crate::cli;
 
 #[cfg(feature = "parquet")]
@@ -81,7 +81,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     if let (true, [result]) = (args.quick, results.as_slice())
         && !result.is_shortened()
     {
-        eprintln!("kumiki: --quick: {} names no fewer points ([quick]), so all of them were run", result.name());
+        eprintln!("kumiki: --quick: {} names no fewer points ([quick]), so all of them were run", shown(result.name()));
     }
     // What a shard has failed at is a part of the whole.
     if shard.is_whole() && !has_rows(&results) {
@@ -94,7 +94,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         if args.json {
             print_rows(&results)?;
         }
-        let place = args.out.display();
+        let place = shown(&args.out.display().to_string());
         eprintln!(
             "kumiki: the {steps} points of shard {shard} are in {place}; `kumiki merge DIR... --out DIR` makes one result of all shards"
         );
@@ -120,7 +120,7 @@ fn foresee(
     } else {
         let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
         let tables: Vec<String> = foreseen.tables().iter().map(|table| table.draw(layout)).collect();
-        print(&format!("{}\n{}", tables.join("\n"), foreseen.summary(jobs(args.jobs))))?;
+        print_words(&format!("{}\n{}", tables.join("\n"), foreseen.summary(jobs(args.jobs))))?;
     }
     Output::look(&args.out, args.force || args.resume).map_err(|why| Stop::Input(format!("--out: {why}")))
 }
@@ -134,7 +134,7 @@ pub(super) fn jobs(given: Option<u16>) -> usize {
 pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     let provenance = begin().after(&args.directories);
     for twice in twice(&args.directories) {
-        eprintln!("kumiki: {} is given twice, and counts once", twice.display());
+        eprintln!("kumiki: {} is given twice, and counts once", shown(&twice.display().to_string()));
     }
     let merged = Merged::read(&args.directories)?;
     let plan = merged.plan().clone();
@@ -220,17 +220,17 @@ fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop
             .flatten()
             .map(|table| table.draw(layout))
             .collect();
-        print(&tables.join("\n"))?;
+        print_words(&tables.join("\n"))?;
         let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
         // Of one scenario what holds stands below its table.
         if results.len() > 1 && !verdicts.is_empty() {
-            print(&format!("\n{}", reproduce::summary(&verdicts)))?;
+            print_words(&format!("\n{}", reproduce::summary(&verdicts)))?;
         } else if let Some(origins) = reproduce::origins(&verdicts) {
-            print(&format!("{origins}\n"))?;
+            print_words(&format!("{origins}\n"))?;
         }
         let files = files.iter().map(|file| format!("{}\n", file.display()));
         let files: Vec<String> = files.chain(results.iter().filter_map(|result| captures(result, output))).collect();
-        print(&format!("\n{}", files.concat()))?;
+        print_words(&format!("\n{}", files.concat()))?;
     }
     failed.map_or_else(|| failures(results), Err)
 }

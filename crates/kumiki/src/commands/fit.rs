@@ -13,7 +13,7 @@ use kumiki_lab::table::{Layout, Lines};
 
 use super::compare::{column, level};
 use super::experiments::{jobs, terminal_width};
-use super::{Stop, print};
+use super::{Stop, lines_shown, print, print_words};
 use crate::cli;
 
 #[derive(Args, Debug)]
@@ -85,16 +85,16 @@ pub(super) fn run(args: &FitArgs) -> Result<(), Stop> {
         level: args.confidence,
     };
     let task = Task::new(&document, &choice, &source, &options)?;
-    let tell = |text: &str| eprintln!("fit: {text}");
+    let tell = |text: &str| eprintln!("fit: {}", lines_shown(text));
     let fitted = task.run(&Laboratory::default(), tell).map_err(|why| Stop::Failed(why.to_string()))?;
     let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
-    print(&format!("{}\n{}", fitted.prices().draw(layout), fitted.residuals().draw(layout)))?;
+    print_words(&format!("{}\n{}", fitted.prices().draw(layout), fitted.residuals().draw(layout)))?;
     let profile = fitted.profile()?;
     match &args.out {
         Some(path) => {
             fs::write(path, profile).map_err(|why| Stop::Failed(format!("{}: {why}", path.display())))?;
             let name = named(path);
-            print(&format!("\n{}: a host has these prices by `profile = {name:?}`\n", path.display()))
+            print_words(&format!("\n{}: a host has these prices by `profile = {name:?}`\n", path.display()))
         }
         None => print(&format!("\n{profile}")),
     }

@@ -7,7 +7,7 @@ use kumiki_lab::rows::Output;
 use kumiki_lab::scenario::{Choice, Document};
 use serde_json::Value;
 
-use super::{Stop, print, shown};
+use super::{Stop, print_words, shown};
 
 pub(super) fn run(directories: &[PathBuf]) -> Result<(), Stop> {
     if directories.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn run(directories: &[PathBuf]) -> Result<(), Stop> {
             text.push_str(&result(&place)?);
         }
     }
-    print(&text)
+    print_words(&text)
 }
 
 /// Name, paper, number of points, title of each that is built in.
@@ -42,7 +42,7 @@ fn scenarios() -> Result<(), Stop> {
         let title = document.title();
         text.push_str(&format!("{name:name_width$}  {paper:paper_width$}  {points:>points_width$}  {title}\n"));
     }
-    print(&text)
+    print_words(&text)
 }
 
 fn counted(count: usize, what: &str) -> String {

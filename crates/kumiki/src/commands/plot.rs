@@ -8,7 +8,7 @@ use kumiki_lab::plot::{self, Options};
 use kumiki_lab::sources::Source;
 
 use super::compare::Chosen;
-use super::{Stop, picture, print};
+use super::{Stop, lines_shown, picture, print};
 
 #[derive(Args, Debug)]
 pub(crate) struct PlotArgs {
@@ -63,7 +63,7 @@ pub(super) fn run(args: &PlotArgs) -> Result<(), Stop> {
     };
     let figure = plot::figure(&sources, &options)?;
     if let Some(left_out) = plot::without_place(&figure.series, options.log_x, options.log_y) {
-        eprintln!("kumiki: {left_out}");
+        eprintln!("kumiki: {}", lines_shown(&left_out));
     }
     let svg = Figure { ink: args.ink, ..figure }.to_svg();
     match &args.out {
