@@ -211,7 +211,7 @@ pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_
         html.open("td", &[]);
         html.leaf("span", &[("class", class)], word);
         if verdict.fitted {
-            html.leaf("span", &[("class", "from")], "a price was fitted to it");
+            html.leaf("span", &[("class", "from")], "a price was fitted to it, or chosen for it");
         }
         html.close();
         html.close();

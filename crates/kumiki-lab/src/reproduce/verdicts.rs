@@ -57,7 +57,7 @@ pub struct Verdict {
     pub unit: &'static str,
     /// Whether it holds.
     pub verdict: Judgement,
-    /// Whether a price was fitted to it, so that it is no prediction.
+    /// Whether a price was fitted to it, or chosen for it, so that it is no prediction.
     pub fitted: bool,
     /// Whether the number that agrees is our reading of words.
     pub ours_reading: bool,
@@ -111,6 +111,7 @@ impl Verdict {
         let verdict = match self.verdict {
             Judgement::Holds => "holds",
             Judgement::Misses => "missed",
+            Judgement::Open if self.ours.is_some() => "holds so far, and not all of its points are there",
             Judgement::Open => "not all of its points are there",
         };
         let whose = match (self.value, self.paper) {
@@ -288,30 +289,52 @@ impl Results {
     }
 }
 
-/// Where the numbers of verdicts come from, in a sentence: how many the paper prints and nothing here was fitted to, how many are fitted, and how many are our own reading.
-/// Nothing where there are none.
+/// Where the numbers of verdicts come from, in a sentence: how many the paper prints and nothing here was fitted to, how many are fitted, and how many are our own reading,
+/// each with how many of them hold. Nothing where there are none.
 #[must_use]
 pub fn origins(verdicts: &[Verdict]) -> Option<String> {
     let verdicts: Vec<&Verdict> = verdicts.iter().filter(|it| it.paper.is_some()).collect();
-    let fitted = verdicts.iter().filter(|it| it.fitted).count();
-    let ours = verdicts.iter().filter(|it| it.ours_reading && !it.fitted).count();
-    let printed = verdicts.len() - fitted - ours;
-    let shown = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
-    let is_are = |count: usize| if count < 2 { "is" } else { "are" };
+    let (fitted, others): (Vec<&Verdict>, Vec<&Verdict>) = verdicts.iter().partition(|it| it.fitted);
+    let (ours, printed): (Vec<&Verdict>, Vec<&Verdict>) = others.into_iter().partition(|it| it.ours_reading);
+    let both = match fitted.iter().filter(|it| it.ours_reading).count() {
+        0 => String::new(),
+        count => format!("; {count} also by our reading"),
+    };
     (!verdicts.is_empty()).then(|| {
         format!(
-            "Of {} {} {} {} of a number that the paper prints and to which nothing here was fitted; {} {} of one to which a price was fitted, and {} {} by our own reading of words.",
+            "Of {} {} {} of a number that the paper prints and to which nothing here was fitted{}; {} of one to which a price was fitted or for which one was chosen{}, and {} by our own reading of words{}.",
             verdicts.len(),
             if verdicts.len() == 1 { "verdict" } else { "verdicts" },
-            shown(printed),
-            is_are(printed),
-            shown(fitted),
-            is_are(fitted),
-            shown(ours),
-            is_are(ours),
+            counted(&printed),
+            outcomes(&printed, ""),
+            counted(&fitted),
+            outcomes(&fitted, &both),
+            counted(&ours),
+            outcomes(&ours, ""),
         )
     })
 }
+
+/// "none is", "1 is", "7 are".
+fn counted(verdicts: &[&Verdict]) -> String {
+    match verdicts.len() {
+        0 => "none is".to_owned(),
+        1 => "1 is".to_owned(),
+        count => format!("{count} are"),
+    }
+}
+
+/// " (2 hold, 1 open)"; nothing of none.
+fn outcomes(verdicts: &[&Verdict], more: &str) -> String {
+    let count = |judgement: Judgement| verdicts.iter().filter(|it| it.verdict == judgement).count();
+    let parts = [(Judgement::Holds, "hold"), (Judgement::Misses, "miss"), (Judgement::Open, "open")];
+    let parts = parts.into_iter().map(|(judgement, word)| (count(judgement), word)).filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, word)| format!("{count} {word}")).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({}{more})", parts.join(", ")) }
+}
+
+/// More than that are not named one by one where they hold.
+const NAMED: usize = 24;
 
 /// How many statements hold, and which do not.
 #[must_use]
@@ -334,6 +357,15 @@ pub fn summary(verdicts: &[Verdict]) -> String {
     }
     for verdict in of(Judgement::Misses) {
         let _ = writeln!(text, "  {}", verdict.line());
+    }
+    match holds {
+        0 => {}
+        1..=NAMED => {
+            for verdict in of(Judgement::Holds) {
+                let _ = writeln!(text, "  {}", verdict.line());
+            }
+        }
+        _ => text.push_str("What holds is on the page and in verdicts.jsonl.\n"),
     }
     text
 }

@@ -31,7 +31,7 @@ fn a_value_of_the_paper_holds_within_what_it_says_or_a_twentieth() {
     assert_eq!(
         summary(std::slice::from_ref(verdict)),
         "What the papers say: 0 of 1 values and sentences hold (0 of them fitted, 0 others by our reading of words), 1 miss\n\
-         Of 1 verdict none is of a number that the paper prints and to which nothing here was fitted; 1 is of one to which a price was fitted, and none is by our own reading of words.\n  \
+         Of 1 verdict none is of a number that the paper prints and to which nothing here was fitted; 1 is of one to which a price was fitted or for which one was chosen (1 miss; 1 also by our reading), and none is by our own reading of words.\n  \
          paper 2, fig6, nagle on, window 256 KiB: goodput (text, section 5): 128.01 Mb/s, agreement is 133.40 Mb/s by our reading, fitted; missed\n"
     );
     // A point that failed has no value.
@@ -101,8 +101,16 @@ fn how_many_verdicts_are_independent_is_said_in_a_sentence() {
     let all = verdicts(&format!("{claim}reading = \"ours\"\n{claim}fitted = true\nreading = \"ours\"\n{claim}"));
     assert_eq!(
         origins(&all).unwrap(),
-        "Of 4 verdicts 2 are of a number that the paper prints and to which nothing here was fitted; 1 is of one to which a price was fitted, and 1 is by our own reading of words."
+        "Of 4 verdicts 2 are of a number that the paper prints and to which nothing here was fitted (2 hold); 1 is of one to which a price was fitted or for which one was chosen (1 hold; 1 also by our reading), and 1 is by our own reading of words (1 hold)."
     );
+    let [first, ..] = &all[..] else { panic!("four") };
+    let open = Verdict { verdict: Judgement::Open, ..first.clone() };
+    assert!(origins(std::slice::from_ref(&open)).unwrap().contains("nothing here was fitted (1 open); none is"));
+    assert!(open.told().ends_with("; holds so far, and not all of its points are there"), "{}", open.told());
+    // What holds is named, too.
+    assert!(summary(&all).contains(&format!("\n  {}\n", first.line())), "{}", summary(&all));
+    let many: Vec<Verdict> = all.iter().cycle().take(40).cloned().collect();
+    assert!(summary(&many).ends_with(".\nWhat holds is on the page and in verdicts.jsonl.\n"), "{}", summary(&many));
     // What is expected is of no paper.
     let expected: Vec<Verdict> = all.into_iter().map(|verdict| Verdict { paper: None, ..verdict }).collect();
     assert_eq!((origins(&expected), origins(&[])), (None, None));
