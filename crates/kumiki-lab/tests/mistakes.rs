@@ -92,6 +92,9 @@ fn a_mistake_is_told_where_it_is_with_what_is_meant() {
             "this is 100 %, and nothing would arrive; expected \"1 %\"",
         ),
         ("netperf", "iperf3", 14, "did you mean \"netperf\"?"),
+        ("message", "count = 10\nmessage", 17, "load.bulk.count = 10: netperf has no use for it"),
+        ("message", "step = \"AAL5\"\nmessage", 17, "netperf has no use for it; it is for limit"),
+        ("\"netperf\"", "\"ttcp\"\nsize = \"0 B\"", 15, "a session without octets; expected at least 1 B"),
         ("duration", "runs = 5\nduration", 19, "did you mean repeat = { runs = 5 }, or confidence = { level ="),
         ("duration", "seeds = 5\nduration", 19, "did you mean repeat = { runs = 5 }"),
         ("queue_frames", "queue_packets", 12, "did you mean \"queue_frames\"?"),
@@ -111,6 +114,19 @@ fn a_mistake_is_told_where_it_is_with_what_is_meant() {
             "{to}\n  said {said}\n  not  {words}"
         );
     }
+}
+
+#[test]
+fn a_table_that_is_whole_is_named_with_its_line() {
+    let whole = ("title = \"One line\"", "title = \"One line\"\nrun = { duration = \"5 s\" }");
+    for more in ["[run.confidence]\nlevel = \"95 %\"", "[[run.confidence]]\nlevel = \"95 %\""] {
+        assert_eq!(
+            changed(&[whole, ("[run]\nduration = \"5 s\"", more)]),
+            "x.toml:19: run is whole: it is written between braces in line 2; expected all of its keys between these, or [run] in the place of them"
+        );
+    }
+    let said = changed(&[whole, ("[host.a]", "run.seed = 5\n[host.a]")]);
+    assert!(said.starts_with("x.toml:3: run is whole: it is written between braces in line 2"), "{said}");
 }
 
 #[test]
@@ -195,6 +211,9 @@ fn no_mistake_is_told_that_follows_from_another() {
         ("queue = [", "window = [\"16k\", \"64 KiB\"]\nqueue = ["),
     ]);
     assert_eq!(places(&said), ["x.toml:17: load.bulk.socket_buffer"], "{said}");
+    // That one of two must be given would follow from leaving out the one.
+    let said = changed(&[("\"netperf\"", "\"ttcp\"\nsize = \"0 B\"")]);
+    assert_eq!(places(&said), ["x.toml:15: load.bulk.size"], "{said}");
     // Nothing is said of lines without ends.
     let said = changed(&[("[\"a\", \"b\"]", "[\"a\", \"c\"]")]);
     assert_eq!(said.lines().count(), 1, "{said}");

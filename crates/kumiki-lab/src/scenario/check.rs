@@ -647,6 +647,15 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     if writers > 1 && readers > 1 && writers != readers {
         return Err(Fault::at(["to"], format!("{readers} readers for {writers} writers")).expected("one, or as many"));
     }
+    // Whoever builds the programs refuses what else a kind has no use for; these two would be passed over.
+    for (key, is_given, is_used, whose) in [
+        ("count", workload.count.is_some(), workload.kind != "netperf", "the others, and netperf writes until `stop`"),
+        ("step", workload.step.is_some(), workload.kind == "limit", "limit"),
+    ] {
+        if is_given && !is_used {
+            return Err(Fault::at([key], format!("{} has no use for it; it is for {whose}", workload.kind)));
+        }
+    }
     let message: Octets = quantity(&["message"], &workload.message)?;
     if message.count() == 0 {
         return Err(Fault::at(["message"], "messages without octets"));
@@ -677,7 +686,10 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     }
     for (key, size) in [("size", &workload.size), ("response", &workload.response)] {
         if let Some(size) = size {
-            distribution::<Octets>(key, size)?;
+            let drawn = distribution::<Octets>(key, size)?;
+            if key == "size" && drawn.mean().count() == 0 {
+                return Err(Fault::at([key], "a session without octets").expected("at least 1 B"));
+            }
         }
     }
     if let Some(size) = &workload.size

@@ -90,7 +90,12 @@ impl Document {
         let missed = |fault: &Fault| {
             let is_key =
                 |path: &Vec<String>| path.last().is_some_and(|key| fault.problem().contains(&format!("{key:?}")));
-            removed.iter().find(|path| path.starts_with(fault.path()) && is_key(path))
+            // Of a table of which it is said by another key, as that one of two must be given.
+            let is_beside = |path: &Vec<String>| match (path.split_last(), fault.path().split_last()) {
+                (Some((key, own)), Some((_, other))) => own == other && fault.problem().contains(&format!("`{key}`")),
+                _ => false,
+            };
+            removed.iter().find(|path| path.starts_with(fault.path()) && is_key(path) || is_beside(path))
         };
         let Some(path) = missed(&next) else {
             // What is said of a table may come of what is left out of it.

@@ -384,6 +384,9 @@ impl Lines {
             return fault;
         };
         let fault = fault.in_place(self.place(span.start));
+        if let Some(said) = self.closed(text, error, span.start) {
+            return said;
+        }
         match open_bracket(text, span.start).map(|(at, bracket)| (self.line(at).0, bracket)) {
             // Where it was opened in an earlier line, it is more often what closes it that is missing than a comma.
             Some((line, bracket)) if line < self.line(span.start).0 => {
@@ -391,6 +394,34 @@ impl Lines {
             }
             Some(_) | None => fault,
         }
+    }
+}
+
+impl Lines {
+    /// That keys are added to a table that is whole, as it is written between braces, in an earlier line: which, and where.
+    fn closed(&self, text: &str, error: &toml::de::Error, at: usize) -> Option<Fault> {
+        if !error.message().contains("inline table") {
+            return None;
+        }
+        let (line, _) = self.line(at);
+        let words = text.lines().nth(line.checked_sub(1)?)?.trim();
+        let name = words.trim_start_matches('[').split([']', '=']).next()?.trim();
+        // The longest part of the name that is given between braces somewhere.
+        let parts: Vec<&str> = name.split('.').map(str::trim).collect();
+        let opened = |name: &str| {
+            let is_it = |line: &str| {
+                line.split_once('=').is_some_and(|(key, value)| key.trim() == name && value.trim().starts_with('{'))
+            };
+            text.lines().position(is_it)
+        };
+        let found = (1..parts.len()).rev().find_map(|count| {
+            let name = parts.get(..count)?.join(".");
+            Some((opened(&name)?, name))
+        });
+        let (opened, name) = found?;
+        let problem = format!("{name} is whole: it is written between braces in line {}", opened + 1);
+        let expected = format!("all of its keys between these, or [{name}] in the place of them");
+        Some(Fault::new(problem).expected(expected).in_place(self.place(at)))
     }
 }
 
