@@ -12,6 +12,7 @@ mod measure;
 mod media;
 mod path;
 mod power;
+mod presence;
 mod programs;
 mod protocols;
 mod real;
@@ -40,6 +41,7 @@ use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
 pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
 use power::Power;
+use presence::Presence;
 use programs::Load;
 pub use real::RealHost;
 pub use series::{Sample, SampleOf, Samples};
@@ -294,10 +296,12 @@ impl Experiment {
     #[must_use]
     pub fn run(mut self) -> Run {
         let began = Instant::ZERO + self.warm_up;
+        let end = began + self.duration;
         let mut watch = Watch {
             sampler: self.interval.map(series::Sampler::new),
             steps: self.parts.map(|parts| steps::Steps::new(began, self.duration, parts)),
             marks: marks::Marks::new(&self.loads),
+            presence: Presence::of(&self.loads, (began, end)),
         };
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
@@ -308,7 +312,6 @@ impl Experiment {
             begin::begin(&mut self.world, &self.hosts, &self.loads);
             before = measure::Moment::begin(&self.world, &self.hosts, &self.loads, &self.lines);
         }
-        let end = began + self.duration;
         // What writes for a time is measured over all of it.
         if self.loads.values().all(|load| load.until_done) {
             let every = Duration::from_millis(10);
@@ -338,7 +341,13 @@ impl Experiment {
         let after = measure::Moment::take(&self.world, &self.hosts, &self.loads, &self.lines);
         let measured = Measured {
             without_power: self.power.without(&self.world, &self.hosts, began),
-            ..Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after), &watch.marks)
+            ..Measured::between(
+                &self.world,
+                &self.hosts,
+                &self.loads,
+                (&before, &after),
+                (&watch.marks, &watch.presence),
+            )
         };
         let mut traces = trace::collect(self.world.hosts());
         let loads: Vec<&Load> = self.order.iter().filter_map(|name| self.loads.get(name)).collect();
@@ -371,6 +380,7 @@ impl Experiment {
             watch.marks.look((&self.world, &self.lines), &self.hosts, &self.loads);
             self.power.change(&mut self.world);
             self.lines.change(&self.world);
+            watch.presence.look(&self.world, &self.lines, &self.loads);
             if is_done || next >= end || self.world.standstill().is_some() {
                 return;
             }
@@ -383,6 +393,7 @@ struct Watch {
     sampler: Option<series::Sampler>,
     steps: Option<steps::Steps>,
     marks: marks::Marks,
+    presence: Presence,
 }
 
 impl Watch {
@@ -390,7 +401,7 @@ impl Watch {
     fn next(&self) -> Option<Instant> {
         let sampler = self.sampler.as_ref().map(series::Sampler::next);
         let steps = self.steps.as_ref().map(steps::Steps::next);
-        sampler.into_iter().chain(steps).chain(self.marks.next()).min()
+        sampler.into_iter().chain(steps).chain(self.marks.next()).chain(self.presence.next()).min()
     }
 
     /// Lets those look whose time has come.

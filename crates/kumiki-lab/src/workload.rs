@@ -86,7 +86,7 @@ impl Opening {
     }
 
     /// When that is.
-    fn end(&self) -> Option<Instant> {
+    pub(crate) fn end(&self) -> Option<Instant> {
         self.stop.map(|stop| Instant::ZERO + stop)
     }
 }

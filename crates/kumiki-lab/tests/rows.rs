@@ -461,3 +461,35 @@ fn what_has_stopped_is_not_silent() {
         assert!(gap < 0.2, "{load}: {gap}");
     }
 }
+
+#[test]
+fn what_was_over_before_it_was_measured_had_nothing_to_write() {
+    for load in [STREAM, UNITS] {
+        let (row, flow, _) =
+            alone(&format!("{load}, stop = \"2 s\""), "run = { warm_up = \"5 s\", duration = \"5 s\" }");
+        assert_eq!((row.bound_by.as_str(), flow.bound_by.as_str()), ("application", "application"), "{load}");
+        assert_eq!((row.completions, flow.completion_s), (None, None), "{load}");
+    }
+}
+
+#[test]
+fn a_load_that_never_begins_is_bound_by_that_whatever_fills_the_line() {
+    let more = format!("load.y = {{ {STREAM} }}\nrun = {{ warm_up = \"1 s\", duration = \"10 s\" }}");
+    let (row, flow, _) = alone(&format!("{STREAM}, start = \"50 s\""), &more);
+    assert_eq!((row.bound_by.as_str(), flow.bound_by.as_str()), ("opening", "opening"));
+}
+
+#[test]
+fn a_load_that_fills_the_line_while_it_writes_is_bound_by_it() {
+    for part in ["start = \"10 s\"", "stop = \"5 s\"", "start = \"5 s\", stop = \"15 s\""] {
+        for beside in ["", "load.y = { kind = \"ping\", from = \"a\", to = \"b\", message = \"56 B\" }\n"] {
+            let run = format!("{beside}run.duration = \"20 s\"");
+            let (row, flow, _) = alone(&format!("{STREAM}, {part}"), &run);
+            assert_eq!((row.bound_by.as_str(), flow.bound_by.as_str()), ("link", "link"), "{part} {beside}");
+        }
+        // A third of it is no more for that.
+        let slow = UNITS.replace("4 Mb/s", "3 Mb/s");
+        let (row, ..) = alone(&format!("{slow}, {part}"), "run.duration = \"20 s\"");
+        assert_eq!(row.bound_by, "application", "{part}");
+    }
+}

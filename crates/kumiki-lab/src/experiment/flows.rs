@@ -42,11 +42,13 @@ pub struct Flow {
     pub delays: Option<Histogram<u32>>,
     /// How long its exchanges took, in nanoseconds, where it is made of them.
     pub exchanges: Option<Histogram<u32>>,
+    /// Whether it had ended before it was measured.
+    pub(super) was_over: bool,
     /// Its writer and reader, by their numbers in the load and among the readers of the writer.
     pub(super) way: (usize, usize),
     /// For which part of the measured time its writer or its reader had no power.
     pub(super) without_power: f64,
-    /// For which part of the measured time in which it was there the busiest line on its way was busy.
+    /// For which part of the measured time in which it was there, and the load wrote, the busiest line on its way was busy.
     pub(super) line: f64,
     /// When its measurement began: that of a transfer when it was opened.
     pub began: Instant,
@@ -102,7 +104,10 @@ impl Sender {
 impl Flow {
     /// That of `writer`, which had brought `earlier` octets when it began to be measured.
     fn of(writer: &Writer, came: &Progress, earlier: u64, (from, to): (Instant, Instant)) -> Self {
-        let measured = came.gaps.measured;
+        let (octets, measured) = (came.octets - earlier, came.gaps.measured);
+        let ended = came.ended.or(writer.ended);
+        // What ended before is not in what is measured.
+        let completed = came.ended.filter(|ended| *ended >= from);
         let longest_gap = match (came.last, came.ended) {
             // What stops needs nothing more.
             (Some(last), None) => {
@@ -112,9 +117,10 @@ impl Flow {
             (_, Some(_)) | (None, None) => measured,
         };
         Self {
-            octets: came.octets - earlier,
+            octets,
             longest_gap,
-            completion: came.ended.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
+            completion: completed.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
+            was_over: octets == 0 && ended.is_some_and(|ended| ended < from),
             called: writer.called.is_some(),
             aborted: writer.aborted.clone().or_else(|| came.aborted.clone()),
             writes: writer.writes,

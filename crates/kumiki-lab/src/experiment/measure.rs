@@ -12,6 +12,7 @@ use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress, shares};
 use super::lines::{Lines, Use};
 use super::marks::Marks;
 use super::path::Crossed;
+use super::presence::Presence;
 use super::programs::{Kind, Load};
 use crate::rows::Counters;
 use crate::workload::ping::Echoes;
@@ -64,11 +65,13 @@ pub struct LoadResult {
     pub began: Instant,
     /// How long was measured.
     pub time: Duration,
+    /// From when on it wrote, and for how long, where that is a part of what was measured.
+    pub part: Option<(Instant, Duration)>,
     /// The sessions, in the order of opening.
     pub flows: Vec<Flow>,
     /// Jain's fairness index of the goodput of the sessions that were to write, with nothing for those that did not.
     pub jain: Option<f64>,
-    /// How busy the busiest line on the way was while measuring and while it was there, from 0 to 1.
+    /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
     /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
     /// write.
@@ -395,7 +398,7 @@ impl Measured {
         self.total.waited.contains_key(host)
     }
 
-    /// What bound `of`, the total or a load, or a `flow` of it, where the stack and the line allow `limit_mbps`: writers that waited for pages, a CPU
+    /// What bound `of`, the total or a load, or a `flow` of it, where the stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages, a CPU
     /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
     /// What is left is what held TCP for the most time, or the window of another protocol.
     ///
@@ -411,8 +414,10 @@ impl Measured {
             Bound::Power
         } else if flow.is_some_and(|flow| flow.aborted.is_some()) {
             Bound::Aborted
-        } else if flow.is_some_and(|flow| !flow.opened) {
+        } else if !flows.is_empty() && flows.iter().all(|flow| !flow.opened) {
             Bound::Held(Limit::Opening)
+        } else if !flows.is_empty() && flows.iter().all(|flow| flow.was_over || !flow.opened) {
+            Bound::Held(Limit::Application)
         } else if of.page_waits > 0 {
             Bound::Pages
         } else if self.cpu.iter().any(|(cpu, busy)| Self::taken(of, cpu, *busy) >= FULL) {
@@ -420,7 +425,7 @@ impl Measured {
         } else if of.is_all_there() {
             Bound::Held(Limit::Application)
         } else if !matches!(flows, [one] if one.is_locked_out())
-            && (limit_mbps.is_some_and(|limit| of.goodput_mbps >= limit * FULL)
+            && (limit_mbps.is_some_and(|limit| of.rate_while_writing() >= limit * FULL)
                 || flow.map_or(of.line, |flow| flow.line) >= FULL_LINE)
         {
             Bound::Link
@@ -437,7 +442,7 @@ impl Measured {
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
         (before, after): (&Moment, &Moment),
-        marks: &Marks,
+        (marks, presence): (&Marks, &Presence),
     ) -> Self {
         let whole = after.at.saturating_since(before.at).as_secs_f64();
         let share = |(cpu, busy): (&String, &Duration)| {
@@ -447,7 +452,8 @@ impl Measured {
         let result = |(name, load): (&String, &Load)| {
             let beginning = Snapshot::default();
             let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
-            Some((name.clone(), measure(world, hosts, (before, after), (name, load, loads.len() == 1), marks)))
+            let who = (name.as_str(), load, loads.len() == 1);
+            Some((name.clone(), measure(world, hosts, (before, after), who, (marks, presence))))
         };
         let queue = |(name, occupancy): (&String, &Occupancy)| {
             let earlier = before.queues.get(name).cloned().unwrap_or_default();
@@ -471,6 +477,12 @@ impl LoadResult {
     #[must_use]
     pub fn rate_mbps(&self, octets: u64) -> f64 {
         flows::rate_mbps(octets, self.time)
+    }
+
+    /// What it delivered while it was measured, over the part of that time in which it wrote, in 10^6 bit/s.
+    fn rate_while_writing(&self) -> f64 {
+        let part = self.part.map(|(_, part)| part).filter(|part| !part.is_zero());
+        part.map_or(self.goodput_mbps, |part| self.goodput_mbps * self.time.as_secs_f64() / part.as_secs_f64())
     }
 
     /// What the senders did, where they are connections of TCP.
@@ -512,6 +524,7 @@ impl LoadResult {
         for load in loads.values() {
             all.goodput_mbps += load.goodput_mbps;
             all.time = all.time.max(load.time);
+            all.part = load.part.filter(|_| loads.len() == 1);
             all.flows.extend(load.flows.iter().cloned());
             for (host, waited) in &load.waited {
                 *all.waited.entry(host.clone()).or_default() += waited;
@@ -542,13 +555,13 @@ impl LoadResult {
     }
 }
 
-/// Compares two moments of `load`; `is_alone`: there is no other.
+/// Compares two moments of the load `name`; `is_alone`: there is no other.
 fn measure(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     (before, after): (&Snapshot, &Snapshot),
     (name, load, is_alone): (&str, &Load, bool),
-    marks: &Marks,
+    (marks, presence): (&Marks, &Presence),
 ) -> LoadResult {
     let sinks = progress(world, hosts, load);
     let sources: Vec<(usize, &Source)> = sources(world, hosts, load).collect();
@@ -583,10 +596,6 @@ fn measure(
         Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => None,
     };
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
-    let line_share = |(line, used): (&Crossed, &Use)| {
-        let earlier = before.lines.get(line).copied().unwrap_or_default();
-        used.share_since(earlier)
-    };
     let mut waited = BTreeMap::new();
     for (number, (host, _)) in load.from.iter().enumerate() {
         let of = |snapshot: &Snapshot| snapshot.waited.get(number).copied().unwrap_or_default();
@@ -599,7 +608,7 @@ fn measure(
     // Nor have those that are silent for a time.
     let over = load.kind == Kind::Units && (!load.is_steady || is_done(world, hosts, load));
     let stopped = if over { 0 } else { flows::stopped(&flows) };
-    let shares: BTreeMap<&Crossed, f64> = after.lines.iter().map(|it| (it.0, line_share(it))).collect();
+    let shares = presence.shares(name, &before.lines, &after.lines);
     let began = began.unwrap_or(before.at);
     let of_flow = |(number, (_, mut flow)): (usize, (_, Flow))| {
         let way = load.ways.get(flow.way.0).and_then(|ways| ways.get(flow.way.1));
@@ -616,6 +625,7 @@ fn measure(
     let result = LoadResult {
         began,
         time,
+        part: if whole_load { None } else { presence.part(name, (before.at, after.at)) },
         jain: jain(&flows),
         line: flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0),
         waited,

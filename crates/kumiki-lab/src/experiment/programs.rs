@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
 
-use kumiki_graph::{Address, Duration, Protocol, Quality};
+use kumiki_graph::{Address, Duration, Instant, Protocol, Quality};
 use kumiki_octets::Pattern;
 
 use super::fault::{Fault, fault, quantity, unknown};
@@ -47,6 +47,10 @@ pub(super) struct Load {
     pub(super) ways: Vec<Vec<Vec<Crossed>>>,
     /// Whether this load is over when the writing program is done.
     pub(super) until_done: bool,
+    /// When the first of its sessions begins.
+    pub(super) start: Instant,
+    /// When it is to stop.
+    pub(super) stop: Option<Instant>,
     /// Whether it writes all the time, from its beginning to the end of the run.
     pub(super) is_steady: bool,
     /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
@@ -156,6 +160,8 @@ fn of_workload(
         from: workload.from.0.iter().map(|from| place(from, "from", hosts)).collect::<Result<_, _>>()?,
         to: workload.to.0.iter().map(|to| place(to, "to", hosts)).collect::<Result<_, _>>()?,
         until_done,
+        start: Instant::ZERO,
+        stop: None,
         is_steady: matches!(kind, Kind::Stream | Kind::Units) && workload.stop.is_none() && workload.on.is_none(),
         sender_clock: match workload.clock.as_deref() {
             None | Some("receiver") => false,
@@ -208,19 +214,21 @@ fn of_workload(
         all_ways.push(ways);
     }
     load.ways = all_ways;
+    let opening = Opening {
+        start: time("start", workload.start.as_ref())?,
+        stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
+        jitter: time("jitter", workload.jitter.as_ref())?,
+        is_one_of_several: false,
+        stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
+    };
+    (load.start, load.stop) = (Instant::ZERO + opening.start, opening.end());
     let setup = Setup {
         workload,
         load: &load,
         profiles,
         message,
         pattern: pattern(workload, scenario.run.seed, message)?,
-        opening: Opening {
-            start: time("start", workload.start.as_ref())?,
-            stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
-            jitter: time("jitter", workload.jitter.as_ref())?,
-            is_one_of_several: false,
-            stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
-        },
+        opening,
         locals,
         port: workload.port.unwrap_or(0),
         peers,

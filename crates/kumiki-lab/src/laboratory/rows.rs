@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
-use kumiki_graph::Instant;
+use kumiki_graph::{Duration, Instant};
 use kumiki_link::Occupancy;
 
 use crate::experiment::{Course, Flow, Limit, LoadResult, Measured, Sender};
@@ -13,21 +13,32 @@ use crate::rows::{Parameter, Row, Scope};
 use crate::scenario::{Point, Tasks, Workload};
 use crate::stats;
 
+/// What the octets of all layers leave a load, in 10^6 bit/s.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Over the measured time.
+    all: f64,
+    /// Over the part of it in which the load writes.
+    writing: f64,
+}
+
 /// A row for all loads together, and for each with its flows.
 pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failure> {
     let known = point.row();
     let allowed = |(name, load): (&'_ String, &Workload)| {
         let measured = measured.loads.get(name)?;
-        let began = measured.began.saturating_since(Instant::ZERO);
-        let time = (began, began + measured.time);
-        if load.kind == "rpc" {
-            // What counts comes back.
-            let back = Workload { from: load.to.clone(), to: load.from.clone(), ..load.clone() };
-            return limit::of_all_between(&point.scenario, &back, time).ok();
-        }
-        limit::of_all_between(&point.scenario, load, time).ok()
+        // What counts of calls comes back.
+        let back =
+            (load.kind == "rpc").then(|| Workload { from: load.to.clone(), to: load.from.clone(), ..load.clone() });
+        let load = back.as_ref().unwrap_or(load);
+        let between = |(from, time): (Instant, Duration)| {
+            let from = from.saturating_since(Instant::ZERO);
+            limit::of_all_between(&point.scenario, load, (from, from + time)).ok()
+        };
+        let all = between((measured.began, measured.time))?;
+        Some(Limits { all, writing: measured.part.and_then(between).unwrap_or(all) })
     };
-    let limits: BTreeMap<&String, Option<f64>> = point.scenario.load.iter().map(|it| (it.0, allowed(it))).collect();
+    let limits: BTreeMap<&String, Option<Limits>> = point.scenario.load.iter().map(|it| (it.0, allowed(it))).collect();
     // Of several loads, each may go another way.
     let only = limits.values().next().copied().flatten().filter(|_| limits.len() == 1);
     let mut total = of_load(&known, measured, &measured.total, only);
@@ -53,8 +64,8 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
                 goodput_mbps: flow.goodput_mbps(),
                 completion_s: flow.completion.map(|time| time.as_secs_f64()),
                 longest_gap_s: gap(flow),
-                limit_mbps: limit_of_flow(point, (name, load), flow, limit),
-                bound_by: measured.bound(load, Some(flow), limit).name().to_owned(),
+                limit_mbps: limit_of_flow(point, (name, load), flow, limit.map(|limit| limit.all)),
+                bound_by: measured.bound(load, Some(flow), limit.map(|limit| limit.writing)).name().to_owned(),
                 jain: None,
                 held: named(&flow.held()),
                 ..with_sender(flow.sender.as_ref(), &row)
@@ -149,7 +160,7 @@ fn quantiles_ms(times: &Histogram<u32>) -> BTreeMap<String, f64> {
 }
 
 /// The row of a load, or of all together.
-fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Option<f64>) -> Row {
+fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limits: Option<Limits>) -> Row {
     let mut known = with_sender(load.sender().as_ref(), known);
     if let Some(round_trips) = &load.round_trips {
         known.round_trip_ms = quantiles_ms(round_trips);
@@ -164,8 +175,8 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Opti
         measured_s: load.time.as_secs_f64(),
         goodput_mbps: load.goodput_mbps,
         longest_gap_s: load.flows.iter().filter_map(gap).reduce(f64::max),
-        limit_mbps,
-        bound_by: measured.bound(load, None, limit_mbps).name().to_owned(),
+        limit_mbps: limits.map(|limits| limits.all),
+        bound_by: measured.bound(load, None, limits.map(|limits| limits.writing)).name().to_owned(),
         jain: load.jain,
         held: named(&load.held()),
         ..known

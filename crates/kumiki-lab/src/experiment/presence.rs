@@ -1,0 +1,90 @@
+//! What the lines on the way of a load had done when it began and when it was to stop, where that is while it is measured.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_sim::World;
+
+use super::lines::{Lines, Use};
+use super::path::Crossed;
+use super::programs::Load;
+
+/// Which of the two it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum End {
+    Begins,
+    Stops,
+}
+
+/// What the lines on the way had done by then.
+struct Mark {
+    at: Instant,
+    lines: BTreeMap<Crossed, Use>,
+}
+
+/// Looks when loads begin and stop.
+#[derive(Default)]
+pub(super) struct Presence {
+    coming: VecDeque<(Instant, String, End)>,
+    marks: BTreeMap<(String, End), Mark>,
+}
+
+impl Presence {
+    /// Of `loads`, which are measured from one time to another.
+    pub(super) fn of(loads: &BTreeMap<String, Load>, (began, end): (Instant, Instant)) -> Self {
+        let mut coming = Vec::new();
+        for (name, load) in loads {
+            // When what has an end comes to it is not known.
+            let (from, stop) = if load.is_measured_whole() { (Instant::ZERO, None) } else { (began, load.stop) };
+            let is_within = |at: &Instant| *at > from && *at < end;
+            let begins = Some(load.start).filter(is_within);
+            let stops = stop.filter(is_within);
+            coming.extend(begins.map(|at| (at, name.clone(), End::Begins)));
+            coming.extend(stops.map(|at| (at, name.clone(), End::Stops)));
+        }
+        coming.sort();
+        Self { coming: coming.into(), marks: BTreeMap::new() }
+    }
+
+    /// When to look.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.coming.front().map(|(at, ..)| *at)
+    }
+
+    /// Looks, where it is time.
+    pub(super) fn look(&mut self, world: &World, lines: &Lines, loads: &BTreeMap<String, Load>) {
+        let at = world.now();
+        while let Some((_, name, end)) = self.coming.pop_front_if(|(due, ..)| *due <= at) {
+            if let Some(load) = loads.get(&name) {
+                self.marks.insert((name, end), Mark { at, lines: lines.used(world, load) });
+            }
+        }
+    }
+
+    fn mark(&self, load: &str, end: End) -> Option<&Mark> {
+        self.marks.get(&(load.to_owned(), end))
+    }
+
+    /// For what part of the time in which `load` wrote, and in which they were there, lines were busy: of that from `before` to `after`.
+    pub(super) fn shares<'a>(
+        &self,
+        load: &str,
+        before: &BTreeMap<Crossed, Use>,
+        after: &'a BTreeMap<Crossed, Use>,
+    ) -> BTreeMap<&'a Crossed, f64> {
+        let before = self.mark(load, End::Begins).map_or(before, |mark| &mark.lines);
+        let until = self.mark(load, End::Stops).map_or(after, |mark| &mark.lines);
+        let used = |lines: &BTreeMap<Crossed, Use>, line| lines.get(line).copied().unwrap_or_default();
+        after.keys().map(|line| (line, used(until, line).share_since(used(before, line)))).collect()
+    }
+
+    /// From when on `load` wrote, and for how long, of the time from `began` to `end`; `None` where it is all of it.
+    pub(super) fn part(&self, load: &str, (began, end): (Instant, Instant)) -> Option<(Instant, Duration)> {
+        let (begins, stops) = (self.mark(load, End::Begins), self.mark(load, End::Stops));
+        if begins.is_none() && stops.is_none() {
+            return None;
+        }
+        let from = begins.map_or(began, |mark| mark.at);
+        Some((from, stops.map_or(end, |mark| mark.at).saturating_since(from)))
+    }
+}
