@@ -223,3 +223,9 @@ fn no_mistake_is_told_that_follows_from_another() {
         ["x.toml:7: link.line: the key \"rate\" is missing; expected a rate such as \"10 Mb/s\""]
     );
 }
+
+#[test]
+fn a_transfer_without_octets_is_refused() {
+    let sized = |size: &str| changed(&[("kind = \"netperf\"", &format!("kind = \"ttcp\"\nsize = \"{size}\""))]);
+    assert!(sized("0 B").contains("load.bulk.size = \"0 B\": a transfer has at least one octet"), "{}", sized("0 B"));
+}

@@ -493,3 +493,17 @@ fn a_load_that_fills_the_line_while_it_writes_is_bound_by_it() {
         assert_eq!(row.bound_by, "application", "{part}");
     }
 }
+
+/// The handshake takes 20 ms and is not measured.
+#[test]
+fn what_held_a_transfer_is_of_its_time() {
+    let run = "run.duration = \"10 s\"";
+    let (row, ..) = alone(r#"kind = "ttcp", from = "a", to = "b", message = "1 B", count = 1"#, run);
+    assert_eq!((row.held.len(), row.held.get("closing"), row.bound_by.as_str()), (1, Some(&1.0), "closing"));
+    let (row, ..) = alone(r#"kind = "ttcp", from = "a", to = "b", message = "1 MB", count = 1"#, run);
+    assert_eq!(row.held.get("opening"), None);
+    assert!((row.held.values().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}", row.held);
+    let (row, _, notes) = alone(r#"kind = "ttcp", from = "a", to = "b", message = "1 B", count = 0"#, run);
+    assert_eq!((row.completions, row.bound_by.as_str()), (Some(1), "closing"));
+    assert_eq!(notes, ["nothing arrived while it was measured"]);
+}

@@ -42,6 +42,8 @@ pub struct Flow {
     pub delays: Option<Histogram<u32>>,
     /// How long its exchanges took, in nanoseconds, where it is made of them.
     pub exchanges: Option<Histogram<u32>>,
+    /// How long of the measured time nothing had come since its call, where nothing ever did and more was to come.
+    waited: Duration,
     /// Whether it had ended before it was measured.
     pub(super) was_over: bool,
     /// Its writer and reader, by their numbers in the load and among the readers of the writer.
@@ -106,6 +108,7 @@ impl Flow {
     fn of(writer: &Writer, came: &Progress, earlier: u64, (from, to): (Instant, Instant)) -> Self {
         let (octets, measured) = (came.octets - earlier, came.gaps.measured);
         let ended = came.ended.or(writer.ended);
+        let silent = writer.called.filter(|_| came.last.is_none() && ended.is_none());
         // What ended before is not in what is measured.
         let completed = came.ended.filter(|ended| *ended >= from);
         let longest_gap = match (came.last, came.ended) {
@@ -120,6 +123,7 @@ impl Flow {
             octets,
             longest_gap,
             completion: completed.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
+            waited: silent.map_or(Duration::ZERO, |since| to.saturating_since(since.max(from))),
             was_over: octets == 0 && ended.is_some_and(|ended| ended < from),
             called: writer.called.is_some(),
             aborted: writer.aborted.clone().or_else(|| came.aborted.clone()),
@@ -236,7 +240,7 @@ pub(super) const STOPPED: Duration = Duration::from_secs(1);
 /// Flows that brought something and then stood still, and those that should have brought something and did not.
 pub(super) fn stopped(flows: &[(Progress, Flow)]) -> u64 {
     let still = |(progress, flow): &&(Progress, Flow)| {
-        if progress.octets > 0 { flow.longest_gap >= STOPPED } else { flow.writes && flow.called }
+        if progress.octets > 0 { flow.longest_gap >= STOPPED } else { flow.writes && flow.waited >= STOPPED }
     };
     flows.iter().filter(still).count() as u64
 }
@@ -407,13 +411,13 @@ impl Unmatched {
     }
 }
 
-/// The sessions of `load`, writer by writer and in the order of opening: what came of each, and that since `before`.
+/// The sessions of `load`, writer by writer and in the order of opening: what came of each, that since `before`, and what held it from one time to another.
 pub(super) fn flows(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
     sinks: &[Vec<Progress>],
-    before: &Snapshot,
+    (before, (held_from, held_until)): (&Snapshot, (Instant, Instant)),
 ) -> Vec<(Progress, Flow)> {
     let mut all = Vec::new();
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
@@ -435,10 +439,11 @@ pub(super) fn flows(
         let [writes_until, reads_until] = [power(load.from.get(way.0)), power(reader)];
         // What stands still for want of power is held by nothing.
         let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
+        let held_until = writes_until.min(held_until);
         let answers = peer.copied().filter(|_| load.kind == Kind::Rpc);
         let held = match (record, answers) {
-            (Some(asks), Some(answers)) => held_of_both([asks, answers], before.at, writes_until),
-            (Some(record), None) => held(record, peer.copied(), before.at, writes_until),
+            (Some(asks), Some(answers)) => held_of_both([asks, answers], held_from, held_until),
+            (Some(record), None) => held(record, peer.copied(), held_from, held_until),
             (None, _) => BTreeMap::new(),
         };
         let [whole, without] =

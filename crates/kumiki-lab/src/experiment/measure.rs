@@ -569,7 +569,6 @@ fn measure(
     let beginning = Snapshot::default();
     let whole_load = load.is_measured_whole();
     let before = if whole_load { &beginning } else { before };
-    let flows = flows::flows(world, hosts, load, &sinks, before);
     let user = file_user(world, hosts, load);
     let time = match (before.last, after.last) {
         _ if load.kind == Kind::File => {
@@ -595,6 +594,9 @@ fn measure(
         Kind::Stream if whole_load => opened(&sources),
         Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => None,
     };
+    // What has an end is held from its opening on, and by nothing once it is over.
+    let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
+    let flows = flows::flows(world, hosts, load, &sinks, (before, held.unwrap_or((before.at, after.at))));
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
     let mut waited = BTreeMap::new();
     for (number, (host, _)) in load.from.iter().enumerate() {

@@ -392,6 +392,10 @@ impl Setup<'_> {
     fn stream(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
         let quality = quality(workload)?;
+        let size = drawn::<Octets>("size", workload.size.as_ref())?;
+        if matches!(size, Some(Distribution::Constant(size)) if size.count() == 0) {
+            return Err(wrong("size", "a transfer has at least one octet"));
+        }
         for writer in self.writers() {
             let source = Source::new(SourceConfig {
                 local: match writer.local.ip() {
@@ -403,7 +407,7 @@ impl Setup<'_> {
                 busy: workload.busy.unwrap_or(workload.sessions),
                 message: self.message,
                 count: workload.count.filter(|_| load.until_done),
-                size: drawn("size", workload.size.as_ref())?,
+                size,
                 pattern: self.pattern,
                 opening: writer.opening,
                 quality,
