@@ -507,3 +507,15 @@ fn what_held_a_transfer_is_of_its_time() {
     assert_eq!((row.completions, row.bound_by.as_str()), (Some(1), "closing"));
     assert_eq!(notes, ["nothing arrived while it was measured"]);
 }
+
+#[test]
+fn transfers_that_would_begin_after_the_end_are_told() {
+    let load = r#"kind = "ttcp", from = "a", to = "b", message = "10 kB", count = 1, sessions = 20, stagger = "1 s""#;
+    let (row, _, notes) = alone(load, "run.duration = \"10.5 s\"");
+    assert_eq!((row.completions, row.jain), (Some(11), Some(0.55)));
+    let told = ["9 of 20 sessions would have begun after the end of the run", "11 of 20 transfers came to their end"];
+    assert_eq!(notes, told);
+    // What has a time to stop is complete.
+    let (_, _, notes) = alone(&format!("{load}, stop = \"10 s\""), "run.duration = \"10.5 s\"");
+    assert!(notes.iter().all(|note| !note.contains("sessions") && !note.contains("transfers")), "{notes:?}");
+}

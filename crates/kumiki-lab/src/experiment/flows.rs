@@ -149,6 +149,11 @@ impl Flow {
         self.writes && self.called && self.completion.is_none()
     }
 
+    /// Whether it was to write and would have begun after the end.
+    pub(super) const fn is_unbegun(&self) -> bool {
+        self.writes && !self.called
+    }
+
     /// Whether its writer or its reader had no power for most of the time.
     pub(super) fn is_without_power(&self) -> bool {
         self.without_power > 0.5

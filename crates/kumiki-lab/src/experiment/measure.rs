@@ -82,6 +82,8 @@ pub struct LoadResult {
     pub stopped: u64,
     /// How many of the sessions that write had not come to their end, where they have one.
     pub unfinished: u64,
+    /// How many of the sessions that were to write would have begun after the end.
+    pub unbegun: u64,
     /// Position of the first octet that arrived wrong, where one did; of datagrams, the number of the first wrong one.
     pub wrong: Option<u64>,
     /// Why a file did not arrive, in words.
@@ -532,6 +534,7 @@ impl LoadResult {
             all.page_waits += load.page_waits;
             all.stopped += load.stopped;
             all.unfinished += load.unfinished;
+            all.unbegun += load.unbegun;
             all.wrong = all.wrong.or(load.wrong);
             all.failure = all.failure.or_else(|| load.failure.clone());
             all.unconnected = all.unconnected.or_else(|| load.unconnected.clone());
@@ -624,6 +627,9 @@ fn measure(
         flow
     };
     let flows: Vec<Flow> = flows.into_iter().enumerate().map(of_flow).collect();
+    // What has not begun when it is time to stop never was to.
+    let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
+    let unbegun = if was_to_begin { count(&flows, Flow::is_unbegun) } else { 0 };
     let result = LoadResult {
         began,
         time,
@@ -633,7 +639,8 @@ fn measure(
         waited,
         page_waits: after.page_waits - before.page_waits,
         stopped,
-        unfinished: if whole_load { flows.iter().filter(|flow| flow.is_unfinished()).count() as u64 } else { 0 },
+        unfinished: if whole_load { unbegun + count(&flows, Flow::is_unfinished) } else { 0 },
+        unbegun,
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         failure: user.and_then(|user| {
             let unfinished = || {
@@ -661,6 +668,10 @@ fn measure(
         ..LoadResult::default()
     };
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
+}
+
+fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {
+    flows.iter().filter(|flow| is(flow)).count() as u64
 }
 
 /// The round trips of the echoes of `load`, where it is made of them.

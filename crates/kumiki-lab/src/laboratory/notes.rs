@@ -59,6 +59,9 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
         let stopped = load.stopped;
         notes.push(format!("{stopped} of {sessions} connections transferred nothing for a second or more"));
     }
+    if load.unbegun > 0 && load.unconnected.is_none() {
+        notes.push(format!("{} of {sessions} sessions would have begun after the end of the run", load.unbegun));
+    }
     if load.unfinished > 0 && load.unconnected.is_none() {
         let ended = load.flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
         notes.push(format!("{ended} of {} transfers came to their end", ended + load.unfinished));
