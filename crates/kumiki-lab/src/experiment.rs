@@ -2,6 +2,7 @@
 
 mod begin;
 mod counters;
+mod fair;
 mod fault;
 mod flows;
 mod hosts;

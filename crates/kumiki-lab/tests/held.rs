@@ -248,3 +248,34 @@ fn calls_are_held_by_what_holds_either_end() {
     let idle = calls(&["load.get.response=100 B", "load.get.think=100 ms"]);
     assert!(share(&idle, &[Limit::Application]) > 0.99, "{:?}", idle.measured.total.held());
 }
+
+/// A transfer, one with a small buffer and a call over one line of 10 Mb/s.
+const SHARED: &str = r#"
+title = "A full line"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms", queue_frames = 100, queue = "fq-codel" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+load.small = { kind = "netperf", from = "a", to = "b", message = "8 KiB", socket_buffer = "8 KiB" }
+load.call = { kind = "rpc", from = "a", to = "b", message = "200 B", response = "10 kB", think = "200 ms" }
+run = { warm_up = "5 s", duration = "10 s" }
+"#;
+
+/// Whoever crosses a full line is not for that bound by it.
+#[test]
+fn what_waits_for_something_else_beside_a_full_line_is_not_bound_by_it() {
+    let measured = run(&parse(SHARED), &[], 1, &Options::default()).measured;
+    let bound = |name: &str| measured.bound(&measured.loads[name], None, None).name();
+    assert!(measured.total.line > 0.98, "{}", measured.total.line);
+    assert_eq!([bound("bulk"), bound("call")], ["link", "application"]);
+    assert_eq!(bound("small"), "send buffer");
+    let flow = &measured.loads["small"].flows[0];
+    assert_eq!(measured.bound(&measured.loads["small"], Some(flow), None).name(), "send buffer");
+    assert_eq!(measured.bound(&measured.total, None, None).name(), "link");
+    // Two alike wait for the line, and so does a call whose answers take most of it.
+    let alike = run(&parse(SHARED), &["load.small.socket_buffer=4 MiB"], 1, &Options::default()).measured;
+    assert_eq!(alike.bound(&alike.loads["small"], None, None).name(), "link");
+    let set = ["load.get.socket_buffer=4 MiB"];
+    let large = run(&parse(CALLS), &set, 1, &Options::default()).measured;
+    assert_eq!(large.bound(&large.loads["get"], None, Some(96.53)).name(), "link");
+}

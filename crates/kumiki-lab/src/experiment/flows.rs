@@ -9,6 +9,7 @@ use kumiki_inet::tcp::{Limit, Record, Tcp};
 use kumiki_sim::{HostId, World};
 
 use super::measure::{Snapshot, file_user, lossy, program};
+use super::path::Crossed;
 use super::programs::{Kind, Load};
 use crate::capture::trace::Connection;
 use crate::stats;
@@ -56,6 +57,10 @@ pub struct Flow {
     pub began: Instant,
     /// How long it was measured: a transfer until it ended, all others as long as their load.
     pub time: Duration,
+    /// That line.
+    pub(super) busiest: Option<Crossed>,
+    /// Its rate as a part of the mean of all that want more over that line; where others do.
+    pub(super) part: Option<f64>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     held: BTreeMap<Limit, f64>,
 }
@@ -140,6 +145,8 @@ impl Flow {
             time: writer
                 .opened
                 .map_or(Duration::ZERO, |opened| writer.end(Some(came)).unwrap_or(to).saturating_since(opened)),
+            busiest: None,
+            part: None,
             held: BTreeMap::new(),
         }
     }
@@ -168,6 +175,11 @@ impl Flow {
     #[must_use]
     pub fn goodput_mbps(&self) -> f64 {
         rate_mbps(self.octets, self.time)
+    }
+
+    /// Whether its program would have written more, or sooner, if that had gone: it is not what is waited for for nearly all of the time.
+    pub(super) fn wants_more(&self) -> bool {
+        self.sender.is_some() && self.writes && !waits_for_program(&self.held())
     }
 
     /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
@@ -293,6 +305,12 @@ fn held_of_both([asks, answers]: [&Record; 2], from: Instant, to: Instant) -> BT
         }
     }
     held
+}
+
+/// Whether the program is what is waited for for nearly all of the time.
+pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
+    const NEARLY_ALL: f64 = 0.9;
+    held.iter().any(|(limit, share)| *limit == Limit::Application && *share >= NEARLY_ALL)
 }
 
 /// What held `flows`, as shares of their time.

@@ -8,6 +8,7 @@ use kumiki_inet::tcp::Limit;
 use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
+use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress, shares};
 use super::lines::{Lines, Use};
 use super::marks::Marks;
@@ -15,8 +16,12 @@ use super::path::Crossed;
 use super::presence::Presence;
 use super::programs::{Kind, Load};
 use crate::rows::Counters;
+use crate::stats;
 use crate::workload::ping::Echoes;
 use crate::workload::{FileUser, Ping, RpcClient, Source, UdpSink, UdpSource};
+
+/// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
+const FULL: f64 = 0.99;
 
 /// What bound a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -407,10 +412,10 @@ impl Measured {
     /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a line count
     /// as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or that is one of several, is full where it was busy for 98 % of the time
     /// in which it was there: losses in its queue cost the rest.
+    ///
+    /// Over a full line not everything waits for it: see [`LoadResult::waits_for_line`].
     #[must_use]
     pub fn bound(&self, of: &LoadResult, flow: Option<&Flow>, limit_mbps: Option<f64>) -> Bound {
-        const FULL: f64 = 0.99;
-        const FULL_LINE: f64 = 0.98;
         let flows = flow.map_or(of.flows.as_slice(), core::slice::from_ref);
         if !flows.is_empty() && flows.iter().all(Flow::is_without_power) {
             Bound::Power
@@ -426,10 +431,7 @@ impl Measured {
             Bound::Host
         } else if of.is_all_there() {
             Bound::Held(Limit::Application)
-        } else if !matches!(flows, [one] if one.is_locked_out())
-            && (limit_mbps.is_some_and(|limit| of.rate_while_writing() >= limit * FULL)
-                || flow.map_or(of.line, |flow| flow.line) >= FULL_LINE)
-        {
+        } else if of.waits_for_line(flow, limit_mbps) {
             Bound::Link
         } else {
             let held = flow.map_or_else(|| of.held(), Flow::held);
@@ -461,7 +463,9 @@ impl Measured {
             let earlier = before.queues.get(name).cloned().unwrap_or_default();
             (name.clone(), occupancy.clone().since(&earlier))
         };
-        let loads: BTreeMap<String, LoadResult> = loads.iter().filter_map(result).collect();
+        let mut results: BTreeMap<String, LoadResult> = loads.iter().filter_map(result).collect();
+        fair::set_parts(loads, &mut results);
+        let loads = results;
         Self {
             total: LoadResult::total(&loads),
             loads,
@@ -512,6 +516,30 @@ impl LoadResult {
         };
         let is_all = |(sent, came): (u64, u64)| came.saturating_mul(100) >= sent.saturating_mul(99);
         sent.is_some_and(is_all) && self.flows.iter().all(|flow| flow.sender.is_none())
+    }
+
+    /// Whether a full line is what it, or a `flow` of it, waits for, where the line allows `limit_mbps`: not where its program is waited for for nearly all of the
+    /// time, nor where it has less than its share of the line, and so waits for its window.
+    fn waits_for_line(&self, flow: Option<&Flow>, limit_mbps: Option<f64>) -> bool {
+        const FULL_LINE: f64 = 0.98;
+        const FULL_OF_EXCHANGES: f64 = 0.8;
+        const LESS: f64 = 0.9;
+        let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
+        if matches!(flows, [one] if one.is_locked_out()) {
+            return false;
+        }
+        // Between an answer and the next request there is nothing to carry.
+        let are_exchanges = flows.iter().all(|flow| flow.exchanges.is_some());
+        let full = if are_exchanges { FULL_OF_EXCHANGES } else { FULL };
+        if limit_mbps.is_some_and(|limit| self.rate_while_writing() >= limit * full) {
+            return true;
+        }
+        if flows::waits_for_program(&shares(flows)) {
+            return false;
+        }
+        let parts: Vec<f64> = flows.iter().filter_map(|flow| flow.part).collect();
+        let has_less = stats::mean(&parts).is_some_and(|part| part < LESS);
+        !has_less && flow.map_or(self.line, |flow| flow.line) >= FULL_LINE
     }
 
     /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP.
@@ -616,10 +644,11 @@ fn measure(
     let shares = presence.shares(name, &before.lines, &after.lines);
     let began = began.unwrap_or(before.at);
     let of_flow = |(number, (_, mut flow)): (usize, (_, Flow))| {
-        let way = load.ways.get(flow.way.0).and_then(|ways| ways.get(flow.way.1));
-        let lines = way.into_iter().flatten().filter_map(|line| shares.get(line));
+        let lines = load.way(flow.way).iter().filter_map(|line| Some((line, *shares.get(line)?)));
+        let busiest = lines.max_by(|(_, one), (_, other)| one.total_cmp(other));
         let marked = marks.share((name, load), (number, flow.way), (after.at, &after.lines));
-        flow.line = marked.unwrap_or_else(|| lines.copied().fold(0.0, f64::max));
+        flow.line = marked.unwrap_or_else(|| busiest.map_or(0.0, |(_, share)| share));
+        flow.busiest = busiest.map(|(line, _)| line.clone());
         if !whole_load || load.kind != Kind::Stream {
             (flow.began, flow.time) = (began, time);
         }

@@ -65,6 +65,11 @@ impl Load {
         self.until_done && matches!(self.kind, Kind::Stream | Kind::File)
     }
 
+    /// The lines from a writer to one of its readers.
+    pub(super) fn way(&self, (writer, reader): (usize, usize)) -> &[Crossed] {
+        self.ways.get(writer).and_then(|ways| ways.get(reader)).map_or(&[], Vec::as_slice)
+    }
+
     /// Which of `to` the sessions of writer `number` go to, in turn: all where it is the only one, the only one, or its own.
     pub(super) fn readers(&self, number: usize) -> core::ops::Range<usize> {
         match (self.from.len(), self.to.len()) {
