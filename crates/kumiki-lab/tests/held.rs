@@ -279,3 +279,33 @@ fn what_waits_for_something_else_beside_a_full_line_is_not_bound_by_it() {
     let large = run(&parse(CALLS), &set, 1, &Options::default()).measured;
     assert_eq!(large.bound(&large.loads["get"], None, Some(96.53)).name(), "link");
 }
+
+/// What left shortly before the end is not lost.
+#[test]
+fn what_is_under_way_at_the_end_is_not_lost() {
+    let with = |load: &str, set: &[&str]| {
+        let text = CUT.replace(r#"{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }"#, load);
+        let measured = run(&parse(&text), set, 1, &Options::default()).measured;
+        (measured.bound(&measured.total, None, None).name(), measured.total)
+    };
+    let ping = r#"{ kind = "ping", from = "a", to = "b", message = "56 B" }"#;
+    let (bound, total) = with(ping, &["run.duration=3 s"]);
+    let echoes = total.echoes.unwrap();
+    assert_eq!((bound, echoes.sent, echoes.answered, echoes.under_way), ("application", 5, 4, 1));
+    let (bound, total) = with(ping, &["run.duration=9 s"]);
+    assert_eq!(bound, "loss", "{:?}", total.echoes);
+    let udp = r#"{ kind = "udp", rate = "${rate}", from = "a", to = "b", message = "1000 B" }"#;
+    let udp = format!("{udp}\ndefine.rate = \"1 Mb/s\"");
+    // Two or three of 63: as many as leave in 20 ms.
+    let short = ["run.warm_up=0 s", "run.duration=500 ms", "link.line.propagation=20 ms"];
+    let (bound, total) = with(&udp, &short);
+    let units = total.units.unwrap();
+    assert!(units.lost == 0 && units.received * 100 < units.sent * 98, "{units}");
+    assert_eq!(bound, "application");
+    // What waits in a queue that grows is not under way in this sense.
+    let set = ["rate=12 Mb/s", "run.warm_up=0 s", "run.duration=4 s", "link.line.queue_frames=100000"];
+    for warm_up in ["0 s", "1 s"] {
+        let (bound, total) = with(&udp, &[&set[..], &[&format!("run.warm_up={warm_up}")]].concat());
+        assert_eq!((bound, total.units.unwrap().lost), ("link", 0), "{warm_up}");
+    }
+}

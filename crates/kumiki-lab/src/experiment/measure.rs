@@ -97,6 +97,8 @@ pub struct LoadResult {
     pub unconnected: Option<Unconnected>,
     /// What became of datagrams while measuring, where the load is made of them.
     pub units: Option<Units>,
+    /// So many datagrams may be under way at the end and have been sent while measuring, where none was before.
+    under_way: u64,
     /// What became of echoes since the start, where the load is made of them.
     pub echoes: Option<Echoes>,
     /// The round trips of echoes while measuring, in nanoseconds.
@@ -507,15 +509,23 @@ impl LoadResult {
         (self.units.is_some() || self.echoes.is_some()) && self.flows.iter().all(|flow| flow.sender.is_none())
     }
 
-    /// Whether it is of datagrams or echoes alone, and almost all arrived: then there were no more of them.
+    /// Whether it is of datagrams or echoes alone, and almost all arrived but for what is under way: then there were no more of them.
     fn is_all_there(&self) -> bool {
-        let sent = match (self.units, self.echoes) {
-            (Some(units), None) => Some((units.sent, units.received)),
-            (None, Some(echoes)) => Some((echoes.sent, echoes.answered)),
-            (Some(_), Some(_)) | (None, None) => None,
-        };
-        let is_all = |(sent, came): (u64, u64)| came.saturating_mul(100) >= sent.saturating_mul(99);
-        sent.is_some_and(is_all) && self.flows.iter().all(|flow| flow.sender.is_none())
+        let are_all = |sent: u64, came: u64| came.saturating_mul(100) >= sent.saturating_mul(99);
+        let datagrams = self.units.is_none_or(|units| {
+            let under_way = if units.received > 0 { self.under_way } else { 0 };
+            // What is lost is known; the rest waits somewhere.
+            are_all(units.sent, units.sent.saturating_sub(units.lost))
+                && are_all(units.sent, units.received + units.lost + under_way)
+        });
+        let echoes = self.echoes.is_none_or(|echoes| {
+            let under_way = if echoes.answered > 0 { echoes.under_way } else { 0 };
+            are_all(echoes.sent, echoes.answered + under_way)
+        });
+        (self.units.is_some() || self.echoes.is_some())
+            && datagrams
+            && echoes
+            && self.flows.iter().all(|flow| flow.sender.is_none())
     }
 
     /// Whether a full line is what it, or a `flow` of it, waits for, where the line allows `limit_mbps`: not where its program is waited for for nearly all of the
@@ -569,6 +579,7 @@ impl LoadResult {
             if let Some(units) = load.units {
                 *all.units.get_or_insert_default() += units;
             }
+            all.under_way += load.under_way;
             if let Some(echoes) = load.echoes {
                 *all.echoes.get_or_insert_default() += echoes;
             }
@@ -659,7 +670,9 @@ fn measure(
     // What has not begun when it is time to stop never was to.
     let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
     let unbegun = if was_to_begin { count(&flows, Flow::is_unbegun) } else { 0 };
+    let units = (load.kind == Kind::Units).then(|| after.units.since(before.units));
     let result = LoadResult {
+        under_way: units.filter(|_| before.units.sent == 0).map_or(0, |units| under_way(units.sent, &flows, time)),
         began,
         time,
         part: if whole_load { None } else { presence.part(name, (before.at, after.at)) },
@@ -680,7 +693,7 @@ fn measure(
             failed.or_else(|| user.done().is_none().then(unfinished))
         }),
         unconnected: unconnected(load, &sources),
-        units: (load.kind == Kind::Units).then(|| after.units.since(before.units)),
+        units,
         round_trips: round_trips(world, hosts, load).map(|mut all| {
             // All of what was so earlier is in it, so nothing can go wrong.
             let _ = before.round_trips.as_ref().map(|earlier| all.subtract(earlier));
@@ -688,7 +701,7 @@ fn measure(
         }),
         echoes: {
             let pings = load.from.iter().filter_map(|from| program::<Ping>(world, hosts, from));
-            pings.map(Ping::echoes).reduce(|mut all, echoes| {
+            pings.map(|ping| ping.echoes_by(world.now())).reduce(|mut all, echoes| {
                 all += echoes;
                 all
             })
@@ -701,6 +714,23 @@ fn measure(
 
 fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {
     flows.iter().filter(|flow| is(flow)).count() as u64
+}
+
+/// How many of so many datagrams that were `sent` in `time` are under way at its end, where their way takes as long as it does mostly. Of a queue that grows all the time
+/// this is half of what is in it.
+fn under_way(sent: u64, flows: &[Flow], time: Duration) -> u64 {
+    let mut delays = flows.iter().filter_map(|flow| flow.delays.as_ref());
+    let Some(first) = delays.next().filter(|_| !time.is_zero()) else {
+        return 0;
+    };
+    let mut all = first.clone();
+    for delays in delays {
+        // It grows as it must.
+        let _ = all.add(delays);
+    }
+    let mostly = Duration::from_nanos(all.value_at_quantile(0.5)).as_nanos();
+    let count = u128::from(sent) * u128::from(mostly) / u128::from(time.as_nanos());
+    u64::try_from(count).unwrap_or(u64::MAX).saturating_add(1)
 }
 
 /// The round trips of the echoes of `load`, where it is made of them.

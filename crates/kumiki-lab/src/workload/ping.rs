@@ -46,6 +46,8 @@ pub struct Echoes {
     pub sent: u64,
     /// Answered.
     pub answered: u64,
+    /// Neither answered so far nor out for longer than the longest round trip, or than a second where none has been.
+    pub under_way: u64,
     /// Answered more than once, or not to be told whose answer it is.
     pub stray: u64,
     /// Of which an error was told (ICMP).
@@ -63,6 +65,9 @@ pub struct Echoes {
 impl core::fmt::Display for Echoes {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{} echoes asked for, {} answered", self.sent, self.answered)?;
+        if self.under_way > 0 {
+            write!(f, ", {} under way", self.under_way)?;
+        }
         if let (Some(min), Some(mean), Some(max)) = (self.min, self.mean(), self.max) {
             let ms = |time: Duration| time.as_secs_f64() * 1e3;
             write!(f, ", round trip {:.3} / {:.3} / {:.3} ms (min, mean, max)", ms(min), ms(mean), ms(max))?;
@@ -80,6 +85,7 @@ impl core::ops::AddAssign for Echoes {
     fn add_assign(&mut self, other: Self) {
         self.sent += other.sent;
         self.answered += other.answered;
+        self.under_way += other.under_way;
         self.stray += other.stray;
         self.errors += other.errors;
         self.wrong += other.wrong;
@@ -129,6 +135,14 @@ impl Ping {
     #[must_use]
     pub const fn echoes(&self) -> Echoes {
         self.echoes
+    }
+
+    /// The same by `now`, with what is under way.
+    #[must_use]
+    pub fn echoes_by(&self, now: Instant) -> Echoes {
+        let most = self.echoes.max.unwrap_or(Duration::from_secs(1));
+        let under_way = self.open.values().filter(|left| now.saturating_since(**left) <= most).count();
+        Echoes { under_way: under_way as u64, ..self.echoes }
     }
 
     /// All round trips.
