@@ -4,6 +4,8 @@
 
 use kumiki_inet::tcp::Limit;
 use kumiki_lab::experiment::{Options, Run};
+use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::reproduce::Runner as _;
 
 mod arrange;
 
@@ -308,4 +310,25 @@ fn what_is_under_way_at_the_end_is_not_lost() {
         let (bound, total) = with(&udp, &[&set[..], &[&format!("run.warm_up={warm_up}")]].concat());
         assert_eq!((bound, total.units.unwrap().lost), ("link", 0), "{warm_up}");
     }
+}
+
+/// What is told of a transfer, a call and a ping together is about something that they have in common.
+#[test]
+fn values_of_loads_of_unlike_kinds_together_are_not_mixed() {
+    let ping = "load.ping = { kind = \"ping\", from = \"a\", to = \"b\", message = \"56 B\", interval = \"50 ms\" }";
+    let text = format!("{}\n{ping}", SHARED.replace("load.small", "#"));
+    let measured = run(&parse(&text), &[], 1, &Options::default()).measured;
+    let (total, bulk) = (&measured.total, &measured.loads["bulk"]);
+    assert_eq!(total.jain, None);
+    // Round trips are those of the connections, and not of the probe beside them.
+    assert!(total.round_trips.is_none() && measured.loads["ping"].round_trips.is_some());
+    assert!(total.sender().unwrap().round_trips.len() > bulk.sender().unwrap().round_trips.len());
+    // A call that idles says nothing of what nearly all of the octets wait for.
+    assert_eq!(total.held()[0].0, bulk.held()[0].0);
+    assert!(total.held()[0].1 > 0.9, "{:?}", total.held());
+    let rows = Laboratory::default().run(&arrange::point(&parse(&text), &[])).unwrap().rows;
+    assert!(rows[0].jain.is_none() && rows[0].completions.is_none() && !rows[0].round_trip_ms.is_empty());
+    // Of loads of one kind there is nothing to leave out.
+    let alike = run(&parse(&SHARED.replace("load.call", "#")), &[], 1, &Options::default()).measured.total;
+    assert!(alike.jain.is_some_and(|jain| jain < 0.99), "{:?}", alike.jain);
 }

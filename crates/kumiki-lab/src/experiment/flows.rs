@@ -315,9 +315,25 @@ pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
 
 /// What held `flows`, as shares of their time.
 pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
+    weighed(flows, |_| 1.0)
+}
+
+/// The same, where each counts as much as it brought.
+pub(super) fn shares_by_octets(flows: &[Flow]) -> Vec<(Limit, f64)> {
+    weighed(flows, |flow| lossy(flow.octets) / flow.held.values().sum::<f64>())
+}
+
+fn weighed(flows: &[Flow], weight: impl Fn(&Flow) -> f64) -> Vec<(Limit, f64)> {
     let mut times = BTreeMap::new();
-    for (limit, seconds) in flows.iter().flat_map(|flow| &flow.held) {
-        *times.entry(*limit).or_insert(0.0) += seconds;
+    for flow in flows.iter().filter(|flow| !flow.held.is_empty()) {
+        let weight = weight(flow);
+        for (limit, seconds) in &flow.held {
+            *times.entry(*limit).or_insert(0.0) += seconds * weight;
+        }
+    }
+    // Nobody has brought anything.
+    if times.values().all(|time| *time == 0.0) {
+        times.clear();
     }
     let whole: f64 = times.values().sum();
     let mut shares: Vec<(Limit, f64)> = times.into_iter().map(|(limit, time)| (limit, time / whole)).collect();

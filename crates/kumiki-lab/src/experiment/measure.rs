@@ -74,7 +74,9 @@ pub struct LoadResult {
     pub part: Option<(Instant, Duration)>,
     /// The sessions, in the order of opening.
     pub flows: Vec<Flow>,
-    /// Jain's fairness index of the goodput of the sessions that were to write, with nothing for those that did not.
+    /// Whether it is of several loads of unlike kinds: to compare their sessions says nothing.
+    pub(crate) is_mixed: bool,
+    /// Jain's fairness index of the goodput of the sessions that were to write, with nothing for those that did not; none where they are of unlike kinds.
     pub jain: Option<f64>,
     /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
@@ -101,7 +103,7 @@ pub struct LoadResult {
     under_way: u64,
     /// What became of echoes since the start, where the load is made of them.
     pub echoes: Option<Echoes>,
-    /// The round trips of echoes while measuring, in nanoseconds.
+    /// The round trips of echoes while measuring, in nanoseconds; of all loads together where none is of TCP.
     pub round_trips: Option<Histogram<u32>>,
 }
 
@@ -467,10 +469,13 @@ impl Measured {
         };
         let mut results: BTreeMap<String, LoadResult> = loads.iter().filter_map(result).collect();
         fair::set_parts(loads, &mut results);
-        let loads = results;
+        let mut total = LoadResult::total(&results);
+        if is_mixed(loads) {
+            (total.is_mixed, total.jain) = (true, None);
+        }
         Self {
-            total: LoadResult::total(&loads),
-            loads,
+            total,
+            loads: results,
             cpu: after.cpus.iter().map(share).collect(),
             counters: super::counters::since(&before.counters, &after.counters),
             queues: after.queues.iter().map(queue).collect(),
@@ -544,7 +549,7 @@ impl LoadResult {
         if limit_mbps.is_some_and(|limit| self.rate_while_writing() >= limit * full) {
             return true;
         }
-        if flows::waits_for_program(&shares(flows)) {
+        if flows::waits_for_program(&flow.map_or_else(|| self.held(), Flow::held)) {
             return false;
         }
         let parts: Vec<f64> = flows.iter().filter_map(|flow| flow.part).collect();
@@ -552,10 +557,11 @@ impl LoadResult {
         !has_less && flow.map_or(self.line, |flow| flow.line) >= FULL_LINE
     }
 
-    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP.
+    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP. Those of unlike loads
+    /// count as much as they brought.
     #[must_use]
     pub fn held(&self) -> Vec<(Limit, f64)> {
-        shares(&self.flows)
+        if self.is_mixed { flows::shares_by_octets(&self.flows) } else { shares(&self.flows) }
     }
 
     /// Of all `loads` together.
@@ -593,8 +599,18 @@ impl LoadResult {
         }
         all.line = all.flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0);
         all.jain = jain(&all.flows);
+        if all.flows.iter().any(|flow| flow.sender.is_some()) {
+            all.round_trips = None;
+        }
         all
     }
+}
+
+/// Whether what `loads` bring is not alike: a call and a transfer share nothing, nor do two of which only one has an end. Echoes bring nothing.
+fn is_mixed(loads: &BTreeMap<String, Load>) -> bool {
+    let mut kinds = loads.values().filter(|load| load.kind != Kind::Ping).map(|load| (load.kind, load.until_done));
+    let first = kinds.next();
+    kinds.any(|kind| Some(kind) != first)
 }
 
 /// Compares two moments of the load `name`; `is_alone`: there is no other.

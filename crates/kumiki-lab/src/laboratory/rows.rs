@@ -167,9 +167,11 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limits: Option<L
     }
     let delays = all(load.flows.iter().filter_map(|flow| flow.delays.as_ref()));
     let exchanges = all(load.flows.iter().filter_map(|flow| flow.exchanges.as_ref()));
+    if !load.is_mixed {
+        known.completions = exchanges.as_ref().map(Histogram::len).or_else(|| completions(load));
+        known.completion_ms = exchanges.as_ref().map_or_else(|| completions_ms(&load.flows), quantiles_ms);
+    }
     Row {
-        completions: exchanges.as_ref().map(Histogram::len).or_else(|| completions(load)),
-        completion_ms: exchanges.as_ref().map_or_else(|| completions_ms(&load.flows), quantiles_ms),
         delay_ms: delays.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
         octets: load.flows.iter().map(|flow| flow.octets).sum(),
         measured_s: load.time.as_secs_f64(),
