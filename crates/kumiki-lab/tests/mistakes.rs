@@ -94,7 +94,7 @@ fn a_mistake_is_told_where_it_is_with_what_is_meant() {
         ("netperf", "iperf3", 14, "did you mean \"netperf\"?"),
         ("message", "count = 10\nmessage", 17, "load.bulk.count = 10: netperf has no use for it"),
         ("message", "step = \"AAL5\"\nmessage", 17, "netperf has no use for it; it is for limit"),
-        ("\"netperf\"", "\"ttcp\"\nsize = \"0 B\"", 15, "a session without octets; expected at least 1 B"),
+        ("\"netperf\"", "\"ttcp\"\nsize = \"0 B\"", 15, "transfers without octets; expected at least 1 B"),
         ("duration", "runs = 5\nduration", 19, "did you mean repeat = { runs = 5 }, or confidence = { level ="),
         ("duration", "seeds = 5\nduration", 19, "did you mean repeat = { runs = 5 }"),
         ("queue_frames", "queue_packets", 12, "did you mean \"queue_frames\"?"),
@@ -227,5 +227,9 @@ fn no_mistake_is_told_that_follows_from_another() {
 #[test]
 fn a_transfer_without_octets_is_refused() {
     let sized = |size: &str| changed(&[("kind = \"netperf\"", &format!("kind = \"ttcp\"\nsize = \"{size}\""))]);
-    assert!(sized("0 B").contains("load.bulk.size = \"0 B\": a transfer has at least one octet"), "{}", sized("0 B"));
+    assert!(
+        sized("0 B").contains("load.bulk.size = \"0 B\": transfers without octets; expected at least 1 B"),
+        "{}",
+        sized("0 B")
+    );
 }
