@@ -111,20 +111,9 @@ impl Told<'_> {
         self.mean(|row| values(row).get(name).copied())
     }
 
-    /// What bound it, the most frequent first, and how many times.
-    fn bounds(&self) -> Vec<(&str, usize)> {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for row in self.rows.iter().filter(|row| !row.bound_by.is_empty()) {
-            *counts.entry(&row.bound_by).or_default() += 1;
-        }
-        let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        counts
-    }
-
     /// "link", or "link 40, loss 12" where flows differ.
     fn counted(&self) -> String {
-        match self.bounds().as_slice() {
+        match counts(&self.rows).as_slice() {
             [(only, _)] => (*only).to_owned(),
             several => several.iter().map(|(what, count)| format!("{what} {count}")).collect::<Vec<_>>().join(", "),
         }
@@ -144,13 +133,34 @@ fn goodput(told: &Told<'_>) -> Cell {
     number(told.mean(|row| Some(row.goodput_mbps)).filter(|_| told.has_goodput), 2)
 }
 
-/// What bound it, of several runs in most of them.
-fn bound(told: &Told<'_>) -> Cell {
-    Cell::text(match told.bounds().as_slice() {
+/// What bound `rows`, the most frequent first, and how many times.
+fn counts<'a>(rows: &[&'a Row]) -> Vec<(&'a str, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.bound_by.is_empty()) {
+        *counts.entry(&row.bound_by).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
+}
+
+/// What bound the most of `rows`; nothing where nobody says.
+pub(super) fn mostly<'a>(rows: &[&'a Row]) -> &'a str {
+    counts(rows).first().map_or("", |(most, _)| most)
+}
+
+/// "link", or "link (2 of 3 runs)" where they differ.
+fn bound_in(rows: &[&Row]) -> String {
+    match counts(rows).as_slice() {
         [] => String::new(),
         [(only, _)] => (*only).to_owned(),
-        [(most, count), ..] => format!("{most} ({count} of {} runs)", told.rows.len()),
-    })
+        [(most, count), ..] => format!("{most} ({count} of {} runs)", rows.len()),
+    }
+}
+
+/// What bound it, of several runs in most of them.
+fn bound(told: &Told<'_>) -> Cell {
+    Cell::text(bound_in(&told.rows))
 }
 
 fn held(told: &Told<'_>) -> Cell {
@@ -191,12 +201,8 @@ fn gap(told: &Told<'_>) -> Cell {
 }
 
 fn queue(told: &Told<'_>) -> Cell {
-    let longest = told.of_all.first().and_then(|row| glance::longest_queue(row));
-    let Some((name, _)) = longest else {
-        return Cell::empty();
-    };
-    let most = told.of_all(|row| row.queues.get(name)?.get("p95").copied());
-    most.map_or_else(Cell::empty, |most| Cell::text(format!("{name}: {most:.0}")))
+    let longest = glance::longest_queue(&told.of_all);
+    longest.map_or_else(Cell::empty, |(name, most)| Cell::text(format!("{name}: {most:.0}")))
 }
 
 fn jain(told: &Told<'_>) -> Cell {
@@ -323,6 +329,14 @@ fn words_of(rows: &[Told<'_>]) -> Vec<String> {
     // As little as that of the time is not told.
     let held = |word: &str| rows().any(|row| row.held.get(word).is_some_and(|share| *share >= glance::LEAST));
     words::words(|word| held(word) || rows().any(|row| row.bound_by == word))
+}
+
+impl Done {
+    /// What bound a load, or all together, in its runs.
+    pub(super) fn bound(&self, load: Option<&String>) -> String {
+        let row = self.rows.iter().find(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
+        row.map_or_else(String::new, |row| bound_in(&runs_of(self, row)))
+    }
 }
 
 /// The rows of all runs that are of the same as `row`.

@@ -218,15 +218,15 @@ const WITH_FLOWS: usize = 64;
 
 /// What of the rows of a point is looked at after its runs.
 #[derive(Clone, Copy)]
-struct Wanted {
+pub(super) struct Wanted {
     flows: bool,
-    /// Of each run, and not of the first alone.
+    /// All of queues and counters, and not only how long the former mostly were, and what of the latter was lost.
     queues: bool,
     counters: bool,
 }
 
 impl Wanted {
-    fn of(point: &Point) -> Self {
+    pub(super) fn of(point: &Point) -> Self {
         let scenario = &point.scenario;
         let names = |map: &str| {
             let claimed = scenario.claim.iter().filter_map(|claim| claim.value.as_deref());
@@ -244,15 +244,16 @@ impl Wanted {
     }
 
     /// Leaves what is looked at.
-    fn thin(self, row: &mut Row) {
+    pub(super) fn thin(self, row: &mut Row) {
         if !self.queues && row.repetition > 0 {
-            row.queues.clear();
+            for lengths in row.queues.values_mut() {
+                lengths.retain(|name, _| name == "p95");
+            }
         }
         if !self.counters {
-            // Of what was lost the page tells, of the first run.
-            let is_first = row.repetition == 0;
+            // Of what was lost the page tells.
             for (layer, counts) in &mut row.counters {
-                counts.retain(|name, _| is_first && is_lost(layer, name));
+                counts.retain(|name, _| is_lost(layer, name));
             }
             row.counters.retain(|_, counts| !counts.is_empty());
         }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{Done, Results};
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
-use crate::rows::Scope;
 use crate::scenario::label::{amount, ratio, shown};
 use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
@@ -190,15 +189,13 @@ impl Results {
 }
 
 /// What is measured at `x`.
-fn mark(x: f64, summary: &Summary, bound: &str) -> Mark {
-    Mark { bound: bound.to_owned(), ..Mark::with_half_width(x, summary.mean, summary.half_width) }
+fn mark(x: f64, summary: &Summary, bound: String) -> Mark {
+    Mark { bound, ..Mark::with_half_width(x, summary.mean, summary.half_width) }
 }
 
-/// What bound a load, or all together, in the first run.
-fn bound<'a>(result: &'a Result<Done, String>, load: Option<&String>) -> &'a str {
-    let rows = result.iter().flat_map(|done| &done.rows);
-    let mut rows = rows.filter(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
-    rows.next().map_or("", |row| row.bound_by.as_str())
+/// What bound a load, or all together.
+fn bound(result: &Result<Done, String>, load: Option<&String>) -> String {
+    result.as_ref().map_or_else(|_| String::new(), |done| done.bound(load))
 }
 
 /// Of more limits than there is room to name, the lowest and the highest.

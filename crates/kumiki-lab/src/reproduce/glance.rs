@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Results;
-use super::bounds::share_alike;
+use super::bounds::{mostly, share_alike};
 use crate::rows::{Row, Scope};
 use crate::stats;
 
@@ -20,7 +20,6 @@ impl Results {
         let done: Vec<(String, _)> = done.collect();
         let runs: Vec<(&str, Vec<&Row>)> =
             done.iter().map(|(label, done)| (label.as_str(), totals(&done.rows))).collect();
-        let rows: Vec<(&str, &Row)> = runs.iter().filter_map(|(label, rows)| Some((*label, *rows.first()?))).collect();
         let mean = |rows: &[&Row], of: &dyn Fn(&Row) -> Option<f64>| {
             stats::mean(&rows.iter().map(|row| of(row)).collect::<Option<Vec<f64>>>()?)
         };
@@ -39,7 +38,7 @@ impl Results {
         add("Goodput", between(&values(&|row| Some(row.goodput_mbps)), 2, "Mb/s"));
         let of_limit = |row: &Row| Some(100.0 * row.goodput_mbps / row.limit_mbps.filter(|limit| *limit > 0.0)?);
         add("Of what the lines allow", between(&values(&of_limit), 1, "%"));
-        add("Bound by", bound(&rows));
+        add("Bound by", bound(runs.iter().map(|(_, rows)| mostly(rows))));
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
         for (_, own) in &runs {
             for (what, share) in own.iter().flat_map(|row| &row.held) {
@@ -58,7 +57,7 @@ impl Results {
         let timeouts = values(&|row| row.timeouts.map(lossy));
         add("Time-outs", between(&timeouts, 0, "").filter(|_| timeouts.iter().any(|(_, count)| *count > 0.0)));
         add("Lost on the way", between(&values(&|row| lost(row).map(lossy)), 0, "frames or cells"));
-        let longest = rows.iter().filter_map(|(label, row)| Some((*label, longest_queue(row)?)));
+        let longest = runs.iter().filter_map(|(label, rows)| Some((*label, longest_queue(rows)?)));
         let longest: Vec<_> = longest.collect();
         let longest = longest.into_iter().rev().max_by(|(_, (_, one)), (_, (_, other))| one.total_cmp(other));
         add(
@@ -116,11 +115,11 @@ fn between(values: &[(&str, f64)], decimals: usize, unit: &str) -> Option<String
     })
 }
 
-/// "link at 4 points, loss at 2", the most frequent first.
-fn bound(rows: &[(&str, &Row)]) -> Option<String> {
+/// "link at 4 points, loss at 2", the most frequent first; of each point that of most of its runs.
+fn bound<'a>(points: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, row) in rows.iter().filter(|(_, row)| !row.bound_by.is_empty()) {
-        *counts.entry(&row.bound_by).or_default() += 1;
+    for bound in points.filter(|bound| !bound.is_empty()) {
+        *counts.entry(bound).or_default() += 1;
     }
     let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -141,10 +140,14 @@ pub(super) fn held(shares: &BTreeMap<String, f64>) -> String {
     told.join(", ")
 }
 
-/// The queue that was the longest in 95 of 100 moments, and how long it was.
-pub(super) fn longest_queue(row: &Row) -> Option<(&str, f64)> {
-    let queues = row.queues.iter().filter_map(|(name, values)| Some((name.as_str(), *values.get("p95")?)));
-    queues.rev().max_by(|one, other| one.1.total_cmp(&other.1))
+/// The queue that was the longest in 95 of 100 moments, and how long it was; on average over `runs`.
+pub(super) fn longest_queue<'a>(runs: &[&'a Row]) -> Option<(&'a str, f64)> {
+    let mean = |name: &str| {
+        let all = runs.iter().map(|row| row.queues.get(name)?.get("p95").copied());
+        stats::mean(&all.collect::<Option<Vec<f64>>>()?)
+    };
+    let names = runs.first()?.queues.keys();
+    names.filter_map(|name| Some((name.as_str(), mean(name)?))).rev().max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
 /// Whether the counter `name` of `layer` is of what queues had no room for, or what lines lost.

@@ -1,7 +1,7 @@
 //! The table of a scenario: our values beside the paper's.
 
 use super::{Done, Results};
-use crate::rows::{Scope, ValueName};
+use crate::rows::ValueName;
 use crate::scenario::label::shown;
 use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
@@ -244,11 +244,9 @@ fn shows_bound(point: &Point) -> bool {
     report.bound.unwrap_or_else(|| point.scenario.paper.is_none() && report.shown().is_goodput())
 }
 
-/// What bound a load, or all together, in the first run; nothing where that is not asked for.
-fn bound<'a>(point: &Point, done: &'a Done, load: Option<&String>) -> &'a str {
-    let mut rows = done.rows.iter().filter(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
-    let row = rows.next().filter(|_| shows_bound(point));
-    row.map_or("", |row| row.bound_by.as_str())
+/// What bound a load, or all together; nothing where that is not asked for.
+fn bound(point: &Point, done: &Done, load: Option<&String>) -> String {
+    if shows_bound(point) { done.bound(load) } else { String::new() }
 }
 
 fn cell(point: &Point, done: &Done) -> Cell {

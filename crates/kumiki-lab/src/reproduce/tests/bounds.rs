@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::done::Wanted;
 use super::*;
 use crate::rows::Scope;
 use crate::table::Cell;
@@ -25,6 +26,10 @@ impl Runner for Flows {
             ..known.clone()
         };
         let mut rows = vec![Row { jain: Some(0.5), ..row(Scope::Total, None, 60.0) }];
+        rows[0].queues.insert("line.a".to_owned(), [("p95".to_owned(), 10.0 * seed), ("max".to_owned(), 99.0)].into());
+        rows[0]
+            .counters
+            .insert("line".to_owned(), [("a_drops".to_owned(), known.seed), ("a_frames".to_owned(), 9)].into());
         rows.push(Row { jain: Some(0.9), ..row(Scope::Load, Some("bulk"), 61.0) });
         for number in 0..self.0 {
             let of = row(Scope::Flow, Some("bulk"), 70.0 + f64::from(number));
@@ -108,6 +113,32 @@ fn of_several_runs_the_mean_is_told() {
     let glance = results.glance();
     assert!(glance.contains(&("Goodput".to_owned(), "10.00 Mb/s".to_owned())), "{glance:?}");
     assert_eq!(table.rows[0].1[1], Cell::text("link (2 of 3 runs)"));
+}
+
+/// The first of three runs differs from the others.
+#[test]
+fn what_bound_most_of_the_runs_stands_behind_their_mean() {
+    let confidence = "seed = 2\nconfidence = { level = \"95 %\", width = \"1 %\", fewest = 3, most = 3 }";
+    let results = ran(2, confidence);
+    let table = results.table().draw(Layout { lines: Lines::Ascii, width: None });
+    assert!(table.contains("11.00 +- 2.48 link (2 of 3 runs)") && !table.contains("loss"), "{table}");
+    let glance = results.glance();
+    for (name, wanted) in [
+        ("Bound by", "link"),
+        ("Longest queue", "line.a, 30 or less in 95 % of the time"),
+        ("Lost on the way", "3 frames or cells"),
+    ] {
+        assert!(glance.contains(&(name.to_owned(), wanted.to_owned())), "{glance:?}");
+    }
+    // What is left of rows in memory says the same.
+    let document = Document::parse("two", "two.toml", &format!("{TWO_LOADS}{confidence}")).unwrap();
+    let mut point = document.points(&Choice::default()).unwrap().remove(0);
+    Arc::make_mut(&mut point.scenario).run.seed = 4;
+    let mut row = Flows(1).run(&point).unwrap().rows.remove(0);
+    row.repetition = 2;
+    Wanted::of(&point).thin(&mut row);
+    assert_eq!(row.queues["line.a"], [("p95".to_owned(), 40.0)].into());
+    assert_eq!(row.counters["line"], [("a_drops".to_owned(), 4)].into());
 }
 
 #[test]
