@@ -209,6 +209,7 @@ impl Done {
         }
         let loads = of_loads(point, &rows, fixed, level);
         notes.extend(fixed.and_then(|_| unlike(&summary, &loads, point)));
+        notes.extend(wide(&loads, point));
         Ok(Self { rows, summary, loads, notes, limits, captures: Vec::new(), stored: None })
     }
 }
@@ -325,6 +326,18 @@ pub(super) fn unlike(all: &Summary, loads: &[(String, Summary)], point: &Point) 
     (is_sum && (sum - all.mean).abs() >= SEEN).then(|| {
         let said = "the loads do not add up to the total: of each and of all together other runs are left out";
         format!("{said} (the sum is {sum:.2}, the total {:.2})", all.mean)
+    })
+}
+
+/// Which loads have wider intervals than were asked for: as many runs are made as that of all together takes. Of a paper its own values are asked for.
+fn wide(loads: &[(String, Summary)], point: &Point) -> Option<String> {
+    let wanted = point.scenario.run.confidence.as_ref().filter(|_| point.scenario.paper.is_none())?.width.as_percent();
+    let width = |load: &Summary| load.half_width.filter(|_| load.mean > 0.0).map(|half| 200.0 * half / load.mean);
+    let wide = loads.iter().filter_map(|(name, load)| Some((name, width(load)?))).filter(|(_, width)| *width > wanted);
+    let wide: Vec<String> = wide.map(|(name, width)| format!("{name} {width:.1} %")).collect();
+    (!wide.is_empty()).then(|| {
+        let all = wide.join(", ");
+        format!("wider than {wanted} % of the mean, which is looked at of all loads together: {all}; a greater `fewest`, or `load` in [report]")
     })
 }
 

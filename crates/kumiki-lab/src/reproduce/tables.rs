@@ -7,6 +7,9 @@ use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
 use crate::table::{Cell, Table};
 
+/// What is said where several runs of somebody's own have a mean and no interval.
+const ANOTHER_KEY: &str = "`repeat` gives no interval; `confidence = { level = \"95 %\", width = \"5 %\" }` in its place does, of as many runs as that takes (`fewest` and `most` say how many)";
+
 /// How many decimals throughput is shown with.
 const DECIMALS: usize = 2;
 
@@ -128,6 +131,9 @@ impl Results {
         if !done.is_empty() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
         }
+        if done.iter().any(|it| is_one_of_several(it.0, it.1)) {
+            add(ANOTHER_KEY.to_owned());
+        }
         for (word, meaning) in self.meaning() {
             add(format!("{word}: {meaning}"));
         }
@@ -237,6 +243,17 @@ fn number(point: &Point, summary: &Summary) -> Cell {
     } else {
         Cell::summary(summary, decimals)
     }
+}
+
+/// Whether several runs, as a scenario of no paper repeats them, are told by their mean alone.
+fn is_one_of_several(point: &Point, done: &Done) -> bool {
+    let has_mean = point
+        .scenario
+        .run
+        .repeat
+        .as_ref()
+        .is_some_and(|repeat| repeat.show.as_deref().is_none_or(|show| show == "mean"));
+    has_mean && point.scenario.paper.is_none() && done.rows.iter().any(|row| row.repetition > 0)
 }
 
 fn shows_bound(point: &Point) -> bool {

@@ -18,10 +18,10 @@ pub struct Runs {
     #[serde(default)]
     #[key(is = "a time", default = "must be given unless a host is real", example = "\"5 s\"")]
     pub duration: String,
-    /// A number of runs with other seeds, of which the table shows one number; the rows have all.
+    /// A number of runs with other seeds, of which the table shows one number without an interval, for which there is `confidence`; the rows have all.
     #[key(is = "a table, [below](#repeat)", default = "one run", example = "{ runs = 6 }")]
     pub repeat: Option<Repeat>,
-    /// Runs with other seeds until the interval is narrow enough, of the goodput that `[report] load` names, or of the total.
+    /// Runs with other seeds until the interval is narrow enough, of the goodput that `[report] load` names, or of the total; a note names other loads of which it is wider.
     #[key(
         is = "a table, [below](#confidence)",
         default = "one run",

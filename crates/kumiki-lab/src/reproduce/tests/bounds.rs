@@ -115,6 +115,27 @@ fn of_several_runs_the_mean_is_told() {
     assert_eq!(table.rows[0].1[1], Cell::text("link (2 of 3 runs)"));
 }
 
+#[test]
+fn several_runs_without_an_interval_and_loads_with_a_wide_one_are_told_of() {
+    let legend = |more: &str| ran(2, more).table().legend.join("\n");
+    let named = "`repeat` gives no interval; `confidence = ";
+    assert!(legend("repeat = { runs = 3 }").contains(named));
+    for other in ["", "repeat = { runs = 1 }", "repeat = { runs = 3, show = \"max\" }"] {
+        assert!(!legend(other).contains(named), "{other}");
+    }
+    let with = |width| format!("confidence = {{ level = \"95 %\", width = \"{width}\", fewest = 3, most = 3 }}");
+    // Seeds 1 to 3 have 9, 10 and 11: 2 * 4.303 / sqrt(3) of 10.
+    let wide = legend(&with("5 %"));
+    assert!(
+        wide.contains(
+            "wider than 5 % of the mean, which is looked at of all loads together: bulk 49.7 %, other 49.7 %"
+        ),
+        "{wide}"
+    );
+    assert!(!legend(&with("50 %")).contains("wider than"));
+    assert!(!legend(&format!("{}\n[report]\nload = \"bulk\"", with("5 %"))).contains("wider than"));
+}
+
 /// The first of three runs differs from the others.
 #[test]
 fn what_bound_most_of_the_runs_stands_behind_their_mean() {
