@@ -122,7 +122,7 @@ impl Progress {
         // A program that is told shows it in its own way.
         match &self.form {
             Form::Told(_) => self.course.doing(what),
-            _ => self.course.doing(&shown::line(what)),
+            Form::Bar(_) | Form::Lines | Form::Hidden => self.course.doing(&shown::line(what)),
         }
         if let Form::Bar(bar) = &self.form {
             bar.set_message(self.course.beside());
