@@ -138,7 +138,9 @@ fn plot(figure: &Figure) -> Plot {
     let printed = || figure.series.iter().flat_map(|s| &s.paper);
     let bars = has_bars(figure);
     let xs = || points().map(|p| p.x).chain(printed().map(|p| p.0));
-    let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low, high]);
+    // What is never below zero is not made flat by intervals that are.
+    let least = if points().all(|p| p.y >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
+    let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low.max(least), high]);
     let tops = figure.series.iter().enumerate().filter(|(_, s)| s.shape == Shape::Stack);
     let tops = tops.flat_map(|(i, s)| s.points.iter().map(move |p| foot(figure, i, p.x) + p.y));
     let valued = figure.series.iter().filter(|s| s.shape != Shape::Mark);

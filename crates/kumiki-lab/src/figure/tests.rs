@@ -337,3 +337,15 @@ fn intervals_of_several_curves_at_one_place_stand_beside_each_other() {
     assert_eq!(three.len(), 3);
     assert!((three[1] - one).abs() < 0.2 && three[1] - three[0] > 3.0 && three[2] - three[1] > 3.0, "{three:?}");
 }
+
+/// A goodput is never below zero, and an interval of few runs may be far below.
+#[test]
+fn intervals_do_not_lead_an_axis_below_zero_where_no_value_is() {
+    let axis = |y: f64| {
+        let points = vec![Point::with_half_width(1.0, y, Some(30.0)), Point::with_half_width(2.0, 12.0, Some(1.0))];
+        let svg = Figure { series: vec![Series { points, ..Series::default() }], ..Figure::default() }.to_svg();
+        svg.split("data-y=\"").nth(1).and_then(|it| it.split('"').next()).unwrap().to_owned()
+    };
+    assert!(axis(10.0).starts_with("linear 0 "), "{}", axis(10.0));
+    assert!(axis(-1.0).starts_with("linear -3"), "{}", axis(-1.0));
+}

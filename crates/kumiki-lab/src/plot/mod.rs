@@ -126,6 +126,7 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
             None => return Err(source.lacks(name)),
         }
     }
+    let asked = names.len();
     let records = Condition::select(&options.conditions, source)?;
     let varied =
         |name: &str| sources.iter().any(|it| !it.is_measured() && it.keys().iter().any(|key| is_same(key, name)));
@@ -143,6 +144,16 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
         if differs && (varied(name) || is_word) {
             names.push((name.to_owned(), found));
         }
+    }
+    // Names stand in one order, whatever that of a file's columns is: as results have them, the load and its flow last.
+    let results: Vec<&str> = sources.iter().filter(|it| !it.is_measured()).flat_map(Source::keys).collect();
+    let rank = |name: &str| match name {
+        "load" => usize::MAX - 1,
+        "flow" => usize::MAX,
+        _ => results.iter().position(|it| is_same(it, name)).unwrap_or(usize::MAX - 2),
+    };
+    if let Some((_, others)) = names.split_at_mut_checked(asked) {
+        others.sort_by_key(|(name, _)| rank(name));
     }
     Ok(names)
 }

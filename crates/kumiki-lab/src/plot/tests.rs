@@ -54,6 +54,20 @@ fn measurements_stand_beside_results_with_their_intervals() {
     assert_eq!(figure.x.scale, Scale::Octets);
 }
 
+/// Whatever the order of the columns of a file.
+#[test]
+fn names_of_curves_stand_in_one_order() {
+    let of_load = |load: &str| Row { scope: Scope::Load, load: Some(load.to_owned()), ..row(8192, true, 1, 1.0) };
+    let more = |load: &str| Row { scope: Scope::Load, load: Some(load.to_owned()), ..row(16_384, false, 1, 1.0) };
+    let ours = Source::of_rows("ours", vec![of_load("one"), of_load("two"), more("one"), more("two")], None);
+    let mine = "load,nagle,window_bytes,goodput_mbps\none,on,8192,1\ntwo,off,16384,1\n";
+    let mine = Source::of_csv("mine.csv", mine, &[]).unwrap();
+    let options = Options { x: Some("window".to_owned()), scope: Scope::Load, ..Options::default() };
+    let figure = figure(&[ours, mine], &options).unwrap();
+    assert!(labels(&figure).contains(&"ours, nagle on, one"), "{:?}", labels(&figure));
+    assert!(labels(&figure).contains(&"mine, nagle on, one"), "{:?}", labels(&figure));
+}
+
 #[test]
 fn words_are_bars_and_a_wrong_name_is_told() {
     let csv = Source::of_csv("m.csv", "host,rtt_ms\nnear,1\nfar,20\n", &[]).unwrap();
