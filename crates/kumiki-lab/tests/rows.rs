@@ -129,6 +129,9 @@ run.duration = "60 s"
         assert!((flow.goodput_mbps / (rate * full) - 1.0).abs() < 0.01, "{flow:?}");
         assert!((flow.measured_s - 8e-6 * flow.octets as f64 / flow.goodput_mbps).abs() < 1e-9);
         assert_eq!(flow.bound_by, "link", "{flow:?}");
+        // Of its own time, in which it wrote to the end.
+        assert!((flow.held.values().sum::<f64>() - 1.0).abs() < 1e-9, "{flow:?}");
+        assert!(!flow.held.contains_key("opening") && flow.held.get("closing").is_none_or(|it| *it < 0.2), "{flow:?}");
     }
     for row in &rows[..2] {
         assert!((0.59..0.61).contains(&row.jain.unwrap()) && row.bound_by == "link", "{row:?}");

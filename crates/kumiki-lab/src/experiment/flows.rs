@@ -450,13 +450,14 @@ impl Unmatched {
     }
 }
 
-/// The sessions of `load`, writer by writer and in the order of opening: what came of each, that since `before`, and what held it from one time to another.
+/// The sessions of `load`, writer by writer and in the order of opening: what came of each, that since `before`, and what held it from one time to another,
+/// or, of a transfer, in its own.
 pub(super) fn flows(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
     sinks: &[Vec<Progress>],
-    (before, (held_from, held_until)): (&Snapshot, (Instant, Instant)),
+    (before, held_between): (&Snapshot, (Instant, Instant)),
 ) -> Vec<(Progress, Flow)> {
     let mut all = Vec::new();
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
@@ -478,6 +479,8 @@ pub(super) fn flows(
         let [writes_until, reads_until] = [power(load.from.get(way.0)), power(reader)];
         // What stands still for want of power is held by nothing.
         let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
+        let is_transfer = load.is_measured_whole() && load.kind == Kind::Stream && !flow.time.is_zero();
+        let (held_from, held_until) = if is_transfer { (flow.began, flow.began + flow.time) } else { held_between };
         let held_until = writes_until.min(held_until);
         let answers = peer.copied().filter(|_| load.kind == Kind::Rpc);
         let held = match (record, answers) {
