@@ -82,6 +82,7 @@ fn who_begins_too_late_has_a_row_all_the_same() {
     let voice = rows.iter().rfind(|row| row.scope == Scope::Flow).unwrap();
     assert_eq!((voice.load.as_deref(), voice.octets, voice.goodput_mbps), (Some("voice"), 0, 0.0));
     assert_eq!((voice.bound_by.as_str(), voice.longest_gap_s), ("opening", None));
+    assert_eq!(rows[0].jain, None);
 }
 
 /// A transfer is measured from its opening to its end, the others over the time that is asked for.
@@ -151,6 +152,25 @@ run.duration = "60 s"
     assert_eq!(transfers[1].bound_by, "link", "{transfers:?}");
     // The first of them was over when the line became slower.
     assert!(transfers[1].limit_mbps.unwrap() > load.limit_mbps.unwrap() + 3.0, "{transfers:?}");
+}
+
+/// One after the other has the line for itself, so none has less of it than another, however much it brings.
+#[test]
+fn transfers_of_unlike_sizes_that_do_not_meet_have_all_of_the_line() {
+    let text = r#"
+title = "One after the other"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms" }
+load.t = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", size = "uniform 500 kB .. 3 MB", sessions = 4, stagger = "3 s" }
+run.duration = "60 s"
+"#;
+    let rows = Laboratory::default().run(&point(&parse(text), &[])).unwrap().rows;
+    let flows = of(&rows, Scope::Flow);
+    let octets = || flows.iter().map(|row| row.octets);
+    assert!(octets().max() > octets().min().map(|least| 2 * least), "{flows:?}");
+    assert!(flows.iter().all(|row| row.bound_by == "link" && row.goodput_mbps > 9.4), "{flows:?}");
+    assert!(rows[0].jain.unwrap() > 0.999);
 }
 
 /// More is sent than ever arrives, over two lines of which one changes as the measurement begins, or a second before its end.
