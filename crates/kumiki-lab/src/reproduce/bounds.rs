@@ -21,6 +21,9 @@ const MOST_PRINTED: usize = 64;
 /// A gap in seconds from which on it is worth a word.
 const LONG_GAP: f64 = 1.0;
 
+/// A share of the time that is all of it, as far as a reader is concerned.
+const MOSTLY: f64 = 0.95;
+
 /// A column: its head, and what it shows of a row.
 type Column = (&'static str, fn(&Told<'_>) -> Cell);
 
@@ -61,9 +64,10 @@ const OF_FLOWS: [Column; 10] = [
 ];
 
 /// What is printed of both.
-const PRINTED: [Column; 9] = [
+const PRINTED: [Column; 10] = [
     ("goodput (Mb/s)", goodput),
     ("bound by", bound),
+    ("held back by", held_apart),
     ("round trip (ms)", |it| mean_and_p99(it, |row| &row.round_trip_ms)),
     ("one way (ms)", |it| mean_and_p99(it, |row| &row.delay_ms)),
     ("completion (ms)", |it| mean_and_p99(it, |row| &row.completion_ms)),
@@ -164,11 +168,22 @@ fn bound(told: &Told<'_>) -> Cell {
 }
 
 fn held(told: &Told<'_>) -> Cell {
+    Cell::text(glance::held(&held_means(told)))
+}
+
+/// The same where it is more than the one thing that bound it.
+fn held_apart(told: &Told<'_>) -> Cell {
+    let means = held_means(told);
+    let greatest = means.values().fold(0.0_f64, |a, b| a.max(*b));
+    if greatest < MOSTLY { Cell::text(glance::held(&means)) } else { Cell::empty() }
+}
+
+fn held_means(told: &Told<'_>) -> BTreeMap<String, f64> {
     let mut means: BTreeMap<String, f64> = BTreeMap::new();
     for (what, share) in told.rows.iter().flat_map(|row| &row.held) {
         *means.entry(what.clone()).or_default() += share / told.rows.len() as f64;
     }
-    Cell::text(glance::held(&means))
+    means
 }
 
 fn round_trip(told: &Told<'_>) -> Cell {
@@ -195,9 +210,10 @@ fn timed_out(told: &Told<'_>) -> Cell {
     number(told.mean(|row| row.timeouts.map(lossy)).filter(|count| *count > 0.0), 0)
 }
 
-/// The longest time in which nothing came, where it is long.
+/// The longest time in which nothing came, where it is long. A program that has nothing to write makes gaps as it likes.
 fn gap(told: &Told<'_>) -> Cell {
-    number(told.mean(|row| row.longest_gap_s).filter(|gap| *gap >= LONG_GAP), 2)
+    let of_program = held_means(told).get("application").is_some_and(|share| *share >= MOSTLY);
+    number(told.mean(|row| row.longest_gap_s).filter(|gap| *gap >= LONG_GAP && !of_program), 2)
 }
 
 fn queue(told: &Told<'_>) -> Cell {

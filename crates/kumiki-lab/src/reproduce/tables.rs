@@ -13,6 +13,9 @@ const ANOTHER_KEY: &str = "`repeat` gives no interval; `confidence = { level = \
 /// How many decimals throughput is shown with.
 const DECIMALS: usize = 2;
 
+/// No screen has room for more columns.
+const MOST_COLUMNS: usize = 16;
+
 impl Results {
     /// Rows are the values of the horizontal axis, and of what is neither axis nor series; columns are the series.
     #[must_use]
@@ -20,8 +23,22 @@ impl Results {
         let Some((first, _)) = self.points.first() else {
             return Table::default();
         };
+        let table = self.table_of(first, false);
+        // A paper's table has its own shape.
+        if table.columns.len() <= MOST_COLUMNS
+            || first.scenario.paper.is_some()
+            || first.scenario.report.series.is_empty()
+        {
+            return table;
+        }
+        self.table_of(first, true)
+    }
+
+    /// The table; `is_long`: what makes series stands in rows of its own, and not in columns.
+    fn table_of(&self, first: &Point, is_long: bool) -> Table {
         let report = &first.scenario.report;
-        let mut names: Vec<&String> = self.heads().into_iter().filter(|name| !report.series.contains(name)).collect();
+        let in_columns = |name: &String| !is_long && report.series.contains(name);
+        let mut names: Vec<&String> = self.heads().into_iter().filter(|name| !in_columns(name)).collect();
         // The axis first.
         names.sort_by_key(|name| Some(*name) != report.x.as_ref());
         let mut columns: Vec<String> = Vec::new();
@@ -32,7 +49,8 @@ impl Results {
                 rows.push((head, Vec::new()));
                 rows.len() - 1
             });
-            for (column, cell) in columns_of(point, result) {
+            let series = if is_long { String::new() } else { point.series() };
+            for (column, cell) in columns_of(point, &series, result) {
                 let column = position(&columns, &column).unwrap_or_else(|| {
                     columns.push(column);
                     columns.len() - 1
@@ -218,12 +236,12 @@ fn head(point: &Point, names: &[&String]) -> String {
 }
 
 /// The cells of a point with the heads of their columns: one for each load where there are several, and what the point is about.
-fn columns_of(point: &Point, result: &Result<Done, String>) -> Vec<(String, Cell)> {
+fn columns_of(point: &Point, series: &str, result: &Result<Done, String>) -> Vec<(String, Cell)> {
     let Ok(done) = result else {
-        return vec![(point.series(), Cell::text("failed"))];
+        return vec![(series.to_owned(), Cell::text("failed"))];
     };
-    let named = |name: &str| match point.series() {
-        series if series.is_empty() => name.to_owned(),
+    let named = |name: &str| match series {
+        "" => name.to_owned(),
         series => format!("{series}, {name}"),
     };
     let of_load = |(name, summary): &(String, Summary)| {
@@ -231,7 +249,7 @@ fn columns_of(point: &Point, result: &Result<Done, String>) -> Vec<(String, Cell
         (named(name), number(point, summary).word(word))
     };
     let mut cells: Vec<(String, Cell)> = done.loads.iter().map(of_load).collect();
-    let head = if cells.is_empty() { point.series() } else { named("total") };
+    let head = if cells.is_empty() { series.to_owned() } else { named("total") };
     cells.push((head, cell(point, done)));
     cells
 }

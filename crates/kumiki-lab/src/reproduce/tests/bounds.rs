@@ -184,3 +184,43 @@ fn echoes_have_no_goodput_and_a_call_shares_nothing_with_a_transfer() {
     let all = why.rows.iter().find(|(head, _)| head == "all loads").unwrap();
     assert!(!has_jain && all.1.last() == Some(&Cell::empty()), "{why:?}");
 }
+
+/// One thing nearly all the time is what bound it, and that is told already.
+#[test]
+fn what_held_a_load_back_is_printed_where_it_was_several_things() {
+    let with = |held: &[(&str, f64)]| {
+        let mut results = ran(2, "");
+        for row in results.points.iter_mut().flat_map(|(_, done)| &mut done.as_mut().unwrap().rows) {
+            row.held = held.iter().map(|(what, share)| ((*what).to_owned(), *share)).collect();
+        }
+        results.why_table().unwrap()
+    };
+    let outage = with(&[("retransmission time-out", 0.41), ("congestion window after a loss", 0.59)]);
+    assert_eq!(outage.columns[2], "held back by");
+    let said = Cell::text("congestion window after a loss 59 %, retransmission time-out 41 %");
+    assert_eq!(outage.rows[0].1[2], said);
+    assert!(outage.columns.iter().any(|it| it == "longest gap (s)"), "{outage:?}");
+    // Gaps of a program that had nothing to write are its own.
+    let idle = with(&[("application", 0.99), ("opening", 0.01)]);
+    for head in ["held back by", "longest gap (s)"] {
+        assert!(idle.columns.iter().all(|it| it != head), "{idle:?}");
+    }
+}
+
+#[test]
+fn a_table_that_no_screen_has_room_for_has_rows_in_the_place_of_columns() {
+    let table = |queues: &str| {
+        let text = TWO_LOADS.replace("rate = \"10 Mb/s\"", "rate = \"${rate}\", queue_frames = \"${queue}\"");
+        let vary = format!(
+            "[vary]\nrate = [\"1 Mb/s\", \"2 Mb/s\"]\nqueue = {queues}\n[report]\nx = \"rate\"\nseries = [\"queue\"]\n"
+        );
+        let document = Document::parse("two", "two.toml", &format!("{text}{vary}")).unwrap();
+        let plan = Plan::new(&[document], &Choice::default(), &Flows(1)).unwrap();
+        run(&plan, Flows(1), Options::default()).remove(0).table()
+    };
+    let few = table("[1, 2, 3, 4, 5]");
+    assert_eq!((few.columns.len(), few.rows.len()), (15, 2));
+    let many = table("[1, 2, 3, 4, 5, 6]");
+    assert_eq!((many.columns, many.rows.len()), (["bulk", "other", "total"].map(str::to_owned).to_vec(), 12));
+    assert_eq!((many.corner.as_str(), many.rows[1].0.as_str()), ("rate, queue", "1 Mb/s, 2"));
+}
