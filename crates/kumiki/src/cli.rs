@@ -3,6 +3,7 @@
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use kumiki_lab::capture::Layers;
 use kumiki_lab::reproduce::Shard;
@@ -114,10 +115,42 @@ pub(crate) struct Man {
 #[derive(Args, Debug)]
 pub(crate) struct Reproduce {
     /// Which papers, 1 to 5; all unless given
-    #[arg(value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(value_parser = paper)]
     pub(crate) papers: Vec<u8>,
     #[command(flatten)]
     pub(crate) results: Results,
+}
+
+fn paper(text: &str) -> Result<u8, String> {
+    let number = text.parse().ok().filter(|number| (1..=5).contains(number));
+    number.ok_or_else(|| "expected the number of a paper, from 1 to 5".to_owned())
+}
+
+/// Options that `run`, `reproduce` and `merge` do not have, and what does what they would.
+const ELSEWHERE: [(&str, &str); 7] = [
+    ("--repeat", "the scenario says how often: --set run.repeat.runs=5, or run.confidence for as many as are needed"),
+    (
+        "--repetitions",
+        "the scenario says how often: --set run.repeat.runs=5, or run.confidence for as many as are needed",
+    ),
+    ("--seeds", "the scenario says how many: --set run.repeat.runs=5, or run.confidence for as many as are needed"),
+    ("--seed", "the scenario has it: --set run.seed=3"),
+    ("--duration", "the scenario has it: --set run.duration=\"10 s\""),
+    ("-o", "the directory for results is --out DIR"),
+    ("--output", "the directory for results is --out DIR"),
+];
+
+/// The same mistake of a command line, with what was meant where that is known.
+pub(crate) fn advised(mut why: clap::Error) -> clap::Error {
+    let text = |kind| why.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (option, usage) = (text(ContextKind::InvalidArg), text(ContextKind::Usage));
+    let is_here = ["run", "reproduce", "merge"].iter().any(|name| usage.contains(&format!("kumiki {name} ")));
+    let known = ELSEWHERE.iter().find(|(name, _)| is_here && *name == option);
+    if let Some((_, meant)) = known {
+        why.remove(ContextKind::SuggestedArg);
+        why.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*meant).into()]));
+    }
+    why
 }
 
 #[derive(Args, Debug)]

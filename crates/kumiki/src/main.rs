@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     if let Some(ended) = link::inside() {
         return ended;
     }
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::try_parse().unwrap_or_else(|why| cli::advised(why).exit());
     let (status, why) = match commands::run(cli.command) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Stop::Input(why)) => (2, why),

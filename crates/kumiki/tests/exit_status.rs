@@ -549,3 +549,22 @@ fn what_is_killed_and_resumed_and_what_is_merged_is_what_runs_at_once() {
     let missing = refused(&folder.kumiki(&["merge", "2", "--out", "none"]));
     assert!(missing.contains("No directory of shard 1/2 is given"), "{missing}");
 }
+
+#[test]
+fn options_that_are_keys_of_the_scenario_are_told_as_that() {
+    let folder = Folder::with("elsewhere", UNCONNECTED);
+    for (arguments, words) in [
+        (
+            &["run", "x.toml", "--repeat", "5"][..],
+            "tip: the scenario says how often: --set run.repeat.runs=5, or run.confidence",
+        ),
+        (&["run", "x.toml", "--seed", "3"], "tip: the scenario has it: --set run.seed=3"),
+        (&["run", "x.toml", "-o", "there"], "tip: the directory for results is --out DIR"),
+        (&["reproduce", "paper5"], "expected the number of a paper, from 1 to 5"),
+        (&["reproduce", "6"], "expected the number of a paper, from 1 to 5"),
+    ] {
+        let message = refused(&folder.kumiki(arguments));
+        assert!(message.contains(words) && !message.contains("--set'"), "{message}");
+    }
+    assert_eq!(folder.names(), ["x.toml"]);
+}
