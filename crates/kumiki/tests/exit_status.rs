@@ -568,3 +568,19 @@ fn options_that_are_keys_of_the_scenario_are_told_as_that() {
     }
     assert_eq!(folder.names(), ["x.toml"]);
 }
+
+/// Whoever goes on with what was killed knows when it began.
+#[test]
+fn when_a_run_began_is_there_before_its_end() {
+    let folder = Folder::with("begun", &three_points("1 s"));
+    let arguments = ["run", "x.toml", "--out", "out"];
+    let _ = ended_by(&folder, &arguments, Signal::KILL);
+    let begun = String::from_utf8(folder.0.read("out/run.json")).unwrap();
+    let before = begun.replacen("\"started\": \"20", "\"started\": \"19", 1);
+    assert_ne!(before, begun);
+    folder.0.write("out/run.json", before.as_bytes());
+    // One of the points fails.
+    assert_eq!(folder.kumiki(&[&arguments[..], &["--resume"]].concat()).status.code(), Some(1));
+    let again = String::from_utf8(folder.0.read("out/run.json")).unwrap();
+    assert!(again.contains("\"started\": \"19") && again.contains("\"done\": 3"), "{again}");
+}

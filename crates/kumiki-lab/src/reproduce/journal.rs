@@ -321,13 +321,22 @@ impl Journal {
         self.kept.len()
     }
 
-    /// Takes the journal away: there is nothing in it that anybody would go on with.
+    /// Takes the journal away, and what `run.json` says of it: there is nothing in it that anybody would go on with.
     ///
     /// # Errors
     ///
     /// [`OutputError::Io`] where the file system refuses.
     pub fn discard(self) -> Result<(), OutputError> {
-        fs::remove_file(&self.path).map_err(|source| OutputError::Io { path: self.path, source })
+        let run = self.path.with_file_name(Output::RUN);
+        for path in [run, self.path] {
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(OutputError::Io { path, source });
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Takes what was in it, by the place of the point in the plan. Points that failed are not among it: they are run again.
@@ -375,11 +384,15 @@ fn lock_directory(output: &Output) -> Result<Option<File>, OutputError> {
     let Ok(directory) = File::open(output.directory()) else {
         return Ok(None);
     };
-    if matches!(directory.try_lock(), Err(TryLockError::WouldBlock)) {
+    let lock = directory.try_lock();
+    if matches!(lock, Err(TryLockError::WouldBlock)) {
         return Err(OutputError::Io { path: output.path(Journal::NAME), source: busy() });
     }
     // Another one may have come and gone since the directory was looked at.
     output.refuse_results()?;
+    if lock.is_ok() {
+        output.remove_parts();
+    }
     Ok(Some(directory))
 }
 

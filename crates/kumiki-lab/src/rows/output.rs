@@ -149,6 +149,15 @@ impl Output {
         self.write_for(name, false, whole(octets)).map(|(path, _)| path)
     }
 
+    /// As [`Output::write`], of a file of this very result that is written again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::write`], but for a file that is there.
+    pub fn rewrite(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
+        Self { force: true, ..self.clone() }.write(name, octets)
+    }
+
     /// As [`Output::write`], of a file to which more is added.
     ///
     /// # Errors
@@ -225,6 +234,24 @@ impl Output {
         }
     }
 
+    /// Takes away what somebody who was killed has left half-written. Only for whom nobody else writes here.
+    pub(crate) fn remove_parts(&self) {
+        let folders = |path: &Path| -> Vec<PathBuf> {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir())).map(|it| it.path()).collect()
+        };
+        let own = [Self::FIGURES, Self::CAPTURES];
+        let mut all = vec![self.directory.clone()];
+        all.extend(folders(&self.directory).into_iter().filter(|it| own.iter().any(|name| it.ends_with(name))));
+        all.extend(folders(&self.directory.join(Self::CAPTURES)));
+        for entry in all.iter().flat_map(fs::read_dir).flatten().flatten() {
+            if entry.file_type().is_ok_and(|it| it.is_file()) && is_part(&entry.file_name().to_string_lossy()) {
+                // What stays is only untidy.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// Writes `rows.jsonl` and `rows.csv` and says where they are.
     ///
     /// # Errors
@@ -276,6 +303,12 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Whether a file is called as one is that has not taken its place: `.rows.csv.4711.part`.
+fn is_part(name: &str) -> bool {
+    let process = name.strip_prefix('.').and_then(|it| it.strip_suffix(".part")).and_then(|it| it.rsplit_once('.'));
+    process.is_some_and(|(_, number)| number.parse::<u32>().is_ok())
 }
 
 /// A file that has not taken its place yet. Where it does not, it goes.

@@ -9,7 +9,7 @@ use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{
     self, Header, Interruption, Journal, Merged, Options, Plan, Provenance, Results, Runner, Verdict,
 };
-use kumiki_lab::rows::{Output, TABLES, to_jsonl};
+use kumiki_lab::rows::{Output, OutputError, TABLES, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
 use kumiki_live::{Bell, Wish};
@@ -49,6 +49,8 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     journal.replace(&output, &BTreeSet::new())?;
     let kept = journal.kept();
     let steps = (0..plan.len()).filter(|place| shard.has(*place)).count();
+    // Whoever goes on with it knows when it began, whatever ends it.
+    output.write(Output::RUN, provenance.end(&plan, (kept, steps)).as_bytes())?;
     let mut progress = Progress::new(what, u64::try_from(steps).unwrap_or(u64::MAX));
     if args.resume {
         progress.note(&format!("{what}: {kept} of {steps} points are in {} already", args.out.display()));
@@ -74,7 +76,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
             let _ = std::fs::remove_dir(output.directory());
         }
         if done > 0 {
-            output.write(Output::RUN, provenance.end(&plan, (done, steps)).as_bytes())?;
+            output.rewrite(Output::RUN, provenance.end(&plan, (done, steps)).as_bytes())?;
         }
         return Err(Stop::Ended { status: wish.status(), why: interrupted((done, steps), &output) });
     }
@@ -89,7 +91,14 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         journal.discard()?;
         return tell(&results, &output, Wanted::of(args));
     }
-    output.write(Output::RUN, provenance.end(&plan, (steps, steps)).as_bytes())?;
+    output.rewrite(Output::RUN, provenance.end(&plan, (steps, steps)).as_bytes())?;
+    if !output.path(Journal::NAME).is_file() {
+        let place = args.out.display();
+        eprintln!(
+            "kumiki: somebody has taken {} out of {place}: what is there cannot be gone on with or merged",
+            Journal::NAME
+        );
+    }
     if !shard.is_whole() {
         if args.json {
             print_rows(&results)?;
@@ -138,7 +147,14 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     }
     let merged = Merged::read(&args.directories)?;
     let plan = merged.plan().clone();
-    let output = open(&args.out, args.force)?;
+    let output = Output::open(&args.out, args.force).map_err(|why| match why {
+        OutputError::Exists { directory, file } => Stop::Input(format!(
+            "--out: {} already has a result ({}); choose another directory with --out, or replace it with --force",
+            directory.display(),
+            file.display()
+        )),
+        why => Stop::Input(format!("--out: {why}")),
+    })?;
     let results = merged.results(&output)?;
     output.write(Output::RUN, provenance.end(&plan, (plan.len(), plan.len())).as_bytes())?;
     tell(&results, &output, Wanted { json: args.json, parquet: false })

@@ -311,6 +311,26 @@ fn of_those_that_begin_at_once_one_writes() {
     }
 }
 
+#[test]
+fn what_was_killed_leaves_nothing_half_written() {
+    let (sweep, place) = (Sweep::of(4), Place::new("parts"));
+    sweep.run(&place, Shard::WHOLE, false, 2).unwrap();
+    let parts = [".rows.csv.4711.part", "figures/.two.svg.4711.part", "captures/two/.000-a.pcapng.4711.part"];
+    let others = [".mine.part", "mine.4711.part", "other/.rows.csv.4711.part"];
+    for name in parts.iter().chain(&others) {
+        let path = place.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+    sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap();
+    for name in parts {
+        assert!(!place.0.join(name).exists(), "{name}");
+    }
+    for name in others {
+        assert!(place.0.join(name).is_file(), "{name}");
+    }
+}
+
 /// `count` shards of `sweep`.
 fn shards(sweep: &Sweep, name: &str, count: usize) -> Vec<Place> {
     let one = |number: usize| {
