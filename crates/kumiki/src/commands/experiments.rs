@@ -147,13 +147,15 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     }
     let merged = Merged::read(&args.directories)?;
     let plan = merged.plan().clone();
-    let output = Output::open(&args.out, args.force).map_err(|why| match why {
-        OutputError::Exists { directory, file } => Stop::Input(format!(
+    let output = Output::open(&args.out, args.force).map_err(|why| {
+        let OutputError::Exists { directory, file } = &why else {
+            return Stop::Input(format!("--out: {why}"));
+        };
+        Stop::Input(format!(
             "--out: {} already has a result ({}); choose another directory with --out, or replace it with --force",
             directory.display(),
             file.display()
-        )),
-        why => Stop::Input(format!("--out: {why}")),
+        ))
     })?;
     let results = merged.results(&output)?;
     output.write(Output::RUN, provenance.end(&plan, (plan.len(), plan.len())).as_bytes())?;
