@@ -20,6 +20,7 @@ mod real;
 mod rings;
 mod series;
 mod steps;
+mod units;
 mod window;
 
 use core::net::IpAddr;
@@ -40,13 +41,14 @@ pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
 use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
-pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
+pub use measure::{Bound, LoadResult, Measured, Unconnected};
 use power::Power;
 use presence::Presence;
 use programs::Load;
 pub use real::RealHost;
 pub use series::{Sample, SampleOf, Samples};
 pub use steps::Course;
+pub use units::Units;
 pub use window::{ControlShare, WindowUse};
 
 /// What else a run should bring.

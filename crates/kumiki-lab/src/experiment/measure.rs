@@ -15,10 +15,11 @@ use super::marks::Marks;
 use super::path::Crossed;
 use super::presence::Presence;
 use super::programs::{Kind, Load};
+use super::units::Units;
 use crate::rows::Counters;
 use crate::stats;
 use crate::workload::ping::Echoes;
-use crate::workload::{FileUser, Ping, RpcClient, Source, UdpSink, UdpSource};
+use crate::workload::{FileUser, Ping, RpcClient, Source, UdpSource};
 
 /// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
 const FULL: f64 = 0.99;
@@ -133,104 +134,6 @@ pub struct Measured {
     pub tasks: BTreeMap<String, Duration>,
     /// For how long of the measured time each host had no power, where it ever had none.
     pub without_power: BTreeMap<String, Duration>,
-}
-
-/// What became of datagrams, all sessions together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Units {
-    /// Sent.
-    pub sent: u64,
-    /// Received, duplicates not counted.
-    pub received: u64,
-    /// Overtaken by later ones and not received, or sent before and in a silence at the end that is longer than their way and every earlier one, or, where none
-    /// was ever received, longer than a second.
-    pub lost: u64,
-    /// Received once more.
-    pub duplicated: u64,
-    /// Received after later ones.
-    pub reordered: u64,
-    /// Of streams of RTP, how well they could be played.
-    pub playing: Option<Playing>,
-}
-
-/// How well streams of RTP could be played.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Playing {
-    /// Packets that came too late to be played.
-    pub late: u64,
-    /// The interarrival jitter at the end (RFC 3550 section 6.4.1), in microseconds; of several streams the greatest.
-    pub jitter_us: u64,
-}
-
-impl core::fmt::Display for Units {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { sent, received, lost, duplicated, reordered, playing } = self;
-        match (sent, received, lost) {
-            // They may all be under way.
-            (1.., 0, 0) => write!(f, "{sent} datagrams sent, none received")?,
-            _ => write!(f, "{sent} datagrams sent, {received} received, {lost} lost")?,
-        }
-        if duplicated + reordered > 0 {
-            write!(f, ", {duplicated} duplicated, {reordered} reordered")?;
-        }
-        if let Some(Playing { late, jitter_us }) = playing {
-            write!(f, ", {late} too late to be played, jitter {}", Duration::from_micros(*jitter_us))?;
-        }
-        Ok(())
-    }
-}
-
-impl core::ops::AddAssign for Units {
-    fn add_assign(&mut self, other: Self) {
-        self.sent += other.sent;
-        self.received += other.received;
-        self.lost = self.lost.saturating_add(other.lost);
-        self.duplicated += other.duplicated;
-        self.reordered += other.reordered;
-        self.playing = match (self.playing, other.playing) {
-            (Some(own), Some(more)) => {
-                Some(Playing { late: own.late.saturating_add(more.late), jitter_us: own.jitter_us.max(more.jitter_us) })
-            }
-            (own, more) => own.or(more),
-        };
-    }
-}
-
-impl Units {
-    /// Without what was so `earlier`. What is late is lost for the time, so what comes after all makes that less.
-    const fn since(self, earlier: Self) -> Self {
-        Self {
-            sent: self.sent - earlier.sent,
-            received: self.received - earlier.received,
-            lost: self.lost.saturating_sub(earlier.lost),
-            duplicated: self.duplicated - earlier.duplicated,
-            reordered: self.reordered - earlier.reordered,
-            playing: match (self.playing, earlier.playing) {
-                (Some(own), Some(before)) => {
-                    Some(Playing { late: own.late.saturating_sub(before.late), jitter_us: own.jitter_us })
-                }
-                (own, _) => own,
-            },
-        }
-    }
-
-    fn of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
-        let sources = load.from.iter().filter_map(|from| program::<UdpSource>(world, hosts, from));
-        let mut all = Self { sent: sources.flat_map(UdpSource::sent).map(|sent| sent.units).sum(), ..Self::default() };
-        let sinks = || load.to.iter().filter_map(|to| program::<UdpSink>(world, hosts, to));
-        for heard in sinks().flat_map(UdpSink::receptions) {
-            let own = Playing { late: heard.late(), jitter_us: heard.jitter_us() };
-            all += Self { playing: Some(own), ..Self::default() };
-        }
-        for received in sinks().flat_map(UdpSink::received) {
-            all.received += received.units;
-            all.lost = all.lost.saturating_add(received.lost);
-            all.duplicated += received.duplicated;
-            all.reordered += received.reordered;
-        }
-        all.lost = all.lost.saturating_add(flows::unheard(world, hosts, load));
-        all
-    }
 }
 
 /// Who asks for a file to be moved: the writer, or the reader.
