@@ -320,7 +320,7 @@ impl Measured {
     /// as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or that is one of several, is full where it was busy for 98 % of the time
     /// in which it was there: losses in its queue cost the rest.
     ///
-    /// Over a full line not everything waits for it: see [`LoadResult::waits_for_line`].
+    /// Over a full line not everything waits for it: see `LoadResult::waits_for_line`.
     #[must_use]
     pub fn bound(&self, of: &LoadResult, flow: Option<&Flow>, limit_mbps: Option<f64>) -> Bound {
         let flows = flow.map_or(of.flows.as_slice(), core::slice::from_ref);
