@@ -584,3 +584,13 @@ fn when_a_run_began_is_there_before_its_end() {
     let again = String::from_utf8(folder.0.read("out/run.json")).unwrap();
     assert!(again.contains("\"started\": \"19") && again.contains("\"done\": 3"), "{again}");
 }
+
+#[test]
+fn a_directory_with_only_the_origin_of_a_result_is_refused_before_anything_is_written() {
+    let folder = Folder::with("origin", &three_points("1 s"));
+    std::fs::create_dir(folder.0.path("out")).unwrap();
+    folder.0.write("out/run.json", b"{}");
+    let message = refused(&folder.kumiki(&["run", "x.toml", "--out", "out"]));
+    assert!(message.contains("out already has a result (run.json)"), "{message}");
+    assert_eq!(folder.0.names("out"), ["run.json"]);
+}

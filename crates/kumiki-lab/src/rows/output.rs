@@ -102,7 +102,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Exists`] where rows, a journal, verdicts or a page are there and `force` is false; [`OutputError::Io`] where the directory cannot
+    /// [`OutputError::Exists`] where rows, a journal, verdicts, a page or `run.json` are there and `force` is false; [`OutputError::Io`] where the directory cannot
     /// be made.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
@@ -123,7 +123,7 @@ impl Output {
 
     /// As [`Output::open`] does, of what is there now.
     pub(crate) fn refuse_results(&self) -> Result<(), OutputError> {
-        let results = [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT];
+        let results = [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT, Self::RUN];
         results.into_iter().try_for_each(|name| self.refuse_existing(Path::new(name)))
     }
 
