@@ -398,9 +398,6 @@ impl Setup<'_> {
         let (workload, load) = (self.workload, self.load);
         let quality = quality(workload)?;
         let size = drawn::<Octets>("size", workload.size.as_ref())?;
-        if matches!(size, Some(Distribution::Constant(size)) if size.count() == 0) {
-            return Err(wrong("size", "a transfer has at least one octet"));
-        }
         for writer in self.writers() {
             let source = Source::new(SourceConfig {
                 local: match writer.local.ip() {

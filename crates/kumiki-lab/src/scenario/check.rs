@@ -684,10 +684,8 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
             return Err(too_long(key));
         }
     }
-    for (key, size) in [("size", &workload.size), ("response", &workload.response)] {
-        if let Some(size) = size {
-            distribution::<Octets>(key, size)?;
-        }
+    if let Some(size) = &workload.response {
+        distribution::<Octets>("response", size)?;
     }
     if let Some(size) = &workload.size
         && distribution::<Octets>("size", size)?.is_zero()
