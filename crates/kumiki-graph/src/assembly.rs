@@ -35,10 +35,11 @@ pub(crate) enum Layer {
     Device(DeviceId),
 }
 
-/// An access point as the layer at one end of it knows it: which one, and who is at the other end.
+/// An access point as the layer at one end of it knows it: which one, who is at the other end, and whether that is a node of the same task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) edge: u32,
+    pub(crate) within: bool,
     pub(crate) to: End,
 }
 
@@ -156,7 +157,6 @@ impl Memory {
 pub(crate) struct Core {
     pub(crate) clock: Instant,
     pub(crate) spent_ps: u64,
-    pub(crate) running: Option<TaskId>,
     /// Work on messages of fewer octets is free.
     pub(crate) free_below: u32,
     /// What is handled now is such a message.
@@ -212,17 +212,16 @@ impl Core {
         }
     }
 
-    /// Whether `node` is of the task that runs.
-    #[inline]
-    pub(crate) fn is_running(&self, node: NodeId) -> bool {
-        let node = self.nodes.get(node.index());
-        node.is_some_and(|node| self.running == Some(node.task))
+    /// Whether what `node` hands to `end` goes to a node of its own task.
+    pub(crate) fn is_within(&self, node: NodeId, end: End) -> bool {
+        let task = |node: NodeId| self.nodes.get(node.index()).map(|node| node.task);
+        matches!(end, End::Node { node: other, .. } if task(other) == task(node))
     }
 
-    /// `request` goes by `hop`: to the running task at once, to the inbox of another.
+    /// `request` goes by `hop`: where that is `within` the running task at once, otherwise to the inbox of the other.
     #[inline]
-    pub(crate) fn hand_down(&mut self, hop: Hop, record: Option<Record>, request: Request) {
-        if self.is_running(hop.node()) {
+    pub(crate) fn hand_down(&mut self, (hop, within): (Hop, bool), record: Option<Record>, request: Request) {
+        if within {
             self.under_way.put_request(hop, record, request);
         } else {
             self.post_later(hop, record, Input::Push(request));
@@ -231,8 +230,8 @@ impl Core {
 
     /// As [`Core::hand_down`].
     #[inline]
-    pub(crate) fn hand_up(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
-        if self.is_running(hop.node()) {
+    pub(crate) fn hand_up(&mut self, (hop, within): (Hop, bool), record: Option<Record>, indication: Indication) {
+        if within {
             self.under_way.put_indication(hop, record, indication);
         } else {
             self.post_later(hop, record, Input::Pop(indication));

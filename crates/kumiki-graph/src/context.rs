@@ -67,12 +67,12 @@ impl Context<'_> {
         if info.priced {
             self.charge_for(Work::Deliver, indication.message());
         }
-        let Some(Way { edge, to: End::Node { node, port } }) = way else {
+        let Some(Way { edge, within, to: End::Node { node, port } }) = way else {
             self.drop("no such user");
             return;
         };
         let record = self.core.tap_up(edge, &indication);
-        self.core.hand_up(Hop::up(node, port), record, indication);
+        self.core.hand_up((Hop::up(node, port), within), record, indication);
     }
 
     /// Hands `request` to the layer `to` below. Counted as a drop where there is no such layer.
@@ -85,7 +85,8 @@ impl Context<'_> {
     /// the layer above that access point had done so. Counted as a drop where there is no such access point.
     pub fn down_past(&mut self, to: AccessPoint, request: Request) {
         let edge = self.core.edges.get(to.0 as usize);
-        let way = edge.map(|edge| Way { edge: to.0, to: edge.lower });
+        let (edge, lower) = (to.0, edge.map(|edge| edge.lower));
+        let way = lower.map(|to| Way { edge, within: self.core.is_within(self.node, to), to });
         self.cross(way, request);
     }
 
@@ -100,13 +101,13 @@ impl Context<'_> {
         if self.info().priced {
             self.charge_for(Work::Send, request.message());
         }
-        let Some(Way { edge, to }) = way else {
+        let Some(Way { edge, within, to }) = way else {
             self.drop("no layer below");
             return;
         };
         let record = self.core.tap_down(edge, &request);
         match to {
-            End::Node { node, port } => self.core.hand_down(Hop::down(node, port), record, request),
+            End::Node { node, port } => self.core.hand_down((Hop::down(node, port), within), record, request),
             End::Device(device) => {
                 let at = self.core.now();
                 self.core.outputs.push_back(Output { device: DeviceId(device as usize), at, request });

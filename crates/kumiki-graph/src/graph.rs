@@ -151,7 +151,6 @@ impl Graph {
             core: Core {
                 clock: Instant::ZERO,
                 spent_ps: 0,
-                running: None,
                 free_below: 0,
                 exempt: false,
                 following: None,
@@ -234,7 +233,6 @@ impl Graph {
         let mut ran = Ran::default();
         self.core.clock = now;
         self.core.spent_ps = self.rest_ps(task).map_or(0, |rest| *rest);
-        self.core.running = Some(task);
         while ran.inputs < limit && self.standstill().is_none() {
             let Some(inbox) = self.core.tasks.get_mut(task.0).map(|task| &mut task.inbox) else {
                 break;
@@ -253,7 +251,6 @@ impl Graph {
         if let Some(rest) = self.rest_ps(task) {
             *rest = rest_ps;
         }
-        self.core.running = None;
         ran
     }
 
@@ -293,24 +290,25 @@ impl Graph {
                 self.pop(hop, record, indication);
             }
         }
-        self.core.under_way.clear();
     }
 
     fn settle(&mut self) {
         self.bound.begin();
-        while !self.core.touched.is_empty() {
-            for node in core::mem::take(&mut self.core.touched) {
-                if let Some(info) = self.core.nodes.get_mut(node.index()) {
-                    info.touched = false;
-                }
-                self.core.following = None;
-                if let Some(protocol) = self.protocols.get_mut(node.index()) {
-                    protocol.settle(&mut Context { core: &mut self.core, node });
-                }
-                self.follow();
-                self.core.wake_waiting();
+        let mut at = 0;
+        // Who is touched again by what follows settles again, behind the others.
+        while let Some(node) = self.core.touched.get(at).copied() {
+            at += 1;
+            if let Some(info) = self.core.nodes.get_mut(node.index()) {
+                info.touched = false;
             }
+            self.core.following = None;
+            if let Some(protocol) = self.protocols.get_mut(node.index()) {
+                protocol.settle(&mut Context { core: &mut self.core, node });
+            }
+            self.follow();
+            self.core.wake_waiting();
         }
+        self.core.touched.clear();
     }
 
     /// From now on work on messages of fewer than `octets` costs nothing, whatever the prices: to see what such messages cost. It is counted

@@ -46,68 +46,150 @@ impl Hop {
 
 /// Primitives on their way, first in, first out.
 ///
-/// They are kept apart from where they go, and by direction, so that each is moved as a whole, once in and once out.
-#[derive(Default)]
+/// Most inputs are handed on as one primitive at a time, so the first has a place of its own, where it is put and from where it is taken without
+/// any reckoning; behind it is a queue. Requests and indications are kept apart from where they go, and from each other, so that each is moved as a
+/// whole, once in and once out.
 pub(crate) struct UnderWay {
-    /// Beside each the record of a tap that it follows from: see [`Core::follow`](crate::assembly::Core::follow).
+    /// There is a first: `hop` and, by its direction, `request` or `indication`. Where there is none, nothing is queued.
+    is_some: bool,
+    /// Beside the hop the record of a tap that it follows from: see [`Core::follow`](crate::assembly::Core::follow).
+    hop: (Hop, Option<Record>),
+    request: Request,
+    indication: Indication,
+    queued: Queued,
+}
+
+/// What comes behind the first.
+#[derive(Default)]
+struct Queued {
     hops: VecDeque<(Hop, Option<Record>)>,
     requests: VecDeque<Request>,
     indications: VecDeque<Indication>,
+}
+
+const NOBODY: Handle = Handle { index: 0, generation: 0 };
+/// What stands where there is no request; it owns nothing.
+const NO_REQUEST: Request = Request::Cancel { user: NOBODY };
+/// What stands where there is no indication; it owns nothing.
+const NO_INDICATION: Indication = Indication::Closed { session: NOBODY };
+
+impl Default for UnderWay {
+    fn default() -> Self {
+        Self {
+            is_some: false,
+            hop: (Hop(0), None),
+            request: NO_REQUEST,
+            indication: NO_INDICATION,
+            queued: Queued::default(),
+        }
+    }
 }
 
 impl UnderWay {
     /// `request` goes by `hop`, which goes down.
     #[inline]
     pub(crate) fn put_request(&mut self, hop: Hop, record: Option<Record>, request: Request) {
-        self.hops.push_back((hop, record));
-        self.requests.push_back(request);
+        if self.is_some {
+            self.queued.hops.push_back((hop, record));
+            self.queued.requests.push_back(request);
+            return;
+        }
+        self.is_some = true;
+        self.hop = (hop, record);
+        put(&mut self.request, request);
     }
 
     /// `indication` goes by `hop`, which goes up.
     #[inline]
     pub(crate) fn put_indication(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
-        self.hops.push_back((hop, record));
-        self.indications.push_back(indication);
+        if self.is_some {
+            self.queued.hops.push_back((hop, record));
+            self.queued.indications.push_back(indication);
+            return;
+        }
+        self.is_some = true;
+        self.hop = (hop, record);
+        put(&mut self.indication, indication);
     }
 
-    /// Takes the first hop. What goes by it must be taken next.
+    /// The first hop. What goes by it must be taken next.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<(Hop, Option<Record>)> {
-        self.hops.pop_front()
+    pub(crate) const fn next(&self) -> Option<(Hop, Option<Record>)> {
+        if self.is_some { Some(self.hop) } else { None }
     }
 
-    /// What goes down by the hop just taken.
+    /// Takes what goes down by the first hop.
     #[inline]
     pub(crate) fn request(&mut self) -> Request {
-        take(&mut self.requests, Request::Cancel { user: NOBODY })
+        let request = core::mem::replace(&mut self.request, NO_REQUEST);
+        self.advance();
+        request
     }
 
-    /// What goes up by the hop just taken.
+    /// Takes what goes up by the first hop.
     #[inline]
     pub(crate) fn indication(&mut self) -> Indication {
-        take(&mut self.indications, Indication::Closed { session: NOBODY })
+        let indication = core::mem::replace(&mut self.indication, NO_INDICATION);
+        self.advance();
+        indication
+    }
+
+    /// The next in the queue, if there is one, becomes the first.
+    #[inline]
+    fn advance(&mut self) {
+        self.is_some = false;
+        if !self.queued.hops.is_empty() {
+            self.take_queued();
+        }
+    }
+
+    fn take_queued(&mut self) {
+        let queued = &mut self.queued;
+        let Some(hop) = queued.hops.pop_front() else {
+            return;
+        };
+        self.is_some = true;
+        self.hop = hop;
+        if hop.0.is_down() {
+            put(&mut self.request, take(&mut queued.requests, NO_REQUEST));
+        } else {
+            put(&mut self.indication, take(&mut queued.indications, NO_INDICATION));
+        }
+        if queued.hops.is_empty() {
+            // What comes next begins at the front of the room again, and so uses the same few lines of the cache each time.
+            queued.clear();
+        }
     }
 
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.hops.is_empty()
+    pub(crate) const fn is_empty(&self) -> bool {
+        !self.is_some
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.hops.len()
+        usize::from(self.is_some) + self.queued.hops.len()
     }
 
-    /// Drops all. Where nothing is left, what comes next begins at the front of the room again, and so uses the same few lines of the
-    /// cache each time.
+    /// Drops all.
     pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Queued {
+    fn clear(&mut self) {
         self.hops.clear();
         self.requests.clear();
         self.indications.clear();
     }
 }
 
-const NOBODY: Handle = Handle { index: 0, generation: 0 };
+/// Puts `value` where something stands that owns nothing.
+#[inline]
+const fn put<T>(place: &mut T, value: T) {
+    core::mem::forget(core::mem::replace(place, value));
+}
 
 /// Takes the first out of `queue`; `nothing`, which owns nothing, where there is none.
 ///

@@ -183,22 +183,21 @@ impl Graph {
             protocol.attach(below, &lower_name).map_err(refused)?;
         }
         let upper_end = End::Node { node: upper, port: upper_port };
-        let (lower_end, ways_up) = match lower {
-            Layer::Node(node) => (
-                End::Node { node, port: lower_port },
-                self.core.nodes.get_mut(node.index()).map(|node| &mut node.above),
-            ),
-            Layer::Device(device) => {
-                let devices = &mut self.core.devices;
-                (End::Device(number(device.0)?), devices.get_mut(device.0).map(|device| &mut device.above))
-            }
+        let lower_end = match lower {
+            Layer::Node(node) => End::Node { node, port: lower_port },
+            Layer::Device(device) => End::Device(number(device.0)?),
+        };
+        let within = self.core.is_within(upper, lower_end);
+        let ways_up = match lower {
+            Layer::Node(node) => self.core.nodes.get_mut(node.index()).map(|node| &mut node.above),
+            Layer::Device(device) => self.core.devices.get_mut(device.0).map(|device| &mut device.above),
         };
         if let Some(ways) = ways_up {
-            ways.push(Way { edge, to: upper_end });
+            ways.push(Way { edge, within, to: upper_end });
         }
         if let Some(above) = self.core.nodes.get_mut(upper.index()) {
             let to = lower_end;
-            above.below.push(Way { edge, to });
+            above.below.push(Way { edge, within, to });
         }
         self.core.edges.push(Edge { upper: upper_end, lower: lower_end, tapped: false, keys: keys.clone() });
         if let Layer::Node(node) = lower
