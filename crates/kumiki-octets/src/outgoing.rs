@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Message, Slice};
+use crate::{Message, Meta, Slice};
 
 /// So many pieces may lie in pages of their own.
 const FEW: usize = 8;
@@ -170,6 +170,25 @@ impl Outgoing {
             let at = self.next + self.unsent.octets;
             self.unsent.push(at, slice, usize::MAX);
         }
+    }
+
+    /// What [`Outgoing::queue`] and then [`Outgoing::take`] of all of it come to for `data` that nothing waits in front of: it goes as it is, and is kept.
+    /// Also how many octets had to be read for its sum.
+    pub fn pass(&mut self, mut data: Message) -> (Message, u64) {
+        let at = self.next + self.unsent.octets;
+        let one = if self.unsent.octets == 0 { data.only_slice() } else { None };
+        let Some(slice) = one else {
+            let octets = data.len() as u64;
+            self.queue(data);
+            return self.take(octets, true, true);
+        };
+        let read = if slice.is_summed() { 0 } else { slice.len() as u64 };
+        slice.summed();
+        let kept = slice.clone();
+        self.next = at + kept.len() as u64;
+        self.sent.push(at, kept, SHORT);
+        *data.meta_mut() = Meta::default();
+        (data, read)
     }
 
     /// The next `octets`, or what there is, to be sent; `keep`: they stay here, to be sent again. Also how many of them had to be read for their sum, where

@@ -207,6 +207,8 @@ pub struct Config {
     /// The peer's MSS where it does not say, over IPv6.
     #[setting(1..=65535, octets)]
     pub default_mss_ipv6: u16,
+    /// Take a short way for the segment that is expected next (RFC 7323 section 5.6). What is sent is the same without.
+    pub header_prediction: bool,
     /// Offer and use timestamps, with PAWS (RFC 7323).
     pub timestamps: bool,
     /// Offer and use window scaling (RFC 7323).

@@ -55,6 +55,8 @@ pub const fn modern() -> Config {
         default_mss: 536,
         default_mss_ipv6: 1220,
         // RFC 7323.
+        // Linux, BSD and others have it always.
+        header_prediction: true,
         timestamps: true,
         window_scaling: true,
         // RFC 2018.

@@ -16,6 +16,7 @@
 //! | [`OfferFirst`] | passive opens that ask their user before they answer, at one port or at all |
 //! | `time_waits` | what comes after a session |
 //! | `session` | what all states share |
+//! | `predicted` | the short way for what everybody expects |
 //! | `output`, `pacing`, `deadlines` | what goes out and when, and what the timers do |
 //! | `recovery` | which losses are being made good, and what decided so |
 //! | `ecn` | congestion marks, and what the peer is told of them |
@@ -74,6 +75,7 @@ mod pairs;
 mod path_mtu;
 mod patience;
 mod pending;
+mod predicted;
 pub mod reassembly;
 mod receive;
 mod record;
@@ -157,6 +159,8 @@ impl Tcp {
                 slow_phase: Duration::ZERO,
                 traces: Vec::new(),
                 records: Vec::new(),
+                #[cfg(test)]
+                predicted: (0, 0),
                 memory: Memory::default(),
                 budget: challenge::Budget::default(),
             },
@@ -263,6 +267,12 @@ impl Tcp {
     pub(crate) fn counted_marks(&self) -> Vec<(u32, u32)> {
         let sessions = self.table.sessions();
         sessions.filter_map(|it| it.ecn.counted()).collect()
+    }
+
+    /// How many segments were taken, and sent, by the short way.
+    #[cfg(test)]
+    pub(crate) const fn predicted(&self) -> (u64, u64) {
+        self.shared.predicted
     }
 
     /// Octets that all connections hold: not acknowledged or not sent, ahead of their turn, or given to users that have not

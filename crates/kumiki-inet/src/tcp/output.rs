@@ -192,6 +192,10 @@ impl Session {
             }
             return;
         }
+        if self.has_nothing_to_send() {
+            self.rest(ctx);
+            return;
+        }
         self.restart_if_idle(ctx);
         self.timers.clear(Timer::Pacing);
         let held = loop {
@@ -228,7 +232,7 @@ impl Session {
     }
 
     /// Takes note of what holds back more, where that is asked for.
-    fn note_limit(&mut self, held: Held, ctx: &Ctx<'_, '_>) {
+    pub(super) fn note_limit(&mut self, held: Held, ctx: &Ctx<'_, '_>) {
         let Some(record) = &mut self.record else {
             return;
         };
@@ -289,14 +293,17 @@ impl Session {
         }
     }
 
+    /// Whether what is sent next begins with the initial window again.
+    pub(super) fn begins_anew(&self, ctx: &Ctx<'_, '_>) -> bool {
+        ctx.shared.config.slow_start_after_idle
+            && self.board.is_empty()
+            && ctx.now().saturating_since(self.last_sent) > self.rtt.rto()
+    }
+
     /// RFC 5681 section 4.1.
     fn restart_if_idle(&mut self, ctx: &mut Ctx<'_, '_>) {
         let now = ctx.now();
-        if ctx.shared.config.slow_start_after_idle
-            && self.board.is_empty()
-            && self.send.unsent() > 0
-            && now.saturating_since(self.last_sent) > self.rtt.rto()
-        {
+        if self.send.unsent() > 0 && self.begins_anew(ctx) {
             self.congestion.on_idle(now);
             self.window_by(Limit::SlowStart);
             self.begin_buffers_anew();

@@ -72,6 +72,11 @@ impl Path {
     pub(crate) fn new(config: &Config) -> Self {
         Self { fragments: config.path_mtu == PathMtu::Off, ..Self::default() }
     }
+
+    /// Whether nothing is searched for, now or later, and nothing doubted.
+    pub(crate) const fn is_calm(&self) -> bool {
+        self.search.is_none() && self.raise_at.is_none() && self.doubted.is_none()
+    }
 }
 
 /// A search for what the path carries.

@@ -99,6 +99,11 @@ impl Patience {
         self.tos = asked.tos.map_or(self.tos, |tos| tos & DSCP);
     }
 
+    /// Whether the user knows that there is no answer, and is to be told of one.
+    pub(crate) const fn has_told(&self) -> bool {
+        self.told
+    }
+
     /// USER_TIMEOUT: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)) where the peer has a say (RFC 5482 section 3.1).
     /// L_LIMIT must be larger than RTO.
     fn limit(&self, config: &Config, rto: Duration) -> Option<Duration> {
@@ -273,6 +278,11 @@ impl Session {
         // It goes with the SYN and again with the first segment after it.
         self.patience.uto_due = syn;
         option(self.patience.user_timeout?)
+    }
+
+    /// Whether the next segment with room for it tells the user timeout.
+    pub(super) const fn owes_user_timeout(&self, ctx: &Ctx<'_, '_>) -> bool {
+        ctx.shared.config.user_timeout_option && self.patience.uto_due
     }
 
     /// The peer has told its user timeout. The reserved value of zero is ignored (RFC 5482 section 3.4).

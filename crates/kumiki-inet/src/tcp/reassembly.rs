@@ -394,6 +394,12 @@ impl Reassembly {
         self.fin.is_some()
     }
 
+    /// Nothing is queued, no FIN is known, and no duplicate is to be reported.
+    #[must_use]
+    pub fn has_nothing_to_tell(&self) -> bool {
+        self.islands.is_empty() && self.fin.is_none() && self.dsack.is_none()
+    }
+
     /// Nothing is queued; a FIN may be known all the same.
     #[must_use]
     pub fn is_empty(&self) -> bool {

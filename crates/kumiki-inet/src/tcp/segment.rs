@@ -6,7 +6,7 @@ use kumiki_wire::inet::{IpParameters, SourceRoute};
 use kumiki_graph::{AccessPoint, Below, Context, Parameters, Request, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Meta, Sum};
 use kumiki_wire::inet::ipv4::{Ecn as Codepoint, protocol};
-use kumiki_wire::inet::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
+use kumiki_wire::inet::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, PlainHeader, Seq};
 
 use super::demux::Pair;
 use super::ecn::receiver::Arrived;
@@ -254,6 +254,32 @@ pub(crate) fn transmit_by<'a>(
         options: UnitOptions::of(options),
         parameters: route.map_or(Parameters::NONE, |route| Parameters::of(route.clone())),
         data: text,
+    };
+    hand_down(bypass, Box::new(unit), cx);
+}
+
+/// As [`transmit_by`] for a plain header, which is summed as it is made; the text's sum is known.
+pub(crate) fn transmit_plain(
+    pair: &Pair,
+    header: &PlainHeader,
+    mut text: Message,
+    options: IpParameters,
+    bypass: Option<AccessPoint>,
+    cx: &mut Context<'_>,
+) {
+    let (octets, len) = header.octets();
+    let total = len + text.len();
+    // An even number of octets in front changes nothing of the text's sum.
+    let sum = pseudo(pair.local.ip(), pair.remote.ip(), total).plus(header.sum()).plus(text.sum());
+    let room = text.push_octets(octets.get(..len).unwrap_or_default());
+    if let Some(field) = room.get_mut(CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2) {
+        field.copy_from_slice(&sum.checksum().to_be_bytes());
+    }
+    let unit = Unit {
+        source: pair.local.ip().into(),
+        destination: pair.remote.ip().into(),
+        options: UnitOptions::of(options),
+        ..Unit::of(text)
     };
     hand_down(bypass, Box::new(unit), cx);
 }

@@ -157,6 +157,31 @@ impl Send {
         (segment, read)
     }
 
+    /// Whether `octets` of the user, one segment at most, may go at once: nothing waits in front of them, and they have room in both windows.
+    pub(crate) fn may_pass(&self, octets: u32, board: &Scoreboard, window: u64) -> bool {
+        let edge = board.una() + self.wnd;
+        let usable = edge.distance_from(board.nxt());
+        self.unsent() == 0
+            && self.fin == Fin::Open
+            && i64::from(octets) <= i64::from(usable)
+            && u64::from(board.pipe()) + u64::from(octets) <= window
+            && (octets >= self.mss || self.may_be_small(board))
+    }
+
+    /// What [`Send::queue`] and [`Send::take`] do for `data` of one segment at most that nothing waits in front of.
+    pub(crate) fn pass(&mut self, seq: Seq, data: Message, pushed: bool) -> (Message, u64) {
+        let octets = narrow(data.len() as u64);
+        self.granted = self.granted.saturating_sub(octets);
+        self.pushed = pushed;
+        if self.octets.sent() == 0 {
+            self.first = seq;
+        }
+        if !octets.is_multiple_of(self.mss) {
+            self.small = seq + octets;
+        }
+        self.octets.pass(data)
+    }
+
     /// The first unsent octet, left where it is: for a probe of a closed window.
     pub(crate) fn peek(&self) -> Message {
         self.octets.peek()

@@ -58,6 +58,9 @@ pub(crate) struct Shared {
     /// Of connections that are over.
     pub(crate) traces: Vec<(Pair, Trace)>,
     pub(crate) records: Vec<(Pair, Record)>,
+    /// How many segments were taken, and sent, by the short way.
+    #[cfg(test)]
+    pub(crate) predicted: (u64, u64),
 }
 
 impl Shared {

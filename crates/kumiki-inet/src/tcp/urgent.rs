@@ -23,6 +23,13 @@ pub(crate) struct Urgent {
     rcv_up: Option<Seq>,
 }
 
+impl Urgent {
+    /// Whether nothing is urgent, either way.
+    pub(crate) const fn is_none(&self) -> bool {
+        self.snd_up.is_none() && self.rcv_up.is_none()
+    }
+}
+
 impl Session {
     /// Data to send that ends what is urgent (MUST-30).
     pub(crate) fn on_urgent(&mut self, data: Message, ctx: &mut Ctx<'_, '_>) {

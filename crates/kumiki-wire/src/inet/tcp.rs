@@ -8,6 +8,8 @@
 
 use core::fmt;
 
+use kumiki_octets::Sum;
+
 use crate::Malformed;
 use crate::flags::flags;
 
@@ -188,6 +190,77 @@ impl Header {
         ];
         *fixed = octets;
         self.options.emit(options);
+    }
+}
+
+/// A header as nearly every segment has: ACK and perhaps PSH, and no option but timestamps in the form of RFC 7323 appendix A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainHeader {
+    /// Port of the sender.
+    pub source_port: u16,
+    /// Port of the receiver.
+    pub destination_port: u16,
+    /// SEG.SEQ.
+    pub seq: Seq,
+    /// SEG.ACK.
+    pub ack: Seq,
+    /// With PSH.
+    pub push: bool,
+    /// SEG.WND as on the wire.
+    pub window: u16,
+    /// TSval and TSecr.
+    pub timestamps: Option<(u32, u32)>,
+}
+
+impl PlainHeader {
+    /// The most octets of such a header.
+    pub const MAX_LEN: usize = MIN_LEN + 12;
+
+    /// What [`Header::emit`] writes for it, with a checksum of zero, and how many octets that is; those behind are zero.
+    #[must_use]
+    pub fn octets(&self) -> ([u8; Self::MAX_LEN], usize) {
+        let len = if self.timestamps.is_some() { Self::MAX_LEN } else { MIN_LEN };
+        let mut octets = [0; Self::MAX_LEN];
+        for (place, word) in octets.chunks_exact_mut(2).zip(self.words()) {
+            place.copy_from_slice(&word.to_be_bytes());
+        }
+        (octets, len)
+    }
+
+    /// The one's complement sum of [these octets](Self::octets).
+    #[must_use]
+    pub fn sum(&self) -> Sum {
+        Sum::ZERO.add_words(self.words())
+    }
+
+    fn words(&self) -> [u16; Self::MAX_LEN / 2] {
+        let half = |word: u32| {
+            let [a, b, c, d] = word.to_be_bytes();
+            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+        };
+        let ((seq, seq_low), (ack, ack_low)) = (half(self.seq.0), half(self.ack.0));
+        let flags = if self.push { Flags::ACK | Flags::PSH } else { Flags::ACK };
+        let (offset, [first, second, value, value_low, echo, echo_low]) = match self.timestamps {
+            None => (5, [0; 6]),
+            Some((ts_val, ts_ecr)) => {
+                let ((value, value_low), (echo, echo_low)) = (half(ts_val), half(ts_ecr));
+                let nops = u16::from_be_bytes([options::kind::NOP; 2]);
+                let option = u16::from_be_bytes([options::kind::TIMESTAMPS, 10]);
+                (8, [nops, option, value, value_low, echo, echo_low])
+            }
+        };
+        #[rustfmt::skip] // one line is one 32-bit word of the standard's drawing
+        let words = [
+            self.source_port, self.destination_port,
+            seq, seq_low,
+            ack, ack_low,
+            offset << 12 | flags.bits(), self.window,
+            0, 0,
+            first, second,
+            value, value_low,
+            echo, echo_low,
+        ];
+        words
     }
 }
 

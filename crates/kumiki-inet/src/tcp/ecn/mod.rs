@@ -98,6 +98,11 @@ impl Ecn {
         }
     }
 
+    /// Whether neither side tells of marks.
+    pub(crate) const fn is_off(&self) -> bool {
+        matches!(self.mode, Mode::None)
+    }
+
     /// AE, CWR and ECE of a SYN that is sent for the `unanswered`th time again.
     pub(crate) fn asking(&mut self, unanswered: u32) -> Flags {
         let (_, flags) = handshake::asking(self.wish);

@@ -59,7 +59,8 @@ impl Session {
         let told = self.take_sack(segment, ctx);
         // Step 3.
         let late = if self.sample(segment, &outcome, &told, ctx) { None } else { self.echoed_trip(segment, now) };
-        let outcome = outcome.and(told);
+        // Mostly there is no block, and nothing was told.
+        let outcome = if segment.options.sack.is_empty() { outcome } else { outcome.and(told) };
         // Step 4.
         self.take_marks(segment, &outcome, flight, ctx);
         // Step 5.

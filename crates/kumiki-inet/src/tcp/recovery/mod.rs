@@ -5,11 +5,11 @@
 //! and `prr` (RFC 9937); `undo` finds out that there was no loss. The record of transmissions is the
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::tcp::Seq;
 
 use super::config::{LossDetection, RateReduction};
-use super::scoreboard::Span;
+use super::scoreboard::{Sent, Span};
 use super::session::{Ctx, Session};
 
 mod acks;
@@ -95,6 +95,30 @@ impl Recovery {
     /// What an earlier recovery did stays as it is, whatever comes to light of it.
     pub(crate) const fn forget_undo(&mut self) {
         self.undo.disarm();
+    }
+
+    /// Nothing is being made good or probed for, and F-RTO does not run.
+    pub(super) fn is_calm(&self) -> bool {
+        self.phase == Phase::None && matches!(self.undo.frto, Frto::Off) && self.tlp.as_ref().is_none_or(Tlp::is_idle)
+    }
+
+    /// An acknowledgment between `una` and `nxt` came that tells of no duplicate and ends no recovery.
+    pub(super) fn adapt_to_round(&mut self, una: Seq, nxt: Seq) {
+        if let Some(rack) = &mut self.rack {
+            rack.adapt(false, false, una, nxt);
+        }
+    }
+
+    /// All that was under way is acknowledged, each octet by its only sending; `last` is the last of these, a round trip of `newest` ago.
+    pub(super) fn on_whole_ack(&mut self, (last, newest): (Sent, Duration), (una, nxt): (Seq, Seq), now: Instant) {
+        self.duplicates = 0;
+        self.limited = 0;
+        if let Some(rack) = &mut self.rack {
+            rack.on_rtt(newest, now);
+            rack.on_sent_delivered(last, now);
+            rack.adapt(false, false, una, nxt);
+            rack.reordering_at = None;
+        }
     }
 
     /// Everything that was outstanding when recovery began is acknowledged.

@@ -100,12 +100,17 @@ impl Rack {
     /// Steps 2 and 3; which segments count is the scoreboard's part.
     pub(crate) fn on_delivered(&mut self, outcome: &AckOutcome, now: Instant) {
         if let Some(sent) = outcome.latest {
-            self.rtt = Some(now.saturating_since(sent.at));
-            if self.segment.is_none_or(|segment| sent.is_after(&segment)) {
-                self.segment = Some(sent);
-            }
+            self.on_sent_delivered(sent, now);
         }
         self.reordering_seen |= outcome.reordered;
+    }
+
+    /// Step 2 for what an acknowledgment is certain to tell of.
+    pub(crate) fn on_sent_delivered(&mut self, sent: Sent, now: Instant) {
+        self.rtt = Some(now.saturating_since(sent.at));
+        if self.segment.is_none_or(|segment| sent.is_after(&segment)) {
+            self.segment = Some(sent);
+        }
     }
 
     /// A fast recovery was for nothing, so segments are reordered, though step 3 cannot see it of those sent again.

@@ -36,6 +36,11 @@ impl Tlp {
         self.is_retrans = false;
     }
 
+    /// Whether no probe waits for what becomes of it.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.end_seq.is_none()
+    }
+
     /// TLP_calc_PTO, without the bound by RTO; `single`: FlightSize is one segment, whose acknowledgment the receiver may
     /// hold back for `max_ack_delay`.
     pub(crate) fn pto(srtt: Option<Duration>, single: bool, max_ack_delay: Duration) -> Duration {

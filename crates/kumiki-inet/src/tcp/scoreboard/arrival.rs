@@ -30,6 +30,28 @@ impl Scoreboard {
         outcome
     }
 
+    /// Whether all that is outstanding was sent once, and no acknowledgment has told anything of it: nothing was SACKed, lost or counted.
+    #[must_use]
+    pub fn was_sent_once(&self) -> bool {
+        let calm = self.tally == Tally::default() && self.ranges.is_empty() && self.fack.leq(self.una);
+        calm && self.records.iter().all(|record| record.times_sent == 1 && !record.counted)
+    }
+
+    /// As [`Scoreboard::on_cumulative_ack`] for all that is outstanding, where that [was sent once](Scoreboard::was_sent_once). Gives when the first
+    /// was sent, and the last sending; `None` where nothing is outstanding.
+    pub fn on_whole_ack(&mut self, now: Instant) -> Option<(Instant, Sent)> {
+        let (first, last) = (self.records.front()?.last_sent, self.records.back()?.sent());
+        self.delivered += u64::from(self.flight());
+        self.delivered_at = now;
+        self.left = 0;
+        self.records.clear();
+        self.timeline.clear();
+        let nxt = self.nxt;
+        (self.una, self.loss_edge, self.pending_from, self.fack) = (nxt, nxt, nxt, nxt);
+        self.high_rxt = self.high_rxt.max(nxt);
+        Some((first, last))
+    }
+
     fn advance(&mut self, una: Seq, now: Instant) -> AckOutcome {
         let acked = self.offset(una);
         if acked == 0 || acked > self.flight() {
@@ -203,7 +225,6 @@ impl Scoreboard {
             rtt: news.earliest.map(|sent| news.now.saturating_since(sent)),
             rtt_newest: news.latest.map(|sent| news.now.saturating_since(sent)),
             again: news.again,
-            newest: news.newest,
             latest: news.believed,
             reordered: news.reordered,
             extent: news.extent,
@@ -223,7 +244,6 @@ struct News {
     latest: Option<Instant>,
     /// The earliest last sending of those sent more than once.
     again: Option<Instant>,
-    newest: Option<Transmission>,
     believed: Option<Sent>,
     reordered: bool,
     extent: u32,
@@ -238,7 +258,6 @@ impl News {
             earliest: None,
             latest: None,
             again: None,
-            newest: None,
             believed: None,
             reordered: false,
             extent: 0,
@@ -261,9 +280,6 @@ impl News {
             self.again = Some(self.again.map_or(sent, |again| again.min(sent)));
         }
         *fack = fack.max(record.span.end);
-        if self.newest.is_none_or(|newest| newest.order <= record.order) {
-            self.newest = Some(*record);
-        }
         let sent = record.sent();
         let possible = record.times_sent == 1 || record.last_sent <= self.credible;
         if possible && self.believed.is_none_or(|latest| sent.is_after(&latest)) {

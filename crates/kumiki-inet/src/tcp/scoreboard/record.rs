@@ -89,8 +89,6 @@ pub struct AckOutcome {
     /// When the first of those that were sent more than once was last sent: what a timestamp echoes that was sent earlier may be
     /// of an earlier copy, or of an acknowledgment that was lost and is repeated.
     pub again: Option<Instant>,
-    /// The record of the latest sent of those, for delivery rate samples.
-    pub newest: Option<Transmission>,
     /// The latest sending that it is certain to tell of: see [`Scoreboard::believe_until`](super::Scoreboard::believe_until).
     pub latest: Option<Sent>,
     /// One that was sent once only arrived after one with a higher sequence number (RFC 8985 section 6.2 step 3).
@@ -111,10 +109,6 @@ impl AckOutcome {
             (Some(one), Some(two)) if one.is_after(&two) => Some(one),
             (one, two) => two.or(one),
         };
-        let newest = match (self.newest, other.newest) {
-            (Some(one), Some(two)) if one.order > two.order => Some(one),
-            (one, two) => two.or(one),
-        };
         let shorter = |one: Option<Duration>, two| one.into_iter().chain(two).min();
         Self {
             acked: self.acked + other.acked,
@@ -122,7 +116,6 @@ impl AckOutcome {
             rtt: self.rtt.or(other.rtt),
             rtt_newest: shorter(self.rtt_newest, other.rtt_newest),
             again: self.again.into_iter().chain(other.again).min(),
-            newest,
             latest,
             reordered: self.reordered || other.reordered,
             extent: self.extent.max(other.extent),

@@ -75,6 +75,11 @@ impl Timeline {
         }
     }
 
+    /// All is acknowledged.
+    pub(super) fn clear(&mut self) {
+        self.sendings.clear();
+    }
+
     /// Drops what is acknowledged and at the front.
     pub(super) fn trim(&mut self, una: Seq) {
         while let Some(sending) = self.sendings.front()

@@ -98,6 +98,7 @@ impl Session {
             State::Closed => {}
             State::SynSent => self.in_syn_sent(segment, ctx),
             State::SynReceived => self.in_syn_received(segment, ctx),
+            State::Established if self.is_predicted(&segment, ctx) => self.take_predicted(segment, ctx),
             State::Established | State::FinWait1 | State::FinWait2 | State::CloseWait => {
                 self.in_data_transfer(segment, ctx);
             }
@@ -133,6 +134,10 @@ impl Session {
         }
         self.dirty = true;
         ctx.shared.counters.over_credit += self.send.beyond_credit(data.len());
+        if self.may_go_at_once(&data, ctx) {
+            self.send_at_once(data, end, ctx);
+            return;
+        }
         let piece = usize::try_from(ctx.shared.config.send_granularity).unwrap_or(0);
         while piece > 0 && data.len() > piece {
             let Ok(front) = data.split_to(piece) else {

@@ -79,7 +79,7 @@ impl Session {
 
     /// All that is believed of a segment beside its acknowledgment, its window and its text: called once every check has been
     /// passed, and by nobody else.
-    pub(super) fn believe(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
+    pub(in crate::tcp) fn believe(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         self.dirty = true;
         if let Some((value, _)) = segment.options.timestamps
             && self.timestamps
@@ -207,7 +207,7 @@ impl Session {
         self.take_window(segment);
     }
 
-    fn take_window(&mut self, segment: &Segment) {
+    pub(in crate::tcp) fn take_window(&mut self, segment: &Segment) {
         let (seq, ack) = (segment.seq, segment.ack);
         // A segment that fills a gap has a number below SND.WL1 and was yet sent later, where it acknowledges more than
         // SND.WL2: acknowledgments never go back. RFC 9293 section 3.10.7.4 leaves SND.WND alone then, and so moves
@@ -249,19 +249,8 @@ impl Session {
         let waits = !self.receive.queue.is_empty() || self.receive.queue.knows_fin();
         let in_order = segment.seq == self.receive.nxt && octets <= window && !waits;
         if in_order {
-            let push = segment.has(Flags::PSH) || fin;
             if octets > 0 {
-                let segments = segment.count();
-                self.deliver(segment.text, push, ctx);
-                let rule = ctx.shared.config.ack;
-                let came = (octets, segments);
-                self.receive.owe(came, self.send.mss, rule, ctx.now());
-                if let Some(record) = &mut self.record {
-                    record.acknowledgments.keep(self.receive.nxt, ctx.now());
-                }
-                if rule.pushed && push && octets < self.send.mss {
-                    self.receive.owe_now(AckReason::Data);
-                }
+                self.take_next_text(segment, ctx);
             }
             if fin {
                 self.take_fin(ctx);
@@ -269,6 +258,21 @@ impl Session {
             return;
         }
         self.take_disordered(segment, window, ctx);
+    }
+
+    /// Text that is simply the next.
+    pub(in crate::tcp) fn take_next_text(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
+        let push = segment.has(Flags::PSH) || segment.has(Flags::FIN);
+        let (octets, segments) = (segment.octets(), segment.count());
+        self.deliver(segment.text, push, ctx);
+        let rule = ctx.shared.config.ack;
+        self.receive.owe((octets, segments), self.send.mss, rule, ctx.now());
+        if let Some(record) = &mut self.record {
+            record.acknowledgments.keep(self.receive.nxt, ctx.now());
+        }
+        if rule.pushed && push && octets < self.send.mss {
+            self.receive.owe_now(AckReason::Data);
+        }
     }
 
     /// Text that is not simply the next: ahead of its turn, partly old, beyond the window, or filling a gap. It is

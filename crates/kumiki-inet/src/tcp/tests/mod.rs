@@ -13,6 +13,7 @@ mod pair;
 mod path_mtu;
 mod patience;
 mod pending;
+mod predicted;
 mod random;
 mod recovery;
 mod refused;

@@ -274,3 +274,25 @@ proptest! {
         let _ = Options::parse(&octets).to_string();
     }
 }
+
+proptest! {
+    #[test]
+    fn a_plain_header_is_written_and_summed_as_any_other(
+        ports in any::<(u16, u16)>(),
+        numbers in any::<(u32, u32)>(),
+        push: bool,
+        window: u16,
+        timestamps in any::<Option<(u32, u32)>>(),
+    ) {
+        let ((source_port, destination_port), (seq, ack)) = (ports, (Seq(numbers.0), Seq(numbers.1)));
+        let plain = PlainHeader { source_port, destination_port, seq, ack, push, window, timestamps };
+        let flags = if push { Flags::ACK | Flags::PSH } else { Flags::ACK };
+        let options = Options { timestamps, ..Options::NONE };
+        let header = Header { source_port, destination_port, seq, ack, flags, window, options, ..Header::default() };
+        let mut expected = vec![0; header.len()];
+        header.emit(&mut expected);
+        let (octets, len) = plain.octets();
+        prop_assert_eq!(&octets[..len], &expected[..]);
+        prop_assert_eq!(plain.sum().folded(), Sum::of(&expected).folded());
+    }
+}

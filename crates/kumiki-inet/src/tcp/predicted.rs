@@ -1,0 +1,185 @@
+//! Header prediction: a short way for the segment that everybody expects next, and for data that may go at once.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | RFC 7323 section 5.6, whose steps these are: first PAWS, then the prediction |
+//! | Predicted | in ESTABLISHED, where nothing is being made good, marked, urgent or searched for: a segment with no flag but ACK and PSH and no option but timestamps that is the next in sequence, and acknowledges all that is under way, if anything is |
+//! | Sent at once | data of one segment at most that nothing waits in front of, and for which windows and coalescing have room |
+//! | Left out | a batch of acknowledgments of parts of what is under way, as in bulk transfer: there a segment is a train of forty, and costs little as it is |
+//!
+//! Nothing is decided here that is not decided elsewhere. What may be told apart by a peer, a counter or a record is the same with and
+//! without it ([`Config::header_prediction`](super::Config::header_prediction)), which the tests show by running both. A rule that is new in `states`, `recovery` or `output`
+//! either changes nothing of a segment as above, or has its condition in [`Session::is_calm`].
+
+use kumiki_graph::Work;
+use kumiki_octets::Message;
+use kumiki_wire::inet::tcp::{Flags, PlainHeader, Seq};
+
+use super::congestion::Acked;
+use super::segment::{self, Segment};
+use super::send::{Fin, Held};
+use super::session::{Ctx, Session};
+use super::states::State;
+use super::timers::Timer;
+
+impl Session {
+    /// Whether nothing is going on but data and acknowledgments in order.
+    fn is_calm(&self, ctx: &Ctx<'_, '_>) -> bool {
+        ctx.shared.config.header_prediction
+            && self.state == State::Established
+            && self.accepted
+            && self.recovery.is_calm()
+            && self.ecn.is_off()
+            && self.path.is_calm()
+            && self.urgent.is_none()
+            && self.route.gateways.is_none()
+            && self.receive.queue.has_nothing_to_tell()
+            && self.receive.copy.is_none()
+            && self.send.max == self.board.nxt()
+            && self.trace.is_none()
+    }
+
+    /// Whether `segment` is what was expected, and has come in time for PAWS.
+    pub(super) fn is_predicted(&self, segment: &Segment, ctx: &Ctx<'_, '_>) -> bool {
+        let plain = segment.flags == Flags::ACK || segment.flags == Flags::ACK | Flags::PSH;
+        let in_order = segment.seq == self.receive.nxt && segment.octets() <= self.receive.window();
+        if !plain || !in_order || segment.route.is_some() || !self.is_calm(ctx) {
+            return false;
+        }
+        let options = &segment.options;
+        let in_time = match options.timestamps {
+            Some((value, _)) => self.timestamps && !Seq(value).lt(Seq(self.receive.ts_recent.0)),
+            None => !self.timestamps,
+        };
+        let has_others = !options.sack.is_empty() || options.user_timeout.is_some() || options.accecn.is_some();
+        in_time
+            && !has_others
+            && self.receive.window() > 0
+            && self.send.wnd > 0
+            && segment.ack == self.board.nxt()
+            && self.board.was_sent_once()
+            && !self.patience.has_told()
+            && !(segment.octets() > 0 && self.is_out_of_memory(ctx))
+    }
+
+    /// Takes a segment that [is predicted](Self::is_predicted).
+    pub(super) fn take_predicted(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
+        #[cfg(test)]
+        {
+            ctx.shared.predicted.0 += 1;
+        }
+        self.believe(&segment, ctx);
+        if self.board.is_empty() {
+            self.recovery.adapt_to_round(self.board.una(), self.board.nxt());
+        } else {
+            self.take_whole_ack(ctx);
+        }
+        self.take_window(&segment);
+        if !segment.text.is_empty() {
+            self.take_next_text(segment, ctx);
+        }
+    }
+
+    /// All that is under way is acknowledged, each octet by its only sending: the steps of `take_new_ack` that are left then.
+    fn take_whole_ack(&mut self, ctx: &mut Ctx<'_, '_>) {
+        let now = ctx.now();
+        let flight = self.board.flight();
+        let counters = &mut ctx.shared.counters;
+        counters.new_acks += 1;
+        counters.flight_at_acks += u64::from(flight);
+        let Some((first, last)) = self.board.on_whole_ack(now) else {
+            return;
+        };
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        self.send.release(una);
+        let newest = now.saturating_since(last.at);
+        self.on_round_trip(now.saturating_since(first));
+        self.recovery.on_whole_ack((last, newest), (una, nxt), now);
+        self.answered(ctx);
+        self.progressed();
+        self.congestion.on_ack(&Acked {
+            now,
+            octets: flight.into(),
+            flight: flight.into(),
+            srtt: self.rtt.srtt(),
+            rtt: Some(newest),
+            una,
+            nxt,
+            window_limited: self.window_limited,
+        });
+        self.clear_loss_timers();
+        if let Some(record) = &mut self.record {
+            record.acknowledgments.empty(una, self.last_sent, now);
+        }
+    }
+
+    /// Whether `data` of the user may go as one segment at once, and nothing else is to be looked at.
+    pub(super) fn may_go_at_once(&self, data: &Message, ctx: &Ctx<'_, '_>) -> bool {
+        let Ok(octets) = u32::try_from(data.len()) else {
+            return false;
+        };
+        let config = &ctx.shared.config;
+        let one = (1..=self.send.mss).contains(&octets) && data.slices().len() == 1;
+        let whole = config.send_granularity == 0 || octets <= config.send_granularity;
+        one && whole
+            && self.send.may_pass(octets, &self.board, self.congestion.window())
+            && self.is_calm(ctx)
+            && self.recovery.duplicates == 0
+            && self.pacer.is_none()
+            && !self.begins_anew(ctx)
+            && !self.owes_user_timeout(ctx)
+    }
+
+    /// Sends `data`, which [may go at once](Self::may_go_at_once): what queuing it and `output` come to then.
+    pub(super) fn send_at_once(&mut self, data: Message, end: bool, ctx: &mut Ctx<'_, '_>) {
+        #[cfg(test)]
+        {
+            ctx.shared.predicted.1 += 1;
+        }
+        let seq = self.board.nxt();
+        let octets = u32::try_from(data.len()).unwrap_or(0);
+        let (text, read) = self.send.pass(seq, data, end);
+        if read > 0 {
+            ctx.cx.charge(Work::Sum, read);
+        }
+        let now = ctx.now();
+        self.board.on_send(octets, now, true);
+        self.send.max = self.board.nxt();
+        let config = &ctx.shared.config;
+        let header = PlainHeader {
+            source_port: self.pair.local.port(),
+            destination_port: self.pair.remote.port(),
+            seq,
+            ack: self.receive.nxt,
+            push: end,
+            window: self.receive.advertise(config.edge, self.send.mss, false),
+            timestamps: self.timestamps.then(|| (self.ts_now(now), self.receive.ts_recent.0)),
+        };
+        self.count_sent(ctx);
+        ctx.shared.counters.octets_sent += u64::from(octets);
+        let how = self.unit_options();
+        segment::transmit_plain(&self.pair, &header, text, how, self.route.bypass, ctx.cx);
+        if let Some(record) = &mut self.record {
+            record.acknowledgments.go(self.receive.is_delayed(), now);
+        }
+        self.receive.acknowledged(now, &mut ctx.shared.counters);
+        self.timers.clear(Timer::DelayedAck);
+        self.last_sent = now;
+        self.time_new(ctx);
+        self.rest(ctx);
+    }
+
+    /// Whether there is nothing to send, and nothing is being made good: then there is nothing to be looked for.
+    pub(super) fn has_nothing_to_send(&self) -> bool {
+        self.send.unsent() == 0 && self.send.fin == Fin::Open && self.recovery.is_calm() && self.path.is_calm()
+    }
+
+    /// Nothing waits to be sent.
+    pub(super) fn rest(&mut self, ctx: &Ctx<'_, '_>) {
+        self.timers.clear(Timer::Pacing);
+        self.timers.clear(Timer::Persist);
+        self.timers.clear(Timer::SwsOverride);
+        self.window_limited = false;
+        self.note_limit(Held::Nothing, ctx);
+    }
+}
