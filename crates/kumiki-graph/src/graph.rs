@@ -367,7 +367,11 @@ impl Graph {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "each hop goes by here, in two places; a call costs as much as what it does"
+    )]
+    #[inline(always)]
     fn push(&mut self, hop: Hop, record: Option<Record>, request: Request) {
         let node = hop.node();
         let (Some(info), Some(protocol)) = (self.core.enter(node, record), self.protocols.get_mut(node.index())) else {
@@ -383,7 +387,8 @@ impl Graph {
         self.core.exempt = false;
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as for `push`")]
+    #[inline(always)]
     fn pop(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
         let node = hop.node();
         let (Some(info), Some(protocol)) = (self.core.enter(node, record), self.protocols.get_mut(node.index())) else {

@@ -184,6 +184,7 @@ impl Family for V4 {
         header.emit_hop(out);
     }
 
+    #[inline]
     fn options(to: Ipv4Addr, parameters: &Parameters) -> Result<(Ipv4Addr, Options), &'static str> {
         source_route::routed(to, parameters.get()).ok_or("source route too long")
     }

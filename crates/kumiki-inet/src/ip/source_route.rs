@@ -7,12 +7,19 @@ use kumiki_wire::inet::ipv4::options::kind;
 use kumiki_wire::inet::ipv4::{Header, Options};
 
 /// Where a datagram to `destination` goes first, and the option that says where it goes then; `None` where that does not fit.
+#[inline]
 pub(super) fn routed(destination: Ipv4Addr, route: Option<&SourceRoute>) -> Option<(Ipv4Addr, Options)> {
-    let Some((first, rest)) = route.and_then(|route| route.gateways.split_first()) else {
+    match route {
+        None => Some((destination, Options::NONE)),
+        Some(route) => routed_by(destination, route),
+    }
+}
+
+fn routed_by(destination: Ipv4Addr, route: &SourceRoute) -> Option<(Ipv4Addr, Options)> {
+    let Some((first, rest)) = route.gateways.split_first() else {
         return Some((destination, Options::NONE));
     };
-    let kind =
-        if route.is_some_and(|route| route.strict) { kind::STRICT_SOURCE_ROUTE } else { kind::LOOSE_SOURCE_ROUTE };
+    let kind = if route.strict { kind::STRICT_SOURCE_ROUTE } else { kind::LOOSE_SOURCE_ROUTE };
     let hops = rest.iter().chain([&destination]);
     let data: Vec<u8> = hops.flat_map(|hop| hop.octets()).collect();
     let length = u8::try_from(data.len() + 3).ok()?;

@@ -71,10 +71,23 @@ impl<C: Clock> Executor<C> {
         match plug {
             Some(plug) if is_packet(&data) || self.takes_super_segments(plug) => {
                 let unit = Unit::Frame { data, address };
-                self.under_way.push_back((plug, unit));
+                self.send_frame(plug, unit);
             }
             Some(plug) => self.send_train(plug, data, address),
             None => self.counters.unplugged += 1,
+        }
+    }
+
+    /// Lets `unit` go by `plug`: straight into a medium, where nothing else is on its way.
+    fn send_frame(&mut self, plug: Plug, unit: Unit) {
+        match plug {
+            Plug::Port(element, port) if self.under_way.is_empty() => {
+                if let Some(medium) = self.media.get_mut(element.0) {
+                    medium.element.offer(self.media_time, port, unit, &mut self.outlet);
+                    self.collect(element.0);
+                }
+            }
+            Plug::Port(..) | Plug::Device(..) | Plug::Link(_) | Plug::Real(_) => self.under_way.push_back((plug, unit)),
         }
     }
 
