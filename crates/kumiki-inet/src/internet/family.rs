@@ -75,6 +75,8 @@ pub trait Family: Copy + Debug + Send + 'static {
     const ROUTERS_CUT: bool;
     /// What is done with fragments that overlap.
     const OVERLAP: Overlap;
+    /// Whether no datagram that comes changes ways, neighbours or addresses, and of no path less is known than its interface carries.
+    const KEEPS_WAYS: bool;
     /// How much of a datagram an error quotes.
     const QUOTED: usize;
     /// How much of a unit that did not leave is shown to its user.
@@ -132,6 +134,8 @@ pub trait Family: Copy + Debug + Send + 'static {
 
     /// What is in a header.
     fn facts(header: &Self::Header) -> Facts<Self::Address>;
+    /// Whether it has no options, and nothing was left of its way.
+    fn is_plain(header: &Self::Header) -> bool;
     /// Reads the header at the front of `datagram`, and takes off what is behind the end that it says.
     fn parse(datagram: &mut Message) -> Option<Self::Header>;
     /// Reads the header of a datagram that is not all there.

@@ -28,6 +28,7 @@ mod node;
 mod real_host;
 mod reassembly;
 mod receive;
+mod recent;
 mod route;
 mod send;
 pub(crate) mod settings;

@@ -10,6 +10,7 @@ use super::counters::Counters;
 use super::family::Family;
 use super::fragments::{FragmentHead, FragmentKey};
 use super::reassembly::{Reassembly, Table};
+use super::recent::Recent;
 use super::route::{Bits, Routes};
 use super::static_routes::names;
 use crate::groups::Groups;
@@ -69,6 +70,7 @@ pub struct Ip<F: Family> {
     pub(crate) identification: u32,
     pub(crate) counters: Counters,
     pub(crate) state: F::State,
+    pub(super) recent: Recent<F>,
 }
 
 impl<F: Family> Ip<F> {
@@ -96,6 +98,7 @@ impl<F: Family> Ip<F> {
             identification: 0,
             counters: Counters::default(),
             state,
+            recent: Recent::default(),
         }
     }
 
@@ -279,7 +282,10 @@ impl<F: Family> Protocol for Ip<F> {
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request.of_unit_data() {
             Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
-            Some(UnitRequest::Manage(manage)) => self.manage(from, *manage, cx),
+            Some(UnitRequest::Manage(manage)) => {
+                self.recent = Recent::default();
+                self.manage(from, *manage, cx);
+            }
             None => cx.drop("not a unit"),
         }
     }
@@ -287,13 +293,17 @@ impl<F: Family> Protocol for Ip<F> {
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication.of_unit_data() {
             Some(UnitIndication::Unit(unit)) => self.receive(from, unit, cx),
-            Some(UnitIndication::Report(report)) => self.report(from, &report, cx),
+            Some(UnitIndication::Report(report)) => {
+                self.recent = Recent::default();
+                self.report(from, &report, cx);
+            }
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a unit"),
         }
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        self.recent = Recent::default();
         if token.kind == REASSEMBLY_TIMER {
             self.give_up_reassembly(cx);
         } else {

@@ -40,6 +40,11 @@ impl<F: Family> Ip<F> {
         {
             F::met(self, interface, (source, unit.source), cx);
         }
+        let is_alone = self.host.is_none() && !self.any_destination && !link_group && F::is_plain(&header);
+        if is_alone && self.recent.takes(interface, source, destination) {
+            let about = About { header, group: false, interface, reassembled: false };
+            return F::take_ours(self, &about, unit, cx);
+        }
         let datagram = &mut unit.data;
         let group = link_group || F::is_group(self, destination);
         let about = About { header, group, interface, reassembled: false };
@@ -54,6 +59,9 @@ impl<F: Family> Ip<F> {
             self.counters.in_delivers += 1;
             self.down(host, Address::NONE, unit, cx);
         } else if interface.is_none() || F::listens_to(self, destination) || self.any_destination && !group {
+            if is_alone && !group {
+                self.recent.on_taken(interface, source, destination);
+            }
             F::take_ours(self, &about, unit, cx);
         } else if self.forwarding && !group {
             self.forward(&about, unit, cx);

@@ -53,7 +53,7 @@ pub(crate) struct Unsent<F: Family> {
 }
 
 impl<F: Family> Ip<F> {
-    pub(super) fn send(&mut self, from: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
+    pub(super) fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.out_requests += 1;
         let Some(destination) = unit.destination.get::<F::Address>() else {
             self.discard(F::NAMES.not_an_address, cx);
@@ -66,6 +66,15 @@ impl<F: Family> Ip<F> {
         let source: Option<F::Address> = unit.source.get();
         let is_open = unit.source.is_none() || source == Some(F::Address::UNSPECIFIED);
         let source = source.filter(|_| !is_open);
+        if let Some(source) = source
+            && let Some(way) = self.way_as_before(source, destination)
+            && unit.parameters.is_none()
+        {
+            match self.send_as_before((way, protocol), unit.options.special.into(), unit, cx) {
+                Some(back) => unit = back,
+                None => return,
+            }
+        }
         if !is_open && !source.is_some_and(|it| self.speaks_for(it)) {
             self.discard("source is not ours", cx);
             return;
@@ -125,6 +134,12 @@ impl<F: Family> Ip<F> {
         }
         let sent = match hop {
             Some(hop) => {
+                if let Some(source) = outgoing.source
+                    && F::is_plain(&header)
+                    && !F::is_group(self, destination)
+                {
+                    self.on_left(source, destination, hop);
+                }
                 let path = F::path_mtu(self, destination, cx.now());
                 self.transmit(&header, hop, (path, outgoing.how.dont_fragment), unit, cx)
             }
@@ -234,7 +249,7 @@ impl Refused {
 }
 
 /// How long the longest datagram is that will be on the wire.
-fn wire_len(datagram: &Message) -> usize {
+pub(super) fn wire_len(datagram: &Message) -> usize {
     let meta = datagram.meta();
     if meta.segment_size == 0 {
         return datagram.len();

@@ -74,6 +74,7 @@ impl Family for V4 {
     const HEADER_LEN: u32 = 20;
     const MOST_DATA: u32 = 65535 - 20;
     const ROUTERS_CUT: bool = true;
+    const KEEPS_WAYS: bool = true;
     const OVERLAP: Overlap = Overlap::First;
     const QUOTED: usize = errors::QUOTED;
     const SHOWN: usize = icmpv4::QUOTED_DATA;
@@ -139,6 +140,10 @@ impl Family for V4 {
         };
         let Header { source, destination, total_length, .. } = *header;
         Facts { source, destination, how, len: header.len(), total: total_length.into() }
+    }
+
+    fn is_plain(header: &Header) -> bool {
+        header.options.is_empty()
     }
 
     fn parse(datagram: &mut Message) -> Option<Header> {

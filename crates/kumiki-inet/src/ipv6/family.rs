@@ -77,6 +77,7 @@ impl Family for V6 {
     const HEADER_LEN: u32 = 40;
     const MOST_DATA: u32 = 65535;
     const ROUTERS_CUT: bool = false;
+    const KEEPS_WAYS: bool = false;
     const OVERLAP: Overlap = Overlap::Refuse;
     const QUOTED: usize = errors::QUOTED;
     const SHOWN: usize = 64;
@@ -202,6 +203,11 @@ impl Family for V6 {
         let Header { source, destination, traffic_class, hop_limit, payload_length, .. } = *header;
         let how = IpParameters { ttl: hop_limit, tos: traffic_class, ..IpParameters::NONE };
         Facts { source, destination, how, len: LEN, total: u32::from(payload_length) + Self::HEADER_LEN }
+    }
+
+    fn is_plain(_: &Header) -> bool {
+        // What follows is not known here.
+        false
     }
 
     fn parse(packet: &mut Message) -> Option<Header> {

@@ -9,31 +9,55 @@ use kumiki_wire::inet::tcp::Seq;
 use super::Tcp;
 use super::demux::Pair;
 use super::pending;
-use super::segment::{self, Segment};
+use super::segment::{self, Packet, Segment};
 use super::states::Verdict;
 
 impl Tcp {
     pub(super) fn unit(&mut self, unit: Box<Unit>, cx: &mut Context<'_>) {
         let quote = if self.offers_first { pending::quote(&unit) } else { None };
-        let (pair, segment) = match segment::receive(unit, cx) {
-            Ok(received) => received,
-            Err(reason) => {
-                let counters = &mut self.shared.counters;
-                match reason {
-                    "bad checksum" => counters.bad_checksums += 1,
-                    _ => counters.malformed += 1,
-                }
-                cx.drop(reason);
-                return;
-            }
+        let packet = match segment::receive(unit, cx) {
+            Ok(packet) => packet,
+            Err(reason) => return self.drop(reason, cx),
+        };
+        let Some(packet) = self.predict(packet, cx) else {
+            return;
+        };
+        let (pair, segment) = match packet.into_segment() {
+            Ok(segment) => segment,
+            Err(reason) => return self.drop(reason, cx),
         };
         self.shared.counters.segments_received += 1;
-        let found = self.demux.find(&pair);
-        if let Some(handle) = found {
+        if let Some(handle) = self.demux.find(&pair) {
             self.with(handle, cx, |session, ctx| session.on_segment(segment, ctx));
         } else {
             self.uncalled(pair, segment, quote, cx);
         }
+    }
+
+    fn drop(&mut self, reason: &'static str, cx: &mut Context<'_>) {
+        let counters = &mut self.shared.counters;
+        match reason {
+            "bad checksum" => counters.bad_checksums += 1,
+            _ => counters.malformed += 1,
+        }
+        cx.drop(reason);
+    }
+
+    /// Takes `packet`, where it is what its connection expects; else gives it back as it was.
+    fn predict(&mut self, mut packet: Packet, cx: &mut Context<'_>) -> Option<Packet> {
+        if !self.shared.config.header_prediction {
+            return Some(packet);
+        }
+        let Some(header) = packet.plain() else {
+            return Some(packet);
+        };
+        let pair = packet.pair(header.destination_port, header.source_port);
+        let Some(handle) = self.demux.find(&pair) else {
+            return Some(packet);
+        };
+        let mut left = None;
+        self.with(handle, cx, |session, ctx| left = session.predict(&header, packet, ctx));
+        left
     }
 
     /// A segment for no connection: somebody may listen.

@@ -13,10 +13,10 @@
 
 use kumiki_graph::Work;
 use kumiki_octets::Message;
-use kumiki_wire::inet::tcp::{Flags, PlainHeader, Seq};
+use kumiki_wire::inet::tcp::{PlainHeader, Seq};
 
 use super::congestion::Acked;
-use super::segment::{self, Segment};
+use super::segment::{self, Packet};
 use super::send::{Fin, Held};
 use super::session::{Ctx, Session};
 use super::states::State;
@@ -39,45 +39,48 @@ impl Session {
             && self.trace.is_none()
     }
 
-    /// Whether `segment` is what was expected, and has come in time for PAWS.
-    pub(super) fn is_predicted(&self, segment: &Segment, ctx: &Ctx<'_, '_>) -> bool {
-        let plain = segment.flags == Flags::ACK || segment.flags == Flags::ACK | Flags::PSH;
-        let in_order = segment.seq == self.receive.nxt && segment.octets() <= self.receive.window();
-        if !plain || !in_order || segment.route.is_some() || !self.is_calm(ctx) {
-            return false;
+    /// Takes `packet`, which begins with `header`, where it is what was expected; else gives it back.
+    pub(super) fn predict(&mut self, header: &PlainHeader, packet: Packet, ctx: &mut Ctx<'_, '_>) -> Option<Packet> {
+        let octets = packet.octets(header.len());
+        if !self.is_predicted(header, octets, ctx) {
+            return Some(packet);
         }
-        let options = &segment.options;
-        let in_time = match options.timestamps {
-            Some((value, _)) => self.timestamps && !Seq(value).lt(Seq(self.receive.ts_recent.0)),
-            None => !self.timestamps,
-        };
-        let has_others = !options.sack.is_empty() || options.user_timeout.is_some() || options.accecn.is_some();
-        in_time
-            && !has_others
-            && self.receive.window() > 0
-            && self.send.wnd > 0
-            && segment.ack == self.board.nxt()
-            && self.board.was_sent_once()
-            && !self.patience.has_told()
-            && !(segment.octets() > 0 && self.is_out_of_memory(ctx))
-    }
-
-    /// Takes a segment that [is predicted](Self::is_predicted).
-    pub(super) fn take_predicted(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.segments_received += 1;
         #[cfg(test)]
         {
             ctx.shared.predicted.0 += 1;
         }
-        self.believe(&segment, ctx);
+        self.believe_header(header.seq, header.timestamps, octets, ctx);
         if self.board.is_empty() {
             self.recovery.adapt_to_round(self.board.una(), self.board.nxt());
         } else {
             self.take_whole_ack(ctx);
         }
-        self.take_window(&segment);
-        if !segment.text.is_empty() {
-            self.take_next_text(segment, ctx);
+        self.take_window(header.seq, header.ack, header.window);
+        if octets > 0 {
+            let (text, count) = packet.into_text(header.len());
+            self.take_next_text(text, (octets, count), header.push, ctx);
         }
+        None
+    }
+
+    /// Whether a segment is what was expected, and has come in time for PAWS.
+    fn is_predicted(&self, header: &PlainHeader, octets: u32, ctx: &Ctx<'_, '_>) -> bool {
+        let in_time = match header.timestamps {
+            Some((value, _)) => self.timestamps && !Seq(value).lt(Seq(self.receive.ts_recent.0)),
+            None => !self.timestamps,
+        };
+        let window = self.receive.window();
+        in_time
+            && header.seq == self.receive.nxt
+            && octets <= window
+            && window > 0
+            && self.send.wnd > 0
+            && header.ack == self.board.nxt()
+            && self.is_calm(ctx)
+            && self.board.was_sent_once()
+            && !self.patience.has_told()
+            && !(octets > 0 && self.is_out_of_memory(ctx))
     }
 
     /// All that is under way is acknowledged, each octet by its only sending: the steps of `take_new_ack` that are left then.

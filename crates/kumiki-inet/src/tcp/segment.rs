@@ -49,10 +49,7 @@ impl Segment {
 
     /// How many segments the peer sent of it.
     pub(crate) fn count(&self) -> u32 {
-        match self.size {
-            0 => 1,
-            size => self.octets().div_ceil(size.into()).max(1),
-        }
+        segments(self.octets(), self.size)
     }
 
     /// SEG.LEN: SYN and FIN count.
@@ -71,8 +68,20 @@ fn pseudo(source: IpAddr, destination: IpAddr, len: usize) -> Sum {
     of(source).plus(of(destination)).add_u16(protocol::TCP.into()).add_u32(u32::try_from(len).unwrap_or(u32::MAX))
 }
 
-/// Reads what IP indicated and verifies its checksum (MUST-3); `Err` says why it was dropped.
-pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
+/// What IP indicated: a segment that has arrived intact, its header in front.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    source: IpAddr,
+    destination: IpAddr,
+    ecn: Codepoint,
+    route: Option<Box<SourceRoute>>,
+    data: Message,
+    /// See [`Segment`].
+    size: u16,
+}
+
+/// Takes what IP indicated and verifies its checksum (MUST-3); `Err` says why it was dropped.
+pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Packet, &'static str> {
     let (Some(source), Some(destination)) = (unit.source.ip(), unit.destination.ip()) else {
         return Err("not from IP");
     };
@@ -81,38 +90,80 @@ pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<(Pair, Se
         return Err("address that no connection can have");
     }
     let ecn = Codepoint::from_bits(IpParameters::from(unit.options.special).tos);
-    let (mut parameters, mut text) = (unit.parameters, unit.data);
+    let (mut parameters, mut data) = (unit.parameters, unit.data);
     let route = parameters.take();
-    if !is_intact(&mut text, source, destination, cx) {
+    if !is_intact(&mut data, source, destination, cx) {
         return Err("bad checksum");
     }
-    let size = core::mem::take(text.meta_mut()).segment_size;
-    let total = text.len();
-    // Only as much as the header needs is asked for, since asking for text as well could move it.
-    let words = match text.front(MIN_LEN) {
-        Ok(&[.., offset, _, _, _, _, _, _, _]) => usize::from(offset >> 4),
-        _ => return Err("malformed"),
-    };
-    let front = text.front((4 * words).max(MIN_LEN)).map_err(|_| "malformed")?;
-    let (header, len) = Header::parse(front, total).map_err(|_| "malformed")?;
-    text.pop(len).map_err(|_| "malformed")?;
-    let pair = Pair {
-        local: SocketAddr::new(destination, header.destination_port),
-        remote: SocketAddr::new(source, header.source_port),
-    };
-    let segment = Segment {
-        seq: header.seq,
-        ack: header.ack,
-        flags: header.flags,
-        window: header.window,
-        urgent: header.urgent_pointer,
-        options: header.options,
-        ecn,
-        route,
-        text,
-        size,
-    };
-    Ok((pair, segment))
+    let size = core::mem::take(data.meta_mut()).segment_size;
+    Ok(Packet { source, destination, ecn, route, data, size })
+}
+
+impl Packet {
+    /// The octets of the header, as many as it says; only these are asked for, since asking for text as well could move it.
+    fn front(&mut self) -> Option<&[u8]> {
+        let words = match self.data.front(MIN_LEN) {
+            Ok(&[.., offset, _, _, _, _, _, _, _]) => usize::from(offset >> 4),
+            _ => return None,
+        };
+        self.data.front((4 * words).max(MIN_LEN)).ok()
+    }
+
+    /// Its header, where that is a plain one and it came by no source route.
+    pub(crate) fn plain(&mut self) -> Option<PlainHeader> {
+        if self.route.is_some() {
+            return None;
+        }
+        PlainHeader::parse(self.front()?)
+    }
+
+    /// Between whom, where the ports are these: our own, and that of the peer.
+    pub(crate) const fn pair(&self, local: u16, remote: u16) -> Pair {
+        Pair { local: SocketAddr::new(self.destination, local), remote: SocketAddr::new(self.source, remote) }
+    }
+
+    /// Octets of text behind a header of `len` octets.
+    pub(crate) fn octets(&self, len: usize) -> u32 {
+        u32::try_from(self.data.len().saturating_sub(len)).unwrap_or(u32::MAX)
+    }
+
+    /// The text behind a header of `len` octets, and how many segments the peer sent of it.
+    pub(crate) fn into_text(mut self, len: usize) -> (Message, u32) {
+        let count = segments(self.octets(len), self.size);
+        // The header was read, so it is there.
+        let _ = self.data.pop(len);
+        (self.data, count)
+    }
+
+    /// All of it as it was read; `Err` says why it was dropped.
+    pub(crate) fn into_segment(mut self) -> Result<(Pair, Segment), &'static str> {
+        let total = self.data.len();
+        let front = self.front().ok_or("malformed")?;
+        let (header, len) = Header::parse(front, total).map_err(|_| "malformed")?;
+        self.data.pop(len).map_err(|_| "malformed")?;
+        let pair = self.pair(header.destination_port, header.source_port);
+        let segment = Segment {
+            seq: header.seq,
+            ack: header.ack,
+            flags: header.flags,
+            window: header.window,
+            urgent: header.urgent_pointer,
+            options: header.options,
+            ecn: self.ecn,
+            route: self.route,
+            text: self.data,
+            size: self.size,
+        };
+        Ok((pair, segment))
+    }
+}
+
+/// How many segments the peer sent of `octets` that a device put together, each of `size` octets but the last; 0: it is one.
+fn segments(octets: u32, size: u16) -> u32 {
+    match size {
+        0 => 1,
+        size => octets.div_ceil(size.into()).max(1),
+    }
 }
 
 /// Whether a connection can have this end: no group, nobody, and none of the addresses that are kept for later (RFC 1122

@@ -375,10 +375,19 @@ const fn short(need: usize, have: usize) -> Malformed {
 /// The one's complement sum of a header, RFC 1071. It is five to fifteen words of four octets, so a wider kernel would not
 /// pay.
 fn sum(header: &[u8]) -> u16 {
-    let (words, _) = header.as_chunks::<4>();
-    let sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
+    // Nearly all headers are of this length, for which there is no loop.
+    let sum = match header.as_array::<MIN_LEN>() {
+        Some(fixed) => words(fixed),
+        None => words(header),
+    };
     let halves = (sum & 0xffff_ffff) + (sum >> 32);
     fold(u32::try_from((halves & 0xffff) + (halves >> 16)).unwrap_or(u32::MAX))
+}
+
+#[inline]
+fn words(octets: &[u8]) -> u64 {
+    let (words, _) = octets.as_chunks::<4>();
+    words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum()
 }
 
 /// The one's complement sum of the two halves.

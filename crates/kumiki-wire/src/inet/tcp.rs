@@ -216,15 +216,57 @@ impl PlainHeader {
     /// The most octets of such a header.
     pub const MAX_LEN: usize = MIN_LEN + 12;
 
+    /// Reads a header of this form, which takes all of `octets`; `None` where it has another.
+    #[must_use]
+    pub fn parse(octets: &[u8]) -> Option<Self> {
+        let (fixed, rest) = octets.split_first_chunk::<MIN_LEN>()?;
+        #[rustfmt::skip] // one line is one 32-bit word of the standard's drawing
+        let [
+            s0, s1, d0, d1,
+            q0, q1, q2, q3,
+            a0, a1, a2, a3,
+            offset_ae, control, w0, w1,
+            _, _, u0, u1,
+        ] = *fixed;
+        let timestamps = match *rest {
+            [] => None,
+            [options::kind::NOP, options::kind::NOP, options::kind::TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3] => {
+                Some((u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3])))
+            }
+            _ => return None,
+        };
+        let words = usize::from(offset_ae >> 4);
+        let flags = Flags::from_bits(u16::from_be_bytes([offset_ae, control]));
+        let push = flags == Flags::ACK | Flags::PSH;
+        if 4 * words != octets.len() || !(push || flags == Flags::ACK) || u0 | u1 != 0 {
+            return None;
+        }
+        Some(Self {
+            source_port: u16::from_be_bytes([s0, s1]),
+            destination_port: u16::from_be_bytes([d0, d1]),
+            seq: Seq(u32::from_be_bytes([q0, q1, q2, q3])),
+            ack: Seq(u32::from_be_bytes([a0, a1, a2, a3])),
+            push,
+            window: u16::from_be_bytes([w0, w1]),
+            timestamps,
+        })
+    }
+
+    /// How many octets it has.
+    #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        if self.timestamps.is_some() { Self::MAX_LEN } else { MIN_LEN }
+    }
+
     /// What [`Header::emit`] writes for it, with a checksum of zero, and how many octets that is; those behind are zero.
     #[must_use]
     pub fn octets(&self) -> ([u8; Self::MAX_LEN], usize) {
-        let len = if self.timestamps.is_some() { Self::MAX_LEN } else { MIN_LEN };
         let mut octets = [0; Self::MAX_LEN];
         for (place, word) in octets.chunks_exact_mut(2).zip(self.words()) {
             place.copy_from_slice(&word.to_be_bytes());
         }
-        (octets, len)
+        (octets, self.len())
     }
 
     /// The one's complement sum of [these octets](Self::octets).

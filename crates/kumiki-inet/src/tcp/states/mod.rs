@@ -98,7 +98,6 @@ impl Session {
             State::Closed => {}
             State::SynSent => self.in_syn_sent(segment, ctx),
             State::SynReceived => self.in_syn_received(segment, ctx),
-            State::Established if self.is_predicted(&segment, ctx) => self.take_predicted(segment, ctx),
             State::Established | State::FinWait1 | State::FinWait2 | State::CloseWait => {
                 self.in_data_transfer(segment, ctx);
             }

@@ -79,11 +79,26 @@ impl Session {
 
     /// All that is believed of a segment beside its acknowledgment, its window and its text: called once every check has been
     /// passed, and by nobody else.
-    pub(in crate::tcp) fn believe(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
+    pub(super) fn believe(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
+        self.believe_header(segment.seq, segment.options.timestamps, segment.octets(), ctx);
+        self.learn_route(segment, ctx);
+        if let Some(told) = segment.options.user_timeout {
+            self.take_user_timeout(told, ctx);
+        }
+    }
+
+    /// What is believed of a header that has nothing but timestamps for options; `octets` of text came with it.
+    pub(in crate::tcp) fn believe_header(
+        &mut self,
+        seq: Seq,
+        timestamps: Option<(u32, u32)>,
+        octets: u32,
+        ctx: &Ctx<'_, '_>,
+    ) {
         self.dirty = true;
-        if let Some((value, _)) = segment.options.timestamps
+        if let Some((value, _)) = timestamps
             && self.timestamps
-            && segment.seq.leq(self.receive.last_ack_sent)
+            && seq.leq(self.receive.last_ack_sent)
             && (self.is_recent_outdated(ctx) || !Seq(value).lt(Seq(self.receive.ts_recent.0)))
         {
             self.receive.ts_recent = (value, ctx.now());
@@ -92,16 +107,12 @@ impl Session {
         if let Some(record) = &mut self.record {
             record.limits.heard();
         }
-        if let Some((_, echo)) = segment.options.timestamps
-            && segment.octets() > 0
+        if let Some((_, echo)) = timestamps
+            && octets > 0
             && echo != 0
         {
             let age = self.ts_now(ctx.now()).wrapping_sub(echo);
             self.buffers.on_echo(Duration::from_millis(age.into()), ctx.now());
-        }
-        self.learn_route(segment, ctx);
-        if let Some(told) = segment.options.user_timeout {
-            self.take_user_timeout(told, ctx);
         }
     }
 
@@ -204,11 +215,10 @@ impl Session {
         } else if ack == una {
             self.take_old_ack(segment, ctx);
         }
-        self.take_window(segment);
+        self.take_window(segment.seq, segment.ack, segment.window);
     }
 
-    pub(in crate::tcp) fn take_window(&mut self, segment: &Segment) {
-        let (seq, ack) = (segment.seq, segment.ack);
+    pub(in crate::tcp) fn take_window(&mut self, seq: Seq, ack: Seq, window: u16) {
         // A segment that fills a gap has a number below SND.WL1 and was yet sent later, where it acknowledges more than
         // SND.WL2: acknowledgments never go back. RFC 9293 section 3.10.7.4 leaves SND.WND alone then, and so moves
         // SND.UNA+SND.WND beyond what the peer has room for.
@@ -217,7 +227,7 @@ impl Session {
             return;
         }
         let was_closed = self.send.wnd == 0;
-        self.send.wnd = u32::from(segment.window) << self.send.shift;
+        self.send.wnd = u32::from(window) << self.send.shift;
         self.send.max_wnd = self.send.max_wnd.max(self.send.wnd);
         (self.send.wl1, self.send.wl2) = (self.send.wl1.max(seq), ack);
         if was_closed && self.send.wnd > 0 {
@@ -250,7 +260,9 @@ impl Session {
         let in_order = segment.seq == self.receive.nxt && octets <= window && !waits;
         if in_order {
             if octets > 0 {
-                self.take_next_text(segment, ctx);
+                let push = segment.has(Flags::PSH) || fin;
+                let count = segment.count();
+                self.take_next_text(segment.text, (octets, count), push, ctx);
             }
             if fin {
                 self.take_fin(ctx);
@@ -260,13 +272,17 @@ impl Session {
         self.take_disordered(segment, window, ctx);
     }
 
-    /// Text that is simply the next.
-    pub(in crate::tcp) fn take_next_text(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
-        let push = segment.has(Flags::PSH) || segment.has(Flags::FIN);
-        let (octets, segments) = (segment.octets(), segment.count());
-        self.deliver(segment.text, push, ctx);
+    /// Text that is simply the next, `octets` that came in so many segments.
+    pub(in crate::tcp) fn take_next_text(
+        &mut self,
+        text: Message,
+        (octets, count): (u32, u32),
+        push: bool,
+        ctx: &mut Ctx<'_, '_>,
+    ) {
+        self.deliver(text, push, ctx);
         let rule = ctx.shared.config.ack;
-        self.receive.owe((octets, segments), self.send.mss, rule, ctx.now());
+        self.receive.owe((octets, count), self.send.mss, rule, ctx.now());
         if let Some(record) = &mut self.record {
             record.acknowledgments.keep(self.receive.nxt, ctx.now());
         }

@@ -293,6 +293,31 @@ proptest! {
         header.emit(&mut expected);
         let (octets, len) = plain.octets();
         prop_assert_eq!(&octets[..len], &expected[..]);
+        prop_assert_eq!(PlainHeader::parse(&octets[..len]), Some(plain));
         prop_assert_eq!(plain.sum().folded(), Sum::of(&expected).folded());
+    }
+}
+
+proptest! {
+    #[test]
+    fn only_a_plain_header_is_read_as_one(octets in prop::collection::vec(any::<u8>(), 0..=PlainHeader::MAX_LEN), plain: bool) {
+        let mut octets = octets;
+        if plain && octets.len() >= MIN_LEN {
+            octets.resize(if octets.len() < PlainHeader::MAX_LEN { MIN_LEN } else { PlainHeader::MAX_LEN }, 0);
+            octets[12] = u8::try_from(octets.len() / 4).unwrap() << 4;
+            octets[13] &= 0x18;
+            octets[18..20].fill(0);
+            if let Some(option) = octets.get_mut(MIN_LEN..MIN_LEN + 4) {
+                option.copy_from_slice(&[1, 1, 8, 10]);
+            }
+        }
+        if let Some(read) = PlainHeader::parse(&octets) {
+            let (header, len) = Header::parse(&octets, octets.len()).unwrap();
+            prop_assert_eq!(len, octets.len());
+            prop_assert_eq!(header.flags.contains(Flags::PSH), read.push);
+            let options = Options { timestamps: read.timestamps, ..Options::NONE };
+            prop_assert_eq!((header.seq, header.ack, header.window, header.options), (read.seq, read.ack, read.window, options));
+            prop_assert_eq!((header.source_port, header.destination_port), (read.source_port, read.destination_port));
+        }
     }
 }
