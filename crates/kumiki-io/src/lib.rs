@@ -57,7 +57,7 @@ pub use frames::Frames;
 pub use line::{Console, Line, LineError, Opening, ProgramEnd};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use records::Records;
-pub use signal::{Hangup, Wish};
+pub use signal::{Hangup, Wish, hear_of_long_files};
 #[cfg(target_os = "linux")]
 pub use sockets::{Sockets, SocketsConfig, SocketsCounters, SocketsError};
 pub use stream::Stream;

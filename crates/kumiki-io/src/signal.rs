@@ -1,10 +1,11 @@
-//! Ctrl-C and hang-ups: a wish to end, heard by an executor between two passes, or to read files anew; and whether the terminal is ours.
+//! Ctrl-C and hang-ups: a wish to end, heard by an executor between two passes, or to read files anew; whether the terminal is ours; and files that may grow no
+//! more.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
 use crate::clock::Bell;
@@ -20,6 +21,16 @@ pub struct Wish {
 /// The status of a process that a signal has ended, as shells have it.
 const fn status(signal: i32) -> u8 {
     128 | signal.to_le_bytes()[0] & 0x7f
+}
+
+/// From here on who writes beyond the limit of a file's size (`ulimit -f`) is told by an error, and `SIGXFSZ` does not end the process. Programs that it starts
+/// have the signal as it was.
+///
+/// # Errors
+/// Where the process may have no more handlers.
+pub fn hear_of_long_files() -> io::Result<()> {
+    // A handler, for what is ignored stays so in the programs that are started. That it was called says nothing beside the error.
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// Whether this process was started so that hang-ups are nothing to it, as `nohup` does.

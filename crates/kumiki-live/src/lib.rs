@@ -58,7 +58,7 @@ pub mod walls;
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};
 pub use kumiki_io::admission;
 pub use kumiki_io::prompt::secret;
-pub use kumiki_io::{Bell, Wish, unguessable};
+pub use kumiki_io::{Bell, Wish, hear_of_long_files, unguessable};
 pub use kumiki_octets::Pattern;
 pub use kumiki_octets::text::is_unseen;
 pub use report::{Form, Printer};

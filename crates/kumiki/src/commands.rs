@@ -35,6 +35,8 @@ pub(crate) enum Stop {
     Input(String),
     /// It ran and failed.
     Failed(String),
+    /// It ran, and what it wrote has no room: the disk is full, or a limit is reached.
+    NoRoom(String),
     /// It ran and ended in a way that has a status of its own.
     Ended {
         /// The exit status.
@@ -60,6 +62,8 @@ impl From<OutputError> for Stop {
     fn from(why: OutputError) -> Self {
         if matches!(why, OutputError::Exists { .. } | OutputError::Journal { .. }) {
             Self::Input(why.to_string())
+        } else if why.is_for_want_of_room() {
+            Self::NoRoom(why.to_string())
         } else {
             Self::Failed(why.to_string())
         }

@@ -40,11 +40,15 @@ fn main() -> ExitCode {
     if let Some(ended) = link::inside() {
         return ended;
     }
+    // Who cannot be told of a file that is too long ends without a word.
+    if let Err(why) = kumiki_live::hear_of_long_files() {
+        eprintln!("kumiki: a file that may grow no more will end this without a word: {why}");
+    }
     let cli = cli::Cli::try_parse().unwrap_or_else(|why| cli::advised(why).exit());
     let (status, why) = match commands::run(cli.command) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Stop::Input(why)) => (2, why),
-        Err(Stop::Failed(why)) => (1, why),
+        Err(Stop::Failed(why) | Stop::NoRoom(why)) => (1, why),
         Err(Stop::Ended { status, why }) => (status, why),
     };
     // Where a program has a status of its own there is nothing to say of it.

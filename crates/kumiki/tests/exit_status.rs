@@ -525,6 +525,31 @@ fn what_is_interrupted_says_how_to_go_on_and_waits_for_nothing() {
     assert!(String::from_utf8_lossy(&other.stderr).contains("an end/journal.jsonl:1: it is of options"), "{other:?}");
 }
 
+/// A result that may grow no more (`ulimit -f`; a full disk is alike) is no lost one.
+#[test]
+fn what_finds_no_room_says_so_and_how_to_go_on() {
+    let text = UNCONNECTED.replace("10.0.5.2", "10.0.0.2").replace("\"64 KiB\"", "\"${buffer}\"");
+    let folder = Folder::with("room", &format!("{text}vary.buffer = \"4 KiB .. 128 KiB step 4 KiB\"\n"));
+    let whole = folder.kumiki(&["run", "x.toml", "--out", "whole"]);
+    assert!(whole.status.success(), "{whole:?}");
+    let mut limited = Command::new("sh");
+    // Blocks are of 512 or 1024 octets.
+    limited.args(["-c", "ulimit -f 60; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_kumiki")]);
+    limited.args(["run", "x.toml", "--out", "short"]).current_dir(folder.0.place());
+    let ended = limited.output().unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    let told = String::from_utf8(ended.stderr).unwrap();
+    let words =
+        ["kumiki: short/journal.jsonl: File too large", " of 32 points have ended, which are in short/journal.jsonl"];
+    assert!(words.iter().all(|it| told.contains(it)), "{told}");
+    assert!(told.ends_with("to go on:\n  kumiki run x.toml --out short --resume\n"), "{told}");
+    let resumed = folder.kumiki(&["run", "x.toml", "--out", "short", "--resume"]);
+    assert!(resumed.status.success(), "{resumed:?}");
+    for file in ["rows.jsonl", "rows.csv"] {
+        assert_eq!(folder.0.read(&format!("short/{file}")), folder.0.read(&format!("whole/{file}")));
+    }
+}
+
 #[test]
 fn what_is_killed_and_resumed_and_what_is_merged_is_what_runs_at_once() {
     let folder = Folder::with("killed", &three_points("1 s"));

@@ -17,9 +17,10 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
         form.see(row);
     }
     let mut out = csv::Writer::from_writer(Vec::new());
-    write(&mut out, &form.head())?;
+    let form_of = |why: csv::Error| RowError::Form(why.to_string());
+    write(&mut out, &form.head()).map_err(form_of)?;
     for row in rows {
-        write(&mut out, &form.cells(row))?;
+        write(&mut out, &form.cells(row)).map_err(form_of)?;
     }
     let octets = out.into_inner().map_err(|e| RowError::Form(e.to_string()))?;
     String::from_utf8(octets).map_err(|e| RowError::Form(e.to_string()))
@@ -107,6 +108,6 @@ fn optional<T: ToString>(value: Option<T>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-pub(super) fn write(out: &mut csv::Writer<impl std::io::Write>, cells: &[String]) -> Result<(), RowError> {
-    out.write_record(cells).map_err(|e| RowError::Form(e.to_string()))
+pub(super) fn write(out: &mut csv::Writer<impl std::io::Write>, cells: &[String]) -> Result<(), csv::Error> {
+    out.write_record(cells)
 }

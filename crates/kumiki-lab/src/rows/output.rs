@@ -75,6 +75,15 @@ pub enum OutputError {
     },
 }
 
+impl OutputError {
+    /// Whether a file had no room: the disk is full, or the size of files, or what a user may have, is limited.
+    #[must_use]
+    pub fn is_for_want_of_room(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | FileTooLarge | QuotaExceeded))
+    }
+}
+
 /// ":7".
 fn numbered(line: usize) -> String {
     if line == 0 { String::new() } else { format!(":{line}") }
@@ -284,12 +293,11 @@ impl Output {
             Ok(part.flush()?)
         };
         let (jsonl, _) = self.write_for(Self::ROWS_JSONL, false, lines)?;
-        let wrong = |row| move |source| OutputError::Row { row, source };
         let table = |part: &mut fs::File| {
             let mut out = csv::Writer::from_writer(part);
-            csv_form::write(&mut out, &form.head()).map_err(wrong(0))?;
-            for (number, row) in (1..).zip(rows()) {
-                csv_form::write(&mut out, &form.cells(&row?)).map_err(wrong(number))?;
+            csv_form::write(&mut out, &form.head()).map_err(io::Error::from)?;
+            for row in rows() {
+                csv_form::write(&mut out, &form.cells(&row?)).map_err(io::Error::from)?;
             }
             Ok(out.flush()?)
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{
-    self, Header, Interruption, Journal, Merged, Options, Plan, Provenance, Results, Runner, Verdict,
+    self, Header, Interruption, Journal, Merged, Options, Plan, Provenance, Results, Runner, Shard, Verdict,
 };
 use kumiki_lab::rows::{Output, OutputError, TABLES, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
@@ -34,23 +34,43 @@ pub(super) struct Work<'a> {
 
 /// Checks everything, runs it, and writes and prints what came of it.
 pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &Arc<R>) -> Result<(), Stop> {
-    let Work { what, documents, set, captures, args } = work;
-    let choice = Choice { set, quick: args.quick, runs: args.runs };
+    let Work { documents, ref set, ref captures, args, .. } = work;
+    let choice = Choice { set: set.clone(), quick: args.quick, runs: args.runs };
     let provenance = begin().after(args.resume.then_some(&args.out));
     let plan = Plan::new(documents, &choice, &**runner)?;
     if args.dry_run {
-        return foresee(documents, &choice, &captures, &plan, args);
+        return foresee(documents, &choice, captures, &plan, args);
     }
     let wish = Wish::listen(&Bell::default()).map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
     let output = open(&args.out, args.force || args.resume)?;
     let shard = args.shard.unwrap_or_default();
-    let header = Header::new(documents, &choice, &captures, shard);
-    let mut journal = Journal::open(&output, &header, &plan, args.resume)?;
-    journal.replace(&output, &BTreeSet::new())?;
+    let header = Header::new(documents, &choice, captures, shard);
+    let journal = Journal::open(&output, &header, &plan, args.resume)?;
+    let ended = go_on(&work, (&plan, runner), (journal, shard), (&output, &provenance), &wish);
+    ended.map_err(|why| match why {
+        Stop::NoRoom(why) => {
+            let kept = Journal::look(&args.out, &header, &plan).map_or(0, |kept| kept.len());
+            let steps = (0..plan.len()).filter(|place| shard.has(*place)).count();
+            Stop::Failed(without_room(&why, (kept, steps), &output))
+        }
+        why @ (Stop::Input(_) | Stop::Failed(_) | Stop::Ended { .. }) => why,
+    })
+}
+
+/// Runs what is not in the journal, and writes and prints what came of it.
+fn go_on<R: Runner + Send + 'static>(
+    work: &Work<'_>,
+    (plan, runner): (&Plan, &Arc<R>),
+    (mut journal, shard): (Journal, Shard),
+    (output, provenance): (&Output, &Provenance),
+    wish: &Wish,
+) -> Result<(), Stop> {
+    let Work { what, args, .. } = *work;
+    journal.replace(output, &BTreeSet::new())?;
     let kept = journal.kept();
     let steps = (0..plan.len()).filter(|place| shard.has(*place)).count();
     // Whoever goes on with it knows when it began, whatever ends it.
-    output.write(Output::RUN, provenance.end(&plan, (kept, steps)).as_bytes())?;
+    output.write(Output::RUN, provenance.end(plan, (kept, steps)).as_bytes())?;
     let mut progress = Progress::new(what, u64::try_from(steps).unwrap_or(u64::MAX));
     if args.resume {
         progress.note(&format!("{what}: {kept} of {steps} points are in {} already", args.out.display()));
@@ -59,7 +79,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     let options = Options {
         jobs: jobs(args.jobs),
         interruption: Interruption::by(move || asked.is_made()),
-        output: Some(&output),
+        output: Some(output),
         journal: Some(&mut journal),
         shard,
         ..Options::default()
@@ -76,9 +96,9 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
             let _ = std::fs::remove_dir(output.directory());
         }
         if done > 0 {
-            output.rewrite(Output::RUN, provenance.end(&plan, (done, steps)).as_bytes())?;
+            output.rewrite(Output::RUN, provenance.end(plan, (done, steps)).as_bytes())?;
         }
-        return Err(Stop::Ended { status: wish.status(), why: interrupted((done, steps), &output) });
+        return Err(Stop::Ended { status: wish.status(), why: interrupted((done, steps), output) });
     }
     if let (true, [result]) = (args.quick, results.as_slice())
         && !result.is_shortened()
@@ -89,9 +109,9 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     if shard.is_whole() && !has_rows(&results) {
         // A file without rows would be in the way of the next attempt.
         journal.discard()?;
-        return tell(&results, &output, Wanted::of(args));
+        return tell(&results, output, Wanted::of(args));
     }
-    output.rewrite(Output::RUN, provenance.end(&plan, (steps, steps)).as_bytes())?;
+    output.rewrite(Output::RUN, provenance.end(plan, (steps, steps)).as_bytes())?;
     if !output.path(Journal::NAME).is_file() {
         let place = args.out.display();
         eprintln!(
@@ -109,7 +129,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
         );
         return failures(&results);
     }
-    tell(&results, &output, Wanted::of(args))
+    tell(&results, output, Wanted::of(args))
 }
 
 /// Tells what would be run. Nothing is written, and where the run would be refused for what is there, so is this.
@@ -287,6 +307,16 @@ fn interrupted((done, all): (usize, usize), output: &Output) -> String {
         _ => format!("they are in {}", output.path(Journal::NAME).display()),
     };
     format!("interrupted: {done} of {all} points have ended, {kept}. To go on:\n  {again}")
+}
+
+/// Why a command has no room for what it writes, what it has left, and how to go on.
+fn without_room(why: &str, (done, all): (usize, usize), output: &Output) -> String {
+    let again = again(std::env::args().skip(1), true);
+    let journal = output.path(Journal::NAME);
+    format!(
+        "{why}: {done} of {all} points have ended, which are in {}. With more room (a full disk? `ulimit -f`?), to go on:\n  {again}",
+        journal.display()
+    )
 }
 
 /// The command line that goes on where this one was interrupted.

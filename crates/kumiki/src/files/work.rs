@@ -371,7 +371,7 @@ fn with_part(stop: Stop, target: &Path) -> Stop {
             status,
             why: format!("{why}; {size} bytes are kept in {}, and --resume goes on with them", part.display()),
         },
-        Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) => stop,
+        Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) | Stop::NoRoom(_) => stop,
     }
 }
 
@@ -386,7 +386,7 @@ fn with_note(stop: Stop, file: &Path) -> Stop {
                 path_shown(&note)
             ),
         },
-        Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) => stop,
+        Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) | Stop::NoRoom(_) => stop,
     }
 }
 
