@@ -13,6 +13,7 @@ use std::path::Path;
 
 use super::hints;
 use crate::quantity::{Invalid, Quantity};
+use crate::shown;
 
 /// Something wrong with an input file or with `--set`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -210,23 +211,24 @@ impl Fault {
         }
     }
 
-    /// What is wrong, with the key and its value but without the place; and what would be right.
+    /// What is wrong, with the key and its value but without the place; and what would be right. Of what is long only the beginning is told.
     #[must_use]
     pub fn words(&self) -> (String, Option<String>) {
         let parts = &*self.0;
-        let mut what = parts.path.join(".");
+        let mut what = parts.path.iter().map(|key| shown::begun(key)).collect::<Vec<_>>().join(".");
         if let (false, Some(found)) = (what.is_empty(), &parts.found) {
-            what.push_str(&format!(" = {found}"));
+            what.push_str(&format!(" = {}", shown::message(found)));
         }
         if !what.is_empty() {
             what.push_str(": ");
         }
-        what.push_str(&parts.problem);
+        what.push_str(&shown::message(&parts.problem));
         // What was probably meant comes first: a list of all that there is can be long.
-        let right = match (&parts.suggestion, &parts.expected) {
+        let [suggestion, expected] = [&parts.suggestion, &parts.expected].map(|it| it.as_deref().map(shown::message));
+        let right = match (suggestion, expected) {
             (Some(meant), Some(expected)) => Some(format!("did you mean {meant}? ({expected})")),
             (Some(meant), None) => Some(format!("did you mean {meant}?")),
-            (None, expected) => expected.clone(),
+            (None, expected) => expected,
         };
         (what, right)
     }
@@ -248,8 +250,8 @@ impl fmt::Display for Fault {
         match (&parts.file, &parts.place) {
             (Some(file), Some(Place::Line(line, _))) => write!(f, "{file}:{line}: ")?,
             (None, Some(Place::Line(line, _))) => write!(f, "line {line}: ")?,
-            (Some(file), Some(Place::Set(set))) => write!(f, "--set {set} ({file}): ")?,
-            (None, Some(Place::Set(set))) => write!(f, "--set {set}: ")?,
+            (Some(file), Some(Place::Set(set))) => write!(f, "--set {} ({file}): ", shown::begun(set))?,
+            (None, Some(Place::Set(set))) => write!(f, "--set {}: ", shown::begun(set))?,
             (Some(file), None) => write!(f, "{file}: ")?,
             (None, None) => {}
         }

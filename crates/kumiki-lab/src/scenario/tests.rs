@@ -693,3 +693,35 @@ size = ["8 KiB", "8 Kib"]
     // Where it was set, that says it.
     assert!(said(text, &["of=oc3"]).starts_with("--set of=oc3 (x.toml): link.line.medium = \"oc3\": "));
 }
+
+/// Whoever writes a megabyte where a word is expected is not shown it again, or twice.
+#[test]
+fn of_what_is_long_a_message_has_the_beginning() {
+    let long = "x".repeat(100_000);
+    let two = |from: &str, to: &str| TWO_HOSTS.replace(from, to);
+    for text in [
+        two("\"10 s\"", &format!("\"{long}\"")),
+        two("\"10 s\"", &format!("\"{}\"", "a \\\" b ".repeat(20_000))),
+        two("\"10 s\"", &format!("\"${{1 + {long}}}\"")),
+        two("\"ttcp\"\nfrom", &format!("\"{long}\"\nfrom")),
+        two("\"a.ttcp\"", &format!("\"{long}\"")),
+        two("like = \"a\"", &format!("like = \"{long}\"")),
+        two("\"point-to-point\"", &format!("\"{long}\"")),
+        two("\"zero\"", &format!("\"{long}\"")),
+        two("[run]", &format!("[run]\n{long} = 1")),
+        two("[report]", &format!("[report]\nvalue = \"{long}\"")),
+        format!("{long} = 1\n{TWO_HOSTS}"),
+    ] {
+        let points = Document::parse("two", "two.toml", &text).and_then(|it| it.points(&Choice::default()));
+        let told = points.unwrap_err().to_string();
+        assert!(
+            told.len() < 1000 && told.contains(" characters)"),
+            "{} octets: {}",
+            told.len(),
+            &told[..told.len().min(500)]
+        );
+    }
+    let choice = Choice { set: vec![format!("run.duration={long}")], ..Choice::default() };
+    let told = Document::parse("two", "two.toml", TWO_HOSTS).unwrap().points(&choice).unwrap_err().to_string();
+    assert!(told.len() < 500 && told.starts_with("--set run.duration=xxx"), "{} octets", told.len());
+}

@@ -161,13 +161,9 @@ impl Node {
         }
     }
 
-    /// As messages show it: nothing for tables and long lists.
+    /// As messages show it, which cut what is long: nothing for tables and long lists.
     pub fn shown(&self) -> Option<String> {
         match &self.value {
-            Value::Text(text) if text.chars().count() > 80 => {
-                let start: String = text.chars().take(77).collect();
-                Some(format!("{:?}", format!("{start}...")))
-            }
             Value::Text(text) => Some(format!("{text:?}")),
             Value::Integer(_) | Value::Float(_) | Value::Switch(_) => self.plain(),
             Value::List(items) if items.len() <= 6 => {
