@@ -148,6 +148,26 @@ impl Progress {
         }
     }
 
+    /// All that was done before this began is told of: shows where it stands, and how long the rest will take. A program that is told hears of its own steps
+    /// alone.
+    pub fn begun(&mut self) {
+        if self.course.steps() == 0 {
+            return;
+        }
+        match &self.form {
+            Form::Bar(bar) => {
+                let _ = self.course.estimate(Duration::ZERO);
+                bar.set_message(self.course.beside());
+            }
+            Form::Lines => {
+                if let Some(line) = self.course.first_line() {
+                    say(&line);
+                }
+            }
+            Form::Told(_) | Form::Hidden => {}
+        }
+    }
+
     /// A step is done, and has taken so long.
     pub fn done(&mut self, cost: Cost, took: Duration) {
         self.course.done(cost, took);

@@ -115,6 +115,13 @@ impl Course {
         Some(line)
     }
 
+    /// The line to print where some steps were done before this began, unless that is all of them.
+    pub(super) fn first_line(&mut self) -> Option<String> {
+        let left = self.estimate(Duration::ZERO).filter(|_| self.done < self.total)?;
+        let percent = self.done.saturating_mul(100).checked_div(self.total).unwrap_or(0);
+        Some(format!("{}: {} of {} ({percent} %) before, ETA {}", self.what, self.done, self.total, spoken(left)))
+    }
+
     pub(super) fn last_line(&self, elapsed: Duration) -> String {
         if self.done >= self.total {
             format!("{}: {} done in {}", self.what, self.done, spoken(elapsed))
@@ -215,6 +222,23 @@ mod tests {
         course.advance(33, seconds(8_000));
         assert_eq!(course.line(seconds(8_000)), None, "the last line follows");
         assert_eq!(course.last_line(seconds(125)), "sweep: 55 done in 2 min 5 s");
+    }
+
+    /// Of four steps of 10 s two were done before; two are under way at a time.
+    #[test]
+    fn what_was_done_before_tells_how_long_the_rest_takes() {
+        let cost = Cost { group: 0, weight: 5.0 };
+        let mut course = Course::new("run", 4);
+        course.foresee([cost; 4], 2);
+        assert_eq!(course.first_line(), None);
+        for _ in 0..2 {
+            course.done(cost, seconds(10));
+        }
+        assert_eq!(course.first_line().as_deref(), Some("run: 2 of 4 (50 %) before, ETA 10 s"));
+        for _ in 0..2 {
+            course.done(cost, seconds(10));
+        }
+        assert_eq!(course.first_line(), None, "the last line follows");
     }
 
     #[test]

@@ -142,6 +142,7 @@ impl Plan {
             let stored = options.journal.as_deref().and_then(|journal| journal.stored(place));
             kept.insert(place, done(point, entry, stored));
         }
+        progress.begun();
         let places = 0..self.len();
         let queue: Vec<usize> = places.filter(|it| options.has(*it) && !kept.contains_key(it)).collect();
         let (threads, ended) = self.begin(runner, queue, &options);
