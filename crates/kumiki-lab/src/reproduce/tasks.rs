@@ -159,9 +159,10 @@ impl Results {
                         ..self.verdict(&statement(growth), &growth.from, "")
                     };
                     // Where the others do not grow there is no part of it.
-                    let ratio = if against > 0.0 { of / against } else { f64::INFINITY };
-                    let line = line(growth, &place, of, against);
-                    lines.push((verdict.judged(&[(place, ratio)], true), line));
+                    let ratio = (against > 0.0).then(|| of / against);
+                    let line = line(growth, &place, (of, against), ratio);
+                    let numbers: Vec<_> = ratio.map(|ratio| (place, ratio)).into_iter().collect();
+                    lines.push((verdict.judged(&numbers, true), line));
                 }
             }
         }
@@ -183,12 +184,15 @@ fn statement(growth: &Growth) -> String {
 }
 
 /// One host's growth, in words.
-fn line(growth: &Growth, place: &str, of: f64, against: f64) -> String {
-    let ratio = of / against;
+fn line(growth: &Growth, place: &str, (of, against): (f64, f64), ratio: Option<f64>) -> String {
     let fitted = if growth.fitted { "by a fitted price" } else { "predicted" };
-    let verdict = if against > 0.0 && ratio < growth.below { "" } else { "; missed" };
+    let (ratio, verdict) = match ratio {
+        Some(ratio) if ratio < growth.below => (format!("a ratio of {ratio:.3}"), ""),
+        Some(ratio) => (format!("a ratio of {ratio:.3}"), "; missed"),
+        None => ("which is no growth to compare with".to_owned(), "; not known"),
+    };
     format!(
-        "{place}: from {} to {} {} grows by {of:.0} ms and {} by {against:.0} ms, a ratio of {ratio:.3}; paper: below {:.3} ({}, {fitted}){verdict}",
+        "{place}: from {} to {} {} grows by {of:.0} ms and {} by {against:.0} ms, {ratio}; paper: below {:.3} ({}, {fitted}){verdict}",
         named(&growth.at),
         named(&growth.to),
         growth.of.join(" + "),

@@ -81,6 +81,10 @@ impl Results {
             return self.between(trend, &values, low, high);
         }
         let peak = values.iter().map(|(_, mean)| *mean).reduce(f64::max)?;
+        if trend.below_peak.is_some() && peak <= 0.0 {
+            let verdict = self.of_trend(trend, "below the peak", "%").judged(&[], false);
+            return Some((verdict, format!("{}: nothing arrived, so there is no peak", named(&trend.of))));
+        }
         let (ours, paper, what) = if let Some(paper) = trend.below_peak.map(Share::as_percent) {
             let (_, mean) = values.iter().find(|(point, _)| point.is_at(&trend.at))?;
             let fall = (peak - mean) / peak * 100.0;

@@ -64,14 +64,16 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Of a number, or several, that are to lie between two others.
+    /// Of a number, or several, that are to lie between two others. What is a part of nothing is no number, and so not there.
     pub(super) fn judged(self, numbers: &[(String, f64)], is_complete: bool) -> Self {
         let outside = |number: f64| {
             let below = self.least.map_or(f64::NEG_INFINITY, |least| least - number);
             let above = self.most.map_or(f64::NEG_INFINITY, |most| number - most);
             below.max(above)
         };
-        let worst = numbers.iter().max_by(|a, b| outside(a.1).total_cmp(&outside(b.1)));
+        let finite = || numbers.iter().filter(|(_, number)| number.is_finite());
+        let is_complete = is_complete && finite().count() == numbers.len();
+        let worst = finite().max_by(|a, b| outside(a.1).total_cmp(&outside(b.1)));
         let Some((at, ours)) = worst else {
             return Self { verdict: Judgement::Open, ..self };
         };

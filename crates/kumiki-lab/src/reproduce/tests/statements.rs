@@ -242,3 +242,33 @@ fn verdicts_are_written_beside_the_rows() {
     assert!(!output.path("verdicts.jsonl").exists());
     std::fs::remove_dir_all(&place).unwrap();
 }
+
+/// Nothing arrives, at any point.
+struct Nothing;
+
+impl Runner for Nothing {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        Ok(Outcome { rows: vec![point.row()], ..Outcome::default() })
+    }
+}
+
+#[test]
+fn a_part_of_nothing_is_no_number_and_is_open() {
+    let claim = |keys: &str| format!("[[claim]]\nwords = \"so\"\nfrom = \"here\"\nleast = 0.0\nmost = 2.0\n{keys}\n");
+    let claims = [
+        claim("of = { nagle = true, rtt = \"20 ms\" }\nalong = \"window\""),
+        claim("of = { nagle = true }\nbest = { window = \"256 KiB\", rtt = \"20 ms\" }"),
+        claim("of = { nagle = true, window = \"48 KiB\" }\nagainst = { nagle = false }"),
+        claim("spread = true"),
+    ];
+    let trend =
+        "[[trend]]\nof = { nagle = true }\nat = { window = \"48 KiB\" }\nbelow_peak = \"10 %\"\nfrom = \"here\"\n";
+    let document = Document::parse("two", "two.toml", &format!("{TWO_HOSTS}\n{}{trend}", claims.concat())).unwrap();
+    let plan = Plan::new(&[document], &Choice::default(), &Nothing).unwrap();
+    let result = run(&plan, Nothing, Options::default()).remove(0);
+    let verdicts = result.verdicts(std::slice::from_ref(&result));
+    let open: Vec<Judgement> = verdicts.iter().filter(|it| it.source == "here").map(|it| it.verdict).collect();
+    assert_eq!(open, [Judgement::Open; 5], "{verdicts:?}");
+    let told = format!("{} {}", result.table().draw(Layout { lines: Lines::Ascii, width: None }), summary(&verdicts));
+    assert!(!told.contains("inf") && !told.contains("NaN") && told.contains("there is no peak"), "{told}");
+}
