@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::glance::{self, lossy};
+use super::held::mean_held;
 use super::{Done, Results, words};
 use crate::rows::{Row, Scope};
 use crate::scenario::Point;
@@ -179,11 +180,7 @@ fn held_apart(told: &Told<'_>) -> Cell {
 }
 
 fn held_means(told: &Told<'_>) -> BTreeMap<String, f64> {
-    let mut means: BTreeMap<String, f64> = BTreeMap::new();
-    for (what, share) in told.rows.iter().flat_map(|row| &row.held) {
-        *means.entry(what.clone()).or_default() += share / told.rows.len() as f64;
-    }
-    means
+    mean_held(&told.rows)
 }
 
 fn round_trip(told: &Told<'_>) -> Cell {
@@ -304,7 +301,7 @@ impl Results {
     }
 
     /// What a title says of whose values a table has.
-    fn of_runs(&self) -> &'static str {
+    pub(super) fn of_runs(&self) -> &'static str {
         let several = self.done().any(|(_, done)| done.rows.iter().any(|row| row.repetition > 0));
         if several { ", the mean of its runs" } else { "" }
     }
@@ -356,7 +353,7 @@ impl Done {
 }
 
 /// The rows of all runs that are of the same as `row`.
-fn runs_of<'a>(done: &'a Done, row: &Row) -> Vec<&'a Row> {
+pub(super) fn runs_of<'a>(done: &'a Done, row: &Row) -> Vec<&'a Row> {
     let is_same = |it: &&Row| (it.scope, &it.load, it.flow) == (row.scope, &row.load, row.flow);
     let mut seen: Vec<u32> = Vec::new();
     // A row for each task of a host says the same of the load.

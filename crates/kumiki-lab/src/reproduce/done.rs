@@ -142,7 +142,8 @@ impl Done {
 
     /// The same with all of its rows in a journal, and in memory what is looked at.
     pub(super) fn stored(mut self, stored: Stored, point: &Point) -> Self {
-        let wanted = Wanted::of(point);
+        let flows = self.rows.iter().filter(|row| row.scope == Scope::Flow && row.repetition == 0).count();
+        let wanted = Wanted::of(point).of_flows(flows);
         self.rows.retain(|row| wanted.keeps(row));
         for row in &mut self.rows {
             wanted.thin(row);
@@ -214,13 +215,17 @@ impl Done {
     }
 }
 
-/// So many points have rows of their flows in memory: more are shown nowhere.
+/// So many points have rows of their flows in memory, and those of all runs where it has no more flows than that: more are shown nowhere.
 const WITH_FLOWS: usize = 64;
 
 /// What of the rows of a point is looked at after its runs.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     flows: bool,
+    /// Flows of all runs, and not only of the first.
+    runs_of_flows: bool,
+    /// Of flows of further runs what held them, and nothing else.
+    held_alone: bool,
     /// All of queues and counters, and not only how long the former mostly were, and what of the latter was lost.
     queues: bool,
     counters: bool,
@@ -233,19 +238,33 @@ impl Wanted {
             let claimed = scenario.claim.iter().filter_map(|claim| claim.value.as_deref());
             claimed.chain(scenario.report.value.as_deref()).any(|value| value.starts_with(map))
         };
+        let held_of_flows = scenario.report.held.as_deref() == Some("flow");
         Self {
-            flows: point.index < WITH_FLOWS || scenario.report.held.as_deref() == Some("flow"),
+            flows: point.index < WITH_FLOWS || held_of_flows,
+            runs_of_flows: held_of_flows,
+            held_alone: point.index >= WITH_FLOWS,
             queues: names("queues."),
             counters: names("counters.") || scenario.claim.iter().any(|claim| claim.cpu.is_some()),
         }
     }
 
+    /// The same of a point with so many flows.
+    fn of_flows(self, flows: usize) -> Self {
+        let is_few = flows <= WITH_FLOWS;
+        Self { runs_of_flows: self.runs_of_flows || is_few, held_alone: self.held_alone || !is_few, ..self }
+    }
+
     fn keeps(self, row: &Row) -> bool {
-        row.scope != Scope::Flow || (self.flows && row.repetition == 0)
+        row.scope != Scope::Flow || (self.flows && (self.runs_of_flows || row.repetition == 0))
     }
 
     /// Leaves what is looked at.
     pub(super) fn thin(self, row: &mut Row) {
+        if row.scope == Scope::Flow && row.repetition > 0 {
+            for times in [&mut row.round_trip_ms, &mut row.delay_ms, &mut row.completion_ms] {
+                times.retain(|name, _| !self.held_alone && ["mean", "p99"].contains(&name.as_str()));
+            }
+        }
         if !self.queues && row.repetition > 0 {
             for lengths in row.queues.values_mut() {
                 lengths.retain(|name, _| name == "p95");

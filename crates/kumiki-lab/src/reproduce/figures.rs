@@ -179,7 +179,7 @@ impl Results {
             .clone()
             .into_iter()
             .chain(profiles)
-            .chain([runs.to_owned()])
+            .chain(Some(runs.to_owned()).filter(|runs| !runs.is_empty()))
             .chain(hollow)
             .chain(quick)
             .chain([format!("Kumiki {}.", env!("CARGO_PKG_VERSION"))])

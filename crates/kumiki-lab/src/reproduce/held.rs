@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::bounds::runs_of;
+use super::glance::lossy;
 use super::{Done, Results};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Row, Scope};
@@ -17,28 +19,29 @@ const LEAST: f64 = 0.5;
 const MOSTLY: f64 = 95.0;
 
 impl Results {
-    /// The shares of the measured time by what held the connections of TCP back, in the first run of each point. `None` where there are none, where `[report]` wants
+    /// The shares of the measured time by what held the connections of TCP back, of several runs of a point the means. `None` where there are none, where `[report]` wants
     /// none, or where it does not ask and there are too many.
     #[must_use]
     pub fn held_figure(&self) -> Option<Figure> {
         let (first, _) = self.points.first()?;
         let bars = self.held_bars(first)?;
         let mut totals: BTreeMap<&str, f64> = BTreeMap::new();
-        for (what, share) in bars.iter().flat_map(|(_, row)| &row.held) {
+        for (what, share) in bars.iter().flat_map(|(_, held)| held) {
             *totals.entry(what).or_default() += share;
         }
-        let most = |what: &str| bars.iter().filter_map(|(_, row)| row.held.get(what)).fold(0.0_f64, |a, b| a.max(*b));
+        let most = |what: &str| bars.iter().filter_map(|(_, held)| held.get(what)).fold(0.0_f64, |a, b| a.max(*b));
         let mut named: Vec<&str> = totals.keys().copied().filter(|what| most(what) * 100.0 >= LEAST).collect();
         named.sort_by(|a, b| totals.get(b).unwrap_or(&0.0).total_cmp(totals.get(a).unwrap_or(&0.0)));
-        let curve = |label: &str, share: &dyn Fn(&Row) -> f64| {
-            let points = (0_u32..).zip(&bars).map(|(place, (_, row))| Mark::new(f64::from(place), 100.0 * share(row)));
+        let curve = |label: &str, share: &dyn Fn(&Held) -> f64| {
+            let points =
+                (0_u32..).zip(&bars).map(|(place, (_, held))| Mark::new(f64::from(place), 100.0 * share(held)));
             Series { label: label.to_owned(), shape: Shape::Stack, points: points.collect(), ..Series::default() }
         };
         let mut series: Vec<Series> =
-            named.iter().map(|what| curve(what, &|row| row.held.get(*what).copied().unwrap_or(0.0))).collect();
+            named.iter().map(|what| curve(what, &|held| held.get(*what).copied().unwrap_or(0.0))).collect();
         if named.len() < totals.len() {
             let other =
-                |row: &Row| row.held.iter().filter(|(it, _)| !named.contains(&it.as_str())).map(|(_, it)| it).sum();
+                |held: &Held| held.iter().filter(|(it, _)| !named.contains(&it.as_str())).map(|(_, it)| it).sum();
             series.push(curve("other", &other));
         }
         Some(Figure {
@@ -52,7 +55,7 @@ impl Results {
             },
             series,
             limits: Vec::new(),
-            caption: self.captioned(first, "The first run of each point."),
+            caption: self.captioned(first, if self.of_runs().is_empty() { "" } else { "The mean of all runs." }),
             ..Figure::default()
         })
     }
@@ -63,17 +66,17 @@ impl Results {
         self.held_figure().filter(|figure| is_asked || tells_something(figure))
     }
 
-    /// What the bars are called, and the rows that they are of.
-    fn held_bars(&self, first: &Point) -> Option<Vec<(String, &Row)>> {
+    /// What the bars are called, and what they show.
+    fn held_bars(&self, first: &Point) -> Option<Vec<(String, Held)>> {
         let report = &first.scenario.report;
-        let rows = |scope: Scope| -> Vec<(String, &Row)> {
+        let rows = |scope: Scope| -> Vec<(String, Held)> {
             let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
             let rows = done.flat_map(|(point, done)| done.rows.iter().map(move |row| (point, done, row)));
             let first_runs = rows.filter(|(.., row)| row.repetition == 0 && row.scope == scope && !row.held.is_empty());
             let of_load = |row: &Row| report.load.is_none() || scope == Scope::Total || row.load == report.load;
             let is_one_of =
                 |done: &Done, row: &Row| done.rows.iter().any(|it| it.load == row.load && it.flow == Some(1));
-            let named = |(point, done, row)| (bar(point, row, is_one_of(done, row)), row);
+            let named = |(point, done, row)| (bar(point, row, is_one_of(done, row)), mean_held(&runs_of(done, row)));
             first_runs.filter(|(.., row)| of_load(row)).map(named).collect()
         };
         let bars = match (report.held.as_deref(), first.scenario.paper) {
@@ -92,6 +95,19 @@ impl Results {
         };
         (!bars.is_empty()).then_some(bars)
     }
+}
+
+/// Shares of the time by what held.
+type Held = BTreeMap<String, f64>;
+
+/// The means of what `rows`, the same in several runs, say held them; of those that say it.
+pub(super) fn mean_held(rows: &[&Row]) -> Held {
+    let said: Vec<&Held> = rows.iter().map(|row| &row.held).filter(|held| !held.is_empty()).collect();
+    let mut means = Held::new();
+    for (what, share) in said.iter().copied().flatten() {
+        *means.entry(what.clone()).or_default() += share / lossy(said.len() as u64);
+    }
+    means
 }
 
 /// Whether a bar is of several things, or two bars are of different ones.

@@ -224,3 +224,52 @@ fn a_table_that_no_screen_has_room_for_has_rows_in_the_place_of_columns() {
     assert_eq!((many.columns, many.rows.len()), (["bulk", "other", "total"].map(str::to_owned).to_vec(), 12));
     assert_eq!((many.corner.as_str(), many.rows[1].0.as_str()), ("rate, queue", "1 Mb/s, 2"));
 }
+
+/// A load of two flows, of which the second run is held by another thing.
+struct Held;
+
+impl Runner for Held {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let what = if point.scenario.run.seed == 1 { "send buffer" } else { "slow start" };
+        let held = BTreeMap::from([(what.to_owned(), 0.9), ("opening".to_owned(), 0.1)]);
+        let seed = f64::from(u32::try_from(point.scenario.run.seed)?);
+        let row = |scope, load: Option<&str>, flow| {
+            let load = load.map(str::to_owned);
+            let known = Row { scope, load, flow, held: held.clone(), goodput_mbps: seed, ..point.row() };
+            Row { round_trip_ms: [("mean".to_owned(), seed), ("p50".to_owned(), seed)].into(), ..known }
+        };
+        let flows = (0..2).map(|flow| row(Scope::Flow, Some("bulk"), Some(flow)));
+        let rows = [row(Scope::Total, None, None), row(Scope::Load, Some("bulk"), None)].into_iter().chain(flows);
+        Ok(Outcome { rows: rows.collect(), ..Outcome::default() })
+    }
+}
+
+/// In memory or read from a journal, of which only a part stays there.
+#[test]
+fn what_held_flows_is_the_mean_of_all_runs() {
+    let only = TWO_LOADS.lines().filter(|line| !line.starts_with("load.other")).collect::<Vec<_>>().join("\n");
+    let folder = kumiki_watchdog::process::Folder::new("held-of-runs");
+    for (asked, runs) in [("", 3), ("[report]\nheld = \"flow\"", 3), ("", 1)] {
+        let text = format!("{only}\nrepeat = {{ runs = {runs} }}\n{asked}\n");
+        let documents = [Document::parse("two", "two.toml", &text).unwrap()];
+        let plan = Plan::new(&documents, &Choice::default(), &Held).unwrap();
+        let output = Output::open(folder.path(&format!("{runs} {}", asked.len())), false).unwrap();
+        let header = Header::new(&documents, &Choice::default(), "", Shard::WHOLE);
+        let mut journal = Journal::open(&output, &header, &plan, false).unwrap();
+        for journal in [None, Some(&mut journal)] {
+            let results = run(&plan, Held, Options { journal, ..Options::default() }).remove(0);
+            let figure = results.held_figure().unwrap();
+            let shares = |label: &str| {
+                let series = figure.series.iter().find(|it| it.label == label);
+                series.map(|it| it.points.iter().map(|point| point.y.round()).collect::<Vec<f64>>())
+            };
+            let expected =
+                if runs == 3 { [Some(vec![30.0; 2]), Some(vec![60.0; 2])] } else { [Some(vec![90.0; 2]), None] };
+            assert_eq!([shares("send buffer"), shares("slow start")], expected);
+            assert_eq!(figure.caption.contains("The mean of all runs."), runs == 3, "{}", figure.caption);
+            let flows = results.flow_table().unwrap();
+            let mean = if runs == 3 { 2.0 } else { 1.0 };
+            assert!(flows.rows.iter().all(|(_, cells)| cells[0] == Cell::number(mean, 2)), "{flows:?}");
+        }
+    }
+}
