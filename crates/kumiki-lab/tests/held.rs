@@ -293,7 +293,7 @@ fn what_is_under_way_at_the_end_is_not_lost() {
     let ping = r#"{ kind = "ping", from = "a", to = "b", message = "56 B" }"#;
     let (bound, total) = with(ping, &["run.duration=3 s"]);
     let echoes = total.echoes.unwrap();
-    assert_eq!((bound, echoes.sent, echoes.answered, echoes.under_way), ("application", 5, 4, 1));
+    assert_eq!((bound, echoes.sent, echoes.answered, echoes.under_way), ("application", 3, 2, 1));
     let (bound, total) = with(ping, &["run.duration=9 s"]);
     assert_eq!(bound, "loss", "{:?}", total.echoes);
     let udp = r#"{ kind = "udp", rate = "${rate}", from = "a", to = "b", message = "1000 B" }"#;

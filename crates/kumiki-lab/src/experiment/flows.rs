@@ -529,7 +529,7 @@ pub(super) fn times<'a>(
     exchanges.chain(sink.into_iter().flat_map(UdpSink::delays))
 }
 
-/// Datagrams of `load` that nothing has overtaken and that are lost all the same: their reader has heard nothing for longer than it ever did, and longer
+/// Datagrams of `load` that left while it was measured, that nothing has overtaken and that are lost all the same: their reader has heard nothing for longer than it ever did, and longer
 /// than one was ever under way; or nothing at all, a second and more after the first was sent.
 pub(super) fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> u64 {
     let sinks = progress(world, hosts, load);
@@ -547,7 +547,7 @@ pub(super) fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
             Some((last, longest, units, lost)) => (since(last) > longest, units + lost),
             None => (sent.first.is_some_and(|first| since(first) > STOPPED), 0),
         };
-        if is_silent { sent.units.saturating_sub(came) } else { 0 }
+        if is_silent { sent.units.saturating_sub(came.max(sent.before)) } else { 0 }
     });
     unheard.sum()
 }

@@ -102,9 +102,9 @@ pub struct LoadResult {
     pub units: Option<Units>,
     /// So many datagrams may be under way at the end and have been sent while measuring, where none was before.
     under_way: u64,
-    /// What became of echoes since the start, where the load is made of them.
+    /// What became of the echoes that left while measuring, where the load is made of them.
     pub echoes: Option<Echoes>,
-    /// The round trips of echoes while measuring, in nanoseconds; of all loads together where none is of TCP.
+    /// The round trips of these, in nanoseconds; of all loads together where none is of TCP.
     pub round_trips: Option<Histogram<u32>>,
 }
 
@@ -161,8 +161,6 @@ pub(super) struct Snapshot {
     units: Units,
     /// How long datagrams had been under way, or exchanges had taken, by program and session, where others are to be compared with it.
     pub(super) times: Vec<Vec<Histogram<u32>>>,
-    /// The round trips of echoes, the same.
-    round_trips: Option<Histogram<u32>>,
     /// What each sender had done, where others are to be compared with it.
     pub(super) senders: BTreeMap<Pair, Sender>,
 }
@@ -182,7 +180,6 @@ impl Snapshot {
             waited: waited(world, hosts, load),
             senders: BTreeMap::new(),
             times: Vec::new(),
-            round_trips: None,
         }
     }
 
@@ -291,7 +288,6 @@ impl Moment {
                 let programs = 0..load.to.len().max(load.from.len());
                 let times = programs.map(|place| flows::times(world, hosts, load, place).cloned().collect());
                 snapshot.times = times.collect();
-                snapshot.round_trips = round_trips(world, hosts, load);
             }
         }
         moment
@@ -613,11 +609,7 @@ fn measure(
         }),
         unconnected: unconnected(load, &sources),
         units,
-        round_trips: round_trips(world, hosts, load).map(|mut all| {
-            // All of what was so earlier is in it, so nothing can go wrong.
-            let _ = before.round_trips.as_ref().map(|earlier| all.subtract(earlier));
-            all
-        }),
+        round_trips: round_trips(world, hosts, load),
         echoes: {
             let pings = load.from.iter().filter_map(|from| program::<Ping>(world, hosts, from));
             pings.map(|ping| ping.echoes_by(world.now())).reduce(|mut all, echoes| {

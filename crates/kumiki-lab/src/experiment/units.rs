@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::Duration;
 use kumiki_sim::{HostId, World};
 
 use super::flows;
 use super::measure::program;
 use super::programs::Load;
+use crate::workload::rtp::Jitter;
 use crate::workload::{UdpSink, UdpSource};
 
 /// What became of datagrams, all sessions together.
@@ -15,10 +15,10 @@ use crate::workload::{UdpSink, UdpSource};
 pub struct Units {
     /// Sent.
     pub sent: u64,
-    /// Received, duplicates not counted.
+    /// Received, duplicates not counted; the first may have left before it was measured.
     pub received: u64,
-    /// Overtaken by later ones and not received, or sent before and in a silence at the end that is longer than their way and every earlier one, or, where none
-    /// was ever received, longer than a second.
+    /// Of those that were sent while it was measured: overtaken by later ones and not received, or sent before and in a silence at the end that is longer than
+    /// their way and every earlier one, or, where none was ever received, longer than a second. So it is never more than what was sent.
     pub lost: u64,
     /// Received once more.
     pub duplicated: u64,
@@ -33,8 +33,8 @@ pub struct Units {
 pub struct Playing {
     /// Packets that came too late to be played.
     pub late: u64,
-    /// The interarrival jitter at the end (RFC 3550 section 6.4.1), in microseconds; of several streams the greatest.
-    pub jitter_us: u64,
+    /// The interarrival jitter after each packet that was measured; of several streams all packets together.
+    pub jitter: Jitter,
 }
 
 impl core::fmt::Display for Units {
@@ -48,8 +48,9 @@ impl core::fmt::Display for Units {
         if duplicated + reordered > 0 {
             write!(f, ", {duplicated} duplicated, {reordered} reordered")?;
         }
-        if let Some(Playing { late, jitter_us }) = playing {
-            write!(f, ", {late} too late to be played, jitter {}", Duration::from_micros(*jitter_us))?;
+        if let Some(Playing { late, jitter }) = playing {
+            let [mean, largest] = [jitter.mean(), jitter.largest].map(|it| it.as_secs_f64() * 1e3);
+            write!(f, ", {late} too late to be played, jitter {mean:.3} ms on average and {largest:.3} ms at most")?;
         }
         Ok(())
     }
@@ -64,7 +65,7 @@ impl core::ops::AddAssign for Units {
         self.reordered += other.reordered;
         self.playing = match (self.playing, other.playing) {
             (Some(own), Some(more)) => {
-                Some(Playing { late: own.late.saturating_add(more.late), jitter_us: own.jitter_us.max(more.jitter_us) })
+                Some(Playing { late: own.late.saturating_add(more.late), jitter: own.jitter.with(more.jitter) })
             }
             (own, more) => own.or(more),
         };
@@ -72,17 +73,17 @@ impl core::ops::AddAssign for Units {
 }
 
 impl Units {
-    /// Without what was so `earlier`. What is late is lost for the time, so what comes after all makes that less.
+    /// Without what was so `earlier`. What is lost and how packets jitter is that of the measured time anyway.
     pub(super) const fn since(self, earlier: Self) -> Self {
         Self {
             sent: self.sent - earlier.sent,
             received: self.received - earlier.received,
-            lost: self.lost.saturating_sub(earlier.lost),
+            lost: self.lost,
             duplicated: self.duplicated - earlier.duplicated,
             reordered: self.reordered - earlier.reordered,
             playing: match (self.playing, earlier.playing) {
                 (Some(own), Some(before)) => {
-                    Some(Playing { late: own.late.saturating_sub(before.late), jitter_us: own.jitter_us })
+                    Some(Playing { late: own.late.saturating_sub(before.late), jitter: own.jitter })
                 }
                 (own, _) => own,
             },
@@ -94,12 +95,12 @@ impl Units {
         let mut all = Self { sent: sources.flat_map(UdpSource::sent).map(|sent| sent.units).sum(), ..Self::default() };
         let sinks = || load.to.iter().filter_map(|to| program::<UdpSink>(world, hosts, to));
         for heard in sinks().flat_map(UdpSink::receptions) {
-            let own = Playing { late: heard.late(), jitter_us: heard.jitter_us() };
+            let own = Playing { late: heard.late(), jitter: heard.jitter() };
             all += Self { playing: Some(own), ..Self::default() };
         }
         for received in sinks().flat_map(UdpSink::received) {
             all.received += received.units;
-            all.lost = all.lost.saturating_add(received.lost);
+            all.lost = all.lost.saturating_add(received.lost_measured);
             all.duplicated += received.duplicated;
             all.reordered += received.reordered;
         }

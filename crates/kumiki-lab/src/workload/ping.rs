@@ -96,6 +96,15 @@ impl core::ops::AddAssign for Echoes {
 }
 
 impl Echoes {
+    /// One has been answered after so long, with the data that it had where `same`.
+    fn answered_in(&mut self, took: Duration, same: bool) {
+        self.answered += 1;
+        self.sum += took;
+        self.min = Some(self.min.map_or(took, |min| min.min(took)));
+        self.max = Some(self.max.map_or(took, |max| max.max(took)));
+        self.wrong += u64::from(!same);
+    }
+
     /// The mean round trip, where there was one.
     #[must_use]
     pub fn mean(&self) -> Option<Duration> {
@@ -111,7 +120,13 @@ pub struct Ping {
     timer: TimerSlot,
     /// By the number that ICMP gives them: when each left.
     open: BTreeMap<u16, Instant>,
+    /// Since the start.
     echoes: Echoes,
+    /// What left by then is not measured.
+    before: Option<Instant>,
+    /// Of those that left since, and of what came since that belongs to none.
+    measured: Echoes,
+    /// Of those that left since.
     round_trips: Times,
 }
 
@@ -127,25 +142,38 @@ impl Ping {
             timer: TimerSlot::default(),
             open: BTreeMap::new(),
             echoes: Echoes::default(),
+            before: None,
+            measured: Echoes::default(),
             round_trips: no_times(),
         }
     }
 
-    /// What became of the echoes.
+    /// Echoes that have left by `now` are not measured, and neither are their answers.
+    pub fn measure_from(&mut self, now: Instant) {
+        (self.before, self.measured, self.round_trips) = (Some(now), Echoes::default(), no_times());
+    }
+
+    /// Whether what has `left` then is measured.
+    fn is_measured(&self, left: Instant) -> bool {
+        self.before.is_none_or(|before| left > before)
+    }
+
+    /// What became of the echoes since the start.
     #[must_use]
     pub const fn echoes(&self) -> Echoes {
         self.echoes
     }
 
-    /// The same by `now`, with what is under way.
+    /// What by `now` became of those that are measured, with what of them is under way.
     #[must_use]
     pub fn echoes_by(&self, now: Instant) -> Echoes {
         let most = self.echoes.max.unwrap_or(Duration::from_secs(1));
-        let under_way = self.open.values().filter(|left| now.saturating_since(**left) <= most).count();
-        Echoes { under_way: under_way as u64, ..self.echoes }
+        let is_under_way = |left: &&Instant| self.is_measured(**left) && now.saturating_since(**left) <= most;
+        let under_way = self.open.values().filter(is_under_way).count();
+        Echoes { under_way: under_way as u64, ..self.measured }
     }
 
-    /// All round trips.
+    /// The round trips of those that are measured.
     #[must_use]
     pub const fn round_trips(&self) -> &Times {
         &self.round_trips
@@ -178,6 +206,7 @@ impl Ping {
         }
         let now = cx.now();
         self.echoes.sent += 1;
+        self.measured.sent += 1;
         // ICMP numbers the echoes of each user from 1.
         let [.., high, low] = self.echoes.sent.to_be_bytes();
         self.open.insert(u16::from_be_bytes([high, low]), now);
@@ -195,21 +224,20 @@ impl Ping {
     fn answered(&mut self, unit: &Unit, cx: &mut Context<'_>) {
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, unit.data.len() as u64 * self.config.transfer.copies);
-        let echoes = &mut self.echoes;
         let Some(left) = self.open.remove(&IpParameters::from(unit.options.special).identification) else {
-            echoes.stray += 1;
+            self.echoes.stray += 1;
+            self.measured.stray += 1;
             return;
         };
         let took = cx.now().saturating_since(left);
-        // It grows as it must.
-        let _ = self.round_trips.record(took.as_nanos());
-        echoes.answered += 1;
-        echoes.sum += took;
-        echoes.min = Some(echoes.min.map_or(took, |min| min.min(took)));
-        echoes.max = Some(echoes.max.map_or(took, |max| max.max(took)));
         let same_len = unit.data.len() as u64 == u64::from(self.config.data);
         let same = same_len && first_wrong(self.config.pattern, 0, &unit.data).is_none();
-        echoes.wrong += u64::from(!same);
+        self.echoes.answered_in(took, same);
+        if self.is_measured(left) {
+            self.measured.answered_in(took, same);
+            // It grows as it must.
+            let _ = self.round_trips.record(took.as_nanos());
+        }
     }
 }
 
@@ -231,7 +259,9 @@ impl Protocol for Ping {
         if let Indication::Unit(unit) = indication {
             self.answered(&unit, cx);
         } else if let Indication::Report(report) = indication {
-            self.echoes.errors += u64::from(matches!(*report, Report::Unreachable { .. }));
+            let errors = u64::from(matches!(*report, Report::Unreachable { .. }));
+            self.echoes.errors += errors;
+            self.measured.errors += errors;
         }
     }
 

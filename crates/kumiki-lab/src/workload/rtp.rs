@@ -87,6 +87,56 @@ pub struct Reception {
     transit: u32,
     /// In sixteenths of a tick.
     jitter: u32,
+    /// What it was after each packet that was measured.
+    jitters: Jitters,
+}
+
+/// The interarrival jitter after each of several packets.
+#[derive(Clone, Copy, Default, Debug)]
+struct Jitters {
+    /// All together, in sixteenths of a tick.
+    sum: u64,
+    packets: u64,
+    largest: u32,
+}
+
+impl Jitters {
+    fn add(&mut self, jitter: u32) {
+        self.sum = self.sum.saturating_add(jitter.into());
+        self.packets += 1;
+        self.largest = self.largest.max(jitter);
+    }
+}
+
+/// How far apart packets of streams came beside how far apart they left: the interarrival jitter of RFC 3550 section 6.4.1, which is estimated anew with each
+/// packet, over the packets that were measured.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Jitter {
+    /// The estimates of all packets together, in nanoseconds.
+    sum: u128,
+    /// How many they are.
+    packets: u64,
+    /// The largest of them.
+    pub largest: Duration,
+}
+
+impl Jitter {
+    /// Their mean; nothing where no packet came after another.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        let mean = self.sum / u128::from(self.packets.max(1));
+        Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX))
+    }
+
+    /// That of the packets of both.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            sum: self.sum.saturating_add(other.sum),
+            packets: self.packets + other.packets,
+            largest: self.largest.max(other.largest),
+        }
+    }
 }
 
 impl Reception {
@@ -106,7 +156,13 @@ impl Reception {
             late: 0,
             transit,
             jitter: 0,
+            jitters: Jitters::default(),
         }
+    }
+
+    /// The jitter so far is not measured. Its estimate goes on.
+    pub(super) fn begin_measurement(&mut self) {
+        self.jitters = Jitters::default();
     }
 
     /// Another packet has come, of which none has come before.
@@ -125,6 +181,7 @@ impl Reception {
         self.transit = transit;
         let moved = moved.min(moved.wrapping_neg());
         self.jitter = self.jitter.saturating_add(moved) - (self.jitter.saturating_add(8) >> 4);
+        self.jitters.add(self.jitter);
         let plays = self.plays(timestamp, hz);
         self.late += u64::from(now > plays);
     }
@@ -178,7 +235,16 @@ impl Reception {
         self.late
     }
 
-    /// The interarrival jitter, in microseconds.
+    /// The interarrival jitter over what was measured.
+    #[must_use]
+    pub fn jitter(&self) -> Jitter {
+        let nanos =
+            |sixteenths: u64| u128::from(sixteenths) * 1_000_000_000 / 16 / u128::from(self.media.clock().max(1));
+        let largest = Duration::from_nanos(u64::try_from(nanos(self.jitters.largest.into())).unwrap_or(u64::MAX));
+        Jitter { sum: nanos(self.jitters.sum), packets: self.jitters.packets, largest }
+    }
+
+    /// The interarrival jitter as a report would have it now, in microseconds.
     #[must_use]
     pub fn jitter_us(&self) -> u64 {
         u64::from(self.jitter >> 4) * 1_000_000 / u64::from(self.media.clock().max(1))
@@ -251,6 +317,31 @@ mod tests {
         assert_eq!(heard(0, &[(0, 0), (1, 20), (2, 50)]).jitter, 80);
         let reception = heard(0, &[(0, 0), (1, 20), (2, 50), (3, 60)]);
         assert_eq!((reception.jitter, reception.jitter_us()), (155, 9 * 125));
+    }
+
+    #[test]
+    fn of_the_jitter_of_what_is_measured_there_are_a_mean_and_the_largest() {
+        // 0, 80 and 155 sixteenths of 1/8 ms, as above.
+        let mut reception = heard(0, &[(0, 0), (1, 20), (2, 50), (3, 60)]);
+        let (mean, largest) = (235.0 / 3.0 * 125.0 / 16.0, 155.0 * 125.0 / 16.0);
+        let is = |jitter: Jitter, expected: [f64; 2]| {
+            let found = [jitter.mean(), jitter.largest].map(|it| it.as_secs_f64() * 1e6);
+            assert!(
+                found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 0.01),
+                "{found:?} {expected:?}"
+            );
+        };
+        is(reception.jitter(), [mean, largest]);
+        let twice = reception.jitter().with(reception.jitter());
+        is(twice, [mean, largest]);
+        // The next is on time again: 155 - (163 >> 4) + 80 is left.
+        reception.begin_measurement();
+        assert_eq!(reception.jitter().mean(), Duration::ZERO);
+        let header = Header { sequence: 4, timestamp: u32::MAX.wrapping_add(4 * 160), ..Header::default() };
+        reception.came(at_ms(80), &header);
+        let now = f64::from(reception.jitter) * 125.0 / 16.0;
+        assert!(now < largest, "{now}");
+        is(reception.jitter(), [now, now]);
     }
 
     #[test]

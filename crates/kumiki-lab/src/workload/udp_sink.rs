@@ -55,6 +55,8 @@ pub struct ReceivedUnits {
     pub reordered: u64,
     /// Units that did not come, though one with a higher number did.
     pub lost: u64,
+    /// Those of them that left while it was measured.
+    pub lost_measured: u64,
     /// When the first came.
     pub first: Option<Instant>,
     /// When the last came.
@@ -70,6 +72,8 @@ const RTP_MOST: usize = kumiki_wire::inet::rtp::LEN;
 
 #[derive(Debug)]
 struct Session {
+    /// The first number that is measured.
+    measured: u64,
     /// One above the highest number that has come.
     next: u64,
     missing: BTreeSet<u64>,
@@ -81,9 +85,9 @@ struct Session {
 }
 
 impl Session {
-    fn of(caller: Address) -> Self {
+    fn of(caller: Address, measured: u64) -> Self {
         let received = ReceivedUnits { caller, ..ReceivedUnits::default() };
-        Self { next: 0, missing: BTreeSet::new(), received, delays: no_times(), reception: None }
+        Self { measured, next: 0, missing: BTreeSet::new(), received, delays: no_times(), reception: None }
     }
 
     /// Whether unit `number` has not come before.
@@ -93,6 +97,8 @@ impl Session {
             let remembered = u64::try_from(MEMORY).unwrap_or(u64::MAX);
             let from = self.next.max(number.saturating_sub(remembered));
             received.lost = received.lost.saturating_add(number - self.next);
+            let measured = number.saturating_sub(self.next.max(self.measured));
+            received.lost_measured = received.lost_measured.saturating_add(measured);
             self.missing.extend(from..number);
             while self.missing.len() > MEMORY {
                 self.missing.pop_first();
@@ -106,6 +112,7 @@ impl Session {
         }
         received.reordered += 1;
         received.lost -= 1;
+        received.lost_measured -= u64::from(number >= self.measured);
         true
     }
 }
@@ -117,6 +124,8 @@ pub struct UdpSink {
     sessions: Vec<Session>,
     /// The place of each peer's session.
     by_peer: BTreeMap<Address, usize>,
+    /// How many units each peer had sent when the measurement began.
+    sent_before: BTreeMap<Address, u64>,
     /// Datagrams too short to have a number and a time, or that are no packets of RTP where they should be.
     pub short: u64,
     /// Set where it may not listen at all.
@@ -129,7 +138,14 @@ impl UdpSink {
     /// A program that does what `config` says.
     #[must_use]
     pub const fn new(config: UdpSinkConfig) -> Self {
-        Self { config, sessions: Vec::new(), by_peer: BTreeMap::new(), short: 0, refused: None }
+        Self {
+            config,
+            sessions: Vec::new(),
+            by_peer: BTreeMap::new(),
+            sent_before: BTreeMap::new(),
+            short: 0,
+            refused: None,
+        }
     }
 
     /// What each peer's session brought, in the order of their first datagrams.
@@ -137,11 +153,18 @@ impl UdpSink {
         self.sessions.iter().map(|session| session.received)
     }
 
-    /// What came before `now` is not measured.
-    pub fn measure_from(&mut self, now: Instant) {
+    /// What came before `now` is not measured, nor is the loss of what left before: each peer had sent so many units.
+    pub fn measure_from(&mut self, now: Instant, sent_before: BTreeMap<Address, u64>) {
         for session in &mut self.sessions {
             session.received.gaps.measure_from(now);
+            session.measured = sent_before.get(&session.received.caller).copied().unwrap_or(0);
+            // Nothing has left since, so nothing of it is lost.
+            session.received.lost_measured = 0;
+            if let Some(reception) = &mut session.reception {
+                reception.begin_measurement();
+            }
         }
+        self.sent_before = sent_before;
     }
 
     /// How long each unit was under way, in the order of [`UdpSink::received`], duplicates not among them.
@@ -180,7 +203,8 @@ impl UdpSink {
         let next = self.sessions.len();
         let place = *self.by_peer.entry(unit.source).or_insert(next);
         if place == next {
-            self.sessions.push(Session::of(unit.source));
+            let before = self.sent_before.get(&unit.source).copied().unwrap_or(0);
+            self.sessions.push(Session::of(unit.source, before));
         }
         let Some(session) = self.sessions.get_mut(place) else {
             return;
@@ -247,7 +271,11 @@ mod tests {
     use super::*;
 
     fn after(numbers: &[u64]) -> ReceivedUnits {
-        let mut session = Session::of(Address::NONE);
+        after_measured_from(0, numbers)
+    }
+
+    fn after_measured_from(first: u64, numbers: &[u64]) -> ReceivedUnits {
+        let mut session = Session::of(Address::NONE, first);
         for number in numbers {
             session.is_new(*number);
         }
@@ -262,6 +290,14 @@ mod tests {
     }
 
     #[test]
+    fn what_left_before_the_measurement_is_not_lost_in_it() {
+        let counted = |received: ReceivedUnits| (received.lost, received.lost_measured);
+        assert_eq!(counted(after_measured_from(3, &[0, 5])), (4, 2));
+        assert_eq!(counted(after_measured_from(3, &[0, 5, 1, 4])), (2, 1));
+        assert_eq!(counted(after_measured_from(9, &[0, 5])), (4, 0));
+    }
+
+    #[test]
     fn what_comes_once_more_is_a_duplicate_and_not_late() {
         let twice = after(&[0, 1, 1, 0, 2]);
         assert_eq!((twice.lost, twice.reordered, twice.duplicated), (0, 0, 2));
@@ -269,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_number_far_ahead_takes_no_more_memory_than_allowed() {
-        let mut session = Session::of(Address::NONE);
+        let mut session = Session::of(Address::NONE, 0);
         assert!(session.is_new(u64::MAX));
         assert_eq!(session.received.lost, u64::MAX);
         assert_eq!(session.missing.len(), MEMORY);

@@ -73,6 +73,8 @@ pub struct SentUnits {
     pub last: Option<Instant>,
     /// How many.
     pub units: u64,
+    /// How many of them had left when the measurement began; so its first has this number.
+    pub before: u64,
     /// Errors that came back about them (ICMP).
     pub errors: u64,
     /// Why the port could not be opened.
@@ -126,6 +128,13 @@ impl UdpSource {
     /// What each session did.
     pub fn sent(&self) -> impl Iterator<Item = SentUnits> + '_ {
         self.sessions.iter().map(|session| session.sent.clone())
+    }
+
+    /// What left before now is not measured.
+    pub fn begin_measurement(&mut self) {
+        for session in &mut self.sessions {
+            session.sent.before = session.sent.units;
+        }
     }
 
     /// Whether all has been sent that was to be.

@@ -1,0 +1,101 @@
+//! Over which time and of what each value is: of loads that write for a part of it, of echoes, of datagrams that never arrive, of transfers that overlap.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
+
+use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::reproduce::Runner as _;
+use kumiki_lab::rows::{Row, Scope};
+
+mod arrange;
+
+use arrange::{parse, point};
+
+/// Two hosts; `text` says the rest.
+fn ran(text: &str) -> (Vec<Row>, Vec<String>) {
+    let hosts = "title = \"Two hosts\"\nhost.a.graph = [\"ip\", \"l0\"]\nhost.b.like = \"a\"\n";
+    let outcome = Laboratory::default().run(&point(&parse(&format!("{hosts}{text}")), &[])).unwrap();
+    (outcome.rows, outcome.notes)
+}
+
+fn load<'a>(rows: &'a [Row], name: &str) -> &'a Row {
+    rows.iter().find(|row| row.scope == Scope::Load && row.load.as_deref() == Some(name)).unwrap()
+}
+
+/// 625 datagrams a second.
+const STREAM: &str = r#"kind = "udp", from = "a", to = "b", message = "1000 B", rate = "5 Mb/s""#;
+
+#[test]
+fn of_datagrams_that_never_arrive_no_more_are_lost_than_are_sent() {
+    let line = r#"link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", impair = { toward = "b", loss = "100 %" } }"#;
+    for warm_up in ["500 ms", "1 s", "3 s"] {
+        let text = format!("{line}\nload.x = {{ {STREAM} }}\nrun = {{ warm_up = \"{warm_up}\", duration = \"5 s\" }}");
+        let (_, notes) = ran(&text);
+        assert!(notes.iter().any(|note| note == "3125 datagrams sent, 0 received, 3125 lost"), "{warm_up}: {notes:?}");
+    }
+}
+
+/// Of those that left before 2 s nobody asks, though it is known only later that they are lost.
+#[test]
+fn of_datagrams_into_a_line_that_goes_those_are_lost_that_left_while_it_was_measured() {
+    let line =
+        r#"link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "20 ms" }"#;
+    let down = "event = [{ at = \"1990 ms\", link = \"line\", up = false }";
+    let lost = |events: &str| {
+        let run = "run = { warm_up = \"2 s\", duration = \"4 s\" }";
+        let (_, notes) = ran(&format!("{line}\nload.x = {{ {STREAM} }}\n{run}\n{events}"));
+        let note = notes.iter().find(|note| note.contains("datagrams sent")).unwrap().clone();
+        let numbers: Vec<u64> = note.split(|c: char| !c.is_ascii_digit()).filter_map(|it| it.parse().ok()).collect();
+        (numbers[0], numbers[1], numbers[2])
+    };
+    assert_eq!(lost(&format!("{down}]")), (2500, 0, 2500));
+    // From 4 s on it is there again: half of them come, but for the 12 or so that are on the line at the end; those that are on it at 4 s come, too.
+    let (sent, received, lost) = lost(&format!("{down}, {{ at = \"4 s\", link = \"line\", up = true }}]"));
+    assert!(sent == 2500 && (1235..=1251).contains(&lost) && sent - received - lost < 20, "{sent} {received} {lost}");
+}
+
+/// The queue is full from 1 s on, and a round trip takes 60 ms then. Until 3 s nothing is measured.
+#[test]
+fn what_is_said_of_echoes_is_of_those_that_were_measured() {
+    let text = r#"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms", queue_frames = 50 }
+host.a.graph = { tcp = ["ip"], ping = ["ip"], ip = ["l0"] }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB", start = "1 s" }
+load.ask = { kind = "ping", from = "a", to = "b", message = "56 B", interval = "100 ms" }
+run = { warm_up = "3 s", duration = "4 s" }
+"#;
+    let text = text.replace("host.a.graph = { tcp = [\"ip\"], ping = [\"ip\"], ip = [\"l0\"] }\n", "");
+    let (rows, notes) = ran(&text);
+    let note = notes.iter().find_map(|note| note.strip_prefix("ask: ")).unwrap();
+    assert!(note.starts_with("40 echoes asked for, ") || note.starts_with("41 echoes asked for, "), "{note}");
+    let round_trip = &load(&rows, "ask").round_trip_ms;
+    let least: f64 = note.split("round trip ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(least > 15.0 && (least / round_trip["min"] - 1.0).abs() < 0.01, "{note} {round_trip:?}");
+}
+
+/// Sound whose packets are delayed by up to 40 ms more for the first seconds only.
+#[test]
+fn the_jitter_of_a_stream_is_that_of_the_measured_time() {
+    let text = r#"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms" }
+load.voice = { kind = "rtp", from = "a", to = "b", message = "160 B", rate = "64 kb/s", payload_type = 0 }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB", START }
+run = { warm_up = "2 s", duration = "6 s" }
+"#;
+    let jitter = |when: &str| -> Vec<f64> {
+        let (_, notes) = ran(&text.replace("START", when));
+        let note = notes.iter().find(|note| note.contains("jitter")).unwrap().clone();
+        let (_, jitter) = note.split_once("jitter ").unwrap();
+        jitter.split(' ').filter_map(|it| it.parse().ok()).collect()
+    };
+    // Beside a transfer that ends before: of its jitter some is left at the beginning.
+    let before = jitter(r#"start = "0 s", stop = "1 s""#);
+    let first = jitter(r#"start = "2 s", stop = "4 s""#);
+    let last = jitter(r#"start = "6 s", stop = "8 s""#);
+    assert!(2.0 * before[0] < first[0] && 2.0 * before[1] < first[1], "{before:?} {first:?}");
+    // A transfer at the beginning counts as much as one at the end.
+    for [mean, largest] in [[first[0], first[1]], [last[0], last[1]]] {
+        assert!(mean > 0.02 && largest > 2.0 * mean, "{first:?} {last:?}");
+    }
+    assert!((0.3..3.0).contains(&(first[0] / last[0])), "{first:?} {last:?}");
+}
+
