@@ -99,3 +99,19 @@ run = { warm_up = "2 s", duration = "6 s" }
     assert!((0.3..3.0).contains(&(first[0] / last[0])), "{first:?} {last:?}");
 }
 
+/// Each exchange takes 20 ms, with a second of pause behind it.
+#[test]
+fn a_pause_between_exchanges_is_no_silence() {
+    let text = r#"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }
+load.ask = { kind = "rpc", from = "a", to = "b", message = "100 B", think = "1 s", sessions = 3 }
+run = { warm_up = "2 s", duration = "10 s" }
+"#;
+    let gap = |text: &str| load(&ran(text).0, "ask").longest_gap_s.unwrap();
+    let alone = gap(text);
+    assert!((0.02..0.025).contains(&alone), "{alone}");
+    // What is awaited is silent until the end.
+    let down = format!("{text}event = [{{ at = \"9 s\", link = \"line\", up = false }}]\n");
+    let silent = gap(&down);
+    assert!((1.9..3.0).contains(&silent), "{silent}");
+}

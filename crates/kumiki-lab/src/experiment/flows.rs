@@ -117,10 +117,11 @@ impl Flow {
         // What ended before is not in what is measured.
         let completed = came.ended.filter(|ended| *ended >= from);
         let longest_gap = match (came.last, came.ended) {
-            // What stops needs nothing more.
+            // What stops needs nothing more, and neither does what pauses.
             (Some(last), None) => {
                 let until = writer.ended.map_or(to, |ended| ended.min(to));
-                measured.max(until.saturating_since(last.max(from)))
+                let silent = came.awaited_since.map(|since| until.saturating_since(last.max(since).max(from)));
+                measured.max(silent.unwrap_or_default())
             }
             (_, Some(_)) | (None, None) => measured,
         };
@@ -196,6 +197,8 @@ pub(super) struct Progress {
     caller: Address,
     pub(super) octets: u64,
     pub(super) last: Option<Instant>,
+    /// Since when something more is to come, where that is later than the last; of exchanges, which may pause. None where nothing is.
+    pub(super) awaited_since: Option<Instant>,
     /// The longest times between two arrivals.
     pub(super) gaps: Gaps,
     pub(super) ended: Option<Instant>,
@@ -209,6 +212,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         caller: received.caller,
         octets: received.octets,
         last: received.last,
+        awaited_since: received.last,
         gaps: received.gaps,
         ended: received.ended,
         aborted: received.aborted,
@@ -222,6 +226,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
             caller: received.caller,
             octets: received.octets,
             last: received.last,
+            awaited_since: received.last,
             gaps: received.gaps,
             wrong: received.wrong,
             ..Progress::default()
@@ -235,6 +240,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
             caller: done.local,
             octets: done.octets,
             last: done.last,
+            awaited_since: done.awaited_since,
             gaps: done.gaps,
             ended: done.closed,
             aborted: done.aborted.clone(),

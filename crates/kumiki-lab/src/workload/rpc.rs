@@ -63,7 +63,9 @@ pub struct Exchanged {
     pub octets: u64,
     /// When the last of them came.
     pub last: Option<Instant>,
-    /// The longest times between two arrivals.
+    /// Since when a response is awaited, or a request is on its way: since that was asked; none in a pause.
+    pub awaited_since: Option<Instant>,
+    /// The longest times without an arrival while a response was awaited.
     pub gaps: Gaps,
     /// From each request to the end of its response.
     pub times: Times,
@@ -98,6 +100,7 @@ impl Asking {
             remote: Address::NONE,
             octets: 0,
             last: None,
+            awaited_since: None,
             gaps: Gaps::default(),
             times: no_times(),
             wrong_at: None,
@@ -216,6 +219,7 @@ impl RpcClient {
         let rest = usize::try_from(request.saturating_sub(HEADER_LEN)).unwrap_or(0);
         message.append(Message::generated(Pattern::Zeros, 0, rest));
         (session.request, session.awaited, session.asked) = (Some(message), response, now);
+        session.done.awaited_since = Some(now);
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, u64::from(request) * transfer.copies);
         self.write(number, cx);
@@ -246,7 +250,8 @@ impl RpcClient {
         if done.wrong_at.is_none() {
             done.wrong_at = first_wrong(pattern, done.octets, data);
         }
-        let last = done.last.replace(now);
+        // The pause before a request is no silence.
+        let last = done.last.replace(now).map(|last| last.max(session.asked));
         done.gaps.arrived(last, now);
         done.octets += data.len() as u64;
         let awaited = session.awaited;
@@ -254,6 +259,7 @@ impl RpcClient {
         if awaited == 0 || session.awaited > 0 {
             return;
         }
+        done.awaited_since = None;
         // It grows as it must.
         let _ = done.times.record(now.saturating_since(session.asked).as_nanos());
         let next = now + think.draw(cx.rng());
