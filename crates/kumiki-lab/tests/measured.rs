@@ -72,6 +72,27 @@ run = { warm_up = "3 s", duration = "4 s" }
     assert!(least > 15.0 && (least / round_trip["min"] - 1.0).abs() < 0.01, "{note} {round_trip:?}");
 }
 
+/// A buffer has room for two messages, and half of the time goes by for want of an acknowledgment of the first, half for want of room.
+#[test]
+fn of_two_limits_that_held_equally_long_it_is_the_one_before_the_other() {
+    let run = |buffer: &str| {
+        let text = format!(
+            r#"
+host.a.tcp = {{ coalesce = "nagle", send_buffer = "{buffer}", max_send_buffer = "{buffer}" }}
+host.b.tcp = {{ ack.every = 1, ack.count_small = true }}
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "1 Gb/s", propagation = "10 ms" }}
+load.x = {{ kind = "netperf", from = "a", to = "b", message = "1000 B" }}
+run = {{ warm_up = "500 ms", duration = "2 s" }}
+"#
+        );
+        load(&ran(&text).0, "x").clone()
+    };
+    let row = run("2000 B");
+    let [buffer, coalescing] = ["send buffer", "coalescing"].map(|what| row.held[what]);
+    assert!((buffer - coalescing).abs() < 0.01, "{:?}", row.held);
+    assert_eq!(row.bound_by, "send buffer", "{:?}", row.held);
+}
+
 /// Sound whose packets are delayed by up to 40 ms more for the first seconds only.
 #[test]
 fn the_jitter_of_a_stream_is_that_of_the_measured_time() {

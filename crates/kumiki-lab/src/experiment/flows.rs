@@ -169,7 +169,7 @@ impl Flow {
 
     /// Whether it waited for retransmission timers for most of the time: others may fill the line, but that is not what it waits for.
     pub(super) fn is_locked_out(&self) -> bool {
-        self.held().first().is_some_and(|(limit, share)| *limit == Limit::Timeout && *share > 0.5)
+        self.held().iter().any(|(limit, share)| *limit == Limit::Timeout && *share > 0.5)
     }
 
     /// What it brought over the time in which it was measured, in 10^6 bit/s.
@@ -319,6 +319,14 @@ pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
     held.iter().any(|(limit, share)| *limit == Limit::Application && *share >= NEARLY_ALL)
 }
 
+/// What held for the most time. Of shares that are equal to within a hundredth of the time it is the one that comes first in [`Limit::ALL`], the order in which
+/// a sender asks whether it may send: which of them is larger by less than that is chance.
+pub(super) fn foremost(held: &[(Limit, f64)]) -> Option<Limit> {
+    const EQUAL: f64 = 0.01;
+    let largest = held.iter().map(|(_, share)| *share).reduce(f64::max)?;
+    held.iter().filter(|(_, share)| *share >= largest - EQUAL).map(|(limit, _)| *limit).min()
+}
+
 /// What held `flows`, as shares of their time.
 pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
     weighed(flows, |_| 1.0)
@@ -326,7 +334,12 @@ pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
 
 /// The same, where each counts as much as it brought.
 pub(super) fn shares_by_octets(flows: &[Flow]) -> Vec<(Limit, f64)> {
-    weighed(flows, |flow| lossy(flow.octets) / flow.held.values().sum::<f64>())
+    let weight = |flow: &Flow| {
+        let whole: f64 = flow.held.values().sum();
+        // What was held for no time is held by nothing.
+        if whole > 0.0 { lossy(flow.octets) / whole } else { 0.0 }
+    };
+    weighed(flows, weight)
 }
 
 fn weighed(flows: &[Flow], weight: impl Fn(&Flow) -> f64) -> Vec<(Limit, f64)> {

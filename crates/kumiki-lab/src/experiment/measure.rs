@@ -310,7 +310,7 @@ impl Measured {
 
     /// What bound `of`, the total or a load, or a `flow` of it, where the stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages, a CPU
     /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
-    /// What is left is what held TCP for the most time, or the window of another protocol.
+    /// What is left is what held TCP for the most time (of limits that held equally long the first of [`Limit::ALL`]), or the window of another protocol.
     ///
     /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a line count
     /// as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or that is one of several, is full where it was busy for 98 % of the time
@@ -339,7 +339,7 @@ impl Measured {
         } else {
             let held = flow.map_or_else(|| of.held(), Flow::held);
             let other = if of.is_of_units() { Bound::Lost } else { Bound::Window };
-            held.first().map_or(other, |(limit, _)| Bound::Held(*limit))
+            flows::foremost(&held).map_or(other, Bound::Held)
         }
     }
 
