@@ -2,6 +2,7 @@
 
 mod begin;
 mod counters;
+mod cpus;
 mod fair;
 mod fault;
 mod flows;

@@ -21,6 +21,10 @@ fn load<'a>(rows: &'a [Row], name: &str) -> &'a Row {
     rows.iter().find(|row| row.scope == Scope::Load && row.load.as_deref() == Some(name)).unwrap()
 }
 
+fn flows<'a>(rows: &'a [Row], name: &str) -> Vec<&'a Row> {
+    rows.iter().filter(|row| row.scope == Scope::Flow && row.load.as_deref() == Some(name)).collect()
+}
+
 /// 625 datagrams a second.
 const STREAM: &str = r#"kind = "udp", from = "a", to = "b", message = "1000 B", rate = "5 Mb/s""#;
 
@@ -70,6 +74,35 @@ run = { warm_up = "3 s", duration = "4 s" }
     let round_trip = &load(&rows, "ask").round_trip_ms;
     let least: f64 = note.split("round trip ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(least > 15.0 && (least / round_trip["min"] - 1.0).abs() < 0.01, "{note} {round_trip:?}");
+}
+
+/// A workstation that can send some 40 Mb/s into a line of 100.
+#[test]
+fn a_processor_without_time_left_while_a_load_writes_is_what_holds_it() {
+    let line = r#"
+host.a.profile = "ss20"
+host.b.profile = "zero"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+load.ask = { kind = "ping", from = "b", to = "a", message = "56 B" }
+run = { warm_up = "1 s", duration = "8 s" }
+"#;
+    let loads = [
+        r#"kind = "netperf", start = "3 s", stop = "5 s""#,
+        r#"kind = "netperf", start = "3 s""#,
+        r#"kind = "netperf", stop = "5 s""#,
+        r#"kind = "ttcp", count = 1000, start = "2 s""#,
+    ];
+    for kind in loads {
+        let of_load =
+            format!(r#"load.bulk = {{ {kind}, from = "a", to = "b", message = "8 KiB", socket_buffer = "1 MiB" }}"#);
+        let (rows, _) = ran(&format!("{line}{of_load}\n"));
+        let bulk = load(&rows, "bulk");
+        assert_eq!(bulk.bound_by, "host", "{kind}: {} Mb/s, {:?}", bulk.goodput_mbps, bulk.held);
+        assert!(flows(&rows, "bulk").iter().all(|row| row.bound_by == "host"), "{kind}");
+    }
+    // Beside what it does for a short time it has nothing to do.
+    let slow = r#"load.bulk = { kind = "udp", rate = "100 kb/s", from = "a", to = "b", message = "1000 B" }"#;
+    assert_eq!(load(&ran(&format!("{line}{slow}\n")).0, "bulk").bound_by, "application");
 }
 
 /// A buffer has room for two messages, and half of the time goes by for want of an acknowledgment of the first, half for want of room.

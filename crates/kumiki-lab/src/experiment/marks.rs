@@ -1,10 +1,11 @@
-//! How busy lines were while transfers went over them, each of which has a time of its own.
+//! How busy lines and CPUs were while transfers went over them, each of which has a time of its own.
 
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_sim::{HostId, World};
 
+use super::cpus::{self, Cpus};
 use super::flows::{matched, progress};
 use super::lines::{Lines, Use};
 use super::path::Crossed;
@@ -38,12 +39,27 @@ impl Mark {
     }
 }
 
+/// What CPUs had done at the first look after a transfer of a load had opened, and at the last before all had ended; nothing of that as long as one has not.
+#[derive(Default)]
+struct CpuMark {
+    opened: Option<(Instant, Cpus)>,
+    ended: Option<(Instant, Cpus)>,
+}
+
+#[derive(Default)]
+struct OfLoad {
+    used: BTreeMap<Crossed, Use>,
+    flows: Vec<Mark>,
+    cpus: CpuMark,
+}
+
 /// Looks now and then which transfers have opened and ended.
 pub(super) struct Marks {
     /// `None` where there is nothing to look for any more.
     next: Option<Instant>,
     last: Instant,
-    loads: BTreeMap<String, (BTreeMap<Crossed, Use>, Vec<Mark>)>,
+    cpus: Cpus,
+    loads: BTreeMap<String, OfLoad>,
 }
 
 impl Marks {
@@ -54,7 +70,7 @@ impl Marks {
         let transfers = loads.iter().filter(|(_, load)| load.is_measured_whole() && load.kind == Kind::Stream);
         let loads: BTreeMap<_, _> = transfers.map(|(name, _)| (name.clone(), Default::default())).collect();
         let next = (!loads.is_empty()).then_some(Instant::ZERO + Self::EVERY);
-        Self { next, last: Instant::ZERO, loads }
+        Self { next, last: Instant::ZERO, cpus: Cpus::new(), loads }
     }
 
     /// When to look.
@@ -74,12 +90,14 @@ impl Marks {
             return;
         }
         let mut is_more = false;
-        for (name, (used, marks)) in &mut self.loads {
+        let busy = cpus::busy(world);
+        for (name, OfLoad { used, flows: marks, cpus }) in &mut self.loads {
             let Some(load) = loads.get(name) else {
                 continue;
             };
             let sinks = progress(world, hosts, load);
             let used_now = lines.used(world, load);
+            let (mut has_opened, mut has_ended, mut is_open) = (false, false, false);
             for (number, flow) in matched(world, hosts, load, &sinks).into_iter().enumerate() {
                 if marks.len() <= number {
                     marks.resize_with(number + 1, Mark::default);
@@ -93,16 +111,28 @@ impl Marks {
                 };
                 if mark.opened.is_none() && flow.writer.is_opened() {
                     mark.opened = Some(between());
+                    has_opened = true;
                 }
                 let came = flow.place.and_then(|(sink, number)| sinks.get(sink)?.get(number));
                 let is_over = flow.writer.end(came).is_some();
                 if mark.ended.is_none() && is_over {
                     mark.ended = Some(between());
+                    has_ended = true;
                 }
-                is_more |= !is_over;
+                is_open |= !is_over;
             }
+            if has_opened && cpus.opened.is_none() {
+                cpus.opened = Some((now, busy.clone()));
+            }
+            if is_open {
+                cpus.ended = None;
+            } else if has_ended {
+                cpus.ended = Some((self.last, self.cpus.clone()));
+            }
+            is_more |= is_open;
             *used = used_now;
         }
+        self.cpus = busy;
         (self.last, self.next) = (now, is_more.then_some(now + Self::EVERY));
     }
 
@@ -114,8 +144,19 @@ impl Marks {
         (number, way): (usize, (usize, usize)),
         (now, used): (Instant, &BTreeMap<Crossed, Use>),
     ) -> Option<f64> {
-        let (_, marks) = self.loads.get(name)?;
-        marks.get(number)?.share(&(now, uses(load, way, used)))
+        let of_load = self.loads.get(name)?;
+        of_load.flows.get(number)?.share(&(now, uses(load, way, used)))
+    }
+}
+
+impl Marks {
+    /// For what part of the time from the first opening of the load `name` to its last end each CPU was busy; `None` where nobody looked at two times in
+    /// between. `now`: how long they had been busy at the end of the run.
+    pub(super) fn cpus(&self, name: &str, now: (Instant, &Cpus)) -> Option<BTreeMap<String, f64>> {
+        let CpuMark { opened, ended } = &self.loads.get(name)?.cpus;
+        let (from, before) = opened.as_ref()?;
+        let (to, after) = ended.as_ref().map_or(now, |(at, cpus)| (*at, cpus));
+        (to > *from).then(|| cpus::shares((*from, before), (to, after)))
     }
 }
 

@@ -8,6 +8,7 @@ use kumiki_inet::tcp::Limit;
 use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
+use super::cpus::{self, Cpus};
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress, shares};
 use super::lines::{Lines, Use};
@@ -81,7 +82,9 @@ pub struct LoadResult {
     pub jain: Option<f64>,
     /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
-    /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
+    /// How busy each CPU was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads, in all of it.
+    pub cpu: BTreeMap<String, f64>,
+    /// How much of that part the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
     /// write.
     pub waited: BTreeMap<String, f64>,
     /// How often a writer had to wait for a page while measuring.
@@ -245,7 +248,7 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
 pub(super) struct Moment {
     at: Instant,
     loads: BTreeMap<String, Snapshot>,
-    cpus: BTreeMap<String, Duration>,
+    cpus: Cpus,
     counters: Counters,
     queues: BTreeMap<String, Occupancy>,
 }
@@ -258,17 +261,11 @@ impl Moment {
         loads: &BTreeMap<String, Load>,
         lines: &Lines,
     ) -> Self {
-        let mut cpus = BTreeMap::new();
-        for host in world.replaced().chain(world.hosts()) {
-            for (cpu, counters) in host.cpus() {
-                *cpus.entry(format!("{}.{cpu}", host.name)).or_default() += counters.busy;
-            }
-        }
         let of_load = |(name, load): (&String, &Load)| (name.clone(), Snapshot::take(world, hosts, load, lines));
         Self {
             at: world.now(),
             loads: loads.iter().map(of_load).collect(),
-            cpus,
+            cpus: cpus::busy(world),
             counters: super::counters::of(world),
             queues: world.queues().map(|(line, queue, it)| (format!("{line}.{queue}"), it)).collect(),
         }
@@ -330,7 +327,7 @@ impl Measured {
             Bound::Held(Limit::Application)
         } else if of.page_waits > 0 {
             Bound::Pages
-        } else if self.cpu.iter().any(|(cpu, busy)| Self::taken(of, cpu, *busy) >= FULL) {
+        } else if of.cpu.iter().any(|(cpu, busy)| Self::taken(of, cpu, *busy) >= FULL) {
             Bound::Host
         } else if of.is_all_there() {
             Bound::Held(Limit::Application)
@@ -351,16 +348,18 @@ impl Measured {
         (before, after): (&Moment, &Moment),
         (marks, presence): (&Marks, &Presence),
     ) -> Self {
-        let whole = after.at.saturating_since(before.at).as_secs_f64();
-        let share = |(cpu, busy): (&String, &Duration)| {
-            let earlier = before.cpus.get(cpu).copied().unwrap_or_default();
-            (cpu.clone(), if whole > 0.0 { (*busy - earlier).as_secs_f64() / whole } else { 0.0 })
-        };
+        let busy = ((before.at, &before.cpus), (after.at, &after.cpus));
+        let cpu = cpus::shares(busy.0, busy.1);
         let result = |(name, load): (&String, &Load)| {
             let beginning = Snapshot::default();
             let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
             let who = (name.as_str(), load, loads.len() == 1);
-            Some((name.clone(), measure(world, hosts, (before, after), who, (marks, presence))))
+            let result = measure(world, hosts, (before, after), who, (marks, presence));
+            let own = match load.is_measured_whole() {
+                true => marks.cpus(name, busy.1).unwrap_or_else(|| cpu.clone()),
+                false => presence.cpus(name, busy),
+            };
+            Some((name.clone(), LoadResult { cpu: own, ..result }))
         };
         let queue = |(name, occupancy): (&String, &Occupancy)| {
             let earlier = before.queues.get(name).cloned().unwrap_or_default();
@@ -369,13 +368,16 @@ impl Measured {
         let mut results: BTreeMap<String, LoadResult> = loads.iter().filter_map(result).collect();
         fair::set_parts(loads, &mut results);
         let mut total = LoadResult::total(&results);
+        if loads.len() > 1 {
+            total.cpu.clone_from(&cpu);
+        }
         if is_mixed(loads) {
             (total.is_mixed, total.jain) = (true, None);
         }
         Self {
             total,
             loads: results,
-            cpu: after.cpus.iter().map(share).collect(),
+            cpu,
             counters: super::counters::since(&before.counters, &after.counters),
             queues: after.queues.iter().map(queue).collect(),
             tasks: tasks(world),
@@ -470,6 +472,7 @@ impl LoadResult {
             all.goodput_mbps += load.goodput_mbps;
             all.time = all.time.max(load.time);
             all.part = load.part.filter(|_| loads.len() == 1);
+            all.cpu.clone_from(&load.cpu);
             all.flows.extend(load.flows.iter().cloned());
             for (host, waited) in &load.waited {
                 *all.waited.entry(host.clone()).or_default() += waited;
@@ -555,13 +558,15 @@ fn measure(
     let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
     let flows = flows::flows(world, hosts, load, &sinks, (before, held.unwrap_or((before.at, after.at))));
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
+    let part = if whole_load { None } else { presence.part(name, (before.at, after.at)) };
+    let writes_for = part.map_or(time, |(_, part)| part).as_secs_f64();
     let mut waited = BTreeMap::new();
     for (number, (host, _)) in load.from.iter().enumerate() {
         let of = |snapshot: &Snapshot| snapshot.waited.get(number).copied().unwrap_or_default();
         let source = sources.iter().find(|(place, _)| *place == number);
         let busy = source.map_or(1.0, |(_, source)| lossy(source.busy().max(1)));
-        let share = (of(after) - of(before)).as_secs_f64() / time.as_secs_f64().max(1e-9) / busy;
-        *waited.entry(host.clone()).or_default() += if time.is_zero() { 0.0 } else { share };
+        let share = (of(after) - of(before)).as_secs_f64() / busy;
+        *waited.entry(host.clone()).or_default() += if writes_for > 0.0 { share / writes_for } else { 0.0 };
     }
     // Datagrams that were all sent are over, and have not stopped.
     // Nor have those that are silent for a time.
@@ -590,7 +595,7 @@ fn measure(
         under_way: units.filter(|_| before.units.sent == 0).map_or(0, |units| under_way(units.sent, &flows, time)),
         began,
         time,
-        part: if whole_load { None } else { presence.part(name, (before.at, after.at)) },
+        part,
         jain: jain(&flows),
         line: flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0),
         waited,

@@ -1,10 +1,11 @@
-//! What the lines on the way of a load had done when it began and when it was to stop, where that is while it is measured.
+//! What the lines on the way of a load and the CPUs had done when it began and when it was to stop, where that is while it is measured.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_sim::World;
 
+use super::cpus::{self, Cpus};
 use super::lines::{Lines, Use};
 use super::path::Crossed;
 use super::programs::Load;
@@ -16,10 +17,11 @@ enum End {
     Stops,
 }
 
-/// What the lines on the way had done by then.
+/// What the lines on the way and all CPUs had done by then.
 struct Mark {
     at: Instant,
     lines: BTreeMap<Crossed, Use>,
+    cpus: Cpus,
 }
 
 /// Looks when loads begin and stop.
@@ -56,7 +58,8 @@ impl Presence {
         let at = world.now();
         while let Some((_, name, end)) = self.coming.pop_front_if(|(due, ..)| *due <= at) {
             if let Some(load) = loads.get(&name) {
-                self.marks.insert((name, end), Mark { at, lines: lines.used(world, load) });
+                let mark = Mark { at, lines: lines.used(world, load), cpus: cpus::busy(world) };
+                self.marks.insert((name, end), mark);
             }
         }
     }
@@ -76,6 +79,16 @@ impl Presence {
         let until = self.mark(load, End::Stops).map_or(after, |mark| &mark.lines);
         let used = |lines: &BTreeMap<Crossed, Use>, line| lines.get(line).copied().unwrap_or_default();
         after.keys().map(|line| (line, used(until, line).share_since(used(before, line)))).collect()
+    }
+
+    /// For what part of the time in which `load` wrote each CPU was busy: of that from one moment to another, of which `cpus` were busy for so long.
+    pub(super) fn cpus(
+        &self,
+        load: &str,
+        (before, after): ((Instant, &Cpus), (Instant, &Cpus)),
+    ) -> BTreeMap<String, f64> {
+        let at = |end, otherwise| self.mark(load, end).map_or(otherwise, |mark| (mark.at, &mark.cpus));
+        cpus::shares(at(End::Begins, before), at(End::Stops, after))
     }
 
     /// From when on `load` wrote, and for how long, of the time from `began` to `end`; `None` where it is all of it.
