@@ -12,6 +12,7 @@ mod live;
 mod marks;
 mod measure;
 mod media;
+mod pace;
 mod path;
 mod power;
 mod presence;
@@ -43,6 +44,7 @@ pub use kumiki_inet::tcp::Limit;
 use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
 pub use measure::{Bound, LoadResult, Measured, Unconnected};
+use pace::Pace;
 use power::Power;
 use presence::Presence;
 use programs::Load;
@@ -306,6 +308,7 @@ impl Experiment {
             steps: self.parts.map(|parts| steps::Steps::new(began, self.duration, parts)),
             marks: marks::Marks::new(&self.loads),
             presence: Presence::of(&self.loads, (began, end)),
+            pace: Pace::default(),
         };
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
@@ -350,7 +353,7 @@ impl Experiment {
                 &self.hosts,
                 &self.loads,
                 (&before, &after),
-                (&watch.marks, &watch.presence),
+                (&watch.marks, &watch.presence, &watch.pace),
             )
         };
         let mut traces = trace::collect(self.world.hosts());
@@ -381,10 +384,13 @@ impl Experiment {
                 .map_or(end, |next| next.min(end));
             let is_done = run(&mut self.world, next);
             watch.look(&self.world, &self.hosts, &self.loads);
-            watch.marks.look((&self.world, &self.lines), &self.hosts, &self.loads);
+            let mut is_news = watch.marks.look((&self.world, &self.lines), &self.hosts, &self.loads);
             self.power.change(&mut self.world);
             self.lines.change(&self.world);
-            watch.presence.look(&self.world, &self.lines, &self.loads);
+            is_news |= watch.presence.look(&self.world, &self.lines, &self.loads);
+            if is_news {
+                watch.pace.look(&self.world, &self.hosts, &self.loads);
+            }
             if is_done || next >= end || self.world.standstill().is_some() {
                 return;
             }
@@ -398,6 +404,7 @@ struct Watch {
     steps: Option<steps::Steps>,
     marks: marks::Marks,
     presence: Presence,
+    pace: Pace,
 }
 
 impl Watch {

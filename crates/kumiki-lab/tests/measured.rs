@@ -105,6 +105,25 @@ run = { warm_up = "1 s", duration = "8 s" }
     assert_eq!(load(&ran(&format!("{line}{slow}\n")).0, "bulk").bound_by, "application");
 }
 
+/// Two connections over one line, of which one has a small window and a long file, and one a large window and a short file. While both are there the one
+/// has less than its share, and so does not wait for the line, which the other fills.
+#[test]
+fn a_transfer_is_compared_with_those_that_it_meets_while_it_meets_them() {
+    let line = r#"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "20 ms", queue_frames = 40 }
+run.duration = "10 s"
+load.small = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 20, socket_buffer = "4 KiB" }
+"#;
+    let large = |more: &str| {
+        format!(r#"load.large = {{ {more}, from = "a", to = "b", message = "8 KiB", socket_buffer = "256 KiB" }}"#)
+    };
+    for kind in [r#"kind = "ttcp", count = 500"#, r#"kind = "netperf""#] {
+        let (rows, _) = ran(&format!("{line}{}\n", large(kind)));
+        assert_eq!(load(&rows, "small").bound_by, "send buffer", "{kind}");
+        assert_eq!(load(&rows, "large").bound_by, "link", "{kind}");
+    }
+}
+
 /// A buffer has room for two messages, and half of the time goes by for want of an acknowledgment of the first, half for want of room.
 #[test]
 fn of_two_limits_that_held_equally_long_it_is_the_one_before_the_other() {

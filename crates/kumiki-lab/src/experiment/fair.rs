@@ -4,33 +4,179 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Instant};
 
-use super::flows::Flow;
-use super::measure::LoadResult;
+use super::flows::{Flow, rate_mbps};
+use super::measure::{LoadResult, lossy};
+use super::pace::Pace;
 use super::path::Crossed;
 use super::programs::Load;
 
-/// Sets [`Flow::part`] of all flows that want more than they get and meet others that do, and are measured over the same time.
-pub(super) fn set_parts(loads: &BTreeMap<String, Load>, results: &mut BTreeMap<String, LoadResult>) {
-    // Of each line and time: what they have of it together, and how many they are.
-    let mut met: BTreeMap<(&Crossed, Instant, Duration), (f64, f64)> = BTreeMap::new();
+/// Sets [`Flow::part`] of all flows that want more than they get and meet others that do. Each is compared over its own time, in which others may begin and
+/// end: with the mean of all that were there, each for as long as it was. How fast these were meanwhile `pace` knows.
+pub(super) fn set_parts(loads: &BTreeMap<String, Load>, results: &mut BTreeMap<String, LoadResult>, pace: &Pace) {
+    let mut met: BTreeMap<&Crossed, Met> = BTreeMap::new();
     for (name, result) in results.iter() {
-        for flow in result.flows.iter().filter(|flow| flow.wants_more()) {
+        let flows = result.flows.iter().enumerate();
+        for (number, flow) in flows.filter(|(_, flow)| flow.wants_more()) {
+            let octets = (flow.octets_in_all - flow.octets, flow.octets_in_all);
+            let course = course(time_of(result, flow), octets, pace.of(name, number));
             for line in loads.get(name).into_iter().flat_map(|load| load.way(flow.way)) {
-                let (sum, count) = met.entry((line, flow.began, flow.time)).or_default();
-                *sum += flow.goodput_mbps();
-                *count += 1.0;
+                met.entry(line).or_default().add(&course);
             }
         }
     }
+    let met: BTreeMap<&Crossed, Sums> = met.into_iter().map(|(line, met)| (line, met.sums())).collect();
     for result in results.values_mut() {
         let part = |flow: &Flow| {
-            let met = met.get(&(flow.busiest.as_ref()?, flow.began, flow.time));
-            let (sum, count) = met.filter(|(sum, count)| *count > 1.0 && *sum > 0.0)?;
-            flow.wants_more().then(|| flow.goodput_mbps() / (sum / count))
+            let time = time_of(result, flow);
+            let mean = met.get(flow.busiest.as_ref()?)?.mean(time)?;
+            (flow.wants_more() && mean > 0.0).then(|| rate_mbps(flow.octets, time.1) / mean)
         };
         let parts: Vec<Option<f64>> = result.flows.iter().map(part).collect();
         for (flow, part) in result.flows.iter_mut().zip(parts) {
             flow.part = part;
         }
+    }
+}
+
+/// From when on `flow` was there, and for how long: where its load wrote for a part of what was measured, that part.
+fn time_of(of: &LoadResult, flow: &Flow) -> (Instant, Duration) {
+    of.part.unwrap_or((flow.began, flow.time))
+}
+
+/// The rates in that time of a flow that had brought so many octets before it, and in the end: in 10^6 bit/s, each from one of the `looks` to the next.
+fn course(
+    (began, time): (Instant, Duration),
+    (before, in_all): (u64, u64),
+    looks: &[(Instant, u64)],
+) -> Vec<(Instant, Duration, f64)> {
+    let end = began + time;
+    let within = looks.iter().copied().filter(|(at, _)| *at > began && *at < end);
+    let ends = within.chain([(end, in_all)]);
+    let mut course = Vec::new();
+    let mut last = (began, before);
+    for (at, octets) in ends {
+        let time = at.saturating_since(last.0);
+        // What came before it was measured is not in it.
+        let octets = octets.max(last.1);
+        if !time.is_zero() {
+            course.push((last.0, time, rate_mbps(octets - last.1, time)));
+        }
+        last = (at, octets);
+    }
+    course
+}
+
+/// Who met on a line: by when how many more they are, and what rates they bring, in 10^6 bit/s.
+#[derive(Default)]
+struct Met(BTreeMap<Instant, (i64, f64)>);
+
+impl Met {
+    /// One that had these rates, each from one time on and for so long.
+    fn add(&mut self, course: &[(Instant, Duration, f64)]) {
+        for (began, time, rate) in course {
+            for (at, count, rate) in [(*began, 1, *rate), (*began + *time, -1, -rate)] {
+                let own = self.0.entry(at).or_default();
+                *own = (own.0 + count, own.1 + rate);
+            }
+        }
+    }
+
+    fn sums(self) -> Sums {
+        let mut all: Vec<(Instant, Sum)> = Vec::with_capacity(self.0.len());
+        for (at, (count, rate)) in self.0 {
+            let before = all.last().map(|(since, sum)| (sum.count, sum.rate, sum.after(at.saturating_since(*since))));
+            let (count_before, rate_before, (flows, octets)) = before.unwrap_or_default();
+            all.push((at, Sum { count: count_before + count, rate: rate_before + rate, flows, octets }));
+        }
+        Sums(all)
+    }
+}
+
+/// What had come together by a time, and what goes on from then.
+struct Sum {
+    count: i64,
+    rate: f64,
+    /// How many flows there were, times how many seconds.
+    flows: f64,
+    /// Their rates times these, in 10^6 bit.
+    octets: f64,
+}
+
+impl Sum {
+    /// The two sums after so much more time.
+    fn after(&self, time: Duration) -> (f64, f64) {
+        let seconds = time.as_secs_f64();
+        let count = lossy(u64::try_from(self.count).unwrap_or(0));
+        (self.flows + count * seconds, self.octets + self.rate * seconds)
+    }
+}
+
+/// The sums of a line, in the order of time.
+struct Sums(Vec<(Instant, Sum)>);
+
+impl Sums {
+    fn by(&self, at: Instant) -> (f64, f64) {
+        let later = self.0.partition_point(|(since, _)| *since <= at);
+        let last = later.checked_sub(1).and_then(|place| self.0.get(place));
+        last.map_or((0.0, 0.0), |(since, sum)| sum.after(at.saturating_since(*since)))
+    }
+
+    /// The mean rate of those that were there from one time on, for so long; `None` where that was one at a time.
+    fn mean(&self, (began, time): (Instant, Duration)) -> Option<f64> {
+        const ALONE: f64 = 1.0 + 1e-6;
+        let ((flows_before, octets_before), (flows, octets)) = (self.by(began), self.by(began + time));
+        let (flows, octets) = (flows - flows_before, octets - octets_before);
+        (flows > ALONE * time.as_secs_f64()).then(|| octets / flows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// The mean that `one` is compared with, where all of these met.
+    fn mean(all: &[(u64, u64, f64)], one: usize) -> Option<f64> {
+        let mut met = Met::default();
+        for (began, time, rate) in all {
+            met.add(&[(at(*began), ms(*time), *rate)]);
+        }
+        let (began, time, _) = all[one];
+        met.sums().mean((at(began), ms(time)))
+    }
+
+    fn is(found: Option<f64>, expected: f64) -> bool {
+        found.is_some_and(|found| (found - expected).abs() < 1e-9)
+    }
+
+    #[test]
+    fn flows_of_one_time_are_compared_with_their_mean() {
+        assert!(is(mean(&[(0, 10, 4.0), (0, 10, 2.0)], 0), 3.0));
+        assert_eq!(mean(&[(0, 10, 4.0)], 0), None);
+        assert_eq!(mean(&[(0, 10, 4.0), (10, 10, 2.0)], 0), None);
+    }
+
+    /// One is there for 10 ms and another for the first 5 of them: 4 * 10 + 2 * 5 by 15 flows and ms; for the other, 4 * 5 + 2 * 5 by 10.
+    #[test]
+    fn who_is_there_for_a_part_of_the_time_counts_for_that_part() {
+        let both = [(0, 10, 4.0), (0, 5, 2.0), (20, 5, 9.0)];
+        assert!(is(mean(&both, 0), 50.0 / 15.0), "{:?}", mean(&both, 0));
+        assert!(is(mean(&both, 1), 3.0), "{:?}", mean(&both, 1));
+        assert_eq!(mean(&both, 2), None);
+    }
+
+    #[test]
+    fn rates_are_those_between_the_looks_of_what_is_measured() {
+        // 1 ms and 125 octets are 1 Mb/s. 1000 octets came before.
+        let looks = [(at(5), 900), (at(11), 1125), (at(12), 1125), (at(30), 2000)];
+        let found = course((at(10), ms(4)), (1000, 2000), &looks);
+        assert_eq!(found, [(at(10), ms(1), 1.0), (at(11), ms(1), 0.0), (at(12), ms(2), 3.5)]);
     }
 }

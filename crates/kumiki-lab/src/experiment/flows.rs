@@ -25,6 +25,8 @@ pub struct Flow {
     pub from: String,
     /// Octets read while measuring.
     pub octets: u64,
+    /// And with what was read before.
+    pub(super) octets_in_all: u64,
     /// The longest time without progress, the end of the measurement included, and no longer than that; nothing where it never brought anything.
     pub longest_gap: Duration,
     /// From its call (the first SYN of TCP) until its reader had all, where it had an end.
@@ -59,7 +61,7 @@ pub struct Flow {
     pub time: Duration,
     /// That line.
     pub(super) busiest: Option<Crossed>,
-    /// Its rate as a part of the mean of all that want more over that line; where others do.
+    /// Its rate as a part of the mean of all that want more over that line while it is there; where others do.
     pub(super) part: Option<f64>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     held: BTreeMap<Limit, f64>,
@@ -127,6 +129,7 @@ impl Flow {
         };
         Self {
             octets,
+            octets_in_all: came.octets,
             longest_gap,
             completion: completed.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
             waited: silent.map_or(Duration::ZERO, |since| to.saturating_since(since.max(from))),

@@ -78,18 +78,18 @@ impl Marks {
         self.next
     }
 
-    /// Looks, where it is time to.
+    /// Looks, where it is time to; says whether one has opened or ended.
     pub(super) fn look(
         &mut self,
         (world, lines): (&World, &Lines),
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
-    ) {
+    ) -> bool {
         let now = world.now();
         if self.next.is_none_or(|next| now < next) {
-            return;
+            return false;
         }
-        let mut is_more = false;
+        let (mut is_more, mut is_news) = (false, false);
         let busy = cpus::busy(world);
         for (name, OfLoad { used, flows: marks, cpus }) in &mut self.loads {
             let Some(load) = loads.get(name) else {
@@ -129,11 +129,13 @@ impl Marks {
             } else if has_ended {
                 cpus.ended = Some((self.last, self.cpus.clone()));
             }
+            is_news |= has_opened || has_ended;
             is_more |= is_open;
             *used = used_now;
         }
         self.cpus = busy;
         (self.last, self.next) = (now, is_more.then_some(now + Self::EVERY));
+        is_news
     }
 
     /// For which part of its own time the busiest line on the way of the flow of that `number` was busy, where it was looked at. `used`: what of the lines is used

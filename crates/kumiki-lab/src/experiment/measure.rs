@@ -13,6 +13,7 @@ use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress, shares};
 use super::lines::{Lines, Use};
 use super::marks::Marks;
+use super::pace::Pace;
 use super::path::Crossed;
 use super::presence::Presence;
 use super::programs::{Kind, Load};
@@ -346,7 +347,7 @@ impl Measured {
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
         (before, after): (&Moment, &Moment),
-        (marks, presence): (&Marks, &Presence),
+        (marks, presence, pace): (&Marks, &Presence, &Pace),
     ) -> Self {
         let busy = ((before.at, &before.cpus), (after.at, &after.cpus));
         let cpu = cpus::shares(busy.0, busy.1);
@@ -366,7 +367,7 @@ impl Measured {
             (name.clone(), occupancy.clone().since(&earlier))
         };
         let mut results: BTreeMap<String, LoadResult> = loads.iter().filter_map(result).collect();
-        fair::set_parts(loads, &mut results);
+        fair::set_parts(loads, &mut results, pace);
         let mut total = LoadResult::total(&results);
         if loads.len() > 1 {
             total.cpu.clone_from(&cpu);

@@ -53,15 +53,18 @@ impl Presence {
         self.coming.front().map(|(at, ..)| *at)
     }
 
-    /// Looks, where it is time.
-    pub(super) fn look(&mut self, world: &World, lines: &Lines, loads: &BTreeMap<String, Load>) {
+    /// Looks, where it is time; says whether it was.
+    pub(super) fn look(&mut self, world: &World, lines: &Lines, loads: &BTreeMap<String, Load>) -> bool {
         let at = world.now();
+        let mut is_time = false;
         while let Some((_, name, end)) = self.coming.pop_front_if(|(due, ..)| *due <= at) {
+            is_time = true;
             if let Some(load) = loads.get(&name) {
                 let mark = Mark { at, lines: lines.used(world, load), cpus: cpus::busy(world) };
                 self.marks.insert((name, end), mark);
             }
         }
+        is_time
     }
 
     fn mark(&self, load: &str, end: End) -> Option<&Mark> {
