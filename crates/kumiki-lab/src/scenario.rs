@@ -73,6 +73,7 @@ mod runs;
 pub(crate) mod settings;
 mod several;
 mod stacks;
+mod tables;
 #[cfg(test)]
 mod tests;
 pub mod tree;
@@ -88,6 +89,7 @@ pub use load::{Choice, Document, Point};
 pub use real::{HostProgram, Real};
 pub use report::{Compare, Growth, Report, Tasks, Trend, Window, Within};
 pub use runs::{Confidence, Repeat, Runs};
+pub use tables::Tables;
 pub use workload::{Nodes, Workload};
 
 /// One experiment.
@@ -114,7 +116,7 @@ pub struct Scenario {
     pub define: BTreeMap<String, toml::Value>,
     /// The hosts, `[host.NAME]`, below.
     #[key(is = "a table of hosts", example = "{ a = { graph = [\"tcp\", \"ip\", \"l0\"] } }")]
-    pub host: BTreeMap<String, Host>,
+    pub host: Tables<Host>,
     /// The switches, `[switch.NAME]`, below.
     #[serde(default)]
     #[key(is = "a table of switches", default = "none", example = "{ one = { queue_cells = 1000 } }")]
@@ -126,7 +128,7 @@ pub struct Scenario {
         default = "none",
         example = "{ line = { ends = [\"a\", \"b\"], medium = \"oc3c-atm\" } }"
     )]
-    pub link: BTreeMap<String, Link>,
+    pub link: Tables<Link>,
     /// The rings, `[ring.NAME]`, below.
     #[serde(default)]
     #[key(
@@ -142,7 +144,7 @@ pub struct Scenario {
         default = "none",
         example = "{ bulk = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\" } }"
     )]
-    pub load: BTreeMap<String, Workload>,
+    pub load: Tables<Workload>,
     /// The names of the loads in the order of the file.
     #[serde(skip)]
     #[key(skip)]
@@ -498,6 +500,13 @@ impl Scenario {
         let mut loads: Vec<(&String, &Workload)> = self.load.iter().collect();
         loads.sort_by_key(|(name, _)| self.load_order.iter().position(|it| it == *name));
         loads
+    }
+
+    /// Has what is as in `earlier`, another point of the same scenario, in memory once.
+    fn share(&mut self, earlier: &Self) {
+        self.host.share(&earlier.host);
+        self.link.share(&earlier.link);
+        self.load.share(&earlier.load);
     }
 
     /// Whose the values of `[[compare]]` are, in a word.

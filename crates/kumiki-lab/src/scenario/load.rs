@@ -308,7 +308,8 @@ impl Document {
             let index = points.len();
             let resolved = shared.resolve(&combination, &mut used)?;
             let origin = PointOrigin { shared: Arc::clone(&shared), combination: combination.clone() };
-            points.push(Point::new(origin, &resolved, varied, index, &mut profiles)?);
+            let earlier = points.last().map(|point: &Point| &*point.scenario);
+            points.push(Point::new(origin, &resolved, varied, index, &mut profiles, earlier)?);
         }
         if points.is_empty() {
             return Err(source.locate(Fault::at(["skip"], "every combination is skipped")));
@@ -472,6 +473,7 @@ impl Point {
         varied: Vec<(String, toml::Value)>,
         index: usize,
         known: &mut Profiles,
+        earlier: Option<&Scenario>,
     ) -> Result<Self, Fault> {
         let source = resolved.source();
         check::keys(&source)?;
@@ -489,7 +491,11 @@ impl Point {
             .map_err(|fault| resolved.locate(fault))?;
         let named = |host: &Host| known.get_key_value(host.profile_name());
         let profiles = scenario.host.values().filter_map(named).map(|(name, it)| (name.clone(), Arc::clone(it)));
-        let (profiles, scenario) = (profiles.collect(), Arc::new(scenario));
+        let profiles = profiles.collect();
+        if let Some(earlier) = earlier {
+            scenario.share(earlier);
+        }
+        let scenario = Arc::new(scenario);
         Ok(Self { profiles, scenario, varied, index, origin })
     }
 

@@ -725,3 +725,16 @@ fn of_what_is_long_a_message_has_the_beginning() {
     let told = Document::parse("two", "two.toml", TWO_HOSTS).unwrap().points(&choice).unwrap_err().to_string();
     assert!(told.len() < 500 && told.starts_with("--set run.duration=xxx"), "{} octets", told.len());
 }
+
+/// A sweep has many points, which differ in little.
+#[test]
+fn what_is_the_same_at_two_points_is_in_memory_once() {
+    let points = points(&[], false);
+    let [one, other] = [0, 1].map(|number| &*points[number].scenario);
+    // The round trip and the window vary, so the line and the hosts do, and the load does not.
+    assert!(one.host != other.host && one.link != other.link);
+    assert!(std::ptr::eq(&raw const *one.load, &raw const *other.load));
+    let mut changed = Scenario::clone(one);
+    changed.load.get_mut("bulk").unwrap().count = Some(7);
+    assert_eq!((changed.load["bulk"].count, other.load["bulk"].count), (Some(7), Some(100)));
+}
