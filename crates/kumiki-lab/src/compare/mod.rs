@@ -109,7 +109,7 @@ impl Key {
 pub struct Difference {
     /// The other's mean less the baseline's.
     pub value: f64,
-    /// In per cent of the baseline's; nothing where that is zero.
+    /// In per cent of the baseline's; nothing where that is zero, or next to it.
     pub percent: Option<f64>,
     /// Half the width of the interval of the difference; nothing where nothing says how far it may be chance.
     pub half_width: Option<f64>,
@@ -120,7 +120,7 @@ impl Difference {
         let value = other.mean - baseline.mean;
         Self {
             value,
-            percent: (baseline.mean != 0.0).then(|| 100.0 * value / baseline.mean.abs()),
+            percent: Some(100.0 * value / baseline.mean.abs()).filter(|percent| percent.is_finite()),
             half_width: stats::difference_half_width(baseline, other, level)
                 // Of single runs that have intervals of their own: errors that know nothing of each other add up by their squares.
                 .or_else(|| Some(baseline.half_width?.hypot(other.half_width?))),

@@ -46,10 +46,13 @@ impl Level {
     }
 }
 
-/// The mean, or `None` of nothing.
+/// The mean, or `None` of nothing. Of finite values it is finite, however large they are.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / float(values.len()))
+    let sum: f64 = values.iter().sum();
+    let count = float(values.len());
+    let mean = if sum.is_finite() { sum / count } else { values.iter().map(|value| value / count).sum() };
+    (!values.is_empty()).then_some(mean)
 }
 
 /// The mean without the `cut` best and the `cut` worst values, as paper 1 averages its runs with `cut` 1. `None` where
@@ -62,7 +65,7 @@ pub fn trimmed_mean(values: &[f64], cut: usize) -> Option<f64> {
     mean(sorted.get(cut..end)?)
 }
 
-/// The sample standard deviation (divided by n - 1), or `None` of fewer than two values.
+/// The sample standard deviation (divided by n - 1), or `None` of fewer than two values, and where their squares are beyond all numbers.
 #[must_use]
 pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
@@ -71,7 +74,8 @@ pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     if values.iter().all(|v| Some(v) == values.first()) {
         return Some(0.0);
     }
-    Some((values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / float(degrees)).sqrt())
+    let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / float(degrees)).sqrt();
+    deviation.is_finite().then_some(deviation)
 }
 
 /// After how many of `values`, which came one after another, what they are of had settled (MSER-5): the number that leaves the least variance over the square of

@@ -109,3 +109,13 @@ fn neighbours_that_go_together_are_told_from_those_that_do_not() {
     assert!(autocorrelation(&fast).unwrap() < -0.9);
     assert_eq!((autocorrelation(&[1.0; 5]), autocorrelation(&[])), (None, None));
 }
+
+#[test]
+fn of_the_largest_numbers_the_mean_is_a_number_and_there_is_no_interval() {
+    let values = [1e308, 1.5e308];
+    let mean = mean(&values).unwrap();
+    assert!((mean / 1.25e308 - 1.0).abs() < 1e-12, "{mean}");
+    assert_eq!((sample_deviation(&values), half_width(&values, Level::P95)), (None, None));
+    assert_eq!(Summary::of(&values, Level::P95).unwrap().half_width, None);
+    assert_eq!(super::mean(&[]), None);
+}
