@@ -105,6 +105,24 @@ run = { warm_up = "1 s", duration = "8 s" }
     assert_eq!(load(&ran(&format!("{line}{slow}\n")).0, "bulk").bound_by, "application");
 }
 
+/// Beside it two other hosts have a line of their own.
+#[test]
+fn a_processor_that_has_nothing_to_do_with_a_load_does_not_hold_it() {
+    let text = r#"
+host.a.profile = "ss20"
+host.b.profile = "zero"
+host.c.like = "b"
+host.d.like = "b"
+link.one = { ends = ["a", "b"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.other = { ends = ["c", "d"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB", socket_buffer = "1 MiB" }
+load.small = { kind = "netperf", from = "c", to = "d", message = "8 KiB", socket_buffer = "4 KiB" }
+run = { warm_up = "1 s", duration = "2 s" }
+"#;
+    let (rows, _) = ran(text);
+    assert_eq!(["bulk", "small"].map(|name| load(&rows, name).bound_by.as_str()), ["host", "send buffer"]);
+}
+
 /// Two connections over one line, of which one has a small window and a long file, and one a large window and a short file. While both are there the one
 /// has less than its share, and so does not wait for the line, which the other fills.
 #[test]

@@ -83,7 +83,7 @@ pub struct LoadResult {
     pub jain: Option<f64>,
     /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
-    /// How busy each CPU was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads, in all of it.
+    /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
     pub cpu: BTreeMap<String, f64>,
     /// How much of that part the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
     /// write.
@@ -356,10 +356,11 @@ impl Measured {
             let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
             let who = (name.as_str(), load, loads.len() == 1);
             let result = measure(world, hosts, (before, after), who, (marks, presence));
-            let own = match load.is_measured_whole() {
+            let mut own = match load.is_measured_whole() {
                 true => marks.cpus(name, busy.1).unwrap_or_else(|| cpu.clone()),
                 false => presence.cpus(name, busy),
             };
+            own.retain(|cpu, _| load.is_on_the_way(cpu));
             Some((name.clone(), LoadResult { cpu: own, ..result }))
         };
         let queue = |(name, occupancy): (&String, &Occupancy)| {

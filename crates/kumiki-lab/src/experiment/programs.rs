@@ -45,6 +45,8 @@ pub(super) struct Load {
     pub(super) to: Vec<(String, String)>,
     /// The lines from each writer to each reader that it has, and those back where what counts comes back.
     pub(super) ways: Vec<Vec<Vec<Crossed>>>,
+    /// The hosts at the ends of it and on the way there and back; `None` where the way is not known.
+    hosts: Option<BTreeSet<String>>,
     /// Whether this load is over when the writing program is done.
     pub(super) until_done: bool,
     /// When the first of its sessions begins.
@@ -63,6 +65,12 @@ impl Load {
     /// Whether it is measured from its beginning to its end, whatever the others wait for.
     pub(super) const fn is_measured_whole(&self) -> bool {
         self.until_done && matches!(self.kind, Kind::Stream | Kind::File)
+    }
+
+    /// Whether `cpu`, of that `host.cpu`, has to do with it.
+    pub(super) fn is_on_the_way(&self, cpu: &str) -> bool {
+        let host = cpu.split_once('.').map_or(cpu, |(host, _)| host);
+        self.hosts.as_ref().is_none_or(|hosts| hosts.contains(host))
     }
 
     /// The lines from a writer to one of its readers.
@@ -185,6 +193,7 @@ fn of_workload(
             }
         },
         ways: Vec::new(),
+        hosts: None,
         from_request: workload.clock.as_deref() == Some("request"),
     };
     if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
@@ -203,13 +212,23 @@ fn of_workload(
         return Err(wrong("message", "a message has at least one octet"));
     }
     let (mut locals, mut peers, mut all_ways) = (Vec::new(), Vec::new(), Vec::new());
+    let mut on_the_way = Some(load.from.iter().chain(&load.to).map(|(host, _)| host.clone()).collect::<BTreeSet<_>>());
     for (number, (from, writer)) in load.from.iter().enumerate() {
         let (mut local, mut own, mut ways) = (None, Vec::new(), Vec::new());
         for (to, reader) in load.to.get(load.readers(number)).unwrap_or_default() {
+            let (way, back) = (topology.way(from, to), topology.way(to, from));
+            on_the_way = match (on_the_way, &way, &back) {
+                (Some(mut hosts), Some(way), Some(back)) => {
+                    let ends = way.iter().chain(back).flat_map(|hop| [hop.out, hop.into]);
+                    hosts.extend(ends.filter_map(|end| Some(end.split_once('.')?.0.to_owned())));
+                    Some(hosts)
+                }
+                _ => None,
+            };
             // A host with several addresses is called by that of the line that leads there.
-            let way = topology.way(from, to).unwrap_or_default();
+            let way = way.unwrap_or_default();
             // What counts of exchanges comes back.
-            let back = if kind == Kind::Rpc { topology.way(to, from).unwrap_or_default() } else { Vec::new() };
+            let back = back.filter(|_| kind == Kind::Rpc).unwrap_or_default();
             ways.push(way.iter().chain(&back).map(Crossed::of).collect());
             local = local.or_else(|| way.first().map(|hop| hop.out));
             own.push(address(to, reader, way.last().map(|hop| hop.into), hosts)?);
@@ -218,7 +237,7 @@ fn of_workload(
         peers.push(own);
         all_ways.push(ways);
     }
-    load.ways = all_ways;
+    (load.ways, load.hosts) = (all_ways, on_the_way);
     let opening = Opening {
         start: time("start", workload.start.as_ref())?,
         stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
