@@ -1,23 +1,15 @@
 //! Where everything goes, and what is drawn around the series.
 
-use svg::node::element::{Description, Group, Line, SVG, Text, Title};
+use svg::node::element::{Description, Group, Line, SVG, TSpan, Text, Title};
 use svg::{Document, Node as _};
 
 use super::describe::describe;
 use super::marks::{Bars, Pen, foot, pens};
 use super::palette::NEUTRAL;
 use super::scale::{Needs, Ruler, number};
-use super::text::{clean, width, wrap};
+use super::size::Sizes;
+use super::text::{clean, wrap};
 use super::{Axis, Figure, Ink, Limit, Scale, Shape};
-
-const WIDTH: f64 = 960.0;
-const PLOT_HEIGHT: f64 = 400.0;
-const PAD: f64 = 24.0;
-const TITLE: f64 = 22.0;
-const LABEL: f64 = 18.0;
-const SMALL: f64 = 16.0;
-const CAPTION: f64 = 14.0;
-const KEY: f64 = 34.0;
 
 /// The frame of the plot and the two axes.
 pub(super) struct Plot {
@@ -50,10 +42,10 @@ impl Plot {
 }
 
 /// The figures below each other on one page.
-pub(super) fn document(figures: &[Figure]) -> String {
+pub(super) fn document(figures: &[Figure], sizes: &Sizes) -> String {
     let (mut panels, mut height) = (Vec::new(), 0.0);
     for figure in figures {
-        let (panel, own) = panel(figure);
+        let (panel, own) = panel(figure, sizes);
         // A page of one figure has no need to move it.
         panels.push(if height > 0.0 { panel.set("transform", format!("translate(0 {})", at(height))) } else { panel });
         height += own;
@@ -61,9 +53,9 @@ pub(super) fn document(figures: &[Figure]) -> String {
     let described: Vec<String> = figures.iter().map(describe).collect();
     let titles: Vec<String> = figures.iter().map(|figure| clean(&figure.title)).collect();
     let document = Document::new()
-        .set("width", at(WIDTH))
+        .set("width", at(sizes.width))
         .set("height", at(height))
-        .set("viewBox", ["0".to_owned(), "0".to_owned(), at(WIDTH), at(height)].join(" "))
+        .set("viewBox", ["0".to_owned(), "0".to_owned(), at(sizes.width), at(height)].join(" "))
         .set("role", "img")
         .set("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
         .add(Title::new(titles.join("; ")))
@@ -78,22 +70,23 @@ pub(super) fn document(figures: &[Figure]) -> String {
 }
 
 /// One figure, and how high it is.
-fn panel(figure: &Figure) -> (Group, f64) {
+fn panel(figure: &Figure, sizes: &Sizes) -> (Group, f64) {
     let mut page = Group::new();
-    let mut top = PAD;
-    for line in wrap(&clean(&figure.title), TITLE * 1.16, WIDTH - 2.0 * PAD) {
-        page = page.add(words(&line, PAD, top + TITLE * 0.8, TITLE, NEUTRAL).set("font-weight", "bold"));
-        top += TITLE * 1.3;
+    let mut top = sizes.pad;
+    for line in wrap(&clean(&figure.title), sizes.title * 1.16, sizes.width - 2.0 * sizes.pad) {
+        page =
+            page.add(words(&line, sizes.pad, top + sizes.title * 0.8, sizes.title, NEUTRAL).set("font-weight", "bold"));
+        top += sizes.title * 1.3;
     }
     // The legend shows how lines are drawn, which depends on where they run; its own height then places the plot.
-    let mut plot = plot(figure);
+    let mut plot = plot(figure, sizes);
     let pens = pens(figure, &plot);
-    let (legend, top) = legend(figure, &pens, top + 8.0);
+    let (legend, top) = legend(figure, &pens, &plot, top + 8.0, sizes);
     page = page.add(legend);
     plot.top = top + 14.0;
-    plot.bottom = plot.top + PLOT_HEIGHT;
+    plot.bottom = plot.top + sizes.plot_height;
     page = page.add(grid(figure, &plot));
-    page = page.add(limits(figure, &plot));
+    page = page.add(limits(figure, &plot, sizes));
     // What a given range leaves out must not run over the frame: an inner svg clips without needing an identifier,
     // which could meet another one where figures share a page.
     let mut clipped = SVG::new()
@@ -118,14 +111,14 @@ fn panel(figure: &Figure) -> (Group, f64) {
     for (pen, series) in pens.iter().zip(&figure.series) {
         page = page.add(pen.paper(series, &plot, &bars));
     }
-    let (axes, mut bottom) = axes(figure, &plot);
+    let (axes, mut bottom) = axes(figure, &plot, sizes);
     page = page.add(axes);
     bottom += 10.0;
-    for line in wrap(&clean(&figure.caption), CAPTION, WIDTH - 2.0 * PAD) {
-        page = page.add(soft(words(&line, PAD, bottom + CAPTION, CAPTION, NEUTRAL)));
-        bottom += CAPTION * 1.35;
+    for line in wrap(&clean(&figure.caption), sizes.caption, sizes.width - 2.0 * sizes.pad) {
+        page = page.add(soft(words(&line, sizes.pad, bottom + sizes.caption, sizes.caption, NEUTRAL)));
+        bottom += sizes.caption * 1.35;
     }
-    (page, bottom + PAD * 0.6)
+    (page, bottom + sizes.pad * 0.6)
 }
 
 fn has_bars(figure: &Figure) -> bool {
@@ -133,7 +126,7 @@ fn has_bars(figure: &Figure) -> bool {
 }
 
 /// The plot's frame, with room for what is written around it.
-fn plot(figure: &Figure) -> Plot {
+fn plot(figure: &Figure, sizes: &Sizes) -> Plot {
     let points = || figure.series.iter().flat_map(|s| &s.points);
     let printed = || figure.series.iter().flat_map(|s| &s.paper);
     let bars = has_bars(figure);
@@ -156,72 +149,121 @@ fn plot(figure: &Figure) -> Plot {
     let y_axis = Axis { scale, ..figure.y.clone() };
     let y = Ruler::new(&y_axis, ys, Needs { zero: bars, vertical: true, ticks: 7, margin: 0.0 });
 
-    let ticks = y.ticks.iter().map(|t| width(&t.label, SMALL)).fold(0.0, f64::max);
-    let left = PAD + LABEL * 1.5 + ticks + 10.0;
+    let ticks = y.ticks.iter().map(|t| sizes.small_width(&t.label)).fold(0.0, f64::max);
+    let left = sizes.pad + sizes.label * 1.5 + ticks + 10.0;
     let names = figure
         .limits
         .iter()
-        .flat_map(|l| limit_lines(l, &figure.y))
-        .map(|line| width(&line, SMALL))
+        .flat_map(|l| limit_lines(l, &figure.y, sizes))
+        .map(|line| sizes.small_width(&line))
         .fold(0.0, f64::max);
-    let right = WIDTH - if figure.limits.is_empty() { PAD * 1.4 } else { PAD + names + 22.0 };
+    let is_beside = sizes.limits.is_some() && !figure.limits.is_empty();
+    let right = sizes.width - if is_beside { sizes.pad + names + 22.0 } else { sizes.pad * 1.4 };
     // Bars at the ends of a numeric axis are half outside otherwise.
     let margin = if bars { 0.12 } else { 0.03 };
     let needs = |ticks| Needs { zero: false, vertical: false, ticks, margin };
-    let fits = |ruler: &Ruler| ruler.ticks.iter().map(|t| width(&t.label, SMALL) + 16.0).sum::<f64>() <= right - left;
+    let fits =
+        |ruler: &Ruler| ruler.ticks.iter().map(|t| sizes.small_width(&t.label) + 16.0).sum::<f64>() <= right - left;
     let x = [12, 9, 7, 5].into_iter().map(|count| Ruler::new(&figure.x, xs(), needs(count))).find(fits);
     let x = x.unwrap_or_else(|| Ruler::new(&figure.x, xs(), needs(3)));
-    Plot { left, right, top: 0.0, bottom: PLOT_HEIGHT, x, y }
+    // Half of the last tick's words may stand right of the frame, and none of it right of the figure.
+    let ends = x.ticks.iter().filter(|_| !matches!(figure.x.scale, Scale::Names(_))).filter_map(|tick| {
+        let share = x.share(tick.at)?;
+        Some(left + share * (right - left) + sizes.small_width(&tick.label) / 2.0)
+    });
+    let right = right - (ends.fold(0.0, f64::max) + 2.0 - sizes.width).max(0.0);
+    Plot { left, right, top: 0.0, bottom: sizes.plot_height, x, y }
+}
+
+/// Where the next key of a legend goes: beside the one before it, or below.
+struct Keys<'a> {
+    sizes: &'a Sizes,
+    x: f64,
+    y: f64,
+    /// Below the first line of the last key.
+    more: f64,
+}
+
+impl Keys<'_> {
+    /// The place of a sample, and the words beside it.
+    fn place(&mut self, label: &str) -> (f64, f64, Text) {
+        let sizes = self.sizes;
+        let beside = sizes.key + 8.0;
+        let lines = wrap(label, sizes.small, sizes.width - 1.5 * sizes.pad - beside);
+        let widest = lines.iter().map(|line| sizes.small_width(line)).fold(0.0, f64::max);
+        let needed = beside + widest + 22.0;
+        if self.x > sizes.pad && self.x + needed > sizes.width - sizes.pad * 0.5 {
+            self.x = sizes.pad;
+            self.y += sizes.small * 1.6 + self.more;
+            self.more = 0.0;
+        }
+        let (x, y) = (self.x, self.y);
+        self.x += needed;
+        let leading = sizes.small * 1.2;
+        let (left, baseline) = (x + beside, y + sizes.small * 0.36);
+        let text = match lines.as_slice() {
+            [first, rest @ ..] if !rest.is_empty() => {
+                let start = words(&format!("{first} "), left, baseline, sizes.small, NEUTRAL);
+                rest.iter().fold(start, |text, line| {
+                    self.more += leading;
+                    text.add(TSpan::new(format!("{line} ")).set("x", at(left)).set("dy", at(leading)))
+                })
+            }
+            _ => words(label, left, baseline, sizes.small, NEUTRAL),
+        };
+        (x, y, text)
+    }
+
+    /// Where they end.
+    fn end(&self) -> f64 {
+        self.y + self.more + self.sizes.small * 0.8
+    }
 }
 
 /// One row or more of keys, and where they end.
-fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
+fn legend(figure: &Figure, pens: &[Pen], plot: &Plot, top: f64, sizes: &Sizes) -> (Group, f64) {
     let mut group = Group::new();
-    let (mut x, mut y) = (PAD, top + SMALL * 0.8);
-    let mut place = |label: &str| {
-        let needed = KEY + 8.0 + width(label, SMALL) + 22.0;
-        if x > PAD && x + needed > WIDTH - PAD * 0.5 {
-            x = PAD;
-            y += SMALL * 1.6;
-        }
-        let here = (x, y);
-        x += needed;
-        here
-    };
+    let mut keys = Keys { sizes, x: sizes.pad, y: top + sizes.small * 0.8, more: 0.0 };
     for (pen, series) in pens.iter().zip(&figure.series) {
         let label = clean(&series.label);
         // The only series may go without a name; a key would then stand beside nothing.
         if label.is_empty() {
             continue;
         }
-        let (x, y) = place(&label);
+        let (x, y, text) = keys.place(&label);
         let mut key = pen.group("key");
         key = match series.shape {
-            Shape::Bars | Shape::Stack => key.add(pen.bar(x + 4.0, y - 9.0, 26.0, 18.0)),
+            Shape::Bars | Shape::Stack => key.add(pen.bar(x + 4.0, y - 9.0, sizes.key - 8.0, 18.0)),
             Shape::Line | Shape::Curve => {
-                let sample = stroke(line(x, y, x + KEY, y), pen.colour(), 2.5).set("class", "ln");
+                let sample = stroke(line(x, y, x + sizes.key, y), pen.colour(), 2.5).set("class", "ln");
                 key.add(sample.set("stroke-dasharray", pen.dashes()))
             }
             Shape::Scatter => key,
-            Shape::Mark => key.add(pen.when(x + KEY / 2.0, y - 9.0, y + 9.0).set("class", "ln")),
+            Shape::Mark => key.add(pen.when(x + sizes.key / 2.0, y - 9.0, y + 9.0).set("class", "ln")),
             Shape::Span => {
-                let sample = pen.upright(x + KEY / 2.0, y - 9.0, y + 9.0);
+                let sample = pen.upright(x + sizes.key / 2.0, y - 9.0, y + 9.0);
                 key.add(sample.set("class", "ln"))
             }
         };
         if matches!(series.shape, Shape::Line | Shape::Scatter) {
-            key = key.add(pen.filled(x + KEY / 2.0, y));
+            key = key.add(pen.filled(x + sizes.key / 2.0, y));
         }
-        group = group.add(key.add(words(&label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, NEUTRAL)));
+        group = group.add(key.add(text));
     }
     if figure.series.iter().any(|s| !s.paper.is_empty()) {
         let label = &format!("{} (hollow)", if figure.whose.is_empty() { "paper" } else { figure.whose });
-        let (x, y) = place(label);
-        let mut marker = Pen::default().hollow(x + KEY / 2.0, y, NEUTRAL);
+        let (x, y, text) = keys.place(label);
+        let mut marker = Pen::default().hollow(x + sizes.key / 2.0, y, NEUTRAL);
         marker.assign("class", "limit");
-        group = group.add(marker).add(words(label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, NEUTRAL));
+        group = group.add(marker).add(text);
     }
-    (group, y + SMALL * 0.8)
+    if sizes.limits.is_none() {
+        for limit in figure.limits.iter().filter(|limit| plot.y.holds(limit.y)) {
+            let (x, y, text) = keys.place(&limit_lines(limit, &figure.y, sizes).join(" "));
+            group = group.add(limit_line(line(x, y, x + sizes.key, y))).add(soft(text));
+        }
+    }
+    (group, keys.end())
 }
 
 fn grid(figure: &Figure, plot: &Plot) -> Group {
@@ -238,7 +280,7 @@ fn grid(figure: &Figure, plot: &Plot) -> Group {
 }
 
 /// The frame, ticks and labels, and where they end.
-fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
+fn axes(figure: &Figure, plot: &Plot, sizes: &Sizes) -> (Group, f64) {
     let mut group = Group::new();
     let mut frame = Group::new().set("class", "frame").set("stroke", NEUTRAL).set("stroke-width", "1.5");
     frame = frame.add(line(plot.left, plot.top, plot.left, plot.bottom));
@@ -248,38 +290,50 @@ fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
             continue;
         };
         frame = frame.add(line(plot.left - 5.0, y, plot.left, y).set("class", "ty"));
-        let label = words(&tick.label, plot.left - 9.0, y + SMALL * 0.36, SMALL, NEUTRAL);
+        let label = words(&tick.label, plot.left - 9.0, y + sizes.small * 0.36, sizes.small, NEUTRAL);
         group = group.add(label.set("text-anchor", "end").set("class", "ty"));
     }
     let slot = plot.x.unit() * (plot.right - plot.left);
-    let mut bottom = plot.bottom + 8.0 + SMALL;
+    let has_names = matches!(figure.x.scale, Scale::Names(_));
+    let words_of = |label: &str| label.split_whitespace().map(|word| sizes.small_width(word)).fold(0.0, f64::max);
+    // Names that are wider than their places would run over each other.
+    let are_turned = has_names && plot.x.ticks.iter().any(|tick| words_of(&tick.label) > slot - 2.0);
+    let mut bottom = plot.bottom + 8.0 + sizes.small;
     for tick in &plot.x.ticks {
         let Some(x) = plot.across(tick.at) else {
             continue;
         };
-        let lines = if matches!(figure.x.scale, Scale::Names(_)) {
-            wrap(&tick.label, SMALL, slot - 6.0)
+        if are_turned {
+            let (x, y) = (x + sizes.small * 0.36, plot.bottom + 8.0);
+            let label = words(&tick.label, x, y, sizes.small, NEUTRAL).set("text-anchor", "end").set("class", "tx");
+            group = group.add(label.set("transform", format!("rotate(-90 {} {})", at(x), at(y))));
+            bottom = bottom.max(y + sizes.small_width(&tick.label));
+            continue;
+        }
+        let lines = if has_names {
+            wrap(&tick.label, sizes.small, slot - 6.0)
         } else {
             frame = frame.add(line(x, plot.bottom, x, plot.bottom + 5.0).set("class", "tx"));
             vec![tick.label.clone()]
         };
-        let mut y = plot.bottom + 8.0 + SMALL;
+        let mut y = plot.bottom + 8.0 + sizes.small;
         for line in lines {
-            group = group.add(words(&line, x, y, SMALL, NEUTRAL).set("text-anchor", "middle").set("class", "tx"));
+            group = group.add(words(&line, x, y, sizes.small, NEUTRAL).set("text-anchor", "middle").set("class", "tx"));
             bottom = bottom.max(y);
-            y += SMALL * 1.2;
+            y += sizes.small * 1.2;
         }
     }
-    let x_label = title(&figure.x);
-    if !x_label.is_empty() {
-        bottom += LABEL * 1.5;
-        group = group
-            .add(words(&x_label, (plot.left + plot.right) / 2.0, bottom, LABEL, NEUTRAL).set("text-anchor", "middle"));
+    let middle = f64::midpoint(plot.left, plot.right);
+    let room = 2.0 * middle.min(sizes.width - middle) - sizes.pad;
+    for (number, line) in wrap(&title(&figure.x), sizes.label, room).iter().enumerate() {
+        bottom += sizes.label * if number == 0 { 1.5 } else { 1.2 };
+        group = group.add(words(line, middle, bottom, sizes.label, NEUTRAL).set("text-anchor", "middle"));
     }
     let y_label = title(&figure.y);
     if !y_label.is_empty() {
-        let (x, y) = (PAD + LABEL * 0.6, (plot.top + plot.bottom) / 2.0);
-        let turned = words(&y_label, x, y, LABEL, NEUTRAL).set("transform", format!("rotate(-90 {} {})", at(x), at(y)));
+        let (x, y) = (sizes.pad + sizes.label * 0.6, (plot.top + plot.bottom) / 2.0);
+        let turned =
+            words(&y_label, x, y, sizes.label, NEUTRAL).set("transform", format!("rotate(-90 {} {})", at(x), at(y)));
         group = group.add(turned.set("text-anchor", "middle"));
     }
     (group.add(frame), bottom + 6.0)
@@ -294,37 +348,45 @@ pub(super) fn title(axis: &Axis) -> String {
     }
 }
 
-fn limit_lines(limit: &Limit, axis: &Axis) -> Vec<String> {
+/// The name of a limit in lines, with its value in the last one.
+fn limit_lines(limit: &Limit, axis: &Axis, sizes: &Sizes) -> Vec<String> {
     let value = number(limit.y, 3);
     let value = if axis.unit.is_empty() { value } else { format!("{value} {}", clean(&axis.unit)) };
-    let mut lines = wrap(&clean(&limit.label), SMALL, 170.0);
+    let mut lines = wrap(&clean(&limit.label), sizes.small, sizes.limits.unwrap_or(f64::INFINITY));
     lines.push(value);
     lines
 }
 
+fn limit_line(line: Line) -> Line {
+    stroke(line, NEUTRAL, 1.5).set("class", "limit").set("stroke-dasharray", "8 5")
+}
+
 /// The dashed lines, with their names beside the plot and never over each other.
-fn limits(figure: &Figure, plot: &Plot) -> Group {
-    const LINE: f64 = SMALL * 1.15;
+fn limits(figure: &Figure, plot: &Plot, sizes: &Sizes) -> Group {
+    let leading = sizes.small * 1.15;
     let mut group = Group::new();
     let mut labels: Vec<(f64, Vec<String>)> = figure
         .limits
         .iter()
         .filter(|l| plot.y.holds(l.y))
-        .filter_map(|l| Some((plot.down(l.y)?, limit_lines(l, &figure.y))))
+        .filter_map(|l| Some((plot.down(l.y)?, limit_lines(l, &figure.y, sizes))))
         .collect();
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
     let heights: Vec<f64> =
-        labels.iter().map(|(_, lines)| LINE * f64::from(u16::try_from(lines.len()).unwrap_or(1)) + 8.0).collect();
+        labels.iter().map(|(_, lines)| leading * f64::from(u16::try_from(lines.len()).unwrap_or(1)) + 8.0).collect();
     let wanted: Vec<(f64, f64)> = labels.iter().map(|(y, _)| *y).zip(heights).collect();
     for ((y, lines), centre) in labels.iter().zip(spread_out(&wanted, plot.top - 8.0)) {
-        let limit = |line, width| stroke(line, NEUTRAL, width).set("class", "limit");
-        group = group.add(limit(line(plot.left, *y, plot.right, *y), 1.5).set("stroke-dasharray", "8 5"));
-        group = group.add(limit(line(plot.right + 2.0, *y, plot.right + 16.0, centre), 1.0));
+        group = group.add(limit_line(line(plot.left, *y, plot.right, *y)));
+        if sizes.limits.is_none() {
+            continue;
+        }
+        let leader = line(plot.right + 2.0, *y, plot.right + 16.0, centre);
+        group = group.add(stroke(leader, NEUTRAL, 1.0).set("class", "limit"));
         let count = f64::from(u16::try_from(lines.len()).unwrap_or(1));
-        let mut baseline = centre - LINE * count / 2.0 + SMALL * 0.86;
+        let mut baseline = centre - leading * count / 2.0 + sizes.small * 0.86;
         for text in lines {
-            group = group.add(soft(words(text, plot.right + 20.0, baseline, SMALL, NEUTRAL)));
-            baseline += LINE;
+            group = group.add(soft(words(text, plot.right + 20.0, baseline, sizes.small, NEUTRAL)));
+            baseline += leading;
         }
     }
     group

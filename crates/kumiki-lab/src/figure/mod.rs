@@ -2,14 +2,14 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | SVG 1.1, static; sizes in user units, 960 wide; no scripts, no style sheets, no fonts but the reader's own sans-serif; no ground of its own |
+//! | Specification | SVG 1.1, static; sizes in user units, 960 wide, or 380 for a narrow screen; no scripts, no style sheets, no fonts but the reader's own sans-serif; no ground of its own |
 //! | Colours | Okabe and Ito, "Color Universal Design" (2008), so that they stand out on light and dark ground; each series also has a marker, dashes or a hatch of its own |
 //! | Classes | by which a page can colour it otherwise: `sN` the series, `cN` its colour; in it `ln` lines, `mk` markers, `br` bars, `pt` what says its values; `frame`, `grid`, `limit`, and `soft` words; by which it can zoom: `plot` what is clipped to the frame, with `data-x` and `data-y` (scale, and both ends in its steps), `tx` and `ty` what belongs to ticks |
 //! | Left out | two y axes, interaction |
 //!
 //! The same [`Figure`] gives the same octets. Text cannot be measured without a font, so its width is estimated on the
 //! wide side, and everything that could meet a curve has a place outside the plot: the legend above, the names of
-//! limits to the right.
+//! limits to the right, or in the legend of a narrow one.
 
 #[cfg(test)]
 pub(crate) mod contrast;
@@ -18,11 +18,13 @@ pub(crate) mod draw;
 mod marks;
 mod palette;
 mod scale;
+mod size;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
 
 pub(crate) use scale::octets;
+use size::Sizes;
 
 /// A figure before it is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -194,12 +196,18 @@ impl Figure {
     /// The figure as an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        draw::document(core::slice::from_ref(self))
+        draw::document(core::slice::from_ref(self), &Sizes::WIDE)
+    }
+
+    /// The same for a narrow screen, such as that of a telephone: nothing is left out, and letters stay as large as they are.
+    #[must_use]
+    pub fn to_narrow_svg(&self) -> String {
+        draw::document(core::slice::from_ref(self), &Sizes::NARROW)
     }
 
     /// Several figures below each other, as one SVG document.
     #[must_use]
     pub fn stacked(figures: &[Self]) -> String {
-        draw::document(figures)
+        draw::document(figures, &Sizes::WIDE)
     }
 }

@@ -204,8 +204,62 @@ fn parts_of_a_bar_stand_on_each_other_with_their_names_beside() {
     assert!(!many.contains(&"send buffer 60 %".to_owned()), "{many:?}");
 }
 
+/// Where words begin and end, by the estimate that is on the wide side: whatever the font, none is cut.
+fn ends(svg: &str) -> Vec<(String, f64, f64)> {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    let texts =
+        document.descendants().filter(|it| it.tag_name().name() == "text" && it.attribute("transform").is_none());
+    let of = |node: roxmltree::Node<'_, '_>| {
+        let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+        let said = node.descendants().filter(roxmltree::Node::is_text).filter_map(|it| it.text());
+        said.map(|words| {
+            let width = text::width(words.trim(), number("font-size"));
+            let start = match node.attribute("text-anchor") {
+                Some("middle") => number("x") - width / 2.0,
+                Some("end") => number("x") - width,
+                _ => number("x"),
+            };
+            (words.trim().to_owned(), start, start + width)
+        })
+        .collect::<Vec<_>>()
+    };
+    texts.flat_map(of).collect()
+}
+
+#[test]
+fn nothing_is_cut_or_left_out_on_a_narrow_screen() {
+    let mut figure = figure();
+    figure.series[0].label = "a board whose name is so long that it takes more than one line of the legend".to_owned();
+    figure.x.label = "window that the receiver offers, or the buffer of the sender where that is smaller".to_owned();
+    figure.limits[0].label = "what the line leaves for data when all headers are taken off".to_owned();
+    let (wide, narrow) = (figure.to_svg(), figure.to_narrow_svg());
+    assert!(narrow.contains("viewBox=\"0 0 380 "), "{narrow}");
+    for (svg, width) in [(&wide, 960.0), (&narrow, 380.0)] {
+        for (words, start, end) in ends(svg) {
+            assert!(start >= 0.0 && end <= width, "{words}: {start} to {end} of {width}");
+        }
+    }
+    // The name of the limit, which stands beside the plot of the wide one, is in the legend.
+    let all = |svg: &str| ends(svg).into_iter().map(|(words, ..)| words).collect::<Vec<_>>().join(" ");
+    for said in ["takes more than one line", "where that is smaller", "134.581 Mb/s", "256 KiB", "paper (hollow)"] {
+        for svg in [&wide, &narrow] {
+            assert!(all(svg).contains(said), "{said} is not in {}", all(svg));
+        }
+    }
+    let points = |svg: &str| svg.matches(" pt\"").count() + svg.matches("\"pt\"").count();
+    assert_eq!(points(&wide), points(&narrow));
+}
+
+#[test]
+fn names_that_are_wider_than_their_places_are_turned() {
+    let turned = |names: &[&str]| stacked(names).to_narrow_svg().matches("rotate(-90").count();
+    let without = turned(&["a", "b"]);
+    assert_eq!(turned(&["congestion window after a loss"; 9]), without + 9);
+}
+
 #[test]
 fn empty_figures_are_drawn() {
+    assert!(Figure::default().to_narrow_svg().ends_with("</svg>\n"));
     assert!(Figure::default().to_svg().ends_with("</svg>\n"));
 }
 
@@ -244,8 +298,8 @@ proptest! {
         });
         figure.limits.extend(limits.into_iter().map(|y| Limit { label: text.clone(), y }));
         figure.y.range = range;
-        let svg = figure.to_svg();
-        for event in svg::read(&svg).unwrap() {
+        let (wide, narrow) = (figure.to_svg(), figure.to_narrow_svg());
+        for event in svg::read(&wide).unwrap().chain(svg::read(&narrow).unwrap()) {
             if let Event::Tag(name, _, attributes) = event {
                 for key in ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height"] {
                     if let Some(value) = attributes.get(key) {

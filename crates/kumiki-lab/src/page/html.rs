@@ -8,12 +8,23 @@ pub(super) struct Html {
     text: String,
     /// Tags that are open.
     open: Vec<&'static str>,
+    /// Whether our style sheet is with it.
+    is_styled: bool,
 }
 
 /// Names with their values.
 pub(super) type Attributes<'a> = &'a [(&'a str, &'a str)];
 
 impl Html {
+    /// A document with our style sheet.
+    pub(super) fn styled() -> Self {
+        Self { is_styled: true, ..Self::default() }
+    }
+
+    pub(super) const fn is_styled(&self) -> bool {
+        self.is_styled
+    }
+
     /// Begins an element, which `close` ends.
     pub(super) fn open(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.tag(tag, attributes, ">");

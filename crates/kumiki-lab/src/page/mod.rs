@@ -115,7 +115,7 @@ impl Page {
     /// The page as a file.
     #[must_use]
     pub fn to_html(&self) -> String {
-        let mut html = Html::default();
+        let mut html = Html::styled();
         html.raw("<!DOCTYPE html>\n");
         html.open("html", &[("lang", "en"), ("xmlns", "http://www.w3.org/1999/xhtml")]);
         self.head(&mut html);

@@ -96,7 +96,7 @@
     const group = make("div", { class: "keys", role: "group", "aria-label": "Series shown" });
     for (const key of keys) {
       const series = Array.from(key.classList).find(function (name) { return /^s[0-9]+$/.test(name); });
-      const button = make("button", { type: "button", "aria-pressed": "true" }, key.querySelector("text").textContent);
+      const button = make("button", { type: "button", "aria-pressed": "true" }, key.querySelector("text").textContent.trim());
       const turn = function () {
         const on = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(on));

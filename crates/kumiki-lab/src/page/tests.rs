@@ -286,6 +286,18 @@ fn the_page_is_whole_without_its_script() {
 }
 
 #[test]
+fn a_figure_is_there_for_a_wide_and_a_narrow_screen_of_which_one_is_shown() {
+    let html = page("A title");
+    let count = |class: &str| html.matches(&format!("<figure class=\"{class}\">")).count();
+    assert!(count("wide") > 0 && count("wide") == count("narrow"));
+    for rule in ["figure.narrow { display: none; }", "figure.wide { display: none; }"] {
+        assert!(STYLE.contains(rule), "{rule}");
+    }
+    // Where there is no style sheet both would be shown.
+    assert!(!part("one", "A title").to_html().contains("narrow"));
+}
+
+#[test]
 fn an_empty_page_is_one() {
     parsed(&Page::default().to_html());
 }
