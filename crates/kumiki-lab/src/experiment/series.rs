@@ -414,7 +414,7 @@ impl Sample {
     /// What a legend calls it.
     fn label(&self) -> String {
         match (self.flow, &self.from) {
-            (Some(flow), Some(from)) => format!("{} {flow}, {from}", self.name),
+            (Some(flow), Some(from)) => format!("{}, flow {flow} from {from}", self.name),
             _ => self.name.clone(),
         }
     }

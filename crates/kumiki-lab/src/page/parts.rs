@@ -185,7 +185,7 @@ pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_
     scroll(html, title);
     html.open("table", &[]);
     html.leaf("caption", &[], title);
-    heads(html, ["statement", "at", "would agree", "here", "verdict"].into_iter());
+    heads(html, ["statement", "verdict", "here", "would agree", "at"].into_iter());
     html.open("tbody", &[]);
     for verdict in verdicts {
         html.open("tr", &[]);
@@ -198,19 +198,6 @@ pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_
             html.prose("span", &[("class", "from")], &format!("judged: {}", verdict.number));
         }
         html.close();
-        html.leaf("td", &[], &verdict.at);
-        html.open("td", &[]);
-        html.text(&verdict.agreement());
-        let within = verdict.within();
-        let within = if within.is_empty() { within } else { format!(", give or take {within}") };
-        html.leaf("span", &[("class", "from")], &format!("{}{within}", verdict.whose()));
-        html.close();
-        html.open("td", &[("class", "number")]);
-        html.text(&verdict.here());
-        if !verdict.distance().is_empty() {
-            html.leaf("span", &[("class", "from")], &format!("{} from it", verdict.distance()));
-        }
-        html.close();
         let (class, word) = judgement(verdict.verdict);
         html.open("td", &[]);
         html.leaf("span", &[("class", class)], word);
@@ -218,6 +205,19 @@ pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_
             html.leaf("span", &[("class", "from")], "a price was fitted to it, or chosen for it");
         }
         html.close();
+        html.open("td", &[("class", "number")]);
+        html.text(&verdict.here());
+        if !verdict.distance().is_empty() {
+            html.leaf("span", &[("class", "from")], &format!("{} from it", verdict.distance()));
+        }
+        html.close();
+        html.open("td", &[]);
+        html.text(&verdict.agreement());
+        let within = verdict.within();
+        let within = if within.is_empty() { within } else { format!(", give or take {within}") };
+        html.leaf("span", &[("class", "from")], &format!("{}{within}", verdict.whose()));
+        html.close();
+        html.leaf("td", &[], &verdict.at);
         html.close();
     }
     html.close();

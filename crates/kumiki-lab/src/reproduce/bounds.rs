@@ -28,11 +28,12 @@ const MOSTLY: f64 = 0.95;
 /// A column: its head, and what it shows of a row.
 type Column = (&'static str, fn(&Told<'_>) -> Cell);
 
-/// What is told of each load on the page.
+/// What is told of each load on the page: why it is so first, for a table is wider than a screen.
 const OF_LOADS: [Column; 18] = [
     ("goodput (Mb/s)", goodput),
-    ("limit (Mb/s)", |it| number(it.mean(|row| row.limit_mbps), 2)),
     ("bound by", bound),
+    ("held back by", held),
+    ("limit (Mb/s)", |it| number(it.mean(|row| row.limit_mbps), 2)),
     ("round trip (ms)", round_trip),
     ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
     ("one way (ms)", |it| time(it.of(|row| &row.delay_ms, "mean"))),
@@ -44,7 +45,6 @@ const OF_LOADS: [Column; 18] = [
     ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
     ("flows", |it| number(it.flows.map(lossy), 0)),
     ("Jain's index", jain),
-    ("held back by", held),
     ("longest gap (s)", gap),
     ("lost on the way", |it| number(it.of_all(|row| glance::lost(row).map(lossy)), 0)),
     ("longest queue", queue),
@@ -52,15 +52,15 @@ const OF_LOADS: [Column; 18] = [
 
 /// What is told of each flow.
 const OF_FLOWS: [Column; 10] = [
-    ("from", |it| Cell::text(it.rows.iter().find_map(|row| row.from.clone()).unwrap_or_default())),
     ("goodput (Mb/s)", goodput),
     ("bound by", bound),
+    ("held back by", held),
+    ("from", |it| Cell::text(it.rows.iter().find_map(|row| row.from.clone()).unwrap_or_default())),
     ("round trip (ms)", round_trip),
     ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
     ("sent again", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
     ("of all segments", sent_again),
     ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
-    ("held back by", held),
     ("longest gap (s)", gap),
 ];
 

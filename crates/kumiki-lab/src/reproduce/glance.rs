@@ -14,7 +14,7 @@ const HELD: usize = 3;
 pub(super) const LEAST: f64 = 0.005;
 
 impl Results {
-    /// What there was, and between which values it was at all points; of several runs of one it is their mean.
+    /// How fast it was and what bound it, then what else there was, and between which values it was at all points; of several runs of one it is their mean.
     pub(super) fn glance(&self) -> Vec<(String, String)> {
         let done = self.points.iter().filter_map(|(point, result)| Some((point.label(), result.as_ref().ok()?)));
         let done: Vec<(String, _)> = done.collect();
@@ -27,7 +27,7 @@ impl Results {
             runs.iter().filter_map(|(label, rows)| Some((*label, mean(rows, of)?))).collect()
         };
         let shown = self.shown();
-        let mut all: Vec<(String, String)> = vec![("Points".to_owned(), self.counted())];
+        let mut all: Vec<(String, String)> = Vec::new();
         let mut add = |what: &str, said: Option<String>| {
             all.extend(said.map(|said| (what.to_owned(), said)));
         };
@@ -37,7 +37,6 @@ impl Results {
         }
         add("Goodput", between(&values(&|row| Some(row.goodput_mbps)), 2, "Mb/s"));
         let of_limit = |row: &Row| Some(100.0 * row.goodput_mbps / row.limit_mbps.filter(|limit| *limit > 0.0)?);
-        add("Of what the lines allow", between(&values(&of_limit), 1, "%"));
         add("Bound by", bound(runs.iter().map(|(_, rows)| mostly(rows))));
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
         for (_, own) in &runs {
@@ -46,6 +45,7 @@ impl Results {
             }
         }
         add("TCP held back by", Some(held(&sums)).filter(|said| !said.is_empty()));
+        add("Of what the lines allow", between(&values(&of_limit), 1, "%"));
         let round_trip = |row: &Row| row.round_trip_ms.get("mean").copied();
         add("Round trip, on average", between(&values(&round_trip), 1, "ms"));
         add("Sent again", between(&values(&|row| row.retransmissions.map(lossy)), 0, "segments"));
@@ -66,6 +66,7 @@ impl Results {
         );
         let are_alike = self.points.first().is_none_or(|(point, _)| share_alike(point));
         add("Jain's index", between(&values(&|row| row.jain.filter(|_| are_alike)), 3, ""));
+        add("Points", Some(self.counted()));
         all
     }
 

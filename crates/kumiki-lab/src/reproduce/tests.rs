@@ -402,6 +402,10 @@ fn how_it_went_is_told_in_a_few_lines() {
     ] {
         assert_eq!(said(name), wanted, "{name}");
     }
+    // What answers comes first: in the summary, and next to the name of a point.
+    let first: Vec<&str> = glance.iter().map(|(what, _)| what.as_str()).take(3).collect();
+    assert_eq!(first, ["Goodput", "Bound by", "TCP held back by"]);
+    assert_eq!(results.bounds().columns[..3], ["goodput (Mb/s)", "bound by", "held back by"]);
     let html = results.to_html(std::slice::from_ref(&results));
     for head in ["sent again", "time-outs", "lost on the way", "longest queue"] {
         assert!(html.contains(&format!("<th scope=\"col\">{head}</th>")), "{head}");
