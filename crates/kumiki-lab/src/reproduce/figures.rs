@@ -62,6 +62,7 @@ impl Results {
             (Some(names), _) => Scale::Names(names.clone()),
             (None, Some("log2")) => Scale::Log2,
             (None, Some("octets")) => Scale::Octets,
+            (None, None) if axis.unit == OCTETS && is_wide(series.iter().flat_map(|it| &it.points)) => Scale::Octets,
             (None, _) => Scale::Linear,
         };
         Some(Figure {
@@ -225,6 +226,17 @@ impl Curves {
     }
 }
 
+/// The unit of sizes.
+const OCTETS: &str = "B";
+
+/// From the least to the greatest it is this factor or more: sizes are then chosen by factors, not by steps.
+const WIDE: f64 = 8.0;
+
+fn is_wide<'a>(points: impl Iterator<Item = &'a Mark>) -> bool {
+    let (least, most) = points.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it.x), most.max(it.x)));
+    least > 0.0 && most >= WIDE * least
+}
+
 /// How the values of the horizontal axis become numbers.
 struct Horizontal {
     /// Their names, where they are words or switches rather than numbers.
@@ -250,7 +262,7 @@ impl Horizontal {
         let kinds = values.iter().filter_map(|value| amount(value));
         let kind = kinds.rev().find(|amount| !matches!(amount, Amount::Count(_)));
         let (unit, worth) = match kind {
-            Some(Amount::Size(_)) => ("B", 1),
+            Some(Amount::Size(_)) => (OCTETS, 1),
             Some(Amount::Time(_)) => ("ms", 1_000_000),
             Some(Amount::Rate(_)) => ("Mb/s", 1_000_000),
             Some(Amount::Share(_)) => ("%", 10_000_000_000),

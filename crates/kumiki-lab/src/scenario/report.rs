@@ -20,7 +20,11 @@ pub struct Report {
     #[key(is = "a text", default = "the name", example = "\"socket buffer\"")]
     pub x_label: Option<String>,
     /// The axis' scale: `linear`, `log2` or `octets`.
-    #[key(is = "a word", default = "`linear`", example = "\"octets\"")]
+    #[key(
+        is = "a word",
+        default = "`octets` for sizes of which the greatest is 8 times the least or more, else `linear`",
+        example = "\"octets\""
+    )]
     pub x_scale: Option<String>,
     /// The ends of the other axis.
     #[key(is = "a list of two numbers", default = "all values", example = "[0.0, 150.0]")]
