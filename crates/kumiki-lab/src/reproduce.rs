@@ -152,15 +152,10 @@ fn left_out(document: &Document, choice: &Choice, points: &[Point]) -> Result<Ar
     Ok(all.into())
 }
 
-/// The points of a document, each checked.
-fn judged(document: &Document, choice: &Choice, runner: &impl Runner) -> Result<Vec<Point>, Fault> {
-    let points = document.points(choice)?;
-    for point in &points {
-        runner.check(point).map_err(|fault| point.locate(fault))?;
-        let row = point.row();
-        row.check().map_err(|why| point.locate(Fault::at(["report", "rows"], why.to_string())))?;
-    }
-    Ok(points)
+/// Whether `point` can be run, and can have rows.
+fn check(point: &Point, runner: &impl Runner) -> Result<(), Fault> {
+    runner.check(point)?;
+    point.row().check().map_err(|why| Fault::at(["report", "rows"], why.to_string()))
 }
 
 impl Plan {
@@ -172,7 +167,7 @@ impl Plan {
     pub fn new(documents: &[Document], choice: &Choice, runner: &impl Runner) -> Result<Self, Fault> {
         let mut parts = Vec::with_capacity(documents.len());
         for document in documents {
-            let points = document.judged(|document| judged(document, choice, runner))?;
+            let points = document.checked(choice, |point| check(point, runner))?;
             let left_out = left_out(document, choice, &points)?;
             parts.push(Part { name: document.name().to_owned(), points, left_out });
         }

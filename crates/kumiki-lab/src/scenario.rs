@@ -55,6 +55,7 @@ pub(crate) mod check;
 mod claim;
 mod directions;
 mod drawing;
+mod elsewhere;
 mod ends;
 mod event;
 mod expand;

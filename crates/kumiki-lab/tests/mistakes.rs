@@ -107,12 +107,54 @@ fn a_mistake_is_told_where_it_is_with_what_is_meant() {
             "another line ends here already; expected a device of its own for each line",
         ),
         ("x = \"queue\"", "x = \"queue\"\nvalue = \"goodput\"", 24, "did you mean \"goodput_mbps\"?"),
+        ("x = \"queue\"", "x = \"queue\"\nvalue = \"throughput\"", 24, "did you mean \"goodput_mbps\"?"),
+        ("10 Mb/s\"", "10 Mb/s\"\nframing_octets = 2", 11, "did you mean \"framing\"?"),
+        ("\"5 s\"", "5 s # so long", 19, "not TOML: 5 s without quotes; expected \"5 s\""),
+        ("[load.bulk]", "[load]", 14, "each load has a name; expected [load.NAME] above it"),
+        ("[load.bulk]", "[workload.bulk]", 13, "unknown key \"workload\"; did you mean load?"),
+        ("message = \"8 KiB\"\n", "", 13, "the key \"message\" is missing; expected a size, such as message = \""),
+        ("queue_frames = \"${queue}\"", "queue = \"100 packets\"", 12, "did you mean queue_frames = 100?"),
     ] {
         let said = changed(&[(from, to)]);
         assert!(
             said.starts_with(&format!("x.toml:{line}: ")) && said.contains(words),
             "{to}\n  said {said}\n  not  {words}"
         );
+    }
+}
+
+/// A key that is right elsewhere, or that others have: the message names its place.
+#[test]
+fn a_key_in_the_wrong_place_is_told_where_it_belongs() {
+    for (before, wrong, line, meant) in [
+        ("[host.b]", "window = \"64 KiB\"", 5, "tcp.receive_buffer, or load.bulk.socket_buffer?"),
+        ("[host.b]", "tcp.window = \"64 KiB\"", 5, "did you mean \"receive_buffer\"?"),
+        ("[host.b]", "tcp.congestion_control = \"cubic\"", 5, "did you mean \"congestion\"?"),
+        ("[host.b]", "tcp.nagle = false", 5, "did you mean \"coalesce\"?"),
+        ("[host.b]", "tcp.address = \"10.0.0.1/24\"", 5, "did you mean ip.address?"),
+        ("[host.b]", "address = \"10.0.0.1/24\"", 5, "did you mean ip.address?"),
+        ("[host.b]", "mss = \"1000 B\"", 5, "did you mean tcp.mss?"),
+        ("[host.b]", "minimum = \"1 s\"", 5, "did you mean tcp.rto.minimum?"),
+        ("[host.b]", "gateway = \"10.0.0.2\"", 5, "did you mean ip.routes?"),
+        ("[host.b]", "rate = \"1 Mb/s\"", 5, "did you mean load.bulk.rate, or link.line.rate?"),
+        ("rate =", "mtu = \"9000 B\"", 10, "did you mean host.a.ip.mtu?"),
+        ("rate =", "rtt = \"20 ms\"", 10, "did you mean propagation, one way: half of a round trip?"),
+        ("kind =", "congestion = \"cubic\"", 14, "did you mean host.a.tcp.congestion?"),
+        ("kind =", "duration = \"5 s\"", 14, "did you mean run.duration?"),
+        ("kind =", "flows = 4", 14, "did you mean sessions?"),
+        ("kind =", "delay = \"10 ms\"", 14, "did you mean link.line.propagation?"),
+        ("kind =", "interval = \"100 ms\"", 14, "it is for ping; did you mean run.interval?"),
+        ("kind =", "rate = \"1 Mb/s\"", 14, "it is for udp and rtp; did you mean link.line.rate?"),
+        ("duration", "sessions = 4", 19, "did you mean load.bulk.sessions?"),
+        ("x =", "seed = 4", 23, "did you mean run.seed?"),
+        ("[host.a]", "seed = 4", 2, "did you mean run.seed?"),
+    ] {
+        let said = changed(&[(before, &format!("{wrong}\n{before}"))]);
+        assert!(
+            said.starts_with(&format!("x.toml:{line}: ")) && said.contains(meant),
+            "{wrong}\n  said {said}\n  not  {meant}"
+        );
+        assert!(said.len() < 250, "a long list beside what was meant: {said}");
     }
 }
 
@@ -214,6 +256,19 @@ fn no_mistake_is_told_that_follows_from_another() {
     // That one of two must be given would follow from leaving out the one.
     let said = changed(&[("\"netperf\"", "\"ttcp\"\nsize = \"0 B\"")]);
     assert_eq!(places(&said), ["x.toml:15: load.bulk.size"], "{said}");
+    // That a host or a name is missing would follow from leaving out its section.
+    let said = changed(&[("[host.b]", "[hosts.b]")]);
+    assert_eq!(
+        places(&said),
+        [
+            "x.toml:5: hosts: unknown key \"hosts\"; did you mean host?"
+        ]
+    );
+    let said = changed(&[("[vary]", "[varied]")]);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    // Other mistakes are told beside it.
+    let said = changed(&[("[host.b]", "[hosts.b]"), ("10 Mb/s", "10 Mx/s")]);
+    assert_eq!(said.lines().count(), 2, "{said}");
     // Nothing is said of lines without ends.
     let said = changed(&[("[\"a\", \"b\"]", "[\"a\", \"c\"]")]);
     assert_eq!(said.lines().count(), 1, "{said}");

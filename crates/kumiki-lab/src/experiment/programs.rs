@@ -11,6 +11,7 @@ use super::path::Crossed;
 use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
 use crate::quantity::{self, Distribution, Octets};
+use crate::scenario::fault::OF_NO_USE;
 use crate::scenario::{Host, Scenario, Workload};
 use crate::topology::Topology;
 use crate::workload::rpc::HEADER_LEN as HEADER;
@@ -316,7 +317,7 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         ("think", workload.think.is_some(), rpc, "rpc"),
     ];
     match apart.iter().find(|(_, given, used, _)| *given && !*used) {
-        Some((key, _, _, whose)) => Err(wrong(key, format!("{} has no use for it; it is for {whose}", workload.kind))),
+        Some((key, _, _, whose)) => Err(wrong(key, format!("{}{OF_NO_USE}; it is for {whose}", workload.kind))),
         None => Ok(kind),
     }
 }
@@ -507,8 +508,12 @@ impl Setup<'_> {
             return Err(wrong("frame", problem).expected(format!("none, or at least {number}, beyond whole messages")));
         }
         let rate = workload.rate.as_deref();
-        let rate =
-            rate.ok_or_else(|| wrong("kind", format!("{} sends at a constant rate; give `rate`", workload.kind)))?;
+        let rate = rate.ok_or_else(|| {
+            wrong(
+                "kind",
+                format!("{} sends at a constant rate; give `rate`, such as rate = \"10 Mb/s\"", workload.kind),
+            )
+        })?;
         let rate: quantity::Rate = quantity(&["rate"], rate)?;
         if rate.bits_per_second() == 0 {
             return Err(wrong("rate", "nothing would ever be sent"));

@@ -7,7 +7,7 @@ use kumiki_graph::Duration;
 use kumiki_link::Impairment;
 use kumiki_settings::HasKeys as _;
 
-use super::fault::{Fault, nearest, quantity};
+use super::fault::{Fault, OF_NO_USE, nearest, quantity};
 use super::load::Profiles;
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
@@ -65,6 +65,16 @@ pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
         if LISTS.contains(&key) && is_table {
             let problem = format!("this is one table, and there may be several {key}s");
             return Err(source.locate(fault(problem).expected(format!("two brackets, [[{key}]], above each"))));
+        }
+        let bare = entry.node.entries().iter().find(|it| !matches!(it.node.value, Value::Table(_)));
+        if let Some(bare) =
+            bare.filter(|it| NAMED.contains(&key) && it.node.plain().is_none_or(|text| !text.contains("${")))
+        {
+            let problem = format!("{:?} stands in [{key}] itself, and each {key} has a name", bare.key);
+            return Err(source.locate(
+                fault_at(source, &[key, bare.key.as_str()], bare.at, problem)
+                    .expected(format!("[{key}.NAME] above it")),
+            ));
         }
         if NAMED.contains(&key) && is_list {
             let problem = format!("this is a list, and each {key} has a name");
@@ -130,11 +140,8 @@ pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
             let fault = fault_at(source, &path, entry.at, format!("unknown key {:?}", entry.key));
             let fault =
                 fault.one_of(&["count", "like", "profile", "graph", "kind", "a table of settings for each node"]);
-            let of_tcp = kumiki_stack::settings("tcp", &kumiki_settings::Settings::new());
-            let is_of_tcp = of_tcp.iter().any(|setting| setting.is_at(&[&entry.key]));
             return Err(source.locate(match nearest(&entry.key, &HOST_KEYS) {
                 Some(near) => fault.suggest(near),
-                None if is_of_tcp => fault.suggest(format!("tcp.{}", entry.key)),
                 None => fault,
             }));
         }
@@ -653,7 +660,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         ("step", workload.step.is_some(), workload.kind == "limit", "limit"),
     ] {
         if is_given && !is_used {
-            return Err(Fault::at([key], format!("{} has no use for it; it is for {whose}", workload.kind)));
+            return Err(Fault::at([key], format!("{}{OF_NO_USE}; it is for {whose}", workload.kind)));
         }
     }
     let message: Octets = quantity(&["message"], &workload.message)?;

@@ -28,9 +28,20 @@ struct Parts {
     problem: String,
     expected: Option<String>,
     suggestion: Option<String>,
+    /// What would be accepted is a long list, which says little beside a suggestion.
+    is_long: bool,
     /// What else is wrong with the same input.
     others: Vec<Fault>,
 }
+
+/// How what is said of a key or a setting begins that stands where there is none of its name.
+pub(super) const UNKNOWN_KEY: [&str; 2] = ["unknown key ", "unknown setting "];
+
+/// What is said of a key that the kind of its load, say, has no use for.
+pub(crate) const OF_NO_USE: &str = " has no use for it";
+
+/// More names than that are no help to who has a suggestion.
+const SHORT: usize = 12;
 
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,6 +105,7 @@ impl Fault {
     #[must_use]
     pub fn one_of(mut self, names: &[impl AsRef<str>]) -> Self {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        self.0.is_long = names.len() > SHORT;
         self.0.expected = match names.as_slice() {
             [] => None,
             [only] => Some(format!("there is only {only}")),
@@ -226,8 +238,8 @@ impl Fault {
         // What was probably meant comes first: a list of all that there is can be long.
         let [suggestion, expected] = [&parts.suggestion, &parts.expected].map(|it| it.as_deref().map(shown::message));
         let right = match (suggestion, expected) {
-            (Some(meant), Some(expected)) => Some(format!("did you mean {meant}? ({expected})")),
-            (Some(meant), None) => Some(format!("did you mean {meant}?")),
+            (Some(meant), Some(expected)) if !parts.is_long => Some(format!("did you mean {meant}? ({expected})")),
+            (Some(meant), _) => Some(format!("did you mean {meant}?")),
             (None, expected) => expected,
         };
         (what, right)
@@ -241,6 +253,21 @@ impl Fault {
 
     pub(super) const fn has_found(&self) -> bool {
         self.0.found.is_some()
+    }
+
+    /// What was probably meant, where somebody has said so.
+    pub(super) fn meant(&self) -> Option<&str> {
+        self.0.suggestion.as_deref()
+    }
+
+    /// Whether a key or a setting stands where there is none of its name, and nobody has said what was meant.
+    pub(super) fn is_unknown_key(&self) -> bool {
+        UNKNOWN_KEY.iter().any(|it| self.0.problem.starts_with(it)) && self.meant().is_none()
+    }
+
+    /// Whether a key stands where nobody has a use for it, and nobody has said what was meant.
+    pub(super) fn is_of_no_use(&self) -> bool {
+        self.0.problem.contains(OF_NO_USE) && self.meant().is_none()
     }
 }
 
@@ -313,5 +340,9 @@ pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
         });
         near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
     };
-    exact.or_else(|| hints::also_called(typed, known)).or_else(slips).or_else(|| hints::longer(typed, known))
+    exact
+        .or_else(|| hints::also_called(typed, known))
+        .or_else(slips)
+        .or_else(|| hints::longer(typed, known))
+        .or_else(|| hints::shorter(typed, known))
 }

@@ -1,7 +1,7 @@
 //! What others call what a scenario has, so that a message can say which is meant.
 
 /// A name that somebody may try, and the one that is here. It counts where the latter is among what is accepted.
-const ALSO_CALLED: [(&str, &str); 32] = [
+const ALSO_CALLED: [(&str, &str); 88] = [
     ("sweep", "vary"),
     ("matrix", "vary"),
     ("grid", "vary"),
@@ -34,15 +34,75 @@ const ALSO_CALLED: [(&str, &str); 32] = [
     ("bulk", "netperf"),
     ("http", "rpc"),
     ("cbr", "udp"),
+    ("stream", "netperf"),
+    ("window", "socket_buffer"),
+    ("window", "receive_buffer"),
+    ("window_size", "socket_buffer"),
+    ("window_size", "receive_buffer"),
+    ("rwnd", "receive_buffer"),
+    ("rcvbuf", "receive_buffer"),
+    ("recv_buffer", "receive_buffer"),
+    ("sndbuf", "send_buffer"),
+    ("buffer", "socket_buffer"),
+    ("buffer", "receive_buffer"),
+    ("buffer_size", "socket_buffer"),
+    ("socket_buffer", "receive_buffer"),
+    ("cwnd", "initial_window"),
+    ("congestion_control", "congestion"),
+    ("congestion_algorithm", "congestion"),
+    ("cca", "congestion"),
+    ("cc", "congestion"),
+    ("algorithm", "congestion"),
+    ("variant", "congestion"),
+    ("nagle", "coalesce"),
+    ("nodelay", "coalesce"),
+    ("delayed_acks", "delayed_ack"),
+    ("qdisc", "queue"),
+    ("aqm", "queue"),
+    ("discipline", "queue"),
+    ("packet_loss", "loss"),
+    ("loss_rate", "loss"),
+    ("plr", "loss"),
+    ("rtt", "propagation"),
+    ("ber", "corrupt"),
+    ("flows", "sessions"),
+    ("connections", "sessions"),
+    ("streams", "sessions"),
+    ("parallel", "sessions"),
+    ("src", "from"),
+    ("source", "from"),
+    ("sender", "from"),
+    ("client", "from"),
+    ("dst", "to"),
+    ("destination", "to"),
+    ("receiver", "to"),
+    ("server", "to"),
+    ("packet_size", "message"),
+    ("segment_size", "mss"),
+    ("gateway", "routes"),
+    ("varies", "vary"),
+    ("variables", "vary"),
+    ("workload", "load"),
+    ("beside", "load"),
+    ("traffic", "load"),
+    ("tcp", "netperf"),
+    ("throughput", "goodput_mbps"),
+    ("bandwidth", "goodput_mbps"),
+    ("y", "value"),
+    ("columns", "series"),
 ];
 
 /// Shorter words begin or end too much.
 const SHORTEST: usize = 4;
 
+/// What may be meant by what is called `typed` elsewhere.
+pub(super) fn meant_by(typed: &str) -> impl Iterator<Item = &'static str> {
+    ALSO_CALLED.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(typed)).map(|(_, meant)| *meant)
+}
+
 /// What is called `typed` elsewhere, of `known`.
 pub(super) fn also_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
-    let meant = ALSO_CALLED.iter().filter(|(name, _)| name.eq_ignore_ascii_case(typed)).map(|(_, meant)| *meant);
-    meant.into_iter().find_map(|meant| known.iter().find(|name| **name == meant).copied())
+    meant_by(typed).find_map(|meant| known.iter().find(|name| **name == meant).copied())
 }
 
 /// What is meant, with what else may be: the number of runs is given, or it follows from how sure one wants to be.
@@ -63,6 +123,12 @@ pub(super) fn longer<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     }
 }
 
+/// The longest of `known` to which `typed` adds a word, such as a unit: `rate` for `rate_mbps`.
+pub(super) fn shorter<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    let is_begun = |name: &&&str| typed.strip_prefix(**name).is_some_and(|rest| rest.starts_with(['_', '-']));
+    known.iter().filter(is_begun).max_by_key(|name| name.len()).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::scenario::nearest;
@@ -78,6 +144,8 @@ mod tests {
             ("bandwidth", Some("rate")),
             ("goodput", Some("goodput_mbps")),
             ("mbps", Some("goodput_mbps")),
+            ("rate_mbps", Some("rate")),
+            ("ratembps", None),
             // Another letter in the place of the only one is another name.
             ("c", None),
             ("fifo", None),

@@ -233,6 +233,23 @@ impl Document {
         Arc::make_mut(&mut self.root).remove(path)
     }
 
+    /// Gives the section `from` the name `to`: with what is there already it makes one. Nothing where that cannot be.
+    pub(super) fn rename(&mut self, from: &str, to: &str) -> Option<()> {
+        let root = Arc::make_mut(&mut self.root);
+        let node = root.child(from)?.clone();
+        root.remove(&[from.to_owned()]);
+        if root.child(to).is_none() {
+            return root.set(&[to], node).ok();
+        }
+        for Entry { key, node, .. } in node.entries() {
+            if root.child(to)?.child(key).is_some() {
+                return None;
+            }
+            root.set(&[to, key], node.clone()).ok()?;
+        }
+        Some(())
+    }
+
     /// The paper it says it repeats, before anything else of it is read.
     #[must_use]
     pub fn paper(&self) -> Option<u8> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kumiki_settings::HasKeys as _;
+use kumiki_settings::{Described, HasKeys as _};
 use serde::de::value::StrDeserializer;
 use serde::de::{
     self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer as _, MapAccess, SeqAccess, Unexpected,
@@ -34,6 +34,8 @@ struct Advice {
     expected: Option<String>,
     known: &'static [&'static str],
     suggestion: Option<String>,
+    /// The key that is not there.
+    missing: Option<&'static str>,
 }
 
 impl Problem {
@@ -71,6 +73,12 @@ impl Problem {
                 (Some(example), Some(key)) => fault.expected(format!("{expected}, such as {key} = {example}")),
                 _ => fault.expected(expected),
             };
+        }
+        if let Some(missing) = advice.missing {
+            let own: Vec<String> = self.path.iter().cloned().chain([missing.to_owned()]).collect();
+            if let Some(Described { is, example, .. }) = described(&own) {
+                fault = fault.expected(format!("{is}, such as {missing} = {example}"));
+            }
         }
         if !advice.known.is_empty() {
             fault = fault.one_of(advice.known);
@@ -120,16 +128,19 @@ impl de::Error for Problem {
     fn unknown_field(found: &str, known: &'static [&'static str]) -> Self {
         Self {
             advice: Some(Box::new(Advice {
-                expected: None,
                 known,
                 suggestion: nearest(found, known).map(hints::with_others),
+                ..Advice::default()
             })),
             ..Self::new(format!("unknown key {found:?}"))
         }
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self::new(format!("the key {name:?} is missing"))
+        Self {
+            advice: Some(Box::new(Advice { missing: Some(name), ..Advice::default() })),
+            ..Self::new(format!("the key {name:?} is missing"))
+        }
     }
 
     fn duplicate_field(name: &'static str) -> Self {
@@ -139,6 +150,11 @@ impl de::Error for Problem {
 
 /// How the value at `path` may be written, where it is a key of a table whose keys the book has.
 pub(super) fn example(path: &[String]) -> Option<&'static str> {
+    described(path).map(|key| key.example)
+}
+
+/// What the book says of the key at `path`.
+fn described(path: &[String]) -> Option<&'static Described> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     let (keys, name) = match parts.as_slice() {
         [name] => (Scenario::KEYS, name),
@@ -151,7 +167,7 @@ pub(super) fn example(path: &[String]) -> Option<&'static str> {
         ["event", _, name] => (Event::KEYS, name),
         _ => return None,
     };
-    keys.iter().find(|key| key.name == *name).map(|key| key.example)
+    keys.iter().find(|key| key.name == *name)
 }
 
 fn spoken(found: Unexpected<'_>) -> String {

@@ -115,10 +115,19 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
             match (hints::also_called(last, &names), deeper(&path, known)) {
                 (Some(meant), Some(below)) => fault.suggest(format!("{meant}, or {below}")),
                 (None, Some(below)) => fault.suggest(below),
+                (Some(meant), None) if last == "rtt" => {
+                    fault.suggest(format!("{meant}, one way: half of a round trip"))
+                }
                 (_, None) => fault,
             }
         }
-        Problem::Word { found, known } => Fault::unknown(&path, "value", found, known),
+        Problem::Word { found, known } => {
+            let fault = Fault::unknown(&path, "value", found, known);
+            // How long it is, and not what decides about it.
+            let (length, unit) = found.split_at(found.find(|c: char| !c.is_ascii_digit()).unwrap_or(found.len()));
+            let is_length = !length.is_empty() && ["", "packets", "frames", "packet", "frame"].contains(&unit.trim());
+            if last == "queue" && is_length { fault.suggest(format!("queue_frames = {length}")) } else { fault }
+        }
         Problem::Missing { expected } => {
             let (_, above) = path.split_last().unwrap_or((&"", &[]));
             Fault::at(above, format!("the key {last:?} is missing")).expected(expected)

@@ -4,10 +4,11 @@
 //! again: an unknown key, or the value of a setting. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
 
 use super::expand::UNKNOWN_NAME;
+use super::fault::UNKNOWN_KEY;
 use super::load::{Document, UNUSED};
 use super::read::example;
 use super::tree::{Node, Origin, Value};
-use super::{Fault, Place};
+use super::{Choice, Fault, Place, Point};
 
 /// More are not told: who has so many starts at another place.
 const MOST: usize = 8;
@@ -24,11 +25,33 @@ const STAND_INS: [&str; 8] =
     ["\"100 Mb/s\"", "\"1000 s\"", "\"1 s\"", "\"1 KiB\"", "\"64 KiB\"", "\"95 %\"", "\"1 %\"", "1"];
 
 impl Document {
-    /// What `judge` makes of the document.
+    /// Its points, as [`Document::points`] has them, of which `check` finds nothing wrong. A path in what it says begins at the top of the scenario.
     ///
     /// # Errors
     /// What is wrong first in the file, with [what else is](Fault::others), as far as that can be told.
-    pub(crate) fn judged<T>(&self, judge: impl Fn(&Self) -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn checked(&self, choice: &Choice, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<Vec<Point>, Fault> {
+        self.judged(|document| {
+            let points = document.points(choice)?;
+            points.iter().try_for_each(|point| check(point).map_err(|fault| point.locate(fault)))?;
+            Ok(points)
+        })
+    }
+
+    /// The same of the first point alone, for what is about one.
+    ///
+    /// # Errors
+    /// As [`Document::checked`].
+    pub fn first_checked(&self, choice: &Choice, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<Point, Fault> {
+        let is_first = |point: &Point| if point.index == 0 { check(point) } else { Ok(()) };
+        let points = self.checked(choice, is_first)?;
+        points.into_iter().next().ok_or_else(|| Fault::new("the scenario has no points").in_file(self.file()))
+    }
+
+    /// What `judge` makes of the document.
+    ///
+    /// # Errors
+    /// As [`Document::checked`].
+    fn judged<T>(&self, judge: impl Fn(&Self) -> Result<T, Fault>) -> Result<T, Fault> {
         let first = match judge(self) {
             Ok(judged) => return Ok(judged),
             Err(fault) => fault,
@@ -72,12 +95,16 @@ impl Document {
             return Some((without, next));
         }
         let (section, key) = (path.first()?.as_str(), path.last()?.as_str());
-        let is_unknown = ["unknown key ", "unknown setting "].iter().any(|it| fault.problem().starts_with(it));
+        let is_unknown = UNKNOWN_KEY.iter().any(|it| fault.problem().starts_with(it));
         let rests = BASES.contains(&key) || APART.contains(&section) || path.len() < 2;
         // What is said of a whole table is that something is not in it.
         let is_table = self.root().reach(&path).1.is_some_and(|node| matches!(node.value, Value::Table(_)));
-        if (rests || is_table) && !is_unknown || !without.remove(&path) {
-            return None;
+        match (path.as_slice(), fault.meant()) {
+            // Much rests on a whole section: it stands where it was meant to stand.
+            ([section], Some(meant)) if is_unknown && is_table => without.rename(section, meant)?,
+            ([_], None) if is_unknown && is_table => return None,
+            _ if (rests || is_table) && !is_unknown || !without.remove(&path) => return None,
+            _ => {}
         }
         let uses_name = |node: &Node| node.plain().is_some_and(|text| text.contains("${"));
         if self.root().reach(&path).1.is_some_and(uses_name) {

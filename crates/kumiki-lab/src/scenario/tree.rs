@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use toml::de::{DeTable, DeValue};
 
+use super::elsewhere;
 use super::fault::{Fault, Place};
 
 /// Where a value comes from, small.
@@ -302,6 +303,15 @@ impl Source<'_> {
         {
             fault = fault.in_place(place);
         }
+        let names: &[elsewhere::Names] = match () {
+            () if fault.is_unknown_key() => &[elsewhere::Names::Others, elsewhere::Names::Own],
+            // The key is right, and its place may not be.
+            () if fault.is_of_no_use() => &[elsewhere::Names::Own],
+            () => &[],
+        };
+        if let Some(places) = elsewhere::places(self.root, fault.path(), names) {
+            fault = fault.suggest(places);
+        }
         fault.in_file(self.file)
     }
 }
@@ -383,6 +393,11 @@ impl Lines {
         if let Some(said) = self.closed(text, error, span.start) {
             return said;
         }
+        if let Some(bare) = bare_text(text, span.start).filter(|_| message.contains("must be quoted")) {
+            return Fault::new(format!("not TOML: {bare} without quotes"))
+                .in_place(self.place(span.start))
+                .expected(format!("{bare:?}"));
+        }
         match open_bracket(text, span.start).map(|(at, bracket)| (self.line(at).0, bracket)) {
             // Where it was opened in an earlier line, it is more often what closes it that is missing than a comma.
             Some((line, bracket)) if line < self.line(span.start).0 => {
@@ -391,6 +406,15 @@ impl Lines {
             Some(_) | None => fault,
         }
     }
+}
+
+/// The text without quotes of which a part is at `at`: `10 ms` of `delay = 10 ms # each way`.
+fn bare_text(text: &str, at: usize) -> Option<&str> {
+    let (before, behind) = text.split_at_checked(at)?;
+    let line = before.rsplit('\n').next().unwrap_or(before);
+    let start = at - line.len() + line.rfind(['=', ',', '[']).map_or(0, |place| place + 1);
+    let end = behind.find(['\n', ',', ']', '}', '#']).map_or(text.len(), |length| at + length);
+    text.get(start..end).map(str::trim).filter(|bare| !bare.is_empty() && !bare.contains('"'))
 }
 
 impl Lines {
