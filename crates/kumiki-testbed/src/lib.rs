@@ -154,8 +154,7 @@ impl Testbed {
     }
 
     fn point(&self) -> Result<Point, Fault> {
-        let points = self.document.points(&self.choice)?;
-        points.into_iter().next().ok_or_else(|| Fault::new("the scenario has no points").in_file(self.document.file()))
+        self.document.first_checked(&self.choice, |point| Laboratory::live(point).map(drop))
     }
 
     fn net_of(&self, point: &Point, seed: u64) -> Result<Net, TestbedError> {

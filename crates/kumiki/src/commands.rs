@@ -91,14 +91,12 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Fit(args) => fit::run(&args),
         cli::Command::Scenarios(args) => list::run(&args.directories),
         cli::Command::Limit(args) => {
-            let point = first_point(args.scenario)?;
-            let laboratory = Laboratory::default();
-            laboratory.check(&point).map_err(|fault| point.locate(fault))?;
+            let point = first_point(args.scenario, |point| Laboratory::default().check(point))?;
             let text = Laboratory::limit(&point).map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
             print_words(&text)
         }
         cli::Command::Graph(args) => {
-            let point = first_point(args.scenario)?;
+            let point = first_point(args.scenario, |point| Laboratory::default().check(point))?;
             if args.svg { print(&point.scenario.graph_svg()) } else { print_words(&point.scenario.graph_text()) }
         }
         cli::Command::Decode(args) => decode::run(&args),
@@ -154,11 +152,10 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
     Ok(chosen)
 }
 
-/// The scenario as its first point has it.
-pub(crate) fn first_point(args: cli::Scenario) -> Result<Point, Stop> {
+/// The scenario as its first point has it, of which `check` finds nothing wrong.
+pub(crate) fn first_point(args: cli::Scenario, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<Point, Stop> {
     let choice = Choice { set: args.set, quick: false, runs: None };
-    let points = Document::find(&args.name)?.points(&choice)?;
-    points.into_iter().next().ok_or_else(|| Stop::Input("the scenario has no points".to_owned()))
+    Ok(Document::find(&args.name)?.first_checked(&choice, check)?)
 }
 
 /// Runs `documents` in virtual time.

@@ -69,7 +69,8 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
     set.extend(args.background.iter().map(|host| format!("host.{host}.real.background=true")));
     set.extend(args.seed.iter().map(|seed| format!("run.seed={seed}")));
     let most: Option<Duration> = args.time.as_ref().map(|time| some_time("--time", time)).transpose()?;
-    let point = first_point(Scenario { name: args.scenario.name.clone(), set })?;
+    let scenario = Scenario { name: args.scenario.name.clone(), set };
+    let point = first_point(scenario, |point| Laboratory::live(point).map(drop))?;
     let world = Laboratory::live(&point).map_err(|fault| point.locate(fault))?;
     if world.real().is_empty() {
         let why = "no host is real; name one with --run HOST=COMMAND, or with [host.NAME.real] in the file";

@@ -83,6 +83,38 @@ fn a_wrong_scenario_is_one_line_with_its_place_and_leaves_no_files() {
     assert_eq!(folder.names(), ["x.toml"]);
 }
 
+/// Whoever looks at a scenario first, by whichever command, need not come back for each mistake.
+#[test]
+fn every_command_tells_all_mistakes_of_a_scenario() {
+    let wrong = UNCONNECTED.replace("100 Mb/s", "100 Mx/s").replace("duration =", "wurm_up = \"1 s\", duration =");
+    let folder = Folder::with("mistakes", &wrong);
+    folder.0.write("m.csv", b"goodput_mbps\n1\n");
+    let commands: &[&[&str]] = &[
+        &["run", "x.toml"],
+        &["graph", "x.toml"],
+        &["limit", "x.toml"],
+        &["fit", "x.toml", "m.csv", "--free", "tcp.send"],
+        #[cfg(target_os = "linux")]
+        &["live", "x.toml", "--run", "near=true"],
+    ];
+    for arguments in commands {
+        let said = refused(&folder.kumiki(arguments));
+        assert!(
+            said.contains("x.toml:4: link.line.rate") && said.contains("x.toml:5: run.wurm_up"),
+            "{arguments:?}: {said}"
+        );
+    }
+    assert_eq!(folder.names(), ["m.csv", "x.toml"]);
+}
+
+/// What cannot be run is not drawn either: `graph` is for checking a scenario before it is run.
+#[test]
+fn the_graph_of_a_scenario_that_cannot_be_run_is_refused() {
+    let folder = Folder::with("not-drawn", &UNCONNECTED.replace("\"tcp\", \"ip\"", "\"ip\", \"tcp\""));
+    let [graph, run] = ["graph", "run"].map(|command| refused(&folder.kumiki(&[command, "x.toml"])));
+    assert_eq!(graph, run);
+}
+
 #[test]
 fn missing_files_and_unknown_names_are_input_errors() {
     let folder = Folder::new("missing");

@@ -153,7 +153,7 @@ impl Task {
     ///
     /// [`Fault`] where a measurement is of no point, or lacks what says of which; where values are missing or zero; where no profile can be meant.
     pub fn new(document: &Document, choice: &Choice, source: &Source, options: &Options) -> Result<Self, Fault> {
-        let points = document.points(choice)?;
+        let points = document.checked(choice, |point| Laboratory::default().check(point))?;
         let first = points.first().ok_or_else(|| Fault::new("the scenario has no points"))?;
         let value = match &options.value {
             Some(name) => ValueName::new(name)
@@ -174,9 +174,6 @@ impl Task {
             return Err(Fault::new("all measurements are held out, and none is left to fit to"));
         }
         let points: Vec<Point> = used.iter().filter_map(|it| points.get(*it).cloned()).collect();
-        for point in &points {
-            Laboratory::default().check(point).map_err(|fault| point.locate(fault))?;
-        }
         Ok(Self {
             options: options.clone(),
             scenario: document.name().to_owned(),
