@@ -124,15 +124,15 @@ impl Laboratory {
         Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect() })
     }
 
-    /// The overhead ladders of a point's loads, as text; of those that have none, why.
+    /// The overhead ladders of a point's loads, as text, drawn with these `lines`; of those that have none, why.
     ///
     /// # Errors
     /// In words, where all have a layer whose overhead is not known, or a way of lines of which that cannot be told.
-    pub fn limit(point: &Point) -> Result<String, Failure> {
+    pub fn limit(point: &Point, lines: Lines) -> Result<String, Failure> {
         let printed: &[f64] = if point.scenario.paper == Some(2) { &limit::PAPER_2 } else { &[] };
         let (mut text, mut unknown) = (String::new(), Vec::new());
         for (name, load) in point.scenario.loads() {
-            match Self::limit_of(point, (name, load), printed) {
+            match Self::limit_of(point, (name, load), printed, lines) {
                 Ok(more) => text += &more,
                 Err(why) => unknown.push(format!("load.{name}: {why}")),
             }
@@ -147,13 +147,18 @@ impl Laboratory {
     }
 
     /// That of one load.
-    fn limit_of(point: &Point, (name, load): (&str, &Workload), printed: &[f64]) -> Result<String, String> {
+    fn limit_of(
+        point: &Point,
+        (name, load): (&str, &Workload),
+        printed: &[f64],
+        drawn: Lines,
+    ) -> Result<String, String> {
         let mut text = String::new();
         let ladder = limit::of_load(&point.scenario, load)?;
         if point.scenario.load.len() > 1 {
             let _ = writeln!(text, "{name}: {} -> {}", load.from.0.join(", "), load.to.0.join(", "));
         }
-        text += &limit::table(&ladder, printed).draw(Layout { lines: Lines::Unicode, width: None });
+        text += &limit::table(&ladder, printed).draw(Layout { lines: drawn, width: None });
         let lines = limit::lines(&point.scenario, load)?;
         if lines.len() > 1 {
             let least = lines.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);

@@ -92,7 +92,8 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Scenarios(args) => list::run(&args.directories),
         cli::Command::Limit(args) => {
             let point = first_point(args.scenario, |point| Laboratory::default().check(point))?;
-            let text = Laboratory::limit(&point).map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
+            let text = Laboratory::limit(&point, experiments::layout().lines)
+                .map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
             print_words(&text)
         }
         cli::Command::Graph(args) => {

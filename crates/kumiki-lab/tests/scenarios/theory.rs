@@ -7,6 +7,7 @@ use kumiki_lab::limit;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::Row;
 use kumiki_lab::scenario::Point;
+use kumiki_lab::table::Lines;
 
 use super::{build, count, near, points};
 
@@ -77,7 +78,7 @@ fn equal_flows_come_to_share_a_line_alike() {
     let ladder = limit::of_load(&point.scenario, load).unwrap();
     assert!(near(ladder.goodput_mbps().as_f64(), limit, 1e-9));
     assert!(near(limit::of_all(&point.scenario, load).unwrap(), limit, 1e-9));
-    let text = Laboratory::limit(point).unwrap();
+    let text = Laboratory::limit(point, Lines::Unicode).unwrap();
     for told in ["in0 965.333; bottleneck 96.533, the narrowest; out0 965.333", "All 4 pairs together: 96.533 Mb/s"] {
         assert!(text.contains(told), "{text}");
     }

@@ -11,7 +11,7 @@ use kumiki_lab::sources::{Condition, Source};
 use kumiki_lab::stats::Level;
 use kumiki_lab::table::{Layout, Lines};
 
-use super::experiments::terminal_width;
+use super::experiments::layout;
 use super::{Stop, picture, print, print_words};
 
 /// What both `compare` and `plot` choose of their sources.
@@ -132,8 +132,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
     if args.json {
         print(&comparison.to_jsonl())?;
     } else {
-        let lines = if args.markdown { Lines::Markdown } else { Lines::Unicode };
-        print_words(&comparison.table().draw(Layout { lines, width: terminal_width() }))?;
+        let layout = if args.markdown { Layout { lines: Lines::Markdown, ..layout() } } else { layout() };
+        print_words(&comparison.table().draw(layout))?;
     }
     if comparison.is_empty() {
         let hint = comparison.hint().map_or_else(String::new, |name| {

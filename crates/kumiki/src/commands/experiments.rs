@@ -147,7 +147,7 @@ fn foresee(
     if args.json {
         print(&foreseen.to_jsonl())?;
     } else {
-        let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
+        let layout = layout();
         let tables: Vec<String> = foreseen.tables().iter().map(|table| table.draw(layout)).collect();
         print_words(&format!("{}\n{}", tables.join("\n"), foreseen.summary(jobs(args.jobs))))?;
     }
@@ -251,7 +251,7 @@ fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop
     if wanted.json {
         print_rows(results)?;
     } else {
-        let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
+        let layout = layout();
         let tables: Vec<String> = results
             .iter()
             .flat_map(|result| [Some(result.table()), result.task_table(), result.why_table()])
@@ -336,8 +336,26 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// How tables are drawn for whoever reads them.
+pub(super) fn layout() -> Layout {
+    Layout { lines: lines(|name| std::env::var(name).ok()), width: terminal_width() }
+}
+
+/// The lines of tables, where `variable` has the environment: POSIX.1-2017, section 8.2, says which variable counts. Where none is set, as in many containers, a terminal
+/// shows more than ASCII all the same.
+pub(super) fn lines(variable: impl Fn(&str) -> Option<String>) -> Lines {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    let Some(locale) = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set) else {
+        return Lines::Unicode;
+    };
+    let codeset = locale.split_once('.').map_or("", |(_, codeset)| codeset).to_ascii_lowercase();
+    let is_plain = ["C", "POSIX"].contains(&locale.as_str());
+    let is_other = !codeset.is_empty() && !codeset.starts_with("utf-8") && !codeset.starts_with("utf8");
+    if is_plain || is_other { Lines::Ascii } else { Lines::Unicode }
+}
+
 /// Where the tables are read on a terminal, how wide it is.
-pub(super) fn terminal_width() -> Option<u16> {
+fn terminal_width() -> Option<u16> {
     if !io::stdout().is_terminal() {
         return None;
     }
@@ -362,6 +380,28 @@ mod tests {
     fn a_directory_that_is_named_twice_is_told() {
         let directories = ["src", "tests", "./src"].map(PathBuf::from);
         assert_eq!(twice(&directories), [&PathBuf::from("./src")]);
+    }
+
+    #[test]
+    fn a_locale_without_utf_8_has_tables_of_ascii() {
+        let lines = |set: &[(&str, &str)]| {
+            lines(|name| set.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert_eq!(lines(&[]), Lines::Unicode);
+        for unicode in [
+            [("LC_ALL", "C.UTF-8"), ("LANG", "C")],
+            [("LANG", "de_DE.utf8"), ("LC_ALL", "")],
+            [("LC_CTYPE", "en_GB"), ("LANG", "C")],
+        ] {
+            assert_eq!(lines(&unicode), Lines::Unicode, "{unicode:?}");
+        }
+        for ascii in [
+            [("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")],
+            [("LC_CTYPE", "POSIX"), ("LC_ALL", "")],
+            [("LANG", "ja_JP.eucJP"), ("LC_ALL", "")],
+        ] {
+            assert_eq!(lines(&ascii), Lines::Ascii, "{ascii:?}");
+        }
     }
 
     #[test]

@@ -9,10 +9,9 @@ use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::sources::Source;
 use kumiki_lab::stats::Level;
-use kumiki_lab::table::{Layout, Lines};
 
 use super::compare::{column, level};
-use super::experiments::{jobs, terminal_width};
+use super::experiments::{jobs, layout};
 use super::{Stop, lines_shown, print, print_words};
 use crate::cli;
 
@@ -87,7 +86,7 @@ pub(super) fn run(args: &FitArgs) -> Result<(), Stop> {
     let task = Task::new(&document, &choice, &source, &options)?;
     let tell = |text: &str| eprintln!("fit: {}", lines_shown(text));
     let fitted = task.run(&Laboratory::default(), tell).map_err(|why| Stop::Failed(why.to_string()))?;
-    let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
+    let layout = layout();
     print_words(&format!("{}\n{}", fitted.prices().draw(layout), fitted.residuals().draw(layout)))?;
     let profile = fitted.profile()?;
     match &args.out {
