@@ -54,6 +54,14 @@ impl Results {
             }
         }
         let mut series = curves.0;
+        let mut limits = extremes(limits);
+        // Of candidates one has the value that is looked for, wherever it is: it is a line, and no point of theirs.
+        let wanted = series.iter().flat_map(|curve| &curve.paper).map(|(_, y)| *y).reduce(f64::max);
+        if let Some(y) = wanted.filter(|_| report.candidates) {
+            series.iter_mut().for_each(|curve| curve.paper.clear());
+            let label = if first.scenario.paper.is_some() { "the paper's value" } else { "expected" };
+            limits.push(Limit { label: label.to_owned(), y });
+        }
         series.extend(self.window_curves(&axis, x_name));
         for curve in &mut series {
             curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -80,7 +88,7 @@ impl Results {
                 range: report.y_range.map(|[low, high]| (low, high)),
             },
             series,
-            limits: extremes(limits),
+            limits,
             caption: self.caption(first),
             whose: first.scenario.whose_values(),
             ..Figure::default()

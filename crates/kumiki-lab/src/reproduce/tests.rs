@@ -208,6 +208,14 @@ fn the_figure_has_one_curve_for_each_series() {
     assert_eq!(figure.series[1].points[0].x, 49_152.0);
 }
 
+#[test]
+fn the_value_that_is_looked_for_among_candidates_is_a_line() {
+    let figure = results(&TWO_HOSTS.replace("series =", "candidates = true\nseries ="), 2, false).figure().unwrap();
+    assert!(figure.series.iter().all(|curve| curve.paper.is_empty()));
+    let limits: Vec<(&str, f64)> = figure.limits.iter().map(|limit| (limit.label.as_str(), limit.y)).collect();
+    assert_eq!(limits, [("the paper's value", 133.4)]);
+}
+
 /// What is the same for all, or follows from the rest, is in no legend.
 #[test]
 fn curves_are_named_by_what_differs_in_words() {
