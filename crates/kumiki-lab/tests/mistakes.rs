@@ -159,6 +159,25 @@ fn a_key_in_the_wrong_place_is_told_where_it_belongs() {
 }
 
 #[test]
+fn a_group_where_one_is_meant_is_told_how_it_is_written() {
+    let group = ("[host.a]", "[host.a]\ncount = 2");
+    let one = ("like = \"a\"", "graph = [\"tcp\", \"ip\", \"l0\"]");
+    for (end, wanted) in [("a", "a${i}"), ("a.l0", "a${i}.l0"), ("a*.l0", "a${i}.l0")] {
+        let said = changed(&[group, one, ("[\"a\", \"b\"]", &format!("[\"{end}\", \"b\"]"))]);
+        assert!(
+            said.contains(&format!("as many lines: count = 2 beside `ends`, and \"{wanted}\" in it")),
+            "{end}: {said}"
+        );
+    }
+    let lines = ("[\"a\", \"b\"]", "[\"a1\", \"b\"]");
+    let said = changed(&[group, one, lines, ("from = \"a\"", "from = \"a.tcp\"")]);
+    assert!(
+        said.contains("\"a\" is a group of 2; expected \"a*.tcp\" for all of them, or \"a0.tcp\" for one"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_table_that_is_whole_is_named_with_its_line() {
     let whole = ("title = \"One line\"", "title = \"One line\"\nrun = { duration = \"5 s\" }");
     for more in ["[run.confidence]\nlevel = \"95 %\"", "[[run.confidence]]\nlevel = \"95 %\""] {
@@ -258,14 +277,11 @@ fn no_mistake_is_told_that_follows_from_another() {
     assert_eq!(places(&said), ["x.toml:15: load.bulk.size"], "{said}");
     // That a host or a name is missing would follow from leaving out its section.
     let said = changed(&[("[host.b]", "[hosts.b]")]);
-    assert_eq!(
-        places(&said),
-        [
-            "x.toml:5: hosts: unknown key \"hosts\"; did you mean host?"
-        ]
-    );
+    assert_eq!(places(&said), ["x.toml:5: hosts: unknown key \"hosts\"; did you mean host?"]);
     let said = changed(&[("[vary]", "[varied]")]);
     assert_eq!(said.lines().count(), 1, "{said}");
+    let said = changed(&[("[report]", "[window]")]);
+    assert!(said.lines().count() == 1 && said.contains("did you mean load.bulk.socket_buffer"), "{said}");
     // Other mistakes are told beside it.
     let said = changed(&[("[host.b]", "[hosts.b]"), ("10 Mb/s", "10 Mx/s")]);
     assert_eq!(said.lines().count(), 2, "{said}");

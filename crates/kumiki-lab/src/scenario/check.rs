@@ -11,7 +11,7 @@ use super::fault::{Fault, OF_NO_USE, nearest, quantity};
 use super::load::Profiles;
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, real};
+use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, groups, real};
 use crate::figure::Ink;
 use crate::quantity::{Distribution, Octets, Quantity, Rate, Share};
 use crate::rows::ValueName;
@@ -564,8 +564,23 @@ fn round(graph: &Graph) -> Option<Vec<&str>> {
     }
 }
 
+/// How many hosts or switches `name` means, as `s*` or as the name of a group, and what its members are called.
+fn group<'a>(known: impl Iterator<Item = &'a String>, name: &'a str) -> Option<(usize, &'a str)> {
+    let group = name.strip_suffix('*').unwrap_or(name);
+    let count = known.filter(|it| groups::is_member(it, group)).count();
+    (count > 0).then_some((count, group))
+}
+
 /// `end` is a device of a host or a port of a switch.
 fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
+    let (owner, rest) = end.split_once('.').map_or((end, None), |(owner, rest)| (owner, Some(rest)));
+    let is_one = scenario.host.contains_key(owner) || scenario.switch.contains_key(owner);
+    if let Some((count, group)) = group(scenario.host.keys().chain(scenario.switch.keys()), owner).filter(|_| !is_one) {
+        let rest = rest.map_or_else(String::new, |rest| format!(".{rest}"));
+        let problem = format!("{owner:?} is {count} of them, and a line has two ends");
+        return Err(Fault::at(path, problem)
+            .expected(format!("as many lines: count = {count} beside `ends`, and \"{group}${{i}}{rest}\" in it")));
+    }
     let Some((owner, plug)) = end.split_once('.') else {
         let known: Vec<&String> = scenario.host.keys().chain(scenario.switch.keys()).collect();
         return Err(if known.iter().any(|name| *name == end) {
@@ -611,6 +626,11 @@ fn toward(impairment: Option<(Option<&str>, Impairment)>, ends: &[String]) -> Re
 fn node(scenario: &Scenario, path: &[&str], name: &str) -> Result<(), Fault> {
     let (host, node) = name.split_once('.').map_or((name, None), |(host, node)| (host, Some(node)));
     let Some(found) = scenario.host.get(host) else {
+        if let Some((count, _)) = group(scenario.host.keys(), host) {
+            let rest = node.map_or_else(String::new, |node| format!(".{node}"));
+            return Err(Fault::at(path, format!("{host:?} is a group of {count}"))
+                .expected(format!("\"{host}*{rest}\" for all of them, or \"{host}0{rest}\" for one")));
+        }
         let known: Vec<&String> = scenario.host.keys().collect();
         return Err(Fault::unknown(path, "host", host, &known));
     };

@@ -28,7 +28,7 @@ struct Parts {
     problem: String,
     expected: Option<String>,
     suggestion: Option<String>,
-    /// What would be accepted is a long list, which says little beside a suggestion.
+    /// What would be accepted is a long list. Of keys it says little beside a suggestion; of values it may be what one is looking for.
     is_long: bool,
     /// What else is wrong with the same input.
     others: Vec<Fault>,
@@ -238,7 +238,9 @@ impl Fault {
         // What was probably meant comes first: a list of all that there is can be long.
         let [suggestion, expected] = [&parts.suggestion, &parts.expected].map(|it| it.as_deref().map(shown::message));
         let right = match (suggestion, expected) {
-            (Some(meant), Some(expected)) if !parts.is_long => Some(format!("did you mean {meant}? ({expected})")),
+            (Some(meant), Some(expected)) if !(parts.is_long && self.is_of_key()) => {
+                Some(format!("did you mean {meant}? ({expected})"))
+            }
             (Some(meant), _) => Some(format!("did you mean {meant}?")),
             (None, expected) => expected,
         };
@@ -262,7 +264,11 @@ impl Fault {
 
     /// Whether a key or a setting stands where there is none of its name, and nobody has said what was meant.
     pub(super) fn is_unknown_key(&self) -> bool {
-        UNKNOWN_KEY.iter().any(|it| self.0.problem.starts_with(it)) && self.meant().is_none()
+        self.is_of_key() && self.meant().is_none()
+    }
+
+    fn is_of_key(&self) -> bool {
+        UNKNOWN_KEY.iter().any(|it| self.0.problem.starts_with(it))
     }
 
     /// Whether a key stands where nobody has a use for it, and nobody has said what was meant.

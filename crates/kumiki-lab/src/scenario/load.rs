@@ -235,6 +235,10 @@ impl Document {
 
     /// Gives the section `from` the name `to`: with what is there already it makes one. Nothing where that cannot be.
     pub(super) fn rename(&mut self, from: &str, to: &str) -> Option<()> {
+        // A key of a table is no section.
+        if to.contains('.') {
+            return None;
+        }
         let root = Arc::make_mut(&mut self.root);
         let node = root.child(from)?.clone();
         root.remove(&[from.to_owned()]);

@@ -140,11 +140,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             "profil = \"zero\"",
             r#"x.toml:11: host.a.profil = "zero": unknown key "profil"; did you mean profile? (one of count, like, profile, graph, kind, a table of settings for each node)"#,
         ),
-        (
-            "[run]",
-            "[runs]",
-            r#"x.toml:25: runs: unknown key "runs"; did you mean run? (one of title, about, paper, figure, define, host, switch, link, ring, load, event, run, vary, quick, skip, report, compare, trend, claim)"#,
-        ),
+        ("[run]", "[runs]", r#"x.toml:25: runs: unknown key "runs"; did you mean run?"#),
         (
             "message = \"8 KiB\"",
             "message = \"8 KB\"",

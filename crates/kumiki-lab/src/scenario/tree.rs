@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use toml::de::{DeTable, DeValue};
 
-use super::elsewhere;
+use super::elsewhere::{self, Names};
 use super::fault::{Fault, Place};
 
 /// Where a value comes from, small.
@@ -303,11 +303,13 @@ impl Source<'_> {
         {
             fault = fault.in_place(place);
         }
-        let names: &[elsewhere::Names] = match () {
-            () if fault.is_unknown_key() => &[elsewhere::Names::Others, elsewhere::Names::Own],
+        let names: &[Names] = if fault.is_unknown_key() {
+            &[Names::Others, Names::Own]
+        } else if fault.is_of_no_use() {
             // The key is right, and its place may not be.
-            () if fault.is_of_no_use() => &[elsewhere::Names::Own],
-            () => &[],
+            &[Names::Own]
+        } else {
+            &[]
         };
         if let Some(places) = elsewhere::places(self.root, fault.path(), names) {
             fault = fault.suggest(places);
