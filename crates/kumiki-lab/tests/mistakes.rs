@@ -169,10 +169,10 @@ fn a_group_where_one_is_meant_is_told_how_it_is_written() {
             "{end}: {said}"
         );
     }
-    let lines = ("[\"a\", \"b\"]", "[\"a1\", \"b\"]");
-    let said = changed(&[group, one, lines, ("from = \"a\"", "from = \"a.tcp\"")]);
+    let (group, line) = (("[host.a]", "[host.a]\ncount = 1"), ("[\"a\", \"b\"]", "[\"a0\", \"b\"]"));
+    let said = changed(&[group, one, line, ("from = \"a\"", "from = \"a.tcp\"")]);
     assert!(
-        said.contains("\"a\" is a group of 2; expected \"a*.tcp\" for all of them, or \"a0.tcp\" for one"),
+        said.contains("\"a\" is a group of 1; expected \"a*.tcp\" for all of them, or \"a0.tcp\" for one"),
         "{said}"
     );
 }

@@ -477,7 +477,9 @@ fn dotted(text: &str) -> Option<String> {
 fn addresses(scenario: &Scenario) -> Result<(), Fault> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for (host, spec) in &scenario.host {
-        for (node, settings) in &spec.settings {
+        // What else has an address, by mistake, is told by whoever reads its settings.
+        let is_ip = |node: &str| ["ip", "ipv6"].contains(&spec.kind.get(node).map_or(node, String::as_str));
+        for (node, settings) in spec.settings.iter().filter(|(node, _)| is_ip(node)) {
             let own = settings.get("address").map(|address| (vec!["host", host, node, "address"], address));
             let interfaces = settings.get("interface").and_then(toml::Value::as_table).into_iter().flatten();
             let others = interfaces.filter_map(|(name, interface)| {

@@ -154,7 +154,7 @@ run.duration = "1 s"
             ),
             ("define.n = 3", "define.n = 99999", "a whole number from 1 to 4096"),
             ("count = \"${n}\", graph", "count = \"many\", graph", "host.s.count = \"many\": not a number of members"),
-            ("host.r = {", "host.r = { count = 2,", "unknown host or switch \"r\"; did you mean \"r0\"?"),
+            ("host.r = {", "host.r = { count = 2,", "\"r\" is 2 of them, and a line has two ends"),
             (
                 "like = \"s\", ip.mtu = \"9180 B\"",
                 "like = \"s\"",
