@@ -178,6 +178,14 @@ impl Impaired {
         direction.set(impairment);
     }
 
+    /// How units from `port` (0, or else 1) are impaired.
+    #[must_use]
+    pub const fn impairment(&self, port: usize) -> &Impairment {
+        let [from_0, from_1] = &self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.impairment()
+    }
+
     /// How many units from `port` (0, or else 1) wait for their time.
     #[must_use]
     pub fn waiting(&self, port: usize) -> usize {

@@ -21,6 +21,7 @@ mod queue;
 mod rate;
 #[cfg(feature = "ppp")]
 mod serial;
+mod shared;
 #[cfg(feature = "ppp")]
 pub mod sonet;
 #[cfg(feature = "ppp")]
@@ -45,6 +46,7 @@ pub use queue::{
 pub use rate::Rate;
 #[cfg(feature = "ppp")]
 pub use serial::{Carrier, Opportunities, OpportunityError, Serial, SerialConfig};
+pub use shared::Shared;
 #[cfg(feature = "ppp")]
 pub use stepped::{Changing, LineChange, Stepped};
 pub use wire::Wire;

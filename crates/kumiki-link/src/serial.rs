@@ -156,6 +156,13 @@ impl Serial {
         direction.sending.set_config(config);
     }
 
+    /// What the direction of frames from `port` (0, or else 1) is like.
+    #[must_use]
+    pub const fn config(&self, port: usize) -> SerialConfig {
+        let [from_0, from_1] = &self.directions;
+        if port == 0 { from_0.sending.config } else { from_1.sending.config }
+    }
+
     /// Gives the direction of frames from `port` (0, or else 1) another queue. What waits stays, whatever the limits of `discipline` are.
     pub fn set_discipline(&mut self, port: usize, discipline: Box<dyn Discipline>) {
         let [from_0, from_1] = &mut self.directions;

@@ -86,6 +86,10 @@ impl Direction {
         self.impairment = impairment;
     }
 
+    pub(super) const fn impairment(&self) -> &Impairment {
+        &self.impairment
+    }
+
     /// How many units wait for their time.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()

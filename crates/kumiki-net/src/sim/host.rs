@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Graph, Instant, Rng, Token};
 use kumiki_inet::tcp;
-use kumiki_link::{Impaired, Serial};
+use kumiki_link::{Impaired, Serial, Shared};
 use kumiki_sim::{AdapterConfig, ElementId, HostId, Plug, World};
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::link::{Link, Piece};
+use super::link::Link;
 use super::net::Net;
 use super::outcome::sealed::Outcome as _;
 use super::skew::Ahead;
@@ -40,7 +40,7 @@ pub(super) struct HostSlot {
     pub(super) addresses: Vec<IpAddr>,
     pub(super) stack: Stack,
     pub(super) id: HostId,
-    link: (Piece<Impaired>, Piece<Serial>),
+    link: (Shared<Impaired>, Shared<Serial>),
     /// These, as the world numbers them.
     pieces: (ElementId, ElementId),
     config: tcp::Config,

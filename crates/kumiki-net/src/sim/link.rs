@@ -1,12 +1,9 @@
 //! What is between a host and the network.
 
 use core::time::Duration;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use kumiki_graph::Instant;
 use kumiki_link::{
-    Carrier, Codel, CodelConfig, Discipline, DropTail, Element, FqCodel, FqCodelConfig, Hold, Impaired, Impairment,
-    Loss, Outlet, Rate, Serial, SerialConfig, Spread, Unit,
+    Carrier, Codel, CodelConfig, Discipline, DropTail, FqCodel, FqCodelConfig, Hold, Impaired, Impairment, Loss, Rate,
+    Serial, SerialConfig, Shared, Spread,
 };
 
 use super::time::nanos;
@@ -180,16 +177,16 @@ impl Link {
     }
 
     /// The line's two pieces.
-    pub(super) fn elements(&self, seed: u64) -> (Piece<Impaired>, Piece<Serial>) {
+    pub(super) fn elements(&self, seed: u64) -> (Shared<Impaired>, Shared<Serial>) {
         let impaired = Impaired::new(self.up.impairment.clone(), self.down.impairment.clone(), seed);
         let queue = |way: &Way| way.discipline(seed);
         let mut serial = Serial::with_disciplines(serial(&self.up), queue(&self.up), queue(&self.down));
         serial.set_config(1, self::serial(&self.down));
-        (Piece::new(impaired), Piece::new(serial))
+        (Shared::new(impaired), Shared::new(serial))
     }
 
     /// Changes a line that is there.
-    pub(super) fn apply(&self, (impaired, line): &(Piece<Impaired>, Piece<Serial>), seed: u64) {
+    pub(super) fn apply(&self, (impaired, line): &(Shared<Impaired>, Shared<Serial>), seed: u64) {
         impaired.with(|it| {
             it.set(0, self.up.impairment.clone());
             it.set(1, self.down.impairment.clone());
@@ -219,43 +216,5 @@ const fn serial(way: &Way) -> SerialConfig {
         carrier: Carrier::Plain { rate: Rate::bits_per_second(rate), overhead: 0 },
         propagation: kumiki_graph::Duration::ZERO,
         say_sent: false,
-    }
-}
-
-/// An element that can be changed while the world has it.
-#[derive(Debug)]
-pub(super) struct Piece<E>(Arc<Mutex<E>>);
-
-impl<E> Clone for Piece<E> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<E> Piece<E> {
-    fn new(element: E) -> Self {
-        Self(Arc::new(Mutex::new(element)))
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut E) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl<E: Element> Element for Piece<E> {
-    fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
-        self.with(|it| it.offer(now, port, unit, out));
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.with(|it| it.next_deadline())
-    }
-
-    fn poll(&mut self, now: Instant, out: &mut Outlet) {
-        self.with(|it| it.poll(now, out));
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.with(|it| it.counters())
     }
 }
