@@ -15,16 +15,10 @@ use kumiki_lab::medium::Rule;
 use kumiki_lab::quantity::{self, Octets, Quantity, Share};
 use kumiki_settings::Word as _;
 
-/// What the lines are, for people.
-pub const HELP: &str = "\
-WAY SETTING...   changes one direction or both; WAY is a>b, b>a (also ab, ba; of
-                 `kumiki link` up, down) or both
-stats [json]     what has crossed so far
-settings         how both directions are set
-reset            counts from nothing again
-quit             ends, as Ctrl-C does
-help             this
-
+/// What settings are, for people.
+macro_rules! settings_help {
+    () => {
+        "\
 Settings, in the order in which a unit meets them; several may stand on one line:
   rate R         units are put on a line of this rate, one behind the other; none: at once
   queue N packets
@@ -49,12 +43,33 @@ Settings, in the order in which a unit meets them; several may stand on one line
                  a unit is held back so long, and others overtake it
   reorder P behind N [T]
                  until N others have passed, or so long where fewer come (1 s)
+  state down|up  down: what comes to the end of the line is lost, until it is up again
   clear          all of them as at the beginning: nothing is done
 
 What has come keeps its fate: a unit that waits for its time leaves at that time. When the
 rate changes the unit on the line keeps its end, and when a queue shrinks what waits in it
 stays; loss and delay are those at the end of the line. Unless the order is free, what
-comes later leaves no earlier.";
+comes later leaves no earlier."
+    };
+}
+
+/// What the lines are, for people.
+pub const HELP: &str = concat!(
+    "\
+WAY SETTING...   changes one direction or both; WAY is a>b, b>a (also ab, ba; of
+                 `kumiki link` up, down) or both
+stats [json]     what has crossed so far
+settings         how both directions are set
+reset            counts from nothing again
+quit             ends, as Ctrl-C does
+help             this
+
+",
+    settings_help!()
+);
+
+/// What stands in them behind a direction.
+pub const SETTINGS_HELP: &str = settings_help!();
 
 /// Which directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,12 +116,15 @@ pub enum Change {
     Overtake(bool),
     /// Of [`Settings::reorder`].
     Reorder(Option<(Share, Reorder)>),
+    /// Of [`Settings::is_down`].
+    Down(bool),
     /// All as at the beginning.
     Clear,
 }
 
 impl Change {
-    pub(super) fn apply(self, to: &mut Settings) {
+    /// Makes it.
+    pub fn apply(self, to: &mut Settings) {
         match self {
             Self::Rate(rate) => to.rate = rate,
             Self::Queue(rule, queue) => (to.rule, to.queue) = (rule, queue),
@@ -118,6 +136,7 @@ impl Change {
             Self::Jitter(time, spread) => (to.jitter, to.spread) = (time, spread),
             Self::Overtake(overtake) => to.overtake = overtake,
             Self::Reorder(reorder) => to.reorder = reorder,
+            Self::Down(is_down) => to.is_down = is_down,
             Self::Clear => *to = Settings::default(),
         }
     }
@@ -148,8 +167,20 @@ pub enum Command {
 /// What the directions are called, from the first end and from the second, unless they have names of their own.
 pub const WAYS: [&str; 2] = ["a>b", "b>a"];
 
-const SETTINGS: [&str; 11] =
-    ["rate", "queue", "overhead", "loss", "duplicate", "corrupt", "delay", "jitter", "order", "reorder", "clear"];
+const SETTINGS: [&str; 12] = [
+    "rate",
+    "queue",
+    "overhead",
+    "loss",
+    "duplicate",
+    "corrupt",
+    "delay",
+    "jitter",
+    "order",
+    "reorder",
+    "state",
+    "clear",
+];
 
 /// What may stand behind `queue`.
 const QUEUES: [&str; 6] = ["100 packets", "64KiB", "none", "codel", "fq-codel", "pie"];
@@ -209,18 +240,28 @@ impl Command {
     /// # Errors
     /// As [`Command::parse`].
     pub fn parse_timed_as(line: &str, ways: [&str; 2]) -> Result<Option<(Instant, Self)>, String> {
-        let mut words = Words::of(line);
-        if words.0.is_empty() {
+        let Some((at, rest)) = timed(line)? else {
             return Ok(None);
+        };
+        match Self::parse_as(&rest, ways)? {
+            Self::Nothing => Err("a line follows the time, as in 10s both delay 100ms".to_owned()),
+            command => Ok(Some((at, command))),
         }
-        let time: Duration = words.quantity("a time")?;
-        let rest: Vec<&str> = words.0.into();
-        let command = Self::parse_as(&rest.join(" "), ways)?;
-        if command == Self::Nothing {
-            return Err("a line follows the time, as in 10s both delay 100ms".to_owned());
-        }
-        Ok(Some((Instant::ZERO + time, command)))
     }
+}
+
+/// The time with which a line of a schedule begins, and what is left of it; `None` for an empty line or a comment.
+///
+/// # Errors
+/// As [`Command::parse`].
+pub fn timed(line: &str) -> Result<Option<(Instant, String)>, String> {
+    let mut words = Words::of(line);
+    if words.0.is_empty() {
+        return Ok(None);
+    }
+    let time: Duration = words.quantity("a time")?;
+    let rest: Vec<&str> = words.0.into();
+    Ok(Some((Instant::ZERO + time, rest.join(" "))))
 }
 
 impl Change {
@@ -400,6 +441,11 @@ impl<'a> Words<'a> {
                 _ => return Err("write kept or free".to_owned()),
             },
             "reorder" => Change::Reorder(self.reorder()?),
+            "state" => match self.next() {
+                Some("down") => Change::Down(true),
+                Some("up") => Change::Down(false),
+                _ => return Err("write down or up".to_owned()),
+            },
             "clear" => Change::Clear,
             other => return Err(unknown("no setting", other, &SETTINGS)),
         })

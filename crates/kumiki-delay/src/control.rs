@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::asking::Asking;
 use super::command::Command;
-use super::engine::Asking;
 use kumiki_live::Form;
 
 /// The longest line that is read; nobody needs one as long.
@@ -42,16 +42,8 @@ fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&octets).trim().to_owned()))
 }
 
-/// What became of a line: the answer, or what is wrong; `None` where nobody is there to carry it out.
-fn carry_out(asking: &Asking, line: &str, json: bool) -> Option<Result<String, String>> {
-    match Command::parse_as(line, asking.names()) {
-        Ok(command) => asking.ask(command, json).map(Ok),
-        Err(why) => Some(Err(why)),
-    }
-}
-
 /// Serves lines of `input` until its end, or until the engine has ended; answers go to `say`, as lines.
-pub fn serve(input: impl io::Read, asking: &Asking, form: Form, mut say: impl FnMut(&str)) {
+pub fn serve<C>(input: impl io::Read, asking: &Asking<C>, form: Form, mut say: impl FnMut(&str)) {
     let mut input = BufReader::new(input);
     loop {
         let text = match line(&mut input) {
@@ -62,7 +54,7 @@ pub fn serve(input: impl io::Read, asking: &Asking, form: Form, mut say: impl Fn
                 return;
             }
         };
-        let Some(answer) = carry_out(asking, &text, form == Form::Json) else {
+        let Some(answer) = asking.ask_line(&text, form == Form::Json) else {
             return;
         };
         match (answer, form) {
@@ -110,11 +102,13 @@ pub struct ControlError {
     pub path: PathBuf,
     /// What is wrong.
     pub why: String,
+    /// Whether whoever listens there has refused the line.
+    pub is_refused: bool,
 }
 
 impl ControlError {
     fn new(path: &Path, why: impl core::fmt::Display) -> Self {
-        Self { path: path.to_owned(), why: why.to_string() }
+        Self { path: path.to_owned(), why: why.to_string(), is_refused: false }
     }
 }
 
@@ -143,14 +137,14 @@ impl Control {
     }
 
     /// Takes commands from now on.
-    pub fn begin(&mut self, asking: Asking) {
+    pub fn begin<C: Send + 'static>(&mut self, asking: Asking<C>) {
         if let Some(listener) = self.listener.take() {
             std::thread::spawn(move || accept(&listener, &asking));
         }
     }
 }
 
-fn accept(listener: &UnixListener, asking: &Asking) {
+fn accept<C: Send + 'static>(listener: &UnixListener, asking: &Asking<C>) {
     let callers = Arc::new(());
     for stream in listener.incoming().map_while(Result::ok) {
         if Arc::strong_count(&callers) > CALLERS {
@@ -172,7 +166,7 @@ fn accept(listener: &UnixListener, asking: &Asking) {
     }
 }
 
-/// Has the delay generator that listens at `path` carry out one line.
+/// Has the delay generator, or the network, that listens at `path` carry out one line.
 ///
 /// # Errors
 /// [`ControlError`] where nobody listens there, or where the line is wrong.
@@ -181,8 +175,9 @@ pub fn send(path: &Path, command: &str) -> Result<String, ControlError> {
     if command.contains('\n') {
         return Err(failed(&"one line at a time"));
     }
-    let mut stream = UnixStream::connect(path)
-        .map_err(|why| failed(&format!("{why}; a delay generator listens there that was started with --control")))?;
+    let mut stream = UnixStream::connect(path).map_err(|why| {
+        failed(&format!("{why}; `kumiki delay`, `link` or `live` with --control and this path would listen there"))
+    })?;
     writeln!(stream, "{command}").map_err(|why| failed(&why))?;
     let mut answer = String::new();
     for line in BufReader::new(stream).lines() {
@@ -191,7 +186,7 @@ pub fn send(path: &Path, command: &str) -> Result<String, ControlError> {
             return Ok(answer);
         }
         if let Some(why) = line.strip_prefix(ERROR) {
-            return Err(failed(&why));
+            return Err(ControlError { is_refused: true, ..failed(&why) });
         }
         answer.push_str(&line);
         answer.push('\n');

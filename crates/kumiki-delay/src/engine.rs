@@ -10,13 +10,14 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Receiver;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_io::{Arrival, Bell, Clock, Descriptors, RealDevice, Sent, Watch};
 use kumiki_link::offload::packets;
 use serde_json::{Value, json};
 
+use super::asking::{Asked, Asking};
 use super::command::{Command, HELP, WAYS};
 use super::path::{Leaving, Path};
 
@@ -37,43 +38,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Reading is not put off for longer: a socket of Linux holds 90 datagrams of 1500 octets where nobody has allowed it more.
 const PUT_OFF: Duration = Duration::from_millis(1);
-
-/// A command and where its answer goes.
-#[derive(Debug)]
-pub struct Asked {
-    /// The command.
-    pub command: Command,
-    /// Whether the answer is to be JSON.
-    pub json: bool,
-    /// Gets the answer, empty where there is nothing to say but that it was done.
-    pub answer: Sender<String>,
-}
-
-/// Hands commands to an engine from another thread.
-#[derive(Clone, Debug)]
-pub struct Asking {
-    commands: Sender<Asked>,
-    bell: Bell,
-    names: [&'static str; 2],
-}
-
-impl Asking {
-    /// What the directions are called there, from the first end and from the second.
-    #[must_use]
-    pub const fn names(&self) -> [&'static str; 2] {
-        self.names
-    }
-
-    /// Has the engine carry out `command`, and waits for its answer; `None` where it has ended.
-    #[must_use]
-    pub fn ask(&self, command: Command, json: bool) -> Option<String> {
-        let (answer, answered) = channel();
-        let asked = Asked { command, json, answer };
-        self.commands.send(asked).ok()?;
-        self.bell.ring();
-        answered.recv().ok()
-    }
-}
 
 /// An end: a device, and what waits for room in it.
 struct End {
@@ -116,7 +80,7 @@ pub struct Engine<C> {
     told_json: bool,
     schedule: VecDeque<(Instant, Command)>,
     commands: Receiver<Asked>,
-    asking: Sender<Asked>,
+    asking: Asking,
     began: Instant,
     /// From when on is counted.
     counting_since: Instant,
@@ -141,7 +105,7 @@ impl<C: Clock> Engine<C> {
         path.leave_whole(1, a.takes_super_segments());
         // Equal times stay in the order of the file.
         schedule.sort_by_key(|(at, _)| *at);
-        let (asking, commands) = channel();
+        let (asking, commands) = Asking::new(bell.clone(), Command::parse);
         let end = |device| End { device, waiting: VecDeque::new(), octets: 0, is_full: false };
         let now = clock.now();
         Ok(Self {
@@ -163,8 +127,9 @@ impl<C: Clock> Engine<C> {
 
     /// The same, where answers call the direction from a, and that from b, by these names.
     #[must_use]
-    pub const fn with_names(mut self, names: [&'static str; 2]) -> Self {
+    pub fn with_names(mut self, names: [&'static str; 2]) -> Self {
         self.names = names;
+        self.asking = self.asking.reading(move |line| Command::parse_as(line, names));
         self
     }
 
@@ -178,7 +143,7 @@ impl<C: Clock> Engine<C> {
     /// By which other threads have commands carried out.
     #[must_use]
     pub fn asking(&self) -> Asking {
-        Asking { commands: self.asking.clone(), bell: self.bell.clone(), names: self.names }
+        self.asking.clone()
     }
 
     /// Ringing it ends a wait.
@@ -311,7 +276,7 @@ impl<C: Clock> Engine<C> {
             quit |= command == Command::Quit;
             let said = self.carry_out(self.clock.now(), command, json);
             // Who asked may have gone.
-            let _ = answer.send(said);
+            let _ = answer.send(Ok(said));
         }
         quit
     }

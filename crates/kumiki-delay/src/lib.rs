@@ -24,6 +24,7 @@ use serde_json::json;
 use kumiki_live::walls;
 use kumiki_live::{Form, LiveError, system};
 
+pub mod asking;
 pub mod command;
 pub mod control;
 pub mod ends;
@@ -34,7 +35,8 @@ pub mod statistics;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Change, Command, HELP, Way};
+pub use asking::{Asked, Asking};
+pub use command::{Change, Command, HELP, SETTINGS_HELP, Way};
 pub use control::{Control, send};
 pub use ends::End;
 pub use engine::{Ended, Engine};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use kumiki_graph::Duration;
+use kumiki_graph::{Duration, Instant};
 use kumiki_link::{
     Carrier, Codel, CodelConfig, Discipline, DropTail, FqCodel, FqCodelConfig, Hold, Impairment, Loss as LinkLoss, Pie,
     PieConfig, Rate as LinkRate, SerialConfig, Spread,
@@ -98,6 +98,8 @@ pub struct Settings {
     pub overtake: bool,
     /// Probability that a unit is held back, and for how long.
     pub reorder: Option<(Share, Reorder)>,
+    /// Whether the line is down: what comes to its end meanwhile is lost.
+    pub is_down: bool,
 }
 
 /// As the transmit queue of a network interface of Linux.
@@ -118,6 +120,7 @@ impl Default for Settings {
             spread: Spread::Uniform,
             overtake: false,
             reorder: None,
+            is_down: false,
         }
     }
 }
@@ -150,7 +153,8 @@ impl Settings {
     }
 
     /// Its queue. `seed` fixes what it draws.
-    pub(super) fn discipline(&self, seed: u64) -> Box<dyn Discipline> {
+    #[must_use]
+    pub fn discipline(&self, seed: u64) -> Box<dyn Discipline> {
         begin(self.rule, self.room(), seed)
     }
 
@@ -164,34 +168,42 @@ impl Settings {
 
     /// What happens behind the line.
     pub(super) fn impairment(&self) -> Impairment {
-        Impairment {
-            loss: match self.loss {
-                Loss::None => LinkLoss::None,
-                Loss::Each(share) => LinkLoss::Independent(share.as_f64()),
-                Loss::Gilbert { to_bad, to_good, bad, good } => LinkLoss::Gilbert {
-                    to_bad: to_bad.as_f64(),
-                    to_good: to_good.as_f64(),
-                    good: good.as_f64(),
-                    bad: bad.as_f64(),
-                },
+        let mut impairment = Impairment { delay: self.delay, ..Impairment::default() };
+        self.impair(&mut impairment);
+        impairment
+    }
+
+    /// What can go wrong behind the line, in `impairment`, which keeps its delay and what is not set here: another line may have these.
+    pub fn impair(&self, impairment: &mut Impairment) {
+        impairment.loss = match self.loss {
+            Loss::None => LinkLoss::None,
+            Loss::Each(share) => LinkLoss::Independent(share.as_f64()),
+            Loss::Gilbert { to_bad, to_good, bad, good } => LinkLoss::Gilbert {
+                to_bad: to_bad.as_f64(),
+                to_good: to_good.as_f64(),
+                good: good.as_f64(),
+                bad: bad.as_f64(),
             },
-            duplicate: self.duplicate.as_f64(),
-            corrupt: self.corrupt.as_f64(),
-            delay: self.delay,
-            jitter: self.jitter,
-            spread: self.spread,
-            overtake: self.overtake,
-            hold: self.reorder.map(|(share, reorder)| {
-                let hold = match reorder {
-                    Reorder::By(time) => Hold::Time(time),
-                    Reorder::Behind(units, time) => Hold::Followers(units, time),
-                };
-                (share.as_f64(), hold)
-            }),
-            ..Impairment::default()
-        }
+        };
+        impairment.duplicate = self.duplicate.as_f64();
+        impairment.corrupt = self.corrupt.as_f64();
+        impairment.jitter = self.jitter;
+        impairment.spread = self.spread;
+        impairment.overtake = self.overtake;
+        impairment.hold = self.reorder.map(|(share, reorder)| {
+            let hold = match reorder {
+                Reorder::By(time) => Hold::Time(time),
+                Reorder::Behind(units, time) => Hold::Followers(units, time),
+            };
+            (share.as_f64(), hold)
+        });
+        impairment.down.retain(|outage| *outage != ALWAYS);
+        impairment.down.extend(self.is_down.then_some(ALWAYS));
     }
 }
+
+/// When a line is down that is down until somebody says otherwise.
+const ALWAYS: (Instant, Instant) = (Instant::ZERO, Instant::from_nanos(u64::MAX));
 
 /// The name of a spread on the command line.
 pub(super) const SPREADS: [(&str, Spread); 4] = [
@@ -262,6 +274,9 @@ impl fmt::Display for Settings {
                 Reorder::By(time) => format!("reorder {share} by {time}"),
                 Reorder::Behind(units, time) => format!("reorder {share} behind {units} {time}"),
             });
+        }
+        if self.is_down {
+            parts.push("state down".to_owned());
         }
         if parts.is_empty() {
             parts.push("clear".to_owned());

@@ -644,7 +644,7 @@ fn datagrams_cross_between_two_sockets() {
             peers[1].send_to(&[number], back).unwrap();
             assert_eq!(peers[0].recv_from(&mut octets).unwrap(), (1, at));
         }
-        asking.ask(Command::Quit, false).unwrap();
+        asking.ask(Command::Quit, false).unwrap().unwrap();
     });
     assert_eq!(engine.run(None, || false).unwrap(), Ended::Quit);
     talk.join().unwrap();

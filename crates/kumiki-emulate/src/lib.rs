@@ -27,8 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
-use kumiki_delay::engine::Asking;
-use kumiki_delay::{Command, Control, Engine, Path};
+use kumiki_delay::{Asking, Command, Control, Engine, Path};
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock, RealDevice};
 use kumiki_link::Opportunities;
@@ -280,7 +279,7 @@ impl Between {
 
     /// Whether nothing is under way.
     fn is_idle(&self) -> bool {
-        let Some(told) = self.asking.ask(Command::Stats { json: true }, true) else {
+        let Some(Ok(told)) = self.asking.ask(Command::Stats { json: true }, true) else {
             return true;
         };
         let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_default();

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 
+use kumiki_delay::Asking;
 use kumiki_delay::Command;
-use kumiki_delay::engine::Asking;
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock};
 use kumiki_lab::figure::{Axis, Figure, Point, Series, Shape};
@@ -99,13 +99,13 @@ pub(crate) struct Seen {
 
 impl Seen {
     fn take(&mut self, asking: &Asking, at: f64) {
-        let Some(told) = asking.ask(Command::Stats { json: true }, true) else {
+        let Some(Ok(told)) = asking.ask(Command::Stats { json: true }, true) else {
             return;
         };
         let told: Value = serde_json::from_str(&told).unwrap_or_default();
         let ways = WAYS.map(|way| Counted::of(told.get(way).unwrap_or(&Value::Null)));
         self.samples.push(Sample { at, ways });
-        let settings = asking.ask(Command::Settings, false).unwrap_or_default();
+        let settings = asking.ask(Command::Settings, false).and_then(Result::ok).unwrap_or_default();
         if !settings.is_empty() && self.settings.last().is_none_or(|(_, last)| *last != settings) {
             self.settings.push((at, settings));
         }
