@@ -1,6 +1,7 @@
 //! One run of one scenario: builds the world, lets it run, and measures.
 
 mod begin;
+mod changing;
 mod counters;
 mod cpus;
 mod fair;
@@ -38,6 +39,7 @@ use crate::rows::Counters;
 use crate::scenario::{Host, Scenario};
 use crate::topology::Topology;
 use crate::workload::{Idle, UdpSink};
+pub use changing::{LineState, LineUpdate, LiveLine};
 use fault::Fault;
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
@@ -122,6 +124,8 @@ pub struct Experiment {
     known: Vec<(String, IpAddr)>,
     /// The loads that write or read at real hosts.
     left_out: Vec<String>,
+    /// Of a world in real time.
+    live_lines: BTreeMap<String, LiveLine>,
 }
 
 /// What a run brought.
@@ -243,8 +247,9 @@ impl Experiment {
             checksum_units: &checksum_units.collect(),
             seed,
             most_waiting,
+            live: options.live,
         };
-        media::add_links(scenario, &ends, &mut world)?;
+        let live_lines = media::add_links(scenario, &ends, &mut world)?;
         rings::add_rings(scenario, &ends, &mut world)?;
         world
             .start()
@@ -267,13 +272,15 @@ impl Experiment {
             real,
             known: known(specs),
             left_out: left_out.into_iter().map(|(name, _)| name).collect(),
+            live_lines,
         })
     }
 
     /// The world of it, and the hosts that are real, to be run in real time. Nothing is measured.
     #[must_use]
     pub fn live(self) -> LiveWorld {
-        LiveWorld { world: self.world, power: self.power, real: self.real, known: self.known, left_out: self.left_out }
+        let Self { world, power, real, known, left_out, live_lines: lines, .. } = self;
+        LiveWorld { world, power, real, known, left_out, lines }
     }
 
     /// The names of the queues whose length is followed, as rows have them.

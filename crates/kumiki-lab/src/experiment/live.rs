@@ -2,12 +2,14 @@
 
 use core::fmt;
 use core::net::IpAddr;
+use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Instant};
 use kumiki_link::Unit;
 use kumiki_octets::Message;
 use kumiki_sim::{Standstill, World};
 
+use super::changing::{LineUpdate, LiveLine};
 use super::power::Power;
 use super::real::RealHost;
 
@@ -26,6 +28,7 @@ pub struct LiveWorld {
     pub(super) real: Vec<RealHost>,
     pub(super) known: Vec<(String, IpAddr)>,
     pub(super) left_out: Vec<String>,
+    pub(super) lines: BTreeMap<String, LiveLine>,
 }
 
 /// A packet for a host that is real.
@@ -97,6 +100,20 @@ impl LiveWorld {
     #[must_use]
     pub const fn standstill(&self) -> Option<&Standstill> {
         self.world.standstill()
+    }
+
+    /// Its lines, by name. Rings are none.
+    #[must_use]
+    pub const fn lines(&self) -> &BTreeMap<String, LiveLine> {
+        &self.lines
+    }
+
+    /// Changes the way to the end `end` (0, or else 1) of the line called `name`, if there is one, from the present time on. What the file's schedule
+    /// or an event says later of the line holds from then on in place of this.
+    pub fn change_line(&mut self, name: &str, end: usize, update: LineUpdate) {
+        if let Some(line) = self.lines.get_mut(name) {
+            line.change(end, update, &mut self.world);
+        }
     }
 
     /// What lines and switches have counted, by name.

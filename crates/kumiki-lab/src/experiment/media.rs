@@ -9,6 +9,7 @@ use kumiki_link::{CellRate, Element, Impaired, Impairment, Rate, Stepped};
 use kumiki_sim::{ElementId, HostId, Plug, World};
 use siphasher::sip::SipHasher13;
 
+use super::changing::LiveLine;
 use super::fault::{Fault, fault, unknown};
 use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Step, Wrong};
 use crate::scenario::{Host, Link, Scenario};
@@ -26,22 +27,32 @@ pub(super) struct Ends<'a> {
     pub(super) seed: u64,
     /// How much may wait where nothing is said; without, as much as comes.
     pub(super) most_waiting: Option<u32>,
+    /// Whether lines are changed by whoever runs the world.
+    pub(super) live: bool,
 }
 
-/// Puts the lines of `scenario` into `world`.
+/// Puts the lines of `scenario` into `world`. Returns those that can be changed from outside, by name.
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
+pub(super) fn add_links(
+    scenario: &Scenario,
+    ends: &Ends<'_>,
+    world: &mut World,
+) -> Result<BTreeMap<String, LiveLine>, Fault> {
+    let mut live = BTreeMap::new();
     ends.switches.judge_loops(scenario)?;
     for (name, link) in &scenario.link {
         let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
         let line = if let Some(most) = ends.most_waiting { line.bounded(most) } else { line };
         let steps = scenario.changes(name, &line)?;
-        add_link(name, (link, &line, &steps), scenario, ends, world).map_err(|fault| fault.under(&["link", name]))?;
+        let added = add_link(name, (link, &line, &steps), scenario, ends, world);
+        let added = added.map_err(|fault| fault.under(&["link", name]))?;
+        live.extend(added.map(|line| (name.clone(), line)));
     }
     judge_devices(scenario)?;
-    judge_services(scenario)
+    judge_services(scenario)?;
+    Ok(live)
 }
 
 fn add_link(
@@ -50,39 +61,51 @@ fn add_link(
     scenario: &Scenario,
     ends: &Ends<'_>,
     world: &mut World,
-) -> Result<(), Fault> {
+) -> Result<Option<LiveLine>, Fault> {
     let seed = seed_of(ends.seed, name, Random::Medium);
-    let element = match (medium, link.ends.each_ref().map(|end| ends.switches.ethernet_at(end))) {
-        (Line::Frames(frames), switches @ ([Some(_), _] | [_, Some(_)])) => {
-            bridged(frames, (link, seed, steps), switches, scenario)?
+    let (queues, element, serial) = match medium {
+        Line::Frames(frames) => {
+            let queues = queues(frames, link, ends.switches, scenario)?;
+            if ends.live {
+                let (element, serial) = frames.shared(queues, seed, steps)?;
+                (queues, element, Some(serial))
+            } else {
+                (queues, frames.element(queues, seed, steps)?, None)
+            }
         }
-        _ => medium.element(seed, steps)?,
+        Line::Cells(_) | Line::Pos(_) | Line::Synchronous(_) => {
+            ([medium::Queue::default(); 2], medium.element(seed, steps)?, None)
+        }
     };
     let line = world.add_element(name, element);
+    let mut live = LiveLine::new((&link.medium, medium), link.ends.clone(), (queues, seed), serial);
     for (port, end) in link.ends.iter().enumerate() {
         let plug = match medium {
             Line::Cells(cells) => cell_end(end, cells.rate(), scenario, ends, world)?,
             Line::Pos(_) | Line::Synchronous(_) | Line::Frames(_) => frame_end(end, (&link.medium, medium), ends)?,
         };
-        plug_in(
-            name,
-            (line, port),
-            (end, plug),
-            medium.toward(end, steps),
-            || seed_of(ends.seed, name, Random::End(port)),
-            world,
-        );
+        let wrong = medium.toward(end, steps);
+        let seed = || seed_of(ends.seed, name, Random::End(port));
+        if ends.live {
+            live.plug_in(name, (line, port), (end, plug), (wrong, seed()), world);
+        } else {
+            plug_in(name, (line, port), (end, plug), wrong, seed, world);
+        }
     }
-    Ok(())
+    Ok(ends.live.then_some(live))
 }
 
-/// A line that ends at one or two Ethernet switches, which say what waits for it there.
-fn bridged(
+/// What waits at the two ends of a line: an Ethernet switch says what waits for it there.
+fn queues(
     frames: &Frames,
-    (link, seed, steps): (&Link, u64, &[Step]),
-    switches: [Option<&EthernetSwitch>; 2],
+    link: &Link,
+    switches: &Switches,
     scenario: &Scenario,
-) -> Result<Box<dyn Element>, Fault> {
+) -> Result<[medium::Queue; 2], Fault> {
+    let switches = link.ends.each_ref().map(|end| switches.ethernet_at(end));
+    if let [None, None] = switches {
+        return Ok([frames.queue; 2]);
+    }
     if let [Some(_), Some(_)] = switches {
         let own =
             ["queue_frames", "mark_frames", "queue", "aqm"].into_iter().find(|key| link.settings.contains_key(*key));
@@ -101,7 +124,7 @@ fn bridged(
             );
         }
     }
-    frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)), seed, steps)
+    Ok(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)))
 }
 
 /// Plugs the end `end` of the medium called `name` in at `plug`, with what goes wrong on the way there between them.

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kumiki_link::{Carrier, Element, Opportunities, Rate, Serial, SerialConfig, Stepped};
+use kumiki_link::{
+    Carrier, Changing, Element, LineChange, Opportunities, Rate, Serial, SerialConfig, Shared, Stepped,
+};
 use kumiki_settings::{BuildError, Duration, Reader, Settings};
 
 use super::schedule::{self, Step};
@@ -172,16 +174,41 @@ impl Frames {
     ///
     /// # Errors
     /// Those of [`Frames::recording`].
-    pub(crate) fn element(&self, [a, b]: [Queue; 2], seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, Fault> {
+    pub(crate) fn element(&self, queues: [Queue; 2], seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, Fault> {
+        Ok(self.stepped(self.serial(queues, seed)?, steps))
+    }
+
+    /// The same, and a hand by which it is changed by others too.
+    ///
+    /// # Errors
+    /// Those of [`Frames::recording`].
+    pub(crate) fn shared(
+        &self,
+        queues: [Queue; 2],
+        seed: u64,
+        steps: &[Step],
+    ) -> Result<(Box<dyn Element>, Shared<Serial>), Fault> {
+        let line = Shared::new(self.serial(queues, seed)?);
+        Ok((self.stepped(line.clone(), steps), line))
+    }
+
+    fn config(&self) -> SerialConfig {
         let carrier = Carrier::Plain { rate: self.rate().off_by(self.clock_ppm), overhead: self.framing };
-        let config = SerialConfig { carrier, propagation: self.propagation, say_sent: true };
+        SerialConfig { carrier, propagation: self.propagation, say_sent: true }
+    }
+
+    fn serial(&self, [a, b]: [Queue; 2], seed: u64) -> Result<Serial, Fault> {
         let queues = [a.discipline(seed, 0), b.discipline(seed, 1)];
         if let Some(times) = self.recording()? {
-            return Ok(Box::new(Serial::recorded(config, times, queues)));
+            return Ok(Serial::recorded(self.config(), times, queues));
         }
         let [from_0, from_1] = queues;
-        let line = Serial::with_disciplines(config, from_0, from_1);
-        let changes = schedule::of_line(steps, config, self.clock_ppm);
-        Ok(if changes.is_empty() { Box::new(line) } else { Box::new(Stepped::new(line, changes)) })
+        Ok(Serial::with_disciplines(self.config(), from_0, from_1))
+    }
+
+    fn stepped(&self, line: impl Changing<Change = LineChange> + 'static, steps: &[Step]) -> Box<dyn Element> {
+        // A recording is not changed.
+        let changes = schedule::of_line(steps, self.config(), self.clock_ppm);
+        if changes.is_empty() { Box::new(line) } else { Box::new(Stepped::new(line, changes)) }
     }
 }

@@ -132,7 +132,7 @@ impl Queue {
     }
 
     /// The queue of a medium's end `end`; `seed` is that of what is random of the medium.
-    pub(super) fn discipline(self, seed: u64, end: usize) -> Box<dyn Discipline> {
+    pub(crate) fn discipline(self, seed: u64, end: usize) -> Box<dyn Discipline> {
         let limit = self.room();
         let Managed { mark_frames, queue, aqm } = self.managed;
         let seed = Rng::named(seed, end as u64, "queue").next_u64();

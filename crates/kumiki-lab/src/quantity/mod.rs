@@ -96,6 +96,13 @@ impl Share {
         self.0
     }
 
+    /// Of a number from 0 to 1, to the nearest part in 10^12.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 10^12")]
+    pub fn from_f64(share: f64) -> Self {
+        Self((share.clamp(0.0, 1.0) * 1e12).round() as u64)
+    }
+
     /// As a number: 5 % is 0.05.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a probability drawn against 53 random bits needs no more")]
