@@ -194,7 +194,18 @@ impl Experiment {
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let (mut captured, mut real) = (Vec::new(), Vec::new());
         let (powers, mut power) = (scenario.power()?, Power::default());
+        let mut outside = BTreeMap::new();
         for (name, given) in specs {
+            if let Some(own) = given.real.as_ref().filter(|it| options.live && it.is_ethernet()) {
+                let found = real::on_ethernet(name, given, own).map_err(|fault| fault.under(&["host", name]))?;
+                if powers.contains_key(name.as_str()) {
+                    let problem = "nothing of it is emulated, so no event takes its power";
+                    return Err(fault::fault(&["host", name, "real"], problem).expected("an event of its line"));
+                }
+                outside.insert(format!("{name}.{}", found.0), real.len());
+                real.push(found.1);
+                continue;
+            }
             let stand_in = given.real.as_ref().map(|it| real::stand_in(name, given, it));
             let stand_in = stand_in.transpose().map_err(|fault| fault.under(&["host", name]))?;
             if stand_in.is_some() && !options.live {
@@ -243,6 +254,7 @@ impl Experiment {
         let checksum_units = by_host.iter().map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
         let ends = media::Ends {
             hosts: &ends,
+            outside: &outside,
             switches: &media::add_switches(scenario, &mut world)?,
             checksum_units: &checksum_units.collect(),
             seed,

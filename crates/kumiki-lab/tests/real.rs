@@ -212,8 +212,12 @@ message = \"8 KiB\"
 #[test]
 fn what_cannot_be_is_refused_with_its_place() {
     for (line, says) in [
-        ("real = {}", "host.a.real: nobody; expected one of run, tun and gateway"),
-        ("real = { run = \"true\", gateway = true }", "more than one; expected one of run, tun and gateway"),
+        ("real = { tap = \"k0\" }", "on l0 stands no layer `eth`"),
+        ("real = {}", "host.a.real: nobody; expected one of run, tun, tap, frames, serial and gateway"),
+        (
+            "real = { run = \"true\", gateway = true }",
+            "more than one; expected one of run, tun, tap, frames, serial and gateway",
+        ),
         ("real = { run = [] }", "host.a.real.run = []: no program"),
         ("real = { tun = \"k0\", background = true }", "host.a.real.background = true: there is no program"),
         ("real = { run = \"true\", start = \"soon\" }", "host.a.real.start = \"soon\""),
@@ -237,6 +241,34 @@ fn what_cannot_be_is_refused_with_its_place() {
         let said = built.map(drop).unwrap_err().to_string();
         assert!(said.contains(says), "{line}: {said}");
     }
+}
+
+/// What such a host sends is asked for by the neighbour's ARP, and nothing of it is answered for it.
+#[test]
+fn frames_of_a_host_that_is_real_by_ethernet_enter_the_line_as_they_are() {
+    let pair = PAIR.replace("graph = [\"ip\", \"l0\"]", "graph = [\"ip\", \"arp\", \"eth\", \"l0\"]");
+    let mut world = live(&parse(&pair.replace("tun = \"k0\"", "tap = \"k0\"")), &[]);
+    let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    assert_eq!(world.real()[1].addresses, [(b.into(), 24)]);
+    world.arrive(0, Message::from_octets(&datagram(a, b, 10)));
+    let asked = left(&mut world, at(20_000));
+    let [(1, came, frame)] = asked.as_slice() else { panic!("{asked:?}") };
+    // To all stations, ARP, a request.
+    assert!(frame.starts_with(&[0xff; 6]) && frame[12..14] == [8, 6] && frame[21] == 1, "{frame:x?}");
+    assert!(*came >= at(10_000), "{came}");
+    // b answers: the addresses of its question, and its own station.
+    let mut answer = frame.clone();
+    answer[..6].copy_from_slice(&frame[6..12]);
+    answer[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 9]);
+    answer[21] = 2;
+    answer[22..28].copy_from_slice(&[2, 0, 0, 0, 0, 9]);
+    answer[28..32].copy_from_slice(&b.octets());
+    answer[32..38].copy_from_slice(&frame[22..28]);
+    answer[38..42].copy_from_slice(&a.octets());
+    world.arrive(1, Message::from_octets(&answer));
+    let came = left(&mut world, at(60_000));
+    let [(1, _, frame)] = came.as_slice() else { panic!("{came:?}") };
+    assert_eq!((&frame[..6], &frame[14..44]), (&[2, 0, 0, 0, 0, 9][..], &datagram(a, b, 10)[..]));
 }
 
 #[test]

@@ -19,6 +19,8 @@ use crate::topology::legs_of_cells;
 pub(super) struct Ends<'a> {
     /// Hosts and their devices by name.
     pub(super) hosts: &'a BTreeMap<String, (HostId, BTreeMap<String, DeviceId>)>,
+    /// The devices of hosts that are real from the frames up, by `host.device`, and by which way out each leads.
+    pub(super) outside: &'a BTreeMap<String, usize>,
     /// The switches and their plugs.
     pub(super) switches: &'a Switches,
     /// Whether the hosts' adapters sum on the fly, by host.
@@ -96,12 +98,7 @@ fn add_link(
 }
 
 /// What waits at the two ends of a line: an Ethernet switch says what waits for it there.
-fn queues(
-    frames: &Frames,
-    link: &Link,
-    switches: &Switches,
-    scenario: &Scenario,
-) -> Result<[medium::Queue; 2], Fault> {
+fn queues(frames: &Frames, link: &Link, switches: &Switches, scenario: &Scenario) -> Result<[medium::Queue; 2], Fault> {
     let switches = link.ends.each_ref().map(|end| switches.ethernet_at(end));
     if let [None, None] = switches {
         return Ok([frames.queue; 2]);
@@ -269,6 +266,9 @@ fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
 
 /// The device of a host that `end` names.
 pub(super) fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
+    if let Some(way) = ends.outside.get(end) {
+        return Ok(Plug::Outside(*way));
+    }
     let names =
         || ends.hosts.iter().flat_map(|(host, (_, devices))| devices.keys().map(move |d| format!("{host}.{d}")));
     let found = end.split_once('.').and_then(|(host, device)| {
@@ -314,6 +314,10 @@ fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: 
         None => {}
     }
     let device = device(end, ends)?;
+    if let Plug::Outside(_) = device {
+        let problem = format!("behind `{end}` are frames of Ethernet, and this line carries cells");
+        return Err(fault(&["medium"], problem).expected("a medium such as \"point-to-point\""));
+    }
     let host = end.split_once('.').map_or(end, |(host, _)| host);
     // Where they cannot be read the settings of devices are refused later, at their own place.
     let set = device_of(end, &scenario.host).unwrap_or_default();

@@ -82,6 +82,38 @@ pub(super) fn stand_in(name: &str, spec: &scenario::Host, real: &Real) -> Result
     Ok((host, real))
 }
 
+/// What is known of the host called `name`, which is real from the frames of Ethernet up, and its device.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the host's keys.
+pub(super) fn on_ethernet<'a>(name: &str, spec: &'a scenario::Host, real: &Real) -> Result<(&'a str, RealHost), Fault> {
+    let devices = spec.graph.as_ref().map(Graph::devices).unwrap_or_default();
+    let [device] = devices.as_slice() else {
+        let problem = format!("{} devices, and one is this machine's or a socket", devices.len());
+        return Err(fault(&["graph"], problem).expected("one, as in [\"ip\", \"arp\", \"eth\", \"nic\"]"));
+    };
+    let stands = |graph: &Graph| {
+        graph.nodes().into_iter().any(|node| spec.kind_of(node) == "eth" && graph.below(node).contains(device))
+    };
+    if !spec.graph.as_ref().is_some_and(stands) {
+        let problem = format!("on {device} stands no layer `eth`, and frames of Ethernet cross there");
+        return Err(fault(&["graph"], problem).expected(format!("such as [\"ip\", \"arp\", \"eth\", {device:?}]")));
+    }
+    let (mut addresses, mut mtu) = (Vec::new(), None);
+    for (node, own) in &spec.settings {
+        if !["ip", "ipv6"].contains(&spec.kind_of(node)) {
+            continue;
+        }
+        for (path, interface) in interfaces(own) {
+            let under = |fault: Fault| fault.under(&path).under(&[node]);
+            addresses.extend(addresses_of(interface).map_err(under)?);
+            mtu = mtu.max(Some(mtu_of(interface).map_err(under)?));
+        }
+    }
+    let (name, real) = (name.to_owned(), real.clone());
+    Ok((device, RealHost { name, real, addresses, mtu: mtu.unwrap_or(MTU), power: Vec::new() }))
+}
+
 /// What stands on one of `tops`, straight or by way of others.
 fn above(below: &BTreeMap<String, Vec<String>>, tops: &[&String]) -> BTreeSet<String> {
     let mut above: BTreeSet<String> = BTreeSet::new();

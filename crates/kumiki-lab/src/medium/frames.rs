@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kumiki_link::{
-    Carrier, Changing, Element, LineChange, Opportunities, Rate, Serial, SerialConfig, Shared, Stepped,
-};
+use kumiki_link::{Carrier, Changing, Element, LineChange, Opportunities, Rate, Serial, SerialConfig, Shared, Stepped};
 use kumiki_settings::{BuildError, Duration, Reader, Settings};
 
 use super::schedule::{self, Step};

@@ -11,7 +11,7 @@ use super::Scenario;
 use super::fault::{Fault, quantity};
 use crate::topology::place;
 
-/// Who a real host is: one of `run`, `tun` and `gateway`.
+/// Who a real host is: one of `run`, `tun`, `tap`, `frames`, `serial` and `gateway`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Real {
@@ -28,6 +28,15 @@ pub struct Real {
     /// A network interface of this machine: its kernel is the host.
     #[key(is = "a name of at most 15 characters", default = "none", example = "\"k0\"")]
     pub tun: Option<String>,
+    /// A network interface of this machine that carries Ethernet: its kernel is the host from the frames up, as it would be with a card on the line.
+    #[key(is = "a name of at most 15 characters", default = "none", example = "\"k0\"")]
+    pub tap: Option<String>,
+    /// A Unix socket on which frames of Ethernet cross, as virtual machines have them: who is there is the host from the frames up. `listen:PATH` and `unix:PATH` are streams (QEMU's `-netdev stream`), `datagrams:PATH` takes a frame in each.
+    #[key(is = "a socket", default = "none", example = "\"listen:/run/user/1000/vm\"")]
+    pub frames: Option<String>,
+    /// A serial line, with the words of `kumiki ppp`: who speaks PPP there is given the host's address, and is the host.
+    #[key(is = "a line", default = "none", example = "\"tty:/dev/pts/3\"")]
+    pub serial: Option<String>,
     /// This machine's sockets: the host stands for the world, and what others call there this machine calls for them.
     #[serde(default)]
     #[key(is = "true or false", default = "false", example = "true")]
@@ -101,10 +110,12 @@ impl HostProgram {
 impl Real {
     /// What cannot be, said with a path that begins at its keys.
     fn check(&self) -> Result<(), Fault> {
-        let given = [self.run.is_some(), self.tun.is_some(), self.gateway].into_iter().filter(|it| *it).count();
+        let Self { run, tun, tap, frames, serial, gateway, .. } = self;
+        let given = [run.is_some(), tun.is_some(), tap.is_some(), frames.is_some(), serial.is_some(), *gateway];
+        let given = given.into_iter().filter(|it| *it).count();
         if given != 1 {
             let problem = if given == 0 { "nobody" } else { "more than one" };
-            return Err(Fault::new(problem).expected("one of run, tun and gateway"));
+            return Err(Fault::new(problem).expected("one of run, tun, tap, frames, serial and gateway"));
         }
         if self.run.as_ref().is_some_and(HostProgram::is_empty) {
             return Err(
@@ -121,11 +132,23 @@ impl Real {
     /// Who is there, in a few words.
     #[must_use]
     pub fn words(&self) -> String {
-        match (&self.run, &self.tun) {
-            (Some(program), _) => format!("real: {}", program.shown()),
-            (None, Some(interface)) => format!("real: this machine's {interface}"),
-            (None, None) => "real: a gateway".to_owned(),
+        let Self { run, tun, tap, frames, serial, .. } = self;
+        if let Some(program) = run {
+            return format!("real: {}", program.shown());
         }
+        if let Some(interface) = tun.as_ref().or(tap.as_ref()) {
+            return format!("real: this machine's {interface}");
+        }
+        if let Some(socket) = frames {
+            return format!("real: Ethernet at {socket}");
+        }
+        serial.as_ref().map_or_else(|| "real: a gateway".to_owned(), |line| format!("real: PPP at {line}"))
+    }
+
+    /// Whether it is real from the frames of Ethernet up, and nothing of it is emulated.
+    #[must_use]
+    pub const fn is_ethernet(&self) -> bool {
+        self.tap.is_some() || self.frames.is_some()
     }
 
     /// When the program begins.
