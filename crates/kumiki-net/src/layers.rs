@@ -148,9 +148,7 @@ impl Plan<'_> {
         if versions.is_empty() {
             return Err("a host without an address; expected one of IPv4 or of IPv6, unless it is a gateway".to_owned());
         }
-        if self.is_gateway && self.lines.len() > 1 {
-            return Err("a gateway on several devices; expected one, for whoever is there".to_owned());
-        }
+        self.judge_gateway()?;
         let addresses = self.lines.iter().flat_map(|it| it.addresses.clone()).collect();
         let stack = Stack::new(layers, addresses, Rng::new(self.seed, u64::MAX), driver);
         stack.0.lock().sources = self.sources();
@@ -162,10 +160,27 @@ impl Plan<'_> {
         Ok((graph, stack))
     }
 
+    /// Where a gateway has several devices, each says who is behind it: that is where answers go.
+    fn judge_gateway(&self) -> Result<(), String> {
+        let leads = |line: &Line| !line.addresses.is_empty() || line.ways().next().is_some();
+        match self.lines.iter().position(|line| !leads(line)) {
+            Some(number) if self.is_gateway && self.lines.len() > 1 => Err(format!(
+                "nobody is known to be behind device {number} of a gateway with {}; expected an address of it in the network there, or a route",
+                self.lines.len()
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether all who call it are behind one device, whoever they are.
+    fn is_for_all(&self) -> bool {
+        self.is_gateway && self.lines.len() == 1
+    }
+
     /// How many leading bits of an address on `line` name the network.
     fn prefix(&self, line: &Line, is_v4: bool) -> u8 {
         let usual = match (line.mac, self.lines) {
-            _ if self.is_gateway => return 0,
+            _ if self.is_for_all() => return 0,
             // All of the world is on the line: whoever is at its other end goes on from there.
             (None, [_]) => [0, 0],
             (Some(_), _) | (None, _) => [24, 64],
@@ -185,16 +200,22 @@ impl Plan<'_> {
         all
     }
 
-    /// Its address of IPv4 on `line`, if it has one.
-    fn v4(&self, line: &Line) -> Option<Ipv4Addr> {
-        line.all_v4().next().or_else(|| self.is_gateway.then_some(DUMMY))
+    /// Its address of IPv4 on `line`, if it has one, and how many leading bits of it name the network.
+    fn v4(&self, line: &Line) -> Option<(Ipv4Addr, u8)> {
+        let prefix = self.prefix(line, true);
+        if let Some(own) = line.all_v4().next() {
+            return Some((own, prefix));
+        }
+        let has_way = line.ways().any(|way| way.network.is_ipv4());
+        let dummy = self.is_gateway && (has_way || self.is_for_all());
+        dummy.then_some((DUMMY, if self.is_for_all() { prefix } else { 32 }))
     }
 
     /// What is there of IPv4.
     fn ip(&self) -> Result<Option<Version>, String> {
         let (mut interfaces, mut routes) = (Vec::new(), Vec::new());
         for (number, line) in self.lines.iter().enumerate() {
-            let Some(address) = self.v4(line) else {
+            let Some((address, prefix)) = self.v4(line) else {
                 continue;
             };
             if let Some(second) = line.all_v4().nth(1) {
@@ -205,7 +226,6 @@ impl Plan<'_> {
                 Some(_) => ("arp", ip::Neighbours::Below),
             };
             let below = named(below, number);
-            let prefix = self.prefix(line, true);
             for LineRoute { network, prefix, router } in line.ways() {
                 let via = router.and_then(v4).map_or_else(|| ip::Via::Interface(below.clone()), ip::Via::Gateway);
                 routes.extend(v4(network).map(|network| ip::Route { network, prefix, via }));
@@ -228,15 +248,16 @@ impl Plan<'_> {
             let prefix = self.prefix(line, false);
             let addresses: Vec<(Ipv6Addr, u8)> =
                 line.addresses.iter().copied().filter_map(v6).map(|it| (it, prefix)).collect();
-            if addresses.is_empty() && !self.is_gateway {
+            let has_way = self.is_gateway && line.ways().any(|way| way.network.is_ipv6());
+            if addresses.is_empty() && !(self.is_for_all() || has_way) {
                 continue;
             }
             let below = named(if line.mac.is_some() { "eth" } else { "raw_ip" }, number);
-            if addresses.is_empty() {
+            if addresses.is_empty() && self.is_for_all() {
                 let via = ipv6::Via::Interface(below.clone());
                 routes.push(ipv6::Route { network: Ipv6Addr::UNSPECIFIED, prefix: 0, via });
             }
-            for LineRoute { network, prefix, router } in line.ways().filter(|_| !addresses.is_empty()) {
+            for LineRoute { network, prefix, router } in line.ways().filter(|_| !addresses.is_empty() || has_way) {
                 let via = router.and_then(v6).map_or_else(|| ipv6::Via::Interface(below.clone()), ipv6::Via::Gateway);
                 routes.extend(v6(network).map(|network| ipv6::Route { network, prefix, via }));
             }
@@ -275,7 +296,7 @@ impl Plan<'_> {
         let node = Eth::new(config).map_err(|error| error.to_string())?;
         graph.add_node(&eth, task, Box::new(node)).map_err(wrong)?;
         graph.connect(&eth, &device).map_err(wrong)?;
-        if let Some(own) = self.v4(line) {
+        if let Some((own, _)) = self.v4(line) {
             let mut config = arp::Config::new(own);
             if self.is_gateway {
                 (config.any_address, config.timeout, config.max_entries) = (true, KNOWN, MOST_KNOWN);

@@ -55,7 +55,8 @@ impl HostConfig {
         self
     }
 
-    /// One more device, and what is behind it. Whoever sends where no line leads is told so (`NetworkUnreachable`); a gateway has one device.
+    /// One more device, and what is behind it. Whoever sends where no line leads is told so (`NetworkUnreachable`). A gateway answers by the device
+    /// behind which it knows the caller to be, so that each of several has an address or a route.
     ///
     /// ```
     /// use kumiki_net::host::{HostConfig, Line};

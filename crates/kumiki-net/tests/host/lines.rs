@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use kumiki_net::host::{Frames, HostConfig, HostStack, Line, PacketStack, RealDevice};
+use kumiki_net::host::{Flow, Frames, HostConfig, HostStack, Line, PacketStack, RealDevice};
 use kumiki_net::{TcpListener, TcpStream, UdpSocket};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -48,8 +48,12 @@ struct Three {
 
 impl Three {
     fn new() -> Self {
+        Self::around(&middle())
+    }
+
+    fn around(middle: &HostConfig) -> Self {
         let ends = ends().map(|it| PacketStack::new(&it, 2).unwrap());
-        Self { middle: PacketStack::new(&middle(), 1).unwrap(), ends, now: Duration::ZERO, went: [0; 2] }
+        Self { middle: PacketStack::new(middle, 1).unwrap(), ends, now: Duration::ZERO, went: [0; 2] }
     }
 
     fn carry(&mut self) -> Option<Duration> {
@@ -92,6 +96,38 @@ impl Three {
     fn settle(&mut self) {
         self.pass(Duration::from_secs(5));
     }
+}
+
+#[test]
+fn a_gateway_on_two_devices_answers_where_who_calls_is_behind() {
+    let ethernet = Line::new([ip("192.168.7.1"), ip("fd07::1")]).ethernet([2, 0, 0, 0, 7, 1]);
+    let everywhere = HostConfig::gateway().route(ip("0.0.0.0"), 0, None).route(ip("::"), 0, None);
+    let mut all = Three::around(&everywhere.line(ethernet.clone()));
+    all.settle();
+    let mut gateway = all.middle.stack().gateway().unwrap();
+    for device in [0, 1] {
+        let caller = all.ends[device].stack().clone();
+        for called in ["198.51.100.7:80", "[2001:db8:7::1]:80"] {
+            let called: SocketAddr = called.parse().unwrap();
+            let before = all.went;
+            all.run(async {
+                let call = caller.scope(TcpStream::connect(called));
+                let answer = async {
+                    let Flow::Tcp(offer) = gateway.accept_any().await.unwrap() else { panic!("no call") };
+                    assert_eq!(offer.destination(), called);
+                    offer.accept().unwrap()
+                };
+                let (call, mut answered) = tokio::join!(call, answer);
+                answered.write_all(b"hello").await.unwrap();
+                call.unwrap().read_exact(&mut [0; 5]).await.unwrap();
+            });
+            assert!(all.went[device] > before[device], "{device} {called}");
+            all.pass(Duration::from_secs(1));
+        }
+    }
+    // Nobody could be answered.
+    let why = PacketStack::new(&HostConfig::gateway().line(ethernet), 1).unwrap_err().to_string();
+    assert!(why.contains("device 0") && why.contains("a route"), "{why}");
 }
 
 #[test]
@@ -187,7 +223,7 @@ fn where_no_line_leads_is_told_and_so_are_devices_that_are_not_there() {
         (ErrorKind::InvalidInput, true)
     );
     let gateway = PacketStack::new(&HostConfig::gateway().line(Line::new([ip("10.0.1.1")])), 1).unwrap_err();
-    assert!(gateway.to_string().contains("a gateway on several devices"), "{gateway}");
+    assert!(gateway.to_string().contains("behind device 0 of a gateway with 2"), "{gateway}");
     let twice = PacketStack::new(&HostConfig::new([ip("10.0.0.1"), ip("10.0.0.2")]), 1).unwrap_err();
     assert!(twice.to_string().contains("two addresses of IPv4"), "{twice}");
 }
