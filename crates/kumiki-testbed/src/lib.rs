@@ -29,6 +29,7 @@
 //! |---|---|
 //! | a host with programs | from IP down what the scenario says, prices included; above it, in place of what the file has there, the TCP and UDP of [`kumiki_net`] ([`Testbed::tcp`] says which) |
 //! | a host without | emulated, with the loads that the file gives it. Loads that write or read at hosts with programs are not run |
+//! | a host with `real = { gateway = true }` | the same, and every destination is its own that comes to it: its programs take that by [`Stack::gateway`](kumiki_net::Stack::gateway) |
 //! | an [event](kumiki_lab::scenario::Event) that takes the power of a host with programs | [`Host::crash`](kumiki_net::sim::Host::crash), and `restart` where it comes back |
 //! | names | those of all hosts whose addresses the file gives |
 //!
@@ -166,15 +167,17 @@ impl Testbed {
                 Fault::at(["host"], "no program is at any host").expected("Testbed::at with the names of hosts");
             return Err(point.locate(fault).into());
         }
-        if let Some(host) = world.real().iter().find(|it| it.real.gateway) {
-            let path = ["host", &host.name, "real", "gateway"];
-            let fault = Fault::at(path, "the world, which is not in virtual time");
+        if let Some(host) = world.real().iter().find(|it| it.real.is_ethernet()) {
+            let path = ["host", &host.name, "real"];
+            let fault =
+                Fault::at(path, "frames of Ethernet of this machine or of a socket, which are not in virtual time");
             return Err(point.locate(fault.expected("Testbed::at with its name: programs are there, then")).into());
         }
         let host = |it: &RealHost| HostBetween {
             name: it.name.clone(),
             addresses: it.addresses.iter().map(|(address, _)| *address).collect(),
             mtu: it.mtu,
+            is_gateway: it.real.gateway,
         };
         let hosts: Vec<HostBetween> = world.real().iter().map(host).collect();
         let power: Vec<_> = world.real().iter().map(|it| (it.name.clone(), it.power.clone())).collect();

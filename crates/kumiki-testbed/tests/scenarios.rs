@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use kumiki_net::gateway::Flow;
 use kumiki_net::sim::{self, Net, SimError};
-use kumiki_net::{TcpListener, TcpStream, UdpSocket};
+use kumiki_net::{Stack, TcpListener, TcpStream, UdpSocket};
 use kumiki_testbed::Testbed;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -235,6 +236,41 @@ fn names_of_hosts_without_programs_are_known_too() {
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused, "{refused}");
 }
 
+/// A host, and the world behind a line.
+const WORLD: &str = r#"
+title = "The world"
+[host.client]
+graph = ["tcp", "ip", "l0"]
+ip = { address = "10.0.0.1/24", routes = { default = "10.0.0.2" } }
+[host.world]
+graph = ["tcp", "ip", "l0"]
+ip = { address = "10.0.0.2/24" }
+real = { gateway = true }
+[link.line]
+ends = ["client", "world"]
+medium = "point-to-point"
+rate = "10 Mb/s"
+"#;
+
+#[test]
+fn whatever_is_called_behind_a_gateway_its_program_answers() {
+    let net = Testbed::parse(WORLD).unwrap().at(["client"]).net(1).unwrap();
+    net.host("world").start(|| async {
+        let mut gateway = Stack::current()?.gateway()?;
+        while let Flow::Tcp(offer) = gateway.accept_any().await? {
+            let called = offer.destination().to_string();
+            offer.accept()?.write_all(called.as_bytes()).await?;
+        }
+        std::io::Result::Ok(())
+    });
+    let said = net.host("client").run(async {
+        let mut said = String::new();
+        TcpStream::connect("198.51.100.7:80").await?.read_to_string(&mut said).await?;
+        std::io::Result::Ok(said)
+    });
+    assert_eq!(said.unwrap().unwrap(), "198.51.100.7:80");
+}
+
 #[test]
 fn what_cannot_be_is_told_with_its_place() {
     let said = |testbed: Testbed| testbed.net(1).unwrap_err().to_string();
@@ -242,8 +278,9 @@ fn what_cannot_be_is_told_with_its_place() {
     assert!(nobody.contains("no program is at any host"), "{nobody}");
     let unknown = said(office("").at(["sever"]));
     assert!(unknown.contains("sever"), "{unknown}");
-    let gateway = said(office("[host.taker.real]\ngateway = true\n"));
-    assert!(gateway.contains("host.taker.real.gateway") && gateway.contains("virtual time"), "{gateway}");
+    let world = WORLD.replace("\"ip\", \"l0\"", "\"ip\", \"arp\", \"eth\", \"l0\"");
+    let frames = said(Testbed::parse(&world.replace("gateway = true", "tap = \"k0\"")).unwrap());
+    assert!(frames.contains("host.world.real") && frames.contains("Testbed::at"), "{frames}");
     let wrong = said(office("").set("link.wan.rat=1 Mb/s"));
     assert!(wrong.contains("rat"), "{wrong}");
     let net = office("").net(1).unwrap();

@@ -37,6 +37,8 @@ pub struct HostBetween {
     pub addresses: Vec<IpAddr>,
     /// The longest packet that it sends, in octets.
     pub mtu: u16,
+    /// Whether every destination is its own that comes to it: see [`crate::gateway`].
+    pub is_gateway: bool,
 }
 
 impl Net {
@@ -62,8 +64,8 @@ impl Net {
         if let Some(tcp) = tcp {
             net.set_tcp(tcp);
         }
-        for HostBetween { name, addresses, mtu } in hosts {
-            net.add_host(&name, addresses, mtu.into())?;
+        for HostBetween { name, addresses, mtu, is_gateway } in hosts {
+            net.add_host(&name, addresses, (mtu.into(), is_gateway))?;
         }
         for (name, addresses) in known {
             net.know(&name, addresses);

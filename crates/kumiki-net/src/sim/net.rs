@@ -235,11 +235,16 @@ impl Net {
             let why = format!("{v4} of its addresses are of IPv4; expected one at most");
             return Err(SimError::Host { host: name.to_owned(), why });
         }
-        self.add_host(name, addresses, host::MTU)
+        self.add_host(name, addresses, (host::MTU, false))
     }
 
     /// As [`Net::host_at`], with packets of so many octets at most, and any addresses.
-    pub(super) fn add_host(&self, name: &str, addresses: Vec<IpAddr>, mtu: u32) -> Result<Host, SimError> {
+    pub(super) fn add_host(
+        &self,
+        name: &str,
+        addresses: Vec<IpAddr>,
+        (mtu, is_gateway): (u32, bool),
+    ) -> Result<Host, SimError> {
         let wrong = |why: String| Err(SimError::Host { host: name.to_owned(), why });
         if self.find(name).is_some() {
             return wrong("there is one of this name already".to_owned());
@@ -256,7 +261,7 @@ impl Net {
                 return wrong(format!("{address} is the address of `{}`", other.name));
             }
         }
-        host::add(self, name, addresses, (mtu, false))
+        host::add(self, name, addresses, (mtu, is_gateway))
     }
 
     /// What stands between hosts knows all that there are.
