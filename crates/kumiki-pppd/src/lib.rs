@@ -104,6 +104,8 @@ pub struct User<'a>(Use<'a>);
 enum Use<'a> {
     Nothing,
     Tun(String),
+    /// Until the link begins.
+    Device(Option<Box<dyn RealDevice>>),
     Program(&'static str, Box<dyn Upper + 'a>),
 }
 
@@ -118,6 +120,12 @@ impl<'a> User<'a> {
     #[must_use]
     pub fn tun(name: &str) -> Self {
         Self(Use::Tun(name.to_owned()))
+    }
+
+    /// Whoever is behind `device`, which carries datagrams and knows addresses by itself.
+    #[must_use]
+    pub fn device(device: Box<dyn RealDevice>) -> Self {
+        Self(Use::Device(Some(device)))
     }
 
     /// A program called `name`, made of our address and the peer's when they are agreed on. One called `ping` stands on ICMP,
@@ -250,7 +258,7 @@ fn layers(user: &Use<'_>, options: &Options) -> Stack {
     let mru = options.daemon.mru.max(1500);
     settings.push(("hdlc", "mru", format!("{mru} B")));
     let mut program = "relay";
-    let has_ip = !matches!(user, Use::Tun(_));
+    let has_ip = !matches!(user, Use::Tun(_) | Use::Device(_));
     if has_ip {
         graph.extend([("icmp", below(&["ip"])), ("ip", below(&["ppp"]))]);
         settings.push(("ip", "address", "negotiated".to_owned()));
@@ -258,7 +266,7 @@ fn layers(user: &Use<'_>, options: &Options) -> Stack {
     }
     match user {
         Use::Nothing => {}
-        Use::Tun(_) => graph.push(("relay", below(&["ppp", "tun"]))),
+        Use::Tun(_) | Use::Device(_) => graph.push(("relay", below(&["ppp", "tun"]))),
         Use::Program(name, _) => {
             program = name;
             let upper = if *name == "ping" { "icmp" } else { "tcp" };
@@ -280,11 +288,42 @@ fn layers(user: &Use<'_>, options: &Options) -> Stack {
     stack
 }
 
+/// Who ends a link.
+enum Ending {
+    /// Signals to this process, which has nothing else to do and goes behind walls.
+    Signals,
+    /// Whoever makes this.
+    Wish(Wish),
+}
+
 /// Runs a link until it has ended, `user` is done, or somebody wants an end; tells by `say`, a line each time.
 ///
 /// # Errors
 /// [`LiveError`]; nothing has been sent where it is [`LiveError::Input`].
 pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Result<Summary, LiveError> {
+    run_with(options, user, Ending::Signals, say)
+}
+
+/// As [`run`], in a process that does other things beside: until `wish` is made, which is seen within [`LOOK`], and whatever signals come. No walls are
+/// raised.
+///
+/// # Errors
+/// As there.
+pub fn run_until(
+    options: &Options,
+    user: User<'_>,
+    wish: Wish,
+    say: &mut dyn FnMut(&str),
+) -> Result<Summary, LiveError> {
+    run_with(options, user, Ending::Wish(wish), say)
+}
+
+fn run_with(
+    options: &Options,
+    user: User<'_>,
+    ending: Ending,
+    say: &mut dyn FnMut(&str),
+) -> Result<Summary, LiveError> {
     let mut user = user.0;
     let daemon = PppDaemon::new(options.daemon.clone()).map_err(|why| LiveError::Input(Fault::new(why.to_string())))?;
     let mut stack = layers(&user, options);
@@ -293,7 +332,7 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
     let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![("ppp_daemon", Box::new(daemon))];
     match &mut user {
         Use::Nothing => {}
-        Use::Tun(_) => nodes.push(("relay", Box::new(Relay))),
+        Use::Tun(_) | Use::Device(_) => nodes.push(("relay", Box::new(Relay))),
         Use::Program(name, upper) => nodes.push((name, upper.node())),
     }
     let (mut graph, devices) = stack.graph(nodes, seed)?;
@@ -316,9 +355,16 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
     let mut executor = Executor::new(clock, Pace { batch: BATCH, queue: QUEUE, ..Pace::default() });
     let host = executor.add_graph("host", graph);
     let mut kernel = None;
-    if let Use::Tun(name) = &user {
-        let (tun, end) = Kernel::open(name, options.mtu)?;
-        kernel = Some(end);
+    let own = match &mut user {
+        Use::Tun(name) => {
+            let (tun, end) = Kernel::open(name, options.mtu)?;
+            kernel = Some(end);
+            Some(tun)
+        }
+        Use::Device(device) => device.take(),
+        Use::Nothing | Use::Program(..) => None,
+    };
+    if let Some(tun) = own {
         let real = executor.add_real(tun).map_err(system("no descriptor to wait for the device"))?;
         let config = DeviceConfig { mtu: options.mtu.into(), burst: 1 };
         executor.set_device(host, tun_device?, config);
@@ -330,9 +376,15 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
         narrator.terminal(name);
     }
     let bell = executor.bell();
-    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
-    #[cfg(target_os = "linux")]
-    kumiki_live::walls::raise(&options.walls, &needs(options, kernel.is_some()))?;
+    let wish = match ending {
+        Ending::Signals => {
+            let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+            #[cfg(target_os = "linux")]
+            kumiki_live::walls::raise(&options.walls, &needs(options, kernel.is_some()))?;
+            wish
+        }
+        Ending::Wish(wish) => wish,
+    };
     if !line.is_up() {
         narrator.waits(&options.line);
     }
