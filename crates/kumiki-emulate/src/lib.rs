@@ -31,7 +31,7 @@ use kumiki_delay::{Asking, Command, Control, Engine, Path};
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock, RealDevice};
 use kumiki_link::Opportunities;
-use kumiki_live::private;
+use kumiki_pcapng::LinkType;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 mod gateway;
@@ -87,6 +87,8 @@ pub struct Config {
     pub pcap: Option<PathBuf>,
     /// Where a page about what has crossed is written, at the end.
     pub report: Option<PathBuf>,
+    /// The most octets of memory that connections and datagrams may hold at the gateway; beyond, who calls is refused.
+    pub gateway_memory: u64,
     /// Whether the gateway's address is this host's loopback interface to the program.
     pub loopback: bool,
     /// Whether `/etc/resolv.conf` stays as it is for the program.
@@ -119,7 +121,8 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     // Ahead of the threads, of which a proxy has some.
     let clock = RealClock::start();
     let (mut near_end, near_device) = Near::open(config, clock, &say)?;
-    let capture = capture(config, clock)?;
+    let ends = [("program", LinkType::RawIp), ("gateway", LinkType::RawIp)];
+    let capture = config.pcap.as_deref().map(|path| Capture::create(path, ends, clock)).transpose()?;
     let control = config.control.as_deref().map(Control::listen).transpose();
     let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
     let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;
@@ -133,11 +136,16 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
             gateway_says(text);
         }
     };
-    let serving = Serving::start(Box::new(far), config.mtu, Places::of_link(config.loopback), gateway_says);
+    let serving = Serving::start(
+        Box::new(far),
+        (config.mtu, config.gateway_memory),
+        Places::of_link(config.loopback),
+        gateway_says,
+    );
     let serving = serving.map_err(failed("the gateway"))?;
     let devices: [Box<dyn RealDevice>; 2] = [
-        Box::new(Watched::new(near_device, 0, capture.clone())),
-        Box::new(Watched::new(Box::new(near), 1, capture.clone())),
+        Box::new(Watched::at_router(near_device, 0, capture.clone())),
+        Box::new(Watched::at_router(Box::new(near), 1, capture.clone())),
     ];
     let between = Between::start(config, clock, devices, (say.clone(), is_over))?;
     if let Some(control) = &mut control {
@@ -170,17 +178,8 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
         report::write(path, &program, status, &crossed)
             .map_err(|why| EmulateError(format!("--report {}: {why}", path.display())))?;
     }
-    capture.map_or(Ok(()), |capture| capture.finish()).map_err(|why| EmulateError(format!("--pcap: {why}")))?;
+    capture.map_or(Ok(()), |capture| capture.finish())?;
     Ok(status)
-}
-
-fn capture(config: &Config, clock: RealClock) -> Result<Option<Capture>, EmulateError> {
-    let Some(path) = config.pcap.as_deref() else {
-        return Ok(None);
-    };
-    let wrong = |why: &dyn core::fmt::Display| EmulateError(format!("--pcap {}: {why}", path.display()));
-    let file = private::create(path).map_err(|why| wrong(&why))?;
-    Capture::begin(file, clock).map(Some).map_err(|why| wrong(&why))
 }
 
 /// Each connection takes one, and what the shell allows a program by default is for few.

@@ -1,45 +1,69 @@
-//! A device of the path that is watched: what crosses it may be captured, and what no router forwards ends there.
+//! Devices that are watched: what crosses one may be captured, and what no router forwards may end there.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Address, Request};
 use kumiki_io::{Arrival, Clock as _, Descriptors, RealClock, RealDevice, Sent};
 use kumiki_link::offload;
+use kumiki_live::private;
 use kumiki_octets::Message;
 use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg};
 
-/// A capture of both ends of the path.
+use crate::EmulateError;
+
+/// A capture of several devices, each of which is an interface of it.
 #[derive(Clone)]
 pub(crate) struct Capture(Arc<Mutex<Writing>>);
 
 struct Writing {
     /// `None` once it has ended.
     file: Option<PcapNg<BufWriter<File>>>,
-    interfaces: [InterfaceId; 2],
+    /// In the order of the devices.
+    interfaces: Vec<InterfaceId>,
     clock: RealClock,
     /// Why it has ended before the run.
     failed: Option<CaptureError>,
 }
 
 impl Capture {
-    /// Begins one in `file`. Its interfaces are the program's end of the path and the gateway's.
-    pub(crate) fn begin(file: File, clock: RealClock) -> Result<Self, CaptureError> {
+    /// Begins one at `path`, which only its owner may read, of devices with these names.
+    ///
+    /// # Errors
+    /// What `--pcap` is answered with.
+    pub(crate) fn create<'a>(
+        path: &Path,
+        devices: impl IntoIterator<Item = (&'a str, LinkType)>,
+        clock: RealClock,
+    ) -> Result<Self, EmulateError> {
+        let wrong = |why: &dyn core::fmt::Display| EmulateError(format!("--pcap {}: {why}", path.display()));
+        let file = private::create(path).map_err(|why| wrong(&why))?;
+        Self::begin(file, devices, clock).map_err(|why| wrong(&why))
+    }
+
+    fn begin<'a>(
+        file: File,
+        devices: impl IntoIterator<Item = (&'a str, LinkType)>,
+        clock: RealClock,
+    ) -> Result<Self, CaptureError> {
         let mut file = PcapNg::new(BufWriter::new(file))?;
-        let program = file.add_interface("program", LinkType::RawIp, 0)?;
-        let gateway = file.add_interface("gateway", LinkType::RawIp, 0)?;
-        let writing = Writing { file: Some(file), interfaces: [program, gateway], clock, failed: None };
+        let interfaces = devices.into_iter().map(|(name, link)| file.add_interface(name, link, 0));
+        let interfaces = interfaces.collect::<Result<_, _>>()?;
+        let writing = Writing { file: Some(file), interfaces, clock, failed: None };
         Ok(Self(Arc::new(Mutex::new(writing))))
     }
 
     /// Writes a packet, or those of a super-segment, as on a line.
-    fn write(&self, end: usize, direction: Direction, unit: &Message) {
+    fn write(&self, device: usize, direction: Direction, unit: &Message) {
         let mut writing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at_ns = writing.clock.now().as_nanos();
-        let Writing { file, interfaces: [program, gateway], failed, .. } = &mut *writing;
-        let interface = if end == 0 { *program } else { *gateway };
+        let Writing { file, interfaces, failed, .. } = &mut *writing;
+        let Some(interface) = interfaces.get(device).copied() else {
+            return;
+        };
         offload::cut(unit.clone(), |packet| {
             let Some(into) = file else {
                 return;
@@ -59,31 +83,40 @@ impl Capture {
     ///
     /// # Errors
     /// Why it is not complete.
-    pub(crate) fn finish(&self) -> Result<(), CaptureError> {
+    pub(crate) fn finish(&self) -> Result<(), EmulateError> {
         let mut writing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = writing.failed.take() {
-            return Err(why);
-        }
-        writing.file.take().map_or(Ok(()), |file| file.finish().map(drop))
+        let ended = match writing.failed.take() {
+            Some(why) => Err(why),
+            None => writing.file.take().map_or(Ok(()), |file| file.finish().map(drop)),
+        };
+        ended.map_err(|why| EmulateError(format!("--pcap: {why}")))
     }
 }
 
-/// An end of the path.
+/// A device that is watched.
 pub(crate) struct Watched {
     device: Box<dyn RealDevice>,
-    /// 0 is the program's, 1 the gateway's.
-    end: usize,
+    /// Which one it is of the capture.
+    number: usize,
     capture: Option<Capture>,
+    /// Whether what no router forwards ends here.
+    forwards: bool,
 }
 
 impl Watched {
-    pub(crate) fn new(device: Box<dyn RealDevice>, end: usize, capture: Option<Capture>) -> Self {
-        Self { device, end, capture }
+    /// One that a router stands behind, which is the path: what stays on its link ends here.
+    pub(crate) fn at_router(device: Box<dyn RealDevice>, number: usize, capture: Option<Capture>) -> Self {
+        Self { device, number, capture, forwards: true }
+    }
+
+    /// One of which all is handed on.
+    pub(crate) fn whole(device: Box<dyn RealDevice>, number: usize, capture: Capture) -> Self {
+        Self { device, number, capture: Some(capture), forwards: false }
     }
 
     fn see(&self, direction: Direction, packet: &Message) {
         if let Some(capture) = &self.capture {
-            capture.write(self.end, direction, packet);
+            capture.write(self.number, direction, packet);
         }
     }
 }
@@ -130,10 +163,10 @@ impl RealDevice for Watched {
         for _ in 0..MOST_SKIPPED {
             let arrival = self.device.receive()?;
             if let Some(Arrival::Unit { data, .. }) = &arrival {
-                if stays_on_link(data) {
+                if self.forwards && stays_on_link(data) {
                     continue;
                 }
-                // The program or the gateway has sent it into the path.
+                // Whoever is behind the device has sent it.
                 self.see(Direction::Outbound, data);
             }
             return Ok(arrival);
@@ -214,9 +247,10 @@ mod tests {
     fn a_capture_has_what_crossed_either_end() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("both.pcapng");
-        let capture = Capture::begin(File::create(&path).unwrap(), RealClock::start()).unwrap();
+        let ends = [("program", LinkType::RawIp), ("gateway", LinkType::RawIp)];
+        let capture = Capture::create(&path, ends, RealClock::start()).unwrap();
         let [near, mut far] = hop::pair(1500, RealClock::start()).unwrap();
-        let mut watched = Watched::new(Box::new(near), 1, Some(capture.clone()));
+        let mut watched = Watched::at_router(Box::new(near), 1, Some(capture.clone()));
         let packet = ipv4([198, 18, 0, 2], [192, 0, 2, 1]);
         far.send(&ipv4([0; 4], [255; 4]), Address::NONE).unwrap();
         far.send(&packet, Address::NONE).unwrap();

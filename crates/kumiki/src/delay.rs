@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use kumiki_delay::command::WAYS;
 use kumiki_delay::{Command, Config, End, HELP, Instant};
 use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
@@ -36,16 +35,9 @@ pub(crate) struct DelayArgs {
     /// How it is at the beginning: a line such as 'both delay 50ms' or 'a>b rate 45Mb/s queue 100 packets'; may be given several times
     #[arg(long, value_name = "LINE")]
     set: Vec<String>,
-    /// Carry out a line so long after the beginning, as in --at 10s 'both delay 100ms'; may be given several times
-    #[arg(long, num_args = 2, value_names = ["TIME", "LINE"])]
-    at: Vec<String>,
-    /// The same from a file: on each line a time and a line, as in 10s both delay 100ms
-    #[arg(long, value_name = "FILE")]
-    schedule: Option<PathBuf>,
-    /// Take lines on a Unix socket too, which is made here
-    #[arg(long, value_name = "PATH")]
-    control: Option<PathBuf>,
-    /// Have the delay generator with this control socket carry out a line, print its answer, and end
+    #[command(flatten)]
+    lines: LinesOptions,
+    /// Have the delay generator with this control socket, or `kumiki link` or `kumiki live`, carry out a line, print its answer, and end
     #[arg(
         long,
         num_args = 2,
@@ -82,8 +74,11 @@ pub(crate) struct DelayArgs {
 
 pub(crate) fn run(args: &DelayArgs) -> Result<(), Stop> {
     if let Some([path, line]) = args.send.as_deref() {
-        Command::parse(line).map_err(|why| Stop::Input(format!("--send: {why}")))?;
-        let answer = kumiki_delay::send(Path::new(path), line).map_err(|why| Stop::Failed(format!("--send {why}")))?;
+        // What is a line there whoever listens knows: it may be `kumiki live`.
+        let answer = kumiki_delay::send(Path::new(path), line).map_err(|error| {
+            let why = format!("--send {error}");
+            if error.is_refused { Stop::Input(why) } else { Stop::Failed(why) }
+        })?;
         return print(&answer);
     }
     let form = if args.json { Form::Json } else { Form::Text };
@@ -115,8 +110,8 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
     Ok(Config {
         ends: [a, b],
         set,
-        schedule: schedule(&args.at, args.schedule.as_deref(), WAYS)?,
-        control: args.control.clone(),
+        schedule: args.lines.schedule(Command::parse_timed)?,
+        control: args.lines.control.clone(),
         at_most,
         seed: args.seed,
         memory: option::<Octets>("--memory", &args.memory)?.count(),
@@ -128,23 +123,42 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
     })
 }
 
-/// What `--at` and `--schedule` say, where the directions are called `ways`.
-pub(crate) fn schedule(at: &[String], file: Option<&Path>, ways: [&str; 2]) -> Result<Vec<(Instant, Command)>, Stop> {
-    let mut schedule = Vec::new();
-    for pair in at.chunks_exact(2) {
-        let at = Command::parse_timed_as(&pair.join(" "), ways);
-        schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
-    }
-    if let Some(path) = file {
-        let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule: {}{why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
-        for (number, line) in text.lines().enumerate() {
-            let at = Command::parse_timed_as(line, ways);
-            schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);
-        }
-    }
-    Ok(schedule)
+/// Options by which lines are carried out while something runs.
+#[derive(Args, Debug)]
+pub(crate) struct LinesOptions {
+    /// Carry out a line so long after the beginning; may be given several times
+    #[arg(long, num_args = 2, value_names = ["TIME", "LINE"])]
+    at: Vec<String>,
+    /// The same from a file: on each line a time and a line, as --at has them
+    #[arg(long, value_name = "FILE")]
+    schedule: Option<PathBuf>,
+    /// Take lines on a Unix socket too, which is made here; `kumiki delay --send` sends them
+    #[arg(long, value_name = "PATH")]
+    pub(crate) control: Option<PathBuf>,
 }
+
+impl LinesOptions {
+    /// What `--at` and `--schedule` say, where `timed` reads their lines.
+    pub(crate) fn schedule<C>(&self, timed: impl Fn(&str) -> Timed<C>) -> Result<Vec<(Instant, C)>, Stop> {
+        let mut schedule = Vec::new();
+        for pair in self.at.chunks_exact(2) {
+            let at = timed(&pair.join(" "));
+            schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
+        }
+        if let Some(path) = &self.schedule {
+            let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule: {}{why}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
+            for (number, line) in text.lines().enumerate() {
+                let at = timed(line);
+                schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);
+            }
+        }
+        Ok(schedule)
+    }
+}
+
+/// A line of a schedule; `None` where nothing is in it.
+type Timed<C> = Result<Option<(Instant, C)>, String>;
 
 /// Whether the standard input is ours to read: a job in the background would be stopped for it.
 fn may_read() -> bool {

@@ -14,7 +14,7 @@ use kumiki_lab::quantity::Octets;
 use kumiki_live::Duration;
 
 use crate::commands::Stop;
-use crate::delay;
+use crate::delay::LinesOptions;
 use crate::live::option;
 
 /// What stands below the options.
@@ -33,11 +33,12 @@ fn examples() -> String {
   kumiki link --delay 100ms -- sh -c 'curl http://$KUMIKI_GATEWAY:8000'     a server on this host's loopback interface
   kumiki link --down-trace lte.down --up-trace lte.up --delay 20ms -- ./client
   kumiki link --delay 40ms --proxy 1080                                     where namespaces are forbidden: curl -x socks5h://127.0.0.1:1080 ...
-  kumiki link --delay 20ms --at 10s 'both loss 100%' --at 15s 'both loss none' -- ./client
+  kumiki link --delay 20ms --at 10s 'both state down' --at 15s 'both state up' -- ./client
 
 What PROGRAM finds at localhost is its own; this host's servers are at $KUMIKI_GATEWAY, on their ports.
 Delays are one way: --delay 40ms makes round trips of 80 ms. Settings have the words of `kumiki delay --help`: --jitter '5ms normal', --loss 'gilbert 1% 30%'.
 What follows counts: the preset, then the options for both directions, then --up and --down.
+A line of --at, --schedule and --control is up, down or both with settings behind it, or one of stats, settings, reset, quit and help.
 
 Presets (kb/s down and up, round trip in ms, queues down and up):
 
@@ -46,6 +47,36 @@ Presets (kb/s down and up, round trip in ms, queues down and up):
 Exit status: that of PROGRAM, 128 and the number of the signal that has ended it, 127 where it is not there, 126 where it cannot be executed, 125 where kumiki has failed, 2 where the command line is wrong.",
         presets.join("\n")
     )
+}
+
+/// Options of what opens this machine's sockets for programs.
+#[derive(Args, Debug)]
+pub(crate) struct GatewayOptions {
+    /// Do not let programs reach this machine's loopback interface by the gateway's address
+    #[arg(long)]
+    no_loopback: bool,
+    /// The most memory that connections and datagrams may hold at the gateway, whose other ends are slow; beyond, a new connection is refused (its
+    /// program sees ECONNREFUSED), a datagram dropped, and that is said
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    gateway_memory: String,
+}
+
+impl GatewayOptions {
+    /// Whether this machine's loopback interface is reached.
+    pub(crate) const fn loopback(&self) -> bool {
+        !self.no_loopback
+    }
+
+    /// How much it may hold, in octets.
+    pub(crate) fn memory(&self) -> Result<u64, Stop> {
+        const LEAST: u64 = 64 << 10;
+        let octets = option::<Octets>("--gateway-memory", &self.gateway_memory)?.count();
+        if octets < LEAST {
+            let why = "--gateway-memory: too little for one connection; 64KiB is the least";
+            return Err(Stop::Input(why.to_owned()));
+        }
+        Ok(octets)
+    }
 }
 
 /// `kumiki link`.
@@ -99,15 +130,8 @@ pub(crate) struct LinkArgs {
     /// The same of the direction to PROGRAM
     #[arg(long, value_name = "FILE")]
     down_trace: Option<PathBuf>,
-    /// Carry out a line so long after the beginning, as in --at 10s 'down rate 1Mb/s'; may be given several times
-    #[arg(long, num_args = 2, value_names = ["TIME", "LINE"])]
-    at: Vec<String>,
-    /// The same from a file: on each line a time and a line, as in 10s both delay 100ms
-    #[arg(long, value_name = "FILE")]
-    schedule: Option<PathBuf>,
-    /// Take lines on a Unix socket too, which is made here; `kumiki delay --send` sends them
-    #[arg(long, value_name = "PATH")]
-    control: Option<PathBuf>,
+    #[command(flatten)]
+    lines: LinesOptions,
     /// Fixes what is random: the same packets meet the same fates
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -129,9 +153,8 @@ pub(crate) struct LinkArgs {
     /// How long what PROGRAM has sent may take to arrive once it has ended
     #[arg(long, value_name = "TIME", default_value = "10s")]
     linger: String,
-    /// Do not let PROGRAM reach this host's loopback interface by the gateway's address
-    #[arg(long)]
-    no_loopback: bool,
+    #[command(flatten)]
+    gateway: GatewayOptions,
     /// Make no namespaces: listen here for SOCKS 5 and HTTP, and let what callers want cross the path. PROGRAM, if there is one, finds it in the usual
     /// variables (http_proxy, all_proxy); an address of the loopback interface and a port, or a port alone, 0 for a free one
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = proxy, conflicts_with = "keep_resolver")]
@@ -212,14 +235,20 @@ fn trace(option: &str, path: Option<&Path>) -> Result<Option<Arc<Opportunities>>
     Opportunities::parse(&text).map(|times| Some(Arc::new(times))).map_err(|why| wrong(&why))
 }
 
+/// A capture does not go where programs write.
+pub(crate) fn programs_have_the_output(pcap: Option<&Path>) -> Result<(), Stop> {
+    if pcap != Some(Path::new("-")) {
+        return Ok(());
+    }
+    let why = "--pcap -: the standard output is the program's; write the name of a file, which may be ./-";
+    Err(Stop::Input(why.to_owned()))
+}
+
 fn config(args: &LinkArgs) -> Result<Config, Stop> {
     if let Some(name) = args.program.first().and_then(|it| it.to_str()).filter(|it| it.starts_with('-')) {
         return Err(Stop::Input(no_option(name)));
     }
-    if args.pcap.as_deref() == Some(Path::new("-")) {
-        let why = "--pcap -: the standard output is the program's; write the name of a file, which may be ./-";
-        return Err(Stop::Input(why.to_owned()));
-    }
+    programs_have_the_output(args.pcap.as_deref())?;
     if args.rate.is_some() && (args.up_trace.is_some() || args.down_trace.is_some()) {
         let why = "--rate: a direction with a trace has no rate; give the other one its own, as in --up 'rate 1Mb/s'";
         return Err(Stop::Input(why.to_owned()));
@@ -263,15 +292,16 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
         program: args.program.clone(),
         proxy: args.proxy,
         set,
-        schedule: delay::schedule(&args.at, args.schedule.as_deref(), WAYS)?,
+        schedule: args.lines.schedule(|line| Command::parse_timed_as(line, WAYS))?,
         traces: [trace("--up-trace", args.up_trace.as_deref())?, trace("--down-trace", args.down_trace.as_deref())?],
         seed: args.seed,
         memory: option::<Octets>("--memory", &args.memory)?.count(),
         mtu: args.mtu,
-        control: args.control.clone(),
+        control: args.lines.control.clone(),
         pcap: args.pcap.clone(),
         report: args.report.clone(),
-        loopback: !args.no_loopback,
+        loopback: args.gateway.loopback(),
+        gateway_memory: args.gateway.memory()?,
         keep_resolver: args.keep_resolver,
         linger,
         stats: args.stats,
@@ -365,6 +395,7 @@ mod tests {
             (&["--down-trace", "/nowhere", "--down", "rate 1Mb/s", "true"], "--down: a direction with a trace"),
             (&["--down-trace", "/nowhere", "true"], "--down-trace /nowhere"),
             (&["--mtu", "576", "true"], "1280"),
+            (&["--gateway-memory", "1KiB", "true"], "64KiB"),
             (&["--linger", "ever", "true"], "--linger"),
             (&["--dealy", "40ms", "true"], "--dealy: no such option"),
             (&["--rate", "1Mb/s", "--up-trace", "/nowhere", "true"], "--rate: "),

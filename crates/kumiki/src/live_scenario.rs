@@ -1,16 +1,24 @@
 //! `kumiki live`: from the command line to [`kumiki_emulate::live`].
 
+use std::path::PathBuf;
+
 use clap::Args;
-use kumiki_emulate::live::{LiveConfig, LiveEnd, run_live};
+use kumiki_emulate::live::{LiveCommand, LiveConfig, LiveEnd, lines, run_live};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_live::Duration;
 
 use crate::cli::Scenario;
 use crate::commands::{Stop, first_point, lines_shown};
+use crate::delay::LinesOptions;
+use crate::link::{GatewayOptions, programs_have_the_output};
 use crate::live::some_time;
 
 /// The status of a run whose time was up, as `timeout` has it.
 const TIME_UP: u8 = 124;
+
+fn examples() -> String {
+    format!("{EXAMPLES}\n\nLines, for --at, --schedule and --control:\n\n{}", lines::lines_help())
+}
 
 const EXAMPLES: &str = "Examples, where bottleneck.toml has hosts `client` and `server`:
 
@@ -18,6 +26,7 @@ const EXAMPLES: &str = "Examples, where bottleneck.toml has hosts `client` and `
   kumiki live bottleneck.toml --run server='iperf3 -s -1' --run client='sleep 1; iperf3 -c server' --stats
   kumiki live bottleneck.toml --set link.wan.rate='5 Mb/s'        programs as the file has them
   kumiki live bottleneck.toml --set host.server.real.tun=k0       this machine is the server
+  kumiki live bottleneck.toml --at 10s 'wan rate 1Mb/s' --at 20s 'wan toward client loss 2%' --pcap wan.pcapng
 
 Programs reach the other hosts by their names. Each has a network of its own; what it writes, and the files that it sees, are those of this machine.
 
@@ -25,7 +34,7 @@ Exit status: 0 where all programs that are waited for ended with 0, else the fir
 
 /// `kumiki live`.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples())]
 pub(crate) struct LiveArgs {
     #[command(flatten)]
     scenario: Scenario,
@@ -44,18 +53,23 @@ pub(crate) struct LiveArgs {
     /// Fixes what is random; `seed` of the file's `[run]` unless given
     #[arg(long)]
     seed: Option<u64>,
+    #[command(flatten)]
+    lines: LinesOptions,
+    /// Write what crosses between the network and each real host to this file, as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     /// Say on standard error what has crossed and how late it was, at the end
     #[arg(long)]
     stats: bool,
     /// Leave /etc/hosts to the programs as it is: without this it names the hosts of the scenario
     #[arg(long)]
     keep_hosts: bool,
-    /// Do not let others reach this machine's loopback interface by a gateway's address
-    #[arg(long)]
-    no_loopback: bool,
+    #[command(flatten)]
+    gateway: GatewayOptions,
 }
 
 pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
+    programs_have_the_output(args.pcap.as_deref())?;
     let mut set = args.scenario.set.clone();
     for command in &args.run {
         let Some((host, line)) = command.split_once('=') else {
@@ -86,7 +100,11 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
         most,
         attached: args.attach.clone(),
         keep_hosts: args.keep_hosts,
-        loopback: !args.no_loopback,
+        loopback: args.gateway.loopback(),
+        gateway_memory: args.gateway.memory()?,
+        schedule: args.lines.schedule(LiveCommand::parse_timed)?,
+        control: args.lines.control.clone(),
+        pcap: args.pcap.clone(),
         stats: args.stats,
     };
     let ended = run_live(config, say);

@@ -65,8 +65,8 @@ const MAY_USE: [MayUse; 40] = [
     all_below("kumiki-live", &["kumiki-lab", "kumiki-walls"]),
     // Services: each on what they share, and none on another.
     all_below("kumiki-delay", &["kumiki-live"]),
-    // A path of the one, and sockets behind it.
-    all_below("kumiki-emulate", &["kumiki-delay", "kumiki-net"]),
+    // A path of the one, sockets behind it, and hosts on serial lines.
+    all_below("kumiki-emulate", &["kumiki-delay", "kumiki-net", "kumiki-pppd"]),
     // Programs over sockets, in the worlds of the laboratory.
     all_below("kumiki-testbed", &["kumiki-lab", "kumiki-net"]),
     all_below("kumiki-pppd", &["kumiki-live"]),

@@ -89,17 +89,21 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Starts it at `device`, the far end of the path. What goes wrong later it says with `say`.
+    /// Starts it at `device`, the far end of the path, for packets of `mtu` octets at most. Its connections and datagrams may hold `memory` octets: where that is
+    /// spent, who calls is refused. What goes wrong later it says with `say`.
     ///
     /// # Errors
     /// Those of the operating system.
     pub(crate) fn start(
         device: Box<dyn RealDevice>,
-        mtu: u16,
+        (mtu, memory): (u16, u64),
         places: Places,
         say: impl Fn(&str) + Clone + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let stack = HostStack::start(device, &HostConfig::gateway().mtu(mtu))?;
+        let notices = say.clone();
+        let config = HostConfig::gateway().mtu(mtu).memory(memory);
+        let config = config.notices(move |text| notices(&format!("the gateway's {text} (--gateway-memory)")));
+        let stack = HostStack::start(device, &config)?;
         let mut bounds = GatewayConfig::default();
         bounds.offers = MOST_CALLS;
         let gateway = stack.stack().gateway_with(bounds)?;

@@ -23,11 +23,20 @@ const MUCH: usize = 64 << 20;
 
 /// Does what the program does, with a stack of its own, and a gateway beside it.
 fn program<T>(act: impl Future<Output = T>) -> T {
+    program_beside(1 << 30, |said| panic!("{said}"), act)
+}
+
+/// The same beside a gateway that has so much memory, and says what goes wrong.
+fn program_beside<T>(
+    memory: u64,
+    say: impl Fn(&str) + Clone + Send + Sync + 'static,
+    act: impl Future<Output = T>,
+) -> T {
     kumiki_watchdog::minute();
     let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
     let host = HostStack::start(Box::new(near), &HostConfig::new([OWN_4.into()])).unwrap();
     let places = Places { resolver: None, ..Places::of_link(true) };
-    let serving = Serving::start(Box::new(far), 1500, places, |said| panic!("{said}")).unwrap();
+    let serving = Serving::start(Box::new(far), (1500, memory), places, say).unwrap();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let done = runtime.block_on(host.stack().scope(act));
     drop(serving.end());
@@ -88,6 +97,40 @@ fn a_program_does_not_take_a_reset_for_the_end_of_what_was_sent() {
         server.join().unwrap();
         assert!(is_reset(wrote, read));
     }
+}
+
+#[test]
+fn who_calls_a_gateway_whose_memory_is_spent_is_refused_and_it_says_so() {
+    crate::more_descriptors();
+    let (listener, at) = listen();
+    // It reads nothing.
+    thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    let said = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let log = Arc::clone(&said);
+    let say = move |text: &str| log.lock().unwrap().push(text.to_owned());
+    let why = program_beside(1 << 20, say, async {
+        let much = vec![7; MUCH];
+        let mut streams = Vec::new();
+        for _ in 0..8 {
+            streams.push(TcpStream::connect(at).await.unwrap());
+        }
+        let mut writes: Vec<_> = streams.iter_mut().map(|it| Box::pin(it.write_all(&much))).collect();
+        let mut more = Vec::new();
+        loop {
+            poll_fn(|cx| {
+                writes.retain_mut(|it| it.as_mut().poll(cx).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            match TcpStream::connect(at).await {
+                Ok(stream) => more.push(stream),
+                Err(why) => break why.kind(),
+            }
+        }
+    });
+    assert_eq!(why, io::ErrorKind::ConnectionRefused);
+    let said = said.lock().unwrap();
+    assert!(said.iter().any(|it| it.starts_with("the gateway's memory is spent")), "{said:?}");
 }
 
 #[test]

@@ -8,38 +8,50 @@
 //! | read | for |
 //! |---|---|
 //! | this file | who the real hosts are, and how a run begins and ends |
-//! | `engine.rs` | the loop between the world and the real hosts |
+//! | `engine.rs`, `scene.rs` | the loop between the world and the real hosts, and what happens to the world at given times |
+//! | [`lines`] | lines of text that change it while it runs |
+//! | `ends.rs`, `serial.rs`, `sockets.rs` | what a real host is: a program, an interface, PPP on a serial line, Ethernet on a Unix socket, a gateway |
 //! | `programs.rs` | programs that begin and end |
 //!
-//! A real host is a program in namespaces of its own, a network interface of this machine, or this machine's sockets as a gateway to the world. What is
-//! above IP at such a host is the kernel's or the gateway's; from IP down it is the scenario's. Loads run at the hosts that are emulated.
+//! A real host is a program in namespaces of its own, a network interface of this machine, who speaks PPP on a serial line, or this machine's sockets as a
+//! gateway to the world. What is above IP at such a host is the kernel's or the gateway's; from IP down it is the scenario's. Of one that is real by
+//! Ethernet nothing is the scenario's: its frames enter the line as they are. Loads run at the hosts that are emulated.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io;
 use std::net::IpAddr;
-use std::os::fd::AsFd as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
+use kumiki_delay::{Asking, Control, Instant};
 use kumiki_graph::Duration;
-use kumiki_io::tun::Layer;
-use kumiki_io::{Bell, Packets, RealClock, RealDevice, Tun, TunConfig};
-use kumiki_lab::experiment::{LiveWorld, RealHost};
+use kumiki_io::{Bell, RealClock};
+use kumiki_lab::experiment::LiveWorld;
 use kumiki_net::host::HostStack;
+use kumiki_pcapng::LinkType;
 
-use crate::gateway::{Places, Serving};
-use crate::namespace::{Files, Namespace, Network};
-use crate::{EmulateError, failed, hop, more_descriptors};
+use crate::gateway::Serving;
+use crate::namespace::Files;
+use crate::watched::Capture;
+use crate::{EmulateError, failed, more_descriptors};
 
+mod ends;
 mod engine;
+pub mod lines;
 mod programs;
+mod scene;
+mod serial;
+mod sockets;
+mod told;
 
-use engine::{Crossed, Engine};
-use programs::{Programs, Waiting};
+use ends::Ends;
+use engine::Engine;
+pub use lines::LiveCommand;
+use programs::Programs;
+use scene::Scene;
+use serial::Serial;
 
 /// The environment of a program names its host in this variable.
 const VARIABLE: &str = "KUMIKI_HOST";
@@ -57,6 +69,14 @@ pub struct LiveConfig {
     pub keep_hosts: bool,
     /// Whether a gateway's own address is this machine's loopback interface.
     pub loopback: bool,
+    /// The most octets of memory that connections and datagrams may hold at a gateway; beyond, who calls is refused.
+    pub gateway_memory: u64,
+    /// What changes so long after the beginning.
+    pub schedule: Vec<(Instant, LiveCommand)>,
+    /// Where a control socket is made.
+    pub control: Option<PathBuf>,
+    /// Where packets at the real hosts are captured.
+    pub pcap: Option<PathBuf>,
     /// Whether what has crossed is said at the end.
     pub stats: bool,
 }
@@ -83,6 +103,8 @@ enum Event {
     Signal(i32),
     /// The world has ended, and why.
     Failed(String),
+    /// Somebody has said `quit`.
+    Quit,
 }
 
 /// Runs a scenario until all programs that are waited for have ended, somebody ends it, or the time is up. Says with `say` what goes wrong on the way,
@@ -94,7 +116,8 @@ pub fn run_live(
     config: LiveConfig,
     say: impl Fn(&str) + Clone + Send + Sync + 'static,
 ) -> Result<LiveEnd, EmulateError> {
-    let LiveConfig { world, most, attached, keep_hosts, loopback, stats } = config;
+    let LiveConfig { world, most, attached, keep_hosts, loopback, gateway_memory, schedule, control, pcap, stats } =
+        config;
     let clock = RealClock::start();
     more_descriptors();
     if let Some(host) = &attached
@@ -102,20 +125,34 @@ pub fn run_live(
     {
         return Err(EmulateError(format!("no program runs at a host {host}, which is to be attached")));
     }
-    let mut ends = Ends { attached, devices: Vec::new(), programs: Vec::new(), gateways: Vec::new() };
+    let mut ends = Ends::new(attached);
     let hosts = (!keep_hosts).then(|| hosts_file(world.known()));
-    let emulated: Vec<IpAddr> = world.known().iter().map(|(_, address)| *address).collect();
-    let resolver = world.real().iter().find(|it| it.real.gateway).and_then(first_address);
+    let known: Vec<IpAddr> = world.known().iter().map(|(_, address)| *address).collect();
+    let resolver = world.real().iter().find(|it| it.real.gateway).and_then(ends::first_address);
     let files = Files { resolver, hosts };
     for (number, host) in world.real().iter().enumerate() {
-        ends.open((number, host), &files, &emulated, loopback, clock, &say)?;
+        ends.open((number, host), &files, &known, (loopback, gateway_memory), clock, &say)?;
     }
     if !world.left_out().is_empty() {
         say(&format!("not run, as they write or read at real hosts: load {}", world.left_out().join(", load ")));
     }
-    let names: Vec<String> = world.real().iter().map(|it| it.name.clone()).collect();
+    let interfaces = world.real().iter().map(|host| {
+        let link = if host.real.is_ethernet() { LinkType::Ethernet } else { LinkType::RawIp };
+        (host.name.as_str(), link)
+    });
+    let capture = pcap.map(|path| Capture::create(&path, interfaces, clock)).transpose()?;
+    if let Some(capture) = &capture {
+        ends.watch(capture);
+    }
     let (told, events) = channel();
-    let network = Running::start(clock, world, ends.devices, told.clone())?;
+    let control = control.as_deref().map(Control::listen).transpose();
+    let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
+    let scene = Scene::new(world, schedule).map_err(EmulateError)?;
+    let engine = Engine::new(clock, scene, ends.devices, say.clone());
+    let network = Running::start(clock, engine.map_err(failed("no descriptor to wait with"))?, told.clone())?;
+    if let Some(control) = &mut control {
+        control.begin(network.asking.clone());
+    }
     let mut programs = Programs::new(ends.programs, told)?;
     let ended = programs.run(&events, most);
     if let Event::Failed(why) = &ended.last {
@@ -123,9 +160,11 @@ pub fn run_live(
     }
     let engine = network.end();
     drop(ends.gateways.into_iter().filter_map(Serving::end).collect::<Vec<HostStack>>());
+    ends.serials.into_iter().for_each(Serial::end);
     if let Some(engine) = engine.filter(|_| stats) {
-        say(told_at_end(&engine, &names).trim_end());
+        say(told::as_text(&engine).trim_end());
     }
+    capture.map_or(Ok(()), |capture| capture.finish())?;
     Ok(ended.end)
 }
 
@@ -138,118 +177,32 @@ fn hosts_file(known: &[(String, IpAddr)]) -> String {
     text
 }
 
-fn first_address(host: &RealHost) -> Option<IpAddr> {
-    host.addresses.first().map(|(address, _)| *address)
-}
-
-/// What the real hosts are, opened.
-struct Ends {
-    attached: Option<String>,
-    devices: Vec<Box<dyn RealDevice>>,
-    programs: Vec<Waiting>,
-    gateways: Vec<Serving>,
-}
-
-impl Ends {
-    fn open(
-        &mut self,
-        (number, host): (usize, &RealHost),
-        files: &Files,
-        emulated: &[IpAddr],
-        loopback: bool,
-        clock: RealClock,
-        say: &(impl Fn(&str) + Clone + Send + Sync + 'static),
-    ) -> Result<(), EmulateError> {
-        let said = |why: String| EmulateError(format!("host {}: {why}", host.name));
-        let RealHost { name, real, addresses, mtu, power: _ } = host;
-        if let Some(command) = &real.run {
-            let is_attached = self.attached.as_ref() == Some(name);
-            let network = Network {
-                mtu: *mtu,
-                addresses: addresses.clone(),
-                routers: Vec::new(),
-                all_behind: true,
-                variable: (VARIABLE.to_owned(), name.clone()),
-                own_group: !is_attached,
-            };
-            let words: Vec<OsString> = command.words().into_iter().map(OsString::from).collect();
-            let none = File::open("/dev/null").map_err(|why| said(format!("/dev/null: {why}")))?;
-            let input = io::stdin();
-            let input = if is_attached { input.as_fd() } else { none.as_fd() };
-            let (namespace, tun) = Namespace::begin(&words, &network, files, input).map_err(said)?;
-            let start = real.start().map_err(|fault| said(fault.to_string()))?;
-            self.programs.push(Waiting { host: number, namespace, start, background: real.background, is_attached });
-            self.devices.push(Box::new(tun));
-        } else if let Some(interface) = &real.tun {
-            self.devices.push(Box::new(open_tun(interface, host, say).map_err(said)?));
-        } else {
-            let [near, far] = hop::pair(*mtu, clock).map_err(failed("no descriptor to wait with"))?;
-            let own: Vec<IpAddr> = addresses.iter().map(|(address, _)| *address).collect();
-            let emulated = emulated.iter().copied().filter(|it| !own.contains(it)).collect();
-            let places = Places::of_host(loopback, own, emulated);
-            let serving = Serving::start(Box::new(far), *mtu, places, say.clone());
-            self.gateways.push(serving.map_err(failed("the gateway"))?);
-            self.devices.push(Box::new(near));
-        }
-        Ok(())
-    }
-}
-
-/// The network interface of this machine that is the host, with the host's addresses where it may be given them.
-fn open_tun(interface: &str, host: &RealHost, say: &impl Fn(&str)) -> Result<Tun, String> {
-    let config = TunConfig { layer: Layer::Ip, mtu: host.mtu, packets: Packets::Any };
-    let tun = Tun::open_as(interface, config).map_err(|why| why.to_string())?;
-    for (address, prefix) in &host.addresses {
-        match tun.configure_kernel(*address, *prefix, host.mtu) {
-            Ok(()) => {}
-            // Whoever has made it for this user has set it up too, or does so now.
-            Err(why) if why.why.kind() == io::ErrorKind::PermissionDenied => {
-                say(&format!("host {}: {why}", host.name));
-                break;
-            }
-            Err(why) => return Err(why.to_string()),
-        }
-    }
-    Ok(tun)
-}
-
 /// The world, in a thread of its own.
 struct Running {
     bell: Bell,
+    asking: Asking<LiveCommand>,
     ends: Arc<AtomicBool>,
     thread: JoinHandle<Engine<RealClock>>,
 }
 
 impl Running {
-    fn start(
-        clock: RealClock,
-        world: LiveWorld,
-        devices: Vec<Box<dyn RealDevice>>,
-        told: Sender<Event>,
-    ) -> Result<Self, EmulateError> {
+    fn start(clock: RealClock, mut engine: Engine<RealClock>, told: Sender<Event>) -> Result<Self, EmulateError> {
         // The wait for a packet's time must not be stretched to save wake-ups.
         clock.wait_without_slack();
-        let mut engine = Engine::new(clock, world, devices).map_err(failed("no descriptor to wait with"))?;
-        let (bell, ends) = (engine.bell(), Arc::new(AtomicBool::new(false)));
+        let (bell, asking, ends) = (engine.bell(), engine.asking(), Arc::new(AtomicBool::new(false)));
         let is_told = Arc::clone(&ends);
         let thread = thread::Builder::new().name("network".to_owned()).spawn(move || {
             // Where it may not, packets are late now and then.
             let _ = kumiki_io::priority::run_first();
-            let ended = engine.run(|| is_told.load(Ordering::Acquire));
-            let why = match ended {
-                Err(failed) => {
-                    let host = engine.world().real().get(failed.host).map_or("", |it| it.name.as_str());
-                    Some(format!("the network of host {host} has ended: {}", failed.why))
-                }
-                Ok(()) => engine.world().standstill().map(ToString::to_string),
-            };
-            if let Some(why) = why {
+            let has_quit = engine.run(|| is_told.load(Ordering::Acquire));
+            let standstill = engine.world().standstill().map(|why| Event::Failed(why.to_string()));
+            if let Some(event) = standstill.or(has_quit.then_some(Event::Quit)) {
                 // Whoever listens may have ended.
-                let _ = told.send(Event::Failed(why));
+                let _ = told.send(event);
             }
             engine
         });
-        Ok(Self { bell, ends, thread: thread.map_err(failed("no thread"))? })
+        Ok(Self { bell, asking, ends, thread: thread.map_err(failed("no thread"))? })
     }
 
     /// Ends it. Returns it with what it has counted.
@@ -258,26 +211,6 @@ impl Running {
         self.bell.ring();
         self.thread.join().ok()
     }
-}
-
-/// What has crossed, in lines for people.
-fn told_at_end(engine: &Engine<RealClock>, names: &[String]) -> String {
-    let mut text = String::new();
-    for (name, crossed) in names.iter().zip(engine.crossed()) {
-        let Crossed { sent, got, lost, late } = crossed;
-        let _ = writeln!(text, "{name}: sent {sent} packets, got {got}, late {}", late.text());
-        if *lost > 0 {
-            let _ = writeln!(text, "    {lost} for it were lost on this machine: its kernel did not take them in time");
-        }
-    }
-    for (name, counters) in engine.world().media() {
-        let counted: Vec<String> =
-            counters.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{what} {count}")).collect();
-        if !counted.is_empty() {
-            let _ = writeln!(text, "{name}: {}", counted.join(", "));
-        }
-    }
-    text
 }
 
 /// Waits for what happens next, so long at most; `None` where nothing has.

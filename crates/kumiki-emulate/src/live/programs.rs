@@ -8,11 +8,12 @@ use std::thread;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock};
+use rustix::process::getpgid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::{Event, LiveEnd, next};
-use crate::namespace::{FAILED, Namespace, Passing, Program, is_any_left_of};
+use crate::namespace::{FAILED, Inhabited, Namespace, Passing, Program, is_any_left_of};
 use crate::signals::is_of_terminal;
 use crate::{EmulateError, failed};
 
@@ -42,16 +43,22 @@ struct Running {
     host: usize,
     program: Program,
     passing: Passing,
+    /// All who are in it are its program's, daemons too.
+    network: Inhabited,
     background: bool,
     is_attached: bool,
 }
 
 impl Running {
+    /// To all processes of the host, each once.
     fn pass(&self, signal: i32) {
+        let id = self.passing.id();
         if self.is_attached {
             self.passing.pass(signal);
+            self.network.pass(signal, |it| it == id);
         } else {
             self.passing.pass_to_group(signal);
+            self.network.pass(signal, |it| getpgid(Some(it)).is_ok_and(|group| group == id));
         }
     }
 }
@@ -115,6 +122,7 @@ impl Programs {
         let end = match &last {
             Event::Signal(signal) => LiveEnd::Signal(*signal),
             Event::Failed(_) => LiveEnd::Failed,
+            Event::Quit => LiveEnd::Status(self.status()),
             Event::Ended(..) if is_done || !waits_for_some => LiveEnd::Status(self.status()),
             Event::Ended(..) => LiveEnd::TimeUp,
         };
@@ -131,9 +139,10 @@ impl Programs {
             if is_attached {
                 self.has_keys.store(true, Ordering::Release);
             }
+            let network = namespace.network();
             let (program, told) = (namespace.go()?, self.told.clone());
             let seen = program.seen();
-            self.running.push(Running { host, program, passing, background, is_attached });
+            self.running.push(Running { host, program, passing, network, background, is_attached });
             let waits = move || {
                 let status = seen.map_or(FAILED, |seen| seen.wait().unwrap_or(FAILED));
                 // Whoever listens may have ended.
@@ -177,7 +186,7 @@ impl Programs {
                 match next(events, until.saturating_since(self.clock.now()).min(LOOK)) {
                     Some(Event::Ended(host, status)) => self.ended(host, status),
                     Some(Event::Signal(_)) => break,
-                    Some(Event::Failed(_)) | None => {}
+                    Some(Event::Failed(_) | Event::Quit) | None => {}
                 }
             }
         }
@@ -187,10 +196,12 @@ impl Programs {
         }
     }
 
-    /// Whether a program runs, or something in the group of one that has ended.
+    /// Whether a program runs, or something in the group or the network of one that has ended.
     fn is_any_left(&self) -> bool {
         let groups = self.ended.iter().filter(|it| !it.is_attached).map(|it| it.passing.id());
-        !self.running.is_empty() || is_any_left_of(&groups.collect::<Vec<_>>())
+        !self.running.is_empty()
+            || is_any_left_of(&groups.collect::<Vec<_>>())
+            || self.ended.iter().any(|it| it.network.is_any_left())
     }
 
     /// The first status that is not 0, by host.

@@ -24,6 +24,8 @@ pub(super) enum Kind {
     Input,
     /// To the parent: the device.
     Device,
+    /// To the parent: the network in which the device is.
+    Network,
     /// To the parent: why there is none.
     Failed,
     /// To the child: it may begin.
@@ -35,13 +37,16 @@ impl Kind {
         match self {
             Self::Input => b'I',
             Self::Device => b'D',
+            Self::Network => b'N',
             Self::Failed => b'F',
             Self::Go => b'G',
         }
     }
 
     fn of(octet: u8) -> Option<Self> {
-        [Self::Input, Self::Device, Self::Failed, Self::Go].into_iter().find(|kind| kind.octet() == octet)
+        [Self::Input, Self::Device, Self::Network, Self::Failed, Self::Go]
+            .into_iter()
+            .find(|kind| kind.octet() == octet)
     }
 }
 

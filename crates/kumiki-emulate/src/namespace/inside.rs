@@ -80,7 +80,10 @@ pub(super) fn become_program(arguments: &[OsString]) -> (u8, String) {
         Err(why) => return (super::FAILED, format!("this command is for `kumiki link` alone: {why}")),
     };
     let handed = prepare(&order).and_then(|device| {
-        handover::tell(&socket, Kind::Device, DEVICE, Some(device.as_fd())).map_err(|why| why.to_string())
+        let said = |why: io::Error| why.to_string();
+        let network = fs::File::open("/proc/self/ns/net").map_err(|why| format!("/proc/self/ns/net: {why}"))?;
+        handover::tell(&socket, Kind::Network, "", Some(network.as_fd())).map_err(said)?;
+        handover::tell(&socket, Kind::Device, DEVICE, Some(device.as_fd())).map_err(said)
     });
     if let Err(why) = handed {
         // It says so itself; where it has gone, nobody listens.

@@ -5,7 +5,7 @@
 //! | this file | the parent: starts the child, gets the device, says when the program may begin, and passes signals on |
 //! | `inside.rs` | the child, which becomes the program |
 //! | `network.rs` | what the child's network is to be |
-//! | `groups.rs` | whether something of a process group is left |
+//! | `groups.rs`, `inhabitants.rs` | whether something of a process group, or in a network, is left |
 //! | `handover.rs` | what they tell each other |
 //! | `remedy.rs` | what to type where there is no namespace or device |
 //!
@@ -28,6 +28,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, waitid};
 
 mod groups;
 mod handover;
+mod inhabitants;
 mod inside;
 mod network;
 mod remedy;
@@ -36,6 +37,7 @@ mod tests;
 
 pub(crate) use groups::is_any_left_of;
 use handover::Kind;
+pub(crate) use inhabitants::Inhabited;
 pub(crate) use inside::not_begun;
 pub(crate) use network::{Files, Network, Replaced};
 
@@ -78,6 +80,7 @@ pub(crate) struct Namespace {
     child: Child,
     id: Pid,
     process: OwnedFd,
+    network: Inhabited,
     socket: OwnedFd,
 }
 
@@ -116,19 +119,13 @@ impl Namespace {
             .stdin(Stdio::from(far))
             .spawn()
             .map_err(said("this program does not start itself"))?;
-        let got = handover::tell(&socket, Kind::Input, "", Some(input)).and_then(|()| handover::hear(&socket));
+        let told = handover::tell(&socket, Kind::Input, "", Some(input)).map_err(|why| why.to_string());
+        let got = told.and_then(|()| Ok((heard(&socket, Kind::Network)?, heard(&socket, Kind::Device)?)));
         // The files have their places by now, and no need of names.
         drop(kept);
-        let failed = match got {
-            Ok(Some(told)) => match (told.kind, told.descriptor) {
-                (Kind::Device, Some(file)) => match adopt(&child, file, mtu) {
-                    Ok((id, process, tun)) => return Ok((Self { child, id, process, socket }, tun)),
-                    Err(why) => why,
-                },
-                _ => told.text,
-            },
-            Ok(None) => "it ended before it had a network".to_owned(),
-            Err(why) => why.to_string(),
+        let failed = match got.and_then(|(network, device)| adopt(&child, (network, device), mtu)) {
+            Ok((id, process, network, tun)) => return Ok((Self { child, id, process, network, socket }, tun)),
+            Err(why) => why,
         };
         let _ = child.kill();
         let _ = child.wait();
@@ -149,6 +146,11 @@ impl Namespace {
                 Err(format!("the program does not begin: {why}"))
             }
         }
+    }
+
+    /// The network that it has.
+    pub(crate) fn network(&self) -> Inhabited {
+        self.network.clone()
     }
 
     /// Passes signals on, from another thread: to the program from its beginning on, and to the child before.
@@ -172,11 +174,23 @@ fn number(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// The child's process, by its number and as a descriptor, and the device that it has handed out.
-fn adopt(child: &Child, file: OwnedFd, mtu: u16) -> Result<(Pid, OwnedFd, Tun), String> {
+/// The descriptor that comes next from the child, which is to be of this kind.
+fn heard(socket: &OwnedFd, kind: Kind) -> Result<OwnedFd, String> {
+    let told = handover::hear(socket).map_err(|why| why.to_string())?;
+    let told = told.ok_or_else(|| "it ended before it had a network".to_owned())?;
+    told.descriptor.filter(|_| told.kind == kind).ok_or(told.text)
+}
+
+/// The child's process, by its number and as a descriptor, and the network and the device that it has handed out.
+fn adopt(
+    child: &Child,
+    (network, device): (OwnedFd, OwnedFd),
+    mtu: u16,
+) -> Result<(Pid, OwnedFd, Inhabited, Tun), String> {
     let (id, process) = process(child)?;
-    let tun = Tun::adopt(file, mtu).map_err(|why| format!("the device: {why}"))?;
-    Ok((id, process, tun))
+    let network = Inhabited::new(network).map_err(|why| format!("the network: {why}"))?;
+    let tun = Tun::adopt(device, mtu).map_err(|why| format!("the device: {why}"))?;
+    Ok((id, process, network, tun))
 }
 
 impl Program {

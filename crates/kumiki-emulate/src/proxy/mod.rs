@@ -241,7 +241,7 @@ mod tests {
     fn datagrams_of_others_do_not_pass_for_the_callers() {
         kumiki_watchdog::minute();
         let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
-        let gateway = Serving::start(Box::new(far), 1500, Places::of_link(true), |_| {}).unwrap();
+        let gateway = Serving::start(Box::new(far), (1500, 1 << 30), Places::of_link(true), |_| {}).unwrap();
         let proxy = Proxy::start((Ipv4Addr::LOCALHOST, 0).into(), Box::new(near), 1500, true, |_| {}).unwrap();
         let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (server, caller, other) = (socket(), socket(), socket());

@@ -364,29 +364,38 @@ fn scheduled() -> Said<String> {
 fn ordinary() -> Said<String> {
     let listener = listen()?;
     let directory = tempfile::tempdir().map_err(when("a directory"))?;
-    let open = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(directory.path(), open).map_err(when("a directory"))?;
-    // Where nobody may go to the directory of the build.
-    let kumiki = directory.path().join("kumiki");
-    std::fs::copy(env!("CARGO_BIN_EXE_kumiki"), &kumiki).map_err(when("copy"))?;
-    let itself = directory.path().join("itself");
-    std::fs::copy(std::env::current_exe().map_err(when("this program"))?, &itself).map_err(when("copy"))?;
-    let script = "mknod \"$1/tun\" c 10 200 2>/dev/null && chmod 666 \"$1/tun\" && mount --bind \"$1/tun\" /dev/net/tun \
-                  && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null || exit 77; cd /; \
-                  exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$1/kumiki\" link --delay 20ms -- \"$1/itself\" --inside link-client";
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", script, "sh"]).arg(directory.path()).env(ACT, "user").stdin(Stdio::null());
+    let mut command = as_nobody(directory.path(), "exec ./kumiki link --delay 20ms -- ./itself --inside link-client")?;
+    command.env(ACT, "user");
     std::thread::scope(|scope| {
         scope.spawn(|| accept(&listener));
         let output = output(command)?;
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, PORT));
-        if output.status.code() == Some(77) {
+        if output.status.code() == Some(NOT_ROOT) {
             return Ok("nothing: this is not root outside of namespaces".to_owned());
         }
         let said = done(output)?;
         holds(said == "65534 65534 0000000000000000", || said.clone())?;
         Ok(said)
     })
+}
+
+/// The status of [`as_nobody`] where this is not root outside of namespaces.
+pub(crate) const NOT_ROOT: i32 = 77;
+
+/// A shell that does `line` in `directory`, which is open to all, as a user who has no rights; `kumiki` and this program, as `itself`, are there.
+pub(crate) fn as_nobody(directory: &Path, line: &str) -> Said<Command> {
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(directory, open).map_err(when("a directory"))?;
+    // Where nobody may go to the directory of the build.
+    std::fs::copy(env!("CARGO_BIN_EXE_kumiki"), directory.join("kumiki")).map_err(when("copy"))?;
+    let itself = std::env::current_exe().map_err(when("this program"))?;
+    std::fs::copy(itself, directory.join("itself")).map_err(when("copy"))?;
+    let script = "mknod \"$1/tun\" c 10 200 2>/dev/null && chmod 666 \"$1/tun\" && mount --bind \"$1/tun\" /dev/net/tun \
+                  && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null || exit 77; cd \"$1\"; \
+                  exec setpriv --reuid 65534 --regid 65534 --clear-groups sh -c \"$2\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(directory).arg(line).stdin(Stdio::null());
+    Ok(command)
 }
 
 /// By SOCKS and by HTTP, connections and datagrams; what is refused is told in the words of each.

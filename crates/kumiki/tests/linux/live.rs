@@ -6,13 +6,19 @@
 //!
 //! What a program does is said by the name of its host.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 
+use kumiki_decode::capture::Direction;
+use kumiki_decode::{Capture, Registry, Wish};
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::delay::ABSENT;
 use crate::host::{PATIENCE, PORT, Said, when};
+use crate::link::{NOT_ROOT, as_nobody};
 use crate::path::{ip, needed};
 use crate::single::holds;
 use crate::{Case, INSIDE};
@@ -37,13 +43,19 @@ propagation = \"40 ms\"
 
 pub(crate) fn cases() -> Vec<Case> {
     type Run = fn() -> Said<String>;
-    let all: [(&str, Run); 7] = [
+    let all: [(&str, Run); 13] = [
         ("programs_meet_by_their_hosts_names", meet),
+        ("a_capture_has_what_crossed_at_each_real_host", captured),
+        ("a_line_changes_when_it_is_told_to", changed),
         ("the_first_status_that_is_not_0_counts", statuses),
         ("a_scenario_of_a_paper_carries_programs", router),
         ("a_gateway_leads_to_this_machine", gateway),
         ("an_interface_of_this_machine_is_a_host", interface),
+        ("an_ethernet_of_this_machine_is_a_host", tap),
+        ("frames_on_a_socket_join_two_networks", joined),
+        ("a_host_that_has_lost_its_interface_leaves_the_others_alone", lost),
         ("what_a_program_leaves_behind_ends_with_it", left_behind),
+        ("an_ordinary_user_captures_changes_and_leaves_nothing_behind", ordinary),
         ("keys_are_of_the_attached_program_as_long_as_it_runs", keys),
     ];
     let case = |(name, run): (&str, Run)| Case {
@@ -105,6 +117,62 @@ fn meet() -> Said<String> {
         let parts = ["client: sent ", "server: sent ", "late min ", "line: a_frames "];
         holds(parts.iter().all(|part| told.contains(part)), || told.clone())?;
         Ok(format!("connected after {connected} us, answered after {answered} us"))
+    })
+}
+
+/// On a line that loses nothing one host gets what the other one has sent, and nobody changes it. What is under way at the end does not arrive.
+fn captured() -> Said<String> {
+    with_file(PAIR, |file| {
+        let pcap = file.with_file_name("live.pcapng");
+        let set = [at("client")?, at("server")?, "host.server.real.background=true".to_owned()];
+        let mut command = live(file, &set);
+        command.arg("--pcap").arg(&pcap);
+        done(&output(command)?)?;
+        let octets = BufReader::new(File::open(&pcap).map_err(when("the capture"))?);
+        let mut capture = Capture::open(octets, Wish::default(), &Registry::new()).map_err(when("the capture"))?;
+        let mut hosts = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
+        while let Some(record) = capture.next_record().map_err(when("a packet"))? {
+            let name = record.interface_name.as_deref().unwrap_or_default();
+            let host = ["client", "server"].iter().position(|host| *host == name).ok_or("another interface")?;
+            let got = usize::from(record.direction == Some(Direction::Inbound));
+            hosts[host][got].push(record.octets);
+        }
+        let [[client_sent, client_got], [server_sent, server_got]] = &hosts;
+        for (sent, got) in [(client_sent, server_got), (server_sent, client_got)] {
+            holds(got.iter().all(|packet| sent.contains(packet)), || "what nobody has sent was got".to_owned())?;
+        }
+        holds(client_got.len() > ANSWER / 1500, || format!("{} packets", client_got.len()))?;
+        Ok(format!("{} and {} packets", client_got.len(), server_got.len()))
+    })
+}
+
+/// A program says how the line is to be; what it does then takes the time of that. Lower bounds, as above.
+fn changed() -> Said<String> {
+    with_file(PAIR, |file| {
+        let control = file.with_file_name("control");
+        let itself = env!("CARGO_BIN_EXE_kumiki");
+        let send = format!("{itself} delay --send {}", control.display());
+        let program = std::env::current_exe().map_err(when("this program"))?;
+        let client = format!(
+            "{send} 'line toward server delay 150ms' && {send} settings && ! {send} 'lin loss 1%' && exec {} {INSIDE} {PROGRAM}",
+            program.display()
+        );
+        let set = [at("server")?, "host.server.real.background=true".to_owned()];
+        let mut command = live(file, &set);
+        command.arg("--control").arg(&control).args(["--at", "0s", "line toward client delay 50ms"]);
+        command.args(["--run", &format!("client={client}")]);
+        let output = output(command)?;
+        let said = done(&output)?;
+        let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+        let [to_client, to_server, times] = lines.as_slice() else { return Err(said) };
+        let set = "rate 10 Mb/s queue 10240 packets delay";
+        holds(*to_client == format!("line toward client.l0 {set} 50 ms"), || said.clone())?;
+        holds(*to_server == format!("line toward server.l0 {set} 150 ms"), || said.clone())?;
+        let connected = times.split_whitespace().next().and_then(|it| it.parse::<u128>().ok());
+        holds(connected.is_some_and(|it| it >= 200_000), || said.clone())?;
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        holds(told.contains("`lin` is no line; there are line; try line"), || told.clone())?;
+        Ok((*times).to_owned())
     })
 }
 
@@ -188,23 +256,117 @@ fn interface() -> Said<String> {
     })
 }
 
-/// What ends without what it has started: a shell that waits for it and hears the signal; one whose other half does not hear it; one that is waited for.
+/// The pair on an Ethernet, where `host` is `real`.
+fn on_ethernet(host: &str, real: &str) -> String {
+    let pair = PAIR.replace("[\"ip\", \"l0\"]", "[\"ip\", \"arp\", \"eth\", \"l0\"]");
+    format!("{pair}[host.{host}.real]\n{real}\n")
+}
+
+/// The kernel asks for the client's station, and answers for its own.
+fn tap() -> Said<String> {
+    with_file(&on_ethernet("server", "tap = \"k0\""), |file| {
+        std::thread::scope(|scope| {
+            let server = scope.spawn(|| serve("10.0.0.2"));
+            let said = done(&output(live(file, &[at("client")?]))?)?;
+            server.join().map_err(|_| "the server panicked".to_owned())??;
+            Ok(said)
+        })
+    })
+}
+
+/// In one network the server is a program, and in the other one the client: a socket is between them.
+fn joined() -> Said<String> {
+    let directory = tempfile::tempdir().map_err(when("a directory"))?;
+    let socket = directory.path().join("frames");
+    let frames = |word: &str| format!("frames = \"{word}:{}\"", socket.display());
+    with_file(&on_ethernet("client", &frames("listen")), |far| {
+        let set = [at("server")?, "host.server.real.background=true".to_owned()];
+        let server = live(far, &set).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut server = server.map_err(when("kumiki does not start"))?;
+        while !socket.exists() && server.try_wait().map_err(when("the server"))?.is_none() {
+            std::thread::yield_now();
+        }
+        let said =
+            with_file(&on_ethernet("server", &frames("unix")), |near| done(&output(live(near, &[at("client")?]))?));
+        // Without a program that is waited for it runs until then.
+        let id = i32::try_from(server.id()).ok().and_then(Pid::from_raw).ok_or("no process")?;
+        let _ = kill_process(id, Signal::TERM);
+        let ended = server.wait_with_output().map_err(when("the server"))?;
+        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+        holds(ended.status.code() == Some(143) && told.is_empty(), || format!("{}: {told}", ended.status))?;
+        let said = said?;
+        let connected = said.split_whitespace().next().and_then(|it| it.parse::<u128>().ok());
+        // Two lines, each of 40 ms one way.
+        holds(connected.is_some_and(|it| it >= 160_000), || said.clone())?;
+        Ok(said)
+    })
+}
+
+/// Here the program may delete its interface: it is root.
+fn lost() -> Said<String> {
+    with_file(PAIR, |file| {
+        let mut command = live(file, &[]);
+        command.current_dir(file.parent().unwrap_or(file));
+        command.args(["--run", "client=ip link del kumiki0 && : >gone"]);
+        command.args(["--run", "server=until [ -e gone ]; do :; done; exit 3"]);
+        let output = output(command)?;
+        let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        holds(output.status.code() == Some(3), || format!("{}: {told}", output.status))?;
+        let is_told = told.lines().count() == 1 && told.contains("host client has no network any more");
+        holds(is_told, || told.clone())?;
+        Ok(told)
+    })
+}
+
+/// What ends without what it has started: a shell that waits for it and hears the signal; one whose other half does not hear it; one that is waited for;
+/// those that start a daemon, which is in a session of its own.
 fn left_behind() -> Said<String> {
     let deaf = "(trap '' TERM; : >deaf; exec sleep 654) & wait";
     let wait_for_it = "until [ -e deaf ]; do :; done";
-    for (client, server) in [("true", "sleep 654 & wait"), (wait_for_it, deaf), ("sleep 654 & exit 0", "sleep 600")] {
+    let daemon = "setsid -f sleep 654";
+    for (client, server) in [
+        ("true", "sleep 654 & wait"),
+        (wait_for_it, deaf),
+        ("sleep 654 & exit 0", "sleep 600"),
+        (daemon, "sleep 600"),
+        ("true", &format!("{daemon}; exec sleep 600")),
+    ] {
         with_file(PAIR, |file| {
             let mut command = live(file, &[]);
             command.args(["--run", &format!("client={client}"), "--run", &format!("server={server}")]);
             command.args(["--background", "server"]);
             command.current_dir(file.parent().unwrap_or(file));
             done(&output(command)?)?;
-            let processes = std::fs::read_dir("/proc").map_err(when("/proc"))?.flatten();
-            let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
-            let left = lines.filter(|line| line.as_slice() == b"sleep\x00654\x00").count();
+            let left = left_of(b"sleep\x00654\x00")?;
             holds(left == 0, || format!("{server}: {left} are left"))
         })?;
     }
+    Ok("nothing is left".to_owned())
+}
+
+/// The processes that are called so.
+fn left_of(words: &[u8]) -> Said<usize> {
+    let processes = std::fs::read_dir("/proc").map_err(when("/proc"))?.flatten();
+    let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+    Ok(lines.filter(|line| line.as_slice() == words).count())
+}
+
+/// What takes rights of root, or of who has made a namespace for users, works for who has done so.
+fn ordinary() -> Said<String> {
+    let directory = tempfile::tempdir().map_err(when("a directory"))?;
+    std::fs::write(directory.path().join("net.toml"), PAIR).map_err(when("a file"))?;
+    let line = "exec ./kumiki live net.toml --pcap live.pcapng --control control --background server \
+                --run server='setsid -f sleep 655; exec sleep 655' \
+                --run client='setsid -f sleep 655; ./kumiki delay --send control \"line state down\"; id -u'";
+    let output = output(as_nobody(directory.path(), line)?)?;
+    if output.status.code() == Some(NOT_ROOT) {
+        return Ok("nothing: this is not root outside of namespaces".to_owned());
+    }
+    let said = done(&output)?;
+    holds(said == "65534", || said.clone())?;
+    let left = left_of(b"sleep\x00655\x00")?;
+    holds(left == 0, || format!("{left} are left"))?;
+    holds(directory.path().join("live.pcapng").exists(), || "no capture".to_owned())?;
     Ok("nothing is left".to_owned())
 }
 

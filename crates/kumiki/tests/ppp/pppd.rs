@@ -201,6 +201,46 @@ fn a_peer_that_does_not_know_the_secret_is_not_let_in() {
     assert!(peer.contains("CHAP authentication failed"), "{peer}");
 }
 
+/// A host behind a line of 40 ms that answers echo requests, and one that is whoever speaks PPP on a pseudo terminal.
+const MODEM: &str = "title = \"A modem\"
+[host.modem]
+graph = [\"ip\", \"l0\"]
+ip = { address = \"10.7.0.2/24\" }
+real = { serial = \"pty\" }
+[host.server]
+graph = [\"icmp\", \"ip\", \"l0\"]
+ip = { address = \"10.7.0.1/24\" }
+[link.line]
+ends = [\"modem\", \"server\"]
+medium = \"point-to-point\"
+rate = \"10 Mb/s\"
+propagation = \"40 ms\"
+";
+
+#[test]
+fn a_host_of_a_scenario_is_whoever_speaks_ppp_on_its_line() {
+    let Some(kit) = pppd_kit() else { return };
+    let folder = Folder::new("modem");
+    let scenario = file(&folder, "modem.toml", MODEM);
+    let mut command = Command::new("sh");
+    let line = format!("exec {} live {} --stats 2>&1", env!("CARGO_BIN_EXE_kumiki"), scenario.display());
+    let mut ours = Running::peer(command.args(["-c", &line]).stdin(Stdio::null()));
+    let terminal = ours.wait_for("the peer's end of the line is ");
+    let (_, terminal) = terminal.rsplit_once(' ').unwrap();
+    let after = file(&folder, "after", "exec ping -c 3 10.7.0.1\n");
+    let peer = pppd(&kit, &format!("tty:{terminal}"), "noauth noipdefault ipcp-accept-local", Some(&after));
+    let peer = peer.end().out;
+    assert!(peer.contains("local  IP address 10.7.0.2") && peer.contains("remote IP address 10.7.0.1"), "{peer}");
+    let times = peer.lines().filter_map(|line| line.split_once("time=")?.1.split_whitespace().next()?.parse().ok());
+    let times: Vec<f64> = times.collect();
+    assert!(times.len() == 3 && times.iter().all(|time| *time >= 80.0), "{peer}");
+    ours.wait_for("host modem: ");
+    ours.signal(Signal::TERM);
+    let Ran { status, out: said, .. } = ours.end();
+    assert_eq!(status, Some(143), "{said}");
+    assert!(said.contains("modem: sent "), "{said}");
+}
+
 #[test]
 fn a_link_comes_up_again_after_its_peer_was_killed() {
     let Some(kit) = pppd_kit() else { return };
