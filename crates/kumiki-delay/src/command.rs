@@ -243,10 +243,11 @@ impl Command {
         let Some((at, rest)) = timed(line)? else {
             return Ok(None);
         };
-        match Self::parse_as(&rest, ways)? {
-            Self::Nothing => Err("a line follows the time, as in 10s both delay 100ms".to_owned()),
-            command => Ok(Some((at, command))),
+        let command = Self::parse_as(&rest, ways)?;
+        if command == Self::Nothing {
+            return Err("a line follows the time, as in 10s both delay 100ms".to_owned());
         }
+        Ok(Some((at, command)))
     }
 }
 

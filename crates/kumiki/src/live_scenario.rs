@@ -90,6 +90,8 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
         let why = "no host is real; name one with --run HOST=COMMAND, or with [host.NAME.real] in the file";
         return Err(Stop::Input(format!("{}: {why}", point.file())));
     }
+    let schedule = args.lines.schedule(LiveCommand::parse_timed)?;
+    lines::judge(&world, &schedule).map_err(Stop::Input)?;
     let say = |text: &str| {
         for line in text.lines() {
             eprintln!("kumiki: {}", lines_shown(line));
@@ -102,7 +104,7 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
         keep_hosts: args.keep_hosts,
         loopback: args.gateway.loopback(),
         gateway_memory: args.gateway.memory()?,
-        schedule: args.lines.schedule(LiveCommand::parse_timed)?,
+        schedule,
         control: args.lines.control.clone(),
         pcap: args.pcap.clone(),
         stats: args.stats,

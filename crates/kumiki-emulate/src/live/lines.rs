@@ -19,6 +19,18 @@ use kumiki_lab::quantity::{Octets, Rate, Share};
 use kumiki_link::{Hold, Impairment, Loss as LinkLoss};
 use serde_json::{Value, json};
 
+/// Whether what is in `schedule` can be done to the lines of `world`.
+///
+/// # Errors
+/// What is wrong with a line, and at what time it stands.
+pub fn judge(world: &LiveWorld, schedule: &[(Instant, LiveCommand)]) -> Result<(), String> {
+    let lines = Lines::of(world);
+    schedule.iter().try_for_each(|(at, command)| {
+        let at = at.saturating_since(Instant::ZERO);
+        lines.judge(world, command).map_err(|why| format!("at {at}: {why}"))
+    })
+}
+
 /// What the lines are, for people.
 #[must_use]
 pub fn lines_help() -> String {
@@ -110,10 +122,11 @@ impl LiveCommand {
         let Some((at, rest)) = timed(line)? else {
             return Ok(None);
         };
-        match Self::parse(&rest)? {
-            Self::Nothing => Err("a line follows the time, as in 10s wan delay 100ms".to_owned()),
-            command => Ok(Some((at, command))),
+        let command = Self::parse(&rest)?;
+        if command == Self::Nothing {
+            return Err("a line follows the time, as in 10s wan delay 100ms".to_owned());
         }
+        Ok(Some((at, command)))
     }
 }
 
@@ -154,7 +167,7 @@ impl Lines {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn judge(&self, world: &LiveWorld, command: &LiveCommand) -> Result<(), String> {
+    fn judge(&self, world: &LiveWorld, command: &LiveCommand) -> Result<(), String> {
         if let LiveCommand::Set { line, toward, changes } = command {
             self.updates(world, (line, toward.as_deref()), changes)?;
         }
@@ -200,9 +213,10 @@ impl Lines {
         {
             let mut settings = *now;
             for change in changes {
-                match change {
-                    Change::Clear => settings = *first,
-                    other => other.apply(&mut settings),
+                if *change == Change::Clear {
+                    settings = *first;
+                } else {
+                    change.apply(&mut settings);
                 }
             }
             let update = update((line, number), (*first, *now, settings)).map_err(|why| format!("{name}: {why}"))?;

@@ -196,7 +196,7 @@ impl Running {
             let _ = kumiki_io::priority::run_first();
             let has_quit = engine.run(|| is_told.load(Ordering::Acquire));
             let standstill = engine.world().standstill().map(|why| Event::Failed(why.to_string()));
-            if let Some(event) = standstill.or(has_quit.then_some(Event::Quit)) {
+            if let Some(event) = standstill.or_else(|| has_quit.then_some(Event::Quit)) {
                 // Whoever listens may have ended.
                 let _ = told.send(event);
             }

@@ -7,7 +7,7 @@ use kumiki_graph::Duration;
 use kumiki_io::Clock;
 use kumiki_lab::experiment::LiveWorld;
 
-use super::lines::{Lines, LiveCommand};
+use super::lines::{Lines, LiveCommand, judge};
 
 /// How far the world goes on until it is asked whether that has taken too long.
 pub(super) const STEP: Duration = Duration::from_millis(1);
@@ -31,10 +31,7 @@ impl Scene {
     /// What is wrong with a line of the schedule.
     pub(super) fn new(world: LiveWorld, mut schedule: Vec<Due>) -> Result<Self, String> {
         let lines = Lines::of(&world);
-        for (at, command) in &schedule {
-            let at = at.saturating_since(Instant::ZERO);
-            lines.judge(&world, command).map_err(|why| format!("at {at}: {why}"))?;
-        }
+        judge(&world, &schedule)?;
         // Equal times stay in the order of the file.
         schedule.sort_by_key(|(at, _)| *at);
         Ok(Self { world, lines, schedule: schedule.into(), due: VecDeque::new() })
