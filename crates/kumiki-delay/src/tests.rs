@@ -59,6 +59,23 @@ fn a_unit_is_put_on_the_line_first_and_delayed_then() {
     assert_eq!(left(&mut path, 1), [(3_000, 3)]);
 }
 
+#[test]
+fn what_comes_to_the_end_of_a_line_that_is_down_is_lost_until_it_is_up() {
+    let mut path = path(&["both delay 10ms loss 0.0001%", "a>b state down"]);
+    assert_eq!(path.settings(0).to_string(), "loss 1 ppm delay 10 ms state down");
+    for from in [0, 1] {
+        path.offer(us(0), from, unit(100, 1));
+    }
+    path.run(us(20_000));
+    assert_eq!((left(&mut path, 0), left(&mut path, 1)), (vec![], vec![(10_000, 1)]));
+    let (way, up) = changes("both state up");
+    path.set(us(20_000), way, &up);
+    path.offer(us(20_000), 0, unit(100, 2));
+    path.run(us(40_000));
+    assert_eq!(left(&mut path, 0), [(30_000, 2)]);
+    assert_eq!(path.settings(0).to_string(), "loss 1 ppm delay 10 ms");
+}
+
 /// A bench has found units that left at once, since one had come while another was leaving the line.
 #[test]
 fn units_that_come_together_and_late_are_all_delayed() {
