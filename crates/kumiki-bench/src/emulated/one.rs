@@ -45,6 +45,7 @@ pub(crate) fn be(parameters: &Parameters) -> Result<(), String> {
         traces: [None, None],
         seed: parameters.seed,
         memory: kumiki_delay::MOST_MEMORY,
+        gateway_memory: 1 << 30,
         mtu: 1500,
         control: None,
         pcap: None,
