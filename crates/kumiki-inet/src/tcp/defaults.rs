@@ -54,9 +54,9 @@ pub const fn modern() -> Config {
         // RFC 9293 section 3.7.1 (MUST-15).
         default_mss: 536,
         default_mss_ipv6: 1220,
-        // RFC 7323.
-        // Linux, BSD and others have it always.
+        // RFC 7323 section 5.6; Linux and BSD always do.
         header_prediction: true,
+        // RFC 7323.
         timestamps: true,
         window_scaling: true,
         // RFC 2018.
