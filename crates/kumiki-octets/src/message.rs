@@ -219,18 +219,6 @@ impl Message {
         &self.0.body
     }
 
-    /// The content, where that is one slice and nothing stands in the header buffer.
-    pub(crate) fn only_slice(&mut self) -> Option<&mut Slice> {
-        let inner = &mut *self.0;
-        match inner.body.as_mut_slice() {
-            [only] if inner.start == HEADROOM => {
-                inner.summed = true;
-                Some(only)
-            }
-            _ => None,
-        }
-    }
-
     /// Takes the content off, without what stands in the header buffer; [`Meta`] is dropped.
     pub fn take_slices(&mut self) -> impl Iterator<Item = Slice> + '_ {
         let inner = &mut *self.0;

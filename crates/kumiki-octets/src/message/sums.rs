@@ -75,6 +75,18 @@ impl Message {
         Ok(self.sum().without_prefix(n, front))
     }
 
+    /// The content, to be summed, where that is one slice and nothing stands in the header buffer.
+    pub(crate) fn only_slice(&mut self) -> Option<&mut Slice> {
+        let inner = &mut *self.0;
+        match inner.body.as_mut_slice() {
+            [only] if inner.start == super::HEADROOM => {
+                inner.summed = true;
+                Some(only)
+            }
+            _ => None,
+        }
+    }
+
     /// How many content octets somebody has yet to read before the sum of this message is known.
     #[must_use]
     pub fn unsummed(&self) -> usize {
