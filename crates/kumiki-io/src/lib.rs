@@ -11,6 +11,7 @@
 //! | [`records`] | frames on a line that carries octets |
 //! | `frames` | frames on Unix sockets, as virtual machines exchange them (Linux only) |
 //! | [`stream`] | the octets of a connection of the operating system |
+//! | `shared` | memory of two processes, and rings of records in it (Linux only) |
 //! | `sockets` | many of them as one device: calls, callers, credit (Linux only) |
 //! | [`tun`] | TUN and TAP devices: packets and Ethernet frames to and from the kernel (Linux only) |
 //! | [`udp`] | a UDP socket as a device: datagrams to and from other processes |
@@ -36,6 +37,8 @@ pub mod namespace;
 pub mod priority;
 pub mod prompt;
 pub mod records;
+#[cfg(target_os = "linux")]
+pub mod shared;
 pub mod signal;
 #[cfg(target_os = "linux")]
 pub mod sockets;
