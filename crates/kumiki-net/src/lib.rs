@@ -68,6 +68,8 @@ pub mod noq;
 mod quic;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub mod rings;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod sockets;

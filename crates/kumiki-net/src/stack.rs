@@ -31,6 +31,11 @@ pub(crate) trait Driver: Send + Sync {
     /// The addresses of the host called `name`.
     fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 
+    /// Returns when the layers have what was asked of the sockets, or will have it before anything that others ask or that comes from outside after that.
+    fn settle(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Whether the layers may run while a thread waits for them.
     #[cfg(feature = "host")]
     fn may_block(&self) -> bool {
@@ -80,6 +85,11 @@ impl Shared {
 }
 
 impl Shared {
+    /// Who lets the layers run.
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        &*self.driver
+    }
+
     /// Wakes those whom something concerns that came up.
     pub(crate) fn wake(&self, woken: Woken) {
         if !woken.is_empty() {

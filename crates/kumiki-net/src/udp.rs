@@ -76,7 +76,11 @@ impl UdpSocket {
         let mut failed = Attempts::default();
         for local in addr.written().resolve(&stack)? {
             match stack.0.with(|table| table.bind_udp(local, sharing)) {
-                Ok(handle) => return Ok(Self(Owned { stack, handle })),
+                Ok(handle) => {
+                    let socket = Self(Owned { stack: stack.clone(), handle });
+                    stack.0.driver().settle()?;
+                    return Ok(socket);
+                }
                 Err(error) => failed.add(error),
             }
         }

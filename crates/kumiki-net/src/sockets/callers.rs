@@ -133,7 +133,7 @@ impl Table {
         let (Some(local), Some(remote)) = (offered.local.socket(), offered.remote.socket()) else {
             return;
         };
-        let mut stream = Stream::new(below, (local, remote), quality, self.layers.receive_buffer);
+        let mut stream = Stream::new(below, (local, remote), quality, &self.layers);
         (stream.provider, stream.phase) = (offered.provider, Phase::Open);
         (stream.listener, stream.mapped) = (Some(listener), is_v6 && remote.is_ipv4());
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));

@@ -261,6 +261,7 @@ impl Datagrams {
         {
             let credit = Credit::octets(core::mem::take(&mut port.taken));
             effects.requests.push_back((port.below, Request::Credit { session, credit }));
+            effects.is_pressing = true;
         }
     }
 

@@ -85,6 +85,8 @@ pub(crate) enum Errno {
     NoDevice,
     /// An option of the other version of IP.
     NoOption,
+    /// No more sockets.
+    NoBuffers,
 }
 
 impl From<Errno> for io::Error {
@@ -95,6 +97,7 @@ impl From<Errno> for io::Error {
             Errno::MessageSize => (90, 10_040, 40),
             Errno::NoDevice => (19, 10_049, 19),
             Errno::NoOption => (92, 10_042, 42),
+            Errno::NoBuffers => (105, 10_055, 55),
         };
         Self::from_raw_os_error(if cfg!(any(target_os = "linux", target_os = "android")) {
             linux

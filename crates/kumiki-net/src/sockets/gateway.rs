@@ -265,7 +265,7 @@ impl Table {
             return Err(io::Error::new(io::ErrorKind::ConnectionReset, "the caller has gone"));
         }
         let ends = (offer.destination, offer.source);
-        let mut stream = Stream::new(offer.below, ends, quality, self.layers.receive_buffer);
+        let mut stream = Stream::new(offer.below, ends, quality, &self.layers);
         (stream.provider, stream.phase) = (offer.provider, Phase::Open);
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
         let accept = Accept { session: offer.provider, user, quality, ..Accept::default() };

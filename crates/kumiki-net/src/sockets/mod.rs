@@ -8,6 +8,8 @@ mod callers;
 mod datagrams;
 pub(crate) mod error;
 mod gateway;
+#[cfg(all(feature = "host", target_os = "linux"))]
+mod guests;
 mod listener;
 mod node;
 mod ports;
@@ -18,8 +20,10 @@ mod wakers;
 
 pub(crate) use answer::{Answer, Unreachable};
 pub(crate) use datagrams::{Arrived, Datagrams};
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub(crate) use guests::{Lookup, Share, Wrong};
 pub(crate) use node::Node;
-pub(crate) use ports::{Bound, Terms};
+pub(crate) use ports::{Bound, Registry, Terms};
 pub(crate) use stream::{Phase, Stream};
 pub use table::SocketCounts;
 pub(crate) use table::{Layers, Socket, Table};

@@ -3,6 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 use kumiki_graph::Rng;
 
@@ -18,6 +19,8 @@ pub(crate) struct Terms {
     pub(crate) reuse_address: bool,
     /// Others may take the same who say so too (`SO_REUSEPORT`).
     pub(crate) reuse_port: bool,
+    /// Only those share a port whose this is, where they must stand in for each other; 0 is the host itself.
+    pub(crate) owner: u64,
 }
 
 /// An address that was taken, to be given back.
@@ -25,6 +28,30 @@ pub(crate) struct Terms {
 pub(crate) struct Bound {
     pub(crate) local: SocketAddr,
     number: u64,
+}
+
+impl Bound {
+    /// One that was taken elsewhere.
+    pub(crate) const fn elsewhere(local: SocketAddr, number: u64) -> Self {
+        Self { local, number }
+    }
+
+    /// By which whoever has it knows it.
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// Whoever knows what is in use, where that is not told here: the layers are another process's.
+pub(crate) trait Registry: Send + Sync + core::fmt::Debug {
+    /// As [`Ports::take`].
+    fn take(&self, local: SocketAddr, terms: Terms) -> io::Result<Bound>;
+
+    /// As [`Ports::listen`].
+    fn listen(&self, bound: Bound) -> io::Result<()>;
+
+    /// As [`Ports::give`].
+    fn give(&self, bound: Bound);
 }
 
 /// A local address that somebody has taken.
@@ -41,14 +68,23 @@ struct Taken {
 pub(crate) struct Ports {
     taken: BTreeMap<u16, Vec<Taken>>,
     number: u64,
+    registry: Option<Arc<dyn Registry>>,
 }
 
 impl Ports {
+    /// Those that somebody else knows.
+    pub(crate) fn of(registry: Arc<dyn Registry>) -> Self {
+        Self { registry: Some(registry), ..Self::default() }
+    }
+
     /// Takes `local`, or a port of our choice where it has none.
     ///
     /// # Errors
     /// `AddrInUse` where it is taken, or all are.
     pub(crate) fn take(&mut self, local: SocketAddr, terms: Terms, rng: &mut Rng) -> io::Result<Bound> {
+        if let Some(registry) = &self.registry {
+            return registry.take(local, terms);
+        }
         self.number += 1;
         // An address of IPv4 written as one of IPv6 is that of IPv4.
         let taken = Taken { ip: local.ip().to_canonical(), terms, is_listening: false, number: self.number };
@@ -72,11 +108,14 @@ impl Ports {
     /// # Errors
     /// `AddrInUse` where somebody else listens there who does not share the port.
     pub(crate) fn listen(&mut self, bound: Bound) -> io::Result<()> {
+        if let Some(registry) = &self.registry {
+            return registry.listen(bound);
+        }
         let all = self.taken.get_mut(&bound.local.port()).map(Vec::as_mut_slice).unwrap_or_default();
         let Some(own) = all.iter().find(|it| it.number == bound.number).copied() else {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         };
-        let shares = |it: &Taken| it.terms.reuse_port && own.terms.reuse_port;
+        let shares = |it: &Taken| share_port(*it, own);
         if all.iter().any(|it| it.number != own.number && it.is_listening && meet(*it, own) && !shares(it)) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
@@ -86,6 +125,9 @@ impl Ports {
 
     /// Gives back what was taken.
     pub(crate) fn give(&mut self, bound: Bound) {
+        if let Some(registry) = &self.registry {
+            return registry.give(bound);
+        }
         let port = bound.local.port();
         if let Some(all) = self.taken.get_mut(&port) {
             all.retain(|it| it.number != bound.number);
@@ -114,7 +156,11 @@ impl Ports {
 /// Whether both have said that they share.
 const fn agree(one: Taken, other: Taken) -> bool {
     let address = one.terms.reuse_address && other.terms.reuse_address && !one.is_listening && !other.is_listening;
-    address || (one.terms.reuse_port && other.terms.reuse_port)
+    address || share_port(one, other)
+}
+
+const fn share_port(one: Taken, other: Taken) -> bool {
+    one.terms.reuse_port && other.terms.reuse_port && one.terms.owner == other.terms.owner
 }
 
 /// Whether something can come that is for both.
@@ -133,7 +179,7 @@ mod tests {
         ports.take(local.parse().unwrap(), terms, &mut Rng::new(1, 0)).ok()
     }
 
-    const ALONE: Terms = Terms { only_v6: false, reuse_address: false, reuse_port: false };
+    const ALONE: Terms = Terms { only_v6: false, reuse_address: false, reuse_port: false, owner: 0 };
     const ADDRESS: Terms = Terms { reuse_address: true, ..ALONE };
     const PORT: Terms = Terms { reuse_port: true, ..ALONE };
 

@@ -12,6 +12,7 @@ use kumiki_octets::Message;
 
 use super::error;
 use super::ports::Bound;
+use super::table::Layers;
 use super::wakers::{Wakers, Woken};
 
 /// At most so many octets are handed to TCP at once.
@@ -28,6 +29,8 @@ pub(crate) struct Effects {
     pub(crate) woken: Woken,
     /// What all that waits to be read counts towards.
     pub(crate) budget: Option<Budget>,
+    /// Among the requests is more than credit that can wait.
+    pub(crate) is_pressing: bool,
 }
 
 impl Effects {
@@ -70,6 +73,9 @@ pub(crate) struct Stream {
     pub(crate) quality: Quality,
     /// TCP's receive buffer where the quality names none, in octets.
     receive_buffer: u32,
+    /// TCP is told of all that was taken, and so much of it can wait.
+    hears_all: bool,
+    told: u64,
     /// As was asked; zero: closing resets.
     pub(crate) linger: Option<Duration>,
     pub(crate) quick_ack: bool,
@@ -99,16 +105,18 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// One with a receive buffer of so many octets where `quality` names none.
+    /// One at `layers`.
     pub(crate) fn new(
         below: Below,
         (local, remote): (SocketAddr, SocketAddr),
         quality: Quality,
-        receive_buffer: u32,
+        layers: &Layers,
     ) -> Self {
         Self {
             below,
-            receive_buffer,
+            receive_buffer: layers.receive_buffer,
+            hears_all: layers.hears_all,
+            told: 0,
             provider: Handle::default(),
             phase: Phase::Calling,
             local,
@@ -303,7 +311,13 @@ impl Stream {
     fn took(&mut self, octets: u64, effects: &mut Effects) {
         self.taken += octets;
         let buffer = self.quality.receive_buffer.unwrap_or(self.receive_buffer);
-        if self.taken >= (u64::from(buffer) / SHARE).clamp(1, WORTH_TELLING) {
+        let worth_telling = (u64::from(buffer) / SHARE).clamp(1, WORTH_TELLING);
+        if self.hears_all {
+            self.told += self.taken;
+            self.tell_taken(effects);
+            effects.is_pressing |= self.told >= worth_telling;
+            self.told %= worth_telling;
+        } else if self.taken >= worth_telling {
             self.tell_taken(effects);
         }
     }

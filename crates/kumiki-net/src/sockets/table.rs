@@ -13,6 +13,8 @@ use kumiki_inet::tcp::Withdrawn;
 use super::datagrams::{Datagrams, unspecified};
 use super::error;
 use super::gateway::{Flow, Gateway, Offer};
+#[cfg(all(feature = "host", target_os = "linux"))]
+use super::guests::Guests;
 use super::listener::Listener;
 use super::ports::{Bound, Ports, Terms};
 use super::stream::{Effects, Phase, Stream};
@@ -43,6 +45,8 @@ pub(crate) struct Layers {
     pub(crate) receive_buffer: u32,
     /// And what it does with small segments.
     pub(crate) coalesce: Option<Coalesce>,
+    /// TCP is told of all that was read, and not only where it matters: who ends connections when a process has gone must know whether it had read all.
+    pub(crate) hears_all: bool,
 }
 
 /// How many sockets there are, of which kind.
@@ -97,6 +101,11 @@ pub(crate) struct Table {
     pub(super) gateway: Option<Box<Gateway>>,
     /// When the layers last ran.
     pub(super) now: Instant,
+    /// How many sockets there may be, where the layers are another process's.
+    pub(crate) most: Option<usize>,
+    /// Programs that are attached.
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    pub(super) guests: Guests,
 }
 
 impl Table {
@@ -120,6 +129,9 @@ impl Table {
             why: None,
             gateway: None,
             now: Instant::ZERO,
+            most: None,
+            #[cfg(all(feature = "host", target_os = "linux"))]
+            guests: Guests::default(),
         }
     }
 
@@ -129,6 +141,19 @@ impl Table {
 
     pub(super) fn check_up(&self) -> io::Result<()> {
         if self.is_down { Err(self.gone()) } else { Ok(()) }
+    }
+
+    /// From now on somebody else knows which ports are in use: of TCP, of UDP.
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    pub(crate) fn have_ports_of(&mut self, registries: [std::sync::Arc<dyn super::ports::Registry>; 2]) {
+        let [tcp, udp] = registries;
+        (self.tcp_ports, self.udp_ports) = (Ports::of(tcp), Ports::of(udp));
+    }
+
+    /// Whether there may be one more socket.
+    pub(super) fn check_place(&self) -> io::Result<()> {
+        let is_full = self.most.is_some_and(|most| self.sockets.len() >= most);
+        if is_full { Err(error::Errno::NoBuffers.into()) } else { Ok(()) }
     }
 
     /// Whether a socket can have this address.
@@ -159,6 +184,7 @@ impl Table {
     /// Takes a local address of TCP: of our choice where it has no port.
     pub(crate) fn bind_tcp(&mut self, local: SocketAddr, terms: Terms) -> io::Result<Bound> {
         self.check_up()?;
+        self.check_place()?;
         self.check_own(unmapped(local).ip())?;
         self.tcp_ports.take(local, terms, &mut self.rng)
     }
@@ -182,6 +208,7 @@ impl Table {
     /// Calls `remote`, from `local` where that was taken.
     pub(crate) fn connect(&mut self, bound: Option<Bound>, remote: SocketAddr, quality: Quality) -> io::Result<Handle> {
         self.check_up()?;
+        self.check_place()?;
         let mapped = remote != unmapped(remote);
         let to = reached(unmapped(remote));
         if is_many(to.ip()) {
@@ -198,7 +225,7 @@ impl Table {
             return Err(error::Errno::AddressFamily.into());
         }
         let unknown = SocketAddr::new(unspecified(to.is_ipv4()), 0);
-        let mut stream = Stream::new(below, (from.unwrap_or(unknown), to), quality, self.layers.receive_buffer);
+        let mut stream = Stream::new(below, (from.unwrap_or(unknown), to), quality, &self.layers);
         (stream.bound, stream.mapped) = (bound, mapped);
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
         let open = Open {
@@ -248,6 +275,10 @@ impl Table {
     // What the layers below say.
 
     pub(crate) fn heard(&mut self, below: Below, indication: Indication) {
+        #[cfg(all(feature = "host", target_os = "linux"))]
+        let Some(indication) = self.heard_of_guest(indication) else {
+            return;
+        };
         match indication {
             Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
                 self.on_stream(session, |stream, effects| stream.arrived(data, effects));
@@ -275,6 +306,8 @@ impl Table {
                     self.withdrawn(below, gone.session);
                 }
                 self.unreachable(&report);
+                #[cfg(all(feature = "host", target_os = "linux"))]
+                self.unreachable_for_guests(&report);
             }
             Indication::Notice { .. } | Indication::Urgent { .. } | Indication::Special { .. } => {}
         }
@@ -399,6 +432,8 @@ impl Table {
                 None => {}
             }
         }
+        #[cfg(all(feature = "host", target_os = "linux"))]
+        self.guests_down();
         self.effects.requests.clear();
     }
 

@@ -14,6 +14,7 @@ use super::table::{Socket, Table, is_in, of_layer, reached, unmapped};
 impl Table {
     pub(crate) fn bind_udp(&mut self, local: SocketAddr, sharing: Sharing) -> io::Result<Handle> {
         self.check_up()?;
+        self.check_place()?;
         self.check_own(unmapped(local).ip())?;
         let below = Self::layers_of(local, self.layers.udp, self.layers.udp_v6)?;
         let terms = Terms {
@@ -95,12 +96,14 @@ impl Table {
     }
 
     /// The layers have taken all that was to go down.
-    pub(super) fn all_taken(&mut self) {
+    pub(crate) fn all_taken(&mut self) {
         for handle in core::mem::take(&mut self.senders) {
             if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle) {
                 socket.all_taken(&mut self.effects);
             }
         }
+        #[cfg(all(feature = "host", target_os = "linux"))]
+        self.guests.takers.wake(&mut self.effects.woken);
     }
 
     /// Puts a socket into a group, by the interface that has an address of ours.
@@ -119,11 +122,7 @@ impl Table {
             }
             (None, true) => {
                 socket.groups.push(group);
-                let members = self.groups.entry(group).or_default();
-                *members += 1;
-                if *members == 1 {
-                    self.tell_group(group, true);
-                }
+                self.enter(group);
                 Ok(())
             }
             (Some(place), false) => {
@@ -137,7 +136,15 @@ impl Table {
         }
     }
 
-    fn leave(&mut self, group: IpAddr) {
+    pub(super) fn enter(&mut self, group: IpAddr) {
+        let members = self.groups.entry(group).or_default();
+        *members += 1;
+        if *members == 1 {
+            self.tell_group(group, true);
+        }
+    }
+
+    pub(super) fn leave(&mut self, group: IpAddr) {
         if let Some(members) = self.groups.get_mut(&group) {
             *members -= 1;
             if *members == 0 {

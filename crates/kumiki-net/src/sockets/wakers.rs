@@ -49,6 +49,12 @@ impl Woken {
         self.0.is_empty()
     }
 
+    /// One more, who waits alone for his thing.
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    pub(crate) fn push(&mut self, waker: Waker) {
+        self.0.push(waker);
+    }
+
     pub(crate) fn wake(self) {
         for waker in self.0 {
             waker.wake();

@@ -44,7 +44,10 @@ impl TcpListener {
         let mut failed = Attempts::default();
         for local in addr.written().resolve(&stack)? {
             match Self::listen_at(&stack, local) {
-                Ok(listener) => return Ok(listener),
+                Ok(listener) => {
+                    stack.0.driver().settle()?;
+                    return Ok(listener);
+                }
                 Err(error) => failed.add(error),
             }
         }

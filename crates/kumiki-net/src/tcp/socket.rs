@@ -360,6 +360,8 @@ impl TcpSocket {
             };
             table.listen(bound, quality, backlog).inspect_err(|_| table.unbind_tcp(bound))
         })?;
-        Ok(TcpListener(Owned { stack: self.stack.clone(), handle }))
+        let listener = TcpListener(Owned { stack: self.stack.clone(), handle });
+        self.stack.0.driver().settle()?;
+        Ok(listener)
     }
 }
