@@ -127,6 +127,7 @@ impl<M: Memory> Place<M> {
     }
 
     /// The words from a position on, `n` of them, which is no more than the capacity: up to the end of the memory, and from its beginning on.
+    #[cfg(not(loom))]
     fn span(&self, position: u64, n: usize) -> (&[AtomicU64], &[AtomicU64]) {
         let (front, back) = self.slots().split_at(self.slot(position));
         let first = back.len().min(n);
@@ -393,3 +394,9 @@ impl<M: Memory> Receiver<M> {
         waits.load(Ordering::Relaxed) != 0 && waits.swap(0, Ordering::Relaxed) != 0
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
