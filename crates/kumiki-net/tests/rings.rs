@@ -4,5 +4,7 @@
 
 #[path = "rings/bench.rs"]
 mod bench;
+#[path = "rings/processes.rs"]
+mod processes;
 #[path = "rings/sockets.rs"]
 mod sockets;

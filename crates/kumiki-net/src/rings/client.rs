@@ -264,7 +264,9 @@ impl Line {
         link.questions += 1;
         let number = link.questions;
         let answered = self.wait_for(link, number, &question(number));
-        if !link.early.is_empty() || answered.is_err() {
+        // What has woken us was for our thread as well, which may be asleep: the stack's process is to wake it next time.
+        let sleeps = link.responses.sleep().is_ok_and(|sleeps| sleeps);
+        if !sleeps || !link.early.is_empty() || answered.is_err() {
             self.wake();
         }
         answered?.into_result()

@@ -66,6 +66,10 @@ pub struct SocketCounts {
     pub flows: usize,
     /// What these hold of datagrams that nobody has read, in octets of memory.
     pub queued: usize,
+    /// Programs of other processes that are attached.
+    pub programs: usize,
+    /// Their sockets, and connections of theirs that TCP is still ending.
+    pub guests: usize,
 }
 
 /// All sockets of one host.
@@ -439,6 +443,10 @@ impl Table {
 
     pub(crate) fn counts(&mut self) -> SocketCounts {
         let mut counts = SocketCounts::default();
+        #[cfg(all(feature = "host", target_os = "linux"))]
+        {
+            (counts.programs, counts.guests) = self.guest_counts();
+        }
         for handle in self.sockets.handles() {
             match self.sockets.get(handle) {
                 Some(Socket::Stream(stream)) if stream.orphan => counts.orphans += 1,

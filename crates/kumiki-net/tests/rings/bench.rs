@@ -77,6 +77,14 @@ impl Server {
         self.folder.path("stack")
     }
 
+    /// Returns when so many programs are attached.
+    pub(crate) fn wait_for_programs(&self, count: usize) {
+        kumiki_watchdog::minute();
+        while self.stack.counts().programs != count {
+            thread::yield_now();
+        }
+    }
+
     pub(crate) fn connect(&self) -> RemoteStack {
         RemoteStack::connect(self.path()).unwrap()
     }
@@ -95,4 +103,19 @@ impl Drop for Server {
 pub(crate) fn run<T>(program: impl Future<Output = T>) -> T {
     kumiki_watchdog::minute();
     Builder::new_current_thread().enable_all().build().unwrap().block_on(program)
+}
+
+/// So many octets that follow from `seed`.
+pub(crate) fn octets(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut all = Vec::with_capacity(len + 8);
+    while all.len() < len {
+        // xorshift64 (Marsaglia).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        all.extend_from_slice(&state.to_le_bytes());
+    }
+    all.truncate(len);
+    all
 }
