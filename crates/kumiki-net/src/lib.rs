@@ -53,6 +53,9 @@
 
 #![cfg_attr(not(feature = "sim"), expect(dead_code, unused_imports, reason = "what only netstat looks at"))]
 
+#[cfg(test)]
+extern crate self as kumiki_net;
+
 mod addr;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub mod blocking;

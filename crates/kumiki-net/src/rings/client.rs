@@ -98,7 +98,7 @@ impl Drop for RemoteStack {
 }
 
 /// What the stack says first.
-fn greeted(socket: &UnixStream) -> io::Result<(Hello, Region)> {
+pub(super) fn greeted(socket: &UnixStream) -> io::Result<(Hello, Region)> {
     let gone = || io::Error::new(io::ErrorKind::ConnectionRefused, "the stack's process has hung up");
     let mut first = [0; 16];
     let (read, descriptor) = handover::receive(socket, &mut first)?;

@@ -43,6 +43,8 @@ mod client;
 pub(crate) mod hello;
 pub(crate) mod primitives;
 mod server;
+#[cfg(test)]
+mod tests;
 
 pub use client::RemoteStack;
 pub use server::{Limits, StackServer};

@@ -10,8 +10,10 @@ use kumiki_wire::inet::{IpParameters, IpQuality};
 use super::{Asked, Guest, What, within_bounds};
 use crate::rings::primitives::{Command, Datagram, Layer};
 use crate::sockets::datagrams::{MOST, RECEIVE_BUFFER, unspecified};
-use crate::sockets::listener::BEYOND;
 use crate::sockets::table::{Table, is_many};
+
+/// Callers that TCP keeps while the program has not answered: those of a round trip through the rings, or those beyond would have to call again a second later.
+const UNDER_WAY: u32 = 128;
 
 /// A program has said what none says that is not broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -121,7 +123,7 @@ impl Table {
         }
         let mode = match what {
             What::Stream | What::Offered => Mode::Active,
-            What::Listener => Mode::Passive { backlog: BEYOND },
+            What::Listener => Mode::Passive { backlog: UNDER_WAY },
             What::Datagrams => Mode::Passive { backlog: 0 },
         };
         let address = |it: Option<SocketAddr>| it.map_or(Address::NONE, Address::from);

@@ -204,6 +204,13 @@ impl Table {
         }
     }
 
+    /// What waits for programs outside their rings, in octets of memory.
+    #[cfg(test)]
+    pub(crate) fn guest_memory(&mut self) -> usize {
+        let all = self.guests.programs.handles();
+        all.into_iter().filter_map(|it| self.guests.programs.get(it).map(|it| it.held)).sum()
+    }
+
     /// The layer of this number, if the host has it.
     const fn layer(&self, layer: Layer) -> Option<Below> {
         match layer {
