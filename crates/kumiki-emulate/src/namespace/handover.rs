@@ -5,14 +5,11 @@
 //! | Specification | `unix(7)`: `SCM_RIGHTS`, on a socket that keeps messages apart (`SOCK_SEQPACKET`) |
 //! | A message | its first octet says what it is; text may follow; a descriptor may come with it |
 
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
-};
+use kumiki_io::shared::handover;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 /// The longest text of a message; what is beyond is left out.
 const TEXT: usize = 4096;
@@ -65,52 +62,29 @@ pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// Sends a message.
 pub(super) fn tell(socket: impl AsFd, kind: Kind, text: &str, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    let first = [kind.octet()];
     let text = text.as_bytes();
     let text = text.get(..text.len().min(TEXT)).unwrap_or_default();
-    let parts = [IoSlice::new(&first), IoSlice::new(text)];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut beside = SendAncillaryBuffer::new(&mut space);
-    let descriptors: Vec<BorrowedFd<'_>> = descriptor.into_iter().collect();
-    if !descriptors.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(&descriptors)) {
-        return Err(io::Error::other("no room for a descriptor"));
-    }
-    rustix::io::retry_on_intr(|| sendmsg(&socket, &parts, &mut beside, SendFlags::NOSIGNAL))?;
-    Ok(())
+    handover::send(socket, &[&[kind.octet()], text], descriptor).map(drop)
 }
 
 /// Waits for the next message; `None` where the other process has gone.
 pub(super) fn hear(socket: impl AsFd) -> io::Result<Option<Told>> {
-    let mut first = [0];
-    let mut text = [0; TEXT];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut beside = RecvAncillaryBuffer::new(&mut space);
-    let read = loop {
-        let mut parts = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut text)];
-        match recvmsg(&socket, &mut parts, &mut beside, RecvFlags::CMSG_CLOEXEC) {
-            Ok(read) => break read,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(rustix::io::Errno::CONNRESET) => return Ok(None),
-            Err(why) => return Err(why.into()),
-        }
-    };
-    if read.bytes == 0 {
+    let mut message = [0; 1 + TEXT];
+    let (len, descriptor) = handover::receive(socket, &mut message)?;
+    let Some((first, text)) = message.get(..len).and_then(<[u8]>::split_first) else {
         return Ok(None);
-    }
-    let descriptor = beside.drain().find_map(|message| {
-        let RecvAncillaryMessage::ScmRights(mut descriptors) = message else { return None };
-        descriptors.next()
-    });
-    let [first] = first;
+    };
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "a message that nobody sends");
-    let kind = Kind::of(first).ok_or_else(wrong)?;
-    let text = String::from_utf8_lossy(text.get(..read.bytes - 1).unwrap_or_default()).into_owned();
+    let kind = Kind::of(*first).ok_or_else(wrong)?;
+    let text = String::from_utf8_lossy(text).into_owned();
     Ok(Some(Told { kind, text, descriptor }))
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
+
+    use rustix::net::SendFlags;
 
     use super::*;
 
