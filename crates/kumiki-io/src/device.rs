@@ -150,3 +150,21 @@ pub struct RealCounters {
     /// Times that it was read from: `received` divided by this is the size of a batch.
     pub batches: u64,
 }
+
+/// A device behind which there is nobody: nothing comes, and what goes is gone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nowhere;
+
+impl RealDevice for Nowhere {
+    fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors::default()
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        Ok(None)
+    }
+
+    fn send(&mut self, _: &Message, _: Address) -> io::Result<Sent> {
+        Ok(Sent::Taken)
+    }
+}

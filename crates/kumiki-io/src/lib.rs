@@ -50,7 +50,7 @@ pub mod udp;
 pub mod watching;
 
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
-pub use device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
+pub use device::{Arrival, Descriptors, Nowhere, RealCounters, RealDevice, Sent};
 pub use executor::{
     CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, Failure, GraphId, LinkId, Pace, Plug, RealId,
     Uneven,

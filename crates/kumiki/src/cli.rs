@@ -79,6 +79,9 @@ pub(crate) enum Command {
     /// Run a scenario in real time, with real programs at its hosts, without root: an emulated network between them
     #[cfg(target_os = "linux")]
     Live(Box<crate::live_scenario::LiveArgs>),
+    /// Run a TCP/IP in a process of its own, to which programs attach by rings in shared memory
+    #[cfg(target_os = "linux")]
+    Stack(crate::stack::StackArgs),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
     Adversity(Adversity),
     /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's

@@ -122,6 +122,8 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Link(args) => crate::link::run(&args),
         #[cfg(target_os = "linux")]
         cli::Command::Live(args) => crate::live_scenario::run(&args),
+        #[cfg(target_os = "linux")]
+        cli::Command::Stack(args) => crate::stack::run(&args),
         cli::Command::Adversity(args) => adversity::adversity(&args),
         cli::Command::Script(args) => script::script(&args),
         cli::Command::Completions(args) => print(&manual::completions(args.shell)),

@@ -25,6 +25,8 @@ mod mms;
 mod mmsd;
 mod ppp;
 #[cfg(target_os = "linux")]
+mod stack;
+#[cfg(target_os = "linux")]
 mod walls;
 #[cfg(target_os = "linux")]
 mod x25;

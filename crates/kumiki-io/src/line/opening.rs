@@ -454,10 +454,18 @@ fn inherited(number: RawFd) -> Result<OwnedFd, Errno> {
 }
 
 fn listen(path: &Path) -> io::Result<Listener> {
-    let bind = || -> io::Result<Listener> {
+    Ok(Listener(listen_at(path)?, path.to_owned()))
+}
+
+/// Listens on a Unix socket, which is made here; one on which nobody listens any more is replaced.
+///
+/// # Errors
+/// Those of `bind(2)`: `AddrInUse` where somebody listens there, or where there is a file that is no socket.
+pub fn listen_at(path: &Path) -> io::Result<UnixListener> {
+    let bind = || -> io::Result<UnixListener> {
         let listener = UnixListener::bind(path)?;
         listener.set_nonblocking(true)?;
-        Ok(Listener(listener, path.to_owned()))
+        Ok(listener)
     };
     match bind() {
         // What a listener that was killed has left behind is in nobody's use.

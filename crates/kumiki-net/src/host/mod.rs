@@ -44,7 +44,7 @@ mod line;
 mod packets;
 mod thread;
 
-pub use kumiki_io::{Frames, RealDevice, Tun};
+pub use kumiki_io::{Frames, Nowhere, RealDevice, Tun};
 
 pub use config::{HostConfig, Resolver};
 pub use driver::HostDriver;

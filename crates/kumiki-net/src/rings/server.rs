@@ -4,8 +4,11 @@ use core::future::poll_fn;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::collections::VecDeque;
+use std::fs::Permissions;
 use std::io;
-use std::pin::Pin;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use kumiki_graph::Handle;
@@ -18,6 +21,7 @@ use super::hello::{Hello, refusal};
 use super::primitives::{Answer, Command, Fields, Response};
 use super::{responses_at, words};
 use crate::Stack;
+use crate::host::HostDriver;
 use crate::sockets::{Lookup, Share, Wrong};
 
 /// So many commands of a program are done before another has a turn.
@@ -72,6 +76,27 @@ impl StackServer {
     #[must_use]
     pub fn new(stack: &Stack, limits: Limits) -> Self {
         Self { stack: stack.clone(), limits }
+    }
+
+    /// Runs a host in this thread, and takes those who come to a Unix socket that is made at `path`, with these rights (as `chmod` has them: whoever may write
+    /// to it may use the stack). One that a stack has left there that has ended is replaced.
+    ///
+    /// # Errors
+    /// Those of `bind(2)`: `AddrInUse` where a stack runs there; those of the host's devices. It ends with none else.
+    pub fn run(driver: HostDriver, path: &Path, rights: u32, limits: Limits) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let listener = kumiki_io::line::listen_at(path)?;
+            std::fs::set_permissions(path, Permissions::from_mode(rights))?;
+            let listener = UnixListener::from_std(listener)?;
+            let server = Self::new(driver.stack(), limits);
+            let (mut drives, mut serves) = (pin!(driver.drive()), pin!(server.serve(listener)));
+            poll_fn(|cx| match drives.as_mut().poll(cx) {
+                Poll::Pending => serves.as_mut().poll(cx),
+                ended => ended,
+            })
+            .await
+        })
     }
 
     /// Takes those who come to `listener`, and passes on what they ask, until it is dropped: then they all are cut off.

@@ -6,34 +6,14 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use kumiki_graph::Address;
-use kumiki_io::{Arrival, Descriptors, Sent};
-use kumiki_net::host::{HostConfig, HostDriver, RealDevice};
+use kumiki_net::host::{HostConfig, HostDriver, Nowhere};
 use kumiki_net::rings::{Limits, RemoteStack, StackServer};
-use kumiki_octets::Message;
 use kumiki_watchdog::process::Folder;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
 /// The address of the stack.
 pub(crate) const OWN: &str = "10.9.0.1";
-
-/// A device behind which there is nobody.
-struct Nobody;
-
-impl RealDevice for Nobody {
-    fn descriptors(&self) -> Descriptors<'_> {
-        Descriptors::default()
-    }
-
-    fn receive(&mut self) -> io::Result<Option<Arrival>> {
-        Ok(None)
-    }
-
-    fn send(&mut self, _: &Message, _: Address) -> io::Result<Sent> {
-        Ok(Sent::Taken)
-    }
-}
 
 /// A server in a thread of its own.
 pub(crate) struct Server {
@@ -58,7 +38,7 @@ impl Server {
                     _ => Err(io::Error::new(io::ErrorKind::NotFound, format!("nobody is called {name}"))),
                 };
                 let config = HostConfig::new([address]).resolver(std::sync::Arc::new(names));
-                let driver = HostDriver::new(Box::new(Nobody), &config).unwrap();
+                let driver = HostDriver::new(Box::new(Nowhere), &config).unwrap();
                 let server = StackServer::new(driver.stack(), limits);
                 let listener = tokio::net::UnixListener::bind(path).unwrap();
                 ready.send(driver.stack().clone()).unwrap();
