@@ -7,6 +7,7 @@
 //! | `kernels` | stuffing, scrambling, parity and frame check sequences, against plain loops and a copy: octets in each second |
 //! | `osi` | a file over seven layers, in process and over RFC 1006, against a bare connection: Gbit/s |
 //! | `net` | calls over sockets in a simulation, against turmoil-net: CPU time of a call |
+//! | `rings` | a program and its stack in two processes, beside the same in one: CPU seconds per GiB, time of an exchange |
 //! | `tun` | one end of TCP over a TUN device with Linux as the peer, against smoltcp and a bare end: CPU seconds per GiB |
 //! | `link` | a program behind `kumiki link`: Gbit/s, lateness, and transfer times beside virtual time and Linux |
 //! | `delay` | how exact `kumiki delay` is, against a forwarder that sleeps: lateness |
@@ -24,6 +25,7 @@ mod net;
 mod osi;
 mod ours;
 mod programs;
+mod rings;
 mod rival;
 mod sim;
 mod tcp;
@@ -53,6 +55,11 @@ enum Command {
     Osi(osi::Osi),
     /// Calls over sockets in a simulation, against turmoil-net
     Net(net::Calls),
+    /// A program and its stack in two processes, beside the same in one
+    Rings(rings::Rings),
+    /// The stack's process
+    #[command(hide = true)]
+    RingsStack(rings::StackParameters),
     /// One end of TCP over a TUN device with Linux as the peer: sudo unshare --net kumiki-bench tun
     Tun(tun::OverTun),
     /// Linux's end of it
@@ -123,6 +130,8 @@ fn main() -> ExitCode {
         Command::Kernels(what) => kernels::measure(&what),
         Command::Osi(what) => osi::measure(&what),
         Command::Net(what) => net::measure(&what),
+        Command::Rings(what) => rings::measure(&what),
+        Command::RingsStack(parameters) => rings::be_stack(&parameters),
         Command::Tun(what) => tun::measure(&what),
         Command::TunPeer(parameters) => tun::be_peer(&parameters),
         Command::Link(what) => emulated::measure(&what),

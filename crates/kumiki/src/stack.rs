@@ -22,8 +22,8 @@ harms no other. Names are looked up by this host's resolver. It runs until a sig
 
 Examples:
 
-  kumiki stack --at /tmp/stack --addr 10.9.0.2/24                                        programs among themselves; takes no rights
-  kumiki stack --at /tmp/stack --addr 10.9.0.2/24 --tun k0 --linux 10.9.0.1/24           and with Linux, at the other end of a TUN device")]
+  kumiki stack --at stack.sock --addr 10.9.0.2/24                                        programs among themselves; takes no rights
+  kumiki stack --at stack.sock --addr 10.9.0.2/24 --tun k0 --linux 10.9.0.1/24           and with Linux, at the other end of a TUN device")]
 pub(crate) struct StackArgs {
     /// The Unix socket by which programs come, which is made here
     #[arg(long, value_name = "PATH")]

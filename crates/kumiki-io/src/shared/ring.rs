@@ -226,14 +226,7 @@ impl<M: Memory> Sender<M> {
     }
 
     #[cfg(not(loom))]
-    fn put(&self, at: u64, data: &Message) {
-        let (front, back) = self.place.span(at, data.len().div_ceil(8));
-        let mut slots = front.iter().chain(back);
-        let mut store = |word: [u8; 8]| {
-            if let Some(slot) = slots.next() {
-                slot.store(u64::from_ne_bytes(word), Ordering::Relaxed);
-            }
-        };
+    fn put(&self, mut at: u64, data: &Message) {
         let (mut partial, mut filled) = ([0; 8], 0);
         data.for_each(|mut octets| {
             if filled > 0 {
@@ -244,16 +237,25 @@ impl<M: Memory> Sender<M> {
                 if filled < 8 {
                     return;
                 }
-                store(partial);
-                filled = 0;
+                self.place.at(at).store(u64::from_ne_bytes(partial), Ordering::Relaxed);
+                (at, filled) = (at + 1, 0);
             }
             let (whole, rest) = octets.as_chunks::<8>();
-            whole.iter().for_each(|word| store(*word));
+            let (front, back) = self.place.span(at, whole.len());
+            let (first, second) = whole.split_at(front.len());
+            // As where it is taken out: two loops, each over what lies in one piece.
+            for (slots, words) in [(front, first), (back, second)] {
+                slots
+                    .iter()
+                    .zip(words)
+                    .for_each(|(slot, word)| slot.store(u64::from_ne_bytes(*word), Ordering::Relaxed));
+            }
+            at += whole.len() as u64;
             partial.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             filled = rest.len();
         });
         if filled > 0 {
-            store(partial);
+            self.place.at(at).store(u64::from_ne_bytes(partial), Ordering::Relaxed);
         }
     }
 

@@ -49,8 +49,9 @@ impl RemoteStack {
         let (hello, region) = greeted(&socket)?;
         socket.set_nonblocking(true)?;
         let line = Arc::new(Line::new(socket, Arc::new(region), hello.capacity)?);
-        let [tcp, udp, tcp_v6, udp_v6] =
-            [0, 1, 2, 3].map(|n| hello.layers.get(n).is_some_and(|it| *it).then_some(Below(n as u16)));
+        let mut numbers = (0..).zip(hello.layers).map(|(n, is_there)| is_there.then_some(Below(n)));
+        let mut next = || numbers.next().flatten();
+        let (tcp, udp, tcp_v6, udp_v6) = (next(), next(), next(), next());
         let layers = Layers {
             tcp,
             udp,
@@ -304,10 +305,12 @@ impl Line {
     /// Waits until something has come, and keeps it; or the answer to this question, if it is that.
     fn pause(&self, link: &mut Link, number: u64) -> io::Result<Option<Answer>> {
         while let Some(response) = Self::next(link)? {
-            match response {
-                Response::Answer { question, answer } if question == number => return Ok(Some(answer)),
-                other => link.early.push_back(other),
+            if let Response::Answer { question, answer } = &response
+                && *question == number
+            {
+                return Ok(Some(answer.clone()));
             }
+            link.early.push_back(response);
         }
         if link.responses.must_ring() {
             self.ring();

@@ -342,7 +342,9 @@ impl Attachment {
             let mut fields = Fields::new();
             let (kind, data) = response.put(&mut fields);
             let record = Record { kind, fields: &fields, data };
-            if !self.responses.send(&record)? && !(self.responses.wait(&record)? && self.responses.send(&record)?) {
+            let is_sent =
+                self.responses.send(&record)? || (self.responses.wait(&record)? && self.responses.send(&record)?);
+            if !is_sent {
                 is_full = true;
                 break;
             }

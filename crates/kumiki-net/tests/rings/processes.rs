@@ -245,10 +245,10 @@ fn a_program_that_is_killed_in_the_middle_of_a_transfer_harms_no_other() {
                     }
                     Err(error) => break Some(error.kind()),
                 }
-                if at >= until {
-                    if let Some(program) = program.take() {
-                        program.kill();
-                    }
+                if at >= until
+                    && let Some(program) = program.take()
+                {
+                    program.kill();
                 }
             };
             assert!(at >= until && matches!(end, None | Some(ErrorKind::ConnectionReset)), "{at} {end:?}");
