@@ -177,12 +177,12 @@ impl Line {
     /// Takes what woke us.
     fn drain(&self) -> io::Result<()> {
         let mut octets = [0; 256];
+        let ended = "the process of the stack has ended, or has cut off this program";
         match (&self.socket).read(&mut octets) {
-            Ok(0) => Err(io::Error::new(
-                io::ErrorKind::ConnectionReset,
-                "the process of the stack has ended, or has cut off this program",
-            )),
+            Ok(0) => Err(io::Error::new(io::ErrorKind::ConnectionReset, ended)),
             Ok(_) => Ok(()),
+            // It had not read all that has woken it.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Err(io::Error::new(error.kind(), ended)),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(()),
             Err(error) => Err(error),
         }
@@ -216,6 +216,7 @@ impl Line {
         let mut must_ring = core::mem::take(&mut table.effects.is_pressing);
         must_ring |= !link.deferred.is_empty();
         if !self.flush_deferred(link)? {
+            table.effects.set_stuffed(true);
             self.ring();
             return Ok(false);
         }
@@ -225,6 +226,7 @@ impl Line {
             };
             if !Self::send(link, &command)? {
                 link.deferred.push_front(command);
+                table.effects.set_stuffed(true);
                 self.ring();
                 return Ok(false);
             }
@@ -234,8 +236,17 @@ impl Line {
             self.ring();
         }
         table.has_rung = false;
+        table.effects.set_stuffed(false);
         table.all_taken();
         Ok(true)
+    }
+
+    /// As [`Self::flush`], waiting for room.
+    fn flush_fully(&self, link: &mut Link, table: &mut Table) -> io::Result<()> {
+        while !self.flush(link, table)? {
+            self.pause(link, 0)?;
+        }
+        Ok(())
     }
 
     /// The next response, but for answers to those who wait for them elsewhere.
@@ -365,11 +376,20 @@ impl Line {
         Ok(!link.early.is_empty() || !link.responses.sleep().map_err(broken)?)
     }
 
+    fn last_flush(&self, shared: &Shared) -> io::Result<()> {
+        let mut table = shared.lock();
+        self.flush_fully(&mut self.lock(), &mut table)
+    }
+
     /// Our thread, until the program has had enough of the stack, or the stack has ended.
     fn run(&self, shared: &Shared) {
         let ended = loop {
             if self.ends.load(Ordering::Acquire) {
-                break io::Error::other("this program has left it");
+                // What was written goes.
+                break match self.last_flush(shared) {
+                    Ok(()) => io::Error::other("this program has left it"),
+                    Err(why) => why,
+                };
             }
             let mut table = shared.lock();
             let turn = self.turn(&mut table);
@@ -442,12 +462,7 @@ impl Driver for RingDriver {
     }
 
     fn settle(&self) -> io::Result<()> {
-        self.with(|link, table| {
-            while !self.line.flush(link, table)? {
-                self.line.pause(link, 0)?;
-            }
-            Ok(())
-        })?;
+        self.with(|link, table| self.line.flush_fully(link, table))?;
         self.line.ask(|question| Command::Settle { question }).map(drop)
     }
 }

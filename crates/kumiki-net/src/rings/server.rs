@@ -162,6 +162,7 @@ impl StackServer {
             socket,
             pending: VecDeque::new(),
             lookup: None,
+            is_gone: false,
         })
     }
 }
@@ -178,6 +179,8 @@ struct Attachment {
     pending: VecDeque<Response>,
     /// A name that is being looked up: no more is heard until that is done.
     lookup: Option<(u64, JoinHandle<Answer>)>,
+    /// The program has ended.
+    is_gone: bool,
 }
 
 impl Drop for Attachment {
@@ -213,19 +216,36 @@ enum Heard {
 impl Attachment {
     /// Passes on what there is; over when the program has gone or is broken.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        match self.turn(cx) {
+        let turn = if self.is_gone { self.last_turn(cx) } else { self.turn(cx) };
+        match turn {
             Ok(false) => Poll::Pending,
             Ok(true) => {
                 // Others first.
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
-            Err(Ended::Gone) => {
-                // What it has asked before it went it has asked.
-                while matches!(self.hear(cx), Ok(Heard::Enough)) {}
-                Poll::Ready(())
+            Err(Ended::Gone) if !self.is_gone => {
+                self.is_gone = true;
+                cx.waker().wake_by_ref();
+                Poll::Pending
             }
-            Err(Ended::Broken(_) | Ended::Wrong(_) | Ended::System(_)) => Poll::Ready(()),
+            Err(Ended::Gone | Ended::Broken(_) | Ended::Wrong(_) | Ended::System(_)) => Poll::Ready(()),
+        }
+    }
+
+    /// As [`Self::turn`], when the program has gone: what it has asked before, it has asked, but answers are nobody's any more.
+    fn last_turn(&mut self, cx: &mut Context<'_>) -> Result<bool, Ended> {
+        self.lookup = None;
+        let program = self.program;
+        let is_down = self.stack.0.with(|table| {
+            while table.next_response(program).is_some() {}
+            table.is_down
+        });
+        match self.hear(cx)? {
+            Heard::All => Err(Ended::Gone),
+            Heard::Enough => Ok(true),
+            Heard::NotNow if is_down => Err(Ended::Gone),
+            Heard::NotNow => Ok(self.lookup.is_some()),
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) use datagrams::{Arrived, Datagrams};
 pub(crate) use guests::{Lookup, Share, Wrong};
 pub(crate) use node::Node;
 pub(crate) use ports::{Bound, Registry, Terms};
-pub(crate) use stream::{Phase, Stream};
+pub(crate) use stream::{Effects, Phase, Stream};
 pub use table::SocketCounts;
 pub(crate) use table::{Layers, Socket, Table};
 pub(crate) use wakers::Woken;

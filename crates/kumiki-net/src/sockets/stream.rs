@@ -31,12 +31,24 @@ pub(crate) struct Effects {
     pub(crate) budget: Option<Budget>,
     /// Among the requests is more than credit that can wait.
     pub(crate) is_pressing: bool,
+    /// What waits here waits for room on its way to the layers: streams take no more, for what was written is to arrive whatever becomes of the process.
+    is_stuffed: bool,
+    unstuffed: Wakers,
 }
 
 impl Effects {
     /// A datagram that costs so many octets of memory is kept; false where there is no room for it.
     pub(crate) fn hold(&self, octets: usize) -> bool {
         self.budget.as_ref().is_none_or(|it| it.hold(octets as u64))
+    }
+
+    /// Whether the requests wait for room on their way.
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    pub(crate) fn set_stuffed(&mut self, is_stuffed: bool) {
+        self.is_stuffed = is_stuffed;
+        if !is_stuffed {
+            self.unstuffed.wake(&mut self.woken);
+        }
     }
 
     /// It is not any longer.
@@ -243,10 +255,10 @@ impl Stream {
     }
 
     /// Whether a write would not wait.
-    pub(crate) const fn is_writable(&self) -> bool {
+    pub(crate) const fn is_writable(&self, effects: &Effects) -> bool {
         match self.phase {
             Phase::Calling => false,
-            Phase::Open => self.credit > 0 || self.released,
+            Phase::Open => (self.credit > 0 && !effects.is_stuffed) || self.released,
             Phase::Ended => true,
         }
     }
@@ -350,7 +362,7 @@ impl Stream {
             return Ok(0);
         }
         let room = usize::try_from(self.credit).unwrap_or(usize::MAX).min(PIECE);
-        if room == 0 {
+        if room == 0 || effects.is_stuffed {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let mut data = Message::new();
@@ -452,5 +464,8 @@ impl Stream {
 
     pub(crate) fn wait_to_write(&mut self, waker: &Waker, effects: &mut Effects) {
         self.writers.register(waker, &mut effects.woken);
+        if effects.is_stuffed {
+            effects.unstuffed.register(waker, &mut effects.woken);
+        }
     }
 }

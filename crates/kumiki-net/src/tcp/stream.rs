@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use super::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::addr::Attempts;
 use crate::io_shape::{Owned, of_interest, room, some};
-use crate::sockets::{Bound, Phase, Stream, error};
+use crate::sockets::{Bound, Effects, Phase, Stream, error};
 use crate::{Stack, ToSocketAddrs};
 
 /// A TCP connection, as `tokio::net::TcpStream`.
@@ -291,14 +291,20 @@ impl TcpStream {
 
     /// What of `interest` there is; `WouldBlock` where there is nothing of it.
     fn is_ready(&self, interest: Interest) -> io::Result<Ready> {
-        self.0.with(|table| Ok(of_interest(interest, ready_of(table.stream(self.handle())?.0)))).and_then(some)
+        self.0.with(|table| {
+            let (stream, effects) = table.stream(self.handle())?;
+            some(of_interest(interest, ready_of(stream, effects)))
+        })
     }
 
     fn poll_ready(&self, cx: &mut Context<'_>, interest: Interest) -> Poll<io::Result<Ready>> {
         let handle = self.handle();
         self.0.poll(
             cx,
-            |table| some(of_interest(interest, ready_of(table.stream(handle)?.0))),
+            |table| {
+                let (stream, effects) = table.stream(handle)?;
+                some(of_interest(interest, ready_of(stream, effects)))
+            },
             |table, waker| {
                 let (stream, effects) = table.stream(handle)?;
                 if interest.is_readable() || interest.is_error() {
@@ -423,12 +429,12 @@ impl TcpStream {
 }
 
 /// What a socket of this connection is ready for.
-fn ready_of(stream: &Stream) -> Ready {
+fn ready_of(stream: &Stream, effects: &Effects) -> Ready {
     let mut ready = Ready::EMPTY;
     if stream.is_readable() {
         ready |= Ready::READABLE;
     }
-    if stream.is_writable() {
+    if stream.is_writable(effects) {
         ready |= Ready::WRITABLE;
     }
     if stream.phase != Phase::Calling && stream.is_read_closed() {

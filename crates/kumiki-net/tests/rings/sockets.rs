@@ -345,3 +345,26 @@ fn who_closes_with_something_unread_resets_and_who_has_read_all_does_not() {
         drop(other);
     });
 }
+
+#[test]
+fn what_was_written_arrives_however_soon_the_program_goes() {
+    let server = Server::start("soon", Limits::default());
+    let one = server.connect();
+    run(async {
+        for _ in 0..10 {
+            let other = server.connect();
+            let (mut accepted, called) = pair(&one, &other).await;
+            let all = octets(3, 32 << 20);
+            let mut written = 0;
+            // As much as is taken at once.
+            while let Ok(n) = called.try_write(&all[written..]) {
+                written += n;
+            }
+            assert!(written > 0);
+            drop(other);
+            let mut read = Vec::new();
+            accepted.read_to_end(&mut read).await.unwrap();
+            assert!(read == all[..written], "{} {written}", read.len());
+        }
+    });
+}
