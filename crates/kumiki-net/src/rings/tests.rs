@@ -1,5 +1,8 @@
 //! Programs that are not ours.
 
+#![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn at random")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a stranger hears what he wants")]
+
 use core::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -248,8 +251,7 @@ fn a_stranger_who_does_what_he_likes_harms_nobody() {
 
 #[test]
 fn who_never_hears_holds_a_bounded_memory() {
-    let mut limits = Limits::default();
-    limits.memory = 1 << 20;
+    let limits = Limits { memory: 1 << 20, ..Limits::default() };
     let server = Server::start("deaf", limits);
     let own = server.connect();
     let mut deaf = Stranger::come(&server, 1);

@@ -23,7 +23,9 @@ pub(crate) use datagrams::{Arrived, Datagrams};
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub(crate) use guests::{Lookup, Share, Wrong};
 pub(crate) use node::Node;
-pub(crate) use ports::{Bound, Registry, Terms};
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub(crate) use ports::Registry;
+pub(crate) use ports::{Bound, Terms};
 pub(crate) use stream::{Effects, Phase, Stream};
 pub use table::SocketCounts;
 pub(crate) use table::{Layers, Socket, Table};

@@ -30,6 +30,7 @@ pub(crate) struct Bound {
     number: u64,
 }
 
+#[cfg(all(feature = "host", target_os = "linux"))]
 impl Bound {
     /// One that was taken elsewhere.
     pub(crate) const fn elsewhere(local: SocketAddr, number: u64) -> Self {
@@ -73,6 +74,7 @@ pub(crate) struct Ports {
 
 impl Ports {
     /// Those that somebody else knows.
+    #[cfg(all(feature = "host", target_os = "linux"))]
     pub(crate) fn of(registry: Arc<dyn Registry>) -> Self {
         Self { registry: Some(registry), ..Self::default() }
     }
