@@ -22,6 +22,8 @@
 //! writes is cut off. A program that ends, in whatever way and in the middle of whatever, is to its peers as a process that has ended is to Linux's: what it has
 //! written still goes, and who has sent what it has not read is told by a reset. A linger of zero is not heeded then, for the stack does not know of it.
 //!
+//! Where a process is killed while its ring is full, its last write may be lost, of 256 KiB at most: it had not got that far.
+//!
 //! # Bounds
 //!
 //! [`Limits`] says how many programs there may be, and how much each may have: sockets, rings, and what waits for it where it does not read these. All
