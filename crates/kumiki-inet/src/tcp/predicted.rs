@@ -162,6 +162,8 @@ impl Session {
         ctx.shared.counters.octets_sent += u64::from(octets);
         let how = self.unit_options();
         segment::transmit_plain(&self.pair, &header, text, how, self.route.bypass, ctx.cx);
+        // Handing it down takes its time where that has a price.
+        let now = ctx.now();
         if let Some(record) = &mut self.record {
             record.acknowledgments.go(self.receive.is_delayed(), now);
         }

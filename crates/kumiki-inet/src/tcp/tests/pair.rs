@@ -39,6 +39,8 @@ pub(super) struct Host {
     task: TaskId,
     wire: DeviceId,
     control: DeviceId,
+    /// Until then its CPU is at work.
+    busy: Instant,
 }
 
 pub(super) struct Pair {
@@ -85,7 +87,7 @@ fn host(config: Config, number: u64, seed: u64) -> Host {
     graph.connect("app", "control").unwrap();
     graph.connect("tcp", "wire").unwrap();
     graph.start(Instant::ZERO).unwrap();
-    Host { graph, task, wire, control }
+    Host { graph, task, wire, control, busy: Instant::ZERO }
 }
 
 pub(super) fn address(host: usize, port: u16) -> Address {
@@ -158,6 +160,12 @@ impl Pair {
             unheard: false,
             reports: Vec::new(),
         }
+    }
+
+    /// The work of the layer `node` of `host` costs `prices` from now on, and one CPU does it.
+    pub(super) fn price(&mut self, host: usize, node: &str, prices: Prices) {
+        let graph = &mut self.hosts[host].graph;
+        graph.set_prices(graph.node(node).unwrap(), prices);
     }
 
     /// From now on the wire does as `rule` says.

@@ -79,6 +79,13 @@ pub(crate) struct Narrow {
     pub(crate) tells: Option<Duration>,
 }
 
+impl Host {
+    /// When its CPU takes the next input that waits.
+    fn goes_on(&self) -> Option<Instant> {
+        self.graph.waiting(self.task).map(|at| at.max(self.busy))
+    }
+}
+
 impl Pair {
     pub(crate) fn run_for(&mut self, time: Duration) {
         self.run_until(self.now + time);
@@ -91,8 +98,11 @@ impl Pair {
             let reports = self.reports.iter().map(|report| report.0);
             let arrival = self.in_flight.iter().map(|packet| packet.0);
             let arrival = arrival.chain(reports).min();
-            let timers = self.hosts.iter_mut().filter_map(|host| host.graph.next_timer());
-            let Some(next) = timers.chain(arrival).min().filter(|&next| next <= end) else {
+            let due = self
+                .hosts
+                .iter_mut()
+                .filter_map(|host| host.graph.next_timer().into_iter().chain(host.goes_on()).min());
+            let Some(next) = due.chain(arrival).min().filter(|&next| next <= end) else {
                 break;
             };
             self.now = self.now.max(next);
@@ -117,8 +127,8 @@ impl Pair {
     fn settle(&mut self) {
         for from in [A, B] {
             let host = &mut self.hosts[from];
-            while host.graph.waiting(host.task).is_some_and(|at| at <= self.now) {
-                host.graph.run(host.task, self.now, self.batch);
+            while host.goes_on().is_some_and(|at| at <= self.now) {
+                host.busy = self.now + host.graph.run(host.task, self.now, self.batch).took;
             }
             while let Some(output) = self.hosts[from].graph.output() {
                 if let Request::Unit(unit) = output.request {
