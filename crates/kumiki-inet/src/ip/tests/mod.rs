@@ -22,6 +22,7 @@ use kumiki_testkit::bench::{Bench, hex};
 mod errors;
 mod fragments;
 mod real_host;
+mod recent;
 mod routing;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
