@@ -203,3 +203,89 @@ fn take<T>(queue: &mut VecDeque<T>, nothing: T) -> T {
     }
     taken
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use kumiki_octets::Payload;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Parameters, Unit};
+
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Step {
+        Down(u16),
+        Up(u16),
+        Take,
+        Clear,
+    }
+
+    /// What a primitive owns: a number, and what tells how many there are.
+    #[derive(Clone, PartialEq, Debug)]
+    struct Owned(u16, Arc<()>);
+
+    impl Payload for Owned {}
+
+    fn unit(owned: Owned) -> Box<Unit> {
+        Box::new(Unit { parameters: Parameters::of(owned), ..Unit::default() })
+    }
+
+    fn number(unit: &Unit) -> u16 {
+        unit.parameters.get::<Owned>().unwrap().0
+    }
+
+    fn taken(under_way: &mut UnderWay) -> Option<Step> {
+        let (hop, _) = under_way.next()?;
+        let (step, number) = if hop.is_down() {
+            let Request::Unit(unit) = under_way.request() else { panic!("no request") };
+            (Step::Down(hop.port()), number(&unit))
+        } else {
+            let Indication::Unit(unit) = under_way.indication() else { panic!("no indication") };
+            (Step::Up(hop.port()), number(&unit))
+        };
+        assert_eq!(hop.port(), number);
+        Some(step)
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_queue_that_keeps_nothing_of_what_was_taken(
+            steps in prop::collection::vec(
+                prop_oneof![
+                    20 => any::<u16>().prop_map(Step::Down),
+                    20 => any::<u16>().prop_map(Step::Up),
+                    35 => Just(Step::Take),
+                    1 => Just(Step::Clear),
+                ],
+                0..200,
+            ),
+        ) {
+            let (mut under_way, mut plain) = (UnderWay::default(), VecDeque::new());
+            let count = Arc::new(());
+            for step in steps {
+                match step {
+                    Step::Down(port) => {
+                        let request = Request::Unit(unit(Owned(port, count.clone())));
+                        under_way.put_request(Hop::down(NodeId(1), port), None, request);
+                        plain.push_back(step);
+                    }
+                    Step::Up(port) => {
+                        let indication = Indication::Unit(unit(Owned(port, count.clone())));
+                        under_way.put_indication(Hop::up(NodeId(1), port), None, indication);
+                        plain.push_back(step);
+                    }
+                    Step::Take => prop_assert_eq!(taken(&mut under_way), plain.pop_front()),
+                    Step::Clear => {
+                        under_way.clear();
+                        plain.clear();
+                    }
+                }
+                prop_assert_eq!((under_way.len(), under_way.is_empty()), (plain.len(), plain.is_empty()));
+                // The first place is written over without a look at what stood there.
+                prop_assert_eq!(Arc::strong_count(&count), 1 + plain.len());
+            }
+        }
+    }
+}
