@@ -322,7 +322,7 @@ fn chosen(config: Config) -> impl Strategy<Value = Config> {
                     half_window,
                     edge,
                     ack: if ack.every == 0 { config.ack } else { ack },
-                    window_update: WindowUpdate { segments: update.0, percent: update.1, ..config.window_update },
+                    window_update: WindowUpdate { segments: update.0, percent: update.1 },
                     duplicate_threshold: duplicates,
                     max_send_buffer: grows * 10,
                     max_receive_buffer: grows * 10,
