@@ -71,11 +71,8 @@ fn a_mistake_in_the_header_is_told_with_its_line() {
     said("ip = 6\n\n[linux]\ntolerance = \"3 apples\"\n---\n", "x.script:4:1: linux.tolerance = \"3 apples\": ");
     said("[tcp\n---\n", "x.script:1:");
     // So are the settings of the stack.
-    let sack = said(
-        "# x\n[tcp]\ntimestamps = false\nsak = true\n---\n0 connect",
-        "x.script:4:1: tcp.sak = true: unknown setting \"sak\"; did you mean \"sack\"? (one of ",
-    );
-    assert!(sack.ends_with(')'), "{sack}");
+    let sack = said("# x\n[tcp]\ntimestamps = false\nsak = true\n---\n0 connect", "x.script:4:1: tcp.sak = true: ");
+    assert!(sack.ends_with("unknown setting \"sak\"; did you mean \"sack\"?"), "{sack}");
     said(
         "[tcp]\n\ninitial_window = \"large\"\n---\n",
         "x.script:3:1: tcp.initial_window = \"large\": unknown value \"large\"; one of rfc3390, rfc6928",

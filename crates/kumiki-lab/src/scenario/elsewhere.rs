@@ -30,6 +30,10 @@ pub(super) fn places(root: &Node, path: &[String], names: &[Names]) -> Option<St
         }
     }
     let above: Vec<&str> = above.iter().map(String::as_str).collect();
+    if above.first() == Some(&"link") && is_of_a_line(key) {
+        // It is meant for the line, of which another medium has it: the rate of an OC-48 is no rate of a load.
+        return None;
+    }
     let mut found: Vec<(usize, String)> = Vec::new();
     for place in tables(root, &above) {
         found.extend(wanted.iter().find_map(|name| place.key(name)));
@@ -38,6 +42,12 @@ pub(super) fn places(root: &Node, path: &[String], names: &[Names]) -> Option<St
     let least = found.iter().map(|(depth, _)| *depth).min()?;
     let nearest = found.into_iter().filter(|(depth, _)| *depth == least).take(MOST);
     Some(nearest.map(|(_, place)| place).collect::<Vec<_>>().join(", or "))
+}
+
+/// Whether lines that carry frames at a rate of one's own have such a key.
+fn is_of_a_line(key: &str) -> bool {
+    let settings = medium::settings_of(&medium::LINES, "point-to-point");
+    settings.iter().any(|setting| setting.path.first().is_some_and(|first| first == key))
 }
 
 /// A table, and what may stand in it.

@@ -163,8 +163,8 @@ message = "8 KiB"
         panic!("it was built");
     };
     let said = fault.to_string();
-    let begin = "wrong.toml:6: host.a.tcp.recieve_buffer = \"8 KiB\": unknown setting \"recieve_buffer\"; did you mean \"receive_buffer\"? (one of defaults, send_buffer, receive_buffer,";
-    assert!(said.starts_with(begin), "{said}");
+    let begin = "wrong.toml:6: host.a.tcp.recieve_buffer = \"8 KiB\": unknown setting \"recieve_buffer\"; did you mean \"receive_buffer\"?";
+    assert_eq!(said, begin);
 }
 
 #[test]
