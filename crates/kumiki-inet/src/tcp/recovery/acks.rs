@@ -408,18 +408,22 @@ impl Session {
     }
 
     /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2 where
-    /// SACK says that something arrived.
+    /// SACK says that something arrived. Where a later one has overtaken it, what it says by SACK is all that counts: "upon the receipt of any ACK containing
+    /// SACK information, the scoreboard MUST be updated" (RFC 6675 section 5). How long it was under way, its window and its marks are of no use.
     pub(crate) fn take_old_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
+        let is_overtaken = segment.ack.lt(self.board.una());
         self.set_credible_send_time(segment, ctx.now());
         let outcome = self.take_sack(segment, ctx);
-        if let Some(rtt) = outcome.rtt {
+        if let Some(rtt) = outcome.rtt.filter(|_| !is_overtaken) {
             // What was sent once and is reported is acknowledged as well as anything (RFC 6298 section 3). Where each second segment is
             // lost and there are no timestamps, no other acknowledgment is a measure, and nothing else ends the back-off.
             self.on_round_trip(rtt);
         }
-        self.take_marks(segment, &outcome, self.board.flight(), ctx);
+        if !is_overtaken {
+            self.take_marks(segment, &outcome, self.board.flight(), ctx);
+        }
         let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
-        let plain = segment.len() == 0 && same_window;
+        let plain = segment.len() == 0 && same_window && !is_overtaken;
         self.take_probe_answer(segment, &outcome, plain, ctx);
         let answers = plain || outcome.delivered > 0;
         if outcome.dsack.is_some() || (self.recovery.new_instead().is_some() && answers) {

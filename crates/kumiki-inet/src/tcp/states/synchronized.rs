@@ -212,7 +212,7 @@ impl Session {
         let una = self.board.una();
         if ack.gt(una) {
             self.take_new_ack(segment, ctx);
-        } else if ack == una {
+        } else if ack == una || (self.sack && !segment.options.sack.is_empty()) {
             self.take_old_ack(segment, ctx);
         }
         self.take_window(segment.seq, segment.ack, segment.window);

@@ -1,6 +1,6 @@
 //! RACK-TLP, in virtual time.
 
-use kumiki_wire::inet::tcp::Flags;
+use kumiki_wire::inet::tcp::{Flags, Header, SackBlock, Seq};
 
 use super::pair::*;
 use crate::tcp::config::{AckRule, LossDetection, RateReduction};
@@ -68,6 +68,31 @@ fn figure_1_of_rfc_8985_is_repeated_to_the_millisecond() {
     assert_eq!((counters.timeouts, counters.loss_probes), (0, 1));
     assert_eq!((counters.fast_retransmits, counters.rack_lost), (1, 3000));
     assert_eq!(pair.app(B).received, numbered(4000));
+}
+
+#[test]
+fn what_an_overtaken_acknowledgment_reports_counts() {
+    // RFC 6675 section 5: "Upon the receipt of any ACK containing SACK information, the scoreboard MUST be updated."
+    for loss_detection in [LossDetection::Rack, LossDetection::Sack] {
+        let config = Config { loss_detection, tail_loss_probe: false, ..prompt() };
+        let mut pair = with_fates(config.clone(), config, |_, _| Vec::new());
+        pair.write(A, &numbered(6000));
+        pair.run_for(ms(20));
+        let iss = pair.log.iter().find(|packet| packet.from == A).unwrap().header.seq;
+        let base = pair.header(B);
+        let ack = |number| Header { seq: Seq(1), ack: Seq(number), flags: Flags::ACK, ..base.clone() };
+        pair.inject(A, ack(1001), &[]);
+        assert_eq!(sent(&pair).len(), 6);
+        let mut overtaken = ack(1);
+        overtaken.options.sack.push(SackBlock { left: iss + 3001, right: iss + 6001 });
+        // Its window is old, too.
+        overtaken.window = 1;
+        pair.inject(A, overtaken, &[]);
+        pair.run_for(ms(5));
+        let again: Vec<_> = sent(&pair).split_off(6);
+        assert_eq!(again.first(), Some(&(20, 1000)), "{loss_detection:?}, {again:?}");
+        assert_eq!(pair.counters(A).timeouts, 0, "{loss_detection:?}");
+    }
 }
 
 #[test]
