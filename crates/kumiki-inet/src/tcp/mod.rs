@@ -103,7 +103,7 @@ pub use limits::{Limit, Limits};
 pub use pending::{OfferFirst, Refuse, Withdrawn};
 pub use receive::AckReason;
 pub use record::Record;
-pub use trace::{Entry as TraceEntry, Event, Snapshot, Trace};
+pub use trace::{Entry as TraceEntry, Event, Recovering, Snapshot, Trace};
 
 use config::{AckTimer, Beat};
 use demux::{Demux, Secret};

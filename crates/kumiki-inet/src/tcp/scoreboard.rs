@@ -153,6 +153,18 @@ impl Scoreboard {
         self.tally.sacked
     }
 
+    /// Octets taken for lost.
+    #[must_use]
+    pub const fn lost(&self) -> u32 {
+        self.tally.lost
+    }
+
+    /// Octets that were sent again and have not been told of.
+    #[must_use]
+    pub const fn resent(&self) -> u32 {
+        self.tally.resent
+    }
+
     /// Octets lost of which nothing was sent again: what recovery still has to do.
     #[must_use]
     pub const fn pending(&self) -> u32 {

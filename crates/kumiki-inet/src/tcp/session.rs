@@ -290,8 +290,16 @@ impl Session {
             ssthresh: self.congestion.ssthresh(),
             snd_wnd: self.send.wnd,
             rcv_wnd: self.receive.window(),
+            mss: self.send.mss,
+            flight: self.board.flight(),
+            sacked: self.board.sacked(),
+            lost: self.board.lost(),
+            resent: self.board.resent(),
+            recovering: self.recovery.phase.into(),
             srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
             rto: self.rtt.rto(),
+            unanswered: self.unanswered,
         }
     }
 

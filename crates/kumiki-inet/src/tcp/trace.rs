@@ -90,8 +90,35 @@ pub struct Snapshot {
     pub snd_wnd: u32,
     /// RCV.WND, in octets.
     pub rcv_wnd: u32,
+    /// The most octets of text in a segment without options but timestamps.
+    pub mss: u32,
+    /// Octets sent and not acknowledged: FlightSize.
+    pub flight: u32,
+    /// Of these, those that the peer has told that it has (SACK).
+    pub sacked: u32,
+    /// Those that are taken for lost.
+    pub lost: u32,
+    /// Those that were sent again.
+    pub resent: u32,
+    /// What is being made good.
+    pub recovering: Recovering,
     /// Smoothed round-trip time, where known.
     pub srtt: Option<Duration>,
+    /// Its variation, where known.
+    pub rttvar: Option<Duration>,
     /// Retransmission time-out, as backed off.
     pub rto: Duration,
+    /// Retransmissions of the first unacknowledged segment, or probes of a closed window, that were not answered.
+    pub unanswered: u32,
+}
+
+/// Which losses a connection is making good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovering {
+    /// None.
+    No,
+    /// Fast recovery (RFC 5681 section 3.2, RFC 6675).
+    Fast,
+    /// After the retransmission timer expired.
+    Timeout,
 }

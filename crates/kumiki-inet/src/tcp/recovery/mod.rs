@@ -11,6 +11,7 @@ use kumiki_wire::inet::tcp::Seq;
 use super::config::{LossDetection, RateReduction};
 use super::scoreboard::{Sent, Span};
 use super::session::{Ctx, Session};
+use super::trace::Recovering;
 
 mod acks;
 mod prr;
@@ -33,6 +34,16 @@ pub(crate) enum Phase {
     Fast(Seq),
     /// After the retransmission timer expired, until everything up to here is acknowledged.
     Timeout(Seq),
+}
+
+impl From<Phase> for Recovering {
+    fn from(phase: Phase) -> Self {
+        match phase {
+            Phase::None => Self::No,
+            Phase::Fast(_) => Self::Fast,
+            Phase::Timeout(_) => Self::Timeout,
+        }
+    }
 }
 
 /// The variables of loss recovery of one connection.
