@@ -265,6 +265,9 @@ pub struct Config {
     /// What to do with small segments while data is unacknowledged, where the user does not say.
     #[setting(words = Coalesce::WORDS)]
     pub coalesce: Coalesce,
+    /// Mark also the end of each super-segment as pushed, as a receiver that puts segments together then passes them on; where the device below takes
+    /// none, nothing.
+    pub push_bursts: bool,
     /// Whether half of the largest window seen may go though it is no full segment.
     #[setting(word)]
     pub half_window: HalfWindow,

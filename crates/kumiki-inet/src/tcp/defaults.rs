@@ -12,11 +12,12 @@ use super::config::{
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
 
-/// The profile of this name: `modern`, `bsd43` or `solaris23`.
+/// The profile of this name: `modern`, `linux`, `bsd43` or `solaris23`.
 #[must_use]
 pub fn named(name: &str) -> Option<Config> {
     Some(match name {
         "modern" => modern(),
+        "linux" => linux(),
         "bsd43" => bsd43(),
         "solaris23" => solaris23(),
         _ => return None,
@@ -24,7 +25,7 @@ pub fn named(name: &str) -> Option<Config> {
 }
 
 /// The names [`named`] knows.
-pub const NAMES: [&str; 3] = ["modern", "bsd43", "solaris23"];
+pub const NAMES: [&str; 4] = ["modern", "linux", "bsd43", "solaris23"];
 
 /// What the RFCs in force ask for, with the freedom they leave used as Linux does.
 #[must_use]
@@ -96,6 +97,8 @@ pub const fn modern() -> Config {
         limited_transmit: true,
         // RFC 9293 section 3.7.4 (SHLD-7).
         coalesce: Coalesce::Nagle,
+        // RFC 9293 section 3.9.1.2: where the user's data ends.
+        push_bursts: false,
         // RFC 9293 section 3.8.6.2.1.
         half_window: HalfWindow::Rfc,
         // RFC 9293 section 3.8.6.2.1: 0.1 to 1 s.
@@ -151,6 +154,38 @@ pub const fn modern() -> Config {
         tos: 0,
         trace: false,
         record: false,
+    }
+}
+
+/// Linux of 2025 as it comes, where a setting here can say so: what its peers see, rather than what is fastest here. The names are those of its settings
+/// (`Documentation/networking/ip-sysctl.rst`) under `net.ipv4`.
+#[must_use]
+pub const fn linux() -> Config {
+    Config {
+        // tcp_wmem: 16 KiB of what goes with the octets too, which is not counted here; it grows at once.
+        send_buffer: 256 * 1024,
+        // tcp_rmem and its window: what a SYN can show without scaling, and no more than that (since 4.20).
+        receive_buffer: 65_535,
+        max_send_buffer: 4 << 20,
+        max_receive_buffer: 6 << 20,
+        // tcp_mtu_probing = 0.
+        path_mtu: PathMtu::Icmp,
+        // tcp_slow_start(): as much as was acknowledged.
+        slow_start_limit: u32::MAX,
+        // Its CUBIC has the older HyStart, which judges rounds otherwise.
+        hystart: false,
+        // tcp_nagle_check(): Minshall's.
+        coalesce: Coalesce::Minshall,
+        // __tcp_transmit_skb(), since 5.5.
+        push_bursts: true,
+        // Recalled (tcp_enter_quickack_mode()): a connection begins by acknowledging each segment at once, and goes on so until both sides are seen to write.
+        // That change of rule is left out.
+        ack: AckRule { every: 1, count_small: true, pushed: true },
+        // tcp_syn_retries = 6 (tcp_synack_retries = 5 is the answer's).
+        syn_retries: 6,
+        // accept_source_route = 0.
+        return_routes: false,
+        ..modern()
     }
 }
 

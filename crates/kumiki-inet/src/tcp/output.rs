@@ -390,7 +390,9 @@ impl Session {
         let last = self.send.unsent() == 0;
         let mut flags = Flags::ACK;
         // MUST-61, SHLD-27: unsent data of one push joins that of the next.
-        if last && self.send.pushed && next.octets > 0 {
+        let ends_push = last && self.send.pushed && next.octets > 0;
+        let ends_burst = ctx.shared.config.push_bursts && next.octets > self.send.mss && self.may_lengthen(seq, ctx);
+        if ends_push || ends_burst {
             flags |= Flags::PSH;
         }
         let mut len = next.octets;
