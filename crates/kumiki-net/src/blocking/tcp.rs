@@ -90,15 +90,7 @@ impl TcpStream {
     /// # Errors
     /// `NotConnected` where the connection has ended already, by a reset or in both directions.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        // Says so too.
-        self.0.socket.peer_addr()?;
-        if matches!(how, Shutdown::Read | Shutdown::Both) {
-            self.0.socket.shut_read()?;
-        }
-        if matches!(how, Shutdown::Write | Shutdown::Both) {
-            self.0.socket.shut_write()?;
-        }
-        Ok(())
+        self.0.socket.end(how)
     }
 
     /// Looks at what has come without taking it.

@@ -5,8 +5,10 @@ use std::io;
 
 use kumiki_graph::memory::Budget;
 use kumiki_graph::{DeviceId, Duration, Instant, Token};
-use kumiki_io::{Bell, Clock, DeviceConfig, Executor, Pace, Plug, RealDevice};
+use kumiki_inet::tcp::Tcp;
+use kumiki_io::{Bell, Clock, DeviceConfig, Executor, GraphId, Pace, Plug, RealDevice};
 
+use super::Connection;
 use super::config::{HostConfig, Notices, Resolver};
 use crate::Stack;
 use crate::layers::{LINE, SOCKETS};
@@ -55,6 +57,7 @@ pub(super) struct Engine<C: Clock> {
     pub(super) clock: C,
     pub(super) stack: Stack,
     pub(super) watch: MemoryWatch,
+    host: GraphId,
 }
 
 /// Who is told that memory is spent.
@@ -121,7 +124,7 @@ impl<C: Clock + Clone> Engine<C> {
             executor.plug(Plug::Device(id, own), Plug::Real(real));
         }
         executor.start().map_err(|error| wrong(error.to_string()))?;
-        Ok(Self { executor, clock, stack, watch })
+        Ok(Self { executor, clock, stack, watch, host: id })
     }
 }
 
@@ -132,6 +135,14 @@ impl<C: Clock> Engine<C> {
         self.watch.look(&self.clock);
         self.check()?;
         Ok(next)
+    }
+
+    /// Its connections, as [`PacketStack::connections`](super::PacketStack::connections) says them.
+    pub(super) fn connections(&self) -> Vec<Connection> {
+        let graph = self.executor.graph(self.host);
+        let both = ["tcp", "tcp6"].into_iter().filter_map(|name| graph?.find::<Tcp>(name));
+        let all = both.flat_map(Tcp::snapshots);
+        all.map(|(local, remote, snapshot)| Connection { local, remote, snapshot }).collect()
     }
 
     /// Where it cannot go on, its sockets are told.

@@ -48,7 +48,8 @@ pub use kumiki_io::{Frames, Nowhere, RealDevice, Tun};
 
 pub use config::{HostConfig, Resolver};
 pub use driver::HostDriver;
-pub use packets::PacketStack;
+pub use kumiki_inet::tcp::{Recovering, Snapshot};
+pub use packets::{Connection, PacketStack};
 pub use thread::HostStack;
 
 pub use crate::layers::Line;

@@ -1,11 +1,13 @@
 //! A host whose time and packets are its user's.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::{Address, Instant};
+use kumiki_inet::tcp::Snapshot;
 use kumiki_io::{Arrival, Clock as _, Descriptors, ManualClock, RealDevice, Sent};
 use kumiki_octets::Message;
 
@@ -79,6 +81,12 @@ impl PacketStack {
         self.engine.stack.gateway()
     }
 
+    /// Its connections, those left out that are in the handshake of a passive open or in TIME-WAIT.
+    #[must_use]
+    pub fn connections(&self) -> Vec<Connection> {
+        self.engine.connections()
+    }
+
     /// A packet has come: a datagram of IP, or where there is [Ethernet](HostConfig::ethernet) a frame. The next poll sees it.
     pub fn receive(&mut self, packet: &[u8]) {
         self.receive_on(0, packet);
@@ -128,6 +136,18 @@ impl PacketStack {
             }
         }
     }
+}
+
+/// A connection of TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Connection {
+    /// Our address.
+    pub local: SocketAddr,
+    /// The peer's.
+    pub remote: SocketAddr,
+    /// How it stands.
+    pub snapshot: Snapshot,
 }
 
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@
 //!
 //! It is for `sim::Net::set_tcp` and `host::HostConfig::tcp`.
 
-pub use kumiki_graph::{Coalesce, Duration, KeepAlive};
+pub use kumiki_graph::{Coalesce, Duration, KeepAlive, Quality};
 pub use kumiki_inet::tcp::config::{
     AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction, Rounding, SynCookies,
     WindowUpdate,

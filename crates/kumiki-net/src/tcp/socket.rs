@@ -82,6 +82,11 @@ impl TcpSocket {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes what is asked of TCP, also what tokio has no method for.
+    pub fn change(&self, change: impl FnOnce(&mut Quality)) {
+        change(&mut self.asked().quality);
+    }
+
     /// Whether an idle peer is asked if it is still there.
     ///
     /// # Errors

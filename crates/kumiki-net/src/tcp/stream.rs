@@ -7,6 +7,8 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::{self, IoSlice, IoSliceMut};
+#[cfg(all(feature = "host", target_os = "linux"))]
+use std::net::Shutdown;
 
 use bytes::BufMut;
 use kumiki_graph::{Handle, Quality};
@@ -226,6 +228,14 @@ impl TcpStream {
         })
     }
 
+    /// How many octets have come that nobody has read (`FIONREAD`).
+    ///
+    /// # Errors
+    /// As [`TcpStream::local_addr`].
+    pub fn unread(&self) -> io::Result<usize> {
+        self.0.with(|table| Ok(table.stream(self.handle())?.0.unread()))
+    }
+
     // Writing.
 
     pub(crate) fn poll_write_from<'a>(
@@ -270,8 +280,26 @@ impl TcpStream {
         })
     }
 
+    /// Ends one direction, or both, as `std::net::TcpStream::shutdown`. Whoever reads is told of the end, of what came before too. Where both have
+    /// been ended, what comes then is answered by a reset.
+    ///
+    /// # Errors
+    /// `NotConnected` where the connection has ended already, by a reset or in both directions.
     #[cfg(all(feature = "host", target_os = "linux"))]
-    pub(crate) fn shut_read(&self) -> io::Result<()> {
+    pub fn end(&self, how: Shutdown) -> io::Result<()> {
+        // Says so too.
+        self.peer_addr()?;
+        if matches!(how, Shutdown::Read | Shutdown::Both) {
+            self.shut_read()?;
+        }
+        if matches!(how, Shutdown::Write | Shutdown::Both) {
+            self.shut_write()?;
+        }
+        Ok(())
+    }
+
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    fn shut_read(&self) -> io::Result<()> {
         self.0.with(|table| {
             let (stream, effects) = table.stream(self.handle())?;
             stream.shut_read(effects);
@@ -321,6 +349,18 @@ impl TcpStream {
     crate::io_shape::waiting!(poll_read_ready, poll_write_ready);
 
     // Options.
+
+    /// Changes what is asked of TCP for this connection, also what tokio has no method for. TCP takes what can be changed while it is open.
+    ///
+    /// # Errors
+    /// As [`TcpStream::local_addr`].
+    pub fn change(&self, change: impl FnOnce(&mut Quality)) -> io::Result<()> {
+        self.0.with(|table| {
+            let (stream, effects) = table.stream(self.handle())?;
+            stream.set(change, effects);
+            Ok(())
+        })
+    }
 
     /// Whether small segments go at once (`TCP_NODELAY`).
     ///

@@ -1,11 +1,12 @@
 //! The user's own packets and time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::ErrorKind;
-use std::net::IpAddr;
+use std::net::{IpAddr, Shutdown};
 use std::time::Duration;
 
-use kumiki_net::host::{HostConfig, PacketStack};
+use kumiki_net::host::{HostConfig, PacketStack, Recovering};
+use kumiki_net::tcp::config::{self, Config};
 use kumiki_net::{TcpListener, TcpStream, UdpSocket};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -166,4 +167,94 @@ fn a_datagram_that_is_too_long_has_the_error_of_linux() {
         }
     }
     panic!("no error came");
+}
+
+/// Whether a packet of IPv4 has data of TCP, and then whether it is pushed.
+fn pushes(packet: &[u8]) -> Option<bool> {
+    let header = 20 + usize::from(packet[32] >> 4) * 4;
+    (packet[9] == 6 && packet.len() > header).then(|| packet[33] & 8 != 0)
+}
+
+#[test]
+fn the_end_of_what_goes_at_once_is_pushed_where_that_is_asked_for() {
+    let ends = |push_bursts| {
+        let [a, b] = configs().map(|it| it.tcp(Config { push_bursts, ..config::linux() }));
+        let pushed = RefCell::new(Vec::new());
+        let mut all = Exchange::new([&a, &b]).with(|from, packet| {
+            pushed.borrow_mut().extend(pushes(packet).filter(|_| from == 0));
+            true
+        });
+        let [one, two] = all.hosts.each_ref().map(|it| it.stack().clone());
+        all.run(async {
+            let listener = one.scope(TcpListener::bind("10.0.0.1:7")).await.unwrap();
+            let calls = two.scope(TcpStream::connect("10.0.0.1:7"));
+            let (calls, accepted) = tokio::join!(calls, listener.accept());
+            let (mut calls, (mut stream, _)) = (calls.unwrap(), accepted.unwrap());
+            stream.write_all(&[7; 14_480]).await.unwrap();
+            calls.read_exact(&mut [0; 14_480]).await.unwrap();
+            stream.write_all(&[7; 20 * 1448]).await.unwrap();
+            calls.read_exact(&mut [0; 20 * 1448]).await.unwrap();
+        });
+        drop(all);
+        let numbered = (0..).zip(pushed.into_inner());
+        numbered.filter(|(_, it)| *it).map(|(n, _)| n).collect::<Vec<u32>>()
+    };
+    let (of_data, of_bursts) = (ends(false), ends(true));
+    assert!(of_data.iter().all(|it| of_bursts.contains(it)), "{of_data:?}, {of_bursts:?}");
+    // Of the second write a part goes with each acknowledgment of the first.
+    assert!(of_bursts.len() > of_data.len(), "{of_data:?}, {of_bursts:?}");
+}
+
+#[test]
+fn a_connection_is_seen_from_outside_and_ends_direction_by_direction() {
+    let [a, b] = configs();
+    let mut all = Exchange::new([&a, &b]);
+    let [one, two] = all.hosts.each_ref().map(|it| it.stack().clone());
+    let (mut stream, mut calls) = all.run(async {
+        let listener = one.scope(TcpListener::bind("10.0.0.1:7")).await.unwrap();
+        let (calls, accepted) = tokio::join!(two.scope(TcpStream::connect("10.0.0.1:7")), listener.accept());
+        (accepted.unwrap().0, calls.unwrap())
+    });
+    let state = |all: &Exchange<'_>, host: usize| {
+        let found = all.hosts[host].connections();
+        assert_eq!(found.len(), 1);
+        (found[0].snapshot.state, found[0].snapshot.flight, found[0].snapshot.recovering)
+    };
+    assert_eq!(state(&all, 0), ("ESTABLISHED", 0, Recovering::No));
+    all.run(async { stream.write_all(&[7; 100]).await.unwrap() });
+    all.hosts[0].poll(all.now).unwrap();
+    assert_eq!(state(&all, 0), ("ESTABLISHED", 100, Recovering::No));
+    all.pass(Duration::from_millis(100));
+    assert_eq!((calls.unread().unwrap(), stream.unread().unwrap()), (100, 0));
+    assert_eq!(calls.try_read(&mut [0; 60]).unwrap(), 60);
+    assert_eq!(calls.unread().unwrap(), 40);
+    stream.end(Shutdown::Write).unwrap();
+    all.pass(Duration::from_millis(100));
+    assert_eq!((state(&all, 0).0, state(&all, 1).0), ("FIN-WAIT-2", "CLOSE-WAIT"));
+    let mut rest = Vec::new();
+    all.run(async { calls.read_to_end(&mut rest).await.unwrap() });
+    assert_eq!(rest.len(), 40);
+    calls.end(Shutdown::Both).unwrap();
+    all.pass(Duration::from_millis(100));
+    assert_eq!(calls.end(Shutdown::Read).unwrap_err().kind(), ErrorKind::NotConnected);
+    assert!(all.hosts[1].connections().is_empty());
+}
+
+#[test]
+fn what_is_changed_of_a_connection_tcp_heeds() {
+    let [a, b] = configs();
+    let mut all = Exchange::new([&a, &b]);
+    let [one, two] = all.hosts.each_ref().map(|it| it.stack().clone());
+    let (stream, calls) = all.run(async {
+        let listener = one.scope(TcpListener::bind("10.0.0.1:7")).await.unwrap();
+        let (calls, accepted) = tokio::join!(two.scope(TcpStream::connect("10.0.0.1:7")), listener.accept());
+        (accepted.unwrap().0, calls.unwrap())
+    });
+    stream.change(|it| it.user_timeout = Some(config::Duration::from_secs(3))).unwrap();
+    // The peer is not there any more.
+    all.hosts[1] = PacketStack::new(&HostConfig::new(["10.9.9.9".parse().unwrap()]), 3).unwrap();
+    drop(calls);
+    stream.try_write(&[7; 100]).unwrap();
+    all.pass(Duration::from_secs(5));
+    assert_eq!(stream.take_error().unwrap().unwrap().kind(), ErrorKind::TimedOut);
 }
