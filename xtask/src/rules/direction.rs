@@ -28,7 +28,7 @@ const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
     MayUse { name, with_below: &[], alone }
 }
 
-const MAY_USE: [MayUse; 40] = [
+const MAY_USE: [MayUse; 41] = [
     only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     only("kumiki-osi-service", &["kumiki-octets"]),
@@ -69,6 +69,8 @@ const MAY_USE: [MayUse; 40] = [
     all_below("kumiki-emulate", &["kumiki-delay", "kumiki-net", "kumiki-pppd"]),
     // Programs over sockets, in the worlds of the laboratory.
     all_below("kumiki-testbed", &["kumiki-lab", "kumiki-net"]),
+    // Sockets, for a program that tests them.
+    all_below("kumiki-packetdrill", &["kumiki-net"]),
     all_below("kumiki-pppd", &["kumiki-live"]),
     all_below("kumiki-switch", &["kumiki-live"]),
     all_below("kumiki-pad", &["kumiki-live"]),
