@@ -193,32 +193,50 @@ struct Place {
     spread: Option<(f64, f64)>,
 }
 
+/// Values by name, in the order in which the names came.
+#[derive(Default)]
+struct InOrder<T> {
+    values: Vec<(String, T)>,
+    /// Where each name stands.
+    places: BTreeMap<String, usize>,
+}
+
+impl<T: Default> InOrder<T> {
+    /// The value of `name`, which is added where there is none.
+    #[expect(clippy::indexing_slicing, reason = "each place is one of the values")]
+    fn entry(&mut self, name: &str) -> &mut T {
+        let at = match self.places.get(name) {
+            Some(at) => *at,
+            None => {
+                self.values.push((name.to_owned(), T::default()));
+                self.places.insert(name.to_owned(), self.values.len() - 1);
+                self.values.len() - 1
+            }
+        };
+        &mut self.values[at].1
+    }
+}
+
 fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
-    let mut curves: Vec<(String, BTreeMap<String, Place>)> = Vec::new();
-    let mut names: Vec<String> = Vec::new();
+    // Both in the order in which they come, and found by name: a file of measurements may have a million of them.
+    let mut curves: InOrder<BTreeMap<String, Place>> = InOrder::default();
+    let mut names: InOrder<()> = InOrder::default();
     let mut are_numbers = true;
     for it in drawn {
         let place = told(&it.x);
         are_numbers &= crate::sources::number(&it.x).is_some();
-        if !names.contains(&place) {
-            names.push(place.clone());
-        }
-        if !curves.iter().any(|(label, _)| *label == it.curve) {
-            curves.push((it.curve.clone(), BTreeMap::new()));
-        }
-        let curve = curves.iter_mut().find(|(label, _)| *label == it.curve);
-        let place = curve.map(|(_, places)| {
-            places.entry(place).or_insert_with(|| Place { x: it.x.clone(), values: Vec::new(), spread: None })
-        });
-        if let Some(place) = place {
-            place.values.push(it.y);
-            place.spread = place.spread.or(it.spread);
-        }
+        names.entry(&place);
+        let places = curves.entry(&it.curve);
+        let place = places.entry(place).or_insert_with(|| Place { x: it.x, values: Vec::new(), spread: None });
+        place.values.push(it.y);
+        place.spread = place.spread.or(it.spread);
     }
+    let (curves, positions) = (curves.values, names.places);
+    let names: Vec<String> = names.values.into_iter().map(|(name, ())| name).collect();
     let several = curves.iter().flat_map(|(_, places)| places.values()).any(|place| place.values.len() > 1);
     let given = curves.iter().flat_map(|(_, places)| places.values()).any(|place| place.spread.is_some());
     let series = curves.into_iter().map(|(label, places)| {
-        let points = places.into_values().filter_map(|place| mark(&place, are_numbers, &names, options.level));
+        let points = places.into_values().filter_map(|place| mark(&place, are_numbers, &positions, options.level));
         let mut points: Vec<Mark> = points.collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         let shape = if are_numbers { Shape::Line } else { Shape::Bars };
@@ -279,12 +297,12 @@ pub fn without_place(series: &[Series], log_x: bool, log_y: bool) -> Option<Stri
     }
 }
 
-fn mark(place: &Place, are_numbers: bool, names: &[String], level: Level) -> Option<Mark> {
+fn mark(place: &Place, are_numbers: bool, names: &BTreeMap<String, usize>, level: Level) -> Option<Mark> {
     let x = if are_numbers {
         crate::sources::number(&place.x)?
     } else {
-        let own = told(&place.x);
-        names.iter().zip(0_u32..).find(|(name, _)| **name == own).map(|(_, at)| f64::from(at))?
+        let at = names.get(&told(&place.x)).and_then(|at| u32::try_from(*at).ok())?;
+        f64::from(at)
     };
     let summary = Summary::of(&place.values, level)?;
     let mark = Mark::with_half_width(x, summary.mean, summary.half_width);

@@ -106,3 +106,18 @@ fn a_load_that_is_asked_for_is_named_once() {
     let both = figure(&[source, csv], &options).unwrap();
     assert_eq!(labels(&both), ["ours, near", "ours, far", "mine, near", "mine, far"]);
 }
+
+/// With a search of all names for each record this would take minutes.
+#[test]
+fn a_file_may_have_a_hundred_thousand_places() {
+    use std::fmt::Write as _;
+    let mut csv = "time_s,goodput_mbps\n".to_owned();
+    for at in 0..100_000 {
+        writeln!(csv, "{at},{}", at % 7).unwrap();
+    }
+    let source = Source::of_csv("mine.csv", &csv, &[]).unwrap();
+    let options = Options { x: Some("time_s".to_owned()), ..Options::default() };
+    let drawn = figure(&[source], &options).unwrap();
+    assert_eq!(drawn.series[0].points.len(), 100_000);
+    assert_eq!(drawn.series[0].points[8], Mark::new(8.0, 1.0));
+}

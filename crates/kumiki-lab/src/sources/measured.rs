@@ -5,6 +5,8 @@
 //! | Specification | RFC 4180 with a line of heads; also with semicolons or tabs between the fields; lines that begin with `#` say nothing. A head carries its unit (`rtt_ms`, `window (KiB)`), or each value does (`64 KiB`) |
 //! | Left out | decimal commas, thousands set apart, dates |
 
+use std::collections::BTreeMap;
+
 use super::column::{Unit, amount, bracketed, split};
 use crate::rows::Parameter;
 use crate::scenario::{Amount, Fault, Place};
@@ -131,9 +133,10 @@ fn line_of_heads(text: &str) -> usize {
 
 /// No two columns have one name.
 fn tell_apart((file, text): (&str, &str), columns: &[(Column, Option<Unit>)]) -> Result<(), Fault> {
-    for (place, (Column { name, place: (number, head), .. }, _)) in columns.iter().enumerate() {
-        let mut before = columns.iter().take(place);
-        if let Some((Column { place: (earlier, other), .. }, _)) = before.find(|(it, _)| it.name == *name) {
+    let mut known: BTreeMap<&str, &Column> = BTreeMap::new();
+    for (column, _) in columns {
+        let Column { name, place: (number, head), .. } = column;
+        if let Some(Column { place: (earlier, other), .. }) = known.insert(name, column) {
             let problem = format!("column {earlier} ({other}) is called {name:?} too");
             let path = [format!("column {number} ({head})")];
             let line = Place::Line(line_of_heads(text), *number);
