@@ -208,8 +208,7 @@ impl Comparison {
             let first = sources.remove(place);
             sources.insert(0, first);
         }
-        let first = sources.iter().find_map(|source| source.find(&options.value).map(|it| it.name().to_owned()));
-        let value = first.unwrap_or_else(|| options.value.clone());
+        let value = Source::find_in(&sources, &options.value).unwrap_or_else(|| options.value.clone());
         let names = names(&sources, &value, &options.over);
         let groups = Groups::of(&sources, options);
         let mut sides = Vec::new();
@@ -332,8 +331,9 @@ fn names(sources: &[Source], value: &str, over: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for source in sources.iter().filter(|source| !source.is_measured()) {
         for name in source.keys() {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
+            let name = Source::find_in(sources, name).unwrap_or_else(|| name.to_owned());
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
     }

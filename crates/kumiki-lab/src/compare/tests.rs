@@ -271,3 +271,39 @@ fn measurements_that_do_not_say_of_which_load_they_are_are_refused() {
     let why = beside("queue,load,flow,goodput_mbps\ncodel,far,first,4\n", Scope::Flow, &[]).unwrap_err().to_string();
     assert!(why.contains("flow = \"first\": no number of a flow"), "{why}");
 }
+
+/// A share may be a bare number in a scenario, and per cent in another one or in a file.
+#[test]
+fn shares_are_the_same_as_bare_numbers_and_as_per_cent() {
+    let of = |name: &str, losses: [f64; 2]| {
+        let row = |loss| Row {
+            varied: vec![(name.to_owned(), Parameter::Number(loss))],
+            goodput_mbps: 40.0,
+            ..Row::default()
+        };
+        losses.map(row).to_vec()
+    };
+    let bare = || Source::of_rows("bare", of("loss", [0.0001, 0.01]), None);
+    let points = |other: Source, options: &Options| {
+        let comparison = Comparison::new(vec![bare(), other], options).unwrap();
+        let labels = comparison.points.iter().map(|point| label(&point.key, &point.varied, None));
+        labels.collect::<Vec<_>>()
+    };
+    let measured = |text: &str| Source::of_csv("mine.csv", text, &[]).unwrap();
+    let both = ["loss 0.01 %", "loss 1 %"];
+    let options = Options::default();
+    assert_eq!(points(Source::of_rows("other", of("loss_percent", [0.01, 1.0]), None), &options), both);
+    assert_eq!(points(measured("loss (%),goodput (Mb/s)\n0.01,40\n1,3\n"), &options), both);
+    assert_eq!(points(measured("loss,goodput (Mb/s)\n0.01 %,40\n1 %,3\n"), &options), both);
+    assert_eq!(points(measured("loss (ppm),goodput (Mb/s)\n100,40\n10000,3\n"), &options), both);
+    // Without a unit it is what rows have.
+    assert_eq!(points(measured("loss,goodput (Mb/s)\n0.01,40\n1,3\n"), &options), ["loss 0.01"]);
+    for condition in ["loss=1 %", "loss=0.01", "loss_percent=1", "loss_percent=1 %"] {
+        let options = Options { conditions: vec![condition.parse().unwrap()], ..Options::default() };
+        assert_eq!(points(bare(), &options), ["loss 0.01"], "{condition}");
+    }
+    // What is more than one is no share.
+    let counts = Source::of_rows("counts", of("loss", [1.0, 2.0]), None);
+    let refused = Comparison::new(vec![measured("loss (%),goodput (Mb/s)\n1,40\n"), counts], &options).unwrap();
+    assert!(refused.is_empty());
+}

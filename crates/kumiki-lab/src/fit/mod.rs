@@ -447,7 +447,7 @@ fn measurements(
     for (place, (name, first)) in keys.first().into_iter().flatten().enumerate() {
         let differs = keys.iter().any(|key| key.get(place).is_some_and(|(_, value)| value != first));
         match source.find(name) {
-            Some(found) => columns.push((place, found)),
+            Some(found) => columns.push((place, found.beside_bare(name))),
             None if differs => return Err(source.lacks(name)),
             None => {}
         }

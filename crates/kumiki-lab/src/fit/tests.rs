@@ -82,6 +82,22 @@ fn what_cannot_be_told_apart_is_said() {
     assert!(fitted.profile().unwrap().contains("tcp.send and ip.push are not told apart"));
 }
 
+/// Where what is varied is a bare number, and measurements have per cent.
+#[test]
+fn per_cent_are_of_the_points_whose_shares_are_bare_numbers() {
+    let text = SCENARIO
+        .replace(
+            "propagation = \"1 us\"",
+            "propagation = \"1 us\", impair = { toward = \"far.p2p0\", loss = \"${loss}\" }",
+        )
+        .replace("\"${mss}\"", "\"1460 B\"")
+        .replace("vary.mss = [\"268 B\", \"536 B\", \"1072 B\", \"1460 B\"]", "vary.loss = [0.0001, 0.01]");
+    let document = Document::parse("lossy", "lossy.toml", &text).unwrap();
+    let source = Source::of_csv("mine.csv", "loss (%),goodput (Mb/s)\n1,3\n0.01,40\n", &[]).unwrap();
+    let task = Task::new(&document, &Choice::default(), &source, &Options::default()).unwrap();
+    assert_eq!(task.measurements.iter().map(|it| it.point).collect::<Vec<_>>(), [1, 0]);
+}
+
 #[test]
 fn what_does_not_belong_together_is_refused() {
     let refused = |csv: &str, options: &Options| task(csv, options).unwrap_err().to_string();

@@ -88,10 +88,10 @@ pub fn figure(sources: &[Source], options: &Options) -> Result<Figure, Fault> {
     Ok(draw(drawn, &x, &y, options))
 }
 
-/// The name as the first source that has such a value calls it.
+/// The name as the sources call it that have such a value.
 fn resolved(sources: &[Source], name: &str) -> Result<String, Fault> {
-    let found = sources.iter().find_map(|source| source.find(name)).map(|found| found.name().to_owned());
-    found.map_or_else(|| Err(sources.first().map_or_else(|| Fault::new("nothing to draw"), |it| it.lacks(name))), Ok)
+    Source::find_in(sources, name)
+        .map_or_else(|| Err(sources.first().map_or_else(|| Fault::new("nothing to draw"), |it| it.lacks(name))), Ok)
 }
 
 /// The horizontal axis: the one asked for, or the first that is varied.

@@ -121,3 +121,16 @@ fn a_file_may_have_a_hundred_thousand_places() {
     assert_eq!(drawn.series[0].points.len(), 100_000);
     assert_eq!(drawn.series[0].points[8], Mark::new(8.0, 1.0));
 }
+
+#[test]
+fn per_cent_stand_beside_bare_shares() {
+    let row =
+        |loss| Row { varied: vec![("loss".to_owned(), Parameter::Number(loss))], goodput_mbps: 40.0, ..Row::default() };
+    let ours = Source::of_rows("ours", [0.0001, 0.01].map(row).to_vec(), None);
+    let mine = Source::of_csv("mine.csv", "loss (%),goodput (Mb/s)\n0.01,40\n1,3\n", &[]).unwrap();
+    let figure = figure(&[ours, mine], &Options::default()).unwrap();
+    assert_eq!((labels(&figure), figure.x.unit.as_str()), (vec!["ours", "mine"], "%"));
+    for series in &figure.series {
+        assert_eq!(series.points.iter().map(|point| point.x).collect::<Vec<_>>(), [0.01, 1.0], "{}", series.label);
+    }
+}

@@ -52,6 +52,11 @@ impl Unit {
     }
 }
 
+/// What a share that is a bare number is a part of.
+pub(super) fn whole() -> Option<Unit> {
+    Unit::of(amount("100 %")?)
+}
+
 /// A quantity with its unit, also as iperf3 and others write rates.
 pub(super) fn amount(text: &str) -> Option<Amount> {
     Amount::parse(text).or_else(|| Amount::parse(&usual(text)?))
@@ -104,6 +109,14 @@ pub(super) fn factor(wanted: &str, column: &str) -> Option<f64> {
     match (split(wanted), split(column)) {
         ((stem, Some(to)), (other, Some(from))) if stem == other => from.in_units_of(to),
         ((stem, None), (other, Some(_))) if stem == other => Some(1.0),
+        _ => None,
+    }
+}
+
+/// By what the bare shares of a column called `column` are multiplied to be those of `wanted`, which has a unit of shares, and else the same name.
+pub(super) fn factor_of_shares(wanted: &str, column: &str) -> Option<f64> {
+    match (split(wanted), split(column)) {
+        ((stem, Some(to)), (other, None)) if stem == other => whole()?.in_units_of(to),
         _ => None,
     }
 }

@@ -51,6 +51,15 @@ impl Found {
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
+
+    /// The same as what is varied under `name` has it: where that has no unit, a share is a bare number.
+    pub(crate) fn beside_bare(self, name: &str) -> Self {
+        let bare = match (column::split(name).1, column::split(&self.name).1) {
+            (None, Some(unit)) => column::whole().and_then(|whole| unit.in_units_of(whole)),
+            _ => None,
+        };
+        Self { times: bare.unwrap_or(self.times), ..self }
+    }
 }
 
 /// One record of a source, by its place.
@@ -180,13 +189,36 @@ impl Source {
             return Some(found(wanted, 1.0));
         }
         let keys = self.keys();
-        let mut fits = keys.into_iter().filter_map(|name| Some(found(name, column::factor(wanted, name)?)));
-        let first = fits.next()?;
+        let mut fits = keys.iter().filter_map(|name| Some(found(name, column::factor(wanted, name)?)));
+        let Some(first) = fits.next() else {
+            let mut shares = keys.iter().filter(|name| self.has_bare_shares(name));
+            return shares.find_map(|name| Some(found(name, column::factor_of_shares(wanted, name)?)));
+        };
         // A stem alone may mean several.
         match fits.next() {
             Some(_) if first.name != wanted => None,
             _ => Some(first),
         }
+    }
+
+    /// Where the first of `sources` that has such a value has it; but one with a unit comes before one without, so that a share that is a bare number
+    /// in one and per cent in another means the same in both.
+    pub(crate) fn find_in(sources: &[Self], wanted: &str) -> Option<String> {
+        let mut names = sources.iter().filter_map(|source| source.find(wanted)).map(|found| found.name);
+        let first = names.next()?;
+        let has_unit = |name: &String| column::split(name).1.is_some();
+        let other = if has_unit(&first) { None } else { names.find(has_unit) };
+        let is_share = |name: &String| column::factor_of_shares(name, &first).is_some();
+        Some(other.filter(is_share).unwrap_or(first))
+    }
+
+    /// Whether what is varied under this name can be shares: numbers from 0 to 1. Who measured something has to say its unit.
+    fn has_bare_shares(&self, name: &str) -> bool {
+        let Content::Results { rows, .. } = &self.content else {
+            return false;
+        };
+        let mut cells = rows.iter().filter_map(|row| row.parameter(name)).peekable();
+        cells.peek().is_some() && cells.all(|cell| number(cell).is_some_and(|it| (0.0..=1.0).contains(&it)))
     }
 
     /// That every value of it is a number, as far as measurements have it.
@@ -350,7 +382,9 @@ impl Condition {
         let mut records: Vec<Record<'a>> = source.records().collect();
         for condition in conditions {
             let found = source.find(&condition.name).ok_or_else(|| source.lacks(&condition.name))?;
-            let wanted = condition.wanted(&found.name);
+            // What is looked at is in the unit of the name that was asked for, where that has one.
+            let has_unit = column::split(&condition.name).1.is_some();
+            let wanted = condition.wanted(if has_unit { &condition.name } else { &found.name });
             records.retain(|record| record.get(&found).is_some_and(|cell| told(&cell) == wanted));
         }
         Ok(records)
@@ -361,8 +395,9 @@ impl Condition {
         let number = self.text.parse::<f64>().ok();
         let amount = Amount::parse(&self.text).filter(|it| !matches!(it, Amount::Count(_)));
         let in_unit = || {
-            let (_, unit) = column::split(name);
             let amount = amount?;
+            // A share may be a bare number.
+            let unit = column::split(name).1.or_else(column::whole);
             #[expect(clippy::cast_precision_loss, reason = "what is drawn needs no more than 53 bits")]
             let base = amount.base() as f64;
             Some(base * column::Unit::of(amount.with_base(1))?.in_units_of(unit?)?)
@@ -440,7 +475,7 @@ pub(crate) fn labelled(name: &str, value: &Parameter) -> String {
 
 /// Whether `wanted` means the column called `name`.
 pub(crate) fn is_same(wanted: &str, name: &str) -> bool {
-    column::factor(wanted, name).is_some()
+    column::factor(wanted, name).or_else(|| column::factor_of_shares(wanted, name)).is_some()
 }
 
 fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
