@@ -126,10 +126,14 @@ impl Header {
         Ok((documents.collect::<Result<_, _>>()?, choice))
     }
 
-    /// The first scenario whose text is another one in `other`.
+    /// The first scenario whose text says something else in `other`: a comment says nothing.
     pub(super) fn differs_in_text(&self, other: &Self) -> Option<&str> {
+        let says = |it: &Text| it.text.parse::<toml::Table>().ok();
+        let is_same = |ours: &Text, theirs: &Text| {
+            ours.text == theirs.text || says(ours).is_some_and(|it| says(theirs) == Some(it))
+        };
         let mut both = self.scenarios.iter().zip(&other.scenarios);
-        both.find(|(ours, theirs)| ours.text != theirs.text).map(|(ours, _)| ours.name.as_str())
+        both.find(|(ours, theirs)| !is_same(ours, theirs)).map(|(ours, _)| ours.name.as_str())
     }
 
     /// Why what `self` is of is not what `other` is of, whatever the shard; nothing where it is.

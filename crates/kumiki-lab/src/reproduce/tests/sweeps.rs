@@ -461,6 +461,19 @@ fn shards_that_do_not_make_the_whole_are_refused_by_name_and_line() {
 }
 
 #[test]
+fn shards_of_texts_that_differ_in_a_comment_are_of_one_sweep() {
+    let sweep = Sweep::of(20);
+    let mut commented = Sweep::of(20);
+    let text = sweep.documents[0].text().replace("[run]", "# What is asked.\n[run]");
+    assert_ne!(text, sweep.documents[0].text());
+    commented.documents[0] = Document::parse("two", "two.toml", &text).unwrap();
+    commented.plan = Plan::new(&commented.documents, &Choice::default(), &Fake { failing: false }).unwrap();
+    let there = Place::new("commented-there");
+    commented.run(&there, "2/2".parse().unwrap(), false, usize::MAX).unwrap();
+    merged(&[&shards(&sweep, "commented-here", 2)[0], &there]).expect("a comment is nothing else");
+}
+
+#[test]
 fn shards_are_written_as_numbers_of_how_many() {
     for wrong in ["", "1", "0/3", "4/3", "1/0", "a/b", "-1/2", "1/10001", "1/2/3"] {
         assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
