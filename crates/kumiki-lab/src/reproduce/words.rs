@@ -6,7 +6,7 @@ const HEADS: [(&str, &str); 12] = [
     ("held back by", "what kept the writing TCP from sending more, in shares of the measured time"),
     (
         "round trip (ms)",
-        "from a segment to its acknowledgment as TCP measured it, or of an echo: the mean, and (p99) what 99 % were below",
+        "from a segment to its acknowledgment as TCP measured it, a delayed one with its delay, or of an echo: the mean, and (p99) what 99 % were below",
     ),
     (
         "one way (ms)",
