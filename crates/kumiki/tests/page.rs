@@ -92,9 +92,12 @@ fn without_captures_the_page_has_no_packets() {
     kumiki_watchdog::minute();
     let folder = Folder::new("page-plain");
     folder.write("short.toml", SCENARIO.as_bytes());
-    kumiki(&folder, &["run", "short.toml", "--out", "out"]);
-    let page = String::from_utf8(folder.read("out/report.html")).unwrap();
-    assert!(!page.contains("What packets show") && !page.contains("class=\"packet\""));
+    // A trace and values over time are no captures.
+    for more in [&[][..], &["--trace"], &["--set", "run.interval=100 ms"]] {
+        kumiki(&folder, &[&["run", "short.toml", "--out", "out", "--force"], more].concat());
+        let page = String::from_utf8(folder.read("out/report.html")).unwrap();
+        assert!(!page.contains("What packets show") && !page.contains("class=\"packet\""), "{more:?}");
+    }
 }
 
 /// What is done to the figure with segments, and what becomes of it.
@@ -260,6 +263,12 @@ fn the_page_says_why_it_is_slow() {
     assert!(page.len() < 1_000_000, "{}", page.len());
     let series = String::from_utf8(folder.read("out/captures/broken/000-series.svg")).unwrap();
     assert!(series.contains("ln pt when"));
+    assert!(!page.contains("Of the first of"));
+    // Of several runs the first is drawn, and that is said.
+    let again = ["run", "broken.toml", "--out", "again", "--set", "frames=20", "--set", "run.repeat.runs=3"];
+    kumiki(&folder, &again);
+    let repeated = String::from_utf8(folder.read("again/report.html")).unwrap();
+    assert!(repeated.contains("<li>Of the first of 3 runs, with the seed 1; captures/broken has the others.</li>"));
     // A later result without it leaves no trace of it.
     kumiki(
         &folder,

@@ -1,7 +1,7 @@
 //! Values over time on the page: what `interval` has kept in `series.csv`, of the first run of the first few points.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::Results;
@@ -32,13 +32,26 @@ impl Results {
         let kept = self.points.iter().filter_map(|(point, result)| {
             let file = format!("{:03}-{SERIES}", point.index);
             let is_own = |name: &&String| Path::new(name).file_name().is_some_and(|it| *it == *file);
-            let name = result.as_ref().ok()?.captures.iter().find(is_own)?;
-            Some((point, output.path(name)))
+            let captures = &result.as_ref().ok()?.captures;
+            let name = captures.iter().find(is_own)?;
+            let runs = captures.iter().filter(|name| name.ends_with(SERIES)).count();
+            Some((point, runs, output.path(name)))
         });
         let kept: Vec<_> = kept.collect();
         let all = kept.len();
-        let read = kept.into_iter().take(POINTS).filter_map(|(point, path)| Some(course(point, &read(&path).ok()?)));
-        let mut courses: Vec<Course> = read.collect();
+        let read = |(point, runs, path): (&Point, usize, PathBuf)| {
+            let mut course = course(point, &read(&path).ok()?);
+            if runs > 1 {
+                let seed = point.scenario.run.seed;
+                let note = format!(
+                    "Of the first of {runs} runs, with the seed {seed}; captures/{} has the others.",
+                    self.name
+                );
+                course.notes.insert(0, note);
+            }
+            Some(course)
+        };
+        let mut courses: Vec<Course> = kept.into_iter().take(POINTS).filter_map(read).collect();
         if let Some(last) = courses.last_mut().filter(|_| all > POINTS) {
             last.notes
                 .push(format!("The first {POINTS} of {all} points are shown; captures/{} has all of them.", self.name));

@@ -47,6 +47,10 @@ pub(super) fn of(output: &Output, results: &[Results]) -> Flows {
         };
         let names = names.iter().filter(|name| is_of_first_run(name));
         let files: Vec<PathBuf> = names.map(|name| output.path(name)).collect();
+        // Traces and values over time stand among captures, and show no packets.
+        if files.is_empty() {
+            continue;
+        }
         let mut found = of_files(&files, &label);
         if found.is_empty() {
             found.push(nothing(&label));
