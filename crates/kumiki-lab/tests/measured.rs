@@ -57,6 +57,28 @@ fn of_datagrams_into_a_line_that_goes_those_are_lost_that_left_while_it_was_meas
     assert!(sent == 2500 && (1235..=1251).contains(&lost) && sent - received - lost < 20, "{sent} {received} {lost}");
 }
 
+/// A queue of 50 frames before a line that takes half of what comes: 50 wait when the measurement begins, and when it ends.
+#[test]
+fn what_is_told_of_datagrams_adds_up() {
+    let line = r#"link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "2.5 Mb/s", queue_frames = 50 }"#;
+    for warm_up in ["0 s", "2 s"] {
+        let run = format!("run = {{ warm_up = \"{warm_up}\", duration = \"4 s\" }}");
+        let (_, notes) = ran(&format!("{line}\nload.x = {{ {STREAM} }}\n{run}"));
+        let note = notes.iter().find(|note| note.contains("datagrams sent")).unwrap();
+        let numbers: Vec<u64> = note.split(|c: char| !c.is_ascii_digit()).filter_map(|it| it.parse().ok()).collect();
+        match (warm_up, &numbers[..]) {
+            ("0 s", [sent, received, lost, unknown]) => assert_eq!(received + lost + unknown, *sent, "{note}"),
+            ("2 s", [sent, received, before, lost, unknown]) => {
+                assert_eq!(received - before + lost + unknown, *sent, "{note}");
+                assert!((50..=51).contains(before), "{note}");
+            }
+            _ => panic!("{note}"),
+        }
+        // 50 wait, one is on its way, and of the 160 ms in which these came about half was dropped.
+        assert!((90..=110).contains(numbers.last().unwrap()), "{note}");
+    }
+}
+
 /// The queue is full from 1 s on, and a round trip takes 60 ms then. Until 3 s nothing is measured.
 #[test]
 fn what_is_said_of_echoes_is_of_those_that_were_measured() {

@@ -17,6 +17,8 @@ pub struct Units {
     pub sent: u64,
     /// Received, duplicates not counted; the first may have left before it was measured.
     pub received: u64,
+    /// How many of them had left before that.
+    pub left_before: u64,
     /// Of those that were sent while it was measured: overtaken by later ones and not received, or sent before and in a silence at the end that is longer than
     /// their way and every earlier one, or, where none was ever received, longer than a second. So it is never more than what was sent.
     pub lost: u64,
@@ -39,11 +41,22 @@ pub struct Playing {
 
 impl core::fmt::Display for Units {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { sent, received, lost, duplicated, reordered, playing } = self;
+        let Self { sent, received, left_before, lost, duplicated, reordered, playing } = self;
         match (sent, received, lost) {
             // They may all be under way.
             (1.., 0, 0) => write!(f, "{sent} datagrams sent, none received")?,
-            _ => write!(f, "{sent} datagrams sent, {received} received, {lost} lost")?,
+            _ => {
+                write!(f, "{sent} datagrams sent, {received} received")?;
+                if *left_before > 0 {
+                    write!(f, " ({left_before} of them had left before)")?;
+                }
+                write!(f, ", {lost} lost")?;
+                // Of those that were sent, so that what is told adds up.
+                match sent.saturating_sub(received.saturating_sub(*left_before)).saturating_sub(*lost) {
+                    0 => {}
+                    unknown => write!(f, ", {unknown} under way or not missed yet")?,
+                }
+            }
         }
         if duplicated + reordered > 0 {
             write!(f, ", {duplicated} duplicated, {reordered} reordered")?;
@@ -60,6 +73,7 @@ impl core::ops::AddAssign for Units {
     fn add_assign(&mut self, other: Self) {
         self.sent += other.sent;
         self.received += other.received;
+        self.left_before += other.left_before;
         self.lost = self.lost.saturating_add(other.lost);
         self.duplicated += other.duplicated;
         self.reordered += other.reordered;
@@ -78,6 +92,7 @@ impl Units {
         Self {
             sent: self.sent - earlier.sent,
             received: self.received - earlier.received,
+            left_before: self.left_before.saturating_sub(earlier.received),
             lost: self.lost,
             duplicated: self.duplicated - earlier.duplicated,
             reordered: self.reordered - earlier.reordered,
@@ -100,6 +115,7 @@ impl Units {
         }
         for received in sinks().flat_map(UdpSink::received) {
             all.received += received.units;
+            all.left_before += received.units - received.units_measured;
             all.lost = all.lost.saturating_add(received.lost_measured);
             all.duplicated += received.duplicated;
             all.reordered += received.reordered;

@@ -47,6 +47,8 @@ pub struct ReceivedUnits {
     pub caller: Address,
     /// Units that came, duplicates not counted.
     pub units: u64,
+    /// Those of them that left while it was measured.
+    pub units_measured: u64,
     /// Their octets.
     pub octets: u64,
     /// Units that came once more.
@@ -158,8 +160,9 @@ impl UdpSink {
         for session in &mut self.sessions {
             session.received.gaps.measure_from(now);
             session.measured = sent_before.get(&session.received.caller).copied().unwrap_or(0);
-            // Nothing has left since, so nothing of it is lost.
+            // Nothing has left since, so nothing of it is lost, nor has it come.
             session.received.lost_measured = 0;
+            session.received.units_measured = 0;
             if let Some(reception) = &mut session.reception {
                 reception.begin_measurement();
             }
@@ -230,6 +233,7 @@ impl UdpSink {
         // All hosts of a world have one clock. It grows as it must.
         let _ = session.delays.record(now.as_nanos().saturating_sub(time));
         received.units += 1;
+        received.units_measured += u64::from(number >= session.measured);
         received.octets += octets;
         received.first = received.first.or(Some(now));
         received.last = Some(now);
