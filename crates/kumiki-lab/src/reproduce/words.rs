@@ -12,7 +12,10 @@ const HEADS: [(&str, &str); 12] = [
         "one way (ms)",
         "how long datagrams were under way, from program to program: the mean, and (p99) what 99 % were below",
     ),
-    ("completion (ms)", "how long a transfer took, or a request with its response"),
+    (
+        "completion (ms)",
+        "how long a transfer took, or a request with its response without the opening of the connection",
+    ),
     ("sent again", "segments of TCP that were sent again"),
     ("sent again, %", "segments of TCP that were sent again, of all that were sent"),
     ("of all segments", "what was sent again of all that was sent"),
