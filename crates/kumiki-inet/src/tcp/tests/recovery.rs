@@ -80,7 +80,7 @@ fn what_an_overtaken_acknowledgment_reports_counts() {
         pair.run_for(ms(20));
         let iss = pair.log.iter().find(|packet| packet.from == A).unwrap().header.seq;
         let base = pair.header(B);
-        let ack = |number| Header { seq: Seq(1), ack: Seq(number), flags: Flags::ACK, ..base.clone() };
+        let ack = |number| Header { seq: Seq(1), ack: Seq(number), flags: Flags::ACK, ..base };
         pair.inject(A, ack(1001), &[]);
         assert_eq!(sent(&pair).len(), 6);
         let mut overtaken = ack(1);
