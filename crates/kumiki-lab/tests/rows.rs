@@ -516,6 +516,25 @@ fn a_load_that_fills_the_line_while_it_writes_is_bound_by_it() {
     }
 }
 
+/// Measured is from an arrival to an arrival, and what happens to the line after the last of them takes nothing from what it could carry.
+#[test]
+fn what_a_line_allows_is_of_the_very_time_that_is_measured() {
+    let line = ALONE.replace("10 ms", "5 ms");
+    let row = |event: &str| {
+        let text = format!("{line}run = {{ warm_up = \"1 s\", duration = \"10 s\" }}\nevent = [{event}]\n");
+        Laboratory::default().run(&point(&parse(&text), &[])).unwrap().rows.remove(0)
+    };
+    let full = 10.0 * 1448.0 / 1500.0;
+    let whole = row(r#"{ at = "11 s", link = "line", up = false }"#);
+    // A segment that had to be sent again held back what the reader had before that.
+    assert!(whole.measured_s > 10.05, "{}", whole.measured_s);
+    assert!((whole.limit_mbps.unwrap() - full).abs() < 1e-9, "{whole:?}");
+    let slower = row(r#"{ at = "6 s", link = "line", rate = "2 Mb/s" }"#);
+    // A segment, which takes 1.2 ms, may be on the line at either end and when it becomes slower.
+    let (allowed, segments) = (slower.limit_mbps.unwrap() * slower.measured_s, 3.0 * 1448.0 * 8e-6);
+    assert!((slower.octets as f64 * 8e-6 - allowed).abs() < segments, "{allowed} {slower:?}");
+}
+
 /// The handshake takes 20 ms and is not measured.
 #[test]
 fn what_held_a_transfer_is_of_its_time() {

@@ -532,7 +532,11 @@ fn measure(
     let whole_load = load.is_measured_whole();
     let before = if whole_load { &beginning } else { before };
     let user = file_user(world, hosts, load);
-    let time = match (before.last, after.last) {
+    // Several loads are compared, so the time is the same for all. A silence at an end belongs to what is measured.
+    let arrivals = before.last.zip(after.last).filter(|(first, last)| {
+        last > first && is_alone && load.is_steady && !before.is_silent() && !after.is_silent()
+    });
+    let time = match arrivals {
         _ if load.kind == Kind::File => {
             let began = user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened });
             let ended = user.and_then(FileUser::done);
@@ -543,19 +547,16 @@ fn measure(
             let written = if load.sender_clock { written(&sources) } else { None };
             transfer_time(&sources, &sinks, written.or_else(|| (!done).then_some(after.at)))
         }
-        // Several loads are compared, so the time is the same for all. A silence at an end belongs to what is measured.
-        (Some(first), Some(last))
-            if last > first && is_alone && load.is_steady && !before.is_silent() && !after.is_silent() =>
-        {
-            last.saturating_since(first)
-        }
-        _ => after.at.saturating_since(before.at),
+        Some((first, last)) => last.saturating_since(first),
+        None => after.at.saturating_since(before.at),
     };
     let began = match load.kind {
         Kind::File => user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened }),
         Kind::Stream if whole_load => opened(&sources),
         Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => None,
     };
+    let first_arrival = || arrivals.filter(|_| !whole_load).map(|(first, _)| first);
+    let since = began.or_else(first_arrival).unwrap_or(before.at);
     // What has an end is held from its opening on, and by nothing once it is over.
     let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
     let flows = flows::flows(world, hosts, load, &sinks, (before, held.unwrap_or((before.at, after.at))));
@@ -575,7 +576,6 @@ fn measure(
     let over = load.kind == Kind::Units && (!load.is_steady || is_done(world, hosts, load));
     let stopped = if over { 0 } else { flows::stopped(&flows) };
     let shares = presence.shares(name, &before.lines, &after.lines);
-    let began = began.unwrap_or(before.at);
     let of_flow = |(number, (_, mut flow)): (usize, (_, Flow))| {
         let lines = load.way(flow.way).iter().filter_map(|line| Some((line, *shares.get(line)?)));
         let busiest = lines.max_by(|(_, one), (_, other)| one.total_cmp(other));
@@ -583,7 +583,7 @@ fn measure(
         flow.line = marked.unwrap_or_else(|| busiest.map_or(0.0, |(_, share)| share));
         flow.busiest = busiest.map(|(line, _)| line.clone());
         if !whole_load || load.kind != Kind::Stream {
-            (flow.began, flow.time) = (began, time);
+            (flow.began, flow.time) = (since, time);
         }
         flow.longest_gap = flow.longest_gap.min(time);
         flow
@@ -595,7 +595,7 @@ fn measure(
     let units = (load.kind == Kind::Units).then(|| after.units.since(before.units));
     let result = LoadResult {
         under_way: units.filter(|_| before.units.sent == 0).map_or(0, |units| under_way(units.sent, &flows, time)),
-        began,
+        began: since,
         time,
         part,
         jain: jain(&flows),
