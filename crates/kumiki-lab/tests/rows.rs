@@ -516,6 +516,31 @@ fn a_load_that_fills_the_line_while_it_writes_is_bound_by_it() {
     }
 }
 
+/// The line is full on the way there, whatever goes back.
+#[test]
+fn all_loads_together_are_bound_by_what_bound_those_that_brought_the_most() {
+    let all = |rate: &str| {
+        let back = format!(r#"load.y = {{ kind = "udp", from = "b", to = "a", message = "1472 B", rate = "{rate}" }}"#);
+        let run = "run = { warm_up = \"5 s\", duration = \"10 s\" }";
+        let text = ALONE.replace("queue_frames = 50", "queue_frames = 20");
+        let rows = Laboratory::default().run(&point(&parse(&format!("{text}{back}\n{run}")), &[])).unwrap().rows;
+        let bound = |scope| of(&rows, scope).into_iter().map(|row| row.bound_by.clone()).collect::<Vec<_>>();
+        assert_eq!(bound(Scope::Total), ["link"], "{rate}");
+        bound(Scope::Load)
+    };
+    assert_eq!(all("5 Mb/s"), ["link", "application"]);
+    assert_eq!(all("20 Mb/s"), ["retransmission time-out", "link"]);
+    assert_eq!(all("100 Mb/s"), ["opening", "link"]);
+}
+
+#[test]
+fn where_no_load_brought_anything_most_of_them_say_what_bound_all() {
+    let lost = ALONE.replace("queue_frames = 50", "impair.loss = \"100 %\"");
+    let more = format!("load.y = {{ {STREAM} }}\nload.a = {{ {UNITS} }}\nrun.duration = \"5 s\"");
+    let rows = Laboratory::default().run(&point(&parse(&format!("{lost}{more}")), &[])).unwrap().rows;
+    assert_eq!(rows[0].bound_by, "opening", "{rows:?}");
+}
+
 /// Measured is from an arrival to an arrival, and what happens to the line after the last of them takes nothing from what it could carry.
 #[test]
 fn what_a_line_allows_is_of_the_very_time_that_is_measured() {

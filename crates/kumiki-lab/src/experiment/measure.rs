@@ -306,7 +306,7 @@ impl Measured {
         self.total.waited.contains_key(host)
     }
 
-    /// What bound `of`, the total or a load, or a `flow` of it, where the stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages, a CPU
+    /// What bound `of`, a load, or a `flow` of it (of several loads together see [`Measured::bound_of_all`]), where the stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages, a CPU
     /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
     /// What is left is what held TCP for the most time (of limits that held equally long the first of [`Limit::ALL`]), or the window of another protocol.
     ///
@@ -339,6 +339,24 @@ impl Measured {
             let other = if of.is_of_units() { Bound::Lost } else { Bound::Window };
             flows::foremost(&held).map_or(other, Bound::Held)
         }
+    }
+
+    /// What bound several loads together, where the stack and the line allow each what `limit_mbps` says: what bound those of them that brought the most, and where
+    /// none brought anything, most of them. That one of several waits for something else takes nothing from a line that the others fill.
+    #[must_use]
+    pub fn bound_of_all(&self, limit_mbps: impl Fn(&str) -> Option<f64>) -> Bound {
+        let mut all: Vec<(Bound, (u64, usize))> = Vec::new();
+        for (name, load) in &self.loads {
+            let bound = self.bound(load, None, limit_mbps(name));
+            let octets = load.flows.iter().map(|flow| flow.octets).sum();
+            match all.iter_mut().find(|(other, _)| *other == bound) {
+                Some((_, (brought, loads))) => (*brought, *loads) = (*brought + octets, *loads + 1),
+                None => all.push((bound, (octets, 1))),
+            }
+        }
+        // Of what is equal, the first by the names of loads.
+        let most = all.iter().rev().max_by_key(|(_, weight)| *weight);
+        most.map_or_else(|| self.bound(&self.total, None, None), |(bound, _)| *bound)
     }
 
     /// Compares two moments.

@@ -42,6 +42,10 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     // Of several loads, each may go another way.
     let only = limits.values().next().copied().flatten().filter(|_| limits.len() == 1);
     let mut total = of_load(&known, measured, &measured.total, only);
+    if limits.len() > 1 {
+        let writing = |name: &str| limits.iter().find(|(it, _)| **it == name)?.1.map(|limits| limits.writing);
+        total.bound_by = measured.bound_of_all(writing).name().to_owned();
+    }
     total.counters.clone_from(&measured.counters);
     total.queues = measured.queues.iter().map(|(name, queue)| (name.clone(), lengths(queue))).collect();
     let mut rows = vec![total];
