@@ -560,6 +560,18 @@ fn what_a_line_allows_is_of_the_very_time_that_is_measured() {
     assert!((slower.octets as f64 * 8e-6 - allowed).abs() < segments, "{allowed} {slower:?}");
 }
 
+#[test]
+fn echoes_over_a_full_line_are_bound_by_it_on_either_way() {
+    let echoes = r#"kind = "ping", from = "a", to = "b", message = "1000 B", interval = "500 us""#;
+    let run = "run = { warm_up = \"1 s\", duration = \"5 s\" }";
+    let text = format!("{}{run}\n", ALONE.replace(STREAM, echoes));
+    let rows = |text: &str| Laboratory::default().run(&point(&parse(text), &[])).unwrap().rows;
+    assert!(rows(&text).iter().all(|row| row.bound_by == "link"));
+    // Half of 8 Mb/s is lost on the way, and the line is not full.
+    let lossy = text.replace("500 us", "1 ms").replace("queue_frames = 50", "impair.loss = \"50 %\"");
+    assert!(rows(&lossy).iter().all(|row| row.bound_by == "loss"));
+}
+
 /// The handshake takes 20 ms and is not measured.
 #[test]
 fn what_held_a_transfer_is_of_its_time() {

@@ -18,6 +18,9 @@ use crate::workload::rpc::Exchanged;
 use crate::workload::sink::Received;
 use crate::workload::{FileKeeper, FileUser, RpcClient, Sink, Source, UdpSink, UdpSource};
 
+/// More than this part of the time is most of it.
+pub(super) const MOST: f64 = 0.5;
+
 /// One session's part.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Flow {
@@ -167,12 +170,12 @@ impl Flow {
 
     /// Whether its writer or its reader had no power for most of the time.
     pub(super) fn is_without_power(&self) -> bool {
-        self.without_power > 0.5
+        self.without_power > MOST
     }
 
     /// Whether it waited for retransmission timers for most of the time: others may fill the line, but that is not what it waits for.
     pub(super) fn is_locked_out(&self) -> bool {
-        self.held().iter().any(|(limit, share)| *limit == Limit::Timeout && *share > 0.5)
+        self.held().iter().any(|(limit, share)| *limit == Limit::Timeout && *share > MOST)
     }
 
     /// What it brought over the time in which it was measured, in 10^6 bit/s.
@@ -494,11 +497,7 @@ pub(super) fn flows(
         let pair = (writer.local, writer.remote);
         let record = records_of.get(from).and_then(|records| records.get(&pair)).copied();
         let peer = reader.and_then(|(host, _)| records_of.get(host.as_str())?.get(&(writer.remote, writer.local)));
-        let power = |host: Option<&(String, String)>| {
-            let failed = host.and_then(|(host, _)| world.down_since(*hosts.get(host)?));
-            failed.map_or_else(|| world.now(), |failed| failed.max(before.at))
-        };
-        let [writes_until, reads_until] = [power(load.from.get(way.0)), power(reader)];
+        let writes_until = has_power_until(world, hosts, load.from.get(way.0), before.at);
         // What stands still for want of power is held by nothing.
         let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
         let is_transfer = load.is_measured_whole() && load.kind == Kind::Stream && !flow.time.is_zero();
@@ -510,9 +509,7 @@ pub(super) fn flows(
             (Some(record), None) => held(record, peer.copied(), held_from, held_until),
             (None, _) => BTreeMap::new(),
         };
-        let [whole, without] =
-            [before.at, writes_until.min(reads_until)].map(|since| world.now().saturating_since(since).as_secs_f64());
-        let without_power = if whole > 0.0 { without / whole } else { 0.0 };
+        let without_power = without_power(world, hosts, load, way, before.at);
         let since = |pair: &Pair, record: &Record| match before.senders.get(pair) {
             Some(earlier) => Sender::of(record).since(earlier),
             None => Sender::of(record),
@@ -535,6 +532,31 @@ pub(super) fn flows(
         ));
     }
     all
+}
+
+/// Until when since `from` the host of `end` has had power: until now, where it has not failed. A host with a program of a load does not get it back.
+fn has_power_until(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    end: Option<&(String, String)>,
+    from: Instant,
+) -> Instant {
+    let failed = end.and_then(|(host, _)| world.down_since(*hosts.get(host)?));
+    failed.map_or_else(|| world.now(), |failed| failed.max(from))
+}
+
+/// For which part of the time since `from` that writer of `load`, or that reader of it, has had no power.
+pub(super) fn without_power(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+    (writer, reader): (usize, usize),
+    from: Instant,
+) -> f64 {
+    let ends = [load.from.get(writer), load.to.get(load.readers(writer).start + reader)];
+    let until = ends.map(|end| has_power_until(world, hosts, end, from)).into_iter().min().unwrap_or(from);
+    let [whole, without] = [from, until].map(|since| world.now().saturating_since(since).as_secs_f64());
+    if whole > 0.0 { without / whole } else { 0.0 }
 }
 
 /// How long datagrams were under way to the reader number `place`, or how long the exchanges of the asking program of that number took, by session.

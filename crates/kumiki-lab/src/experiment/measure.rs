@@ -83,6 +83,8 @@ pub struct LoadResult {
     pub jain: Option<f64>,
     /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
+    /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows.
+    pub(super) without_power: f64,
     /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
     pub cpu: BTreeMap<String, f64>,
     /// How much of that part the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
@@ -318,7 +320,7 @@ impl Measured {
     #[must_use]
     pub fn bound(&self, of: &LoadResult, flow: Option<&Flow>, limit_mbps: Option<f64>) -> Bound {
         let flows = flow.map_or(of.flows.as_slice(), core::slice::from_ref);
-        if !flows.is_empty() && flows.iter().all(Flow::is_without_power) {
+        if of.is_without_power(flows) {
             Bound::Power
         } else if flow.is_some_and(|flow| flow.aborted.is_some()) {
             Bound::Aborted
@@ -430,6 +432,14 @@ impl LoadResult {
         Some(all)
     }
 
+    /// Whether at an end of each of its `flows`, or of echoes, there was no power for most of the time.
+    fn is_without_power(&self, flows: &[Flow]) -> bool {
+        match flows {
+            [] => self.without_power > flows::MOST,
+            _ => flows.iter().all(Flow::is_without_power),
+        }
+    }
+
     /// Whether it is of datagrams or echoes alone.
     fn is_of_units(&self) -> bool {
         (self.units.is_some() || self.echoes.is_some()) && self.flows.iter().all(|flow| flow.sender.is_none())
@@ -519,7 +529,8 @@ impl LoadResult {
                 }
             }
         }
-        all.line = all.flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0);
+        let least = |of: fn(&Self) -> f64| loads.values().map(of).reduce(f64::min).unwrap_or(0.0);
+        (all.line, all.without_power) = (least(|load| load.line), least(|load| load.without_power));
         all.jain = jain(&all.flows);
         if all.flows.iter().any(|flow| flow.sender.is_some()) {
             all.round_trips = None;
@@ -607,6 +618,12 @@ fn measure(
         flow
     };
     let flows: Vec<Flow> = flows.into_iter().enumerate().map(of_flow).collect();
+    // Echoes are no flows, but go there and back.
+    let asked = || pairs(load).filter(|_| load.kind == Kind::Ping);
+    let busiest = |way| load.way(way).iter().filter_map(|line| shares.get(line).copied()).reduce(f64::max);
+    let of_echoes = asked().map(|way| busiest(way).unwrap_or(0.0));
+    let line = flows.iter().map(|flow| flow.line).chain(of_echoes).reduce(f64::min).unwrap_or(0.0);
+    let without_power = asked().map(|way| flows::without_power(world, hosts, load, way, before.at)).reduce(f64::min);
     // What has not begun when it is time to stop never was to.
     let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
     let unbegun = if was_to_begin { count(&flows, Flow::is_unbegun) } else { 0 };
@@ -617,7 +634,8 @@ fn measure(
         time,
         part,
         jain: jain(&flows),
-        line: flows.iter().map(|flow| flow.line).reduce(f64::min).unwrap_or(0.0),
+        line,
+        without_power: without_power.unwrap_or(0.0),
         waited,
         page_waits: after.page_waits - before.page_waits,
         stopped,
@@ -646,6 +664,12 @@ fn measure(
         ..LoadResult::default()
     };
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
+}
+
+/// Each writer of `load` with each of its readers, by their numbers.
+fn pairs(load: &Load) -> impl Iterator<Item = (usize, usize)> {
+    let writers = 0..load.from.len();
+    writers.flat_map(|writer| (0..load.readers(writer).len()).map(move |reader| (writer, reader)))
 }
 
 fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {

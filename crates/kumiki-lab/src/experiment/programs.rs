@@ -228,8 +228,8 @@ fn of_workload(
             };
             // A host with several addresses is called by that of the line that leads there.
             let way = way.unwrap_or_default();
-            // What counts of exchanges comes back.
-            let back = back.filter(|_| kind == Kind::Rpc).unwrap_or_default();
+            // What counts of exchanges and of echoes comes back.
+            let back = back.filter(|_| matches!(kind, Kind::Rpc | Kind::Ping)).unwrap_or_default();
             ways.push(way.iter().chain(&back).map(Crossed::of).collect());
             local = local.or_else(|| way.first().map(|hop| hop.out));
             own.push(address(to, reader, way.last().map(|hop| hop.into), hosts)?);

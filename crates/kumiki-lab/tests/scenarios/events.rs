@@ -90,6 +90,18 @@ fn a_router_without_power_loses_all_and_counts_on_when_it_has_begun_anew() {
 }
 
 #[test]
+fn echoes_are_bound_by_power_that_fails_at_either_end() {
+    for (host, at, bound) in [("a", "0 s", "power"), ("a", "1 s", "power"), ("b", "1 s", "power"), ("b", "3 s", "loss")]
+    {
+        let text = format!("{OVER_A_ROUTER}event = [{{ at = \"{at}\", host = \"{host}\", up = false }}]\n");
+        let point = read(&text).unwrap_or_else(|fault| panic!("{fault}"));
+        let rows = Laboratory::default().run(&point).unwrap().rows;
+        let row = rows.iter().find(|row| row.load.as_deref() == Some("echoes")).unwrap();
+        assert_eq!(row.bound_by, bound, "{host} {at}");
+    }
+}
+
+#[test]
 fn a_host_without_power_answers_nobody_for_good() {
     let measured = with(r#"{ at = "1 s", host = "b", up = false }"#);
     assert!(nearly(came(&measured), (1000, 100)), "{measured:?}");
