@@ -541,6 +541,32 @@ fn where_no_load_brought_anything_most_of_them_say_what_bound_all() {
     assert_eq!(rows[0].bound_by, "opening", "{rows:?}");
 }
 
+/// One that is farther away has less than its share, which one that has long stopped does not make smaller.
+#[test]
+fn who_was_over_before_the_measurement_takes_no_share_of_a_line() {
+    let text = r#"
+title = "Far and near"
+host.near.graph = ["ip", "l0"]
+host.far.like = "near"
+host.b.like = "near"
+host.r = { graph = { ip = ["l0", "l1", "l2"] }, ip.forwarding = true }
+link.one = { ends = ["near", "r.l0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.two = { ends = ["far", "r.l1"], medium = "point-to-point", rate = "100 Mb/s", propagation = "20 ms" }
+link.last = { ends = ["r.l2", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms", queue_frames = 20 }
+load.near = { kind = "netperf", from = "near", to = "b", message = "8 KiB" }
+load.far = { kind = "netperf", from = "far", to = "b", message = "8 KiB" }
+load.over = { kind = "netperf", from = "near", to = "b", message = "8 KiB", stop = "1 s" }
+run = { warm_up = "5 s", duration = "20 s" }
+"#;
+    let rows = Laboratory::default().run(&point(&parse(text), &[])).unwrap().rows;
+    let of = |name: &str| rows.iter().find(|row| row.load.as_deref() == Some(name)).unwrap();
+    let [near, far] = ["near", "far"].map(|name| of(name).goodput_mbps);
+    // Less than nine tenths of the mean of two, and more than that of three.
+    assert!(far < 0.9 * (near + far) / 2.0 && far > 0.9 * (near + far) / 3.0, "{near} {far}");
+    assert_eq!((of("near").bound_by.as_str(), of("over").bound_by.as_str()), ("link", "application"));
+    assert_eq!(of("far").bound_by, "congestion window after a loss");
+}
+
 /// Measured is from an arrival to an arrival, and what happens to the line after the last of them takes nothing from what it could carry.
 #[test]
 fn what_a_line_allows_is_of_the_very_time_that_is_measured() {

@@ -38,9 +38,10 @@ pub(super) fn set_parts(loads: &BTreeMap<String, Load>, results: &mut BTreeMap<S
     }
 }
 
-/// From when on `flow` was there, and for how long: where its load wrote for a part of what was measured, that part.
+/// From when on `flow` was there, and for how long: where its load wrote for a part of what was measured, that part, and no longer than until it was over.
 fn time_of(of: &LoadResult, flow: &Flow) -> (Instant, Duration) {
-    of.part.unwrap_or((flow.began, flow.time))
+    let (began, time) = of.part.unwrap_or((flow.began, flow.time));
+    (began, flow.over.map_or(time, |over| over.saturating_since(began).min(time)))
 }
 
 /// The rates in that time of a flow that had brought so many octets before it, and in the end: in 10^6 bit/s, each from one of the `looks` to the next.

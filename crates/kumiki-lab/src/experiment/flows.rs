@@ -50,6 +50,8 @@ pub struct Flow {
     pub exchanges: Option<Histogram<u32>>,
     /// How long of the measured time nothing had come since its call, where nothing ever did and more was to come.
     waited: Duration,
+    /// When it was over, where that is known.
+    pub(super) over: Option<Instant>,
     /// Whether it had ended before it was measured.
     pub(super) was_over: bool,
     /// Its writer and reader, by their numbers in the load and among the readers of the writer.
@@ -136,6 +138,7 @@ impl Flow {
             longest_gap,
             completion: completed.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
             waited: silent.map_or(Duration::ZERO, |since| to.saturating_since(since.max(from))),
+            over: writer.end(Some(came)).or(ended),
             was_over: octets == 0 && ended.is_some_and(|ended| ended < from),
             called: writer.called.is_some(),
             aborted: writer.aborted.clone().or_else(|| came.aborted.clone()),
