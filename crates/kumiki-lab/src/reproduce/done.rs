@@ -53,6 +53,7 @@ pub(super) fn repeat(
     let stopping = stopping(point);
     let fixed = point.scenario.run.repeat.as_ref();
     let wanted = fixed.map(|it| it.made(most).max(1));
+    let is_one_of_several = stopping.is_some() || wanted.is_some_and(|wanted| wanted > 1);
     let mut values = Vec::new();
     let mut runs: Vec<Ran> = Vec::new();
     let mut captures = Vec::new();
@@ -64,7 +65,8 @@ pub(super) fn repeat(
         }
         let seed = known.seed.wrapping_add(repetition.into());
         Arc::make_mut(&mut point.scenario).run.seed = seed;
-        let outcome = runner.run(&point).map_err(|why: Failure| why.to_string())?;
+        let failed = |why: Failure| if is_one_of_several { format!("seed {seed}: {why}") } else { why.to_string() };
+        let outcome = runner.run(&point).map_err(failed)?;
         let mut ran = Ran { notes: outcome.notes, limits: outcome.limits, ..Ran::default() };
         for row in outcome.rows {
             ran.rows.push(identified(row, &known, &point, (seed, repetition))?);

@@ -268,6 +268,15 @@ fn a_point_that_fails_leaves_the_others() {
 }
 
 #[test]
+fn of_several_runs_that_fails_is_named_by_its_seed() {
+    for runs in ["repeat = { runs = 3 }", "confidence = { level = \"95 %\", width = 0.5 }"] {
+        let text = TWO_HOSTS.replace("duration = \"10 s\"", &format!("duration = \"10 s\"\n{runs}"));
+        let why = results(&text, 2, true).failures()[0].1.clone();
+        assert_eq!(why, "seed 1: the peer reset", "{runs}");
+    }
+}
+
+#[test]
 fn captures_rows_and_figures_are_written() {
     let folder = std::env::temp_dir().join(format!("kumiki-reproduce-{}", std::process::id()));
     let output = Output::open(&folder, true).unwrap();
