@@ -598,6 +598,18 @@ fn echoes_over_a_full_line_are_bound_by_it_on_either_way() {
     assert!(rows(&lossy).iter().all(|row| row.bound_by == "loss"));
 }
 
+#[test]
+fn who_had_no_power_is_not_told_as_who_was_not_answered() {
+    let notes =
+        |load: &str, more: &str| alone(STREAM, &format!("load.y = {{ {load} }}\n{more}\nrun.duration = \"5 s\"")).2;
+    let dead = notes(UNITS, "event = [{ at = \"0 s\", host = \"a\", up = false }]");
+    let told = "x: no connection was established: a lost its power before 10.0.0.2 answered";
+    assert!(dead.iter().any(|note| note == told), "{dead:?}");
+    let late = notes(&format!("{STREAM}, start = \"5 s\""), "");
+    let told = "y: no connection was established: a was not to call 10.0.0.2 before the end";
+    assert!(late.iter().any(|note| note == told), "{late:?}");
+}
+
 /// The handshake takes 20 ms and is not measured.
 #[test]
 fn what_held_a_transfer_is_of_its_time() {

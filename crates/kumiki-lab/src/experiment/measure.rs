@@ -650,7 +650,7 @@ fn measure(
             let failed = user.failure();
             failed.or_else(|| user.done().is_none().then(unfinished))
         }),
-        unconnected: unconnected(load, &sources),
+        unconnected: unconnected((world, hosts), load, &sources),
         units,
         round_trips: round_trips(world, hosts, load),
         echoes: {
@@ -705,17 +705,22 @@ fn round_trips(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> 
 }
 
 /// Why `load` has never had a connection, where it has had none: what kept the first of its writers.
-fn unconnected(load: &Load, sources: &[(usize, &Source)]) -> Option<Unconnected> {
+fn unconnected(
+    (world, hosts): (&World, &BTreeMap<String, HostId>),
+    load: &Load,
+    sources: &[(usize, &Source)],
+) -> Option<Unconnected> {
     let mut all = sources.iter().map(|(number, source)| {
         let (host, _) = load.from.get(*number)?;
-        never_connected(host, source)
+        let failed = hosts.get(host).and_then(|id| world.down_since(*id));
+        never_connected(host, source, (failed, world.now()))
     });
     let first = all.next()??;
     all.all(|other| other.is_some()).then_some(first)
 }
 
-/// Why `source` on `host` has never had a connection, where it has had none.
-fn never_connected(host: &str, source: &Source) -> Option<Unconnected> {
+/// Why `source` on `host`, whose power failed at some time if it did, has never had a connection by the `end`, where it has had none.
+fn never_connected(host: &str, source: &Source, (failed, end): (Option<Instant>, Instant)) -> Option<Unconnected> {
     if source.sent().count() == 0 || source.sent().any(|sent| sent.opened.is_some()) {
         return None;
     }
@@ -726,7 +731,8 @@ fn never_connected(host: &str, source: &Source) -> Option<Unconnected> {
     let why = match reason {
         Some(Reason::Unreachable) => format!("{host} has no route to {peer}"),
         Some(why) => format!("{host} called {peer}: {why}"),
-        None if source.sent().all(|sent| sent.called.is_none()) => {
+        None if failed.is_some() => format!("{host} lost its power before {peer} answered"),
+        None if source.sent().all(|sent| sent.called.is_none_or(|called| called >= end)) => {
             format!("{host} was not to call {peer} before the end")
         }
         None => format!("{host} called {peer}, and nobody answered until the end"),
