@@ -516,6 +516,18 @@ fn a_load_that_fills_the_line_while_it_writes_is_bound_by_it() {
     }
 }
 
+/// What is written in 5 s takes 7.7 s to arrive.
+#[test]
+fn datagrams_that_all_arrive_and_come_faster_than_the_line_takes_them_are_bound_by_it() {
+    let text = ALONE.replace("queue_frames = 50", "queue_frames = 10000");
+    for (rate, bound) in [("15 Mb/s", "link"), ("9 Mb/s", "application")] {
+        let units = UNITS.replace("4 Mb/s", rate);
+        let text = format!("{}run.duration = \"10 s\"\n", text.replace(STREAM, &format!("{units}, stop = \"5 s\"")));
+        let rows = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().rows;
+        assert!(rows.iter().all(|row| row.bound_by == bound), "{rate} {rows:?}");
+    }
+}
+
 /// The line is full on the way there, whatever goes back.
 #[test]
 fn all_loads_together_are_bound_by_what_bound_those_that_brought_the_most() {

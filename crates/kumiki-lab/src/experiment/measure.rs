@@ -332,7 +332,8 @@ impl Measured {
             Bound::Pages
         } else if of.cpu.iter().any(|(cpu, busy)| Self::taken(of, cpu, *busy) >= FULL) {
             Bound::Host
-        } else if of.is_all_there() {
+        } else if of.is_all_there() && limit_mbps.is_none_or(|limit| of.rate_while_writing() <= limit) {
+            // What came at last, and was more than the line took while it was written, has waited for that.
             Bound::Held(Limit::Application)
         } else if of.waits_for_line(flow, limit_mbps) {
             Bound::Link
