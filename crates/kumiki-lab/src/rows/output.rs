@@ -115,8 +115,15 @@ impl Output {
     /// be made.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
-        fs::create_dir_all(&output.directory)
-            .map_err(|source| OutputError::Io { path: output.directory.clone(), source })?;
+        fs::create_dir_all(&output.directory).map_err(|source| OutputError::Io {
+            path: output.directory.clone(),
+            // A file, or a link that leads nowhere, is in the way.
+            source: if source.kind() == io::ErrorKind::AlreadyExists {
+                io::Error::new(io::ErrorKind::NotADirectory, "it is no directory; choose another place for results")
+            } else {
+                source
+            },
+        })?;
         output.refuse_results()?;
         Ok(output)
     }

@@ -120,6 +120,16 @@ fn taken_names_and_infinite_results_are_refused() {
 }
 
 #[test]
+fn a_place_for_results_that_is_no_directory_is_told() {
+    let folder = Folder::new("rows-file");
+    let file = folder.path("file");
+    std::fs::write(&file, "mine").unwrap();
+    let refused = Output::open(&file, true).unwrap_err().to_string();
+    assert!(refused.ends_with("/file: it is no directory; choose another place for results"), "{refused}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"mine");
+}
+
+#[test]
 fn an_older_result_stays_unless_it_may_be_replaced() {
     let folder = Folder::new("rows-force");
     let out = folder.path("out");
