@@ -7,7 +7,7 @@
 //! | Below | a [`PacketStack`](kumiki_net::host::PacketStack) of `kumiki-net`, whose packets and time are its user's |
 //! | Left out | pipes and `splice`, the error queue, edge-triggered epoll, UDP, TCP Fast Open, `connect` that dissolves a connection |
 //!
-//! How it is used, and what passes: `docs/packetdrill.md`. Read [`clock`](mod@clock) first: how time passes while a call waits.
+//! How it is used, and what passes: `docs/packetdrill.md`. Read `clock` first: how time passes while a call waits.
 //!
 //! packetdrill is under the GPL, and nothing of it is here: it is the program that loads this.
 
