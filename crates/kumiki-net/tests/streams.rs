@@ -75,7 +75,7 @@ fn the_end_of_a_write_of_several_segments_waits_for_nothing_as_with_linux() {
     assert_eq!(spent(None, None), 20 * MS);
     assert_eq!(spent(None, Some(false)), 20 * MS);
     // By RFC 896 alone it waits for acknowledgments, of which the server's echo waits for others.
-    let nagle = Config { coalesce: Coalesce::Nagle, ..config::linux() };
+    let nagle = Config { coalesce: Coalesce::Nagle, ..config::usual() };
     assert!(spent(Some(nagle.clone()), None) >= 40 * MS);
     assert!(spent(Some(nagle), Some(false)) >= 40 * MS);
 }

@@ -50,10 +50,10 @@ pub(crate) struct StackArgs {
     #[arg(long, value_name = "OCTAL", default_value = "600", value_parser = rights)]
     mode: u32,
     /// Programs at one time
-    #[arg(long, default_value_t = Limits::default().programs)]
+    #[arg(long, default_value_t = Limits::default().programs, value_parser = some)]
     programs: usize,
     /// Sockets of each
-    #[arg(long, default_value_t = Limits::default().sockets)]
+    #[arg(long, default_value_t = Limits::default().sockets, value_parser = some)]
     sockets: usize,
     /// The most memory that all connections and datagrams may hold: new connections are reset beyond it, and datagrams dropped
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
@@ -63,6 +63,12 @@ pub(crate) struct StackArgs {
 fn rights(text: &str) -> Result<u32, String> {
     let rights = u32::from_str_radix(text, 8).ok().filter(|rights| *rights <= 0o777);
     rights.ok_or_else(|| "expected three octal digits, such as 600 or 660".to_owned())
+}
+
+/// A stack for nobody, or without sockets, would refuse all who come.
+fn some(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "expected a whole number from 1".to_owned())
 }
 
 /// Asks the resolver of this host.

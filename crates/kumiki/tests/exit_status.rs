@@ -157,6 +157,26 @@ fn wrong_usage_is_2_and_help_is_0() {
     }
 }
 
+/// What would be there for nobody would be waited for in vain.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stack_of_its_own_says_what_is_wrong_before_it_is_there() {
+    let folder = Folder::new("stack");
+    let stack = ["stack", "--at", "s.sock", "--addr"];
+    let cases: [(&[&str], &str); 5] = [
+        (&["10.9.0.2"], "write an address and its prefix"),
+        (&["10.9.0.2/24", "--programs", "0"], "expected a whole number from 1"),
+        (&["10.9.0.2/24", "--sockets", "0"], "expected a whole number from 1"),
+        (&["10.9.0.2/24", "--addr", "10.9.0.3/24"], "two addresses of IPv4"),
+        (&["10.9.0.2/24", "--mode", "999"], "expected three octal digits"),
+    ];
+    for (rest, expected) in cases {
+        let said = refused(&folder.kumiki(&[&stack[..], rest].concat()));
+        assert!(said.contains(expected), "{rest:?}: {said}");
+        assert!(folder.names().is_empty());
+    }
+}
+
 #[test]
 fn a_group_that_cannot_be_is_refused_before_anybody_waits() {
     let folder = Folder::new("group");

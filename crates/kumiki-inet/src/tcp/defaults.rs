@@ -178,7 +178,7 @@ pub const fn linux() -> Config {
         coalesce: Coalesce::Minshall,
         // __tcp_transmit_skb(), since 5.5.
         push_bursts: true,
-        // Recalled (tcp_enter_quickack_mode()): a connection begins by acknowledging each segment at once, and goes on so until both sides are seen to write.
+        // Assumed (tcp_enter_quickack_mode()): a connection begins by acknowledging each segment at once, and goes on so until both sides are seen to write.
         // That change of rule is left out.
         ack: AckRule { every: 1, count_small: true, pushed: true },
         // tcp_syn_retries = 6 (tcp_synack_retries = 5 is the answer's).

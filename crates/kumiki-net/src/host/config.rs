@@ -9,7 +9,7 @@ use kumiki_graph::memory::Budget;
 use kumiki_inet::tcp;
 
 use crate::layers::{Line, Plan};
-use crate::tcp::config::linux;
+use crate::tcp::config::usual;
 
 /// Looks up the addresses of a name. It may block: whoever asks for a name waits for it.
 pub type Resolver = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
@@ -41,7 +41,7 @@ impl HostConfig {
     pub fn new(addresses: impl Into<Vec<IpAddr>>) -> Self {
         Self {
             lines: vec![Line::new(addresses)],
-            tcp: linux(),
+            tcp: usual(),
             resolver: None,
             is_gateway: false,
             memory: None,
@@ -108,7 +108,7 @@ impl HostConfig {
         self.first(|it| it.mtu(octets))
     }
 
-    /// What TCP is like: [`linux`] unless it is set.
+    /// What TCP is like: [`usual`](crate::tcp::config::usual) unless it is set.
     #[must_use]
     pub fn tcp(mut self, config: tcp::Config) -> Self {
         self.tcp = config;

@@ -22,7 +22,7 @@ use super::link::Link;
 use super::named::ToHosts;
 use super::plan::Plan;
 use super::time::{Clock, nanos};
-use crate::tcp::config::linux;
+use crate::tcp::config::usual;
 
 /// From host to host, unless somebody says otherwise.
 const LATENCY: kumiki_graph::Duration = kumiki_graph::Duration::from_micros(500);
@@ -123,7 +123,7 @@ impl Net {
             hosts: RefCell::default(),
             names: Arc::new(Mutex::new(BTreeMap::new())),
             clock: Arc::default(),
-            tcp: RefCell::new(linux()),
+            tcp: RefCell::new(usual()),
             link: RefCell::default(),
             plan: RefCell::default(),
             limit: Cell::new(LIMIT),
@@ -299,7 +299,7 @@ impl Net {
         self
     }
 
-    /// The TCP of hosts that are added from here on: [`linux`] unless it is set.
+    /// The TCP of hosts that are added from here on: [`usual`](crate::tcp::config::usual) unless it is set.
     pub fn set_tcp(&self, config: tcp::Config) -> &Self {
         *self.0.tcp.borrow_mut() = config;
         self

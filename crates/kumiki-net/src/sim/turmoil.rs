@@ -26,7 +26,7 @@ use kumiki_inet::tcp;
 pub use super::rules::Payload as Transport;
 use super::{Host, Net};
 pub use super::{Packet, Rule, RuleGuard, TcpFlags, TcpSegment, UdpDatagram, Verdict};
-use crate::tcp::config::linux;
+use crate::tcp::config::usual;
 
 pub mod fixture;
 
@@ -101,7 +101,7 @@ impl KernelConfig {
 
     /// As a TCP of ours has it: that of a fast network, so that few retransmissions take no long time.
     fn tcp(&self) -> tcp::Config {
-        let mut config = linux();
+        let mut config = usual();
         config.rto.minimum = kumiki_graph::Duration::from_millis(10);
         let octets = |octets: usize| u32::try_from(octets).unwrap_or(u32::MAX).clamp(1, 1 << 30);
         tcp::Config {

@@ -5,7 +5,7 @@
 //! ```
 //! use kumiki_net::tcp::config::{self, Algorithm, Config, Duration};
 //!
-//! let tcp = Config { congestion: Algorithm::NewReno, max_ack_delay: Duration::from_millis(40), ..config::linux() };
+//! let tcp = Config { congestion: Algorithm::NewReno, max_ack_delay: Duration::from_millis(40), ..config::usual() };
 //! # let _ = tcp;
 //! ```
 //!
@@ -23,8 +23,9 @@ pub use kumiki_wire::inet::EcnUse;
 /// What hosts have unless they are told otherwise: [`defaults::modern`], and small segments as Linux's sockets have them.
 ///
 /// There a small segment waits for an acknowledgment only behind another small one (draft-minshall-nagle-01): the end of a write of several
-/// segments goes at once, which by RFC 896 alone waits for a round trip and the peer's delayed acknowledgment.
+/// segments goes at once, which by RFC 896 alone waits for a round trip and the peer's delayed acknowledgment. [`defaults::linux`] is nearer to what
+/// Linux's peers see of it.
 #[must_use]
-pub const fn linux() -> Config {
+pub const fn usual() -> Config {
     Config { coalesce: Coalesce::Minshall, ..defaults::modern() }
 }

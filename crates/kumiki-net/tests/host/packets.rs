@@ -178,7 +178,7 @@ fn pushes(packet: &[u8]) -> Option<bool> {
 #[test]
 fn the_end_of_what_goes_at_once_is_pushed_where_that_is_asked_for() {
     let ends = |push_bursts| {
-        let [a, b] = configs().map(|it| it.tcp(Config { push_bursts, ..config::linux() }));
+        let [a, b] = configs().map(|it| it.tcp(Config { push_bursts, ..config::usual() }));
         let pushed = RefCell::new(Vec::new());
         let mut all = Exchange::new([&a, &b]).with(|from, packet| {
             pushed.borrow_mut().extend(pushes(packet).filter(|_| from == 0));
