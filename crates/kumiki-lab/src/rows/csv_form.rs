@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Row, RowError};
 
 /// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
-/// times as `round_trip_ms.name`, `delay_ms.name` and `completion_ms.name`, what held the connections as `held.name`, queues as `queues.queue.name`, and counters as `layer.name`, in the order of their names. A cell is empty where a row has no such value.
+/// times as `round_trip_ms.name`, `delay_ms.name` and `completion_ms.name`, what held the connections as `held.name`, queues as `queues.queue.name`, and counters as `counters.layer.name`, in the order of their names. A cell is empty where a row has no such value.
 ///
 /// # Errors
 ///
@@ -62,7 +62,7 @@ impl CsvForm {
             head.extend(names.iter().map(|name| format!("{field}.{name}")));
         }
         head.extend(pairs(&self.queues).map(|(queue, name)| format!("queues.{queue}.{name}")));
-        head.extend(pairs(&self.counters).map(|(layer, name)| format!("{layer}.{name}")));
+        head.extend(pairs(&self.counters).map(|(layer, name)| format!("counters.{layer}.{name}")));
         head.push("version".to_owned());
         head
     }

@@ -6,7 +6,7 @@
 //! | Left out | columns of a type each are [`TABLES`]: what others make Arrow and Parquet of |
 //!
 //! A row is flat: the varied parameters stand between the fixed fields by their own names, which end in a unit
-//! (`window_bytes`, `rtt_ms`). Counters are a map for each layer in JSON, and columns like `tcp.segments_sent` in CSV.
+//! (`window_bytes`, `rtt_ms`). Counters are a map for each layer in JSON, and columns like `counters.tcp.segments_sent` in CSV.
 //! Files appear whole or not at all, and never in the place of an older result unless that is asked for: see
 //! [`Output`].
 
@@ -168,11 +168,13 @@ pub(crate) const MEASURED: [&str; 4] = ["raw_mbps", "cpu_ms", WARM_UP, HALF_WIDT
 
 /// Whether every row has a field of that name, or a table a column (`point`, `held.loss`): then no varied parameter may have it.
 pub(crate) fn is_field(name: &str) -> bool {
-    const OTHERS: [&str; 7] = ["paper", "figure", "series", "queues", "counters", "version", columns::POINT];
+    const OTHERS: [&str; 5] = ["paper", "figure", "series", "version", columns::POINT];
+    const OF_LAYERS: [&str; 2] = ["queues", "counters"];
     let row = Row::default();
     let map = name.split_once('.').map_or(name, |(map, _)| map);
     OTHERS.contains(&name)
         || row.fields().iter().any(|(field, _)| *field == name)
+        || OF_LAYERS.contains(&map)
         || row.maps().iter().any(|(field, _)| *field == map)
 }
 

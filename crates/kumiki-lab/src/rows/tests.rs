@@ -83,7 +83,7 @@ fn csv_has_the_columns_of_every_row_in_a_stable_order() {
     assert_eq!(
         to_csv(&[row(), other()]).unwrap(),
         "paper,figure,series,window_bytes,nagle,rtt_ms,medium,seed,repetition,scope,load,flow,from,octets,measured_s,\
-         goodput_mbps,completion_s,completions,longest_gap_s,limit_mbps,bound_by,jain,segments_sent,retransmissions,timeouts,paper_mbps,profile,fitted,fit_points,fit_parameters,round_trip_ms.p50,completion_ms.p99,held.receive window,held.slow start,queues.line.a.mean,atm.cells,tcp.acks,tcp.segments_sent,version\n\
+         goodput_mbps,completion_s,completions,longest_gap_s,limit_mbps,bound_by,jain,segments_sent,retransmissions,timeouts,paper_mbps,profile,fitted,fit_points,fit_parameters,round_trip_ms.p50,completion_ms.p99,held.receive window,held.slow start,queues.line.a.mean,counters.atm.cells,counters.tcp.acks,counters.tcp.segments_sent,version\n\
          2,fig6,one session,262144,false,,,1,0,flow,bulk,3,a,16672500,1,133.38,,7,0.125,134.581,link,0.9,1200,2,,133.4,atm-board,true,3,1,1.5,9.5,0.75,0.25,2.5,,600,1200,0.1.0\n\
          ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,flow,bulk,3,a,16672500,1,133.38,,7,0.125,,link,0.9,1200,2,,,atm-board,true,3,1,1.5,9.5,0.75,0.25,2.5,7,,,0.1.0\n"
     );
