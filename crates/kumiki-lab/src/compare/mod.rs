@@ -208,6 +208,7 @@ impl Comparison {
             let first = sources.remove(place);
             sources.insert(0, first);
         }
+        let unmet = unmet(&sources, options)?;
         let value = Source::find_in(&sources, &options.value).unwrap_or_else(|| options.value.clone());
         let names = names(&sources, &value, &options.over);
         let groups = Groups::of(&sources, options);
@@ -237,7 +238,7 @@ impl Comparison {
             equal: 0,
             points,
             alone,
-            notes: notes.into_iter().chain(unused).collect(),
+            notes: notes.into_iter().chain(unused).chain(unmet).collect(),
             hint: hint(&sides),
         };
         let is_none = |difference: &Difference| difference.value == 0.0;
@@ -293,6 +294,23 @@ impl Comparison {
         let level = self.options.level;
         sides.filter_map(move |(side, name)| Some((name.as_str(), Difference::of(baseline?, side.as_ref()?, level))))
     }
+}
+
+/// Of which of `sources` the conditions leave nothing, in words.
+///
+/// # Errors
+///
+/// [`Fault`] where it is the baseline, or all others: then nothing is compared.
+fn unmet(sources: &[Source], options: &Options) -> Result<Vec<String>, Fault> {
+    let mut all = Vec::new();
+    for (place, source) in sources.iter().enumerate() {
+        match Condition::unmet(&options.conditions, source)? {
+            Some(fault) if place == 0 || all.len() + 2 == sources.len() => return Err(fault),
+            Some(fault) => all.push(fault.to_string()),
+            None => {}
+        }
+    }
+    Ok(all)
 }
 
 /// By the sides that have them, the names of `points`.

@@ -6,7 +6,7 @@ use super::{Compared, Comparison, Difference, label};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope};
 use crate::sources::{number, unit, words};
-use crate::stats::Summary;
+use crate::stats::{Summary, written};
 use crate::table::{Cell, Table};
 
 /// So many points that only one has are named.
@@ -242,12 +242,16 @@ impl Comparison {
 
 /// "-0.56 +- 0.12  -0.42 % *".
 fn shown(difference: &Difference, decimals: usize) -> String {
-    let mut text = format!("{:+.decimals$}", difference.value);
+    let signed = |value: f64, decimals| {
+        let sign = if value.is_sign_negative() { "" } else { "+" };
+        format!("{sign}{}", written(value, decimals))
+    };
+    let mut text = signed(difference.value, decimals);
     if let Some(half) = difference.half_width {
-        text.push_str(&format!(" +- {half:.decimals$}"));
+        text.push_str(&format!(" +- {}", written(half, decimals)));
     }
     if let Some(percent) = difference.percent {
-        text.push_str(&format!("  {percent:+.2} %"));
+        text.push_str(&format!("  {} %", signed(percent, 2)));
     }
     if difference.half_width.is_some() {
         text.push_str(if difference.is_certain() { " *" } else { "  " });

@@ -48,6 +48,32 @@ fn means_of_several_runs_have_an_interval_and_single_runs_have_none() {
 }
 
 #[test]
+fn conditions_that_a_result_does_not_meet_are_told() {
+    let sources = |windows: &[u64]| -> Vec<Source> {
+        let sources = (0..).zip(windows);
+        sources.map(|(place, window)| Source::of_rows(&format!("s{place}"), runs(*window, &[10.0]), None)).collect()
+    };
+    let options = Options { conditions: vec!["window=8 KiB".parse().unwrap()], ..Options::default() };
+    let unmet = "--where window=8 KiB: no record has this value; there is only 16 KiB";
+    for (windows, of) in [([16_384, 8192, 8192], "s0"), ([8192, 16_384, 16_384], "s2")] {
+        let why = Comparison::new(sources(&windows), &options).unwrap_err().to_string();
+        assert_eq!(why, format!("{of}: {unmet}"));
+    }
+    let comparison = Comparison::new(sources(&[8192, 8192, 16_384]), &options).unwrap();
+    assert!(told(&comparison).contains(&format!("\ns2: {unmet}")), "{}", told(&comparison));
+}
+
+#[test]
+fn large_numbers_are_powers_of_ten() {
+    let comparison = compare(runs(1, &[1e99]), runs(1, &[-3e99]), &Options::default());
+    let text = told(&comparison);
+    assert!(
+        text.contains("1.000e99 ") && text.contains("-3.000e99 ") && text.contains("-4.000e99  -400.00 %"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_difference_is_too_large_where_it_is_more_than_allowed_and_no_chance() {
     let allowed = |text: &str| text.parse::<Allowance>().unwrap();
     let difference = |value: f64, half_width| Difference { value, percent: Some(value), half_width };

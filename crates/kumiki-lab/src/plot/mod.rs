@@ -5,7 +5,7 @@
 //! | Specification | A curve for each source and each combination of what `series` names; what else is varied and differs makes curves of its own. Several records at one place are runs: their mean is drawn with its interval. Of measurements an interval may be given in columns of its own (`goodput_min_mbps` and `goodput_max_mbps`, or `goodput_mbps_ci`) |
 //! | Left out | two vertical axes, fits through points |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope};
@@ -77,15 +77,23 @@ pub fn figure(sources: &[Source], options: &Options) -> Result<Figure, Fault> {
     let x = x_name(sources, options)?;
     let x = resolved(sources, &x)?;
     let y = resolved(sources, &options.y)?;
-    let mut drawn = Vec::new();
+    let (mut drawn, mut unmet) = (Vec::new(), Vec::new());
     for source in sources {
+        unmet.extend(Condition::unmet(&options.conditions, source)?);
         drawn.extend(of_source(source, &x, &y, sources, options)?);
     }
     if drawn.is_empty() {
-        return Err(Fault::new(format!("nothing to draw: no record has both {x} and {y}"))
-            .expected("other names, another --scope, or fewer conditions"));
+        let fault = || {
+            Fault::new(format!("nothing to draw: no record has both {x} and {y}"))
+                .expected("other names, another --scope, or fewer conditions")
+        };
+        return Err(unmet.into_iter().next().unwrap_or_else(fault));
     }
-    Ok(draw(drawn, &x, &y, options))
+    let mut figure = draw(drawn, &x, &y, options);
+    for fault in unmet {
+        figure.caption = format!("{} {fault}.", figure.caption).trim_start().to_owned();
+    }
+    Ok(figure)
 }
 
 /// The name as the sources call it that have such a value.
@@ -128,12 +136,14 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
     }
     let asked = names.len();
     let records = Condition::select(&options.conditions, source)?;
-    let varied =
-        |name: &str| sources.iter().any(|it| !it.is_measured() && it.keys().iter().any(|key| is_same(key, name)));
+    // Names stand in one order, whatever that of a file's columns is: as results have them, the load and its flow last.
+    let results: Vec<&str> = sources.iter().filter(|it| !it.is_measured()).flat_map(Source::keys).collect();
+    let varied = |name: &str| results.iter().any(|key| is_same(key, name));
+    let mut known: BTreeSet<String> = names.iter().map(|(name, _)| name.clone()).collect();
     for name in source.keys() {
         let is_other = is_same(x, name)
             || options.over.iter().any(|over| is_same(over, name))
-            || names.iter().any(|(known, _)| known == name)
+            || known.contains(name)
             || name == options.y;
         let Some(found) = source.find(name).filter(|_| !is_other) else {
             continue;
@@ -142,11 +152,10 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
         let is_word = values.iter().any(|value| matches!(value, Parameter::Text(_) | Parameter::Switch(_)));
         let differs = values.iter().any(|value| Some(value) != values.first());
         if differs && (varied(name) || is_word) {
+            known.insert(name.to_owned());
             names.push((name.to_owned(), found));
         }
     }
-    // Names stand in one order, whatever that of a file's columns is: as results have them, the load and its flow last.
-    let results: Vec<&str> = sources.iter().filter(|it| !it.is_measured()).flat_map(Source::keys).collect();
     let rank = |name: &str| match name {
         "load" => usize::MAX - 1,
         "flow" => usize::MAX,

@@ -122,6 +122,27 @@ fn a_file_may_have_a_hundred_thousand_places() {
     assert_eq!(drawn.series[0].points[8], Mark::new(8.0, 1.0));
 }
 
+/// With a search of all columns for each of them this would take hours.
+#[test]
+fn a_file_may_have_fifty_thousand_columns() {
+    let all = |each: &dyn Fn(u32) -> String| (0..50_000).map(each).collect::<Vec<_>>().join(",");
+    let csv = format!("{}\n{}\n", all(&|it| format!("c{it}")), all(&|it| it.to_string()));
+    let source = Source::of_csv("wide.csv", &csv, &[]).unwrap();
+    let options = Options { x: Some("c1".to_owned()), y: "c2".to_owned(), ..Options::default() };
+    let drawn = figure(&[source], &options).unwrap();
+    assert_eq!(drawn.series[0].points, [Mark::new(1.0, 2.0)]);
+}
+
+#[test]
+fn conditions_that_nothing_meets_are_told() {
+    let mine = Source::of_csv("mine.csv", "window (KiB),nagle,goodput (Mb/s)\n4,on,4\n", &[]).unwrap();
+    let of = |text: &str| Options { conditions: vec![text.parse().unwrap()], ..Options::default() };
+    let drawn = figure(&[results(), mine.clone()], &of("window=4 KiB"));
+    assert_eq!(drawn.unwrap().caption, "ours: --where window=4 KiB: no record has this value; one of 8 KiB, 16 KiB.");
+    let why = figure(&[results(), mine], &of("window=5 KiB")).unwrap_err().to_string();
+    assert_eq!(why, "ours: --where window=5 KiB: no record has this value; one of 8 KiB, 16 KiB");
+}
+
 #[test]
 fn per_cent_stand_beside_bare_shares() {
     let row =

@@ -17,6 +17,8 @@ pub(super) struct Measured {
     pub(super) columns: Vec<Column>,
     /// The line of the file that each record is on.
     pub(super) lines: Vec<u64>,
+    /// By the name without its unit, where among `columns` those are that are called so.
+    by_stem: BTreeMap<String, Vec<usize>>,
 }
 
 /// A column.
@@ -40,6 +42,7 @@ impl Measured {
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
         let heads = reader.headers().map_err(|why| damaged((file, text), &why))?.clone();
+        let mut last = heads.position().map_or(0, csv::Position::byte);
         if heads.iter().all(str::is_empty) {
             return Err(Fault::new("no line of heads; the first line names the columns").in_file(file));
         }
@@ -49,10 +52,15 @@ impl Measured {
         let mut fields: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
         for record in reader.records() {
             let record = record.map_err(|why| damaged((file, text), &why))?;
+            last = record.position().map_or(last, csv::Position::byte);
             lines.push(record.position().map_or(0, |place| line_of(text, place)));
             for (column, field) in fields.iter_mut().zip(&record) {
                 column.push(field.to_owned());
             }
+        }
+        // What is opened takes all that follows, to the end of the file.
+        if let Some(fault) = unclosed((file, text), last) {
+            return Err(fault);
         }
         if lines.is_empty() {
             return Err(Fault::new("heads, and no line of values below them").in_file(file));
@@ -70,12 +78,32 @@ impl Measured {
         }
         // Values may have given a column the unit of another's name.
         tell_apart((file, text), &columns)?;
-        Ok(Self { columns: columns.into_iter().map(|(column, _)| column).collect(), lines })
+        let columns: Vec<Column> = columns.into_iter().map(|(column, _)| column).collect();
+        let mut by_stem: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (place, column) in columns.iter().enumerate() {
+            by_stem.entry(split(&column.name).0.to_owned()).or_default().push(place);
+        }
+        Ok(Self { columns, lines, by_stem })
+    }
+
+    /// The names of the columns that are called like `name` but for the unit.
+    pub(super) fn called_alike(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.alike(name).map(|column| column.name.as_str())
+    }
+
+    /// The column of exactly that name.
+    pub(super) fn column(&self, name: &str) -> Option<&Column> {
+        self.alike(name).find(|column| column.name == name)
+    }
+
+    fn alike(&self, name: &str) -> impl Iterator<Item = &Column> {
+        let places = self.by_stem.get(split(name).0).into_iter().flatten();
+        places.filter_map(|place| self.columns.get(*place))
     }
 
     /// That every value of a column is a number.
     pub(super) fn check_numbers(&self, file: &str, name: &str) -> Result<(), Fault> {
-        let Some(column) = self.columns.iter().find(|column| column.name == name) else {
+        let Some(column) = self.column(name) else {
             return Ok(());
         };
         let is_word = |cell: &Option<Parameter>| matches!(cell, Some(Parameter::Text(_) | Parameter::Switch(_)));
@@ -87,11 +115,18 @@ impl Measured {
         let at = |line: u64| Place::Line(usize::try_from(line).unwrap_or(0), *number);
         let path = [format!("column {number} ({head})")];
         match wrong {
-            Some((Some(cell), line)) => Err(Fault::at(path, "not a number")
-                .found(format!("{:?}", cell.to_string()))
-                .expected("a number such as 93.5, with a point; its unit stands in the head, or behind every value")
-                .in_place(at(*line))
-                .in_file(file)),
+            Some((Some(cell), line)) => {
+                let text = cell.to_string();
+                let (problem, expected) = match text.parse::<f64>() {
+                    Ok(it) if it.is_finite() => ("larger than anything that is measured", "no more than 1e100"),
+                    _ => (
+                        "not a number",
+                        "a number such as 93.5, with a point; its unit stands in the head, or behind every value",
+                    ),
+                };
+                let fault = Fault::at(path, problem).found(format!("{text:?}")).expected(expected);
+                Err(fault.in_place(at(*line)).in_file(file))
+            }
             _ => Ok(()),
         }
     }
@@ -113,8 +148,48 @@ fn line_of(text: &str, place: &csv::Position) -> u64 {
     place.line() + nothing.count() as u64
 }
 
+/// That a quotation mark is open at the end of what begins with this octet, where one is.
+fn unclosed((file, text): (&str, &str), record: u64) -> Option<Fault> {
+    enum State {
+        /// Of a field.
+        Beginning,
+        Plain,
+        Quoted,
+        /// Behind a quotation mark: one more there, and the field goes on.
+        Closed,
+    }
+    let start = usize::try_from(record).ok()?;
+    let rest = text.get(start..)?;
+    let nothing = |line: &&str| line.trim_end().is_empty() || line.starts_with('#');
+    let skipped: usize = rest.split_inclusive('\n').take_while(nothing).map(str::len).sum();
+    let delimiter = char::from(delimiter(text));
+    let (mut state, mut opened) = (State::Beginning, 0);
+    for (at, it) in rest.get(skipped..)?.char_indices() {
+        state = match (state, it) {
+            (State::Beginning, '"') => {
+                opened = at;
+                State::Quoted
+            }
+            (State::Quoted, '"') => State::Closed,
+            (State::Quoted, _) | (State::Closed, '"') => State::Quoted,
+            (_, '\n' | '\r') => State::Beginning,
+            (_, it) if it == delimiter => State::Beginning,
+            _ => State::Plain,
+        };
+    }
+    if !matches!(state, State::Quoted) {
+        return None;
+    }
+    let lines = text.get(..start + skipped + opened)?.matches('\n').count();
+    let fault = Fault::new("a quotation mark opens a field here, and none closes it").in_file(file);
+    Some(fault.in_place(Place::Line(lines + 1, 1)).expected("one at the end of the field, or two for one in it"))
+}
+
 fn damaged((file, text): (&str, &str), why: &csv::Error) -> Fault {
     let counted = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+    if let Some(fault) = why.position().and_then(|place| unclosed((file, text), place.byte())) {
+        return fault;
+    }
     let (problem, place) = if let csv::ErrorKind::UnequalLengths { pos, expected_len, len } = why.kind() {
         (format!("{} below {}", counted(*len, "field"), counted(*expected_len, "head")), pos.as_ref())
     } else {
@@ -201,9 +276,12 @@ fn has_decimal_comma(text: &str) -> bool {
     first.matches(',').count() == 1 && number(first.replace(',', ".").trim_end_matches('%')).is_some()
 }
 
-/// A number as it is written; nothing where it is none, or endless.
+/// Nothing that somebody measures is larger, in any unit; sums and squares of what is smaller are numbers still.
+const LARGEST: f64 = 1e100;
+
+/// A number as it is written; nothing where it is none, or endless, or larger than what anybody measures.
 fn number(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().filter(|number| number.is_finite())
+    text.parse::<f64>().ok().filter(|number| number.abs() <= LARGEST)
 }
 
 impl Column {

@@ -8,14 +8,16 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
-use crate::scenario::{Amount, Fault, nearest};
+use crate::scenario::{Fault, nearest};
 
 mod column;
+mod condition;
 mod interval;
 mod measured;
 #[cfg(test)]
 mod tests;
 
+pub use condition::Condition;
 pub(crate) use interval::Interval;
 use measured::Measured;
 
@@ -183,20 +185,22 @@ impl Source {
     /// Where the value called `wanted` is; nothing where there is none.
     pub(crate) fn find(&self, wanted: &str) -> Option<Found> {
         let found = |name: &str, times| Found { name: name.to_owned(), times };
-        if let Content::Results { rows, .. } = &self.content
-            && rows.iter().any(|row| row.cell(wanted).is_some())
-        {
-            return Some(found(wanted, 1.0));
-        }
-        let keys = self.keys();
+        let keys = match &self.content {
+            Content::Results { rows, .. } if rows.iter().any(|row| row.cell(wanted).is_some()) => {
+                return Some(found(wanted, 1.0));
+            }
+            Content::Results { .. } => self.keys(),
+            // A file may have very many columns.
+            Content::Measured(measured) => measured.called_alike(wanted).collect(),
+        };
         let mut fits = keys.iter().filter_map(|name| Some(found(name, column::factor(wanted, name)?)));
         let Some(first) = fits.next() else {
             let mut shares = keys.iter().filter(|name| self.has_bare_shares(name));
             return shares.find_map(|name| Some(found(name, column::factor_of_shares(wanted, name)?)));
         };
-        // A stem alone may mean several.
+        // A stem alone may mean several; a whole name means its own.
         match fits.next() {
-            Some(_) if first.name != wanted => None,
+            Some(next) if first.name != wanted => [next].into_iter().chain(fits).find(|it| it.name == wanted),
             _ => Some(first),
         }
     }
@@ -307,10 +311,7 @@ impl<'a> Record<'a> {
     pub(crate) fn get(self, found: &Found) -> Option<Parameter> {
         let cell = match &self.source.content {
             Content::Results { rows, .. } => rows.get(self.place)?.cell(&found.name),
-            Content::Measured(measured) => {
-                let column = measured.columns.iter().find(|column| column.name == found.name)?;
-                column.cells.get(self.place)?.clone()
-            }
+            Content::Measured(measured) => measured.column(&found.name)?.cells.get(self.place)?.clone(),
         }?;
         Some(if found.times == 1.0 {
             cell
@@ -355,62 +356,6 @@ impl<'a> Record<'a> {
     }
 }
 
-/// A condition on records: a value by name, and what it has to be. Written `nagle=false`, `window=64 KiB`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
-    name: String,
-    text: String,
-}
-
-impl core::str::FromStr for Condition {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, wanted) = text.split_once('=').ok_or("expected NAME=VALUE, such as nagle=false")?;
-        Ok(Self { name: name.trim().to_owned(), text: wanted.trim().to_owned() })
-    }
-}
-
-impl Condition {
-    /// Of which value it is.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The records of `source` for which all of `conditions` hold.
-    pub(crate) fn select<'a>(conditions: &[Self], source: &'a Source) -> Result<Vec<Record<'a>>, Fault> {
-        let mut records: Vec<Record<'a>> = source.records().collect();
-        for condition in conditions {
-            let found = source.find(&condition.name).ok_or_else(|| source.lacks(&condition.name))?;
-            // What is looked at is in the unit of the name that was asked for, where that has one.
-            let has_unit = column::split(&condition.name).1.is_some();
-            let wanted = condition.wanted(if has_unit { &condition.name } else { &found.name });
-            records.retain(|record| record.get(&found).is_some_and(|cell| told(&cell) == wanted));
-        }
-        Ok(records)
-    }
-
-    /// The value in the unit of the column called `name`, as [`told`] writes it.
-    fn wanted(&self, name: &str) -> String {
-        let number = self.text.parse::<f64>().ok();
-        let amount = Amount::parse(&self.text).filter(|it| !matches!(it, Amount::Count(_)));
-        let in_unit = || {
-            let amount = amount?;
-            // A share may be a bare number.
-            let unit = column::split(name).1.or_else(column::whole);
-            #[expect(clippy::cast_precision_loss, reason = "what is drawn needs no more than 53 bits")]
-            let base = amount.base() as f64;
-            Some(base * column::Unit::of(amount.with_base(1))?.in_units_of(unit?)?)
-        };
-        match (number.or_else(in_unit), self.text.as_str()) {
-            (Some(number), _) => told(&Parameter::Number(number)),
-            (None, "on") => told(&Parameter::Switch(true)),
-            (None, "off") => told(&Parameter::Switch(false)),
-            (None, text) => text.to_owned(),
-        }
-    }
-}
-
 /// A value as a number, where it is one.
 pub(crate) fn number(value: &Parameter) -> Option<f64> {
     match value {
@@ -424,7 +369,8 @@ pub(crate) fn number(value: &Parameter) -> Option<f64> {
 /// A value so that equal ones are equal texts, whether counted or measured: numbers are equal to twelve digits.
 pub(crate) fn told(value: &Parameter) -> String {
     match number(value) {
-        Some(it) => format!("{it:.11e}").parse::<f64>().unwrap_or(it).to_string(),
+        Some(it) if it.abs() < 1e16 => format!("{it:.11e}").parse::<f64>().unwrap_or(it).to_string(),
+        Some(it) => format!("{it:.11e}").parse::<f64>().map_or_else(|_| it.to_string(), |it| format!("{it:e}")),
         None => value.to_string(),
     }
 }
@@ -461,14 +407,23 @@ pub(crate) fn words(name: &str) -> String {
 
 /// A value as a reader of a point's name sees it: words as they are, others with what they are, "window 64 KiB", "nagle off".
 pub(crate) fn labelled(name: &str, value: &Parameter) -> String {
-    let what = words(name);
     match value {
         Parameter::Text(text) => text.clone(),
-        Parameter::Switch(on) => format!("{what} {}", if *on { "on" } else { "off" }),
+        Parameter::Switch(_) | Parameter::Count(_) | Parameter::Number(_) => {
+            format!("{} {}", words(name), in_unit(name, value))
+        }
+    }
+}
+
+/// A value with its unit, as `--where` takes it.
+fn in_unit(name: &str, value: &Parameter) -> String {
+    match value {
+        Parameter::Text(text) => text.clone(),
+        Parameter::Switch(on) => if *on { "on" } else { "off" }.to_owned(),
         Parameter::Count(_) | Parameter::Number(_) => match (unit(name), number(value)) {
-            ("octets", Some(octets)) => format!("{what} {}", crate::figure::octets(octets)),
-            ("", _) => format!("{what} {}", told(value)),
-            (unit, _) => format!("{what} {} {unit}", told(value)),
+            ("octets", Some(octets)) => crate::figure::octets(octets),
+            ("", _) => told(value),
+            (unit, _) => format!("{} {unit}", told(value)),
         },
     }
 }

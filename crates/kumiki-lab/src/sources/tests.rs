@@ -95,6 +95,11 @@ fn what_is_damaged_is_refused_with_its_line_and_column() {
         let wanted = format!("mine.csv:{line}: column 2 (b) = {found:?}: not a number; expected a number such as 93.5");
         assert!(refused.starts_with(&wanted), "{refused}");
     }
+    let source = Source::of_csv("mine.csv", "a,b\n1,1e100\n2,-1e308\n", &[]).unwrap();
+    assert_eq!(
+        source.check_numbers(&source.find("b").unwrap()).unwrap_err().to_string(),
+        "mine.csv:3: column 2 (b) = \"-1e308\": larger than anything that is measured; expected no more than 1e100"
+    );
 }
 
 #[test]
@@ -125,6 +130,52 @@ fn conditions_take_quantities_in_any_unit() {
     let unknown: Condition = "mtu=1500".parse().unwrap();
     assert!(Condition::select(&[unknown], &source).is_err());
     assert!("nagle".parse::<Condition>().is_err());
+}
+
+#[test]
+fn a_condition_that_nothing_meets_is_told_with_what_there_is() {
+    let csv = "window (KiB),nagle,kind\n8,on,cubic\n16,on,newreno\n16,on,cubic\n";
+    let source = Source::of_csv("m.csv", csv, &[]).unwrap();
+    let unmet = |all: &[&str]| {
+        let all: Vec<Condition> = all.iter().map(|text| text.parse().unwrap()).collect();
+        Condition::unmet(&all, &source).unwrap().map(|fault| fault.to_string())
+    };
+    assert_eq!(unmet(&["window=16 KiB", "kind=cubic"]), None);
+    assert_eq!(
+        unmet(&["window=9 KiB"]).unwrap(),
+        "m.csv: --where window=9 KiB: no record has this value; one of 8 KiB, 16 KiB"
+    );
+    assert_eq!(
+        unmet(&["kind=cubik"]).unwrap(),
+        "m.csv: --where kind=cubik: no record has this value; did you mean cubic? (one of cubic, newreno)"
+    );
+    assert_eq!(
+        unmet(&["window=8 KiB", "kind=newreno"]).unwrap(),
+        "m.csv: --where kind=newreno: of the records that the other conditions leave, none has this value; there is only cubic"
+    );
+    let long: String = (0..20).map(|it| format!("{it}\n")).collect();
+    let source = Source::of_csv("m.csv", &format!("n\n{long}"), &[]).unwrap();
+    let many = Condition::unmet(&["n=77".parse().unwrap()], &source).unwrap().unwrap().to_string();
+    assert!(many.ends_with("expected one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, and 8 more"), "{many}");
+}
+
+#[test]
+fn a_whole_name_means_its_own_column() {
+    let source = Source::of_csv("m.csv", "rtt_us,rtt_ms\n20000,21\n", &[]).unwrap();
+    assert_eq!((numbers(&source, "rtt_ms"), numbers(&source, "rtt_us")), (vec![21.0], vec![20_000.0]));
+    assert_eq!(source.find("rtt"), None);
+}
+
+#[test]
+fn an_open_quotation_mark_is_told_with_its_line() {
+    let words = "a quotation mark opens a field here, and none closes it; expected one at the end of the field, or two for one in it";
+    for (text, line) in
+        [("a,b\n1,2\n\"1,2\n3,4\n", 3), ("a,b\n# x\n\n1,\"2\n", 4), ("a,b\n1,\"a \"\"b\"\"\n", 2), ("\"a,b\n1,2\n", 1)]
+    {
+        assert_eq!(refused(text), format!("mine.csv:{line}: {words}"), "{text}");
+    }
+    let closed = Source::of_csv("m.csv", "a,b\n1,\"2 \"\"x\"\"\"\n3,4 \"x\n", &[]).unwrap();
+    assert_eq!(closed.records().count(), 2);
 }
 
 #[test]

@@ -149,6 +149,12 @@ pub struct Summary {
     pub max: f64,
 }
 
+/// A number with so many decimals; where it has more digits than are known of it, as a power of ten.
+pub(crate) fn written(value: f64, decimals: usize) -> String {
+    const DIGITS: f64 = 1e15;
+    if value.abs() < DIGITS { format!("{value:.decimals$}") } else { format!("{value:.3e}") }
+}
+
 impl Summary {
     /// Of `values`, or `None` of nothing.
     #[must_use]
@@ -169,15 +175,16 @@ impl Summary {
     #[must_use]
     pub fn short(&self, decimals: usize) -> String {
         let mean = self.mean;
+        let mean = written(mean, decimals);
         let Some(width) = self.half_width else {
-            return format!("{mean:.decimals$}");
+            return mean;
         };
-        let shown = format!("{width:.decimals$}");
+        let shown = written(width, decimals);
         if shown.contains(|digit| matches!(digit, '1'..='9')) {
-            format!("{mean:.decimals$} +- {shown}")
+            format!("{mean} +- {shown}")
         } else {
             let least = 10_f64.powi(-i32::try_from(decimals).unwrap_or(0));
-            format!("{mean:.decimals$} +- <{least:.decimals$}")
+            format!("{mean} +- <{least:.decimals$}")
         }
     }
 
@@ -189,8 +196,8 @@ impl Summary {
         let Self { n, mean, level, .. } = *self;
         match self.half_width {
             Some(_) => format!("{} ({} %, n={n})", self.short(decimals), level.percent()),
-            None if n == 1 => format!("{mean:.decimals$} (one seed, no interval)"),
-            None => format!("{mean:.decimals$} ({n} equal runs, no interval)"),
+            None if n == 1 => format!("{} (one seed, no interval)", written(mean, decimals)),
+            None => format!("{} ({n} equal runs, no interval)", written(mean, decimals)),
         }
     }
 }

@@ -9,7 +9,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, TableStyle, presets};
 
 use crate::shown;
-use crate::stats::Summary;
+use crate::stats::{Summary, written};
 
 #[cfg(test)]
 mod tests;
@@ -58,13 +58,13 @@ impl Cell {
     /// A number with so many decimals.
     #[must_use]
     pub fn number(value: f64, decimals: usize) -> Self {
-        Self { value: format!("{value:.decimals$}"), number: Some(value), ..Self::default() }
+        Self { value: written(value, decimals), number: Some(value), ..Self::default() }
     }
 
     /// A number with so many decimals, and its unit behind it.
     #[must_use]
     pub fn number_of(value: f64, decimals: usize, unit: &str) -> Self {
-        Self { value: format!("{value:.decimals$} {unit}"), number: Some(value), ..Self::default() }
+        Self { value: format!("{} {unit}", written(value, decimals)), number: Some(value), ..Self::default() }
     }
 
     /// A mean with its interval, see [`Summary::short`].

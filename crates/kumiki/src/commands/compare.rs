@@ -27,8 +27,8 @@ pub(crate) struct Chosen {
     /// Only records with this value, such as nagle=false or window="64 KiB"; may be given several times
     #[arg(long = "where", value_name = "NAME=VALUE")]
     pub(crate) conditions: Vec<Condition>,
-    /// A varied name whose values count as runs of one point, such as a seed that is varied; may be given several times
-    #[arg(long, value_name = "NAME")]
+    /// Varied names whose values count as runs of one point, such as a seed that is varied, between commas; may be given several times
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) over: Vec<String>,
     /// Which rows: of all loads of a run together, of each load, or of each flow
     #[arg(long, value_enum, default_value_t = Rows::Total)]
