@@ -67,8 +67,13 @@ impl BuildError {
         self
     }
 
-    pub(crate) const fn is_about_the_whole(&self) -> bool {
-        matches!(self.problem, Problem::Missing { .. } | Problem::Refused(_))
+    /// Whether it is about the table at `path` as it stands, and none further in: all of its settings have been asked for.
+    pub(crate) fn is_about_the_whole(&self, path: &[String]) -> bool {
+        match self.problem {
+            Problem::Missing { .. } => self.path.split_last().is_some_and(|(_, table)| table == path),
+            Problem::Refused(_) => true,
+            Problem::UnknownKind(_) | Problem::UnknownKey(_) | Problem::Value { .. } | Problem::Word { .. } => false,
+        }
     }
 
     fn last(&self) -> &str {

@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         match (done, unknown) {
             (done, None) => done,
             // An unknown name is often the reason why another one is missing.
-            (Err(error), Some(_)) if !error.is_about_the_whole() => Err(error),
+            (Err(error), Some(_)) if !error.is_about_the_whole(&self.path) => Err(error),
             (_, Some((found, _))) => Err(BuildError::new(self.at(&[found]), Problem::UnknownKey(known.clone()))),
         }
     }

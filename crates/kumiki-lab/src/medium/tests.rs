@@ -159,6 +159,12 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
             "impair.loss: this is 0.1; expected left out beside burst_loss",
         ),
         ("oc3c", "impair = { burst_loss = { p = 0.1, r = 0.1, g = 1 } }", "impair.burst_loss.g: unknown setting"),
+        // What is wrong further in says nothing of the names beside it.
+        (
+            "oc3c",
+            "impair = { burst_loss = { r = 0.1 }, duplicate = 0.1 }",
+            "impair.burst_loss: the key \"p\" is missing",
+        ),
         ("sync-2m", "switched = { setup = \"1 s\" }", "switched: the key \"numbers\" is missing"),
     ] {
         let fault =
