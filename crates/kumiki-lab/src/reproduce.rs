@@ -59,6 +59,9 @@ pub const COMMIT: Option<&str> = option_env!("KUMIKI_COMMIT");
 /// In the place of a result: the point was not begun, or not finished.
 const NOT_RUN: &str = "it was not run";
 
+/// Figures and captures are called by the scenario, with more before and behind, also while they are half-written; 255 octets are what file systems take.
+const LONGEST_NAME: usize = 200;
+
 /// What one run gives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
@@ -167,6 +170,12 @@ impl Plan {
     pub fn new(documents: &[Document], choice: &Choice, runner: &impl Runner) -> Result<Self, Fault> {
         let mut parts = Vec::with_capacity(documents.len());
         for document in documents {
+            if document.name().len() > LONGEST_NAME {
+                let problem =
+                    format!("a name of {} octets, and files of its results are called by it", document.name().len());
+                let fault = Fault::new(problem).in_file(document.file());
+                return Err(fault.expected(format!("no more than {LONGEST_NAME}, without .toml")));
+            }
             let points = document.checked(choice, |point| check(point, runner))?;
             let left_out = left_out(document, choice, &points)?;
             parts.push(Part { name: document.name().to_owned(), points, left_out });

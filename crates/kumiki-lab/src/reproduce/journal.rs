@@ -25,6 +25,15 @@ use super::{COMMIT, Plan};
 use crate::rows::{Output, OutputError, Part};
 use crate::scenario::{Choice, Document, Fault};
 
+/// How each line begins.
+const BEGINNING: &[u8] = b"{\"sha256\":\"";
+
+/// What can be done about a journal of which nobody knows what it is of.
+const ANEW: &str = "to begin anew, --force, or another directory";
+
+/// What can be done about a point that is not as it was written.
+const WITHOUT: &str = "without this line its point is run again";
+
 /// The form of the lines. Another one is refused.
 const FORMAT: u32 = 1;
 
@@ -247,17 +256,18 @@ impl Journal {
         if let Some(file) = &before {
             lock(file).map_err(io)?;
         }
-        let mut kept = match &before {
-            Some(_) if resume => kept(&read(&path)?, header, &keys, &path)?,
-            _ => BTreeMap::new(),
+        let found = match &before {
+            Some(_) if resume => kept_in(&path, header, &keys)?,
+            _ => None,
         };
-        // What was captured belongs to the result; where it is gone, the point is run again.
-        kept.retain(|_, entry| entry.captures.iter().all(|name| output.path(name).is_file()));
-        if resume && before.is_none() && output.path(Output::ROWS_JSONL).exists() {
+        if resume && found.is_none() && output.path(Output::ROWS_JSONL).exists() {
             // Results without a journal are of another program.
             let file = PathBuf::from(Output::ROWS_JSONL);
             return Err(OutputError::Exists { directory: output.directory().to_owned(), file });
         }
+        let mut kept = found.unwrap_or_default();
+        // What was captured belongs to the result; where it is gone, the point is run again.
+        kept.retain(|_, entry| entry.captures.iter().all(|name| output.path(name).is_file()));
         let older = if resume { Older::default() } else { Older::of(output) };
         let (mut text, mut places) = (sealed("journal", header, &path)?, BTreeMap::new());
         for (place, entry) in &kept {
@@ -305,7 +315,7 @@ impl Journal {
             return Ok(BTreeMap::new());
         }
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
-        let mut kept = kept(&read(&path)?, header, &keys, &path)?;
+        let mut kept = kept_in(&path, header, &keys)?.unwrap_or_default();
         kept.retain(|_, entry| entry.captures.iter().all(|name| directory.join(name).is_file()));
         Ok(kept.into_iter().map(|(place, entry)| (place, Duration::from_millis(entry.took_ms))).collect())
     }
@@ -317,6 +327,12 @@ impl Journal {
     /// [`OutputError::Io`] where the file system refuses.
     pub fn replace(&mut self, output: &Output, kept: &BTreeSet<String>) -> Result<(), OutputError> {
         std::mem::take(&mut self.older).remove(output, kept)
+    }
+
+    /// Whether it had the point at this place of the plan.
+    #[must_use]
+    pub fn has(&self, place: usize) -> bool {
+        self.kept.contains_key(&place)
     }
 
     /// How many points it had.
@@ -416,6 +432,15 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
+/// Those in the journal at `path` that are of the plan with `keys`, by their place in it; nothing where no line of it is whole: nothing had ended then.
+fn kept_in(path: &Path, header: &Header, keys: &[String]) -> Result<Option<BTreeMap<usize, Entry>>, OutputError> {
+    let octets = fs::read(path).map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    if !octets.contains(&b'\n') && (octets.starts_with(BEGINNING) || BEGINNING.starts_with(&octets)) {
+        return Ok(None);
+    }
+    kept(&parse(&octets, path)?, header, keys, path).map(Some)
+}
+
 /// Those of `content` that are of the plan with `keys`, by their place in it.
 fn kept(
     content: &Content,
@@ -490,15 +515,16 @@ pub(super) fn parse(octets: &[u8], path: &Path) -> Result<Content, OutputError> 
         lines.pop_if(|line| is_torn(&&**line));
     }
     let mut lines = lines.into_iter();
-    let first = lines.next().ok_or_else(|| at(path, 1, "it is empty; a journal begins with what is run"))?;
-    let header: Header = value("journal", first).map_err(|why| at(path, 1, why))?;
+    let wrong = |why: &str| at(path, 1, format!("{why}, and a journal begins with what is run; {ANEW}"));
+    let first = lines.next().ok_or_else(|| wrong("it is empty"))?;
+    let header: Header = value("journal", first).map_err(|why| wrong(&why))?;
     if header.format != FORMAT {
         let format = header.format;
         return Err(at(path, 1, format!("a journal of form {format}, where this program knows form {FORMAT}")));
     }
     let entries = (2..).zip(lines).map(|(line, text)| match value("point", text) {
         Ok(entry) => Ok((line, entry)),
-        Err(why) => Err(at(path, line, why)),
+        Err(why) => Err(at(path, line, format!("{why}; {WITHOUT}"))),
     });
     Ok(Content { header, entries: entries.collect::<Result<_, _>>()? })
 }

@@ -40,6 +40,10 @@ impl Merged {
         let mut contents: Vec<(&Path, PathBuf, Content)> = Vec::new();
         for directory in directories {
             let path = directory.join(Journal::NAME);
+            if !path.is_file() {
+                let why = if directory.is_dir() { "no journal in it" } else { "there is no such directory" };
+                return Err(journal::at(directory, 0, format!("{why}; expected one that `run --shard` has left")));
+            }
             let content = journal::read(&path)?;
             if let Some((_, first, before)) = contents.first()
                 && let Some(why) = content.header.differs(&before.header).or_else(|| texts(&content, before))

@@ -232,8 +232,39 @@ fn a_journal_that_is_not_as_it_was_written_is_refused_with_its_line() {
     // Of the last line nobody knows whether it was ever whole.
     place.put_lines(&[&lines[..lines.len() - 1], &["{\"sha256\":\"".to_owned()]].concat());
     assert!((1..=3).contains(&sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap()));
-    place.put_lines(&[]);
-    assert_eq!(sweep.why(&place), "D/journal.jsonl:1: it is empty; a journal begins with what is run");
+    // Of the first nobody knows what the points are of.
+    place.put_lines(&[&["{\"sha256\":\"00\"}".to_owned()], &lines[1..]].concat());
+    let why = sweep.why(&place);
+    let how = "and a journal begins with what is run; to begin anew, --force, or another directory";
+    assert_eq!(why, format!("D/journal.jsonl:1: the line is damaged, {how}"));
+    // Whoever follows what is said has what there was.
+    place.put_lines(&[&lines[..3], &["x".to_owned()], &lines[4..]].concat());
+    assert_eq!(sweep.why(&place), "D/journal.jsonl:4: the line is damaged; without this line its point is run again");
+    place.put_lines(&[&lines[..3], &lines[4..]].concat());
+    assert_eq!(sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap(), 1);
+}
+
+/// The first line is there before any point, so that nothing is lost.
+#[test]
+fn a_journal_whose_first_line_is_torn_begins_anew() {
+    let sweep = Sweep::of(5);
+    let place = Place::new("first");
+    let all = sweep.run(&place, Shard::WHOLE, false, usize::MAX).unwrap();
+    let (whole, lines) = (place.octets(), place.lines());
+    for kept in [0, 1, 11, 40, lines[0].len()] {
+        fs::remove_file(place.0.join(Output::ROWS_JSONL)).unwrap();
+        fs::write(place.journal(), &lines[0][..kept]).unwrap();
+        let header = (sweep.header)(&sweep.documents, Shard::WHOLE);
+        assert!(Journal::look(&place.0, &header, &sweep.plan).unwrap().is_empty());
+        assert!(merged(&[&place]).unwrap_err().starts_with("D1/journal.jsonl:1: "));
+        assert_eq!(sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap(), all, "{kept}");
+        assert_eq!(place.octets(), whole);
+    }
+    // What somebody else has called so stays, and so do results whose journal has lost everything.
+    fs::write(place.journal(), "mine").unwrap();
+    assert!(sweep.why(&place).starts_with("D/journal.jsonl:1: the line is damaged, and"));
+    fs::write(place.journal(), "").unwrap();
+    assert!(sweep.why(&place).contains("already has a result"), "{}", sweep.why(&place));
 }
 
 #[test]
@@ -452,12 +483,8 @@ fn shards_that_do_not_make_the_whole_are_refused_by_name_and_line() {
         why,
         "D3/journal.jsonl:1: its text of the scenario two is not that of the first, as D1/journal.jsonl is"
     );
-    assert!(
-        Merged::read(&[Path::new("/nowhere").to_owned()])
-            .unwrap_err()
-            .to_string()
-            .starts_with("/nowhere/journal.jsonl: ")
-    );
+    let nowhere = Merged::read(&[Path::new("/nowhere").to_owned()]).unwrap_err().to_string();
+    assert!(nowhere.starts_with("/nowhere: there is no such directory; expected one"), "{nowhere}");
 }
 
 #[test]
