@@ -296,6 +296,28 @@ fn no_mistake_is_told_that_follows_from_another() {
 }
 
 #[test]
+fn a_missing_key_is_looked_for_among_those_that_are_there() {
+    let said = changed(&[("ends =", "between =")]);
+    assert!(
+        said.starts_with("x.toml:8: link.line.between = [\"a\", \"b\"]: unknown key \"between\"; did you mean ends?"),
+        "{said}"
+    );
+    let said = changed(&[("ends = [\"a\", \"b\"]", "from = \"a\"\nto = \"b\"")]);
+    let words = "x.toml:7: link.line: the key \"ends\" is missing, and there is \"from\"; expected a list of two names";
+    assert!(said.starts_with(words), "{said}");
+    let said = changed(&[("ends = [\"a\", \"b\"]\n", "")]);
+    assert!(said.starts_with("x.toml:7: link.line: the key \"ends\" is missing; expected a list of"), "{said}");
+}
+
+#[test]
+fn octets_of_a_queue_and_controls_of_others_are_told_as_that() {
+    let said = changed(&[("\"${queue}\"", "\"64 KiB\""), ("\"cubic\"", "\"bbr\"")]);
+    let congestion = "host.a.tcp.congestion = \"bbr\": BBR is not among the congestion controls that there are; one of newreno, cubic, fixed";
+    let queue = "link.line.queue_frames = \"64 KiB\": this is \"64 KiB\"; expected a number from 0 to 4294967295: frames are counted, and 64 KiB are 44 of 1500 B (with queue = \"fq-codel\", aqm.memory is in octets)";
+    assert!(said.contains(congestion) && said.contains(queue), "{said}");
+}
+
+#[test]
 fn a_transfer_without_octets_is_refused() {
     let sized = |size: &str| changed(&[("kind = \"netperf\"", &format!("kind = \"ttcp\"\nsize = \"{size}\""))]);
     assert!(

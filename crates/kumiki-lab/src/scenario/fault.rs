@@ -121,6 +121,20 @@ impl Fault {
         self
     }
 
+    /// With what was probably meant, where that is known.
+    pub(super) fn suggest_if(self, suggestion: Option<&str>) -> Self {
+        match suggestion {
+            Some(suggestion) => self.suggest(format!("{suggestion:?}")),
+            None => self,
+        }
+    }
+
+    /// With more of what is wrong.
+    pub(super) fn besides(mut self, more: impl fmt::Display) -> Self {
+        self.0.problem.push_str(&more.to_string());
+        self
+    }
+
     /// With the value as it is written.
     #[must_use]
     pub fn found(mut self, found: impl Into<String>) -> Self {

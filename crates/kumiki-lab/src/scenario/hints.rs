@@ -1,7 +1,7 @@
 //! What others call what a scenario has, so that a message can say which is meant.
 
 /// A name that somebody may try, and the one that is here. It counts where the latter is among what is accepted.
-const ALSO_CALLED: [(&str, &str); 88] = [
+const ALSO_CALLED: [(&str, &str); 94] = [
     ("sweep", "vary"),
     ("matrix", "vary"),
     ("grid", "vary"),
@@ -69,6 +69,12 @@ const ALSO_CALLED: [(&str, &str); 88] = [
     ("connections", "sessions"),
     ("streams", "sessions"),
     ("parallel", "sessions"),
+    ("between", "ends"),
+    ("endpoints", "ends"),
+    ("nodes", "ends"),
+    ("hosts", "ends"),
+    ("connects", "ends"),
+    ("peers", "ends"),
     ("src", "from"),
     ("source", "from"),
     ("sender", "from"),
@@ -91,6 +97,29 @@ const ALSO_CALLED: [(&str, &str); 88] = [
     ("y", "value"),
     ("columns", "series"),
 ];
+
+/// Congestion controls that others have, as they are written and as they are called.
+const OTHER_CONTROLS: [(&str, &str); 14] = [
+    ("bbr", "BBR"),
+    ("bbr2", "BBR"),
+    ("bbr3", "BBR"),
+    ("bic", "BIC"),
+    ("dctcp", "DCTCP"),
+    ("highspeed", "HighSpeed TCP"),
+    ("htcp", "H-TCP"),
+    ("hybla", "Hybla"),
+    ("illinois", "Illinois"),
+    ("ledbat", "LEDBAT"),
+    ("prague", "Prague"),
+    ("vegas", "Vegas"),
+    ("veno", "Veno"),
+    ("westwood", "Westwood"),
+];
+
+/// How a congestion control is called that others have under this name.
+pub(super) fn other_control(typed: &str) -> Option<&'static str> {
+    OTHER_CONTROLS.iter().find(|(name, _)| name.eq_ignore_ascii_case(typed)).map(|(_, called)| *called)
+}
 
 /// Shorter words begin or end too much.
 const SHORTEST: usize = 4;

@@ -14,6 +14,7 @@ use super::fault::{Fault, nearest};
 use super::hints;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
+use crate::medium;
 
 /// What a number alone lacks.
 const WITH_UNIT: &str = "a string, with a unit where that is a quantity: \"20 ms\"";
@@ -76,6 +77,12 @@ impl Problem {
         }
         if let Some(missing) = advice.missing {
             let own: Vec<String> = self.path.iter().cloned().chain([missing.to_owned()]).collect();
+            // Which may be there by another name, or as what is a key of another table.
+            let strange = strange(source.root, &self.path);
+            if let Some(key) = strange.iter().find(|key| nearest(key, &[missing]).is_some()).or_else(|| strange.first())
+            {
+                fault = fault.besides(format!(", and there is {key:?}")).suggest_if(nearest(key, &[missing]));
+            }
             if let Some(Described { is, example, .. }) = described(&own) {
                 fault = fault.expected(format!("{is}, such as {missing} = {example}"));
             }
@@ -168,6 +175,27 @@ fn described(path: &[String]) -> Option<&'static Described> {
         _ => return None,
     };
     keys.iter().find(|key| key.name == *name)
+}
+
+/// The keys of the line at `path` that no line has. Of other tables those are told before anything is missing.
+fn strange(root: &Node, path: &[String]) -> Vec<String> {
+    let [section, _] = path else {
+        return Vec::new();
+    };
+    let Some(table) = root.reach(path).1 else {
+        return Vec::new();
+    };
+    if section != "link" {
+        return Vec::new();
+    }
+    let medium = table.child("medium").and_then(Node::plain);
+    let settings = medium::settings_of(&medium::LINES, medium.as_deref().unwrap_or("point-to-point"));
+    let is_known = |key: &str| {
+        let path = [section.clone(), String::new(), key.to_owned()];
+        described(&path).is_some() || settings.iter().any(|it| it.path.first().is_some_and(|first| first == key))
+    };
+    let keys = table.entries().iter().map(|entry| entry.key.clone());
+    keys.filter(|key| !is_known(key)).collect()
 }
 
 fn spoken(found: Unexpected<'_>) -> String {

@@ -122,6 +122,10 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
             }
         }
         Problem::Word { found, known } => {
+            if let Some(other) = hints::other_control(found).filter(|_| last == "congestion") {
+                let problem = format!("{other} is not among the congestion controls that there are");
+                return Fault::at(&path, problem).found(format!("{found:?}")).one_of(known);
+            }
             let fault = Fault::unknown(&path, "value", found, known);
             // How long it is, and not what decides about it.
             let (length, unit) = found.split_at(found.find(|c: char| !c.is_ascii_digit()).unwrap_or(found.len()));
@@ -136,10 +140,25 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
             let mut known = known.iter();
             let form = known.find(|setting| setting.is_at(&path) && setting.form.to_string() == *expected);
             let expected = form.map_or_else(|| expected.clone(), |it| self::expected(&it.form));
-            Fault::at(&path, format!("this is {found}")).expected(expected)
+            let fault = Fault::at(&path, format!("this is {found}"));
+            match frames_of(last, found) {
+                Some(frames) => fault.expected(format!("{expected}: {frames}")),
+                None => fault.expected(expected),
+            }
         }
         Problem::Refused(why) => Fault::at(&path, why.as_str()),
     }
+}
+
+/// That frames are counted, where `found` has the octets of a queue.
+fn frames_of(key: &str, found: &str) -> Option<String> {
+    const FRAME: u64 = 1500;
+    let text = found.trim_matches('"');
+    let octets = parse::<Octets>(text).ok().filter(|_| ["queue_frames", "mark_frames"].contains(&key))?;
+    let frames = octets.count().div_ceil(FRAME);
+    Some(format!(
+        "frames are counted, and {text} are {frames} of {FRAME} B (with queue = \"fq-codel\", aqm.memory is in octets)"
+    ))
 }
 
 /// A setting of the same name one table below the one of which `path` is none: `impair.loss` for `loss`.
