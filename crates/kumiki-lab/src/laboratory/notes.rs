@@ -57,7 +57,8 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
         notes.push(format!("no connection was established: {}", none.why));
     } else if load.stopped > 0 {
         let stopped = load.stopped;
-        notes.push(format!("{stopped} of {sessions} connections transferred nothing for a second or more"));
+        let what = if load.units.is_some() { "streams of datagrams" } else { "connections" };
+        notes.push(format!("{stopped} of {sessions} {what} transferred nothing for a second or more"));
     }
     if load.unbegun > 0 && load.unconnected.is_none() {
         notes.push(format!("{} of {sessions} sessions would have begun after the end of the run", load.unbegun));

@@ -24,8 +24,14 @@ const HEADS: [(&str, &str); 12] = [
         "longest queue",
         "the end of a line with the longest queue, and how many waited there at most in 95 % of the time",
     ),
-    ("Jain's index", "how evenly flows shared: 1 where all had the same, 1/n where one of n had everything"),
-    ("Jain", "how evenly flows shared: 1 where all had the same, 1/n where one of n had everything"),
+    (
+        "Jain's index",
+        "how alike the rates of flows were, which is how evenly they shared where they were there at one time: 1 where all had the same, 1/n where one of n had everything",
+    ),
+    (
+        "Jain",
+        "how alike the rates of flows were, which is how evenly they shared where they were there at one time: 1 where all had the same, 1/n where one of n had everything",
+    ),
 ];
 
 /// What a word of `bound_by` or `held` means.
