@@ -362,6 +362,7 @@ pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     };
     exact
         .or_else(|| hints::also_called(typed, known))
+        .or_else(|| hints::member(typed, known))
         .or_else(slips)
         .or_else(|| hints::longer(typed, known))
         .or_else(|| hints::shorter(typed, known))

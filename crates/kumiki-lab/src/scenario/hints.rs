@@ -1,7 +1,7 @@
 //! What others call what a scenario has, so that a message can say which is meant.
 
 /// A name that somebody may try, and the one that is here. It counts where the latter is among what is accepted.
-const ALSO_CALLED: [(&str, &str); 94] = [
+const ALSO_CALLED: [(&str, &str); 97] = [
     ("sweep", "vary"),
     ("matrix", "vary"),
     ("grid", "vary"),
@@ -83,6 +83,9 @@ const ALSO_CALLED: [(&str, &str); 94] = [
     ("destination", "to"),
     ("receiver", "to"),
     ("server", "to"),
+    ("every", "interval"),
+    ("period", "interval"),
+    ("peak", "rate"),
     ("packet_size", "message"),
     ("segment_size", "mss"),
     ("gateway", "routes"),
@@ -134,6 +137,12 @@ pub(super) fn also_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str>
     meant_by(typed).find_map(|meant| known.iter().find(|name| **name == meant).copied())
 }
 
+/// The member of a group that is written with its number in brackets, as lists have it: `r0` for `r[0]`.
+pub(super) fn member<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    let (group, number) = typed.strip_suffix(']')?.split_once('[')?;
+    known.iter().find(|name| name.strip_prefix(group) == Some(number)).copied()
+}
+
 /// What is meant, with what else may be: the number of runs is given, or it follows from how sure one wants to be.
 pub(super) fn with_others(meant: &str) -> String {
     let text = match meant {
@@ -164,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_meant_is_found_by_other_names_and_by_parts() {
-        let known = ["newreno", "cubic", "rate", "propagation", "goodput_mbps", "a", "b"];
+        let known = ["newreno", "cubic", "rate", "propagation", "goodput_mbps", "a", "b", "s1"];
         for (typed, meant) in [
             ("reno", Some("newreno")),
             ("Cubik", None),
@@ -175,6 +184,8 @@ mod tests {
             ("mbps", Some("goodput_mbps")),
             ("rate_mbps", Some("rate")),
             ("ratembps", None),
+            ("s[1]", Some("s1")),
+            ("s[2]", None),
             // Another letter in the place of the only one is another name.
             ("c", None),
             ("fifo", None),
