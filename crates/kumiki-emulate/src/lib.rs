@@ -85,6 +85,8 @@ pub struct Config {
     pub control: Option<PathBuf>,
     /// Where packets at both ends of the path are captured.
     pub pcap: Option<PathBuf>,
+    /// So many octets of each packet are captured; 0 for all.
+    pub snaplen: u32,
     /// Where a page about what has crossed is written, at the end.
     pub report: Option<PathBuf>,
     /// The most octets of memory that connections and datagrams may hold at the gateway; beyond, who calls is refused.
@@ -122,7 +124,8 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let clock = RealClock::start();
     let (mut near_end, near_device) = Near::open(config, clock, &say)?;
     let ends = [("program", LinkType::RawIp), ("gateway", LinkType::RawIp)];
-    let capture = config.pcap.as_deref().map(|path| Capture::create(path, ends, clock)).transpose()?;
+    let capture = config.pcap.as_deref().map(|path| Capture::create((path, config.snaplen), ends, clock));
+    let capture = capture.transpose()?;
     let control = config.control.as_deref().map(Control::listen).transpose();
     let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
     let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;

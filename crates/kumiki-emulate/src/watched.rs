@@ -30,27 +30,27 @@ struct Writing {
 }
 
 impl Capture {
-    /// Begins one at `path`, which only its owner may read, of devices with these names.
+    /// Begins one at `path`, which only its owner may read, of devices with these names; of each packet the first `snaplen` octets, or all where that is 0.
     ///
     /// # Errors
     /// What `--pcap` is answered with.
     pub(crate) fn create<'a>(
-        path: &Path,
+        (path, snaplen): (&Path, u32),
         devices: impl IntoIterator<Item = (&'a str, LinkType)>,
         clock: RealClock,
     ) -> Result<Self, EmulateError> {
         let wrong = |why: &dyn core::fmt::Display| EmulateError(format!("--pcap {}: {why}", path.display()));
         let file = private::create(path).map_err(|why| wrong(&why))?;
-        Self::begin(file, devices, clock).map_err(|why| wrong(&why))
+        Self::begin((file, snaplen), devices, clock).map_err(|why| wrong(&why))
     }
 
     fn begin<'a>(
-        file: File,
+        (file, snaplen): (File, u32),
         devices: impl IntoIterator<Item = (&'a str, LinkType)>,
         clock: RealClock,
     ) -> Result<Self, CaptureError> {
         let mut file = PcapNg::new(BufWriter::new(file))?;
-        let interfaces = devices.into_iter().map(|(name, link)| file.add_interface(name, link, 0));
+        let interfaces = devices.into_iter().map(|(name, link)| file.add_interface(name, link, snaplen));
         let interfaces = interfaces.collect::<Result<_, _>>()?;
         let writing = Writing { file: Some(file), interfaces, clock, failed: None };
         Ok(Self(Arc::new(Mutex::new(writing))))
@@ -248,7 +248,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("both.pcapng");
         let ends = [("program", LinkType::RawIp), ("gateway", LinkType::RawIp)];
-        let capture = Capture::create(&path, ends, RealClock::start()).unwrap();
+        let capture = Capture::create((&path, 0), ends, RealClock::start()).unwrap();
         let [near, mut far] = hop::pair(1500, RealClock::start()).unwrap();
         let mut watched = Watched::at_router(Box::new(near), 1, Some(capture.clone()));
         let packet = ipv4([198, 18, 0, 2], [192, 0, 2, 1]);
@@ -263,5 +263,21 @@ mod tests {
         let octets = std::fs::read(&path).unwrap();
         let times = octets.windows(20).filter(|window| *window == packet.to_vec()).count();
         assert_eq!(times, 2);
+    }
+
+    #[test]
+    fn of_packets_that_are_cut_the_length_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("cut.pcapng");
+        let capture = Capture::create((&path, 8), [("program", LinkType::RawIp)], RealClock::start()).unwrap();
+        let packet = ipv4([198, 18, 0, 2], [192, 0, 2, 1]);
+        capture.write(0, Direction::Outbound, &packet);
+        capture.finish().unwrap();
+        let octets = std::fs::read(&path).unwrap();
+        // A block has the length that was kept, that on the medium, and what was kept.
+        let mut kept = [8_u32.to_le_bytes(), 20_u32.to_le_bytes()].concat();
+        kept.extend(&packet.to_vec()[..8]);
+        assert!(octets.windows(kept.len()).any(|window| window == kept));
+        assert!(!octets.windows(9).any(|window| window == &packet.to_vec()[..9]));
     }
 }

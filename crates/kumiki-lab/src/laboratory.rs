@@ -27,6 +27,8 @@ use crate::table::{Layout, Lines};
 pub struct Laboratory {
     /// What to capture.
     pub pcap: Layers,
+    /// So many octets of each PDU are captured; 0 for all.
+    pub snaplen: u32,
     /// Keep traces of connections.
     pub trace: bool,
 }
@@ -91,7 +93,7 @@ impl Laboratory {
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());
         }
-        let captures = files(&run, point)?;
+        let captures = files(&run, point, self.snaplen)?;
         let traced = run.traces.len();
         if traced > DRAWN {
             notes.push(format!(
@@ -282,12 +284,12 @@ impl Runner for Laboratory {
     }
 }
 
-/// The captures and traces of a run of `point`, as files.
-fn files(run: &Run, point: &Point) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+/// The captures and traces of a run of `point`, as files; of what is captured the first `snaplen` octets of each PDU, or all where that is 0.
+fn files(run: &Run, point: &Point, snaplen: u32) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut files = Vec::new();
     // One file for each host: a reader takes what two hosts saw of one packet for two packets.
     for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
-        let octets = capture::pcapng(core::slice::from_ref(host), Vec::new())?;
+        let octets = capture::cut(core::slice::from_ref(host), snaplen, Vec::new())?;
         files.push((format!("{}.pcapng", host.host), octets));
     }
     if let Some(samples) = &run.samples {

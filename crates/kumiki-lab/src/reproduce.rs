@@ -44,7 +44,7 @@ mod verdicts;
 mod words;
 
 use done::Done;
-pub use foresee::Foreseen;
+pub use foresee::{Foreseen, HEADERS_ALONE, size_of_captures};
 pub use journal::{Header, Journal};
 pub use merge::Merged;
 pub use pieces::Pieces;

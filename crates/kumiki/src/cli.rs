@@ -351,6 +351,8 @@ pub(crate) struct Results {
     /// at all layers, or at access points such as sender.ip/llc_snap
     #[arg(long, value_name = "LAYERS", num_args = 0..=1, default_missing_value = "device", require_equals = true)]
     pub(crate) pcap: Option<Layers>,
+    #[command(flatten)]
+    pub(crate) snap: Snap,
     /// Print the rows as JSON Lines instead of tables
     #[arg(long)]
     pub(crate) json: bool,
@@ -361,6 +363,21 @@ pub(crate) struct Results {
     /// How many points are run at once; as many as there are cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// How much of each packet is captured.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Snap {
+    /// Capture no more than the first octets of each packet, as tcpdump does; its length is kept. 128 have the headers of TCP and IP
+    #[arg(long, value_name = "OCTETS", requires = "pcap", value_parser = clap::value_parser!(u32).range(1..))]
+    snaplen: Option<u32>,
+}
+
+impl Snap {
+    /// So many octets; 0 for all.
+    pub(crate) fn length(self) -> u32 {
+        self.snaplen.unwrap_or(0)
+    }
 }
 
 impl Results {

@@ -74,14 +74,14 @@ impl From<OutputError> for Stop {
 pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
     match command {
         cli::Command::Reproduce(args) => {
-            let laboratory = Laboratory { pcap: args.results.pcap.clone().unwrap_or_default(), trace: false };
+            let laboratory = laboratory(&args.results, false);
             let documents = of_papers(Document::builtin()?, &args.papers)?;
             let mut results = args.results;
             results.runs.get_or_insert(1);
             experiments("reproduce", &documents, Vec::new(), &results, laboratory)
         }
         cli::Command::Run(args) => {
-            let laboratory = Laboratory { pcap: args.results.pcap.clone().unwrap_or_default(), trace: args.trace };
+            let laboratory = laboratory(&args.results, args.trace);
             let document = Document::find(&args.scenario.name)?;
             experiments("run", &[document], args.scenario.set, &args.results, laboratory)
         }
@@ -161,6 +161,11 @@ pub(crate) fn first_point(args: cli::Scenario, check: impl Fn(&Point) -> Result<
     Ok(Document::find(&args.name)?.first_checked(&choice, check)?)
 }
 
+/// What runs points, and what it captures.
+fn laboratory(args: &cli::Results, trace: bool) -> Laboratory {
+    Laboratory { pcap: args.pcap.clone().unwrap_or_default(), snaplen: args.snap.length(), trace }
+}
+
 /// Runs `documents` in virtual time.
 fn experiments(
     what: &str,
@@ -170,7 +175,11 @@ fn experiments(
     laboratory: Laboratory,
 ) -> Result<(), Stop> {
     let trace = if laboratory.trace { "trace".to_owned() } else { String::new() };
-    let captures = [laboratory.pcap.to_string(), trace];
+    let cut = match laboratory.snaplen {
+        0 => String::new(),
+        octets => format!(", {octets} octets of each packet"),
+    };
+    let captures = [format!("{}{cut}", laboratory.pcap), trace];
     let captures: Vec<String> = captures.into_iter().filter(|it| !it.is_empty()).collect();
     let work = experiments::Work { what, documents, set, captures: captures.join(" and "), args };
     experiments::experiments(work, &Arc::new(laboratory))

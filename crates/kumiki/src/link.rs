@@ -13,6 +13,7 @@ use kumiki_emulate::{Config, FAILED, INSIDE, PRESETS, Preset, WAYS};
 use kumiki_lab::quantity::Octets;
 use kumiki_live::Duration;
 
+use crate::cli::Snap;
 use crate::commands::Stop;
 use crate::delay::LinesOptions;
 use crate::live::option;
@@ -138,6 +139,8 @@ pub(crate) struct LinkArgs {
     /// Write what crosses both ends of the path to this file, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    snap: Snap,
     /// Write a page about what has crossed to this file, at the end: rates, queues, delays and losses over time
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -299,6 +302,7 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
         mtu: args.mtu,
         control: args.lines.control.clone(),
         pcap: args.pcap.clone(),
+        snaplen: args.snap.length(),
         report: args.report.clone(),
         loopback: args.gateway.loopback(),
         gateway_memory: args.gateway.memory()?,

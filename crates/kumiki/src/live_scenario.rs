@@ -7,7 +7,7 @@ use kumiki_emulate::live::{LiveCommand, LiveConfig, LiveEnd, lines, run_live};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_live::Duration;
 
-use crate::cli::Scenario;
+use crate::cli::{Scenario, Snap};
 use crate::commands::{Stop, first_point, lines_shown};
 use crate::delay::LinesOptions;
 use crate::link::{GatewayOptions, programs_have_the_output};
@@ -58,6 +58,8 @@ pub(crate) struct LiveArgs {
     /// Write what crosses between the network and each real host to this file, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    snap: Snap,
     /// Say on standard error what has crossed and how late it was, at the end
     #[arg(long)]
     stats: bool,
@@ -107,6 +109,7 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
         schedule,
         control: args.lines.control.clone(),
         pcap: args.pcap.clone(),
+        snaplen: args.snap.length(),
         stats: args.stats,
     };
     let ended = run_live(config, say);

@@ -625,6 +625,61 @@ fn what_is_killed_and_resumed_and_what_is_merged_is_what_runs_at_once() {
     }
     let missing = refused(&folder.kumiki(&["merge", "2", "--out", "none"]));
     assert!(missing.contains("No directory of shard 1/2 is given"), "{missing}");
+    for (what, words) in [("nope", "nope: there is no such directory"), (".", ".: no journal in it")] {
+        let none = folder.kumiki(&["merge", what]);
+        assert_eq!(none.status.code(), Some(2), "{none:?}");
+        let told = refused(&none);
+        assert!(told.contains(&format!("{words}; expected one that `run --shard` has left")), "{told}");
+    }
+}
+
+#[test]
+fn a_name_too_long_for_files_of_results_is_refused_before_anything_runs() {
+    let folder = Folder::with("long", UNCONNECTED);
+    let long = format!("{}.toml", "x".repeat(201));
+    std::fs::copy(folder.0.path("x.toml"), folder.0.path(&long)).unwrap();
+    let refused = folder.kumiki(&["run", &long, "--out", "out"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains("a name of 201 octets, and files of its results are called by it"), "{told}");
+    assert!(!folder.0.path("out").exists());
+}
+
+const TRANSFER: &str = r#"title = "A line"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run.duration = "200 ms"
+"#;
+
+/// Cut packets are read as far as they go, and nothing that is not there is called wrong.
+#[test]
+fn captures_are_cut_and_told_as_that() {
+    let folder = Folder::with("snaplen", TRANSFER);
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    let foreseen = folder.kumiki(&["run", "x.toml", "--pcap", "--dry-run"]);
+    let told = text(&foreseen.stdout);
+    assert!(
+        told.contains("With --pcap: captures of about 536 kB; with --snaplen 128, which keeps headers, about"),
+        "{told}"
+    );
+    let ran = folder.kumiki(&["run", "x.toml", "--out", "cut", "--pcap", "--snaplen", "96"]);
+    assert!(ran.status.success(), "{ran:?}");
+    let capture = "cut/captures/x/000-a.pcapng";
+    let lines = text(&folder.kumiki(&["decode", capture]).stdout);
+    assert!(lines.contains("(cut: 96 of 1500 octets)") && !lines.contains("!!"), "{lines}");
+    assert!(lines.lines().all(|line| line.contains("  TCP ")), "{lines}");
+    let trees = folder.kumiki(&["decode", "-v", capture]);
+    let tree = text(&trees.stdout);
+    assert!(trees.status.success() && tree.contains(", cut: 96 of 1500 octets, at "), "{tree}");
+    assert!(text(&folder.0.read("cut/report.html")).contains("(cut: 96 of 1500 octets)"));
+    // Whoever goes on with it has captures of one kind.
+    let other = refused(&folder.kumiki(&["run", "x.toml", "--out", "cut", "--pcap", "--resume"]));
+    let words = "it is of captures device, 96 octets of each packet, and not of captures device";
+    assert!(other.contains(words), "{other}");
+    let alone = folder.kumiki(&["run", "x.toml", "--snaplen", "96"]);
+    assert_eq!(alone.status.code(), Some(2), "{alone:?}");
 }
 
 #[test]

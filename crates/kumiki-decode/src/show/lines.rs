@@ -58,6 +58,9 @@ pub fn line(record: &Record, packet: &Packet, start: Option<Time>) -> String {
     for comment in &record.comments {
         let _ = write!(out, "  \"{}\"", printable(comment));
     }
+    if record.octets.len() < record.original_len {
+        let _ = write!(out, "  (cut: {} of {} octets)", record.octets.len(), record.original_len);
+    }
     out
 }
 
@@ -112,7 +115,7 @@ pub fn tree(record: &Record, packet: &Packet, start: Option<Time>) -> String {
     let mut out = format!("Packet {}", record.number);
     let length = record.original_len.max(record.octets.len());
     if record.octets.len() < length {
-        let _ = write!(out, ", {} of {length} octets", record.octets.len());
+        let _ = write!(out, ", cut: {} of {length} octets", record.octets.len());
     } else {
         let _ = write!(out, ", {length} octets");
     }

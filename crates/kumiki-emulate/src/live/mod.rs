@@ -77,6 +77,8 @@ pub struct LiveConfig {
     pub control: Option<PathBuf>,
     /// Where packets at the real hosts are captured.
     pub pcap: Option<PathBuf>,
+    /// So many octets of each packet are captured; 0 for all.
+    pub snaplen: u32,
     /// Whether what has crossed is said at the end.
     pub stats: bool,
 }
@@ -116,8 +118,19 @@ pub fn run_live(
     config: LiveConfig,
     say: impl Fn(&str) + Clone + Send + Sync + 'static,
 ) -> Result<LiveEnd, EmulateError> {
-    let LiveConfig { world, most, attached, keep_hosts, loopback, gateway_memory, schedule, control, pcap, stats } =
-        config;
+    let LiveConfig {
+        world,
+        most,
+        attached,
+        keep_hosts,
+        loopback,
+        gateway_memory,
+        schedule,
+        control,
+        pcap,
+        snaplen,
+        stats,
+    } = config;
     let clock = RealClock::start();
     more_descriptors();
     if let Some(host) = &attached
@@ -140,7 +153,7 @@ pub fn run_live(
         let link = if host.real.is_ethernet() { LinkType::Ethernet } else { LinkType::RawIp };
         (host.name.as_str(), link)
     });
-    let capture = pcap.map(|path| Capture::create(&path, interfaces, clock)).transpose()?;
+    let capture = pcap.map(|path| Capture::create((&path, snaplen), interfaces, clock)).transpose()?;
     if let Some(capture) = &capture {
         ends.watch(capture);
     }

@@ -229,14 +229,23 @@ impl Captured {
     }
 }
 
-/// Writes what was `captured` as pcapng, in order of time; hands `out` back, flushed.
+/// As [`cut`], with every octet.
+///
+/// # Errors
+/// As [`cut`].
+pub fn pcapng<W: Write>(captured: &[Captured], out: W) -> Result<W, CaptureError> {
+    cut(captured, 0, out)
+}
+
+/// Writes what was `captured` as pcapng, in order of time, of each PDU with what stands before it no more than the first `snaplen` octets, or all where that
+/// is 0; hands `out` back, flushed.
 ///
 /// `out` gets many short writes: hand over a [`std::io::BufWriter`] where that matters. Where several things happened at one
 /// instant, those of one host keep their order, and hosts come in the order of `captured`.
 ///
 /// # Errors
 /// [`CaptureError`] where `out` refuses, or a PDU has 2 GiB or more.
-pub fn pcapng<W: Write>(captured: &[Captured], out: W) -> Result<W, CaptureError> {
+pub fn cut<W: Write>(captured: &[Captured], snaplen: u32, out: W) -> Result<W, CaptureError> {
     let mut file = PcapNg::new(out)?;
     let mut interfaces = BTreeMap::new();
     for (number, captured) in captured.iter().enumerate() {
@@ -247,7 +256,7 @@ pub fn pcapng<W: Write>(captured: &[Captured], out: W) -> Result<W, CaptureError
             } else {
                 format!("{}.{}/{}", captured.host, tap.upper, tap.lower)
             };
-            let id = file.add_interface(&name, form.link_type(), 0)?;
+            let id = file.add_interface(&name, form.link_type(), snaplen)?;
             interfaces.insert((number, *access_point), (id, form));
         }
     }

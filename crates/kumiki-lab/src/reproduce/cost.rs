@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kumiki_graph::Duration;
 
 use super::Part;
+use crate::capture::Layers;
 use crate::limit;
 use crate::progress::Cost;
 use crate::quantity::{Octets, Quantity as _, Rate, parse};
@@ -23,18 +24,51 @@ pub(super) fn of(parts: &[Part], choice: &Choice) -> Arc<[Cost]> {
 /// About how many packets and cells all runs have, at the most that the line allows: they are what a run spends its time on. A packet without cells takes about as
 /// long as [`PACKET`] cells.
 fn weight(point: &Point, most: Option<u32>) -> f64 {
+    let of = |load| {
+        let Traffic { packets, cost, .. } = traffic(point, load);
+        packets * cost
+    };
+    (LEAST + point.scenario.load.values().map(of).sum::<f64>()) * f64::from(runs(point, most))
+}
+
+/// About how many octets captures of all runs have, at the most that the line allows. A packet is captured at both of its ends; what routers see comes to that.
+pub(super) fn captured(point: &Point, most: Option<u32>, (layers, snaplen): (&Layers, u32)) -> f64 {
+    let of = |load: &Workload| {
+        let places = match layers {
+            Layers::None => 0.0,
+            Layers::Device | Layers::Ip => 2.0,
+            Layers::All => 2.0 * LAYERS,
+            Layers::Named(names) => number(u64::try_from(names.len()).unwrap_or(u64::MAX)),
+        };
+        let kept = |octets: f64| if snaplen == 0 { octets } else { octets.min(f64::from(snaplen)) };
+        let Traffic { packets, payload, .. } = traffic(point, load);
+        let acknowledged = if UNACKNOWLEDGED.contains(&load.kind.as_str()) { 0.0 } else { 0.5 };
+        packets * places * (BLOCK + kept(payload + HEADERS) + acknowledged * (BLOCK + kept(HEADERS)))
+    };
+    point.scenario.load.values().map(of).sum::<f64>() * f64::from(runs(point, most))
+}
+
+/// How many runs of a point are made, at least.
+fn runs(point: &Point, most: Option<u32>) -> u32 {
     let run = &point.scenario.run;
-    let runs = match (&run.repeat, &run.confidence) {
+    match (&run.repeat, &run.confidence) {
         (Some(repeat), _) => repeat.made(most),
         (None, Some(confidence)) => confidence.fewest,
         (None, None) => 1,
-    };
-    let loads = point.scenario.load.values();
-    (LEAST + loads.map(|load| packets(point, load)).sum::<f64>()) * f64::from(runs)
+    }
 }
 
-/// What a load costs.
-fn packets(point: &Point, load: &Workload) -> f64 {
+/// What a load sends.
+struct Traffic {
+    packets: f64,
+    /// The octets that a packet carries.
+    payload: f64,
+    /// What each costs.
+    cost: f64,
+}
+
+/// What a load sends, at the most that the line allows.
+fn traffic(point: &Point, load: &Workload) -> Traffic {
     let ladder = limit::of_load(&point.scenario, load).ok();
     let of = |it: limit::Ladder| {
         let cells = it.cells.and_then(|cells| u64::try_from(cells).ok()).map_or(0.0, number);
@@ -60,7 +94,9 @@ fn packets(point: &Point, load: &Workload) -> f64 {
         }
         _ => packets_of(counted.map_or(in_time, |messages| message * messages)),
     };
-    packets * cost
+    // A datagram has no more than its message.
+    let is_unit = UNACKNOWLEDGED.contains(&load.kind.as_str());
+    Traffic { packets, payload: if is_unit { payload.min(message) } else { payload }, cost }
 }
 
 /// From one echo to the next, in seconds.
@@ -93,6 +129,14 @@ const fn number(n: u64) -> f64 {
 const RATE_MBPS: f64 = 100.0;
 /// The same.
 const PAYLOAD: f64 = 1448.0;
+/// What stands around a packet in a capture: a block with its length, time and options.
+const BLOCK: f64 = 46.0;
+/// The headers of IP and TCP, with timestamps, and a link's.
+const HEADERS: f64 = 60.0;
+/// How many access points a host has, all layers together.
+const LAYERS: f64 = 3.0;
+/// Loads whose packets nobody acknowledges.
+const UNACKNOWLEDGED: [&str; 3] = ["udp", "rtp", "ping"];
 /// A point takes so much time in any case.
 const LEAST: f64 = 1000.0;
 /// What a packet costs beside a cell, its acknowledgment with it: TCP over lines with frames took 6 to 8 us for a segment (one connection with windows of 8 to 512 KiB, two through a router, one
@@ -119,6 +163,34 @@ run.duration = "20 s"
         );
         let document = Document::parse("line", "line.toml", &text).unwrap();
         weight(&document.points(&Choice::default()).unwrap()[0], None)
+    }
+
+    #[test]
+    fn captures_are_foreseen_by_what_the_line_carries() {
+        let document = |more: &str| {
+            let text = format!(
+                r#"
+title = "A line"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }}
+load.bulk = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }}
+run.duration = "20 s"
+{more}
+"#
+            );
+            Document::parse("line", "line.toml", &text).unwrap().points(&Choice::default()).unwrap().remove(0)
+        };
+        let of = |layers: &str, snaplen| captured(&document(""), None, (&layers.parse().unwrap(), snaplen));
+        // 9.65 Mb/s of 1448 octets each for 20 s, at both hosts, and half as many acknowledgments.
+        let packets = 2.0 * 9.65e6 / 8.0 / 1448.0 * 20.0;
+        let all = packets * (46.0 + 1448.0 + 60.0 + 0.5 * 106.0);
+        assert!((of("device", 0) / all - 1.0).abs() < 0.01, "{} {all}", of("device", 0));
+        assert!((of("device", 128) / (packets * (46.0 + 128.0 + 53.0)) - 1.0).abs() < 0.01);
+        assert_eq!(of("a.ip/l0", 0) * 2.0, of("ip", 0));
+        assert_eq!(captured(&document(""), None, (&Layers::None, 0)), 0.0);
+        let three = document("run.repeat.runs = 3");
+        assert_eq!(captured(&three, None, (&Layers::Ip, 0)), 3.0 * of("ip", 0));
     }
 
     #[test]

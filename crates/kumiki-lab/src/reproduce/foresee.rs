@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Plan, Shard};
+use super::{Plan, Shard, cost};
+use crate::capture::Layers;
 use crate::progress::{Cost, spoken};
 use crate::table::{Cell, Table};
 
@@ -62,6 +63,35 @@ impl Plan {
         Foreseen { points, shard, is_measured: all.is_some() }
     }
 }
+
+impl Plan {
+    /// About how many octets captures of `what` (the layers, and how many octets of each packet, 0 for all) have, of the points whose place is among `wanted`.
+    #[must_use]
+    pub fn captured(&self, what: (&Layers, u32), wanted: impl Fn(usize) -> bool) -> f64 {
+        let points = self.parts.iter().flat_map(|part| &part.points).enumerate();
+        let wanted = points.filter(|(place, _)| wanted(*place));
+        wanted.map(|(_, point)| cost::captured(point, self.choice.runs, what)).sum()
+    }
+}
+
+/// How much captures have, in words, with what they would have without what packets carry: where that is something else.
+#[must_use]
+pub fn size_of_captures(octets: f64, cut: f64) -> String {
+    let text = |octets: f64| match octets {
+        it if it >= 0.95e9 => format!("{:.1} GB", it / 1e9),
+        it if it >= 0.95e6 => format!("{:.0} MB", it / 1e6),
+        it => format!("{:.0} kB", (it / 1e3).max(1.0)),
+    };
+    let less = if cut < 0.7 * octets {
+        format!("; with --snaplen {HEADERS_ALONE}, which keeps headers, about {}", text(cut))
+    } else {
+        String::new()
+    };
+    format!("captures of about {}{less}", text(octets))
+}
+
+/// So many octets of a packet have the headers of the usual layers.
+pub const HEADERS_ALONE: u32 = 128;
 
 /// How many seconds a unit of weight took: of all that is known, and of each group of which something is known.
 fn rates(costs: &[Cost], kept: &BTreeMap<usize, Duration>) -> (Option<f64>, BTreeMap<usize, f64>) {

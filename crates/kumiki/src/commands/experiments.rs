@@ -72,6 +72,10 @@ fn go_on<R: Runner + Send + 'static>(
     // Whoever goes on with it knows when it began, whatever ends it.
     output.write(Output::RUN, provenance.end(plan, (kept, steps)).as_bytes())?;
     let mut progress = Progress::new(what, u64::try_from(steps).unwrap_or(u64::MAX));
+    let captured = captured(plan, args, |place| shard.has(place) && !journal.has(place));
+    if let Some((_, told)) = captured.filter(|(octets, _)| *octets >= MANY) {
+        progress.note(&format!("{what}: {told}"));
+    }
     if args.resume {
         progress.note(&format!("{what}: {kept} of {steps} points are in {} already", args.out.display()));
     }
@@ -144,15 +148,28 @@ fn foresee(
     let header = Header::new(documents, choice, captures, shard);
     let kept = if args.resume { Journal::look(&args.out, &header, plan)? } else { BTreeMap::new() };
     let foreseen = plan.foreseen(shard, &kept);
+    let captured = captured(plan, args, |place| shard.has(place) && !kept.contains_key(&place));
     if args.json {
         print(&foreseen.to_jsonl())?;
     } else {
         let layout = layout();
         let tables: Vec<String> = foreseen.tables().iter().map(|table| table.draw(layout)).collect();
-        print_words(&format!("{}\n{}", tables.join("\n"), foreseen.summary(jobs(args.jobs))))?;
+        let captured = captured.map_or_else(String::new, |(_, told)| format!("With --pcap: {told}.\n"));
+        print_words(&format!("{}\n{}{captured}", tables.join("\n"), foreseen.summary(jobs(args.jobs))))?;
     }
     Output::look(&args.out, args.force || args.resume).map_err(|why| Stop::Input(format!("--out: {why}")))
 }
+
+/// About how many octets captures of the points have whose places are `wanted`, and that in words; nothing without captures.
+fn captured(plan: &Plan, args: &cli::Results, wanted: impl Fn(usize) -> bool + Copy) -> Option<(f64, String)> {
+    let layers = args.pcap.as_ref()?;
+    let of = |snaplen| plan.captured((layers, snaplen), wanted);
+    let octets = of(args.snap.length());
+    Some((octets, reproduce::size_of_captures(octets, of(reproduce::HEADERS_ALONE))))
+}
+
+/// Captures that have so many octets are told of before they are written.
+const MANY: f64 = 1e9;
 
 /// How many points are run at once.
 pub(super) fn jobs(given: Option<u16>) -> usize {

@@ -36,6 +36,7 @@ fn args(name: &str) -> cli::Results {
         dry_run: false,
         shard: None,
         pcap: None,
+        snap: cli::Snap::default(),
         json: true,
         #[cfg(feature = "parquet")]
         parquet: false,
