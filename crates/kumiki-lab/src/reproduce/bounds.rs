@@ -303,7 +303,14 @@ impl Results {
     /// What a title says of whose values a table has.
     pub(super) fn of_runs(&self) -> &'static str {
         let several = self.done().any(|(_, done)| done.rows.iter().any(|row| row.repetition > 0));
-        if several { ", the mean of its runs" } else { "" }
+        let is_trimmed = |point: &Point| point.scenario.run.repeat.as_ref().is_some_and(|repeat| repeat.trim > 0);
+        match several {
+            true if self.done().any(|(point, _)| is_trimmed(point)) => {
+                ", the mean of all its runs, the best and the worst among them"
+            }
+            true => ", the mean of its runs",
+            false => "",
+        }
     }
 
     fn done(&self) -> impl Iterator<Item = (&Point, &Done)> {

@@ -374,10 +374,11 @@ fn of_batches(summary: &mut Summary, row: &Row, point: &Point) {
 
 /// Makes one value of a fixed number of runs.
 pub(super) fn one_of(fixed: &Repeat, values: &mut Vec<f64>, notes: &mut Vec<String>) {
+    let trim = usize::try_from(fixed.trim).unwrap_or(usize::MAX / 2);
     let value = match fixed.show.as_deref() {
         Some("min") => values.iter().copied().min_by(f64::total_cmp),
         Some("max") => values.iter().copied().max_by(f64::total_cmp),
-        _ if values.len() > 2 => stats::trimmed_mean(values, 1),
+        _ if values.len() > 2 * trim => stats::trimmed_mean(values, trim),
         _ => stats::mean(values),
     };
     let (Some(value), n) = (value, values.len()) else {
@@ -394,8 +395,12 @@ pub(super) fn one_of(fixed: &Repeat, values: &mut Vec<f64>, notes: &mut Vec<Stri
         }
         _ => format!("each value is of {runs}"),
     });
-    if fixed.show.is_none() && n > 2 && values.iter().any(|value| Some(value) != values.first()) {
-        notes.push("means are without the best and the worst run".to_owned());
+    let differ = values.iter().any(|value| Some(value) != values.first());
+    if fixed.show.is_none() && trim > 0 && n > 2 * trim && differ {
+        notes.push(match trim {
+            1 => "means are without the best and the worst run".to_owned(),
+            several => format!("means are without the best and the worst {several} runs"),
+        });
     }
     *values = vec![value];
 }

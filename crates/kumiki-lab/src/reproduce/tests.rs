@@ -132,8 +132,10 @@ fn what_held_connections_back_is_a_figure_of_parts_that_add_up() {
 /// Paper 1 leaves the best and the worst of its runs out of their mean.
 #[test]
 fn of_a_fixed_number_of_runs_one_number_is_shown() {
-    for (show, expected) in [("min", 1.0), ("max", 100.0), ("mean", 3.0)] {
-        let fixed = Repeat { runs: 8, show: Some(show.to_owned()), always: false };
+    for (show, trim, expected) in
+        [("min", 1, 1.0), ("max", 1, 100.0), ("mean", 1, 3.0), ("mean", 0, 22.0), ("mean", 2, 3.0)]
+    {
+        let fixed = Repeat { runs: 8, show: Some(show.to_owned()), trim, always: false };
         let mut values = vec![4.0, 1.0, 100.0, 2.0, 3.0];
         let mut notes = Vec::new();
         one_of(&fixed, &mut values, &mut notes);

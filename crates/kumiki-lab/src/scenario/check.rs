@@ -424,6 +424,14 @@ fn runs(runs: &Runs) -> Result<(), Fault> {
         if !(1..=1000).contains(&repeat.runs) {
             return Err(Fault::at(path, "out of range").expected("1 to 1000 runs"));
         }
+        // One or two runs are made where a quick look is wanted, and nothing is left out of these.
+        if repeat.runs > 2 && repeat.trim.saturating_mul(2) >= repeat.runs {
+            let most = repeat.runs.saturating_sub(1) / 2;
+            let problem = format!("of {} runs nothing would be left", repeat.runs);
+            return Err(Fault::at(["repeat", "trim"], problem)
+                .found(repeat.trim.to_string())
+                .expected(format!("at most {most}")));
+        }
         let known = ["mean", "min", "max"];
         if let Some(show) = repeat.show.as_deref().filter(|show| !known.contains(show)) {
             let path = ["repeat", "show"];

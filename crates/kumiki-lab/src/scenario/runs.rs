@@ -72,9 +72,13 @@ pub struct Repeat {
     /// How many.
     #[key(is = "a number", example = "6")]
     pub runs: u32,
-    /// What is shown of them: the `mean` without the best and the worst (of three the middle one), the `min` or the `max`.
+    /// What is shown of them: the `mean`, the `min` or the `max`.
     #[key(is = "a word", default = "`mean`", example = "\"max\"")]
     pub show: Option<String>,
+    /// So many of the best and as many of the worst are left out of the mean, where more than these were made, as paper 1 has it.
+    #[serde(default)]
+    #[key(is = "a number", default = "0", example = "1")]
+    pub trim: u32,
     /// Whether `reproduce` makes as many too, which makes one otherwise: what is shown means nothing of fewer.
     #[serde(default)]
     #[key(is = "true or false", default = "false", example = "true")]
