@@ -2,6 +2,7 @@
 
 mod names;
 mod notes;
+mod queues;
 mod rows;
 
 use core::fmt::{self, Write as _};
@@ -88,6 +89,8 @@ impl Laboratory {
         }
         let mut notes = notes::notes(measured, &point.scenario);
         notes.extend(notes::without_power(measured));
+        notes.extend(queues::endless(measured, &point.scenario));
+        notes.extend(queues::in_phase(measured, &point.scenario));
         notes.extend(found.map(|found| found.to_string()));
         notes.extend(notes::happened(&point.scenario, run.ended));
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {

@@ -228,3 +228,19 @@ run = { warm_up = "2 s", duration = "10 s" }
     let silent = gap(&down);
     assert!((1.9..3.0).contains(&silent), "{silent}");
 }
+
+/// What waits where it is sent is not lost, though nothing has ever come.
+#[test]
+fn datagrams_that_wait_are_not_lost_where_none_ever_arrived() {
+    let text = format!(
+        "link.line = {{ ends = [\"a\", \"b\"], medium = \"point-to-point\", rate = \"2.5 Mb/s\", impair = {{ toward = \"b\", loss = \"100 %\" }} }}\n\
+         load.x = {{ {STREAM} }}\nrun.duration = \"4 s\""
+    );
+    let (_, notes) = ran(&text);
+    let note = notes.iter().find(|note| note.contains("datagrams sent")).unwrap();
+    let numbers: Vec<u64> = note.split(|c: char| !c.is_ascii_digit()).filter_map(|it| it.parse().ok()).collect();
+    let [sent, received, lost, waiting] = numbers[..] else { panic!("{note}") };
+    // Half of 2501 has left.
+    assert!(sent == 2501 && received == 0 && lost + waiting == sent, "{note}");
+    assert!((1200..1230).contains(&lost), "{note}");
+}

@@ -214,6 +214,11 @@ pub trait Element: Send {
         Vec::new()
     }
 
+    /// How many frames and PDUs wait in it at `now`, be it a part of one.
+    fn waiting(&self, now: Instant) -> u64 {
+        self.queues(now).iter().map(|(_, queue)| queue.length()).sum()
+    }
+
     /// At what rate channels may send now, of an adapter for which the network says that.
     fn cell_rates(&self) -> Vec<(Address, CellRate)> {
         Vec::new()

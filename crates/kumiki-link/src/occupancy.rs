@@ -13,13 +13,19 @@ use kumiki_graph::{Duration, Instant};
 /// queue.change(at(6), 0);   // until then nothing waited
 /// queue.change(at(9), 1);   // until then one frame
 /// let queue = queue.until(at(10), 2);
-/// assert_eq!(queue.mean(), 0.5);
+/// assert_eq!((queue.mean(), queue.length()), (0.5, 2));
+/// let later = queue.until(at(12), 3).since(&queue);
+/// assert_eq!((later.began_with(), later.length(), later.mean()), (2, 3, 3.0));
 /// assert_eq!((queue.quantile(0.5), queue.quantile(0.95), queue.quantile(1.0)), (0, 2, 2));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
     /// When it last changed.
     changed: Instant,
+    /// Until then it held so many.
+    length: u64,
+    /// So many it held when what is told of it began.
+    began_with: u64,
     /// By length.
     times: Vec<Duration>,
 }
@@ -27,6 +33,7 @@ pub struct Occupancy {
 impl Occupancy {
     /// Until `now` the queue held `frames`, and from here on it does not.
     pub fn change(&mut self, now: Instant, frames: u64) {
+        self.length = frames;
         let Ok(length) = usize::try_from(frames) else {
             return;
         };
@@ -50,14 +57,28 @@ impl Occupancy {
     /// Without what was so `earlier`.
     #[must_use]
     pub fn since(mut self, earlier: &Self) -> Self {
+        self.began_with = earlier.length;
         for (time, before) in self.times.iter_mut().zip(&earlier.times) {
             *time = time.saturating_sub(*before);
         }
         self
     }
 
+    /// How many frames it held when that was last said.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// How many it held before all of this.
+    #[must_use]
+    pub const fn began_with(&self) -> u64 {
+        self.began_with
+    }
+
     /// All of the time.
-    fn whole(&self) -> Duration {
+    #[must_use]
+    pub fn whole(&self) -> Duration {
         self.times.iter().fold(Duration::ZERO, |all, time| all + *time)
     }
 

@@ -55,6 +55,10 @@ impl<E: Element> Element for Shared<E> {
         self.with(|it| it.queues(now))
     }
 
+    fn waiting(&self, now: Instant) -> u64 {
+        self.with(|it| it.waiting(now))
+    }
+
     fn cell_rates(&self) -> Vec<(Address, CellRate)> {
         self.with(|it| it.cell_rates())
     }

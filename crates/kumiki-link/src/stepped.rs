@@ -101,6 +101,10 @@ impl<E: Changing> Element for Stepped<E> {
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         self.element.queues(now)
     }
+
+    fn waiting(&self, now: Instant) -> u64 {
+        self.element.waiting(now)
+    }
 }
 
 #[cfg(test)]

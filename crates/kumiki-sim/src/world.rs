@@ -437,6 +437,12 @@ impl World {
         })
     }
 
+    /// How many frames and PDUs wait in media now, behind the adapters of hosts.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.media.iter().map(|medium| medium.element.waiting(self.now)).sum()
+    }
+
     /// At what rate channels may send now, by the medium's name and the channel, where the network says that.
     pub fn cell_rates(&self) -> impl Iterator<Item = (&str, Address, CellRate)> {
         self.media.iter().flat_map(|medium| {

@@ -577,11 +577,13 @@ pub(super) fn times<'a>(
 }
 
 /// Datagrams of `load` that left while it was measured, that nothing has overtaken and that are lost all the same: their reader has heard nothing for longer than it ever did, and longer
-/// than one was ever under way; or nothing at all, a second and more after the first was sent.
+/// than one was ever under way; or nothing at all, a second and more after the first was sent. Where nothing was heard, what waits in media may be all of it,
+/// and is not lost.
 pub(super) fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> u64 {
     let sinks = progress(world, hosts, load);
     let sources = load.from.iter().filter_map(|from| program::<UdpSource>(world, hosts, from));
     let sent = sources.flat_map(UdpSource::sent);
+    let mut has_heard = true;
     let unheard = matched(world, hosts, load, &sinks).into_iter().zip(sent).map(|(session, sent)| {
         let heard = session.place.and_then(|(reader, number)| {
             let sink = load.to.get(reader).and_then(|to| program::<UdpSink>(world, hosts, to))?;
@@ -592,11 +594,15 @@ pub(super) fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
         let since = |at| world.now().saturating_since(at);
         let (is_silent, came) = match heard {
             Some((last, longest, units, lost)) => (since(last) > longest, units + lost),
-            None => (sent.first.is_some_and(|first| since(first) > STOPPED), 0),
+            None => {
+                has_heard = false;
+                (sent.first.is_some_and(|first| since(first) > STOPPED), 0)
+            }
         };
         if is_silent { sent.units.saturating_sub(came.max(sent.before)) } else { 0 }
     });
-    unheard.sum()
+    let unheard: u64 = unheard.sum();
+    if has_heard { unheard } else { unheard.saturating_sub(world.waiting()) }
 }
 
 /// A session of a writer, and that of a reader which is its other end.

@@ -252,6 +252,10 @@ impl Element for Sar {
         all
     }
 
+    fn waiting(&self, _: Instant) -> u64 {
+        self.backlog() as u64
+    }
+
     fn cell_rates(&self) -> Vec<(Address, CellRate)> {
         match &self.transmitter {
             Sending::Unspecified(_) => Vec::new(),

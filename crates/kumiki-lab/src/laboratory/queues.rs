@@ -1,0 +1,143 @@
+//! Queues that say less of a network than of how it was written down: those without an end that grow all the time, and those in which phase decides who finds room.
+
+use crate::experiment::{Flow, Limit, LoadResult, Measured};
+use crate::medium::{Line, Rule};
+use crate::scenario::{Scenario, Workload};
+use crate::topology::{HopKind, Topology, place};
+
+/// A line that was busy for so much of the time had more to do than it could.
+const FULL: f64 = 0.99;
+
+/// So much of what a line sent in a time is worth a word, where that is left over.
+const NOTABLE: f64 = 0.01;
+
+/// Which queues without an end grew for all of the measured time: more came than their lines take.
+#[expect(clippy::cast_precision_loss, reason = "counts for a sentence")]
+pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
+    let mut told = Vec::new();
+    for (name, link) in &scenario.link {
+        let Ok(Line::Frames(frames)) = link.line() else {
+            continue;
+        };
+        // Of this rule there is always room for so many and no more.
+        if frames.queue.queue_frames.is_some() || frames.queue.managed.queue == Rule::FqCodel {
+            continue;
+        }
+        for (end, letter) in link.ends.iter().zip(["a", "b"]) {
+            // A switch says itself how much may wait for its ports.
+            let is_own = !scenario.switch.contains_key(place(end));
+            let queue = measured.queues.get(&format!("{name}.{letter}")).filter(|_| is_own);
+            let counters = measured.counters.get(name);
+            let count = |what: &str| counters?.get(&format!("{letter}_{what}")).copied();
+            let (Some(queue), Some(sent), Some(busy)) = (queue, count("frames"), count("busy_ns")) else {
+                continue;
+            };
+            let (before, grown) = (queue.began_with(), queue.length().saturating_sub(queue.began_with()) as f64);
+            let is_full = busy as f64 >= queue.whole().as_nanos() as f64 * FULL;
+            // What grows at one rate is half of the time on either side of its middle; what has grown and then stayed is not, nor a burst at the end.
+            let middle = queue.quantile(0.5).saturating_sub(before) as f64 / grown;
+            if is_full && grown >= (sent as f64 * NOTABLE).max(1.0) && (0.3..0.8).contains(&middle) {
+                let more = grown / sent as f64 * 100.0;
+                told.push(format!(
+                    "{name}: what {end} sends there waits in a queue without an end (`queue_frames` is not set), which grew for all of the measured time, from {before} to {} frames: \
+                     {more:.1} % more came than the line takes, so delays and lengths are those of the `duration`",
+                    queue.length()
+                ));
+            }
+        }
+    }
+    told
+}
+
+/// Which loads of TCP hardly get through beside datagrams that come at equal times into the same full queue: there phase may decide who finds room, and not chance.
+pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> {
+    const MOST: f64 = 0.5;
+    let topology = Topology::of(scenario);
+    let ways = |load: &Workload| -> Vec<(&str, HopKind)> {
+        let pairs = load.pairs().filter_map(|(from, to)| topology.way(place(from), place(to)));
+        pairs.flatten().map(|hop| (hop.line, hop.kind)).collect()
+    };
+    let waits = |flow: &Flow| flow.held().iter().any(|(limit, share)| *limit == Limit::Timeout && *share > MOST);
+    let is_locked_out = |load: &LoadResult| load.flows.iter().any(waits);
+    let is_periodic = |load: &Workload| match load.kind.as_str() {
+        "udp" => load.on.is_none() && load.arrivals.as_deref().is_none_or(|it| it == "periodic"),
+        _ => false,
+    };
+    let mut told = Vec::new();
+    for (name, load) in scenario.loads() {
+        if !measured.loads.get(name).is_some_and(is_locked_out) {
+            continue;
+        }
+        let own = ways(load);
+        let shares = |other: &Workload| ways(other).iter().any(|hop| own.contains(hop));
+        let is_beside = |(other, load): &(&String, &Workload)| {
+            let is_full = measured.loads.get(*other).is_some_and(|result| result.line >= FULL);
+            is_periodic(load) && is_full && shares(load)
+        };
+        told.extend(scenario.loads().into_iter().find(is_beside).map(|(other, _)| {
+            format!(
+                "{name}: waits for retransmission timers beside {other}, whose datagrams come at equal times into the same full queue: which of the segments that are sent again find room \
+                 may be a matter of phase and not of chance; `arrivals = \"poisson\"` in load.{other} shows whether"
+            )
+        }));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::laboratory::Laboratory;
+    use crate::reproduce::Runner as _;
+    use crate::scenario::{Choice, Document};
+
+    fn notes(text: &str, set: &[&str]) -> Vec<String> {
+        let document = Document::parse("queue", "queue.toml", text).unwrap();
+        let set = set.iter().map(|it| (*it).to_owned()).collect();
+        let points = document.points(&Choice { set, ..Choice::default() }).unwrap();
+        Laboratory::default().run(&points[0]).unwrap().notes
+    }
+
+    const FLOOD: &str = r#"
+title = "A flood"
+host.a.graph = ["udp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms" }
+load.flood = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "${rate}" }
+run = { warm_up = "1 s", duration = "4 s" }
+define.rate = "12 Mb/s"
+"#;
+
+    #[test]
+    fn a_queue_without_an_end_that_grows_all_the_time_is_told_of() {
+        let told = |text: &str, set: &[&str]| notes(text, set).into_iter().find(|note| note.contains("without an end"));
+        let flood = told(FLOOD, &[]).unwrap();
+        // 1500 datagrams a second come, and 1216 of 1028 octets go.
+        assert!(flood.starts_with("line: what a.l0 sends there waits in a queue without an end"), "{flood}");
+        assert!(flood.contains(" 23.4 % more came than the line takes"), "{flood}");
+        assert_eq!(told(FLOOD, &["rate=9 Mb/s"]), None);
+        // What has an end is its own affair, and so is what grew and then stood.
+        assert_eq!(told(FLOOD, &["link.line.queue_frames=100000"]), None);
+        let tcp = FLOOD.replace("\"udp\"", "\"tcp\"").replace("kind = \"tcp\"", "kind = \"netperf\"");
+        assert_eq!(told(&tcp.replace(", rate = \"${rate}\"", "").replace("define.rate", "#"), &[]), None);
+    }
+
+    const PHASE: &str = r#"
+title = "Datagrams beside TCP"
+host.a.graph = { tcp = ["ip"], udp = ["ip"], ip = ["l0"] }
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms", queue_frames = 20 }
+load.flood = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "12 Mb/s", arrivals = "${arrivals}", start = "500 ms" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run = { warm_up = "2 s", duration = "10 s" }
+define.arrivals = "periodic"
+"#;
+
+    #[test]
+    fn a_connection_that_starves_beside_periodic_datagrams_may_starve_by_phase() {
+        let told = |set: &[&str]| notes(PHASE, set).into_iter().find(|note| note.contains("a matter of phase"));
+        let phase = told(&[]).unwrap();
+        assert!(phase.starts_with("bulk: waits for retransmission timers beside flood"), "{phase}");
+        assert_eq!(told(&["arrivals=poisson"]), None);
+        assert_eq!(told(&["load.flood.rate=2 Mb/s"]), None);
+    }
+}
