@@ -30,6 +30,8 @@ pub mod raw_ip;
 pub mod resolution;
 pub mod sim_ether;
 pub mod tcp;
+#[cfg(feature = "statistics")]
+pub mod times;
 pub mod udp;
 pub mod vnet;
 

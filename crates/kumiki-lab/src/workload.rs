@@ -3,8 +3,8 @@
 //! They see what a program sees: they open sessions, write messages while there is room, and read what has arrived. What a
 //! program's calls cost is charged as [`kumiki_graph::Work`] and priced by the host's profile.
 
-use hdrhistogram::Histogram;
 use kumiki_graph::{Context, Credit, Duration, Instant};
+pub use kumiki_inet::times::Times;
 use kumiki_octets::Message;
 
 use crate::quantity::Distribution;
@@ -30,15 +30,6 @@ pub use source::{Source, SourceConfig};
 pub use talker::{Talker, TalkerConfig};
 pub use udp_sink::{UdpSink, UdpSinkConfig};
 pub use udp_source::{UdpSource, UdpSourceConfig};
-
-/// Times in nanoseconds, to 1 %.
-pub type Times = Histogram<u32>;
-
-/// None so far: it takes more room as longer ones come.
-#[expect(clippy::expect_used, reason = "two digits are allowed")]
-fn no_times() -> Times {
-    Histogram::new(2).expect("two digits are from 0 to 5")
-}
 
 /// When the sessions of a program begin, and when they are to end.
 #[derive(Clone, Copy, PartialEq, Debug)]

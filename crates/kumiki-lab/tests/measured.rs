@@ -229,6 +229,34 @@ run = { warm_up = "2 s", duration = "10 s" }
     assert!((1.9..3.0).contains(&silent), "{silent}");
 }
 
+/// Least, mean and greatest are those that came, to the nanosecond, and not the edges of boxes of 1 %.
+#[test]
+fn the_least_round_trip_is_no_shorter_than_the_way() {
+    let text = r#"
+title = "Exact"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "1 Gb/s", propagation = "19.95 ms", queue_frames = 1000 }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+load.ping = { kind = "ping", from = "a", to = "b", message = "56 B", interval = "10 ms" }
+load.call = { kind = "rpc", from = "a", to = "b", message = "100 B", response = "100 B" }
+run = { warm_up = "500 ms", duration = "2 s" }
+"#;
+    let outcome = Laboratory::default().run(&point(&parse(text), &[])).unwrap();
+    let ping = load(&outcome.rows, "ping");
+    for times in
+        [&load(&outcome.rows, "bulk").round_trip_ms, &ping.round_trip_ms, &load(&outcome.rows, "call").completion_ms]
+    {
+        assert!(times["min"] > 39.9 && times["min"] < 39.91, "{times:?}");
+        let all = ["min", "p50", "p95", "p99", "max"].map(|name| times[name]);
+        assert!(all.is_sorted() && times["mean"] >= times["min"] && times["mean"] <= times["max"], "{times:?}");
+    }
+    // What the note says of echoes is what the row says.
+    let [min, mean, max] = ["min", "mean", "max"].map(|name| ping.round_trip_ms[name]);
+    let said = format!("round trip {min:.3} / {mean:.3} / {max:.3} ms (min, mean, max)");
+    assert!(outcome.notes.iter().any(|note| note.contains(&said)), "{said}: {:?}", outcome.notes);
+}
+
 /// What waits where it is sent is not lost, though nothing has ever come.
 #[test]
 fn datagrams_that_wait_are_not_lost_where_none_ever_arrived() {

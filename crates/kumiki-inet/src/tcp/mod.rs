@@ -208,6 +208,14 @@ impl Tcp {
         over.chain(alive).map(|(pair, record)| (pair.local, pair.remote, record))
     }
 
+    /// The round trips that were measured so far are told apart from those that come ([`crate::times::Times::measured`]).
+    #[cfg(feature = "statistics")]
+    pub fn measure_from_here(&mut self) {
+        let over = self.shared.records.iter_mut().map(|(_, record)| record);
+        let alive = self.table.sessions_mut().filter_map(|session| session.record.as_deref_mut());
+        over.chain(alive).for_each(|record| record.round_trips.measure_from_here());
+    }
+
     /// How the connections stand that are neither in the handshake of a passive open nor in TIME-WAIT, as (local, remote, how).
     pub fn snapshots(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, Snapshot)> {
         let sessions = self.table.sessions();

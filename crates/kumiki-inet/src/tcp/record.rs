@@ -6,12 +6,12 @@
 //! | Caller | the connection, which counts where it counts for all, and says what holds it ([`Limits`]) and what becomes of acknowledgments |
 //! | Left out | what is no count, such as the state of the windows at a moment: see [`super::Snapshot`] and [`super::Trace`] |
 
-#[cfg(feature = "statistics")]
-use hdrhistogram::Histogram;
 use kumiki_graph::{Duration, Instant};
 
 use super::kept::Acknowledgments;
 use super::limits::{Limit, Limits};
+#[cfg(feature = "statistics")]
+use crate::times::Times;
 
 /// What a connection did and what held it back, from its beginning on.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,9 +24,9 @@ pub struct Record {
     pub retransmissions: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,
-    /// The round trips that were measured, in nanoseconds, to 1 %.
+    /// The round trips that were measured.
     #[cfg(feature = "statistics")]
-    pub round_trips: Histogram<u32>,
+    pub round_trips: Times,
     /// What it kept back, and what it waited for.
     pub(super) acknowledgments: Acknowledgments,
 }
@@ -40,7 +40,7 @@ impl Record {
             retransmissions: 0,
             timeouts: 0,
             #[cfg(feature = "statistics")]
-            round_trips: round_trips(),
+            round_trips: Times::default(),
             acknowledgments: Acknowledgments::default(),
         }
     }
@@ -79,15 +79,7 @@ impl Record {
     /// A round trip took so long.
     #[cfg_attr(not(feature = "statistics"), expect(unused_variables, clippy::unused_self, reason = "nothing is kept"))]
     pub(crate) fn on_round_trip(&mut self, sample: Duration) {
-        // It grows as it must.
         #[cfg(feature = "statistics")]
-        let _ = self.round_trips.record(sample.as_nanos());
+        self.round_trips.record(sample);
     }
-}
-
-/// None so far: it takes more room as longer ones come.
-#[cfg(feature = "statistics")]
-#[expect(clippy::expect_used, reason = "two digits are allowed")]
-fn round_trips() -> Histogram<u32> {
-    Histogram::new(2).expect("two digits are from 0 to 5")
 }

@@ -245,6 +245,11 @@ impl Session {
         }
     }
 
+    /// A timestamp tells of a round trip, to the tick of its clock: a measure for the timer, and too coarse to be told of.
+    pub(crate) fn on_echoed_trip(&mut self, sample: Duration) {
+        self.rtt.on_sample(sample);
+    }
+
     /// A round trip was measured.
     pub(crate) fn on_round_trip(&mut self, sample: Duration) {
         self.rtt.on_sample(sample);

@@ -1,14 +1,15 @@
-//! Programs whose measurement begins.
+//! Programs whose measurement begins, and the connections below them.
 
 use std::collections::BTreeMap;
 
 use kumiki_graph::Address;
+use kumiki_inet::tcp::Tcp;
 use kumiki_sim::{HostId, World};
 
 use super::programs::Load;
 use crate::workload::{Ping, RpcClient, Sink, UdpSink, UdpSource};
 
-/// Tells the programs of `loads` that what was so far is not measured. They go on as they would.
+/// Tells the programs of `loads`, and TCP on their hosts, that what was so far is not measured. They go on as they would.
 pub(super) fn begin(world: &mut World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
     let now = world.now();
     for load in loads.values().filter(|load| !load.is_measured_whole()) {
@@ -18,6 +19,11 @@ pub(super) fn begin(world: &mut World, hosts: &BTreeMap<String, HostId>, loads: 
             let Some(host) = hosts.get(host).and_then(|id| world.host_mut(*id)) else {
                 continue;
             };
+            let nodes: Vec<String> = host.graph.accounts().map(|(name, _)| name.to_owned()).collect();
+            for name in nodes {
+                let tcp = host.graph.node(&name).and_then(|node| host.graph.protocol_mut::<Tcp>(node));
+                tcp.into_iter().for_each(Tcp::measure_from_here);
+            }
             let Some(node) = host.graph.node(node) else {
                 continue;
             };

@@ -3,7 +3,6 @@
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hdrhistogram::Histogram;
 use kumiki_graph::{Address, Duration, Instant, Reason};
 use kumiki_inet::tcp::{Limit, Record, Tcp};
 use kumiki_sim::{HostId, World};
@@ -16,7 +15,7 @@ use crate::stats;
 use crate::workload::gaps::Gaps;
 use crate::workload::rpc::Exchanged;
 use crate::workload::sink::Received;
-use crate::workload::{FileKeeper, FileUser, RpcClient, Sink, Source, UdpSink, UdpSource};
+use crate::workload::{FileKeeper, FileUser, RpcClient, Sink, Source, Times, UdpSink, UdpSource};
 
 /// More than this part of the time is most of it.
 pub(super) const MOST: f64 = 0.5;
@@ -44,10 +43,12 @@ pub struct Flow {
     pub opened: bool,
     /// What its sender did, where it is a connection of TCP; of exchanges both ends, which both send.
     pub sender: Option<Sender>,
-    /// How long its datagrams were under way, in nanoseconds, where it is made of them.
-    pub delays: Option<Histogram<u32>>,
-    /// How long its exchanges took, in nanoseconds, where it is made of them.
-    pub exchanges: Option<Histogram<u32>>,
+    /// How long its datagrams were under way, where it is made of them.
+    pub delays: Option<Times>,
+    /// How long its exchanges took, where it is made of them.
+    pub exchanges: Option<Times>,
+    /// The same, of the first from when it called, so with the opening of its connection.
+    pub with_opening: Option<Times>,
     /// How long of the measured time nothing had come since its call, where nothing ever did and more was to come.
     waited: Duration,
     /// When it was over, where that is known.
@@ -81,11 +82,12 @@ pub struct Sender {
     pub retransmissions: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,
-    /// The round trips that it measured, in nanoseconds.
-    pub round_trips: Histogram<u32>,
+    /// The round trips that it measured.
+    pub round_trips: Times,
 }
 
 impl Sender {
+    /// All that it did.
     fn of(record: &Record) -> Self {
         Self {
             segments_sent: record.segments_sent,
@@ -95,13 +97,12 @@ impl Sender {
         }
     }
 
-    /// What came after `earlier`.
+    /// What came after `earlier`, when the measurement began.
     fn since(mut self, earlier: &Self) -> Self {
         self.segments_sent -= earlier.segments_sent;
         self.retransmissions -= earlier.retransmissions;
         self.timeouts -= earlier.timeouts;
-        // All of it is in the later one, so nothing can go wrong.
-        let _ = self.round_trips.subtract(&earlier.round_trips);
+        self.round_trips = self.round_trips.measured();
         self
     }
 
@@ -110,8 +111,7 @@ impl Sender {
         self.segments_sent += other.segments_sent;
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
-        // It grows as it must.
-        let _ = self.round_trips.add(&other.round_trips);
+        self.round_trips.add(&other.round_trips);
     }
 }
 
@@ -148,6 +148,7 @@ impl Flow {
             from: String::new(),
             delays: None,
             exchanges: None,
+            with_opening: None,
             way: (0, 0),
             without_power: 0.0,
             line: 0.0,
@@ -506,6 +507,7 @@ pub(super) fn flows(
         let is_transfer = load.is_measured_whole() && load.kind == Kind::Stream && !flow.time.is_zero();
         let (held_from, held_until) = if is_transfer { (flow.began, flow.began + flow.time) } else { held_between };
         let held_until = writes_until.min(held_until);
+        let exchanged = place.and_then(|(client, number)| exchanged(world, hosts, load, client).nth(number));
         let answers = peer.copied().filter(|_| load.kind == Kind::Rpc);
         let held = match (record, answers) {
             (Some(asks), Some(answers)) => held_of_both([asks, answers], held_from, held_until),
@@ -521,18 +523,12 @@ pub(super) fn flows(
         if let (Some(sender), Some(answers)) = (&mut sender, answers) {
             sender.add(&since(&(writer.remote, writer.local), answers));
         }
-        let times = place.and_then(|(sink, number)| times(world, hosts, load, sink).nth(number)).map(|times| {
-            let earlier = place.and_then(|(sink, number)| before.times.get(sink)?.get(number));
-            let mut own = times.clone();
-            // All of what was so earlier is in it, so nothing can go wrong.
-            let _ = earlier.map(|earlier| own.subtract(earlier));
-            own
-        });
-        let (delays, exchanges) = if load.kind == Kind::Rpc { (None, times) } else { (times, None) };
-        all.push((
-            progress,
-            Flow { sender, from: from.to_owned(), delays, exchanges, way, held, without_power, ..flow },
-        ));
+        let delays = place.and_then(|(sink, number)| delays(world, hosts, load, sink).nth(number));
+        let delays = delays.map(Times::measured);
+        let exchanges = exchanged.map(|done| done.times.measured());
+        let with_opening = exchanged.map(|done| done.with_opening.measured());
+        let from = from.to_owned();
+        all.push((progress, Flow { sender, from, delays, exchanges, with_opening, way, held, without_power, ..flow }));
     }
     all
 }
@@ -562,18 +558,27 @@ pub(super) fn without_power(
     if whole > 0.0 { without / whole } else { 0.0 }
 }
 
-/// How long datagrams were under way to the reader number `place`, or how long the exchanges of the asking program of that number took, by session.
-pub(super) fn times<'a>(
+/// What each session of the asking program number `place` did, where `load` is of exchanges.
+fn exchanged<'a>(
     world: &'a World,
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
     place: usize,
-) -> impl Iterator<Item = &'a Histogram<u32>> {
+) -> impl Iterator<Item = &'a Exchanged> {
     let client = load.from.get(place).filter(|_| load.kind == Kind::Rpc);
     let client = client.and_then(|from| program::<RpcClient>(world, hosts, from));
-    let exchanges = client.into_iter().flat_map(RpcClient::exchanged).map(|done| &done.times);
+    client.into_iter().flat_map(RpcClient::exchanged)
+}
+
+/// How long datagrams were under way to the reader number `place`, by session.
+fn delays<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+    place: usize,
+) -> impl Iterator<Item = &'a Times> {
     let sink = load.to.get(place).and_then(|to| program::<UdpSink>(world, hosts, to));
-    exchanges.chain(sink.into_iter().flat_map(UdpSink::delays))
+    sink.into_iter().flat_map(UdpSink::delays)
 }
 
 /// Datagrams of `load` that left while it was measured, that nothing has overtaken and that are lost all the same: their reader has heard nothing for longer than it ever did, and longer
@@ -588,7 +593,7 @@ pub(super) fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
         let heard = session.place.and_then(|(reader, number)| {
             let sink = load.to.get(reader).and_then(|to| program::<UdpSink>(world, hosts, to))?;
             let received = sink.received().nth(number)?;
-            let way = Duration::from_nanos(sink.delays().nth(number)?.max());
+            let way = sink.delays().nth(number)?.most().unwrap_or_default();
             Some((received.last?, received.gaps.longest + way, received.units, received.lost))
         });
         let since = |at| world.now().saturating_since(at);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
 use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_inet::tcp::Limit;
 use kumiki_link::Occupancy;
@@ -21,7 +20,7 @@ use super::units::Units;
 use crate::rows::Counters;
 use crate::stats;
 use crate::workload::ping::Echoes;
-use crate::workload::{FileUser, Ping, RpcClient, Source, UdpSource};
+use crate::workload::{FileUser, Ping, RpcClient, Source, Times, UdpSource};
 
 /// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
 const FULL: f64 = 0.99;
@@ -110,8 +109,8 @@ pub struct LoadResult {
     under_way: u64,
     /// What became of the echoes that left while measuring, where the load is made of them.
     pub echoes: Option<Echoes>,
-    /// The round trips of these, in nanoseconds; of all loads together where none is of TCP.
-    pub round_trips: Option<Histogram<u32>>,
+    /// The round trips of these; of all loads together where none is of TCP.
+    pub round_trips: Option<Times>,
 }
 
 /// Why a load had no connection.
@@ -165,8 +164,6 @@ pub(super) struct Snapshot {
     /// How long each line on the way was there, and busy.
     lines: BTreeMap<Crossed, Use>,
     units: Units,
-    /// How long datagrams had been under way, or exchanges had taken, by program and session, where others are to be compared with it.
-    pub(super) times: Vec<Vec<Histogram<u32>>>,
     /// What each sender had done, where others are to be compared with it.
     pub(super) senders: BTreeMap<Pair, Sender>,
 }
@@ -185,7 +182,6 @@ impl Snapshot {
             units: Units::of(world, hosts, load),
             waited: waited(world, hosts, load),
             senders: BTreeMap::new(),
-            times: Vec::new(),
         }
     }
 
@@ -285,9 +281,6 @@ impl Moment {
         for (name, load) in loads {
             if let Some(snapshot) = moment.loads.get_mut(name) {
                 snapshot.senders = flows::senders(world, hosts, load);
-                let programs = 0..load.to.len().max(load.from.len());
-                let times = programs.map(|place| flows::times(world, hosts, load, place).cloned().collect());
-                snapshot.times = times.collect();
             }
         }
         moment
@@ -524,8 +517,7 @@ impl LoadResult {
             }
             if let Some(round_trips) = &load.round_trips {
                 match &mut all.round_trips {
-                    // It grows as it must.
-                    Some(others) => drop(others.add(round_trips)),
+                    Some(others) => others.add(round_trips),
                     None => all.round_trips = Some(round_trips.clone()),
                 }
             }
@@ -680,28 +672,20 @@ fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {
 /// How many of so many datagrams that were `sent` in `time` are under way at its end, where their way takes as long as it does mostly. Of a queue that grows all the time
 /// this is half of what is in it.
 fn under_way(sent: u64, flows: &[Flow], time: Duration) -> u64 {
-    let mut delays = flows.iter().filter_map(|flow| flow.delays.as_ref());
-    let Some(first) = delays.next().filter(|_| !time.is_zero()) else {
+    let mut all = Times::default();
+    flows.iter().filter_map(|flow| flow.delays.as_ref()).for_each(|delays| all.add(delays));
+    let Some(mostly) = all.quantile(0.5).map(Duration::as_nanos).filter(|_| !time.is_zero()) else {
         return 0;
     };
-    let mut all = first.clone();
-    for delays in delays {
-        // It grows as it must.
-        let _ = all.add(delays);
-    }
-    let mostly = Duration::from_nanos(all.value_at_quantile(0.5)).as_nanos();
     let count = u128::from(sent) * u128::from(mostly) / u128::from(time.as_nanos());
     u64::try_from(count).unwrap_or(u64::MAX).saturating_add(1)
 }
 
 /// The round trips of the echoes of `load`, where it is made of them.
-fn round_trips(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<Histogram<u32>> {
+fn round_trips(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<Times> {
     let mut pings = load.from.iter().filter_map(|from| program::<Ping>(world, hosts, from));
     let mut all = pings.next()?.round_trips().clone();
-    for ping in pings {
-        // It grows as it must.
-        let _ = all.add(ping.round_trips());
-    }
+    pings.for_each(|ping| all.add(ping.round_trips()));
     Some(all)
 }
 

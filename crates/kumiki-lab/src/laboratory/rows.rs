@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
 use kumiki_graph::{Duration, Instant};
 use kumiki_link::Occupancy;
 
 use crate::experiment::{Course, Flow, Limit, LoadResult, Measured, Sender};
 use crate::limit;
 use crate::reproduce::Failure;
-use crate::rows::{Parameter, Row, Scope};
+use crate::rows::{Parameter, QUANTILES, Row, Scope};
 use crate::scenario::{Point, Tasks, Workload};
 use crate::stats;
+use crate::workload::Times;
 
 /// What the octets of all layers leave a load, in 10^6 bit/s.
 #[derive(Clone, Copy)]
@@ -61,8 +61,9 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
                 flow: Some(number),
                 from: Some(flow.from.clone()),
                 delay_ms: flow.delays.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
-                completions: flow.exchanges.as_ref().map(Histogram::len),
+                completions: flow.exchanges.as_ref().map(Times::len),
                 completion_ms: flow.exchanges.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
+                with_opening_ms: flow.with_opening.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
                 octets: flow.octets,
                 measured_s: flow.time.as_secs_f64(),
                 goodput_mbps: flow.goodput_mbps(),
@@ -144,23 +145,17 @@ fn lengths(queue: &Occupancy) -> BTreeMap<String, f64> {
     all.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// The least, the greatest, the mean and some quantiles of times in nanoseconds; nothing where there are none.
-fn quantiles_ms(times: &Histogram<u32>) -> BTreeMap<String, f64> {
-    const NANOS: f64 = 1e6;
-    if times.is_empty() {
-        return BTreeMap::new();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "times are known to 1 %")]
-    let at = |quantile| times.value_at_quantile(quantile) as f64 / NANOS;
-    let all = [
-        ("mean", times.mean() / NANOS),
-        ("min", at(0.0)),
-        ("p50", at(0.5)),
-        ("p95", at(0.95)),
-        ("p99", at(0.99)),
-        ("max", at(1.0)),
-    ];
-    all.map(|(name, value)| (name.to_owned(), value)).into()
+/// The least, the greatest, the mean and some quantiles of times; nothing where there are none.
+fn quantiles_ms(times: &Times) -> BTreeMap<String, f64> {
+    let ms = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
+    let at = |part| ms(times.quantile(part));
+    by_name([times.mean_ns().map(|ns| ns / 1e6), ms(times.least()), at(0.5), at(0.95), at(0.99), ms(times.most())])
+}
+
+/// Values of times, in the order of their names.
+fn by_name(values: [Option<f64>; 6]) -> BTreeMap<String, f64> {
+    let named = QUANTILES.into_iter().zip(values);
+    named.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// The row of a load, or of all together.
@@ -172,8 +167,10 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limits: Option<L
     let delays = all(load.flows.iter().filter_map(|flow| flow.delays.as_ref()));
     let exchanges = all(load.flows.iter().filter_map(|flow| flow.exchanges.as_ref()));
     if !load.is_mixed {
-        known.completions = exchanges.as_ref().map(Histogram::len).or_else(|| completions(load));
+        known.completions = exchanges.as_ref().map(Times::len).or_else(|| completions(load));
         known.completion_ms = exchanges.as_ref().map_or_else(|| completions_ms(&load.flows), quantiles_ms);
+        let with_opening = all(load.flows.iter().filter_map(|flow| flow.with_opening.as_ref()));
+        known.with_opening_ms = with_opening.as_ref().map_or_else(BTreeMap::new, quantiles_ms);
     }
     Row {
         delay_ms: delays.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
@@ -190,12 +187,9 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limits: Option<L
 }
 
 /// The times of all together.
-fn all<'a>(mut each: impl Iterator<Item = &'a Histogram<u32>>) -> Option<Histogram<u32>> {
+fn all<'a>(mut each: impl Iterator<Item = &'a Times>) -> Option<Times> {
     let mut all = each.next()?.clone();
-    for times in each {
-        // It grows as it must.
-        let _ = all.add(times);
-    }
+    each.for_each(|times| all.add(times));
     Some(all)
 }
 
@@ -216,10 +210,9 @@ fn completions_ms(flows: &[Flow]) -> BTreeMap<String, f64> {
     // The least time that so many per cent of them do not exceed.
     let at = |percent: usize| {
         let rank = (times.len() * percent).div_ceil(100).max(1);
-        times.get(rank - 1).copied().unwrap_or(mean)
+        times.get(rank - 1).copied()
     };
-    let all = [("mean", mean), ("min", at(0)), ("p50", at(50)), ("p95", at(95)), ("p99", at(99)), ("max", at(100))];
-    all.map(|(name, value)| (name.to_owned(), value)).into()
+    by_name([Some(mean), at(0), at(50), at(95), at(99), at(100)])
 }
 
 /// The longest time without anything; nothing where nothing came at all.

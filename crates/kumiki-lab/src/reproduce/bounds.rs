@@ -29,7 +29,7 @@ const MOSTLY: f64 = 0.95;
 type Column = (&'static str, fn(&Told<'_>) -> Cell);
 
 /// What is told of each load on the page: why it is so first, for a table is wider than a screen.
-const OF_LOADS: [Column; 18] = [
+const OF_LOADS: [Column; 20] = [
     ("goodput (Mb/s)", goodput),
     ("bound by", bound),
     ("held back by", held),
@@ -40,6 +40,8 @@ const OF_LOADS: [Column; 18] = [
     ("one way, p99 (ms)", |it| time(it.of(|row| &row.delay_ms, "p99"))),
     ("completion (ms)", |it| time(it.of(|row| &row.completion_ms, "mean"))),
     ("completion, p99 (ms)", |it| time(it.of(|row| &row.completion_ms, "p99"))),
+    ("with opening (ms)", |it| time(with_opening(it, "mean"))),
+    ("with opening, p99 (ms)", |it| time(with_opening(it, "p99"))),
     ("sent again", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
     ("of all segments", sent_again),
     ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
@@ -65,13 +67,14 @@ const OF_FLOWS: [Column; 10] = [
 ];
 
 /// What is printed of both.
-const PRINTED: [Column; 10] = [
+const PRINTED: [Column; 11] = [
     ("goodput (Mb/s)", goodput),
     ("bound by", bound),
     ("held back by", held_apart),
-    ("round trip (ms)", |it| mean_and_p99(it, |row| &row.round_trip_ms)),
-    ("one way (ms)", |it| mean_and_p99(it, |row| &row.delay_ms)),
-    ("completion (ms)", |it| mean_and_p99(it, |row| &row.completion_ms)),
+    ("round trip (ms)", |it| both(it.of(|row| &row.round_trip_ms, "mean"), it.of(|row| &row.round_trip_ms, "p99"))),
+    ("one way (ms)", |it| both(it.of(|row| &row.delay_ms, "mean"), it.of(|row| &row.delay_ms, "p99"))),
+    ("completion (ms)", |it| both(it.of(|row| &row.completion_ms, "mean"), it.of(|row| &row.completion_ms, "p99"))),
+    ("with opening (ms)", |it| both(with_opening(it, "mean"), with_opening(it, "p99"))),
     ("sent again, %", sent_again),
     ("time-outs", timed_out),
     ("longest gap (s)", gap),
@@ -187,10 +190,16 @@ fn round_trip(told: &Told<'_>) -> Cell {
     time(told.of(|row| &row.round_trip_ms, "mean"))
 }
 
+/// How long exchanges took with the opening of connections, where that makes a difference to be seen.
+fn with_opening(told: &Told<'_>, name: &str) -> Option<f64> {
+    const SEEN: f64 = 1.01;
+    let [without, with] = [told.of(|row| &row.completion_ms, "mean")?, told.of(|row| &row.with_opening_ms, "mean")?];
+    told.of(|row| &row.with_opening_ms, name).filter(|_| with > without * SEEN)
+}
+
 /// "61.0, p99 71.0".
-fn mean_and_p99(told: &Told<'_>, values: fn(&Row) -> &BTreeMap<String, f64>) -> Cell {
-    let both = told.of(values, "mean").zip(told.of(values, "p99"));
-    both.map_or_else(Cell::empty, |(mean, p99)| Cell::text(format!("{}, p99 {}", short(mean), short(p99))))
+fn both(mean: Option<f64>, p99: Option<f64>) -> Cell {
+    mean.zip(p99).map_or_else(Cell::empty, |(mean, p99)| Cell::text(format!("{}, p99 {}", short(mean), short(p99))))
 }
 
 /// What was sent again, in per cent of what was sent.

@@ -263,7 +263,8 @@ impl Wanted {
     /// Leaves what is looked at.
     pub(super) fn thin(self, row: &mut Row) {
         if row.scope == Scope::Flow && row.repetition > 0 {
-            for times in [&mut row.round_trip_ms, &mut row.delay_ms, &mut row.completion_ms] {
+            let times = [&mut row.round_trip_ms, &mut row.delay_ms, &mut row.completion_ms, &mut row.with_opening_ms];
+            for times in times {
                 times.retain(|name, _| !self.held_alone && ["mean", "p99"].contains(&name.as_str()));
             }
         }

@@ -1,7 +1,7 @@
 //! What the heads of columns and the words in them mean, for whoever has only the page.
 
 /// What a column shows, by its head.
-const HEADS: [(&str, &str); 12] = [
+const HEADS: [(&str, &str); 13] = [
     ("limit (Mb/s)", "what the lines on the way leave for data when all headers are taken off"),
     ("held back by", "what kept the writing TCP from sending more, in shares of the measured time"),
     (
@@ -15,6 +15,10 @@ const HEADS: [(&str, &str); 12] = [
     (
         "completion (ms)",
         "how long a transfer took, or a request with its response without the opening of the connection",
+    ),
+    (
+        "with opening (ms)",
+        "how long a request with its response took, where it was the first of a connection with the opening of that: the mean, and (p99) what 99 % were below",
     ),
     ("sent again", "segments of TCP that were sent again"),
     ("sent again, %", "segments of TCP that were sent again, of all that were sent"),

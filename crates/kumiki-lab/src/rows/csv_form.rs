@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Row, RowError};
 
 /// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
-/// times as `round_trip_ms.name`, `delay_ms.name` and `completion_ms.name`, what held the connections as `held.name`, queues as `queues.queue.name`, and counters as `counters.layer.name`, in the order of their names. A cell is empty where a row has no such value.
+/// times as `round_trip_ms.name`, `delay_ms.name`, `completion_ms.name` and `with_opening_ms.name`, what held the connections as `held.name`, queues as `queues.queue.name`, and counters as `counters.layer.name`, in the order of their names. A cell is empty where a row has no such value.
 ///
 /// # Errors
 ///

@@ -28,8 +28,8 @@ pub use columns::{Column, ColumnError, Make, TABLES, Values};
 pub use csv_form::to_csv;
 pub(crate) use output::Part;
 pub use output::{Output, OutputError, read_rows};
-pub(crate) use value::QUEUE_PARTS;
 pub use value::ValueName;
+pub(crate) use value::{QUANTILES, QUEUE_PARTS};
 
 /// The value of a varied parameter. Its unit is in the parameter's name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ pub struct Row {
     pub retransmissions: Option<u64>,
     /// Times that a retransmission timer of TCP ran out.
     pub timeouts: Option<u64>,
-    /// Round trips that TCP measured, in milliseconds: `min`, `mean`, `p50`, `p95`, `p99`, `max`.
+    /// Round trips that TCP measured, in milliseconds: `min`, `mean` and `max`, which are exact, and `p50`, `p95`, `p99`, to 1 %.
     pub round_trip_ms: BTreeMap<String, f64>,
     /// How long datagrams were under way from program to program, in milliseconds, the same.
     pub delay_ms: BTreeMap<String, f64>,
@@ -145,6 +145,8 @@ pub struct Row {
     pub completions: Option<u64>,
     /// How long these took, in milliseconds, the same.
     pub completion_ms: BTreeMap<String, f64>,
+    /// How long exchanges took, where one was the first of a connection with the opening of that, in milliseconds, the same.
+    pub with_opening_ms: BTreeMap<String, f64>,
     /// How long the queues of lines with frames were, in frames: `mean`, `p50`, `p95`, `p99`, `max` by queue; in rows of all loads together alone.
     pub queues: BTreeMap<String, BTreeMap<String, f64>>,
     /// The paper's value, where it prints one.
@@ -273,11 +275,12 @@ impl Row {
     }
 
     /// The fields behind those that hold several values by name, in their order; queues and counters aside.
-    const fn maps(&self) -> [(&'static str, &BTreeMap<String, f64>); 4] {
+    const fn maps(&self) -> [(&'static str, &BTreeMap<String, f64>); 5] {
         [
             ("round_trip_ms", &self.round_trip_ms),
             ("delay_ms", &self.delay_ms),
             ("completion_ms", &self.completion_ms),
+            ("with_opening_ms", &self.with_opening_ms),
             ("held", &self.held),
         ]
     }
@@ -361,6 +364,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "round_trip_ms" => row.round_trip_ms = map.next_value()?,
                 "delay_ms" => row.delay_ms = map.next_value()?,
                 "completion_ms" => row.completion_ms = map.next_value()?,
+                "with_opening_ms" => row.with_opening_ms = map.next_value()?,
                 "held" => row.held = map.next_value()?,
                 "queues" => row.queues = map.next_value()?,
                 "counters" => row.counters = map.next_value()?,

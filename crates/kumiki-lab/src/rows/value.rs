@@ -8,7 +8,7 @@ use super::{Parameter, Row};
 pub struct ValueName(String);
 
 /// The names of times.
-pub(super) const QUANTILES: [&str; 6] = ["mean", "min", "p50", "p95", "p99", "max"];
+pub(crate) const QUANTILES: [&str; 6] = ["mean", "min", "p50", "p95", "p99", "max"];
 
 /// What rows have of a queue.
 pub(crate) const QUEUE_PARTS: [&str; 5] = ["mean", "p50", "p95", "p99", "max"];

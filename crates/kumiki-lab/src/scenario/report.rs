@@ -43,7 +43,7 @@ pub struct Report {
     #[key(is = "a table of names", default = "the same names", example = "{ window = \"window_bytes\" }")]
     pub rows: BTreeMap<String, String>,
     /// What is shown: a field of the rows that is a number (`jain`, `retransmissions`), one of its values (`delay_ms.p99`,
-    /// `completion_ms.mean`), or of a queue or counter (`queues.mid.a.p95`, `counters.mid.a_drops`;
+    /// `completion_ms.mean`, `with_opening_ms.p99`), or of a queue or counter (`queues.mid.a.p95`, `counters.mid.a_drops`;
     /// in the place of `a` or `b` the host or switch that sends may stand). A name that no row can have is refused before anything runs.
     #[key(is = "a name of [rows](scenarios.md#rows)", default = "`goodput_mbps`", example = "\"delay_ms.p99\"")]
     pub value: Option<String>,

@@ -18,7 +18,7 @@ use kumiki_graph::{
 use kumiki_octets::{Message, Pattern};
 
 use super::sink::first_wrong;
-use super::{Opening, Times, Transfer, no_times};
+use super::{Opening, Times, Transfer};
 
 /// What a [`Ping`] does.
 #[derive(Clone, Debug)]
@@ -144,13 +144,13 @@ impl Ping {
             echoes: Echoes::default(),
             before: None,
             measured: Echoes::default(),
-            round_trips: no_times(),
+            round_trips: Times::default(),
         }
     }
 
     /// Echoes that have left by `now` are not measured, and neither are their answers.
     pub fn measure_from(&mut self, now: Instant) {
-        (self.before, self.measured, self.round_trips) = (Some(now), Echoes::default(), no_times());
+        (self.before, self.measured, self.round_trips) = (Some(now), Echoes::default(), Times::default());
     }
 
     /// Whether what has `left` then is measured.
@@ -235,8 +235,7 @@ impl Ping {
         self.echoes.answered_in(took, same);
         if self.is_measured(left) {
             self.measured.answered_in(took, same);
-            // It grows as it must.
-            let _ = self.round_trips.record(took.as_nanos());
+            self.round_trips.record(took);
         }
     }
 }

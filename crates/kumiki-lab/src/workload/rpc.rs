@@ -15,7 +15,7 @@ use kumiki_octets::{Message, Pattern};
 
 use super::gaps::Gaps;
 use super::sink::first_wrong;
-use super::{Opening, Times, Transfer, in_turn, no_times, taken};
+use super::{Opening, Times, Transfer, in_turn, taken};
 use crate::quantity::{Distribution, Octets};
 
 /// Octets of the length that each request begins with.
@@ -69,6 +69,10 @@ pub struct Exchanged {
     pub gaps: Gaps,
     /// From each request to the end of its response.
     pub times: Times,
+    /// The same, of the first since it called.
+    pub with_opening: Times,
+    /// From when until when it paused before the next request, in order.
+    pub pauses: Vec<(Instant, Instant)>,
     /// Position of the first octet of a response that was not what it should be.
     pub wrong_at: Option<u64>,
     /// When it ended in order.
@@ -102,7 +106,9 @@ impl Asking {
             last: None,
             awaited_since: None,
             gaps: Gaps::default(),
-            times: no_times(),
+            times: Times::default(),
+            with_opening: Times::default(),
+            pauses: Vec::new(),
             wrong_at: None,
             closed: None,
             aborted: None,
@@ -163,6 +169,8 @@ impl RpcClient {
     pub fn measure_from(&mut self, now: Instant) {
         for session in &mut self.sessions {
             session.done.gaps.measure_from(now);
+            session.done.times.measure_from_here();
+            session.done.with_opening.measure_from_here();
         }
     }
 
@@ -260,10 +268,12 @@ impl RpcClient {
             return;
         }
         done.awaited_since = None;
-        // It grows as it must.
-        let _ = done.times.record(now.saturating_since(session.asked).as_nanos());
+        let began = done.called.filter(|_| done.times.is_empty()).unwrap_or(session.asked);
+        done.times.record(now.saturating_since(session.asked));
+        done.with_opening.record(now.saturating_since(began));
         let next = now + think.draw(cx.rng());
         if next > now {
+            done.pauses.push((now, next));
             cx.set_timer(&mut session.timer, token(number, Kind::Ask), next);
         } else {
             self.ask(number, cx);

@@ -11,8 +11,8 @@ use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason, Request,
-    Service, Shape, Unit, Work,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
+    Request, Service, Shape, Unit, Work,
 };
 use kumiki_octets::Pattern;
 
@@ -22,7 +22,7 @@ use super::gaps::Gaps;
 use super::rtp::{Media, Reception};
 use super::sink::first_wrong;
 use super::udp_source::{HEADER_LEN, content_offset};
-use super::{Times, Transfer, no_times};
+use super::{Times, Transfer};
 
 /// How many missing numbers of a session are remembered.
 pub const MEMORY: usize = 65536;
@@ -89,7 +89,7 @@ struct Session {
 impl Session {
     fn of(caller: Address, measured: u64) -> Self {
         let received = ReceivedUnits { caller, ..ReceivedUnits::default() };
-        Self { measured, next: 0, missing: BTreeSet::new(), received, delays: no_times(), reception: None }
+        Self { measured, next: 0, missing: BTreeSet::new(), received, delays: Times::default(), reception: None }
     }
 
     /// Whether unit `number` has not come before.
@@ -159,6 +159,7 @@ impl UdpSink {
     pub fn measure_from(&mut self, now: Instant, sent_before: BTreeMap<Address, u64>) {
         for session in &mut self.sessions {
             session.received.gaps.measure_from(now);
+            session.delays.measure_from_here();
             session.measured = sent_before.get(&session.received.caller).copied().unwrap_or(0);
             // Nothing has left since, so nothing of it is lost, nor has it come.
             session.received.lost_measured = 0;
@@ -230,8 +231,8 @@ impl UdpSink {
             received.wrong = first_wrong(pattern, offset, &unit.data).map(|_| number);
         }
         received.gaps.arrived(received.last, now);
-        // All hosts of a world have one clock. It grows as it must.
-        let _ = session.delays.record(now.as_nanos().saturating_sub(time));
+        // All hosts of a world have one clock.
+        session.delays.record(Duration::from_nanos(now.as_nanos().saturating_sub(time)));
         received.units += 1;
         received.units_measured += u64::from(number >= session.measured);
         received.octets += octets;

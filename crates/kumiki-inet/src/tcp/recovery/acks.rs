@@ -98,12 +98,16 @@ impl Session {
     /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample of what is acknowledged, a timestamp may, or what the same
     /// segment reports by SACK (`sacked`). Whether there was one: an acknowledgment is one sample.
     fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, sacked: &AckOutcome, ctx: &Ctx<'_, '_>) -> bool {
-        let told = || self.trip_of_last_copy(segment, outcome, ctx.now());
-        let rtt = outcome.rtt.or_else(told).or(sacked.rtt);
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = outcome.rtt {
             self.on_round_trip(rtt);
+        } else if let Some(rtt) = self.trip_of_last_copy(segment, outcome, ctx.now()) {
+            self.on_echoed_trip(rtt);
+        } else if let Some(rtt) = sacked.rtt {
+            self.on_round_trip(rtt);
+        } else {
+            return false;
         }
-        rtt.is_some()
+        true
     }
 
     /// The round trip that a timestamp tells of, where what it echoes is the last copy of what is acknowledged.
@@ -254,7 +258,7 @@ impl Session {
             self.rtt.reset_back_off();
             // It was under way all that time after all, and the next need not time out.
             if let Some(trip) = late {
-                self.on_round_trip(trip);
+                self.on_echoed_trip(trip);
             }
         } else {
             counters.spurious_recoveries += 1;

@@ -82,8 +82,10 @@ impl Session {
     pub(super) fn syn_acked(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let outcome = self.board.on_cumulative_ack(segment.ack.min(self.iss + 1), ctx.now());
         let told = || self.echoed_trip(segment, ctx.now()).filter(|&trip| trip < PEER_REPEATS);
-        if let Some(rtt) = outcome.rtt.or_else(told) {
+        if let Some(rtt) = outcome.rtt {
             self.on_round_trip(rtt);
+        } else if let Some(rtt) = told() {
+            self.on_echoed_trip(rtt);
         }
     }
 
