@@ -7,6 +7,7 @@ mod cpus;
 mod fair;
 mod fault;
 mod flows;
+mod held;
 mod hosts;
 mod lines;
 mod live;
@@ -26,14 +27,16 @@ mod steps;
 mod units;
 mod window;
 
-use core::net::IpAddr;
-use std::collections::BTreeMap;
+use core::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kumiki_graph::{DeviceId, Duration, Graph, Instant, Protocol};
 use kumiki_sim::{HostId, Plug, Standstill, World};
 
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
+use crate::medium::Waits;
 use crate::profile::Profile;
 use crate::rows::Counters;
 use crate::scenario::{Host, Scenario};
@@ -117,6 +120,8 @@ pub struct Experiment {
     parts: Option<u32>,
     power: Power,
     lines: Lines,
+    /// Who takes note of when packets of exchanges wait, where there are such.
+    waits: Option<Arc<Waits>>,
     captured: Vec<Captured>,
     /// The hosts that are real, in the order of the ways out of the world.
     real: Vec<RealHost>,
@@ -251,6 +256,8 @@ impl Experiment {
             }
         }
         check_captures(&options.captures, &captured)?;
+        let servers: BTreeSet<SocketAddr> = loads.values().flat_map(|load| &load.servers).copied().collect();
+        let waits = (!servers.is_empty()).then(|| Waits::of(servers));
         let checksum_units = by_host.iter().map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
         let ends = media::Ends {
             hosts: &ends,
@@ -260,6 +267,7 @@ impl Experiment {
             seed,
             most_waiting,
             live: options.live,
+            waits: waits.as_ref(),
         };
         let live_lines = media::add_links(scenario, &ends, &mut world)?;
         rings::add_rings(scenario, &ends, &mut world)?;
@@ -280,6 +288,7 @@ impl Experiment {
             parts: options.parts,
             power,
             lines,
+            waits,
             captured,
             real,
             known: known(specs),
@@ -372,7 +381,7 @@ impl Experiment {
                 &self.hosts,
                 &self.loads,
                 (&before, &after),
-                (&watch.marks, &watch.presence, &watch.pace),
+                (&watch.marks, &watch.presence, &watch.pace, self.waits.as_deref()),
             )
         };
         let mut traces = trace::collect(self.world.hosts());

@@ -246,9 +246,73 @@ fn calls_are_held_by_what_holds_either_end() {
     assert_eq!(bound(&late), "delayed acknowledgment at the peer");
     assert!((0.65..0.68).contains(&share(&late, &[Limit::DelayedAcknowledgment])), "{held:?}");
     assert!((0.16..0.18).contains(&share(&late, &[Limit::Coalescing])), "{held:?}");
-    // And a pause is the program's.
+    // And a pause is the program's, beside a round trip of 20 ms.
     let idle = calls(&["load.get.response=100 B", "load.get.think=100 ms"]);
-    assert!(share(&idle, &[Limit::Application]) > 0.99, "{:?}", idle.measured.total.held());
+    let held = idle.measured.total.held();
+    assert!((0.83..0.84).contains(&share(&idle, &[Limit::Application])), "{held:?}");
+    assert!((0.16..0.17).contains(&share(&idle, &[Limit::RoundTrip])), "{held:?}");
+}
+
+/// A call that never pauses waits for a round trip, whatever the program could do.
+#[test]
+fn a_call_without_a_pause_waits_for_a_round_trip() {
+    let set = |more: &[&str]| {
+        let set = ["load.get.response=1000 B", "load.get.socket_buffer=4 MiB"];
+        run(&parse(CALLS), &[&set[..], more].concat(), 1, &Options::default())
+    };
+    let idle = set(&[]);
+    assert!(share(&idle, &[Limit::RoundTrip]) > 0.99, "{:?}", idle.measured.total.held());
+    assert_eq!(idle.measured.bound(&idle.measured.total, None, Some(96.53)).name(), "round trip");
+    // A pause of as long as the exchange takes is half of the time.
+    let pauses = set(&["load.get.think=20.1 ms"]);
+    let [own, way] = [Limit::Application, Limit::RoundTrip].map(|limit| share(&pauses, &[limit]));
+    assert!((0.49..0.51).contains(&own) && (0.49..0.51).contains(&way), "{:?}", pauses.measured.total.held());
+}
+
+/// A connection for each call: a round trip opens it, and another is the call's.
+#[test]
+fn a_connection_for_each_call_opens_for_a_round_trip() {
+    let text = CALLS.replace("coalesce =", "count = 1, sessions = 50, stagger = \"50 ms\", coalesce =");
+    let set = ["load.get.response=1000 B", "load.get.socket_buffer=4 MiB", "run.warm_up=0 s"];
+    let run = run(&parse(&text), &set, 1, &Options::default());
+    let [opening, way] = [Limit::Opening, Limit::RoundTrip].map(|limit| share(&run, &[limit]));
+    assert!((opening - way).abs() < 0.01 && opening + way > 0.99, "{:?}", run.measured.total.held());
+    let point = arrange::point(&parse(&text), &set);
+    let rows = Laboratory::default().run(&point).unwrap().rows;
+    let of = |name: &str| (rows[0].completion_ms[name], rows[0].with_opening_ms[name]);
+    for (name, exactly) in [("min", true), ("mean", true), ("p50", false), ("p99", false), ("max", true)] {
+        let (without, with) = of(name);
+        let within = if exactly { 0.001 } else { 0.5 };
+        // The SYN and its answer have 56 octets of 100 Mb/s each.
+        assert!((with - without - 20.01).abs() < within + 0.01, "{name}: {without} {with}");
+    }
+    // Of a connection that stays only the first exchange has it.
+    let kept = Laboratory::default().run(&arrange::point(&parse(CALLS), &set)).unwrap().rows;
+    assert!(kept[0].with_opening_ms["max"] > kept[0].completion_ms["max"] + 19.0);
+    assert_eq!(kept[0].with_opening_ms["min"], kept[0].completion_ms["min"]);
+}
+
+/// Behind a full queue a call waits for that, and not for the way.
+#[test]
+fn a_call_behind_a_full_queue_waits_for_the_queue() {
+    let text =
+        SHARED.replace("load.small", "#").replace(r#"response = "10 kB", think = "200 ms""#, r#"response = "1000 B""#);
+    let calls = |set: &[&str]| {
+        let measured = run(&parse(&text), set, 1, &Options::default()).measured;
+        let call = &measured.loads["call"];
+        let shares = [Limit::Queue, Limit::RoundTrip]
+            .map(|wanted| call.held().iter().find(|(limit, _)| *limit == wanted).map_or(0.0, |(_, share)| *share));
+        let mean = call.flows[0].exchanges.as_ref().unwrap().mean_ns().unwrap() / 1e6;
+        (measured.bound(call, None, None).name(), shares, mean)
+    };
+    let (bound, [queue, way], mean) = calls(&["link.line.queue=drop-tail"]);
+    assert_eq!(bound, "queue");
+    // Its own packets take 20 ms and some 1.2 ms of 10 Mb/s.
+    assert!((queue - (1.0 - 21.2 / mean)).abs() < 0.03 && queue > 0.5, "{queue} of {mean} ms");
+    assert!((queue + way - 1.0).abs() < 0.02, "{queue} {way}");
+    // It has a queue of its own, and waits for a packet that is on the line.
+    let (bound, [queue, way], _) = calls(&[]);
+    assert!(bound == "round trip" && queue < 0.1 && way > 0.9, "{bound} {queue} {way}");
 }
 
 /// A transfer, one with a small buffer and a call over one line of 10 Mb/s.

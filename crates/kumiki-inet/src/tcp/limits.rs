@@ -10,6 +10,9 @@
 //! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile. One that has not come by the time that is asked for is
 //! known earlier: as soon as the answer to what is under way is overdue ([`super::rtt::Rtt::overdue`]), the wait since then is for the timer.
 //!
+//! Whether the user waits for an answer, and what of that time is a queue's ([`Limit::RoundTrip`], [`Limit::Queue`]), no connection knows; who knows both programs and what is
+//! between them does.
+//!
 //! That the peer kept an acknowledgment back ([`Limit::DelayedAcknowledgment`]) no sender knows: [`super::Record::spans`] finds it out where it has both ends.
 
 use kumiki_graph::{Duration, Instant};
@@ -22,6 +25,10 @@ pub enum Limit {
     Opening,
     /// The user has handed over nothing more, though it may.
     Application,
+    /// All that was handed over is under way, and the user waits for the answer.
+    RoundTrip,
+    /// The same, while something of it waits behind what others send in a queue on the way.
+    Queue,
     /// The user may hand over nothing more: the send buffer is full of what is not acknowledged.
     SendBuffer,
     /// The peer's window, be it closed or smaller than what there is to send.
@@ -48,9 +55,11 @@ pub enum Limit {
 
 impl Limit {
     /// All of them, in order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Opening,
         Self::Application,
+        Self::RoundTrip,
+        Self::Queue,
         Self::SendBuffer,
         Self::ReceiveWindow,
         Self::SlowStart,
@@ -70,6 +79,8 @@ impl Limit {
         match self {
             Self::Opening => "opening",
             Self::Application => "application",
+            Self::RoundTrip => "round trip",
+            Self::Queue => "queue",
             Self::SendBuffer => "send buffer",
             Self::ReceiveWindow => "receive window",
             Self::SlowStart => "slow start",
@@ -85,7 +96,8 @@ impl Limit {
     }
 
     /// Whether an acknowledgment ends it.
-    pub(super) const fn is_until_acknowledged(self) -> bool {
+    #[must_use]
+    pub const fn is_until_acknowledged(self) -> bool {
         match self {
             Self::SendBuffer
             | Self::ReceiveWindow
@@ -96,6 +108,8 @@ impl Limit {
             | Self::Coalescing => true,
             Self::Opening
             | Self::Application
+            | Self::RoundTrip
+            | Self::Queue
             | Self::Pacing
             | Self::DelayedAcknowledgment
             | Self::Timeout

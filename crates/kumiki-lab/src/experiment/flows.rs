@@ -7,10 +7,12 @@ use kumiki_graph::{Address, Duration, Instant, Reason};
 use kumiki_inet::tcp::{Limit, Record, Tcp};
 use kumiki_sim::{HostId, World};
 
+use super::held;
 use super::measure::{Snapshot, file_user, lossy, program};
 use super::path::Crossed;
 use super::programs::{Kind, Load};
 use crate::capture::trace::Connection;
+use crate::medium::Waits;
 use crate::stats;
 use crate::workload::gaps::Gaps;
 use crate::workload::rpc::Exchanged;
@@ -70,7 +72,7 @@ pub struct Flow {
     /// Its rate as a part of the mean of all that want more over that line while it is there; where others do.
     pub(super) part: Option<f64>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
-    held: BTreeMap<Limit, f64>,
+    pub(super) held: BTreeMap<Limit, f64>,
 }
 
 /// What a sender did while it was measured.
@@ -190,13 +192,13 @@ impl Flow {
 
     /// Whether its program would have written more, or sooner, if that had gone: it is not what is waited for for nearly all of the time.
     pub(super) fn wants_more(&self) -> bool {
-        self.sender.is_some() && self.writes && !waits_for_program(&self.held())
+        self.sender.is_some() && self.writes && !held::waits_for_program(&self.held())
     }
 
     /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
     #[must_use]
     pub fn held(&self) -> Vec<(Limit, f64)> {
-        shares(core::slice::from_ref(self))
+        held::shares(core::slice::from_ref(self))
     }
 }
 
@@ -291,83 +293,6 @@ pub(super) fn jain(flows: &[Flow]) -> Option<f64> {
 /// So many `octets` in that `time`, in 10^6 bit/s.
 pub(super) fn rate_mbps(octets: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { lossy(octets) * 8.0 / time.as_secs_f64() / 1e6 }
-}
-
-/// What held the connection of `record` from one time to another, in seconds. `peer`: what its other end did.
-fn held(record: &Record, peer: Option<&Record>, from: Instant, to: Instant) -> BTreeMap<Limit, f64> {
-    let mut held = BTreeMap::new();
-    for (since, until, limit) in record.spans(peer, from, to) {
-        *held.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
-    }
-    held
-}
-
-/// What held exchanges between the one that asks and the one that answers, in seconds: at any time the end that has something to send, and of two the one that
-/// answers, for what it writes is what counts.
-fn held_of_both([asks, answers]: [&Record; 2], from: Instant, to: Instant) -> BTreeMap<Limit, f64> {
-    let ends = [answers.spans(Some(asks), from, to), asks.spans(Some(answers), from, to)];
-    let times = ends.iter().flatten().flat_map(|(since, until, _)| [*since, *until]);
-    let times: Vec<Instant> = times.collect::<BTreeSet<_>>().into_iter().collect();
-    let mut held = BTreeMap::new();
-    for (since, until) in times.iter().zip(times.get(1..).unwrap_or_default()) {
-        let at = |spans: &Vec<(Instant, Instant, Limit)>| {
-            let (began, _, limit) = spans.get(spans.partition_point(|(_, until, _)| until <= since))?;
-            (began <= since).then_some(*limit)
-        };
-        let mut limits = ends.iter().filter_map(at);
-        let has_something = |limit: &Limit| !matches!(limit, Limit::Application | Limit::Closing);
-        if let Some(limit) = limits.clone().find(has_something).or_else(|| limits.next()) {
-            *held.entry(limit).or_insert(0.0) += until.saturating_since(*since).as_secs_f64();
-        }
-    }
-    held
-}
-
-/// Whether the program is what is waited for for nearly all of the time.
-pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
-    const NEARLY_ALL: f64 = 0.9;
-    held.iter().any(|(limit, share)| *limit == Limit::Application && *share >= NEARLY_ALL)
-}
-
-/// What held for the most time. Of shares that are equal to within a hundredth of the time it is the one that comes first in [`Limit::ALL`], the order in which
-/// a sender asks whether it may send: which of them is larger by less than that is chance.
-pub(super) fn foremost(held: &[(Limit, f64)]) -> Option<Limit> {
-    const EQUAL: f64 = 0.01;
-    let largest = held.iter().map(|(_, share)| *share).reduce(f64::max)?;
-    held.iter().filter(|(_, share)| *share >= largest - EQUAL).map(|(limit, _)| *limit).min()
-}
-
-/// What held `flows`, as shares of their time.
-pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
-    weighed(flows, |_| 1.0)
-}
-
-/// The same, where each counts as much as it brought.
-pub(super) fn shares_by_octets(flows: &[Flow]) -> Vec<(Limit, f64)> {
-    let weight = |flow: &Flow| {
-        let whole: f64 = flow.held.values().sum();
-        // What was held for no time is held by nothing.
-        if whole > 0.0 { lossy(flow.octets) / whole } else { 0.0 }
-    };
-    weighed(flows, weight)
-}
-
-fn weighed(flows: &[Flow], weight: impl Fn(&Flow) -> f64) -> Vec<(Limit, f64)> {
-    let mut times = BTreeMap::new();
-    for flow in flows.iter().filter(|flow| !flow.held.is_empty()) {
-        let weight = weight(flow);
-        for (limit, seconds) in &flow.held {
-            *times.entry(*limit).or_insert(0.0) += seconds * weight;
-        }
-    }
-    // Nobody has brought anything.
-    if times.values().all(|time| *time == 0.0) {
-        times.clear();
-    }
-    let whole: f64 = times.values().sum();
-    let mut shares: Vec<(Limit, f64)> = times.into_iter().map(|(limit, time)| (limit, time / whole)).collect();
-    shares.sort_by(|(_, one), (_, two)| two.total_cmp(one));
-    shares
 }
 
 /// A session of a writer, as far as it is known.
@@ -486,7 +411,7 @@ pub(super) fn flows(
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
     sinks: &[Vec<Progress>],
-    (before, held_between): (&Snapshot, (Instant, Instant)),
+    (before, held_between, waits): (&Snapshot, (Instant, Instant), Option<&Waits>),
 ) -> Vec<(Progress, Flow)> {
     let mut all = Vec::new();
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
@@ -510,8 +435,13 @@ pub(super) fn flows(
         let exchanged = place.and_then(|(client, number)| exchanged(world, hosts, load, client).nth(number));
         let answers = peer.copied().filter(|_| load.kind == Kind::Rpc);
         let held = match (record, answers) {
-            (Some(asks), Some(answers)) => held_of_both([asks, answers], held_from, held_until),
-            (Some(record), None) => held(record, peer.copied(), held_from, held_until),
+            (Some(asks), Some(answers)) => {
+                let waits = waits.zip(writer.local.socket().zip(writer.remote.socket()));
+                let waits = waits.map_or_else(Vec::new, |(waits, (asks, answers))| waits.between(asks, answers));
+                let pauses = exchanged.map_or(&[][..], |done| &done.pauses);
+                held::of_exchanges([asks, answers], (pauses, &waits), held_from, held_until)
+            }
+            (Some(record), None) => held::of_connection(record, peer.copied(), held_from, held_until),
             (None, _) => BTreeMap::new(),
         };
         let without_power = without_power(world, hosts, load, way, before.at);

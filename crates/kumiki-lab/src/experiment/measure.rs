@@ -9,7 +9,8 @@ use kumiki_sim::{HostId, World};
 
 use super::cpus::{self, Cpus};
 use super::fair;
-use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress, shares};
+use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
+use super::held;
 use super::lines::{Lines, Use};
 use super::marks::Marks;
 use super::pace::Pace;
@@ -17,6 +18,7 @@ use super::path::Crossed;
 use super::presence::Presence;
 use super::programs::{Kind, Load};
 use super::units::Units;
+use crate::medium::Waits;
 use crate::rows::Counters;
 use crate::stats;
 use crate::workload::ping::Echoes;
@@ -333,7 +335,7 @@ impl Measured {
         } else {
             let held = flow.map_or_else(|| of.held(), Flow::held);
             let other = if of.is_of_units() { Bound::Lost } else { Bound::Window };
-            flows::foremost(&held).map_or(other, Bound::Held)
+            held::foremost(&held).map_or(other, Bound::Held)
         }
     }
 
@@ -361,7 +363,7 @@ impl Measured {
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
         (before, after): (&Moment, &Moment),
-        (marks, presence, pace): (&Marks, &Presence, &Pace),
+        (marks, presence, pace, waits): (&Marks, &Presence, &Pace, Option<&Waits>),
     ) -> Self {
         let busy = ((before.at, &before.cpus), (after.at, &after.cpus));
         let cpu = cpus::shares(busy.0, busy.1);
@@ -369,7 +371,7 @@ impl Measured {
             let beginning = Snapshot::default();
             let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
             let who = (name.as_str(), load, loads.len() == 1);
-            let result = measure(world, hosts, (before, after), who, (marks, presence));
+            let result = measure(world, hosts, (before, after), who, (marks, presence, waits));
             let mut own = match load.is_measured_whole() {
                 true => marks.cpus(name, busy.1).unwrap_or_else(|| cpu.clone()),
                 false => presence.cpus(name, busy),
@@ -474,7 +476,7 @@ impl LoadResult {
         if limit_mbps.is_some_and(|limit| self.rate_while_writing() >= limit * full) {
             return true;
         }
-        if flows::waits_for_program(&flow.map_or_else(|| self.held(), Flow::held)) {
+        if held::waits_for_program(&flow.map_or_else(|| self.held(), Flow::held)) {
             return false;
         }
         let parts: Vec<f64> = flows.iter().filter_map(|flow| flow.part).collect();
@@ -486,7 +488,7 @@ impl LoadResult {
     /// count as much as they brought.
     #[must_use]
     pub fn held(&self) -> Vec<(Limit, f64)> {
-        if self.is_mixed { flows::shares_by_octets(&self.flows) } else { shares(&self.flows) }
+        if self.is_mixed { held::shares_by_octets(&self.flows) } else { held::shares(&self.flows) }
     }
 
     /// Of all `loads` together.
@@ -545,7 +547,7 @@ fn measure(
     hosts: &BTreeMap<String, HostId>,
     (before, after): (&Snapshot, &Snapshot),
     (name, load, is_alone): (&str, &Load, bool),
-    (marks, presence): (&Marks, &Presence),
+    (marks, presence, waits): (&Marks, &Presence, Option<&Waits>),
 ) -> LoadResult {
     let sinks = progress(world, hosts, load);
     let sources: Vec<(usize, &Source)> = sources(world, hosts, load).collect();
@@ -581,7 +583,7 @@ fn measure(
     let since = began.or_else(first_arrival).unwrap_or(before.at);
     // What has an end is held from its opening on, and by nothing once it is over.
     let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
-    let flows = flows::flows(world, hosts, load, &sinks, (before, held.unwrap_or((before.at, after.at))));
+    let flows = flows::flows(world, hosts, load, &sinks, (before, held.unwrap_or((before.at, after.at)), waits));
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
     let part = if whole_load { None } else { presence.part(name, (before.at, after.at)) };
     let writes_for = part.map_or(time, |(_, part)| part).as_secs_f64();

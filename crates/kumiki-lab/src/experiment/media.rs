@@ -2,6 +2,7 @@
 
 use core::hash::Hasher as _;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kumiki_graph::DeviceId;
 use kumiki_link::atm::{Adaptation, Sar, SarConfig, Slots, sar};
@@ -11,7 +12,7 @@ use siphasher::sip::SipHasher13;
 
 use super::changing::LiveLine;
 use super::fault::{Fault, fault, unknown};
-use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Step, Wrong};
+use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Step, Waits, Wrong};
 use crate::scenario::{Host, Link, Scenario};
 use crate::topology::legs_of_cells;
 
@@ -31,6 +32,8 @@ pub(super) struct Ends<'a> {
     pub(super) most_waiting: Option<u32>,
     /// Whether lines are changed by whoever runs the world.
     pub(super) live: bool,
+    /// Who takes note of when packets of exchanges wait, where there are such.
+    pub(super) waits: Option<&'a Arc<Waits>>,
 }
 
 /// Puts the lines of `scenario` into `world`. Returns those that can be changed from outside, by name.
@@ -72,7 +75,7 @@ fn add_link(
                 let (element, serial) = frames.shared(queues, seed, steps)?;
                 (queues, element, Some(serial))
             } else {
-                (queues, frames.element(queues, seed, steps)?, None)
+                (queues, frames.element(queues, seed, steps, ends.waits)?, None)
             }
         }
         Line::Cells(_) | Line::Pos(_) | Line::Synchronous(_) => {

@@ -58,6 +58,8 @@ pub(super) struct Load {
     pub(super) is_steady: bool,
     /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
     pub(super) sender_clock: bool,
+    /// Where exchanges are asked for.
+    pub(super) servers: BTreeSet<SocketAddr>,
     /// Whether the time of a file begins when the association is asked for, and not when it stands.
     pub(super) from_request: bool,
 }
@@ -195,6 +197,7 @@ fn of_workload(
         },
         ways: Vec::new(),
         hosts: None,
+        servers: BTreeSet::new(),
         from_request: workload.clock.as_deref() == Some("request"),
     };
     if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
@@ -247,6 +250,9 @@ fn of_workload(
         stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
     };
     (load.start, load.stop) = (Instant::ZERO + opening.start, opening.end());
+    let port = workload.port.unwrap_or(0);
+    let servers = peers.iter().flatten().filter(|_| kind == Kind::Rpc).filter_map(|peer| at_port(*peer, port).socket());
+    load.servers = servers.collect();
     let setup = Setup {
         workload,
         load: &load,
@@ -255,7 +261,7 @@ fn of_workload(
         pattern: pattern(workload, scenario.run.seed, message)?,
         opening,
         locals,
-        port: workload.port.unwrap_or(0),
+        port,
         peers,
     };
     let mut programs = Programs::default();

@@ -7,6 +7,7 @@ use kumiki_link::{Carrier, Changing, Element, LineChange, Opportunities, Rate, S
 use kumiki_settings::{BuildError, Duration, Reader, Settings};
 
 use super::schedule::{self, Step};
+use super::waits::Waits;
 use super::{FASTEST, FrameImpair, Queue, impaired, ppm};
 use crate::scenario::fault::read_file;
 use crate::scenario::{Fault, Place};
@@ -168,12 +169,18 @@ impl Frames {
         })
     }
 
-    /// The line, at whose ends this waits, with the seed of what is random on it, and how it changes.
+    /// The line, at whose ends this waits, with the seed of what is random on it, and how it changes; of connections that are watched it is put down when they wait there.
     ///
     /// # Errors
     /// Those of [`Frames::recording`].
-    pub(crate) fn element(&self, queues: [Queue; 2], seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, Fault> {
-        Ok(self.stepped(self.serial(queues, seed)?, steps))
+    pub(crate) fn element(
+        &self,
+        queues: [Queue; 2],
+        seed: u64,
+        steps: &[Step],
+        waits: Option<&Arc<Waits>>,
+    ) -> Result<Box<dyn Element>, Fault> {
+        Ok(self.stepped(self.serial(queues, seed, waits)?, steps))
     }
 
     /// The same, and a hand by which it is changed by others too.
@@ -186,7 +193,7 @@ impl Frames {
         seed: u64,
         steps: &[Step],
     ) -> Result<(Box<dyn Element>, Shared<Serial>), Fault> {
-        let line = Shared::new(self.serial(queues, seed)?);
+        let line = Shared::new(self.serial(queues, seed, None)?);
         Ok((self.stepped(line.clone(), steps), line))
     }
 
@@ -195,8 +202,12 @@ impl Frames {
         SerialConfig { carrier, propagation: self.propagation, say_sent: true }
     }
 
-    fn serial(&self, [a, b]: [Queue; 2], seed: u64) -> Result<Serial, Fault> {
+    fn serial(&self, [a, b]: [Queue; 2], seed: u64, waits: Option<&Arc<Waits>>) -> Result<Serial, Fault> {
         let queues = [a.discipline(seed, 0), b.discipline(seed, 1)];
+        let queues = queues.map(|queue| match waits {
+            Some(waits) => waits.watch(queue),
+            None => queue,
+        });
         if let Some(times) = self.recording()? {
             return Ok(Serial::recorded(self.config(), times, queues));
         }

@@ -24,6 +24,7 @@ mod switch;
 mod synchronous;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use abr::{Abr, Feedback, Service, Tells};
 pub use cells::{Cells, Device, Slotted};
@@ -41,6 +42,7 @@ pub use ring::Ring;
 pub use schedule::Step;
 pub use switch::{AtmSwitch, Channel, Discard, EthernetSwitch, SWITCHES, Switch};
 pub use synchronous::{Switched, Synchronous};
+pub(crate) use waits::{Span, Waits};
 
 use crate::scenario::{Fault, settings};
 
@@ -177,7 +179,7 @@ impl Line {
             Self::Cells(cells) => Ok(cells.element()),
             Self::Pos(pos) => Ok(pos.element(seed, &schedule::outages(steps, None))),
             Self::Synchronous(synchronous) => synchronous.element(seed),
-            Self::Frames(frames) => frames.element([frames.queue; 2], seed, steps),
+            Self::Frames(frames) => frames.element([frames.queue; 2], seed, steps, None),
         }
     }
 

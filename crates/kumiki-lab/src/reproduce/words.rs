@@ -39,7 +39,7 @@ const HEADS: [(&str, &str); 13] = [
 ];
 
 /// What a word of `bound_by` or `held` means.
-const WORDS: [(&str, &str); 20] = [
+const WORDS: [(&str, &str); 22] = [
     ("link", "a line on the way was full"),
     ("host", "a CPU had no time left"),
     ("pages", "writers waited for memory"),
@@ -49,6 +49,11 @@ const WORDS: [(&str, &str); 20] = [
     ("window", "the window was full, of what is no TCP"),
     ("opening", "the handshake was not over"),
     ("application", "the program had written nothing more, though it might"),
+    ("round trip", "all that was written was under way, and the program waited for the answer"),
+    (
+        "queue",
+        "an answer or an acknowledgment was waited for, while something of it waited in the queue of a line behind what others sent",
+    ),
     ("send buffer", "the sender's buffer was full of what was not acknowledged"),
     ("receive window", "the receiver's window was full"),
     ("slow start", "the congestion window still grew from its first value"),
