@@ -247,7 +247,7 @@ run = { warm_up = "500 ms", duration = "2 s" }
     for times in
         [&load(&outcome.rows, "bulk").round_trip_ms, &ping.round_trip_ms, &load(&outcome.rows, "call").completion_ms]
     {
-        assert!(times["min"] > 39.9 && times["min"] < 39.91, "{times:?}");
+        assert!(times["min"] > 39.9 && times["min"] < 39.92, "{times:?}");
         let all = ["min", "p50", "p95", "p99", "max"].map(|name| times[name]);
         assert!(all.is_sorted() && times["mean"] >= times["min"] && times["mean"] <= times["max"], "{times:?}");
     }

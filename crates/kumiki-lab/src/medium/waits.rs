@@ -146,3 +146,50 @@ impl Discipline for Watched {
         self.inner.counters()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kumiki_graph::{Address, Duration};
+    use kumiki_link::DropTail;
+
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// A packet of TCP from 10.0.0.1 to 10.0.0.2, or back.
+    fn packet(from: u16, to: u16, back: bool) -> Message {
+        let (source, destination) = if back { (2, 1) } else { (1, 2) };
+        let header = [0x45, 0, 0, 24, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, source, 10, 0, 0, destination];
+        Message::from_octets(&[&header[..], &from.to_be_bytes(), &to.to_be_bytes()].concat())
+    }
+
+    #[test]
+    fn a_connection_waits_while_others_are_on_the_line() {
+        let [asks, answers] = ["10.0.0.1:5000", "10.0.0.2:80"].map(|it| it.parse::<SocketAddr>().unwrap());
+        let waits = Waits::of(BTreeSet::from([answers]));
+        let mut queue = waits.watch(DropTail::UNLIMITED.queue());
+        let (mut drops, mut marks) = (0, 0);
+        let mut ledger = Ledger::new(&mut drops, &mut marks, None);
+        let frame = |ms, data| Waiting { since: at(ms), number: 0, data, address: Address::NONE };
+        let other = || packet(5000, 81, false);
+        assert!(queue.pass(at(0), frame(0, other()), &mut ledger).is_some());
+        queue.enqueue(at(1), frame(1, packet(5000, 80, false)), true, &mut ledger);
+        // Of the same connection, be it the other way.
+        queue.enqueue(at(2), frame(2, packet(80, 5000, true)), true, &mut ledger);
+        for ms in [10, 20] {
+            assert!(queue.dequeue(at(ms), &mut ledger).is_some());
+        }
+        queue.enqueue(at(21), frame(21, other()), true, &mut ledger);
+        queue.enqueue(at(22), frame(22, packet(5000, 80, false)), true, &mut ledger);
+        for ms in [30, 40] {
+            assert!(queue.dequeue(at(ms), &mut ledger).is_some());
+        }
+        assert_eq!(waits.between(asks, answers), [(at(1), at(10)), (at(30), at(40))]);
+        // Who is alone on a line waits for nobody.
+        assert!(queue.pass(at(90), frame(90, packet(5000, 80, false)), &mut ledger).is_some());
+        assert_eq!(waits.between(asks, answers).len(), 2);
+        assert_eq!(waits.between(answers, asks), []);
+    }
+}
