@@ -59,9 +59,8 @@ pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> 
     };
     let waits = |flow: &Flow| flow.held().iter().any(|(limit, share)| *limit == Limit::Timeout && *share > MOST);
     let is_locked_out = |load: &LoadResult| load.flows.iter().any(waits);
-    let is_periodic = |load: &Workload| match load.kind.as_str() {
-        "udp" => load.on.is_none() && load.arrivals.as_deref().is_none_or(|it| it == "periodic"),
-        _ => false,
+    let is_periodic = |load: &Workload| {
+        load.kind == "udp" && load.on.is_none() && load.arrivals.as_deref().is_none_or(|it| it == "periodic")
     };
     let mut told = Vec::new();
     for (name, load) in scenario.loads() {
