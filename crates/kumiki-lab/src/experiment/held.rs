@@ -69,10 +69,8 @@ fn of_ends([asks, answers]: [Option<Limit>; 2], pauses: bool, waits: bool) -> Op
     let has_something = |limit: &Limit| !matches!(limit, Limit::Application | Limit::Closing);
     // The one that answers hears a little later that the connection is open. What it writes is what counts.
     let answering = answers.filter(|limit| has_something(limit) && *limit != Limit::Opening);
-    let limit = answering.unwrap_or(match asks {
-        Limit::Application if !pauses => Limit::RoundTrip,
-        asks => asks,
-    });
+    let is_answer_awaited = asks == Limit::Application && !pauses;
+    let limit = answering.unwrap_or(if is_answer_awaited { Limit::RoundTrip } else { asks });
     let is_a_round_trip = matches!(limit, Limit::Opening | Limit::RoundTrip) || limit.is_until_acknowledged();
     Some(if waits && is_a_round_trip { Limit::Queue } else { limit })
 }
