@@ -49,6 +49,7 @@ pub(crate) fn be(parameters: &Parameters) -> Result<(), String> {
         mtu: 1500,
         control: None,
         pcap: None,
+        snaplen: 0,
         report: None,
         loopback: true,
         keep_resolver: false,

@@ -77,6 +77,9 @@ pub(crate) struct Parameters {
     /// Of the random numbers (Kumiki only)
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Let each connection keep a record of what it does and what holds it back, as the lab has it (Kumiki only)
+    #[arg(long)]
+    record: bool,
 }
 
 impl Parameters {
@@ -93,6 +96,7 @@ impl Parameters {
             measured_ms: 10_000,
             writes: Writes::Eager,
             seed: 1,
+            record: false,
         }
     }
 

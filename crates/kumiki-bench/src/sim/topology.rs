@@ -73,6 +73,7 @@ impl<'a> Builder<'a> {
         if let Some(program) = program {
             let mut tcp = defaults::modern();
             tcp.congestion = Algorithm::NewReno;
+            tcp.record = self.parameters.record;
             graph.add_node("tcp", task, Box::new(Tcp::new(tcp)))?;
             graph.connect("tcp", "ip")?;
             graph.add_node("program", task, program)?;
