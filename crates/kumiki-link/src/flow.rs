@@ -13,8 +13,9 @@ use core::hash::{Hash as _, Hasher as _};
 use core::net::IpAddr;
 
 use kumiki_octets::Message;
+use kumiki_wire::inet::icmpv4;
 use kumiki_wire::inet::ipv4::{self, protocol};
-use kumiki_wire::inet::ipv6::{self, extension::Chain};
+use kumiki_wire::inet::ipv6::{self, extension::Chain, next_header};
 use siphasher::sip::SipHasher13;
 
 use crate::mark::packet_at;
@@ -35,8 +36,36 @@ pub struct Flow {
     pub ports: [u16; 2],
 }
 
-impl Flow {
-    /// The flow of the packet in `frame`; `None` where no packet of IP is found.
+/// What a packet shows to who passes it on: its flow, and what it belongs to beside that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sight {
+    /// Its flow; all fragments of a packet have the same.
+    pub flow: Flow,
+    /// Which fragment it is, if it is one.
+    pub fragment: Option<Piece>,
+    /// The flow of the packet that it is about, where it is an error of ICMP or of ICMPv6: that packet went the other way.
+    pub about: Option<Flow>,
+}
+
+/// A fragment of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// Tells the fragments of one packet from those of another with the same addresses and protocol.
+    pub identification: u32,
+    /// The flow of the packet with its ports, where it is the first fragment, which alone has them.
+    pub whole: Option<Flow>,
+}
+
+/// What is behind the headers of IP, as far as it is there.
+struct Inside {
+    flow: Flow,
+    piece: Option<Piece>,
+    /// Where it begins.
+    at: usize,
+}
+
+impl Sight {
+    /// What the packet in `frame` shows; `None` where no packet of IP is found.
     #[must_use]
     pub fn of(frame: &Message) -> Option<Self> {
         let at = packet_at(frame);
@@ -46,32 +75,77 @@ impl Flow {
         if !frame.copy_to(at, front) {
             return None;
         }
+        let Inside { flow, piece, at } = Inside::of(front, Some(frame.len() - at))?;
+        let about = front.get(at..).filter(|_| piece.is_none()).and_then(|message| about(flow.protocol, message));
+        Some(Self { flow, fragment: piece, about })
+    }
+}
+
+/// The flow of the packet that an error of ICMP quotes.
+fn about(protocol: u8, message: &[u8]) -> Option<Flow> {
+    // Version 4: unreachable, source quench, redirect, time exceeded, parameter problem (RFC 792); version 6: all errors (RFC 4443 section 2.1).
+    let is_error = match (protocol, message.first()?) {
+        (protocol::ICMP, kind) => matches!(kind, 3 | 4 | 5 | 11 | 12),
+        (next_header::ICMPV6, kind) => *kind < 128,
+        _ => false,
+    };
+    let quoted = message.get(icmpv4::MIN_LEN..).filter(|_| is_error)?;
+    let Inside { flow, piece, .. } = Inside::of(quoted, None)?;
+    // A later fragment has no ports to tell.
+    piece.map_or(Some(flow), |it| it.whole)
+}
+
+impl Inside {
+    /// Of a packet that has so many octets in `total`, or of which only the front is there.
+    fn of(front: &[u8], total: Option<usize>) -> Option<Self> {
         match front.first()? >> 4 {
             4 => Self::of_ipv4(front),
-            6 => Self::of_ipv6(front, frame.len() - at),
+            6 => Self::of_ipv6(front, total),
             _ => None,
         }
     }
 
     fn of_ipv4(front: &[u8]) -> Option<Self> {
-        let &[version, _, _, _, _, _, f0, f1, _, protocol, _, _, s0, s1, s2, s3, d0, d1, d2, d3] =
+        let &[version, _, _, _, i0, i1, f0, f1, _, protocol, _, _, s0, s1, s2, s3, d0, d1, d2, d3] =
             front.first_chunk::<{ ipv4::MIN_LEN }>()?;
-        // More fragments, or an offset.
-        let is_fragment = u16::from_be_bytes([f0, f1]) & 0x3fff != 0;
         let at = 4 * usize::from(version & 0xf);
-        let ports = if is_fragment { [0; 2] } else { ports(protocol, front, at) };
+        let fragment = u16::from_be_bytes([f0, f1]);
         let (source, destination) = ([s0, s1, s2, s3].into(), [d0, d1, d2, d3].into());
-        Some(Self { source, destination, protocol, ports })
+        let flow = Flow { source, destination, protocol, ports: [0; 2] };
+        let whole = (fragment & 0x1fff == 0).then(|| Flow { ports: ports(protocol, front, at), ..flow });
+        // More fragments, or an offset.
+        let is_fragment = fragment & 0x3fff != 0;
+        let piece = is_fragment.then(|| Piece { identification: u16::from_be_bytes([i0, i1]).into(), whole });
+        Some(Self { flow: whole.filter(|_| !is_fragment).unwrap_or(flow), piece, at })
     }
 
-    fn of_ipv6(front: &[u8], total: usize) -> Option<Self> {
-        let (header, _) = ipv6::Header::parse(front, total).ok()?;
+    fn of_ipv6(front: &[u8], total: Option<usize>) -> Option<Self> {
+        let parsed = total.map_or_else(|| ipv6::Header::parse_quoted(front), |it| ipv6::Header::parse(front, it));
+        let (header, _) = parsed.ok()?;
         let mut chain = Chain::new(&header, front);
-        // A chain that is too long for this, or wrong, ends where it can no longer be read.
-        let is_fragment = chain.by_ref().map_while(Result::ok).any(|it| it.fragment().is_some());
+        // A chain that is too long for this, or wrong, ends where it can no longer be read. What is behind a later fragment's header is no header.
+        let fragment = chain.by_ref().map_while(Result::ok).find_map(|it| it.fragment());
+        let (protocol, ..) = chain.upper();
+        let flow =
+            Flow { source: header.source.into(), destination: header.destination.into(), protocol, ports: [0; 2] };
+        if fragment.is_none_or(|it| it.offset == 0) {
+            chain.by_ref().map_while(Result::ok).for_each(drop);
+        }
         let (protocol, at, _) = chain.upper();
-        let ports = if is_fragment { [0; 2] } else { ports(protocol, front, at) };
-        Some(Self { source: header.source.into(), destination: header.destination.into(), protocol, ports })
+        let whole = || Flow { protocol, ports: ports(protocol, front, at), ..flow };
+        let Some(it) = fragment else {
+            return Some(Self { flow: whole(), piece: None, at });
+        };
+        let whole = (it.offset == 0).then(whole);
+        Some(Self { flow, piece: Some(Piece { identification: it.identification, whole }), at })
+    }
+}
+
+impl Flow {
+    /// The flow of the packet in `frame`; `None` where no packet of IP is found.
+    #[must_use]
+    pub fn of(frame: &Message) -> Option<Self> {
+        Sight::of(frame).map(|it| it.flow)
     }
 }
 

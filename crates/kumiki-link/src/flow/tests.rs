@@ -66,6 +66,44 @@ fn all_fragments_of_a_packet_are_of_one_flow() {
     }
 }
 
+fn sight(octets: &[u8]) -> Sight {
+    Sight::of(&Message::from_octets(octets)).unwrap()
+}
+
+#[test]
+fn the_first_fragment_tells_the_ports_of_all() {
+    let piece = |octets: &[u8]| sight(octets).fragment.map(|it| (it.identification, it.whole.map(|it| it.ports)));
+    assert_eq!(piece(&ipv4(17, (true, 0), &TEXT)), Some((0, Some([258, 772]))));
+    assert_eq!(piece(&ipv4(17, (true, 9), &TEXT)), Some((0, None)));
+    assert_eq!(piece(&ipv4(17, (false, 0), &TEXT)), None);
+    // Destination options between the fragment's header and the ports: what is fragmented begins with them.
+    let options = [17, 0, 1, 4, 0, 0, 0, 0];
+    let first = [&[60, 0, 0, 1, 0, 0, 0, 9][..], &options, &TEXT].concat();
+    let later = [&[60, 0, 0, 8, 0, 0, 0, 9][..], &options, &TEXT].concat();
+    assert_eq!(piece(&ipv6(44, &first)), Some((9, Some([258, 772]))));
+    assert_eq!(sight(&ipv6(44, &first)).fragment.unwrap().whole.unwrap().protocol, 17);
+    assert_eq!(piece(&ipv6(44, &later)), Some((9, None)));
+    assert_eq!(sight(&ipv6(44, &first)).flow, sight(&ipv6(44, &later)).flow, "all are of one flow");
+}
+
+#[test]
+fn an_error_is_about_the_packet_that_it_quotes() {
+    let about = |octets: &[u8]| sight(octets).about.map(|it| (it.protocol, it.ports));
+    let error = |kind: u8, quoted: &[u8]| [&[kind, 3, 0, 0, 0, 0, 0, 0][..], quoted].concat();
+    // Eight octets of what was sent are quoted, and the length is that of the whole packet.
+    let quoted = &ipv4(17, (false, 0), &TEXT)[..28];
+    assert_eq!(about(&ipv4(1, (false, 0), &error(3, quoted))), Some((17, [258, 772])));
+    assert_eq!(about(&ipv4(1, (false, 0), &error(8, quoted))), None, "an echo request quotes nothing");
+    assert_eq!(about(&ipv4(17, (false, 0), &error(3, quoted))), None);
+    let first = &ipv4(17, (true, 0), &TEXT)[..28];
+    assert_eq!(about(&ipv4(1, (false, 0), &error(11, first))), Some((17, [258, 772])));
+    let later = &ipv4(17, (true, 9), &TEXT)[..28];
+    assert_eq!(about(&ipv4(1, (false, 0), &error(11, later))), None);
+    let quoted = &ipv6(6, &TEXT)[..48];
+    assert_eq!(about(&ipv6(58, &error(2, quoted))), Some((6, [258, 772])));
+    assert_eq!(about(&ipv6(58, &error(128, quoted))), None);
+}
+
 #[test]
 fn extension_headers_are_passed_over() {
     let options = [60, 0, 1, 4, 0, 0, 0, 0, 17, 0, 1, 4, 0, 0, 0, 0];
