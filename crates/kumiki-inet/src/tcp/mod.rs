@@ -46,6 +46,8 @@
 //! once per batch ([`Protocol::settle`]); with batches of one that is TCP as it always was.
 
 use core::net::SocketAddr;
+use std::sync::Arc;
+
 use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{
@@ -121,6 +123,9 @@ const ANSWER_TIME: Duration = Duration::from_millis(100);
 /// The timer for that; no session has this kind.
 const ANSWER: Token = Token { session: Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX };
 
+/// Whether a call from the first address to the second is for this TCP to make: see [`Tcp::share_ports`].
+pub type CallsFrom = Arc<dyn Fn(SocketAddr, SocketAddr) -> bool + Send + Sync>;
+
 /// TCP: see the module.
 pub struct Tcp {
     shared: Shared,
@@ -138,6 +143,8 @@ pub struct Tcp {
     dirty: Vec<Handle>,
     /// The steps of all ephemeral ports given out.
     ports_given: u16,
+    /// Which of them are for it to give out.
+    calls_from: Option<CallsFrom>,
     begun: bool,
     /// Active opens that wait to know their route.
     early: Vec<(Above, Box<Open>)>,
@@ -174,6 +181,7 @@ impl Tcp {
             table: Table::default(),
             dirty: Vec::new(),
             ports_given: 0,
+            calls_from: None,
             begun: false,
             early: Vec::new(),
             answer: TimerSlot::default(),
@@ -244,6 +252,12 @@ impl Tcp {
     /// From now on what its connections hold counts towards `budget`, whose bound is in place of that of its [configuration](Config::memory).
     pub fn share_memory(&mut self, budget: Budget) {
         self.shared.memory.share(budget);
+    }
+
+    /// From now on a port that it chooses for a call is one of which `may` says so, by both ends of the call: where several of them have one address
+    /// together, each has calls of its own.
+    pub fn share_ports(&mut self, may: CallsFrom) {
+        self.calls_from = Some(may);
     }
 
     /// Who has called and has no answer yet, by the user's handles, with our own address in the call.

@@ -130,7 +130,8 @@ impl Tcp {
         let port = isn::ports(secret, local, remote, self.ports_given)
             .find(|&port| {
                 let local = SocketAddr::new(local.ip(), port);
-                !self.is_taken(&Pair { local, remote }) && self.demux.listener(local).is_none()
+                let is_ours = self.calls_from.as_ref().is_none_or(|it| it(local, remote));
+                is_ours && !self.is_taken(&Pair { local, remote }) && self.demux.listener(local).is_none()
             })
             .ok_or(Reason::NoResources)?;
         self.ports_given = self.ports_given.wrapping_add(isn::step(cx.rng()));
