@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Implemented by | [`crate::tun::Tun`]: packets of a TUN device, Ethernet frames of a TAP device; [`crate::udp::Udp`]: datagrams, each to and from an address; [`crate::line::Line`]: octets of a line, in pieces; [`crate::records::Records`]: frames on one; [`crate::stream::Stream`]: those of a connection, with credit; `crate::sockets::Sockets`: many connections, by primitives (Linux only) |
 //! | Used by | [`crate::executor`], which reads in batches, keeps what finds no room and waits for descriptors |
-//! | Left out | several queues of one device |
+//! | Several queues of one device | each is one of these, of an executor of its own |
 
 use std::io;
 use std::os::fd::BorrowedFd;

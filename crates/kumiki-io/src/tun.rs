@@ -6,7 +6,8 @@
 //! | Packets of TUN | IPv4 and IPv6 datagrams (`IFF_TUN`, `IFF_NO_PI`), one per read and write |
 //! | Frames of TAP | Ethernet frames from the destination address on, without frame check sequence (`IFF_TAP`, `IFF_NO_PI`) |
 //! | In front of both | unless they are to be [`Packets::Plain`], the header of a virtual network card (`IFF_VNET_HDR`, [`kumiki_link::offload::virtio`]) |
-//! | Left out | several queues; super-segments of UDP that are written: no layer makes them |
+//! | Several queues | each is a device ([`Tun::open_queues`], `IFF_MULTI_QUEUE`) |
+//! | Left out | choosing the queue of a packet by a program (`TUNSETSTEERINGEBPF`), which takes rights that the rest does not; super-segments of UDP that are written: no layer makes them |
 //!
 //! # Super-segments
 //!
@@ -40,7 +41,8 @@ mod virtio;
 
 use crate::device::{Arrival, Descriptors, RealDevice, Sent};
 use control::{
-    IFF_NO_PI, IFF_TAP, IFF_TUN, IFF_VNET_HDR, TUNSETIFF, X25, control, opened_as, request, set_link, set_octets,
+    IFF_MULTI_QUEUE, IFF_NO_PI, IFF_TAP, IFF_TUN, IFF_VNET_HDR, TUNSETIFF, X25, control, opened_as, request, set_link,
+    set_octets,
 };
 pub use kernel::KernelEnd;
 pub use route::DefaultRoute;
@@ -196,6 +198,38 @@ impl Tun {
     /// # Errors
     /// As [`Tun::open`].
     pub fn open_as(name: &str, config: TunConfig) -> Result<Self, TunError> {
+        Self::attach(name, config, 0)
+    }
+
+    /// As [`Tun::open`], with so many queues, 1 at least: each is a device of its own for whoever reads and writes it, and all are one to the kernel. What belongs to
+    /// one flow it hands to the queue from which that was written last; until one was, and three seconds after that, it chooses.
+    ///
+    /// A device that lasts must have been made for several (`ip tuntap add ... multi_queue`).
+    ///
+    /// # Errors
+    /// As [`Tun::open`].
+    pub fn open_queues(name: &str, mtu: u16, queues: usize) -> Result<Vec<Self>, TunError> {
+        Self::open_queues_as(name, TunConfig { layer: Layer::Ip, mtu, packets: Packets::Any }, queues)
+    }
+
+    /// As [`Tun::open_queues`], as `config` says.
+    ///
+    /// # Errors
+    /// As [`Tun::open`].
+    pub fn open_queues_as(name: &str, config: TunConfig, queues: usize) -> Result<Vec<Self>, TunError> {
+        let several = if queues > 1 { IFF_MULTI_QUEUE } else { 0 };
+        let first = Self::attach(name, config, several)?;
+        // What the kernel has not granted the first is not asked for again: all have the same in front of their packets.
+        let packets = if first.virtio.is_some() { Packets::Any } else { Packets::Plain };
+        let mut all = vec![first];
+        for _ in 1..queues {
+            all.push(Self::attach(name, TunConfig { packets, ..config }, several)?);
+        }
+        Ok(all)
+    }
+
+    /// Opens the device, or one more queue of it, with these flags beside those of `config`.
+    fn attach(name: &str, config: TunConfig, several: u16) -> Result<Self, TunError> {
         let TunConfig { layer, mtu, packets } = config;
         let (device, mode, kind) = ((layer, name), layer.mode(), layer.name());
         let mut request = request(name).ok_or_else(|| {
@@ -216,7 +250,7 @@ impl Tun {
             TunError::new(device, "cannot open /dev/net/tun", why, remedy)
         })?;
         let mut attach = |flags: u16| {
-            set_octets(&mut request.value, 0, (layer.flag() | IFF_NO_PI | flags).to_ne_bytes());
+            set_octets(&mut request.value, 0, (layer.flag() | IFF_NO_PI | several | flags).to_ne_bytes());
             control::<TUNSETIFF>(&file, &mut request)
         };
         let mut plain = None;
@@ -230,7 +264,9 @@ impl Tun {
             let remedy = match why {
                 Errno::PERM => format!("This takes CAP_NET_ADMIN: be root, or have it made once: sudo ip tuntap add {name} mode {mode} user \"$USER\""),
                 Errno::BUSY => "Another program has it open".to_owned(),
+                Errno::INVAL if several != 0 => format!("There is an interface of this name that is no {kind} device, or one of one queue; one that lasts is made for several by: sudo ip tuntap add {name} mode {mode} multi_queue user \"$USER\""),
                 Errno::INVAL => format!("There is an interface of this name that is no {kind} device, or one with other flags"),
+                Errno::TOOBIG => "The kernel has no more queues for it: 256 at most".to_owned(),
                 _ => String::new(),
             };
             TunError::new(device, "the kernel does not make or give it", why, remedy)

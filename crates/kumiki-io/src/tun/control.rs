@@ -29,6 +29,7 @@ pub(super) const SIOCGIFINDEX: Opcode = 0x8933;
 // Flags: linux/if_tun.h and linux/if.h.
 pub(super) const IFF_TUN: u16 = 0x0001;
 pub(super) const IFF_TAP: u16 = 0x0002;
+pub(super) const IFF_MULTI_QUEUE: u16 = 0x0100;
 pub(super) const IFF_NO_PI: u16 = 0x1000;
 pub(super) const IFF_VNET_HDR: u16 = 0x4000;
 pub(super) const IFF_UP: u16 = 0x0001;
