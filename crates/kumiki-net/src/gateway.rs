@@ -18,7 +18,7 @@ use std::io;
 
 use kumiki_graph::{Duration, Quality};
 
-use crate::io_shape::Owned;
+use crate::io_shape::{Owned, Parts};
 use crate::sockets::{Answer, Unreachable};
 use crate::{Stack, TcpStream};
 
@@ -58,15 +58,18 @@ impl Stack {
     /// # Errors
     /// As there.
     pub fn gateway_with(&self, config: GatewayConfig) -> io::Result<Gateway> {
-        let handle = self.0.with(|table| table.open_gateway(config))?;
-        Ok(Gateway(Owned { stack: self.clone(), handle }))
+        let stacks = self.others().len() + 1;
+        let part = |most: usize| most.div_ceil(stacks);
+        let (offers, flows, memory) = (part(config.offers), part(config.flows), part(config.memory));
+        let of_each = GatewayConfig { offers, flows, memory, ..config };
+        Parts::open(self, |stack| stack.0.with(|table| table.open_gateway(of_each))).map(Gateway)
     }
 }
 
 /// Who is asked about what comes for any address: see the [module](self). Dropping it refuses what nobody has taken, and what comes from then
 /// on; what was taken goes on.
 #[derive(Debug)]
-pub struct Gateway(Owned);
+pub struct Gateway(Parts);
 
 /// What has come.
 #[derive(Debug)]
@@ -91,10 +94,10 @@ impl Gateway {
     /// # Errors
     /// As there.
     pub fn poll_accept_any(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Flow>> {
-        let accepted = self.0.poll(cx, |table| table.accept_any(), |table, waker| table.wait_for_any(waker));
+        let accepted = self.0.poll(cx, |table, _| table.accept_any(), |table, _, waker| table.wait_for_any(waker));
         accepted.map(|accepted| {
-            let (handle, is_udp) = accepted?;
-            let owned = Owned { stack: self.0.stack.clone(), handle };
+            let (part, (handle, is_udp)) = accepted?;
+            let owned = Owned { stack: part.stack.clone(), handle };
             let ends = owned.with(|table| {
                 if is_udp {
                     table.flow(handle).map(|(it, _)| (it.source, it.destination))

@@ -1,6 +1,7 @@
 //! What both kinds of sockets do in the same way: waiting, trying, and the budget of a task.
 
-use core::task::{Context, Poll};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::{Context, Poll, Waker};
 use std::io;
 
 use bytes::BufMut;
@@ -34,7 +35,7 @@ impl Owned {
         &self,
         cx: &mut Context<'_>,
         act: impl FnOnce(&mut Table) -> io::Result<T>,
-        wait: impl FnOnce(&mut Table, &core::task::Waker) -> io::Result<()>,
+        wait: impl FnOnce(&mut Table, &Waker) -> io::Result<()>,
     ) -> Poll<io::Result<T>> {
         // Who always finds something would never let others run.
         let coop = core::task::ready!(tokio::task::coop::poll_proceed(cx));
@@ -49,6 +50,55 @@ impl Owned {
             coop.made_progress();
         }
         tried
+    }
+}
+
+/// A socket that has a part in each stack of its host. When it is dropped the first goes last, which has the address.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    others: Box<[Owned]>,
+    first: Owned,
+    /// Which is looked at first the next time.
+    turn: AtomicUsize,
+}
+
+impl Parts {
+    /// One whose parts `open` makes, that of the first stack before the others.
+    pub(crate) fn open(stack: &Stack, mut open: impl FnMut(&Stack) -> io::Result<Handle>) -> io::Result<Self> {
+        let mut part = |stack: &Stack| Ok(Owned { stack: stack.clone(), handle: open(stack)? });
+        let first = part(stack)?;
+        let others = stack.others().iter().map(part).collect::<io::Result<_>>()?;
+        Ok(Self { others, first, turn: AtomicUsize::new(0) })
+    }
+
+    /// The part that stands for all in what they have in common.
+    pub(crate) const fn first(&self) -> &Owned {
+        &self.first
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Owned> {
+        core::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// As [`Owned::poll`], with whichever part has something; they have turns.
+    pub(crate) fn poll<T>(
+        &self,
+        cx: &mut Context<'_>,
+        act: impl Fn(&mut Table, Handle) -> io::Result<T>,
+        wait: impl Fn(&mut Table, Handle, &Waker) -> io::Result<()>,
+    ) -> Poll<io::Result<(&Owned, T)>> {
+        let count = self.others.len() + 1;
+        let turn = if count > 1 { self.turn.load(Ordering::Relaxed) } else { 0 };
+        for number in (0..count).map(|it| (turn + it) % count) {
+            let part = number.checked_sub(1).and_then(|it| self.others.get(it)).unwrap_or(&self.first);
+            let handle = part.handle;
+            let tried = part.poll(cx, |table| act(table, handle), |table, waker| wait(table, handle, waker));
+            if let Poll::Ready(found) = tried {
+                self.turn.store(number + 1, Ordering::Relaxed);
+                return Poll::Ready(found.map(|it| (part, it)));
+            }
+        }
+        Poll::Pending
     }
 }
 

@@ -125,6 +125,25 @@ pub(crate) struct Plan<'a> {
     pub(crate) budget: Option<Budget>,
     /// All that is random comes from it.
     pub(crate) seed: u64,
+    /// Where the host is several stacks: which of them it is.
+    pub(crate) part: Option<Part>,
+}
+
+/// One of several stacks of a host.
+#[derive(Clone)]
+pub(crate) struct Part {
+    /// Its number, from 0.
+    pub(crate) number: u64,
+    /// Which calls it makes.
+    pub(crate) calls_from: tcp::CallsFrom,
+    /// What the connections of all may hold, of IPv4 and of IPv6, where that is not bounded together with all else.
+    pub(crate) budgets: [Budget; 2],
+}
+
+impl core::fmt::Debug for Part {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Part").field("number", &self.number).finish_non_exhaustive()
+    }
 }
 
 impl Plan<'_> {
@@ -150,7 +169,8 @@ impl Plan<'_> {
         }
         self.judge_gateway()?;
         let addresses = self.lines.iter().flat_map(|it| it.addresses.clone()).collect();
-        let stack = Stack::new(layers, addresses, Rng::new(self.seed, u64::MAX), driver);
+        let stack = Stack::new(layers, addresses, Rng::new(self.seed, u64::MAX - self.number()), driver);
+        stack.0.lock().is_one_of_several = self.part.is_some();
         stack.0.lock().sources = self.sources();
         stack.0.lock().effects.budget.clone_from(&self.budget);
         if self.is_gateway {
@@ -158,6 +178,10 @@ impl Plan<'_> {
         }
         let graph = self.connect(&stack, versions)?;
         Ok((graph, stack))
+    }
+
+    fn number(&self) -> u64 {
+        self.part.as_ref().map_or(0, |it| it.number)
     }
 
     /// Where a gateway has several devices, each says who is behind it: that is where answers go.
@@ -310,7 +334,7 @@ impl Plan<'_> {
 
     fn connect(&self, stack: &Stack, versions: Vec<Version>) -> Result<Graph, String> {
         let wrong = |error: GraphError| error.to_string();
-        let mut graph = Graph::new(self.seed, 0);
+        let mut graph = Graph::new(self.seed, self.number());
         for number in 0..self.lines.len() {
             graph.add_device(&named("line", number), Service::FRAME).map_err(wrong)?;
         }
@@ -328,7 +352,11 @@ impl Plan<'_> {
     fn add_version(&self, graph: &mut Graph, task: TaskId, version: Version) -> Result<(), GraphError> {
         let Version { ip, upper: [tcp, udp, icmp], below, node } = version;
         let mut transport = Tcp::new(self.tcp.clone());
-        if let Some(budget) = &self.budget {
+        if let Some(part) = &self.part {
+            transport.share_ports(Arc::clone(&part.calls_from));
+        }
+        let [v4, v6] = self.part.as_ref().map(|it| it.budgets.each_ref()).map_or([None; 2], |it| it.map(Some));
+        if let Some(budget) = self.budget.as_ref().or(if ip == "ip" { v4 } else { v6 }) {
             transport.share_memory(budget.clone());
         }
         graph.add_node(tcp, task, Box::new(transport))?;

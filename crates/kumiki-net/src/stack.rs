@@ -3,15 +3,15 @@
 use core::cell::RefCell;
 use core::fmt;
 use core::future::{Future, poll_fn};
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::pin::pin;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kumiki_graph::Rng;
 
-use crate::sockets::{Layers, SocketCounts, Table, Woken};
+use crate::sockets::{Layers, SocketCounts, Table, Woken, reached, unmapped};
 
 /// The stack of threads that have entered none.
 static DEFAULT: Mutex<Option<Stack>> = Mutex::new(None);
@@ -49,6 +49,17 @@ pub(crate) struct Shared {
     driver: Box<dyn Driver>,
     /// Set before anybody can know what was asked for: a driver on another thread that sees something come from outside sees this too.
     asked: Arc<AtomicBool>,
+    /// Where the host is several stacks and this is the first of them, which its user knows as the host.
+    others: OnceLock<Others>,
+}
+
+/// The stacks of a host that has several, but the first.
+struct Others {
+    stacks: Box<[Stack]>,
+    /// Which of all has connections between a local address and a remote one, by its number.
+    owner: Box<dyn Fn(SocketAddr, SocketAddr) -> usize + Send + Sync>,
+    /// Calls so far: they go round.
+    calls: AtomicUsize,
 }
 
 // Whoever panics with the table has left it whole; see `lock`. A driver only passes messages on.
@@ -128,7 +139,55 @@ pub struct Stack(pub(crate) Arc<Shared>);
 impl Stack {
     pub(crate) fn new(layers: Layers, addresses: Vec<IpAddr>, rng: Rng, driver: Box<dyn Driver>) -> Self {
         let asked = Arc::default();
-        Self(Arc::new(Shared { table: Mutex::new(Table::new(layers, addresses, rng)), driver, asked }))
+        let table = Mutex::new(Table::new(layers, addresses, rng));
+        Self(Arc::new(Shared { table, driver, asked, others: OnceLock::new() }))
+    }
+
+    /// From now on it is the first of several stacks of a host, of which `owner` has the connections between a local address and a remote one.
+    #[cfg(feature = "host")]
+    pub(crate) fn lead(
+        &self,
+        others: Vec<Self>,
+        owner: impl Fn(SocketAddr, SocketAddr) -> usize + Send + Sync + 'static,
+    ) {
+        let others = Others { stacks: others.into(), owner: Box::new(owner), calls: AtomicUsize::new(0) };
+        // It is said once, before anybody has it.
+        let _ = self.0.others.set(others);
+    }
+
+    /// The stacks of its host but itself, which is the first: none where it is the only one.
+    pub(crate) fn others(&self) -> &[Self] {
+        self.0.others.get().map(|it| &*it.stacks).unwrap_or_default()
+    }
+
+    /// All stacks of its host.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Self> {
+        core::iter::once(self).chain(self.others())
+    }
+
+    /// Its host is gone, for this reason: all sockets have ended.
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    pub(crate) fn go_down(&self, why: &str) {
+        for stack in self.all() {
+            stack.0.with(|table| table.go_down(Some(why.to_owned())));
+        }
+    }
+
+    fn number(&self, number: usize) -> &Self {
+        number.checked_sub(1).and_then(|it| self.others().get(it)).unwrap_or(self)
+    }
+
+    /// The stack that makes a call to `remote`: that whose connection it is where the local address is given, which may be one that the host has yet to
+    /// choose; else they have turns.
+    pub(crate) fn for_call(&self, local: Option<SocketAddr>, remote: SocketAddr) -> &Self {
+        let Some(others) = self.0.others.get() else {
+            return self;
+        };
+        let number = match local {
+            Some(local) => (others.owner)(self.0.lock().own_for(local, remote), reached(unmapped(remote))),
+            None => others.calls.fetch_add(1, Ordering::Relaxed) % (others.stacks.len() + 1),
+        };
+        self.number(number)
     }
 
     /// What says that the sockets have left something for their node, which whoever lets that run clears.
@@ -192,7 +251,7 @@ impl Stack {
     /// How many sockets there are.
     #[must_use]
     pub fn counts(&self) -> SocketCounts {
-        self.0.lock().counts()
+        self.all().map(|it| it.0.lock().counts()).reduce(SocketCounts::with).unwrap_or_default()
     }
 
     /// What its connections and datagrams hold of memory, where they have [one bound](crate::host::HostConfig::memory).

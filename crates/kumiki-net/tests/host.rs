@@ -20,11 +20,15 @@ mod memory;
 mod own_loop;
 #[path = "host/packets.rs"]
 mod packets;
+#[path = "host/queues.rs"]
+mod queues;
 #[cfg(feature = "quinn")]
 #[path = "host/quic.rs"]
 mod quic;
 #[cfg(feature = "quinn")]
 #[path = "../../../examples/shared/tls.rs"]
 mod tls;
+#[path = "host/tun.rs"]
+mod tun;
 #[path = "host/zoo.rs"]
 mod zoo;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kumiki_graph::memory::Budget;
 use kumiki_inet::tcp;
 
-use crate::layers::{Line, Plan};
+use crate::layers::{Line, Part, Plan};
 use crate::tcp::config::usual;
 
 /// Looks up the addresses of a name. It may block: whoever asks for a name waits for it.
@@ -24,7 +24,8 @@ pub struct HostConfig {
     pub(super) lines: Vec<Line>,
     tcp: tcp::Config,
     pub(super) resolver: Option<Resolver>,
-    is_gateway: bool,
+    pub(super) is_gateway: bool,
+    pub(super) queues: usize,
     memory: Option<u64>,
     pub(super) notices: Option<Notices>,
 }
@@ -44,6 +45,7 @@ impl HostConfig {
             tcp: usual(),
             resolver: None,
             is_gateway: false,
+            queues: 1,
             memory: None,
             notices: None,
         }
@@ -138,16 +140,33 @@ impl HostConfig {
         self
     }
 
-    /// The layers of it; all that is random comes from `seed`.
-    pub(super) fn plan(&self, seed: u64) -> Plan<'_> {
-        Plan {
-            lines: &self.lines,
-            tcp: &self.tcp,
-            is_gateway: self.is_gateway,
-            // A quarter more is still taken of what was promised before.
-            budget: self.memory.map(|octets| Budget::new((octets - octets / 5).max(1))),
-            seed,
-        }
+    /// On how many cores it runs: as many stacks, each with a thread of its own and a queue of its own of each device, such as of a
+    /// [TUN](kumiki_io::Tun::open_queues). 1 unless it is set; its sockets are the same whatever it is.
+    ///
+    /// A connection is one stack's for its whole life, so one alone is no faster; many are shared out evenly. A listener hears callers in all
+    /// stacks, which have an equal part of its backlog each, and of the bounds of a [gateway](crate::GatewayConfig). All UDP sockets are the first
+    /// stack's; flows of UDP through a gateway are shared out. [Memory](Self::memory) is one for all. Devices are given as queues: all of the first
+    /// line, then all of the next.
+    #[must_use]
+    pub const fn queues(mut self, number: usize) -> Self {
+        self.queues = number;
+        self
+    }
+
+    /// What all of its stacks may hold, and no more, where that was said.
+    pub(super) fn budget(&self) -> Option<Budget> {
+        // A quarter more is still taken of what was promised before.
+        self.memory.map(|octets| Budget::new((octets - octets / 5).max(1)))
+    }
+
+    /// What TCP's own bound is for each version of IP.
+    pub(super) fn budget_of_version(&self) -> Budget {
+        Budget::new(self.tcp.memory)
+    }
+
+    /// The layers of it, or of one of its stacks; all that is random comes from `seed`.
+    pub(super) fn plan(&self, seed: u64, budget: Option<Budget>, part: Option<Part>) -> Plan<'_> {
+        Plan { lines: &self.lines, tcp: &self.tcp, is_gateway: self.is_gateway, budget, seed, part }
     }
 }
 

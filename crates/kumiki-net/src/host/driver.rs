@@ -11,6 +11,7 @@ use kumiki_io::{Clock as _, RealClock, RealDevice, Watching, unguessable};
 
 use super::config::HostConfig;
 use super::engine::Engine;
+use super::engines::Engines;
 use crate::{Gateway, Stack};
 
 /// A TCP/IP without a thread, which the user's own loop drives; with one it is a [`HostStack`](super::HostStack).
@@ -36,10 +37,14 @@ impl HostDriver {
     /// One on several devices: that of the host itself, and one for each [line](HostConfig::line) more, in their order.
     ///
     /// # Errors
-    /// As [`HostDriver::new`]; `InvalidInput` where these are not as many.
+    /// As [`HostDriver::new`]; `InvalidInput` where these are not as many, or the host is to have several [queues](HostConfig::queues).
     pub fn new_on(devices: Vec<Box<dyn RealDevice>>, config: &HostConfig) -> io::Result<Self> {
         // What a stack on a network draws must not be guessable.
-        let engine = Engine::new(RealClock::start(), devices, config, unguessable()?)?;
+        let engines = Engines::new(&RealClock::start(), devices, config, unguessable()?)?;
+        let Ok([engine]) = <[_; 1]>::try_from(engines.into_all()) else {
+            let why = "a host with several queues in one loop; expected one queue, or a `HostStack`, which has a thread for each";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        };
         let mut watching = Watching::new(&engine.executor.bell())?;
         watching.follow(&engine.executor)?;
         Ok(Self { engine, watching })

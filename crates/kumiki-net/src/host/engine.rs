@@ -3,15 +3,15 @@
 use core::net::IpAddr;
 use std::io;
 
-use kumiki_graph::memory::Budget;
-use kumiki_graph::{DeviceId, Duration, Instant, Token};
+use kumiki_graph::{DeviceId, Instant, Token};
 use kumiki_inet::tcp::Tcp;
 use kumiki_io::{Bell, Clock, DeviceConfig, Executor, GraphId, Pace, Plug, RealDevice};
 
 use super::Connection;
-use super::config::{HostConfig, Notices, Resolver};
+use super::config::{HostConfig, Resolver};
+use super::watch::MemoryWatch;
 use crate::Stack;
-use crate::layers::{LINE, SOCKETS};
+use crate::layers::{LINE, Plan, SOCKETS};
 use crate::stack::Driver;
 
 /// What TCP hands down at once where the device takes it whole, in packets; where it does not, it is cut before.
@@ -19,9 +19,6 @@ const BURST: u32 = 64;
 
 /// So often what is due is done in one go, before whoever drives it has a turn again.
 const PASSES: usize = 8;
-
-/// It is not told more often that memory is spent.
-const SECOND: Duration = Duration::from_secs(1);
 
 struct BellDriver {
     bell: Bell,
@@ -60,57 +57,18 @@ pub(super) struct Engine<C: Clock> {
     host: GraphId,
 }
 
-/// Who is told that memory is spent.
-pub(super) struct MemoryWatch {
-    budget: Option<Budget>,
-    notices: Option<Notices>,
-    told: (u64, u64),
-    next: Instant,
-}
-
-impl core::fmt::Debug for MemoryWatch {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("MemoryWatch").field("told", &self.told).finish_non_exhaustive()
-    }
-}
-
-impl MemoryWatch {
-    /// Looks whether there is something to tell.
-    pub(super) fn look(&mut self, clock: &impl Clock) {
-        let (Some(budget), Some(tell)) = (&self.budget, &self.notices) else {
-            return;
-        };
-        let refused = budget.refused();
-        if refused == self.told {
-            return;
-        }
-        let now = clock.now();
-        if now < self.next {
-            return;
-        }
-        let (calls, datagrams) = (refused.0 - self.told.0, refused.1 - self.told.1);
-        (self.told, self.next) = (refused, now + SECOND);
-        tell(&format!(
-            "memory is spent: connections and datagrams hold {} octets; {calls} calls were reset and {datagrams} datagrams dropped since \
-             this was told last",
-            budget.held()
-        ));
-    }
-}
-
 impl<C: Clock + Clone> Engine<C> {
-    /// On `devices`, one for each line of `config`, in their order.
-    pub(super) fn new(clock: C, devices: Vec<Box<dyn RealDevice>>, config: &HostConfig, seed: u64) -> io::Result<Self> {
+    /// On `devices`, one for each line of `config`, in their order; its layers are as in `plan`.
+    pub(super) fn new(
+        clock: C,
+        devices: Vec<Box<dyn RealDevice>>,
+        config: &HostConfig,
+        plan: &Plan<'_>,
+        watch: MemoryWatch,
+    ) -> io::Result<Self> {
         let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
-        let (given, lines) = (devices.len(), config.lines.len());
-        if given != lines {
-            return Err(wrong(format!("{given} devices for a host with {lines} lines; expected one for each")));
-        }
         let mut executor = Executor::new(clock.clone(), Pace::default());
         let driver = BellDriver { bell: executor.bell(), resolver: config.resolver.clone() };
-        let plan = config.plan(seed);
-        let (budget, notices) = (plan.budget.clone(), config.notices.clone());
-        let watch = MemoryWatch { budget, notices, told: (0, 0), next: Instant::ZERO };
         let (graph, stack) = plan.build(Box::new(driver)).map_err(wrong)?;
         let sockets = graph.node(SOCKETS);
         let id = executor.add_graph("host", graph);

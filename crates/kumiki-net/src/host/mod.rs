@@ -40,9 +40,12 @@
 mod config;
 mod driver;
 mod engine;
+mod engines;
 mod line;
 mod packets;
+mod queues;
 mod thread;
+mod watch;
 
 pub use kumiki_io::{Frames, Nowhere, RealDevice, Tun};
 

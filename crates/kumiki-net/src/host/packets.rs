@@ -13,6 +13,7 @@ use kumiki_octets::Message;
 
 use super::config::HostConfig;
 use super::engine::Engine;
+use super::engines::Engines;
 use crate::{Gateway, Stack};
 
 /// So many packets may wait to be taken away; the executor holds as many again. More are lost.
@@ -43,7 +44,9 @@ const MOST: usize = 1000;
 /// were to be taken away at once.
 #[derive(Debug)]
 pub struct PacketStack {
-    engine: Engine<ManualClock>,
+    engines: Engines<ManualClock>,
+    clock: ManualClock,
+    stack: Stack,
     devices: Vec<Memory>,
 }
 
@@ -53,10 +56,13 @@ impl PacketStack {
     /// # Errors
     /// `InvalidInput` where an address or the MTU cannot be; where the process may have no more descriptors.
     pub fn new(config: &HostConfig, seed: u64) -> io::Result<Self> {
-        let devices: Vec<Memory> = config.lines.iter().map(|_| Memory::default()).collect();
+        let devices = config.lines.len().saturating_mul(config.queues);
+        let devices: Vec<Memory> = (0..devices).map(|_| Memory::default()).collect();
         let boxed = devices.iter().map(|device| Box::new(device.clone()) as Box<dyn RealDevice>);
-        let engine = Engine::new(ManualClock::default(), boxed.collect(), config, seed)?;
-        Ok(Self { engine, devices })
+        let clock = ManualClock::default();
+        let engines = Engines::new(&clock, boxed.collect(), config, seed)?;
+        let stack = engines.stack().cloned().ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self { engines, clock, stack, devices })
     }
 
     /// A seed that nobody can guess, from the operating system: for a stack on a network of others.
@@ -70,7 +76,7 @@ impl PacketStack {
     /// Its sockets.
     #[must_use]
     pub const fn stack(&self) -> &Stack {
-        &self.engine.stack
+        &self.stack
     }
 
     /// Its gateway; one at a time.
@@ -78,13 +84,13 @@ impl PacketStack {
     /// # Errors
     /// As [`HostStack::gateway`](super::HostStack::gateway).
     pub fn gateway(&self) -> io::Result<Gateway> {
-        self.engine.stack.gateway()
+        self.stack.gateway()
     }
 
     /// Its connections, those left out that are in the handshake of a passive open or in TIME-WAIT.
     #[must_use]
     pub fn connections(&self) -> Vec<Connection> {
-        self.engine.connections()
+        self.engines.all().iter().flat_map(Engine::connections).collect()
     }
 
     /// A packet has come: a datagram of IP, or where there is [Ethernet](HostConfig::ethernet) a frame. The next poll sees it.
@@ -93,7 +99,8 @@ impl PacketStack {
     }
 
     /// As [`PacketStack::receive`], by the device with this number: 0 is that of the host itself, 1 of the first [line](HostConfig::line) more. By one that
-    /// is not there nothing comes.
+    /// is not there nothing comes. Where the host has several [queues](HostConfig::queues) each is a device: those of the host itself, then those of
+    /// the first line more.
     pub fn receive_on(&mut self, device: usize, packet: &[u8]) {
         if let Some(device) = self.devices.get(device) {
             device.lock().came.push_back(Message::from_octets(packet));
@@ -113,12 +120,13 @@ impl PacketStack {
     /// Whether something was asked of its sockets since the last poll, or has come, or waited for room that is there now.
     #[must_use]
     pub fn needs_poll(&self) -> bool {
-        let is_leaving = self.engine.executor.is_leaving();
+        let is_leaving = self.engines.all().iter().any(|it| it.executor.is_leaving());
         let has_work = |device: &Memory| {
             let queues = device.lock();
             is_leaving && queues.goes.len() < MOST || !queues.came.is_empty()
         };
-        self.engine.stack.is_asking() || self.devices.iter().any(has_work)
+        let is_asking = self.stack.all().any(Stack::is_asking);
+        is_asking || self.engines.has_mail() || self.devices.iter().any(has_work)
     }
 
     /// It is `now`, as time since it was made; one that is past is taken for the last that was said. Does all that is due, and says when it is to be
@@ -128,10 +136,10 @@ impl PacketStack {
     /// Where it cannot go on, which would be a fault of its layers.
     pub fn poll(&mut self, now: Duration) -> io::Result<Option<Duration>> {
         let now = Instant::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
-        self.engine.clock.advance(now.saturating_since(self.engine.clock.now()));
+        self.clock.advance(now.saturating_since(self.clock.now()));
         loop {
-            let next = self.engine.poll()?;
-            if next.is_none_or(|next| next > now) {
+            let next = self.engines.poll()?;
+            if next.is_none_or(|next| next > now) && !self.engines.has_mail() {
                 return Ok(next.map(|next| Duration::from_nanos(next.as_nanos())));
             }
         }

@@ -12,18 +12,33 @@ use kumiki_io::{Bell, Ended, RealClock, RealDevice, unguessable};
 
 use super::config::HostConfig;
 use super::engine::Engine;
+use super::engines::Engines;
 use crate::{Gateway, Stack};
 
 /// How long the loop goes on before it looks up: there is nothing that it would see then and not before.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// A TCP/IP that runs in a thread of its own until it is dropped: see the [module](super).
+/// A TCP/IP that runs in a thread of its own, or in one for each of its [queues](HostConfig::queues), until it is dropped: see the [module](super).
 #[derive(Debug)]
 pub struct HostStack {
     stack: Stack,
-    ends: Arc<AtomicBool>,
-    bell: Bell,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    ends: Arc<Ends>,
+    /// One for each queue.
+    threads: Vec<JoinHandle<io::Result<()>>>,
+}
+
+/// How the threads of a host end: all at once.
+#[derive(Debug)]
+struct Ends {
+    is_over: AtomicBool,
+    bells: Vec<Bell>,
+}
+
+impl Ends {
+    fn now(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.bells.iter().for_each(Bell::ring);
+    }
 }
 
 impl HostStack {
@@ -41,12 +56,18 @@ impl HostStack {
     /// As [`HostStack::start`]; `InvalidInput` where these are not as many.
     pub fn start_on(devices: Vec<Box<dyn RealDevice>>, config: &HostConfig) -> io::Result<Self> {
         // What a stack on a network draws must not be guessable.
-        let engine = Engine::new(RealClock::start(), devices, config, unguessable()?)?;
-        let (stack, bell) = (engine.stack.clone(), engine.executor.bell());
-        let ends = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&ends);
-        let thread = thread::Builder::new().name("kumiki-net".to_owned()).spawn(move || run(engine, &seen))?;
-        Ok(Self { stack, ends, bell, thread: Some(thread) })
+        let engines = Engines::new(&RealClock::start(), devices, config, unguessable()?)?;
+        let stack = engines.stack().cloned().ok_or(io::ErrorKind::InvalidInput)?;
+        let bells = engines.all().iter().map(|it| it.executor.bell()).collect();
+        let ends = Arc::new(Ends { is_over: AtomicBool::new(false), bells });
+        // Where there cannot be as many threads, those that are there end with it.
+        let mut host = Self { stack, ends, threads: Vec::new() };
+        for engine in engines.into_all() {
+            let (whole, ends) = (host.stack.clone(), Arc::clone(&host.ends));
+            let thread = thread::Builder::new().name("kumiki-net".to_owned());
+            host.threads.push(thread.spawn(move || run(engine, &whole, &ends))?);
+        }
+        Ok(host)
     }
 
     /// Its sockets.
@@ -72,14 +93,14 @@ impl HostStack {
     }
 
     fn end(&mut self) -> io::Result<()> {
-        self.ends.store(true, Ordering::Release);
-        self.bell.ring();
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(ended)) => ended,
+        self.ends.now();
+        let ended = self.threads.drain(..).map(|thread| match thread.join() {
+            Ok(ended) => ended,
             // What it did when it had panicked has panicked too.
-            Some(Err(panic)) => Err(io::Error::other(panicked(&*panic))),
-            None => Ok(()),
-        }
+            Err(panic) => Err(io::Error::other(panicked(&*panic))),
+        });
+        // All are waited for, whatever became of the first.
+        ended.fold(Ok(()), io::Result::and)
     }
 }
 
@@ -96,16 +117,16 @@ fn panicked(panic: &(dyn Any + Send)) -> String {
     format!("its thread panicked{}", text.map_or_else(String::new, |text| format!(": {text}")))
 }
 
-/// The loop of the thread, whatever becomes of it: its sockets hear of that.
-fn run(mut engine: Engine<RealClock>, ends: &AtomicBool) -> io::Result<()> {
-    let stack = engine.stack.clone();
+/// The loop of a thread, whatever becomes of it: the sockets of the `whole` host hear of that, and its other threads end.
+fn run(mut engine: Engine<RealClock>, whole: &Stack, ends: &Ends) -> io::Result<()> {
     // All that is looked at after a panic is the table, which is whole.
-    let ended = catch_unwind(AssertUnwindSafe(|| turn(&mut engine, ends)));
-    ended.unwrap_or_else(|panic| {
-        let why = panicked(&*panic);
-        stack.0.with(|table| table.go_down(Some(why.clone())));
-        Err(io::Error::other(why))
-    })
+    let ended = catch_unwind(AssertUnwindSafe(|| turn(&mut engine, &ends.is_over)));
+    let ended = ended.unwrap_or_else(|panic| Err(io::Error::other(panicked(&*panic))));
+    if let Err(why) = &ended {
+        whole.go_down(&why.to_string());
+        ends.now();
+    }
+    ended
 }
 
 fn turn(engine: &mut Engine<RealClock>, ends: &AtomicBool) -> io::Result<()> {

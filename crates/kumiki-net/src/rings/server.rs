@@ -102,12 +102,16 @@ impl StackServer {
     /// Takes those who come to `listener`, and passes on what they ask, until it is dropped: then they all are cut off.
     ///
     /// # Errors
-    /// Those of the runtime, as where it has no I/O. What goes wrong with one program ends that alone, and where the process can take no more for want of
+    /// Those of the runtime, as where it has no I/O; `Unsupported` where the host has several [queues](crate::host::HostConfig::queues). What goes wrong with one program ends that alone, and where the process can take no more for want of
     /// descriptors or memory, those who come wait.
     ///
     /// # Panics
     /// Where the runtime has no time, as tokio's own timers do.
     pub async fn serve(&self, listener: UnixListener) -> io::Result<()> {
+        if !self.stack.others().is_empty() {
+            let why = "a host with several queues, and programs of other processes have the sockets of one; expected `HostConfig::queues` to be 1";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
         let mut programs = JoinSet::new();
         loop {
             let accepted = poll_fn(|cx| {

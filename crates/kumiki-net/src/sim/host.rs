@@ -109,7 +109,7 @@ fn graph(
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
     let lines = lines(addresses, mtu);
-    let built = Plan { lines: &lines, tcp, is_gateway, budget: None, seed }.build(Box::new(driver));
+    let built = Plan { lines: &lines, tcp, is_gateway, budget: None, seed, part: None }.build(Box::new(driver));
     built.map_err(|why| SimError::Host { host: name.to_owned(), why })
 }
 

@@ -22,11 +22,13 @@ pub(crate) use answer::{Answer, Unreachable};
 pub(crate) use datagrams::{Arrived, Datagrams};
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub(crate) use guests::{Lookup, Share, Wrong};
+pub(crate) use listener::Listener;
 pub(crate) use node::Node;
 #[cfg(all(feature = "host", target_os = "linux"))]
-pub(crate) use ports::Registry;
 pub(crate) use ports::{Bound, Terms};
+#[cfg(all(feature = "host", target_os = "linux"))]
+pub(crate) use ports::{Ports, Registry};
 pub(crate) use stream::{Effects, Phase, Stream};
 pub use table::SocketCounts;
-pub(crate) use table::{Layers, Socket, Table};
+pub(crate) use table::{Layers, Socket, Table, reached, unmapped};
 pub(crate) use wakers::Woken;

@@ -23,11 +23,26 @@ pub(crate) struct Terms {
     pub(crate) owner: u64,
 }
 
+/// The number of what was taken for another stack of the host; those of what was taken begin with 1.
+const PART: u64 = 0;
+
 /// An address that was taken, to be given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bound {
     pub(crate) local: SocketAddr,
     number: u64,
+}
+
+impl Bound {
+    /// The same address for another stack of the same host, which listens there as well; whoever has taken it gives it back.
+    pub(crate) const fn part(&self) -> Self {
+        Self { local: self.local, number: PART }
+    }
+
+    /// Whether it is that.
+    pub(crate) const fn is_part(&self) -> bool {
+        self.number == PART
+    }
 }
 
 #[cfg(all(feature = "host", target_os = "linux"))]
@@ -110,6 +125,9 @@ impl Ports {
     /// # Errors
     /// `AddrInUse` where somebody else listens there who does not share the port.
     pub(crate) fn listen(&mut self, bound: Bound) -> io::Result<()> {
+        if bound.number == PART {
+            return Ok(());
+        }
         if let Some(registry) = &self.registry {
             return registry.listen(bound);
         }
@@ -137,6 +155,12 @@ impl Ports {
                 self.taken.remove(&port);
             }
         }
+    }
+
+    /// Whether somebody has taken the port, on whatever address.
+    #[cfg(all(feature = "host", target_os = "linux"))]
+    pub(crate) fn has(&self, port: u16) -> bool {
+        self.taken.contains_key(&port)
     }
 
     fn is_free(&self, port: u16, wanted: Taken) -> bool {

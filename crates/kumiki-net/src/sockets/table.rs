@@ -72,6 +72,23 @@ pub struct SocketCounts {
     pub guests: usize,
 }
 
+impl SocketCounts {
+    /// These and those of another stack of the same host. A listener is a part in each, and is counted where it has been bound.
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self {
+            streams: self.streams + other.streams,
+            orphans: self.orphans + other.orphans,
+            listeners: self.listeners + other.listeners,
+            udp: self.udp + other.udp,
+            offers: self.offers + other.offers,
+            flows: self.flows + other.flows,
+            queued: self.queued + other.queued,
+            programs: self.programs + other.programs,
+            guests: self.guests + other.guests,
+        }
+    }
+}
+
 /// All sockets of one host.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -105,6 +122,8 @@ pub(crate) struct Table {
     pub(super) gateway: Option<Box<Gateway>>,
     /// When the layers last ran.
     pub(super) now: Instant,
+    /// The host has several stacks, of which this is one's.
+    pub(crate) is_one_of_several: bool,
     /// How many sockets there may be, where the layers are another process's.
     pub(crate) most: Option<usize>,
     /// Programs that are attached.
@@ -133,6 +152,7 @@ impl Table {
             why: None,
             gateway: None,
             now: Instant::ZERO,
+            is_one_of_several: false,
             most: None,
             #[cfg(all(feature = "host", target_os = "linux"))]
             guests: Guests::default(),
@@ -224,7 +244,7 @@ impl Table {
         let below = if to.is_ipv4() { self.layers.tcp } else { self.layers.tcp_v6 };
         let below = below.ok_or_else(|| no_such_version(to))?;
         self.check_way(to.ip())?;
-        let from = bound.map(|bound| of_layer(bound.local, to.is_ipv4()));
+        let from = bound.map(|bound| self.own_for(bound.local, remote));
         if from.is_some_and(|it| it.is_ipv4() != to.is_ipv4()) {
             return Err(error::Errno::AddressFamily.into());
         }
@@ -242,6 +262,14 @@ impl Table {
         };
         self.effects.requests.push_back((below, Request::Open(Box::new(open))));
         Ok(user)
+    }
+
+    /// `local` as the address of a call to `remote`: where the host is several stacks, whose the call is follows from both, and so the address is chosen here.
+    pub(crate) fn own_for(&self, local: SocketAddr, remote: SocketAddr) -> SocketAddr {
+        let to = reached(unmapped(remote)).ip();
+        let local = of_layer(local, to.is_ipv4());
+        let is_chosen = self.is_one_of_several && local.ip().is_unspecified() && local.is_ipv4() == to.is_ipv4();
+        if is_chosen { SocketAddr::new(self.source_for(to), local.port()) } else { local }
     }
 
     /// What becomes of small segments where a socket has `TCP_NODELAY`, and where it has not.
@@ -451,7 +479,7 @@ impl Table {
             match self.sockets.get(handle) {
                 Some(Socket::Stream(stream)) if stream.orphan => counts.orphans += 1,
                 Some(Socket::Stream(_)) => counts.streams += 1,
-                Some(Socket::Listener(_)) => counts.listeners += 1,
+                Some(Socket::Listener(it)) => counts.listeners += usize::from(!it.bound.is_part()),
                 Some(Socket::Datagrams(_)) => counts.udp += 1,
                 Some(Socket::Offer(_)) => counts.offers += 1,
                 Some(Socket::Flow(flow)) => {
@@ -496,7 +524,7 @@ pub(super) fn is_many(ip: IpAddr) -> bool {
 }
 
 /// To nobody in particular is to ourselves, as in Linux.
-pub(super) const fn reached(remote: SocketAddr) -> SocketAddr {
+pub(crate) const fn reached(remote: SocketAddr) -> SocketAddr {
     let own = match remote.ip() {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),

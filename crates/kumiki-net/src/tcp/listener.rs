@@ -11,14 +11,14 @@ use kumiki_wire::inet::IpQuality;
 
 use super::TcpStream;
 use crate::addr::Attempts;
-use crate::io_shape::Owned;
-use crate::sockets::Terms;
+use crate::io_shape::{Owned, Parts};
+use crate::sockets::{Bound, Listener, Table, Terms};
 use crate::{Stack, ToSocketAddrs};
 
 /// A TCP socket that listens, as `tokio::net::TcpListener`.
 ///
 /// Dropping it resets those that have called and were not accepted.
-pub struct TcpListener(pub(super) Owned);
+pub struct TcpListener(Parts);
 
 impl fmt::Debug for TcpListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,16 +55,27 @@ impl TcpListener {
     }
 
     fn listen_at(stack: &Stack, local: SocketAddr) -> io::Result<Self> {
-        stack
-            .0
-            .with(|table| {
-                // As tokio's: an address may be taken again whose connections are still ending.
-                let terms = Terms { reuse_address: true, ..Terms::default() };
-                let bound = table.bind_tcp(local, terms)?;
-                let backlog = table.backlog;
-                table.listen(bound, Quality::default(), backlog).inspect_err(|_| table.unbind_tcp(bound))
-            })
-            .map(|handle| Self(Owned { stack: stack.clone(), handle }))
+        // As tokio's: an address may be taken again whose connections are still ending.
+        let terms = Terms { reuse_address: true, ..Terms::default() };
+        let (bound, backlog) =
+            stack.0.with(|table| Ok::<_, io::Error>((table.bind_tcp(local, terms)?, table.backlog)))?;
+        Self::listen(stack, bound, Quality::default(), backlog)
+    }
+
+    /// Listens at an address that was taken, which is given back with the listener. Where the host is several stacks, all hear callers, and each has its
+    /// part of the backlog.
+    pub(super) fn listen(stack: &Stack, bound: Bound, quality: Quality, backlog: u32) -> io::Result<Self> {
+        let stacks = u32::try_from(stack.others().len()).unwrap_or(u32::MAX).saturating_add(1);
+        let mut of_part = bound;
+        let parts = Parts::open(stack, |stack| {
+            let handle = stack.0.with(|table| {
+                let listens = table.listen(of_part, quality, backlog.div_ceil(stacks));
+                listens.inspect_err(|_| table.unbind_tcp(of_part))
+            })?;
+            of_part = bound.part();
+            Ok(handle)
+        });
+        parts.map(Self)
     }
 
     /// The next connection and its peer.
@@ -82,17 +93,17 @@ impl TcpListener {
     /// # Errors
     /// As there.
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
-        let (stack, handle) = (&self.0.stack, self.0.handle);
-        let accepted = self.0.poll(
-            cx,
-            |table| table.accept(handle),
-            |table, waker| {
-                let (listener, effects) = table.listener(handle)?;
-                listener.acceptors.register(waker, &mut effects.woken);
-                Ok(())
-            },
-        );
-        accepted.map_ok(|(handle, remote)| (TcpStream(Owned { stack: stack.clone(), handle }), remote))
+        let accepted = self.0.poll(cx, Table::accept, |table, handle, waker| {
+            let (listener, effects) = table.listener(handle)?;
+            listener.acceptors.register(waker, &mut effects.woken);
+            Ok(())
+        });
+        accepted.map_ok(|(part, (handle, remote))| (TcpStream(Owned { stack: part.stack.clone(), handle }), remote))
+    }
+
+    fn of_first<T>(&self, look: impl FnOnce(&Listener) -> T) -> io::Result<T> {
+        let part = self.0.first();
+        part.with(|table| Ok(look(table.listener(part.handle)?.0)))
     }
 
     /// Where it listens.
@@ -100,7 +111,7 @@ impl TcpListener {
     /// # Errors
     /// None while the host is there.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.with(|table| Ok(table.listener(self.0.handle)?.0.local()))
+        self.of_first(Listener::local)
     }
 
     /// The time to live of what connections accepted from here send.
@@ -108,7 +119,7 @@ impl TcpListener {
     /// # Errors
     /// As [`TcpListener::local_addr`].
     pub fn ttl(&self) -> io::Result<u32> {
-        self.0.with(|table| Ok(super::stream::ttl_of(&table.listener(self.0.handle)?.0.quality)))
+        self.of_first(|listener| super::stream::ttl_of(&listener.quality))
     }
 
     /// Sets it, for those that call from now on.
@@ -117,11 +128,13 @@ impl TcpListener {
     /// `InvalidInput` where it is not 1 to 255.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         let ttl = crate::io_shape::ttl(ttl)?;
-        self.0.with(|table| {
-            let (listener, _) = table.listener(self.0.handle)?;
-            let special = IpQuality { ttl: Some(ttl), ..listener.quality.special.into() };
-            listener.quality.special = special.into();
-            Ok(())
+        self.0.all().try_for_each(|part| {
+            part.with(|table| {
+                let (listener, _) = table.listener(part.handle)?;
+                let special = IpQuality { ttl: Some(ttl), ..listener.quality.special.into() };
+                listener.quality.special = special.into();
+                Ok(())
+            })
         })
     }
 }

@@ -10,7 +10,6 @@ use kumiki_wire::inet::IpQuality;
 
 use super::{TcpListener, TcpStream};
 use crate::Stack;
-use crate::io_shape::Owned;
 use crate::sockets::error::Errno;
 use crate::sockets::{Bound, Terms};
 
@@ -358,14 +357,11 @@ impl TcpSocket {
             let mut asked = self.asked();
             (asked.quality, asked.bound.take())
         };
-        let handle = self.stack.0.with(|table| {
-            let bound = match bound {
-                Some(bound) => bound,
-                None => table.bind_tcp(any, Terms::default())?,
-            };
-            table.listen(bound, quality, backlog).inspect_err(|_| table.unbind_tcp(bound))
-        })?;
-        let listener = TcpListener(Owned { stack: self.stack.clone(), handle });
+        let bound = match bound {
+            Some(bound) => bound,
+            None => self.stack.0.with(|table| table.bind_tcp(any, Terms::default()))?,
+        };
+        let listener = TcpListener::listen(&self.stack, bound, quality, backlog)?;
         self.stack.0.driver().settle()?;
         Ok(listener)
     }

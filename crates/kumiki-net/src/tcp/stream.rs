@@ -63,6 +63,7 @@ impl TcpStream {
         remote: SocketAddr,
         quality: Quality,
     ) -> io::Result<Self> {
+        let stack = stack.for_call(local.map(|it| it.local), remote);
         let called = stack.0.with(|table| table.connect(local, remote, quality));
         let handle = called.inspect_err(|_| {
             if let Some(local) = local {

@@ -9,16 +9,53 @@ use kumiki_net::host::{HostConfig, PacketStack};
 /// What becomes of a packet of the host with this number on its way.
 type Path<'a> = Box<dyn FnMut(usize, Vec<u8>) -> Vec<Vec<u8>> + 'a>;
 
+/// Something that stands where the kernel is, with a device of several queues at host 0: it sees by which queue a packet came, or says by which one
+/// goes to the host.
+pub(crate) trait Queues {
+    fn came(&mut self, queue: usize, packet: &[u8]);
+    fn goes(&mut self, packet: &[u8]) -> usize;
+}
+
+/// Each packet goes to the next of so many queues.
+pub(crate) struct InTurn {
+    queues: usize,
+    next: usize,
+}
+
+impl InTurn {
+    pub(crate) const fn of(queues: usize) -> Self {
+        Self { queues, next: 0 }
+    }
+}
+
+impl Queues for InTurn {
+    fn came(&mut self, _: usize, _: &[u8]) {}
+
+    fn goes(&mut self, _: &[u8]) -> usize {
+        self.next = (self.next + 1) % self.queues;
+        self.next
+    }
+}
+
 pub(crate) struct Exchange<'a> {
     pub(crate) hosts: [PacketStack; 2],
     pub(crate) now: Duration,
     path: Path<'a>,
+    /// Host 0 has so many queues, which are these.
+    queues: (usize, Box<dyn Queues + 'a>),
 }
 
 impl<'a> Exchange<'a> {
     pub(crate) fn new(configs: [&HostConfig; 2]) -> Self {
         let hosts = [1, 2].map(|n| PacketStack::new(configs[n - 1], n as u64).unwrap());
-        Self { hosts, now: Duration::ZERO, path: Box::new(|_, packet| vec![packet]) }
+        let (path, queues) = (Box::new(|_, packet| vec![packet]), (1, Box::new(InTurn::of(1)) as _));
+        Self { hosts, now: Duration::ZERO, path, queues }
+    }
+
+    /// Host 0 has so many queues.
+    pub(crate) fn by_queues(mut self, number: usize, queues: impl Queues + 'a) -> Self {
+        self.queues = (number, Box::new(queues));
+        self
     }
 
     /// `rule` says of each packet whether it arrives.
@@ -38,10 +75,17 @@ impl<'a> Exchange<'a> {
             any |= self.hosts[from].needs_poll();
             let due = self.hosts[from].poll(self.now).unwrap();
             next = [next, due].into_iter().flatten().min();
-            while let Some(packet) = self.hosts[from].transmit() {
-                any = true;
-                for packet in (self.path)(from, packet) {
-                    self.hosts[1 - from].receive(&packet);
+            let (number, queues) = &mut self.queues;
+            for queue in 0..if from == 0 { *number } else { 1 } {
+                while let Some(packet) = self.hosts[from].transmit_on(queue) {
+                    any = true;
+                    if from == 0 {
+                        queues.came(queue, &packet);
+                    }
+                    for packet in (self.path)(from, packet) {
+                        let queue = if from == 0 { 0 } else { queues.goes(&packet) };
+                        self.hosts[1 - from].receive_on(queue, &packet);
+                    }
                 }
             }
         }

@@ -8,15 +8,15 @@ use kumiki_net::host::HostConfig;
 use kumiki_net::{TcpListener, TcpStream, UdpSocket};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, InTurn};
 
 /// A host that may hold so many octets, and peers that send more.
-fn is_bounded(memory: u64) {
+fn is_bounded(memory: u64, queues: usize) {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let tell = Arc::clone(&told);
     let own = |n: u8| HostConfig::new([[10, 0, 0, n].into(), format!("fd00::{n}").parse().unwrap()]);
-    let server = own(1).memory(memory).notices(move |line| tell.lock().unwrap().push(line.to_owned()));
-    let mut all = Exchange::new([&server, &own(2)]);
+    let server = own(1).queues(queues).memory(memory).notices(move |line| tell.lock().unwrap().push(line.to_owned()));
+    let mut all = Exchange::new([&server, &own(2)]).by_queues(queues, InTurn::of(queues));
     let [one, two] = all.hosts.each_ref().map(|it| it.stack().clone());
     let used = || one.memory().unwrap();
 
@@ -79,7 +79,7 @@ fn is_bounded(memory: u64) {
 // Z18, and with the 50 MiB that some systems leave a program.
 #[test]
 fn beyond_the_bound_calls_are_reset_and_datagrams_dropped_and_nobody_else_notices() {
-    for mebibytes in [1, 50] {
-        is_bounded(mebibytes << 20);
+    for (mebibytes, queues) in [(1, 1), (50, 1), (2, 3)] {
+        is_bounded(mebibytes << 20, queues);
     }
 }
