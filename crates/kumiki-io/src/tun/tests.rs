@@ -320,6 +320,46 @@ fn a_default_route_leads_to_the_device() {
     });
 }
 
+/// What the queues of one device have come to: `Documentation/networking/tuntap.rst` says little of it.
+#[test]
+fn a_flow_comes_by_the_queue_from_which_it_was_last_written() {
+    in_a_namespace(|| {
+        let mut queues = Tun::open_queues("t1", 1500, 3).unwrap();
+        queues[0].kernel().leave_link_local_to_us();
+        queues[0].configure_kernel(Ipv4Addr::new(10, 98, 0, 1).into(), 24, 1500).unwrap();
+        assert!(queues.iter().all(RealDevice::takes_super_segments));
+        let far = Ipv4Addr::new(10, 98, 0, 2);
+        let sockets: Vec<UdpSocket> =
+            (0..12).map(|_| UdpSocket::bind((Ipv4Addr::new(10, 98, 0, 1), 0)).unwrap()).collect();
+        for (number, socket) in sockets.iter().enumerate() {
+            let port = socket.local_addr().unwrap().port();
+            for queue in [number % 3, (number + 1) % 3] {
+                // A datagram of the flow, the other way round.
+                let mut datagram = [&7_u16.to_be_bytes()[..], &port.to_be_bytes(), &[0, 12, 0, 0], b"from"].concat();
+                let mut packet = vec![0x45, 0, 0, 32, 0, 1, 0, 0, 64, 17, 0, 0];
+                packet.extend([far.octets(), [10, 98, 0, 1]].concat());
+                let sum = Sum::of(&packet).checksum();
+                packet[10..12].copy_from_slice(&sum.to_be_bytes());
+                packet.append(&mut datagram);
+                assert_eq!(queues[queue].send(&message(&packet, Meta::default()), Address::NONE).unwrap(), Sent::Taken);
+                assert_eq!(socket.recv(&mut [0; 9]).unwrap(), 4);
+                socket.send_to(b"back", (far, 7)).unwrap();
+                let packet = next(&mut queues[queue], |packet| is_ipv4(packet, 17));
+                assert_eq!(packet.to_vec()[20..22], port.to_be_bytes());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_device_of_one_queue_has_no_second() {
+    in_a_namespace(|| {
+        let _one = opened(Layer::Ip, Packets::Any);
+        let error = Tun::open_queues("t0", 1500, 2).unwrap_err();
+        assert!(error.to_string().contains("mode tun multi_queue"), "{error}");
+    });
+}
+
 #[test]
 fn a_device_that_is_handed_over_is_what_it_was_opened_as() {
     in_a_namespace(|| {

@@ -1,5 +1,7 @@
 //! The handshake.
 
+use std::sync::Arc;
+
 use kumiki_graph::{Address, Mode, Problem, Report, Request};
 use kumiki_octets::Message;
 use kumiki_wire::inet::ethernet::MacAddr;
@@ -372,4 +374,23 @@ fn no_round_trip_is_measured_by_a_handshake_of_which_anything_went_twice() {
     let (_, _, trace) = pair.tcp(B).traces().next().unwrap();
     let last = trace.0.last().unwrap();
     assert_eq!(last.srtt, None, "{last:?}");
+}
+
+/// Where several have one address together, each calls from ports of its own, and by both ends of a call it is known whose it is.
+#[test]
+fn a_call_goes_from_a_port_that_is_ours_to_choose() {
+    let mut pair = Pair::new(plain(), plain(), ms(10));
+    pair.tcp_mut(A).share_ports(Arc::new(|local, remote| local.port() % 64 == remote.port() % 64));
+    for port in [80, 81, 5000] {
+        pair.ask(A, vec![open(Mode::Active, address(B, port), 0)]);
+        let syn = pair.log.last().unwrap().header;
+        assert!(syn.flags == Flags::SYN && syn.source_port % 64 == port % 64, "{syn:?}");
+    }
+    // A port that the user has chosen is the user's affair.
+    pair.ask(A, vec![open(Mode::Active, address(B, 80), 7)]);
+    assert_eq!(pair.log.last().unwrap().header.source_port, 7);
+    pair.tcp_mut(A).share_ports(Arc::new(|_, _| false));
+    pair.app(A).heard.clear();
+    pair.ask(A, vec![open(Mode::Active, address(B, 80), 0)]);
+    assert_eq!(pair.app(A).heard.len(), 1, "there is none: {:?}", pair.app(A).heard);
 }
