@@ -37,6 +37,10 @@
 //! [`HostConfig::line`] says what is behind each; [`HostStack::start_on`] and [`HostDriver::new_on`] take as many. Programs see one host: a listener at
 //! all addresses hears callers of each device, and what is sent goes where the longest prefix leads. Nothing is passed on from one to another.
 //!
+//! # Several cores
+//!
+//! With [`HostConfig::queues`] a [`HostStack`] is several stacks, each with a thread and a queue of the device ([`Tun::open_queues`]): programs see one host.
+//!
 mod config;
 mod driver;
 mod engine;

@@ -63,6 +63,17 @@ impl TcpStream {
         remote: SocketAddr,
         quality: Quality,
     ) -> io::Result<Self> {
+        // Of several stacks each has its own ports to call from, and none may be left where another has some.
+        for _ in stack.others() {
+            match Self::call(stack, local, remote, quality).await {
+                Err(error) if local.is_none() && error.kind() == io::ErrorKind::AddrNotAvailable => {}
+                called => return called,
+            }
+        }
+        Self::call(stack, local, remote, quality).await
+    }
+
+    async fn call(stack: &Stack, local: Option<Bound>, remote: SocketAddr, quality: Quality) -> io::Result<Self> {
         let stack = stack.for_call(local.map(|it| it.local), remote);
         let called = stack.0.with(|table| table.connect(local, remote, quality));
         let handle = called.inspect_err(|_| {

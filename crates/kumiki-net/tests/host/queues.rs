@@ -288,6 +288,29 @@ fn a_call_from_an_address_of_the_users_choice_is_made_by_the_stack_whose_it_is()
     });
 }
 
+#[test]
+fn all_ports_can_be_called_from_whichever_stack_has_them() {
+    let mut all = PacketStack::new(&host(1).queues(QUEUES), 1).unwrap();
+    let stack = all.stack().clone();
+    let _entered = stack.enter();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut call = || {
+        let mut call = Box::pin(TcpStream::connect("10.0.0.2:7"));
+        // A stack that has no port left says so, and the next is asked.
+        for _ in 0..2 * QUEUES {
+            if let std::task::Poll::Ready(called) = call.as_mut().poll(&mut cx) {
+                return Err(called.unwrap_err().kind());
+            }
+            all.poll(Duration::ZERO).unwrap();
+            (0..QUEUES).for_each(|queue| while all.transmit_on(queue).is_some() {});
+        }
+        Ok(call)
+    };
+    let calls: Vec<_> = (49_152..=65_535).map(|_| call().unwrap()).collect();
+    assert_eq!(call().err(), Some(ErrorKind::AddrNotAvailable));
+    drop(calls);
+}
+
 /// What a router at 10.0.0.9 says of `packet`: `kind` and `code` of RFC 792.
 fn error(packet: &[u8], [kind, code]: [u8; 2]) -> Vec<u8> {
     let mut icmp = [&[kind, code, 0, 0, 0, 0, 2, 0x40][..], &packet[..28]].concat();
@@ -434,6 +457,35 @@ fn a_listener_is_one_for_its_user() {
 }
 
 #[test]
+fn each_line_has_queues_of_its_own() {
+    let second = kumiki_net::host::Line::new([[10, 1, 0, 1].into()]);
+    let config = host(1).route([0; 4].into(), 0, None).line(second).queues(2);
+    let at = "10.1.0.1:7";
+    // By either queue of the second line, of which each call has the other one's answer just as well.
+    for number in 0..8 {
+        let mut caller = PacketStack::new(&HostConfig::new([[10, 1, 0, 2].into()]), number).unwrap();
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let entered = caller.stack().enter();
+        let mut call = Box::pin(TcpStream::connect(at));
+        assert!(call.as_mut().poll(&mut cx).is_pending());
+        drop(entered);
+        caller.poll(Duration::ZERO).unwrap();
+        let syn = caller.transmit().unwrap();
+        let answered = [2, 3].map(|device| {
+            let mut all = PacketStack::new(&config, 1).unwrap();
+            let entered = all.stack().enter();
+            let listener = std::pin::pin!(TcpListener::bind(at)).poll(&mut cx);
+            drop(entered);
+            all.receive_on(device, &syn);
+            all.poll(Duration::ZERO).unwrap();
+            drop(listener);
+            (0..4).filter(|it| all.transmit_on(*it).is_some()).collect::<Vec<_>>()
+        });
+        assert!(answered[0] == answered[1] && [vec![2], vec![3]].contains(&answered[0]), "{answered:?}");
+    }
+}
+
+#[test]
 fn what_a_host_of_several_queues_cannot_be_is_said() {
     let ethernet = host(1).ethernet([2, 0, 0, 0, 0, 1]).queues(2);
     for (config, said) in [
@@ -448,6 +500,17 @@ fn what_a_host_of_several_queues_cannot_be_is_said() {
     assert_eq!(error.to_string(), "3 devices for a host with 1 lines and 2 queues; expected 2 for each line");
     let error = HostDriver::new_on(devices(2), &host(1).queues(2)).unwrap_err();
     assert!(error.to_string().starts_with("a host with several queues in one loop"), "{error}");
+    // Programs of other processes have the sockets of one stack, and would hear a part of their callers.
+    let several = PacketStack::new(&host(1).queues(2), 1).unwrap();
+    let server = kumiki_net::rings::StackServer::new(several.stack(), kumiki_net::rings::Limits::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let error = runtime.block_on(async {
+        let folder = std::env::temp_dir().join(format!("kumiki-queues-{}", std::process::id()));
+        let listener = tokio::net::UnixListener::bind(&folder).unwrap();
+        std::fs::remove_file(&folder).unwrap();
+        server.serve(listener).await.unwrap_err()
+    });
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
 /// A queue by which a packet comes, when it is told to, and nothing after that: it fails.

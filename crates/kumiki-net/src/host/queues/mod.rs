@@ -22,3 +22,6 @@ pub(super) use edge::Edge;
 pub(super) use mailbox::Mailbox;
 pub(super) use owner::Owner;
 pub(super) use ports::{BoundPorts, PortsOfAll};
+
+#[cfg(test)]
+mod tests;
