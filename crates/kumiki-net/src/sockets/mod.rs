@@ -24,7 +24,6 @@ pub(crate) use datagrams::{Arrived, Datagrams};
 pub(crate) use guests::{Lookup, Share, Wrong};
 pub(crate) use listener::Listener;
 pub(crate) use node::Node;
-#[cfg(all(feature = "host", target_os = "linux"))]
 pub(crate) use ports::{Bound, Terms};
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub(crate) use ports::{Ports, Registry};
