@@ -5,11 +5,13 @@
 //! | Load | one connection, bulk, between a stack in this process and Linux's own in another: `sudo unshare --net kumiki-bench tun`, so that nothing of the machine's network is touched |
 //! | Measured | CPU time of this process, user and system. The kernel works on its account too: what is written to a TUN device goes through Linux's IP and TCP before the call returns |
 //! | Beside it | the same without super-segments; smoltcp, which knows none; and a *bare* end of a connection, a hundred lines that read, acknowledge and write what is needed and nothing more: the ceiling |
-//! | Left out | TAP, IPv6, loss, several connections |
+//! | Several connections | `kumiki-bench tun-queues`: a host on one queue and on several |
+//! | Left out | TAP, IPv6, loss |
 
 mod bare;
 mod ours;
 mod peer;
+mod queues;
 mod smol;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -25,6 +27,7 @@ use crate::load::cpu_s;
 use crate::tcp::median;
 pub(crate) use peer::{Parameters as PeerParameters, be as be_peer};
 use peer::{Peer, Role};
+pub(crate) use queues::{Queues, measure as measure_queues};
 
 /// Linux's end.
 const LINUX: Ipv4Addr = Ipv4Addr::new(10, 97, 0, 1);
@@ -154,7 +157,7 @@ fn run(who: Who, transfer: Transfer) -> Result<(f64, f64), String> {
         Way::In => Role::Writes,
         Way::Out => Role::Reads,
     };
-    let peer = Peer::start(role, transfer.octets)?;
+    let peer = Peer::start(role, transfer.octets, 1)?;
     #[expect(clippy::disallowed_methods, reason = "how long a transfer takes by the clock on the wall is measured")]
     let (before, began) = (cpu_s(), Instant::now());
     match who {

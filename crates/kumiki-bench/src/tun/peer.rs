@@ -1,13 +1,14 @@
 //! Linux's end of the connection, in a process of its own, so that its time is not the stack's.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use clap::{Args, ValueEnum};
 
 use super::{LINUX, PORT, STACK};
-use crate::load::content;
+use crate::load::{SMALL, content};
 
 /// What it does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -16,6 +17,8 @@ pub(crate) enum Role {
     Reads,
     /// It calls, and writes.
     Writes,
+    /// It calls, asks and waits for the answer, so many times as there are octets.
+    Asks,
 }
 
 /// As the process is started.
@@ -23,8 +26,12 @@ pub(crate) enum Role {
 pub(crate) struct Parameters {
     #[arg(long)]
     role: Role,
+    /// Of each connection
     #[arg(long)]
     octets: u64,
+    /// All open at once
+    #[arg(long, default_value_t = 1)]
+    connections: usize,
 }
 
 /// Octets of each call.
@@ -37,14 +44,16 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// Starts it, and waits until it listens, where it does.
-    pub(crate) fn start(role: Role, octets: u64) -> Result<Self, String> {
+    pub(crate) fn start(role: Role, octets: u64, connections: usize) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|why| format!("this program: {why}"))?;
         let role = match role {
             Role::Reads => "reads",
             Role::Writes => "writes",
+            Role::Asks => "asks",
         };
         let mut child = Command::new(program)
             .args(["tun-peer", "--role", role, "--octets", &octets.to_string()])
+            .args(["--connections", &connections.to_string()])
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|why| format!("the peer: {why}"))?;
@@ -63,32 +72,41 @@ impl Peer {
 
 /// The process itself.
 pub(crate) fn be(parameters: &Parameters) -> Result<(), String> {
-    let Parameters { role, octets } = *parameters;
-    let act = || match role {
-        Role::Reads => reads(octets),
-        Role::Writes => writes(octets),
+    let Parameters { role, octets, connections } = *parameters;
+    let act = || -> io::Result<()> {
+        let listener = if role == Role::Reads { Some(TcpListener::bind((LINUX, PORT))?) } else { None };
+        println!("ready");
+        let open = |_| match &listener {
+            Some(listener) => Ok(listener.accept()?.0),
+            None => TcpStream::connect((STACK, PORT)),
+        };
+        let streams = (0..connections).map(open).collect::<io::Result<Vec<_>>>()?;
+        let carry = |stream| match role {
+            Role::Reads => reads(stream, octets),
+            Role::Writes => writes(stream, octets),
+            Role::Asks => asks(stream, octets),
+        };
+        thread::scope(|scope| {
+            let all: Vec<_> = streams.into_iter().map(|stream| scope.spawn(move || carry(stream))).collect();
+            all.into_iter().try_for_each(|it| it.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))))
+        })
     };
-    act().map_err(|why: std::io::Error| format!("the peer: {why}"))
+    act().map_err(|why| format!("the peer: {why}"))
 }
 
-fn reads(octets: u64) -> std::io::Result<()> {
-    let listener = TcpListener::bind((LINUX, PORT))?;
-    println!("ready");
-    let (mut stream, _) = listener.accept()?;
+fn reads(mut stream: TcpStream, octets: u64) -> io::Result<()> {
     let mut buffer = vec![0; PIECE];
     let mut read = 0;
     while read < octets {
         match stream.read(&mut buffer)? {
-            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             more => read += more as u64,
         }
     }
     Ok(())
 }
 
-fn writes(octets: u64) -> std::io::Result<()> {
-    println!("ready");
-    let mut stream = TcpStream::connect((STACK, PORT))?;
+fn writes(mut stream: TcpStream, octets: u64) -> io::Result<()> {
     // Whatever the kernel's own choice is: one that paces by timers, as BBR does, has them run on the stack's account.
     rustix::net::sockopt::set_tcp_congestion(&stream, "cubic")?;
     let buffer = content(PIECE);
@@ -101,5 +119,15 @@ fn writes(octets: u64) -> std::io::Result<()> {
     stream.shutdown(std::net::Shutdown::Write)?;
     // Until the other end has all of it.
     let _ = stream.read(&mut [0]);
+    Ok(())
+}
+
+fn asks(mut stream: TcpStream, times: u64) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut message = content(SMALL);
+    for _ in 0..times {
+        stream.write_all(&message)?;
+        stream.read_exact(&mut message)?;
+    }
     Ok(())
 }
