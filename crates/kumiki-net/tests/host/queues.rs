@@ -339,7 +339,7 @@ fn an_error_reaches_the_stack_that_sent_what_it_is_about() {
         let std::task::Poll::Ready(Err(refused)) = call.as_mut().poll(&mut cx) else {
             panic!("the call still waits");
         };
-        assert_eq!(refused.kind(), ErrorKind::HostUnreachable);
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
     }
     // What is about a fragment without ports, or about nothing that can be read, does no harm.
     let mut later = [0x45, 0, 0, 28, 0, 1, 0, 9, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2].to_vec();

@@ -195,12 +195,19 @@ impl Session {
         }
     }
 
-    /// The layer below says that the peer, or its port, cannot be reached.
-    pub(crate) fn on_hard_error(&mut self, ctx: &mut Ctx<'_, '_>) {
+    /// The layer below says that the peer, or its port, cannot be reached, by this code of ICMP's Destination Unreachable. Where nobody has the port the call is
+    /// refused as by a reset, and so it is on Linux.
+    pub(crate) fn on_hard_error(&mut self, code: u8, ctx: &mut Ctx<'_, '_>) {
+        /// RFC 792.
+        const PORT_UNREACHABLE: u8 = 3;
+        /// RFC 4443 section 3.1.
+        const PORT_UNREACHABLE_V6: u8 = 4;
+        let nobody_there = if self.pair.remote.is_ipv4() { PORT_UNREACHABLE } else { PORT_UNREACHABLE_V6 };
         // SHLD-26 asks for an abort; RFC 5927 section 6.1 holds that against the ease of forging, and so do all current
         // stacks: once synchronized, only the time-out ends a connection.
         if self.state.is_before_established() {
-            self.end(Some(Reason::Unreachable), ctx);
+            let reason = if code == nobody_there { Reason::Refused } else { Reason::Unreachable };
+            self.end(Some(reason), ctx);
         }
     }
 }

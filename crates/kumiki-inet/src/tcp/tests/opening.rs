@@ -240,8 +240,9 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
         header.emit(&mut start);
         Report::Unreachable { source: ip(A), destination: ip(B), problem, start: Message::from_octets(&start[..8]) }
     };
-    // That the next hop is silent our own link tells, and not ICMP.
-    for end in [hard, Problem::NoNeighbour] {
+    // That nobody has the port is a refusal. That the next hop is silent our own link tells, and not ICMP.
+    let no_protocol = Problem::Hard { kind: 3, code: 2 };
+    for (end, reason) in [(hard, "Refused"), (no_protocol, "Unreachable"), (Problem::NoNeighbour, "Unreachable")] {
         let mut pair = Pair::with_rule(plain(), plain(), |_| Vec::new());
         pair.call(A);
         let report = unreachable(&pair, soft);
@@ -249,7 +250,7 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
         assert_eq!(core::mem::take(&mut pair.app(A).heard), ["notice: Problem(Soft { kind: 3, code: 0 })"]);
         let report = unreachable(&pair, end);
         pair.report(A, report);
-        assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+        assert_eq!(pair.app(A).heard, [format!("aborted: {reason}")]);
     }
 
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
