@@ -436,13 +436,7 @@ impl Kernel {
             Hear::Reset => &[Errno::CONNRESET, Errno::PIPE],
             Hear::Refused => &[Errno::CONNREFUSED],
             Hear::TimedOut => &[Errno::TIMEDOUT],
-            Hear::Unreachable => &[
-                Errno::HOSTUNREACH,
-                Errno::NETUNREACH,
-                Errno::NOPROTOOPT,
-                // What a port that is unreachable is called, as if the host had sent a RST.
-                Errno::CONNREFUSED,
-            ],
+            Hear::Unreachable => &[Errno::HOSTUNREACH, Errno::NETUNREACH, Errno::NOPROTOOPT],
             Hear::Offered | Hear::Closed => return Ok(()),
         };
         match socket.error {
