@@ -146,14 +146,14 @@ impl KernelEnd {
     }
 }
 
-/// Waits until the kernel uses an address of IPv6, which it does once it has found that there is nobody to ask for duplicates.
-/// Where it takes long, what comes first is lost as on any line.
+/// Waits until the kernel uses an address of IPv6, which it does once it has found that there is nobody to ask for duplicates: at once as a rule, and later where
+/// other work keeps it from that. Where it takes longer than some seconds, what comes first is lost as on any line.
 pub(super) fn wait_for(address: Ipv6Addr) {
     /// `IFA_F_TENTATIVE` of linux/if_addr.h.
     const TENTATIVE: u32 = 0x40;
     let millisecond = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     let written = format!("{:032x}", address.to_bits());
-    for _ in 0..200 {
+    for _ in 0..3000 {
         let all = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
         let mut lines = all.lines().map(str::split_whitespace);
         let flags = lines.find_map(|mut words| {

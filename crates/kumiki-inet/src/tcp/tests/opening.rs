@@ -232,7 +232,7 @@ fn many_connections_have_ports_of_their_own() {
 // RFC 9293: MUST-54, MUST-56
 #[test]
 fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
-    let (hard, soft) = (Problem::Hard { kind: 3, code: 3 }, Problem::Soft { kind: 3, code: 0 });
+    let (hard, soft) = (no_port(), Problem::Soft { kind: 3, code: 0 });
     let unreachable = |pair: &Pair, problem: Problem| {
         let first = pair.log.last().unwrap();
         let mut start = vec![0; 20];

@@ -389,6 +389,11 @@ pub(super) fn ip(host: usize) -> Address {
     of_host(host).into()
 }
 
+/// Nobody has the port, as the peer's host says it (RFC 792; RFC 4443 section 3.1).
+pub(super) const fn no_port() -> Problem {
+    if IPV6 { Problem::Hard { kind: 1, code: 4 } } else { Problem::Hard { kind: 3, code: 3 } }
+}
+
 fn anywhere() -> IpAddr {
     if IPV6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() }
 }
