@@ -104,6 +104,8 @@ pub(super) struct Sampler {
     flows: BTreeMap<String, Vec<(u64, u64)>>,
     queues: BTreeMap<String, Occupancy>,
     counted: BTreeMap<String, Counted>,
+    /// For how long beyond the last look each line carries what has been counted when it began.
+    carried: BTreeMap<String, Duration>,
     samples: Vec<Sample>,
 }
 
@@ -116,6 +118,7 @@ impl Sampler {
             flows: BTreeMap::new(),
             queues: BTreeMap::new(),
             counted: BTreeMap::new(),
+            carried: BTreeMap::new(),
             samples: Vec::new(),
         }
     }
@@ -137,6 +140,15 @@ impl Sampler {
         self.queues(world);
         self.channels(world);
         (self.last, self.next) = (self.next, self.next + self.interval);
+    }
+
+    /// How much of what has been counted of a line is in this interval: a frame counts whole when it begins, and what of it is beyond the end is the next one's.
+    fn within(&mut self, name: &str, counted: Duration) -> Duration {
+        let interval = self.next.saturating_since(self.last);
+        let carried = self.carried.entry(name.to_owned()).or_default();
+        let all = *carried + counted;
+        *carried = all.saturating_sub(interval);
+        all.min(interval)
     }
 
     fn rate_mbps(&self, octets: u64) -> f64 {
@@ -211,7 +223,7 @@ impl Sampler {
             let now = counted.remove(&name).unwrap_or_default();
             let before = self.counted.insert(name.clone(), now).unwrap_or_default();
             let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before.unwrap_or(0)));
-            let busy = since(now.busy_ns, before.busy_ns).map(Duration::from_nanos);
+            let busy = since(now.busy_ns, before.busy_ns).map(|busy| self.within(&name, Duration::from_nanos(busy)));
             let interval = self.next.saturating_since(self.last).as_secs_f64();
             self.samples.push(Sample {
                 queue_mean: own.as_ref().map(Occupancy::mean),
