@@ -41,6 +41,8 @@ pub struct Flow {
     pub writes: bool,
     /// Whether its writer has called at all: some begin later.
     pub called: bool,
+    /// When it has.
+    pub(super) called_at: Option<Instant>,
     /// Whether it was opened at all.
     pub opened: bool,
     /// What its sender did, where it is a connection of TCP; of exchanges both ends, which both send.
@@ -143,6 +145,7 @@ impl Flow {
             over: writer.end(Some(came)).or(ended),
             was_over: octets == 0 && ended.is_some_and(|ended| ended < from),
             called: writer.called.is_some(),
+            called_at: writer.called,
             aborted: writer.aborted.clone().or_else(|| came.aborted.clone()),
             writes: writer.writes,
             opened: writer.opened.is_some(),
@@ -172,6 +175,13 @@ impl Flow {
     /// Whether it was to write and would have begun after the end.
     pub(super) const fn is_unbegun(&self) -> bool {
         self.writes && !self.called
+    }
+
+    /// What it is measured over where it has so many exchanges and its load is measured from one time to another: from its call, the opening that each connection
+    /// costs included, to its end.
+    pub(super) fn own_time(&self, (from, until): (Instant, Instant)) -> (Instant, Duration) {
+        let began = self.called_at.map_or(until, |called| called.clamp(from, until));
+        (began, self.over.map_or(until, |over| over.min(until)).saturating_since(began))
     }
 
     /// Whether its writer or its reader had no power for most of the time.

@@ -574,6 +574,8 @@ fn measure(
         Some((first, last)) => last.saturating_since(first),
         None => after.at.saturating_since(before.at),
     };
+    // So has a number of exchanges, but what came before it was measured does not count.
+    let has_exchanges = load.until_done && load.kind == Kind::Rpc;
     let began = match load.kind {
         Kind::File => user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened }),
         Kind::Stream if whole_load => opened(&sources),
@@ -584,8 +586,10 @@ fn measure(
     // What has an end is held from its opening on, and by nothing once it is over.
     let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
     let flows = flows::flows(world, hosts, load, &sinks, (before, held.unwrap_or((before.at, after.at)), waits));
+    let exchanged = has_exchanges.then(|| exchange_time(&flows, (before.at, after.at)));
+    let (since, time) = exchanged.unwrap_or((since, time));
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
-    let part = if whole_load { None } else { presence.part(name, (before.at, after.at)) };
+    let part = if whole_load || has_exchanges { None } else { presence.part(name, (before.at, after.at)) };
     let writes_for = part.map_or(time, |(_, part)| part).as_secs_f64();
     let mut waited = BTreeMap::new();
     for (number, (host, _)) in load.from.iter().enumerate() {
@@ -606,7 +610,9 @@ fn measure(
         let marked = marks.share((name, load), (number, flow.way), (after.at, &after.lines));
         flow.line = marked.unwrap_or_else(|| busiest.map_or(0.0, |(_, share)| share));
         flow.busiest = busiest.map(|(line, _)| line.clone());
-        if !whole_load || load.kind != Kind::Stream {
+        if has_exchanges {
+            (flow.began, flow.time) = flow.own_time((before.at, after.at));
+        } else if !whole_load || load.kind != Kind::Stream {
             (flow.began, flow.time) = (since, time);
         }
         flow.longest_gap = flow.longest_gap.min(time);
@@ -748,6 +754,14 @@ fn written(sources: &[(usize, &Source)]) -> Option<Instant> {
 /// When the first session was opened.
 fn opened(sources: &[(usize, &Source)]) -> Option<Instant> {
     sources.iter().flat_map(|(_, source)| source.sent()).filter_map(|sent| sent.opened).min()
+}
+
+/// From the first call of `flows` to the end of the last, as far as both are between two times, where that is when they are measured.
+fn exchange_time(flows: &[(Progress, Flow)], measured: (Instant, Instant)) -> (Instant, Duration) {
+    let times = || flows.iter().map(|(_, flow)| flow.own_time(measured));
+    let began = times().map(|(began, _)| began).min().unwrap_or(measured.0);
+    let ended = times().map(|(began, time)| began + time).max().unwrap_or(began);
+    (began, ended.saturating_since(began))
 }
 
 /// From the opening of the first session to the end of the last, or to `cut_off`, where the run was over before that.
