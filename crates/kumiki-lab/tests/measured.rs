@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
+use kumiki_lab::experiment::Options;
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{Row, Scope};
@@ -227,6 +228,66 @@ run = { warm_up = "2 s", duration = "10 s" }
     let down = format!("{text}event = [{{ at = \"9 s\", link = \"line\", up = false }}]\n");
     let silent = gap(&down);
     assert!((1.9..3.0).contains(&silent), "{silent}");
+}
+
+/// A call of a connection of its own, in the order of its parts: 60 and 60 octets to open it, and 121.47 ms with it until the answer is there; 20.02 ms more until the end is acknowledged.
+const CALLS: &str = r#"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "50 Mb/s", propagation = "10 ms" }
+load.call = { kind = "rpc", from = "a", to = "b", message = "200 B", response = "20 kB", count = 1, sessions = 20, stagger = "200 ms" }
+run = { duration = "20 s" }
+"#;
+
+/// And not until somebody looks again whether it is.
+#[test]
+fn so_many_exchanges_are_measured_until_the_last_is_over() {
+    let one = CALLS.replace("sessions = 20", "sessions = 1");
+    let bulk = r#"load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB", start = "1 s" }"#;
+    for text in [one.clone(), format!("{one}{bulk}")] {
+        let rows = ran(&text).0;
+        let flow = rows.iter().find(|row| row.scope == Scope::Flow && row.load.as_deref() == Some("call")).unwrap();
+        let took = flow.completion_s.unwrap();
+        assert!((0.1414..0.1416).contains(&took), "{took}");
+        for row in [flow, load(&rows, "call")] {
+            assert!((row.measured_s - took).abs() < 1e-9, "{} {took}", row.measured_s);
+            assert!((row.goodput_mbps - 20_000.0 * 8e-6 / took).abs() < 1e-9, "{}", row.goodput_mbps);
+        }
+    }
+    // The last begins at 3.8 s.
+    let rows = ran(CALLS).0;
+    let all = load(&rows, "call");
+    assert!((3.9414..3.9416).contains(&all.measured_s), "{}", all.measured_s);
+}
+
+/// Five of the twenty are over when the measurement begins, and no less well treated than the others.
+#[test]
+fn who_was_through_before_it_was_measured_got_no_less() {
+    let rows = ran(&CALLS.replace("duration", "warm_up = \"1 s\", duration")).0;
+    let all = load(&rows, "call");
+    assert_eq!(all.completions, Some(15));
+    assert!(all.jain.is_some_and(|jain| (jain - 1.0).abs() < 1e-6), "{:?}", all.jain);
+    assert!((2.9414..2.9416).contains(&all.measured_s), "{}", all.measured_s);
+}
+
+/// A frame of 1028 octets takes 8.2 ms of an interval of 20 ms, and a line cannot be busy for longer than that.
+#[test]
+fn no_line_is_busy_for_longer_than_the_interval() {
+    let text = r#"
+title = "Twice what the line takes"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "1 Mb/s", queue_frames = 10 }
+load.x = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "2 Mb/s", stop = "1 s" }
+run = { duration = "2 s", interval = "20 ms" }
+"#;
+    let run = arrange::run(&parse(text), &[], 1, &Options::default());
+    let busy: Vec<f64> =
+        run.samples.unwrap().0.iter().filter(|it| it.name == "line.a").map(|it| it.busy.unwrap()).collect();
+    assert!(busy.len() == 100 && busy[..50].iter().all(|it| (it - 1.0).abs() < 1e-9), "{busy:?}");
+    // What is put off is not lost: all together is what the line counts.
+    let all = busy.iter().sum::<f64>() * 20e6;
+    let counted = run.measured.counters["line"]["a_busy_ns"];
+    assert!((all - counted as f64).abs() < 1.0, "{all} {counted}");
+    assert_eq!(busy[60], 0.0);
 }
 
 /// Least, mean and greatest are those that came, to the nanosecond, and not the edges of boxes of 1 %.

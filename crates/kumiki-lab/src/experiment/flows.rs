@@ -177,6 +177,11 @@ impl Flow {
         self.writes && !self.called
     }
 
+    /// Whether it had brought all that it was to bring before it was measured: then its rate says nothing.
+    const fn had_all(&self) -> bool {
+        self.octets_in_all > 0 && (self.was_over || (self.octets == 0 && self.completion.is_some()))
+    }
+
     /// What it is measured over where it has so many exchanges and its load is measured from one time to another: from its call, the opening that each connection
     /// costs included, to its end.
     pub(super) fn own_time(&self, (from, until): (Instant, Instant)) -> (Instant, Duration) {
@@ -293,9 +298,9 @@ pub(super) fn stopped(flows: &[(Progress, Flow)]) -> u64 {
 /// A connection: the address of its sender, and of the peer.
 pub(super) type Pair = (Address, Address);
 
-/// Jain's index of the goodput of those that were to write: who got nothing, or never opened, was treated least fairly of all.
+/// Jain's index of the goodput of those that were to write: who got nothing, or never opened, was treated least fairly of all. But who had all before does not count.
 pub(super) fn jain(flows: &[Flow]) -> Option<f64> {
-    let writes = flows.iter().filter(|flow| flow.writes);
+    let writes = flows.iter().filter(|flow| flow.writes && !flow.had_all());
     let rates: Vec<f64> = writes.map(Flow::goodput_mbps).collect();
     stats::jain(&rates)
 }
