@@ -68,7 +68,12 @@ impl Point {
         self.varied
             .iter()
             .map(|(name, value)| {
-                let column = match self.scenario.report.rows.get(name) {
+                let named = self.scenario.report.rows.get(name);
+                let notation = self.notation(name).filter(|_| named.is_none() && value.as_str() != Some(NOTHING));
+                if let Some(notation) = notation {
+                    return notation.parameter(name, value);
+                }
+                let column = match named {
                     Some(column) => column.clone(),
                     None => format!("{name}{}", unit_suffix(name, value)),
                 };
@@ -165,6 +170,57 @@ pub(crate) const SUFFIXES: [Suffix; 13] = [
     ("_percent", 10_000_000_000, |n| Amount::Share(Share::from_base(n))),
 ];
 
+/// How rows have the values of a name of which some are quantities and others are not: all in one column, so that each can be found there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Notation {
+    /// As numbers in the unit with which the column's name ends: the others are bare shares, or nothing.
+    Unit(&'static str),
+    /// As they are written: some are words, or quantities of another kind.
+    Words,
+}
+
+impl Notation {
+    /// That of `values`, which the name `name` has; `None` where each says for itself what it is.
+    pub(super) fn of<'a>(name: &str, values: impl Iterator<Item = &'a toml::Value>) -> Option<Self> {
+        let values: Vec<&toml::Value> = values.filter(|value| value.as_str() != Some(NOTHING)).collect();
+        let suffix = values.iter().map(|value| unit_suffix(name, value)).find(|suffix| !suffix.is_empty())?;
+        let mut others = values.iter().filter(|value| unit_suffix(name, value) != suffix).peekable();
+        others.peek()?;
+        let is_nothing = |value: &toml::Value| amount(value).is_some_and(|amount| amount.base() == 0);
+        let fits = |value: &&&toml::Value| is_nothing(value) || (suffix == PERCENT && bare_share(value).is_some());
+        Some(if others.all(|value| fits(&value)) { Self::Unit(suffix) } else { Self::Words })
+    }
+
+    /// The column of `name`, and `value` in it.
+    fn parameter(self, name: &str, value: &toml::Value) -> (String, Parameter) {
+        match self {
+            Self::Unit(suffix) => {
+                let column = format!("{name}{suffix}");
+                let share = bare_share(value).filter(|_| suffix == PERCENT);
+                let value = share.map_or_else(|| parameter(&column, value), Parameter::Number);
+                (column, value)
+            }
+            Self::Words => (name.to_owned(), Parameter::Text(shown(value))),
+        }
+    }
+}
+
+const PERCENT: &str = "_percent";
+
+/// A share that is written as a part of one, in per cent.
+fn bare_share(value: &toml::Value) -> Option<f64> {
+    let part = match value {
+        toml::Value::Float(part) => *part,
+        toml::Value::Integer(part) => f64::from(i32::try_from(*part).ok()?),
+        toml::Value::String(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_)
+        | toml::Value::Table(_) => return None,
+    };
+    (0.0..=1.0).contains(&part).then_some(part * 100.0)
+}
+
 fn unit_suffix(name: &str, value: &toml::Value) -> &'static str {
     if SUFFIXES.iter().any(|(suffix, ..)| name.ends_with(suffix)) {
         return "";
@@ -173,7 +229,7 @@ fn unit_suffix(name: &str, value: &toml::Value) -> &'static str {
         Some(Amount::Size(_)) => "_bytes",
         Some(Amount::Time(_)) => "_ms",
         Some(Amount::Rate(_)) => "_mbps",
-        Some(Amount::Share(_)) => "_percent",
+        Some(Amount::Share(_)) => PERCENT,
         Some(Amount::Count(_)) | None => "",
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::amount::Amount;
 use super::expand::{Expander, NUMBER, Use};
 use super::fault::{Fault, nearest};
+use super::label::Notation;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
 use super::{Compare, Host, Report, Scenario, Trend, check, directions, ends, event, groups, network, real, stacks};
@@ -68,6 +69,8 @@ struct Shared {
     written: Arc<Node>,
     is_settled: bool,
     defines: Vec<Entry>,
+    /// How rows have the values of varied names of which some are quantities and others are not.
+    notations: BTreeMap<String, Notation>,
 }
 
 /// The document of one point.
@@ -318,6 +321,7 @@ impl Document {
             written: Arc::clone(&self.root),
             is_settled,
             defines: defines.clone(),
+            notations: notations(&axes),
         });
         let mut points = Vec::new();
         for combination in combinations {
@@ -446,6 +450,18 @@ impl Document {
     }
 }
 
+/// How rows have the values of the names that vary, where not each value says for itself what it is.
+fn notations(axes: &[Axis]) -> BTreeMap<String, Notation> {
+    let of_axis = |axis: &Axis| -> Vec<(String, Notation)> {
+        let of = |(place, name): (usize, &String)| {
+            let values: Vec<toml::Value> = axis.rows.iter().filter_map(|row| Some(row.get(place)?.to_toml())).collect();
+            Some((name.clone(), Notation::of(name, values.iter())?))
+        };
+        axis.names.iter().enumerate().filter_map(of).collect()
+    };
+    axes.iter().flat_map(of_axis).collect()
+}
+
 impl Shared {
     /// The document of the point of `combination`.
     fn resolve(&self, combination: &[(String, Node)], used: &mut BTreeSet<String>) -> Result<Resolved<'_>, Fault> {
@@ -548,6 +564,11 @@ impl Point {
             Some(resolved) => resolved.locate(fault),
             None => fault,
         }
+    }
+
+    /// How rows have the values of this name, where not each by itself.
+    pub(super) fn notation(&self, name: &str) -> Option<Notation> {
+        self.origin.shared.notations.get(name).copied()
     }
 
     /// The paper's value for this point, where it prints one.

@@ -461,6 +461,41 @@ fn rows_carry_what_varies_as_numbers_in_the_unit_of_their_names() {
     );
 }
 
+/// Else half of them could not be named: `--where` looks in one.
+#[test]
+fn all_values_of_a_name_stand_in_one_column_of_rows() {
+    use crate::rows::Parameter::{Count, Number, Text};
+
+    let text = r#"
+title = "One line"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", impair.loss = "${loss}" }
+load.call = { kind = "rpc", from = "a", to = "b", message = "100 B", think = "${think}" }
+run.duration = "1 s"
+vary = { loss = [0.0001, "0.1 %", 0], think = ["0 s", "100 ms"] }
+"#;
+    let of = |name: &str, set: &[&str]| {
+        let points = Document::parse("x", "x", text).unwrap().points(&choice(set, false)).unwrap();
+        let all = points.iter().flat_map(Point::parameters).filter(|(column, _)| column.starts_with(name));
+        let mut all: Vec<_> = all.collect();
+        all.dedup();
+        all
+    };
+    let named = |name: &str, value| (name.to_owned(), value);
+    let percent = |value| named("loss_percent", value);
+    assert_eq!(of("loss", &["think=0 s"]), [percent(Number(0.01)), percent(Number(0.1)), percent(Number(0.0))]);
+    // Of one kind each says for itself what it is.
+    assert_eq!(
+        of("loss", &["think=0 s", "loss=[0.5, 0.25]"]),
+        [named("loss", Number(0.5)), named("loss", Number(0.25))]
+    );
+    assert_eq!(of("think", &["loss=0"]), [named("think_ms", Count(0)), named("think_ms", Count(100))]);
+    let drawn = r#"think=["0 s", "100 ms", "exponential 100 ms"]"#;
+    let words = ["0 s", "100 ms", "exponential 100 ms"].map(|it| named("think", Text(it.to_owned())));
+    assert_eq!(of("think", &["loss=0", drawn]), words);
+}
+
 #[test]
 fn a_row_knows_its_place_in_the_paper_before_it_ran() {
     let points = points(&[], false);

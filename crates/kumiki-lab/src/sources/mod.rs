@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
-use crate::scenario::{Fault, nearest};
+use crate::scenario::{Amount, Fault, nearest};
 
 mod column;
 mod condition;
@@ -408,8 +408,9 @@ pub(crate) fn words(name: &str) -> String {
 /// A value as a reader of a point's name sees it: words as they are, others with what they are, "window 64 KiB", "nagle off".
 pub(crate) fn labelled(name: &str, value: &Parameter) -> String {
     match value {
-        Parameter::Text(text) => text.clone(),
-        Parameter::Switch(_) | Parameter::Count(_) | Parameter::Number(_) => {
+        // Beside words a quantity is one, too.
+        Parameter::Text(text) if Amount::parse(text).is_none() => text.clone(),
+        Parameter::Text(_) | Parameter::Switch(_) | Parameter::Count(_) | Parameter::Number(_) => {
             format!("{} {}", words(name), in_unit(name, value))
         }
     }
