@@ -333,3 +333,5 @@ fn shares_are_the_same_as_bare_numbers_and_as_per_cent() {
     let refused = Comparison::new(vec![measured("loss (%),goodput (Mb/s)\n1,40\n"), counts], &options).unwrap();
     assert!(refused.is_empty());
 }
+        // One condition means the same of both.
+        assert_eq!(points(measured("loss (%),goodput (Mb/s)\n0.01,40\n1,3\n"), &options), ["loss 1 %"], "{condition}");

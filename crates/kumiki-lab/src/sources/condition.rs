@@ -104,9 +104,14 @@ impl Condition {
         }
     }
 
-    /// The value in the unit of the column called `name`, as [`told`] writes it.
+    /// The value in the unit of the column called `name`, as [`told`] writes it. Where no unit is said, a share is a part of one, as in scenarios: it has to be the same
+    /// whether results have it in per cent or not.
     fn wanted(&self, name: &str) -> String {
-        let number = self.text.parse::<f64>().ok();
+        let of_whole = || match (column::split(&self.name).1, column::split(name).1) {
+            (None, Some(unit)) => column::whole()?.in_units_of(unit),
+            _ => None,
+        };
+        let number = self.text.parse::<f64>().ok().map(|number| number * of_whole().unwrap_or(1.0));
         let amount = Amount::parse(&self.text).filter(|it| !matches!(it, Amount::Count(_)));
         let in_unit = || {
             let amount = amount?;
