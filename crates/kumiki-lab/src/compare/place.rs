@@ -89,17 +89,17 @@ pub(super) fn unused(sources: &[Source], value: &str, names: &[String], options:
         Scope::Load => &[crate::sources::SCOPE, LOAD],
         Scope::Flow => &[crate::sources::SCOPE, LOAD, FLOW],
     };
-    let intervals = Interval::names(value);
     let asked = options.over.iter().cloned().chain(options.conditions.iter().map(|it| it.name().to_owned()));
     let wanted: Vec<String> = names.iter().cloned().chain(asked).chain([value.to_owned()]).collect();
     let of_source = |source: &Source| {
+        let interval = Interval::columns(source, value);
         let used: Vec<String> =
             wanted.iter().filter_map(|name| source.find(name)).map(|found| found.name().to_owned()).collect();
         let is_used = |name: &str| {
             used.iter().any(|it| it == name)
                 || of_scope.contains(&name)
                 || RUNS.contains(&name)
-                || intervals.iter().any(|it| it == name)
+                || interval.iter().any(|it| it == name)
         };
         let left: Vec<&str> = source.keys().into_iter().filter(|name| !is_used(name)).collect();
         let more = match left.contains(&LOAD) {

@@ -276,6 +276,28 @@ fn measurements_of_loads_and_flows_are_compared_with_those_of_their_names() {
     assert!(text.contains("4.500") && !text.contains("near"), "{text}");
 }
 
+#[test]
+fn an_interval_that_is_none_is_refused_with_its_line() {
+    let why = |heads: &str, fields: &str| {
+        let csv = format!("queue,goodput (Mbit/s),{heads}\ncodel,8.5,{fields}\n");
+        beside(&csv, Scope::Total, &[]).map(|comparison| told(&comparison)).map_err(|fault| fault.to_string())
+    };
+    let ends = "goodput_min_mbps,goodput_max_mbps";
+    for (heads, fields, problem) in [
+        (ends, "9,8", "an interval from 9 to 8, which ends before it begins"),
+        (ends, "9,10", "8.5 is outside of its own interval from 9 to 10"),
+        ("goodput_ci_mbps", "-2", "half of an interval is -2, which is less than nothing"),
+    ] {
+        assert_eq!(why(heads, fields).unwrap_err(), format!("mine.csv:2: {problem}"));
+    }
+    for (heads, fields) in [(ends, "8,9"), (ends, "8.5,8.5"), ("goodput_error_kbps", "0")] {
+        assert!(!why(heads, fields).unwrap().contains("not used"), "{heads}");
+    }
+    // One end is no interval, and that is told.
+    let text = why("goodput_min_mbps", "8").unwrap();
+    assert!(text.contains("not used of mine: goodput_min_mbps"), "{text}");
+}
+
 /// They would be taken for runs of all loads together.
 #[test]
 fn measurements_of_loads_are_not_compared_with_all_together() {
@@ -327,11 +349,11 @@ fn shares_are_the_same_as_bare_numbers_and_as_per_cent() {
     for condition in ["loss=1 %", "loss=0.01", "loss_percent=1", "loss_percent=1 %"] {
         let options = Options { conditions: vec![condition.parse().unwrap()], ..Options::default() };
         assert_eq!(points(bare(), &options), ["loss 0.01"], "{condition}");
+        // One condition means the same of both.
+        assert_eq!(points(measured("loss (%),goodput (Mb/s)\n0.01,40\n1,3\n"), &options), ["loss 1 %"], "{condition}");
     }
     // What is more than one is no share.
     let counts = Source::of_rows("counts", of("loss", [1.0, 2.0]), None);
     let refused = Comparison::new(vec![measured("loss (%),goodput (Mb/s)\n1,40\n"), counts], &options).unwrap();
     assert!(refused.is_empty());
 }
-        // One condition means the same of both.
-        assert_eq!(points(measured("loss (%),goodput (Mb/s)\n0.01,40\n1,3\n"), &options), ["loss 1 %"], "{condition}");

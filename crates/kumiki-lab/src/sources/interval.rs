@@ -1,7 +1,7 @@
 //! The interval of a measurement, where a file has one in columns of its own.
 
 use super::{Found, Record, Source, column};
-use crate::scenario::Fault;
+use crate::scenario::{Fault, Place};
 
 /// How the ends of intervals are called in files of measurements: the lower and the upper one.
 const INTERVALS: [[&str; 2]; 3] = [["min", "max"], ["low", "high"], ["lower", "upper"]];
@@ -21,7 +21,7 @@ impl Interval {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where there are such columns, and something in them is no number.
+    /// [`Fault`] where there are such columns, and something in them is no number, or no interval around the value beside it.
     pub(crate) fn of(source: &Source, value: &str) -> Result<Option<Self>, Fault> {
         if !source.is_measured() {
             return Ok(None);
@@ -37,7 +37,49 @@ impl Interval {
             Some(Self::Half(half)) => source.check_numbers(half)?,
             None => {}
         }
+        if let (Some(interval), Some(found)) = (&found, source.find(value)) {
+            interval.check(source, &found)?;
+        }
         Ok(found)
+    }
+
+    /// That what it is of lies within it, in each record of `source` that has both.
+    fn check(&self, source: &Source, value: &Found) -> Result<(), Fault> {
+        for record in source.records() {
+            let Some(value) = record.number(value) else {
+                continue;
+            };
+            let Some((low, high)) = self.around(value, record) else {
+                continue;
+            };
+            // What is written in other units may differ in the last digit.
+            let slack = value.abs() * 1e-9;
+            let problem = match self {
+                Self::Ends(..) if low > high => {
+                    format!("an interval from {low} to {high}, which ends before it begins")
+                }
+                Self::Half(_) if low > high => {
+                    format!("half of an interval is {}, which is less than nothing", value - low)
+                }
+                Self::Ends(..) | Self::Half(_) if value < low - slack || value > high + slack => {
+                    format!("{value} is outside of its own interval from {low} to {high}")
+                }
+                Self::Ends(..) | Self::Half(_) => continue,
+            };
+            let line = Place::Line(usize::try_from(record.line()).unwrap_or(0), 1);
+            return Err(Fault::new(problem).in_place(line).in_file(source.path()));
+        }
+        Ok(())
+    }
+
+    /// The columns of `source` that it has, for `value`.
+    pub(crate) fn columns(source: &Source, value: &str) -> Vec<String> {
+        let found = match Self::of(source, value) {
+            Ok(Some(Self::Ends(low, high))) => vec![low, high],
+            Ok(Some(Self::Half(half))) => vec![half],
+            Ok(None) | Err(_) => Vec::new(),
+        };
+        found.iter().map(|found| found.name().to_owned()).collect()
     }
 
     /// The names that its columns may have, for `value`.
