@@ -3,7 +3,10 @@
 /// What a column shows, by its head.
 const HEADS: [(&str, &str); 13] = [
     ("limit (Mb/s)", "what the lines on the way leave for data when all headers are taken off"),
-    ("held back by", "what kept the writing TCP from sending more, in shares of the measured time"),
+    (
+        "held back by",
+        "what kept the writing TCP from sending more, in shares of the measured time; nothing stands there where it was one thing for 95 % of it",
+    ),
     (
         "round trip (ms)",
         "from a segment to its acknowledgment as TCP measured it, a delayed one with its delay, or of an echo: the mean, and (p99) what 99 % were below",
