@@ -292,6 +292,25 @@ fn a_connection_for_each_call_opens_for_a_round_trip() {
     assert_eq!(kept[0].with_opening_ms["min"], kept[0].completion_ms["min"]);
 }
 
+/// There is no pause behind the last answer: nothing follows it.
+#[test]
+fn a_call_after_which_none_follows_does_not_pause() {
+    let calls = |count: &str, more: &[&str]| {
+        let text = CALLS.replace("coalesce =", &format!("{count}, think = \"100 ms\", coalesce ="));
+        let set = ["load.get.response=1000 B", "load.get.socket_buffer=4 MiB", "run.warm_up=0 s"];
+        run(&parse(&text), &[&set[..], more].concat(), 1, &Options::default())
+    };
+    let pauses = |run: &Run| share(run, &[Limit::Application]);
+    let one = calls("count = 1", &[]);
+    assert!(pauses(&one) < 0.001, "{:?}", one.measured.total.held());
+    // A round trip of 20 ms opens the connection; of three exchanges of as long there are two pauses between.
+    let three = calls("count = 3", &[]);
+    assert!((0.71..0.72).contains(&pauses(&three)), "{:?}", three.measured.total.held());
+    // What comes back after the `stop` is the last answer, too.
+    let stopped = calls("stop = \"30 ms\"", &[]);
+    assert!(pauses(&stopped) < 0.001, "{:?}", stopped.measured.total.held());
+}
+
 /// Behind a full queue a call waits for that, and not for the way.
 #[test]
 fn a_call_behind_a_full_queue_waits_for_the_queue() {

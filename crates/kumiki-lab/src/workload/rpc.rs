@@ -96,6 +96,11 @@ struct Asking {
 }
 
 impl Asking {
+    /// Whether the last of its exchanges, of which there are so many, is over.
+    fn has_all(&self, count: Option<u64>) -> bool {
+        count.is_some_and(|count| self.done.times.len() >= count)
+    }
+
     fn new() -> Self {
         let done = Exchanged {
             called: None,
@@ -218,7 +223,7 @@ impl RpcClient {
         let Some(provider) = session.provider.filter(|_| session.awaited == 0 && !session.is_released) else {
             return;
         };
-        if is_over || count.is_some_and(|count| session.done.times.len() >= count) {
+        if is_over || session.has_all(count) {
             session.is_released = true;
             cx.down(STACK, Request::Release { session: provider, data: None });
             return;
@@ -246,6 +251,7 @@ impl RpcClient {
     fn came(&mut self, number: u32, data: &Message, cx: &mut Context<'_>) {
         let now = cx.now();
         let (pattern, think, transfer) = (self.config.pattern, self.config.think, self.config.transfer);
+        let (count, is_over) = (self.config.count, self.config.opening.is_over(now));
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, data.len() as u64 * transfer.copies);
         let Some(session) = self.session(number) else {
@@ -271,7 +277,10 @@ impl RpcClient {
         let began = done.called.filter(|_| done.times.is_empty()).unwrap_or(session.asked);
         done.times.record(now.saturating_since(session.asked));
         done.with_opening.record(now.saturating_since(began));
-        let next = now + think.draw(cx.rng());
+        // Where no request follows there is no pause before it.
+        let is_last = is_over || session.has_all(count);
+        let next = if is_last { now } else { now + think.draw(cx.rng()) };
+        let done = &mut session.done;
         if next > now {
             done.pauses.push((now, next));
             cx.set_timer(&mut session.timer, token(number, Kind::Ask), next);
