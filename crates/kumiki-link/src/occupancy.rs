@@ -17,6 +17,8 @@ use kumiki_graph::{Duration, Instant};
 /// let later = queue.until(at(12), 3).since(&queue);
 /// assert_eq!((later.began_with(), later.length(), later.mean()), (2, 3, 3.0));
 /// assert_eq!((queue.quantile(0.5), queue.quantile(0.95), queue.quantile(1.0)), (0, 2, 2));
+/// // It has not been empty since 6 ms, and then held one until 9 ms.
+/// assert_eq!([0, 1].map(|frames| queue.longer_for(frames)), [4, 1].map(Duration::from_millis));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
@@ -28,6 +30,8 @@ pub struct Occupancy {
     began_with: u64,
     /// By length.
     times: Vec<Duration>,
+    /// When it last held so many, by length.
+    last: Vec<Instant>,
 }
 
 impl Occupancy {
@@ -39,9 +43,13 @@ impl Occupancy {
         };
         if self.times.len() <= length {
             self.times.resize(length + 1, Duration::ZERO);
+            self.last.resize(length + 1, Instant::ZERO);
         }
         if let Some(time) = self.times.get_mut(length) {
             *time += now.saturating_since(self.changed);
+        }
+        if let Some(last) = self.last.get_mut(length) {
+            *last = self.changed.max(now);
         }
         self.changed = self.changed.max(now);
     }
@@ -74,6 +82,13 @@ impl Occupancy {
     #[must_use]
     pub const fn began_with(&self) -> u64 {
         self.began_with
+    }
+
+    /// For how long it has held more than so many without a break, when its length was last said.
+    #[must_use]
+    pub fn longer_for(&self, frames: u64) -> Duration {
+        let shorter = (0..=frames).zip(&self.last).map(|(_, last)| *last).max();
+        self.changed.saturating_since(shorter.unwrap_or(Instant::ZERO))
     }
 
     /// All of the time.

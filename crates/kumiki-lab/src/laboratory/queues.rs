@@ -11,6 +11,9 @@ const FULL: f64 = 0.99;
 /// So much of what a line sent in a time is worth a word, where that is left over.
 const NOTABLE: f64 = 0.01;
 
+/// What grows at one rate is past its middle for half of the time, and for no less than this where arrivals are uneven.
+const PASSED: f64 = 0.2;
+
 /// Which queues without an end grew for all of the measured time: more came than their lines take.
 #[expect(clippy::cast_precision_loss, reason = "counts for a sentence")]
 pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
@@ -36,7 +39,10 @@ pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
             let is_full = busy as f64 >= queue.whole().as_nanos() as f64 * FULL;
             // What grows at one rate is half of the time on either side of its middle; what has grown and then stayed is not, nor a burst at the end.
             let middle = queue.quantile(0.5).saturating_sub(before) as f64 / grown;
-            if is_full && grown >= (sent as f64 * NOTABLE).max(1.0) && (0.3..0.8).contains(&middle) {
+            // Nor is what falls and rises, as behind bursts: that passes its middle anew each time, and here for the last time.
+            let passed = queue.longer_for(queue.length().midpoint(before)).as_secs_f64();
+            let has_passed = passed >= queue.whole().as_secs_f64() * PASSED;
+            if is_full && grown >= (sent as f64 * NOTABLE).max(1.0) && (0.3..0.8).contains(&middle) && has_passed {
                 let more = grown / sent as f64 * 100.0;
                 told.push(format!(
                     "{name}: what {end} sends there waits in a queue without an end (`queue_frames` is not set), which grew for all of the measured time, from {before} to {} frames: \
@@ -118,6 +124,18 @@ define.rate = "12 Mb/s"
         assert_eq!(told(FLOOD, &["link.line.queue_frames=100000"]), None);
         let tcp = FLOOD.replace("\"udp\"", "\"tcp\"").replace("kind = \"tcp\"", "kind = \"netperf\"");
         assert_eq!(told(&tcp.replace(", rate = \"${rate}\"", "").replace("define.rate", "#"), &[]), None);
+    }
+
+    #[test]
+    fn a_queue_that_rises_and_falls_with_bursts_does_not_grow_all_the_time() {
+        let bursts = FLOOD.replace("rate = \"${rate}\"", "rate = \"${rate}\", on = \"${on}\", off = \"${off}\"");
+        let bursts = format!("{bursts}define.on = \"1 s\"\ndefine.off = \"3 s\"\n");
+        let told = |set: &[&str]| notes(&bursts, set).into_iter().any(|note| note.contains("without an end"));
+        // 5000 datagrams come in a second, and in the next three all but a few hundred have gone; then as many come again.
+        let rate = ["rate=40 Mb/s", "run.warm_up=0 s", "run.duration=5 s"];
+        assert!(!told(&rate));
+        // Short bursts of which too much comes on the whole do let it grow.
+        assert!(told(&[&rate[..], &["rate=24 Mb/s", "on=10 ms", "off=10 ms"]].concat()));
     }
 
     const PHASE: &str = r#"
