@@ -290,6 +290,28 @@ run = { duration = "2 s", interval = "20 ms" }
     assert_eq!(busy[60], 0.0);
 }
 
+/// A call of a megabyte, on which the processor works for some 98 % of the time: in the rest the request is on its way, and there is nothing to work on.
+#[test]
+fn a_processor_holds_a_call_though_it_rests_between_two() {
+    let text = r#"
+host.a.profile = "atm-board"
+host.b.profile = "zero"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "1 Gb/s", propagation = "1 ms" }
+load.ask = { kind = "rpc", from = "a", to = "b", message = "1000 B", response = "1 MB" }
+run = { warm_up = "1 s", duration = "2 s" }
+"#;
+    let bound = |text: &str| {
+        let (rows, _) = ran(text);
+        let ask = load(&rows, "ask");
+        (ask.bound_by.clone(), ask.held.clone())
+    };
+    let (large, held) = bound(text);
+    assert_eq!(large, "host", "{held:?}");
+    // Of short ones that come from many the way takes the time, be the processor as busy.
+    let (short, held) = bound(&text.replace("\"1 MB\" }", "\"1000 B\", sessions = 4 }"));
+    assert_eq!(short, "round trip", "{held:?}");
+}
+
 /// Least, mean and greatest are those that came, to the nanosecond, and not the edges of boxes of 1 %.
 #[test]
 fn the_least_round_trip_is_no_shorter_than_the_way() {

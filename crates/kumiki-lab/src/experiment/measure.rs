@@ -27,6 +27,9 @@ use crate::workload::{FileUser, Ping, RpcClient, Source, Times, UdpSource};
 /// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
 const FULL: f64 = 0.99;
 
+/// The same of exchanges alone, which leave it empty between an answer and the next request.
+const FULL_OF_EXCHANGES: f64 = 0.8;
+
 /// What bound a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
@@ -325,7 +328,7 @@ impl Measured {
             Bound::Held(Limit::Application)
         } else if of.page_waits > 0 {
             Bound::Pages
-        } else if of.cpu.iter().any(|(cpu, busy)| Self::taken(of, cpu, *busy) >= FULL) {
+        } else if of.cpu.iter().any(|(cpu, busy)| of.waits_for_cpu(flow, Self::taken(of, cpu, *busy))) {
             Bound::Host
         } else if of.is_all_there() && limit_mbps.is_none_or(|limit| of.rate_while_writing() <= limit) {
             // What came at last, and was more than the line took while it was written, has waited for that.
@@ -460,11 +463,19 @@ impl LoadResult {
             && self.flows.iter().all(|flow| flow.sender.is_none())
     }
 
+    /// Whether a CPU on its way that is `busy` for such a part of the time is what it, or a `flow` of it, waits for.
+    fn waits_for_cpu(&self, flow: Option<&Flow>, busy: f64) -> bool {
+        let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
+        let are_exchanges = !flows.is_empty() && flows.iter().all(|flow| flow.exchanges.is_some());
+        // Between an answer and the next request there is nothing to work on; but where it is round trips that take the time, the way is longer than the work.
+        let has_work = || !held::waits_for_program(&flow.map_or_else(|| self.held(), Flow::held));
+        busy >= FULL || (are_exchanges && busy >= FULL_OF_EXCHANGES && has_work())
+    }
+
     /// Whether a full line is what it, or a `flow` of it, waits for, where the line allows `limit_mbps`: not where its program is waited for for nearly all of the
     /// time, nor where it has less than its share of the line, and so waits for its window.
     fn waits_for_line(&self, flow: Option<&Flow>, limit_mbps: Option<f64>) -> bool {
         const FULL_LINE: f64 = 0.98;
-        const FULL_OF_EXCHANGES: f64 = 0.8;
         const LESS: f64 = 0.9;
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
         if matches!(flows, [one] if one.is_locked_out()) {
