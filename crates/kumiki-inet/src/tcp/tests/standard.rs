@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::SourceRoute;
 
-use kumiki_graph::{Coalesce, Duration, Mode, Open, Problem, Quality, Report, Request};
+use kumiki_graph::{Coalesce, Duration, Mode, Open, Quality, Report, Request};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
