@@ -89,14 +89,7 @@ pub(crate) fn measure(what: &Exactness) -> Result<(), String> {
             }
         }
     }
-    if what.json {
-        for row in &rows {
-            println!("{}", serde_json::to_string(row).map_err(|why| why.to_string())?);
-        }
-    } else {
-        println!("{}", table(&rows, what.rate));
-    }
-    Ok(())
+    crate::show::show(&rows, what.json, |rows| table(rows, what.rate))
 }
 
 /// A forwarder: where it takes datagrams, and its threads.

@@ -6,7 +6,7 @@
 //! | `sim` | worlds in virtual time, against ns-3: CPU seconds for each world and each packet |
 //! | `kernels` | stuffing, scrambling, parity and frame check sequences, against plain loops and a copy: octets in each second |
 //! | `osi` | a file over seven layers, in process and over RFC 1006, against a bare connection: Gbit/s |
-//! | `net` | calls over sockets in a simulation, against turmoil-net: CPU time of a call |
+//! | `net` | calls of 64 octets and of hyper over sockets in a simulation, against turmoil-net: CPU time of a call |
 //! | `rings` | a program and its stack in two processes, beside the same in one: CPU seconds per GiB, time of an exchange |
 //! | `tun` | one end of TCP over a TUN device with Linux as the peer, against smoltcp and a bare end: CPU seconds per GiB |
 //! | `tun-queues` | many connections of one host over one queue of it and over several: CPU seconds, and by the clock |
@@ -28,6 +28,7 @@ mod ours;
 mod programs;
 mod rings;
 mod rival;
+mod show;
 mod sim;
 mod tcp;
 mod tun;

@@ -131,14 +131,7 @@ pub(crate) fn measure(what: &OverTun) -> Result<(), String> {
             row.gbit_s.push(octets * 8.0 / wall / 1e9);
         }
     }
-    if what.json {
-        for row in &rows {
-            println!("{}", serde_json::to_string(row).map_err(|why| why.to_string())?);
-        }
-    } else {
-        println!("{}", table(&rows));
-    }
-    Ok(())
+    crate::show::show(&rows, what.json, table)
 }
 
 /// CPU seconds of this process, and seconds of the wall clock.

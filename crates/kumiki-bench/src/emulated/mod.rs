@@ -103,14 +103,7 @@ pub(crate) fn measure(what: &Emulated) -> Result<(), String> {
             row.late_ms.push(run.late_ms(row.act)?);
         }
     }
-    if what.json {
-        for row in &rows {
-            println!("{}", serde_json::to_string(row).map_err(|why| why.to_string())?);
-        }
-    } else {
-        println!("{}", table(&rows));
-    }
-    Ok(())
+    crate::show::show(&rows, what.json, table)
 }
 
 fn table(rows: &[Row]) -> Table {

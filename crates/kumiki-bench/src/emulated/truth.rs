@@ -155,14 +155,7 @@ pub(super) fn measure(transfers: u32, longest: u64, json: bool) -> Result<(), St
             }
         }
     }
-    if json {
-        for row in &rows {
-            println!("{}", serde_json::to_string(row).map_err(|why| why.to_string())?);
-        }
-    } else {
-        println!("{}", table(&rows));
-    }
-    Ok(())
+    crate::show::show(&rows, json, table)
 }
 
 fn table(rows: &[Row]) -> Table {

@@ -80,14 +80,7 @@ pub(crate) fn measure(what: &Queues) -> Result<(), String> {
             row.wall_s.push(wall);
         }
     }
-    if what.json {
-        for row in &rows {
-            println!("{}", serde_json::to_string(row).map_err(|why| why.to_string())?);
-        }
-    } else {
-        println!("{}", table(&rows));
-    }
-    Ok(())
+    crate::show::show(&rows, what.json, table)
 }
 
 /// CPU seconds of this process, and seconds of the wall clock, for a GiB or a million exchanges.
