@@ -152,3 +152,15 @@ pub(crate) fn fragments(packet: &[u8], most: usize) -> Vec<Vec<u8>> {
     });
     cut.collect()
 }
+
+/// What a router at 10.0.0.9 says of `packet`: `kind` and `code` of RFC 792, and an MTU of 576 where that is asked for (RFC 1191).
+pub(crate) fn error(packet: &[u8], [kind, code]: [u8; 2]) -> Vec<u8> {
+    let mut icmp = [&[kind, code, 0, 0, 0, 0, 2, 0x40][..], &packet[..28]].concat();
+    let check = sum(&icmp);
+    icmp[2..4].copy_from_slice(&check);
+    let len = u16::try_from(20 + icmp.len()).unwrap().to_be_bytes();
+    let mut ip = [0x45, 0, len[0], len[1], 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1];
+    let check = sum(&ip);
+    ip[10..12].copy_from_slice(&check);
+    [&ip[..], &icmp].concat()
+}

@@ -10,7 +10,7 @@ use kumiki_net::tcp::config::{self, Config};
 use kumiki_net::{TcpListener, TcpStream, UdpSocket};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::exchange::{Exchange, sum};
+use crate::exchange::{Exchange, error, sum};
 
 fn configs() -> [HostConfig; 2] {
     [["10.0.0.1", "fd00::1"], ["10.0.0.2", "fd00::2"]].map(|it| HostConfig::new(it.map(|it| it.parse().unwrap())))
@@ -82,19 +82,6 @@ fn an_idle_stack_wants_no_call_and_time_does_not_go_back() {
     assert_eq!(listener.bind("10.0.0.1:7".parse().unwrap()).unwrap_err().kind(), ErrorKind::NetworkDown);
 }
 
-/// What a router at 10.0.0.9 says of `packet`, which it cannot send on: fragmentation needed (RFC 1191).
-fn too_big(packet: &[u8]) -> Vec<u8> {
-    let quoted = &packet[..28];
-    let mut icmp = [&[3, 4, 0, 0, 0, 0, 2, 0x40][..], quoted].concat();
-    let check = sum(&icmp);
-    icmp[2..4].copy_from_slice(&check);
-    let len = u16::try_from(20 + icmp.len()).unwrap().to_be_bytes();
-    let mut ip = [0x45, 0, len[0], len[1], 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1];
-    let check = sum(&ip);
-    ip[10..12].copy_from_slice(&check);
-    [&ip[..], &icmp].concat()
-}
-
 /// An echo request of `data` between addresses of one version of IP (RFC 792, RFC 4443 section 4.1).
 fn echo(from: IpAddr, to: IpAddr, data: &[u8]) -> Vec<u8> {
     let is_v4 = from.is_ipv4();
@@ -163,7 +150,8 @@ fn a_datagram_that_is_too_long_has_the_error_of_linux() {
         now += Duration::from_millis(1);
         host.poll(now).unwrap();
         while let Some(packet) = host.transmit() {
-            host.receive(&too_big(&packet));
+            // Fragmentation needed (RFC 1191).
+            host.receive(&error(&packet, [3, 4]));
         }
     }
     panic!("no error came");

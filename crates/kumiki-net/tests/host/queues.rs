@@ -15,7 +15,7 @@ use kumiki_net::{Stack, TcpListener, TcpSocket, TcpStream, UdpSocket};
 use kumiki_octets::Message;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::exchange::{Exchange, InTurn, Queues, fragments, sum};
+use crate::exchange::{Exchange, InTurn, Queues, error, fragments, sum};
 
 const QUEUES: usize = 3;
 
@@ -309,18 +309,6 @@ fn all_ports_can_be_called_from_whichever_stack_has_them() {
     let calls: Vec<_> = (49_152..=65_535).map(|_| call().unwrap()).collect();
     assert_eq!(call().err(), Some(ErrorKind::AddrNotAvailable));
     drop(calls);
-}
-
-/// What a router at 10.0.0.9 says of `packet`: `kind` and `code` of RFC 792.
-fn error(packet: &[u8], [kind, code]: [u8; 2]) -> Vec<u8> {
-    let mut icmp = [&[kind, code, 0, 0, 0, 0, 2, 0x40][..], &packet[..28]].concat();
-    let check = sum(&icmp);
-    icmp[2..4].copy_from_slice(&check);
-    let len = u16::try_from(20 + icmp.len()).unwrap().to_be_bytes();
-    let mut ip = [0x45, 0, len[0], len[1], 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1];
-    let check = sum(&ip);
-    ip[10..12].copy_from_slice(&check);
-    [&ip[..], &icmp].concat()
 }
 
 #[test]
