@@ -149,7 +149,7 @@ mod tests {
     use crate::scenario::Document;
 
     /// A connection, and `more` beside it.
-    fn cost(more: &str) -> f64 {
+    fn point(more: &str) -> Point {
         let text = format!(
             r#"
 title = "A line"
@@ -161,35 +161,24 @@ run.duration = "20 s"
 {more}
 "#
         );
-        let document = Document::parse("line", "line.toml", &text).unwrap();
-        weight(&document.points(&Choice::default()).unwrap()[0], None)
+        Document::parse("line", "line.toml", &text).unwrap().points(&Choice::default()).unwrap().remove(0)
+    }
+
+    fn cost(more: &str) -> f64 {
+        weight(&point(more), None)
     }
 
     #[test]
     fn captures_are_foreseen_by_what_the_line_carries() {
-        let document = |more: &str| {
-            let text = format!(
-                r#"
-title = "A line"
-host.a.graph = ["ip", "l0"]
-host.b.like = "a"
-link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }}
-load.bulk = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }}
-run.duration = "20 s"
-{more}
-"#
-            );
-            Document::parse("line", "line.toml", &text).unwrap().points(&Choice::default()).unwrap().remove(0)
-        };
-        let of = |layers: &str, snaplen| captured(&document(""), None, (&layers.parse().unwrap(), snaplen));
+        let of = |layers: &str, snaplen| captured(&point(""), None, (&layers.parse().unwrap(), snaplen));
         // 9.65 Mb/s of 1448 octets each for 20 s, at both hosts, and half as many acknowledgments.
         let packets = 2.0 * 9.65e6 / 8.0 / 1448.0 * 20.0;
         let all = packets * (46.0 + 1448.0 + 60.0 + 0.5 * 106.0);
         assert!((of("device", 0) / all - 1.0).abs() < 0.01, "{} {all}", of("device", 0));
         assert!((of("device", 128) / (packets * (46.0 + 128.0 + 53.0)) - 1.0).abs() < 0.01);
         assert_eq!(of("a.ip/l0", 0) * 2.0, of("ip", 0));
-        assert_eq!(captured(&document(""), None, (&Layers::None, 0)), 0.0);
-        let three = document("run.repeat.runs = 3");
+        assert_eq!(captured(&point(""), None, (&Layers::None, 0)), 0.0);
+        let three = point("run.repeat.runs = 3");
         assert_eq!(captured(&three, None, (&Layers::Ip, 0)), 3.0 * of("ip", 0));
     }
 
