@@ -228,7 +228,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_total_is_that_of_all_holders_until_the_last_gets_the_value(
-            steps in prop::collection::vec(step(), 0..if cfg!(miri) { 30 } else { 300 }),
+            steps in prop::collection::vec(step(), 0..if cfg!(miri) { 15 } else { 300 }),
         ) {
             let value = Arc::new(());
             let mut handles = vec![Unique::new(Arc::clone(&value)).share()];

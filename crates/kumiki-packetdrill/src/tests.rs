@@ -174,9 +174,7 @@ fn a_call_that_waits_ends_at_the_time_of_what_it_waited_for() {
             (accepted, ended)
         });
         // As packetdrill waits until the other thread sleeps.
-        while !adapter.clock.lock().has_sleepers() {
-            thread::yield_now();
-        }
+        kumiki_watchdog::until(|| adapter.clock.lock().has_sleepers());
         adapter.clock.sleep(Duration::from_millis(300));
         called(&adapter);
         let called_at = adapter.clock.lock().now;

@@ -6,8 +6,8 @@
 //! | Left out | tests that only compute: they wait for nobody, and a busy machine may take its time |
 //!
 //! A test that waits calls [`minute`] first, best in what all tests of a file wait with; one that waits once and computes for long has that wait
-//! [`during`] which it is watched. So has one that looks again and again until something is there, for what it looks with may wait itself: all of it
-//! together has one minute. Where the same thread neither calls it again nor ends
+//! [`during`] which it is watched. One that looks again and again [`until`] something is there has one minute for all of it together, for what it looks
+//! with may wait itself. Where the same thread neither calls it again nor ends
 //! within [`LIMIT`], the test is named on standard error, the processes that this one has started are killed, and this one ends with
 //! the status of a test that failed. So nothing that a test waits with needs a limit of its own: no read, no join, no child.
 //!
@@ -100,6 +100,25 @@ pub fn during<T>(wait: impl FnOnce() -> T) -> T {
     let _before = Before(before);
     minute();
     wait()
+}
+
+/// Waits until something is seen, for [`LIMIT`] at most, whatever it is seen with.
+pub fn until(mut seen: impl FnMut() -> bool) {
+    during(|| {
+        while !seen() {
+            pause();
+        }
+    });
+}
+
+/// A millisecond between two looks at what tells nobody that it is there: whoever is to bring it, and every test beside this one, has the
+/// processor meanwhile. Nothing may depend on how long it is.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "another look follows, and no deadline is known; no result depends on it"
+)]
+pub fn pause() {
+    std::thread::sleep(Duration::from_millis(1));
 }
 
 /// As [`minute`], with another limit.

@@ -23,7 +23,7 @@ fn next(line: &mut Line) -> Arrival {
         }
         let Some(read) = line.descriptors().read else {
             // What has no descriptor is looked at every now and then.
-            std::thread::yield_now();
+            kumiki_watchdog::pause();
             continue;
         };
         let mut polled = [PollFd::from_borrowed_fd(read, PollFlags::IN)];

@@ -217,7 +217,7 @@ fn what_was_read_is_acknowledged_at_once() {
             match stream.receive().unwrap() {
                 Some(Arrival::Unit { data, .. }) => got += data.len(),
                 Some(_) => {}
-                None => std::thread::yield_now(),
+                None => kumiki_watchdog::pause(),
             }
         }
         assert!(rustix::net::sockopt::tcp_quickack(&stream.socket).unwrap());

@@ -73,10 +73,7 @@ impl Stranger {
 
     /// Waits for that.
     fn must_be_cut_off(&self) {
-        kumiki_watchdog::minute();
-        while !self.is_cut_off() {
-            std::thread::yield_now();
-        }
+        kumiki_watchdog::until(|| self.is_cut_off());
     }
 
     fn below(&mut self, n: u64) -> u64 {

@@ -59,10 +59,7 @@ impl Server {
 
     /// Returns when so many programs are attached.
     pub(crate) fn wait_for_programs(&self, count: usize) {
-        kumiki_watchdog::minute();
-        while self.stack.counts().programs != count {
-            thread::yield_now();
-        }
+        kumiki_watchdog::until(|| self.stack.counts().programs == count);
     }
 
     pub(crate) fn connect(&self) -> RemoteStack {

@@ -2,7 +2,9 @@
 
 use rustix::process::Signal;
 
-use super::harness::{Daemon, Folder, Running, hollow, until};
+use kumiki_watchdog::until;
+
+use super::harness::{Daemon, Folder, Running, hollow};
 
 /// More than any transfer here moves before it is broken.
 const HUGE: u64 = 1 << 34;

@@ -1,6 +1,8 @@
 //! What is new is fetched, once, and nothing that is here is lost.
 
-use super::harness::{Daemon, Folder, Ran, Running, until};
+use kumiki_watchdog::until;
+
+use super::harness::{Daemon, Folder, Ran, Running};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_anew, long};
 

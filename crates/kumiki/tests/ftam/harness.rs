@@ -95,16 +95,6 @@ impl Daemon {
     }
 }
 
-/// Waits until something is seen, for a minute at most, whatever it is seen with.
-#[track_caller]
-pub(crate) fn until(mut seen: impl FnMut() -> bool) {
-    kumiki_watchdog::during(|| {
-        while !seen() {
-            std::thread::yield_now();
-        }
-    });
-}
-
 /// A host name for which no resolver is asked, since it can be none: a label has 63 octets at most (RFC 1035, 2.3.4).
 pub(crate) fn no_host() -> String {
     format!("{}.invalid", "x".repeat(64))

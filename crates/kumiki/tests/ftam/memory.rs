@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::{JoinHandle, spawn};
 
-use super::harness::{Daemon, Folder, Ran, Running, hollow, until};
+use kumiki_watchdog::until;
+
+use super::harness::{Daemon, Folder, Ran, Running, hollow};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_anew, long};
 

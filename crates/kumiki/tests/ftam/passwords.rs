@@ -9,7 +9,9 @@ use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
-use super::harness::{Daemon, Folder, Ran, Running, until};
+use kumiki_watchdog::until;
+
+use super::harness::{Daemon, Folder, Ran, Running};
 
 /// A terminal: the keyboard, and what programs have.
 struct Terminal {

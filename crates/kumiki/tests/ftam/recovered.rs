@@ -2,7 +2,9 @@
 
 use rustix::process::Signal;
 
-use super::harness::{Daemon, Folder, Ran, Running, hollow, until};
+use kumiki_watchdog::until;
+
+use super::harness::{Daemon, Folder, Ran, Running, hollow};
 use super::line::{Cut, Line};
 
 /// More than any transfer here moves before it is broken.
@@ -16,11 +18,12 @@ fn contents() -> Vec<u8> {
 /// So many words of four bytes.
 pub(crate) fn long(words: u32) -> Vec<u8> {
     let mut state = 1_u32;
-    let words = (0..words).flat_map(|_| {
+    let mut all = Vec::new();
+    for _ in 0..words {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state.to_be_bytes()
-    });
-    words.collect()
+        all.extend_from_slice(&state.to_be_bytes());
+    }
+    all
 }
 
 /// Less than half of it has crossed twice.

@@ -2,7 +2,9 @@
 
 use rustix::process::Signal;
 
-use super::harness::{Daemon, Folder, Running, hollow, until};
+use kumiki_watchdog::until;
+
+use super::harness::{Daemon, Folder, Running, hollow};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_anew, long};
 

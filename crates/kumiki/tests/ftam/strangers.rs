@@ -6,8 +6,10 @@ use std::thread::{JoinHandle, spawn};
 
 use rustix::process::Signal;
 
+use kumiki_watchdog::until;
+
 use super::crowd;
-use super::harness::{Daemon, Folder, Running, hollow, until};
+use super::harness::{Daemon, Folder, Running, hollow};
 
 /// Somebody who takes one connection and does this with it; and where.
 fn peer(act: impl FnOnce(&mut TcpStream) + Send + 'static) -> (String, JoinHandle<()>) {

@@ -204,7 +204,7 @@ pub(crate) fn once_we_have_an_address<T>(action: impl Fn() -> io::Result<T>) -> 
     kumiki_watchdog::minute();
     loop {
         match action() {
-            Err(why) if why.kind() == ErrorKind::AddrNotAvailable => std::thread::yield_now(),
+            Err(why) if why.kind() == ErrorKind::AddrNotAvailable => kumiki_watchdog::pause(),
             done => return done,
         }
     }

@@ -284,7 +284,7 @@ fn joined() -> Said<String> {
         let server = live(far, &set).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut server = server.map_err(when("kumiki does not start"))?;
         while !socket.exists() && server.try_wait().map_err(when("the server"))?.is_none() {
-            std::thread::yield_now();
+            kumiki_watchdog::pause();
         }
         let said =
             with_file(&on_ethernet("server", &frames("unix")), |near| done(&output(live(near, &[at("client")?]))?));
@@ -406,7 +406,7 @@ fn again<T>(mut act: impl FnMut() -> std::io::Result<T>) -> Said<T> {
     loop {
         match act() {
             Err(why) if matches!(why.kind(), ErrorKind::AddrNotAvailable | ErrorKind::ConnectionRefused) => {
-                std::thread::yield_now();
+                kumiki_watchdog::pause();
             }
             other => return other.map_err(when("not there")),
         }

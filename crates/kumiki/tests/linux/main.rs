@@ -63,20 +63,11 @@ pub(crate) const INSIDE: &str = "--inside";
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let full = arguments.iter().any(|argument| argument == "--full");
-    let mut cases = scripts::cases();
-    cases.extend(single::cases());
-    cases.extend(marks::cases());
-    cases.extend(offload::cases());
-    cases.extend(path::cases());
-    cases.extend(delay::cases());
-    cases.extend(link::cases());
-    cases.extend(live::cases());
-    cases.extend(curve::cases(full));
-    cases.extend(pair::cases(full));
-    cases.extend(matrix::cases(if full { FULL } else { PART }, full));
     if let Some(at) = arguments.iter().position(|argument| argument == INSIDE) {
-        return inside(&cases, arguments.get(at + 1).map_or("", String::as_str));
+        return inside(arguments.get(at + 1).map_or("", String::as_str), full);
     }
+    let mut cases = scripts::cases();
+    cases.extend(others(full));
     if arguments.iter().any(|argument| argument == "--list") {
         for case in &cases {
             println!("{}: test", case.name);
@@ -112,6 +103,21 @@ fn main() -> ExitCode {
         failed.extend(all(cases, full, &unshare));
     }
     told(&failed, timed.len() + others.len())
+}
+
+/// Every case but those of scripts.
+fn others(full: bool) -> Vec<Case> {
+    let mut cases = single::cases();
+    cases.extend(marks::cases());
+    cases.extend(offload::cases());
+    cases.extend(path::cases());
+    cases.extend(delay::cases());
+    cases.extend(link::cases());
+    cases.extend(live::cases());
+    cases.extend(curve::cases(full));
+    cases.extend(pair::cases(full));
+    cases.extend(matrix::cases(if full { FULL } else { PART }, full));
+    cases
 }
 
 /// A case that failed, with what it said on standard output and on the other one.
@@ -169,7 +175,7 @@ fn told(failed: &[Failure], cases: usize) -> ExitCode {
 }
 
 /// Runs the case `name` here, in a namespace that was made for it.
-fn inside(cases: &[Case], name: &str) -> ExitCode {
+fn inside(name: &str, full: bool) -> ExitCode {
     // Whom a case has started the watchdog of that case ends.
     if name == path::PEER {
         return path::peer();
@@ -199,10 +205,9 @@ fn inside(cases: &[Case], name: &str) -> ExitCode {
             }
         };
     }
-    let said = cases
-        .iter()
-        .find(|case| case.name == name)
-        .map_or_else(|| Err(format!("there is no case {name}")), |case| (case.run)());
+    let named = |case: &Case| case.name == name;
+    let case = scripts::named(name).or_else(|| others(full).into_iter().find(named));
+    let said = case.map_or_else(|| Err(format!("there is no case {name}")), |case| (case.run)());
     match said {
         Ok(said) => {
             println!("{said}");

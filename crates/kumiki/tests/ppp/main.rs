@@ -110,10 +110,7 @@ fn a_link_that_is_interrupted_aborts_what_its_program_has_open_and_tells_of_it()
     let [far, mut near] = pair(&folder, ["--run sink --listen 5001 --connections 1", &sends]);
     near.wait_for("networks");
     // More than PPP says by itself: the connection stands.
-    kumiki_watchdog::minute();
-    while std::fs::metadata(folder.path("seen.sent")).map_or(0, |file| file.len()) < 100_000 {
-        std::thread::yield_now();
-    }
+    kumiki_watchdog::until(|| std::fs::metadata(folder.path("seen.sent")).is_ok_and(|file| file.len() >= 100_000));
     near.signal(Signal::TERM);
     let Ran { status, out: said, .. } = near.end();
     assert_eq!(status, Some(0), "{said}");

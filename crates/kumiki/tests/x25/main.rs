@@ -8,7 +8,8 @@ use rustix::process::Signal;
 #[expect(dead_code, reason = "other tests use more of it")]
 mod harness;
 
-use harness::{Daemon, Folder, Running, system, until};
+use harness::{Daemon, Folder, Running, system};
+use kumiki_watchdog::until;
 
 /// A switch with this configuration, and where its port `in` listens.
 struct Switch {

@@ -51,7 +51,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #[test]
     fn a_ring_is_a_queue_with_room_for_its_capacity(
-        steps in prop::collection::vec(step(), 0..if cfg!(miri) { 30 } else { 200 }),
+        steps in prop::collection::vec(step(), 0..if cfg!(miri) { 15 } else { 200 }),
     ) {
         let memory = memory(CAPACITY);
         let (mut sender, mut receiver) = ends(&memory);
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn nonsense_is_taken_or_refused(
         seed in any::<[u64; 4]>(),
-        nonsense in prop::collection::vec((0..CONTROL + CAPACITY, any::<u64>()), 0..if cfg!(miri) { 30 } else { 200 }),
+        nonsense in prop::collection::vec((0..CONTROL + CAPACITY, any::<u64>()), 0..if cfg!(miri) { 15 } else { 200 }),
     ) {
         let memory = memory(CAPACITY);
         let (mut sender, mut receiver) = ends(&memory);
@@ -157,7 +157,7 @@ fn what_cannot_be_breaks_the_ring() {
 /// Both sides in threads that sleep and wait as processes do: a wake-up that is lost would let them stand for ever.
 #[test]
 fn nothing_is_lost_between_threads_and_nobody_sleeps_on() {
-    const RECORDS: u64 = if cfg!(miri) { 40 } else { 20_000 };
+    const RECORDS: u64 = if cfg!(miri) { 20 } else { 20_000 };
     if !cfg!(miri) {
         kumiki_watchdog::minute();
     }
