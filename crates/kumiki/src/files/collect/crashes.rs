@@ -138,8 +138,8 @@ fn are_known(files: &BTreeMap<String, Vec<u8>>) -> bool {
 #[test]
 fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
-    // Where the clock jumps with nothing or all waiting is enough: what one file makes wait is between the two.
-    for (jumps, behind) in [(false, 0), (false, 1), (false, MOST), (true, 0), (true, MOST)] {
+    // Nothing waits, or all does; and where the clock jumps, what is between the two.
+    for (jumps, behind) in [(false, 0), (false, MOST), (true, 1)] {
         let prepared = || {
             let disk = Simulated::default();
             if jumps {
