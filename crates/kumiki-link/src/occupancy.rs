@@ -19,6 +19,7 @@ use kumiki_graph::{Duration, Instant};
 /// assert_eq!((queue.quantile(0.5), queue.quantile(0.95), queue.quantile(1.0)), (0, 2, 2));
 /// // It has not been empty since 6 ms, and then held one until 9 ms.
 /// assert_eq!([0, 1].map(|frames| queue.longer_for(frames)), [4, 1].map(Duration::from_millis));
+/// assert_eq!([0, 1].map(|frames| queue.longer_in_all(frames)), [4, 1].map(Duration::from_millis));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
@@ -89,6 +90,13 @@ impl Occupancy {
     pub fn longer_for(&self, frames: u64) -> Duration {
         let shorter = (0..=frames).zip(&self.last).map(|(_, last)| *last).max();
         self.changed.saturating_since(shorter.unwrap_or(Instant::ZERO))
+    }
+
+    /// For how long it has held more than so many, all such times together.
+    #[must_use]
+    pub fn longer_in_all(&self, frames: u64) -> Duration {
+        let longer = (0_u64..).zip(&self.times).filter(|(length, _)| *length > frames);
+        longer.fold(Duration::ZERO, |all, (_, time)| all + *time)
     }
 
     /// All of the time.

@@ -1,4 +1,11 @@
-//! Queues that say less of a network than of how it was written down: those without an end that grow all the time, and those in which phase decides who finds room.
+//! Queues that say less of a network than of how it was written down: those without an end that grow to the end of the measured time, and those in which phase decides
+//! who finds room.
+//!
+//! A queue without an end that has grown and fallen again, as behind a burst, is none of these: how long it became is the burst's, and another `duration` changes
+//! nothing of it. Its length is in the rows (`max`), and over time in the series.
+
+use kumiki_graph::Duration;
+use kumiki_link::Occupancy;
 
 use crate::experiment::{Flow, Limit, LoadResult, Measured};
 use crate::medium::{Line, Rule};
@@ -14,7 +21,7 @@ const NOTABLE: f64 = 0.01;
 /// What grows at one rate is past its middle for half of the time, and for no less than this where arrivals are uneven.
 const PASSED: f64 = 0.2;
 
-/// Which queues without an end grew for all of the measured time: more came than their lines take.
+/// Which queues without an end grew for all of the measured time, or from some time on to its end: more came than their lines take.
 #[expect(clippy::cast_precision_loss, reason = "counts for a sentence")]
 pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     let mut told = Vec::new();
@@ -36,23 +43,43 @@ pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
                 continue;
             };
             let (before, grown) = (queue.began_with(), queue.length().saturating_sub(queue.began_with()) as f64);
-            let is_full = busy as f64 >= queue.whole().as_nanos() as f64 * FULL;
+            let (whole, is_full) = (queue.whole(), busy as f64 >= queue.whole().as_nanos() as f64 * FULL);
             // What grows at one rate is half of the time on either side of its middle; what has grown and then stayed is not, nor a burst at the end.
             let middle = queue.quantile(0.5).saturating_sub(before) as f64 / grown;
             // Nor is what falls and rises, as behind bursts: that passes its middle anew each time, and here for the last time.
-            let passed = queue.longer_for(queue.length().midpoint(before)).as_secs_f64();
-            let has_passed = passed >= queue.whole().as_secs_f64() * PASSED;
-            if is_full && grown >= (sent as f64 * NOTABLE).max(1.0) && (0.3..0.8).contains(&middle) && has_passed {
-                let more = grown / sent as f64 * 100.0;
-                told.push(format!(
-                    "{name}: what {end} sends there waits in a queue without an end (`queue_frames` is not set), which grew for all of the measured time, from {before} to {} frames: \
-                     {more:.1} % more came than the line takes, so delays and lengths are those of the `duration`",
-                    queue.length()
-                ));
+            let half = queue.length().midpoint(before);
+            let passed = queue.longer_for(half);
+            let has_passed = passed.as_secs_f64() >= whole.as_secs_f64() * PASSED;
+            if grown < (sent as f64 * NOTABLE).max(1.0) || !has_passed {
+                continue;
             }
+            let growing = queue.longer_for(before);
+            let part = growing.as_secs_f64() / whole.as_secs_f64();
+            let (when, time_on_line) = if is_full && (0.3..0.8).contains(&middle) {
+                ("for all of the measured time".to_owned(), 1.0)
+            } else if part < 1.0 && is_even(queue, half, passed, growing) {
+                // Meanwhile the line was busy all the time.
+                let time = growing.as_nanos() as f64 / busy as f64;
+                (format!("for the last {:.0} % of the measured time", part * 100.0), time)
+            } else {
+                continue;
+            };
+            let more = grown / (sent as f64 * time_on_line) * 100.0;
+            told.push(format!(
+                "{name}: what {end} sends there waits in a queue without an end (`queue_frames` is not set), which grew {when}, from {before} to {} frames: \
+                 {more:.1} % more came than the line takes, so delays and lengths are those of the `duration`",
+                queue.length()
+            ));
         }
     }
     told
+}
+
+/// Whether a queue that has been longer than at first for the time `growing`, and longer than `half` of what it is now for `passed`, grew at one rate, and was never as long before.
+fn is_even(queue: &Occupancy, half: u64, passed: Duration, growing: Duration) -> bool {
+    let part = passed.as_secs_f64() / growing.as_secs_f64();
+    let before = queue.longer_in_all(half).saturating_sub(passed);
+    (0.3..0.7).contains(&part) && before.as_secs_f64() <= passed.as_secs_f64() * NOTABLE
 }
 
 /// Which loads of TCP hardly get through beside datagrams that come at equal times into the same full queue: there phase may decide who finds room, and not chance.
@@ -124,6 +151,21 @@ define.rate = "12 Mb/s"
         assert_eq!(told(FLOOD, &["link.line.queue_frames=100000"]), None);
         let tcp = FLOOD.replace("\"udp\"", "\"tcp\"").replace("kind = \"tcp\"", "kind = \"netperf\"");
         assert_eq!(told(&tcp.replace(", rate = \"${rate}\"", "").replace("define.rate", "#"), &[]), None);
+    }
+
+    /// 1500 datagrams a second come from 3 s on, so 284 more than go: for two of the four seconds that are measured, or for 400 ms.
+    #[test]
+    fn a_queue_that_grows_to_the_end_says_since_when() {
+        let told = |start: &str, stop: &str| {
+            let text = FLOOD.replace("rate = \"${rate}\"", &format!("rate = \"${{rate}}\", start = \"{start}\"{stop}"));
+            notes(&text, &[]).into_iter().find(|note| note.contains("without an end"))
+        };
+        let late = told("3 s", "").unwrap();
+        assert!(late.contains(", which grew for the last 50 % of the measured time, from 0 to 56"), "{late}");
+        assert!(late.contains(": 23.4 % more came than the line takes"), "{late}");
+        assert_eq!(told("4600 ms", ""), None);
+        // It falls again: what it was is the burst's.
+        assert_eq!(told("1 s", ", stop = \"4 s\""), None);
     }
 
     #[test]
