@@ -5,7 +5,7 @@ const HEADS: [(&str, &str); 13] = [
     ("limit (Mb/s)", "what the lines on the way leave for data when all headers are taken off"),
     (
         "held back by",
-        "what kept the writing TCP from sending more, in shares of the measured time; nothing stands there where it was one thing for 95 % of it",
+        "what kept the writing TCP from sending more, in shares of the measured time, and of calls after long pauses also of that in which there was one; where nothing stands, it was what bound it, for 95 % of the time or more",
     ),
     (
         "round trip (ms)",

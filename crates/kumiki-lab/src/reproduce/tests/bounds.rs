@@ -202,9 +202,31 @@ fn what_held_a_load_back_is_printed_where_it_was_several_things() {
     assert!(outage.columns.iter().any(|it| it == "longest gap (s)"), "{outage:?}");
     // Gaps of a program that had nothing to write are its own.
     let idle = with(&[("application", 0.99), ("opening", 0.01)]);
-    for head in ["held back by", "longest gap (s)"] {
-        assert!(idle.columns.iter().all(|it| it != head), "{idle:?}");
-    }
+    assert!(idle.columns.iter().all(|it| it != "longest gap (s)"), "{idle:?}");
+    // What bound it is said already, but the line was not what TCP noticed.
+    assert_eq!(idle.rows[0].1[2], Cell::text("application 99 %, opening 1 %"));
+    let line = with(&[("link", 0.99), ("opening", 0.01)]);
+    assert!(line.columns.iter().all(|it| it != "held back by"), "{line:?}");
+}
+
+/// A pause says nothing of why a call takes as long as it does.
+#[test]
+fn of_calls_after_long_pauses_it_is_told_what_held_them() {
+    let calls = TWO_LOADS.replace("\"netperf\"", "\"rpc\"");
+    let document = Document::parse("two", "two.toml", &calls).unwrap();
+    let plan = Plan::new(&[document], &Choice::default(), &Flows(1)).unwrap();
+    let mut results = run(&plan, Flows(1), Options::default()).remove(0);
+    let mut told = |held: &[(&str, f64)]| {
+        for row in results.points.iter_mut().flat_map(|(_, done)| &mut done.as_mut().unwrap().rows) {
+            row.held = held.iter().map(|(what, share)| ((*what).to_owned(), *share)).collect();
+        }
+        let cells = results.why_table().unwrap().rows.remove(0).1;
+        cells.into_iter().nth(2).unwrap()
+    };
+    let pauses = told(&[("application", 0.98), ("queue", 0.015), ("round trip", 0.005)]);
+    assert_eq!(pauses, Cell::text("application 98 %, of calls: queue 75 %, round trip 25 %"));
+    let short = told(&[("application", 0.4), ("round trip", 0.6)]);
+    assert_eq!(short, Cell::text("round trip 60 %, application 40 %"));
 }
 
 #[test]
