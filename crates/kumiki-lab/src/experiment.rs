@@ -44,6 +44,7 @@ use crate::topology::Topology;
 use crate::workload::{Idle, UdpSink};
 pub use changing::{LineState, LineUpdate, LiveLine};
 use fault::Fault;
+pub use counters::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
 use lines::Lines;

@@ -11,6 +11,10 @@ use crate::rows::Counters;
 use crate::workload::UdpSink;
 use crate::workload::rtp::Reception;
 
+mod meanings;
+
+pub use meanings::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
+
 /// What is known of streams of RTP.
 const RTP_EXPECTED: &str = "expected";
 const RTP_RECEIVED: &str = "received";
@@ -128,7 +132,7 @@ fn of_account(account: &Account) -> BTreeMap<String, u64> {
         ("busy_us", account.busy.as_nanos() / 1_000),
     ]);
     let drops = account.drops.iter();
-    counts.extend(drops.map(|(reason, count)| (format!("dropped, {reason}"), *count)));
+    counts.extend(drops.map(|(reason, count)| (format!("{}{reason}", meanings::DROPPED), *count)));
     counts
 }
 

@@ -1,6 +1,7 @@
 //! Values of rows by their names: what a table or a figure may show.
 
 use super::{Parameter, Row};
+use crate::experiment::unit_of_counter;
 
 /// The name of a value of a row: a field (`jain`), one of several by name (`completion_ms.p99`, `held.send buffer`), of a queue (`queues.line.a.mean`) or a
 /// counter (`counters.line.a_drops`).
@@ -99,6 +100,10 @@ impl ValueName {
             "queues" if self.0.rsplit('.').nth(1).is_some_and(|port| port.parse::<u32>().is_ok()) => "cells",
             "queues" => "frames",
             "octets" => "octets",
+            "counters" => {
+                let counter = self.0.split_once('.').and_then(|(_, rest)| rest.rsplit_once('.'));
+                counter.and_then(|(place, name)| unit_of_counter(place, name)).unwrap_or("")
+            }
             _ if field.ends_with("_mbps") => "Mb/s",
             _ if field.ends_with("_ms") => "ms",
             _ if field.ends_with("_s") => "s",
@@ -188,7 +193,7 @@ mod tests {
             ("completion_ms.p99", 40.0, "completion, p99", "ms"),
             ("queues.line.a.mean", 2.5, "queue line.a.mean", "frames"),
             ("queues.sw.0.mean", 7.0, "queue sw.0.mean", "cells"),
-            ("counters.line.a_drops", 7.0, "line.a drops", ""),
+            ("counters.line.a_drops", 7.0, "line.a drops", "frames"),
             ("held.send buffer", 0.5, "held, send buffer", ""),
         ] {
             let known = ValueName::new(name).unwrap_or_else(|| panic!("{name}"));
