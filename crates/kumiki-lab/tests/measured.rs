@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
-use kumiki_lab::experiment::Options;
+use kumiki_lab::experiment::{Options, SampleOf};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{Row, Scope};
@@ -354,4 +354,35 @@ fn datagrams_that_wait_are_not_lost_where_none_ever_arrived() {
     // Half of 2501 has left.
     assert!(sent == 2501 && received == 0 && lost + waiting == sent, "{note}");
     assert!((1200..1230).contains(&lost), "{note}");
+}
+
+/// In each interval a load has sent again what its flows have, and in all of them what its row says; echoes send nothing again.
+#[test]
+fn what_a_load_sends_again_over_time_is_the_sum_of_its_flows() {
+    let text = r#"
+title = "Loss"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms", impair = { toward = "b", loss = 0.02 } }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB", sessions = 3 }
+load.get = { kind = "rpc", from = "a", to = "b", message = "10 kB", response = "100 B", port = 6000 }
+load.echo = { kind = "ping", from = "a", to = "b", message = "56 B" }
+run = { duration = "4 s", interval = "500 ms" }
+"#;
+    let run = arrange::run(&parse(text), &[], 1, &Options::default());
+    let samples = run.samples.unwrap().0;
+    let of = |scope, name: &str| -> Vec<Option<u64>> {
+        let own = samples.iter().filter(|it| it.scope == scope && it.name == name);
+        own.map(|it| it.retransmissions).collect()
+    };
+    for (name, flows) in [("bulk", 3), ("get", 1)] {
+        let load = of(SampleOf::Load, name);
+        let each = of(SampleOf::Flow, name);
+        let sums = each.chunks(flows).map(|own| own.iter().copied().sum::<Option<u64>>());
+        assert_eq!(load, sums.collect::<Vec<_>>(), "{name}");
+        let sender = run.measured.loads[name].sender().unwrap();
+        assert_eq!(load.iter().flatten().sum::<u64>(), sender.retransmissions, "{name}");
+        assert!(sender.retransmissions > 10, "{name}: {}", sender.retransmissions);
+    }
+    assert_eq!(of(SampleOf::Load, "echo"), [None; 8]);
 }

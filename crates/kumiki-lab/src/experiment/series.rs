@@ -55,7 +55,7 @@ pub struct Sample {
     pub snd_wnd_octets: Option<u32>,
     /// The smoothed round-trip time, in milliseconds.
     pub srtt_ms: Option<f64>,
-    /// Segments sent again in the interval.
+    /// Segments sent again in the interval; of a load by all of its flows.
     pub retransmissions: Option<u64>,
     /// How many frames the queue held, of a switch for cells how many cells, the mean over the interval.
     pub queue_mean: Option<f64>,
@@ -162,6 +162,7 @@ impl Sampler {
         let sent = flows::retransmissions(world, hosts, load);
         let mut earlier = self.flows.remove(name).unwrap_or_default();
         let mut sum = 0;
+        let mut sum_again = None;
         let mut of_flows = Vec::new();
         for (number, flow) in matched(world, hosts, load, &sinks).into_iter().enumerate() {
             let octets = flow.place.and_then(|(sink, at)| sinks.get(sink)?.get(at)).map_or(0, |it| it.octets);
@@ -178,6 +179,9 @@ impl Sampler {
             let (came, sent_again) = (octets.saturating_sub(before.0), again.map(|it| it.saturating_sub(before.1)));
             *before = (octets, again.unwrap_or(before.1));
             sum += came;
+            if let Some(sent_again) = sent_again {
+                *sum_again.get_or_insert(0) += sent_again;
+            }
             of_flows.push(Sample {
                 flow: u32::try_from(number).ok(),
                 from: Some(flow.from.to_owned()),
@@ -192,7 +196,8 @@ impl Sampler {
         }
         self.flows.insert(name.to_owned(), earlier);
         let of_load = Sample::of(self.next, SampleOf::Load, name);
-        self.samples.push(Sample { goodput_mbps: Some(self.rate_mbps(sum)), ..of_load });
+        let goodput_mbps = Some(self.rate_mbps(sum));
+        self.samples.push(Sample { goodput_mbps, retransmissions: sum_again, ..of_load });
         self.samples.extend(of_flows);
     }
 
