@@ -415,3 +415,27 @@ fn values_of_loads_of_unlike_kinds_together_are_not_mixed() {
     let alike = run(&parse(&SHARED.replace("load.call", "#")), &[], 1, &Options::default()).measured.total;
     assert!(alike.jain.is_some_and(|jain| jain < 0.99), "{:?}", alike.jain);
 }
+
+/// Nagle keeps back the last and short segment of the file, and the peer the acknowledgment that would let it go: 40 of some 46 ms.
+#[test]
+fn a_file_over_tcp_is_held_as_what_goes_over_tcp_is() {
+    let file = |coalesce: &str, more: &[&str]| {
+        let set = [&[coalesce, "delay=40 ms"][..], more].concat();
+        let measured = run(&arrange::scenario("ftam-stall"), &set, 1, &Options::default()).measured;
+        let held = measured.total.held();
+        let of = |limit| held.iter().find(|(it, _)| *it == limit).map_or(0.0, |(_, share)| *share);
+        let shares = [Limit::DelayedAcknowledgment, Limit::RoundTrip].map(of);
+        assert!((held.iter().map(|(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-9, "{held:?}");
+        assert!(measured.total.sender().is_some_and(|sender| sender.segments_sent > 10));
+        (measured.bound(&measured.total, None, Some(96.0)).name(), shares)
+    };
+    for way in ["way=put", "way=get"] {
+        let (bound, [late, _]) = file("coalesce=nagle", &["file=20 kB", way]);
+        assert!(bound == "delayed acknowledgment at the peer" && (0.8..0.95).contains(&late), "{way}: {bound} {late}");
+        // Without it the file is as fast as request and answer follow each other.
+        let (bound, [late, trips]) = file("coalesce=never", &["file=20 kB", way]);
+        assert!(bound == "round trip" && late == 0.0 && trips > 0.5, "{way}: {bound} {trips}");
+        let (bound, _) = file("coalesce=never", &["file=20 MB", way]);
+        assert_eq!(bound, "link", "{way}");
+    }
+}

@@ -438,9 +438,10 @@ pub(super) fn flows(
         }
         let progress = place.and_then(|(sink, number)| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
         let earlier = place.and_then(|(sink, number)| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
-        let pair = (writer.local, writer.remote);
+        let pair = pair_of(world, hosts, load, &writer);
+        let back = (pair.1, pair.0);
         let record = records_of.get(from).and_then(|records| records.get(&pair)).copied();
-        let peer = reader.and_then(|(host, _)| records_of.get(host.as_str())?.get(&(writer.remote, writer.local)));
+        let peer = reader.and_then(|(host, _)| records_of.get(host.as_str())?.get(&back));
         let writes_until = has_power_until(world, hosts, load.from.get(way.0), before.at);
         // What stands still for want of power is held by nothing.
         let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
@@ -448,25 +449,29 @@ pub(super) fn flows(
         let (held_from, held_until) = if is_transfer { (flow.began, flow.began + flow.time) } else { held_between };
         let held_until = writes_until.min(held_until);
         let exchanged = place.and_then(|(client, number)| exchanged(world, hosts, load, client).nth(number));
-        let answers = peer.copied().filter(|_| load.kind == Kind::Rpc);
-        let held = match (record, answers) {
-            (Some(asks), Some(answers)) => {
-                let waits = waits.zip(writer.local.socket().zip(writer.remote.socket()));
+        let writes_too = peer.copied().filter(|_| load.is_of_exchanges());
+        let spans = match (record, writes_too) {
+            (Some(own), Some(other)) => {
+                // Who writes a file may be the one that is asked for it.
+                let is_asked = pair.0.socket().is_some_and(|local| load.servers.contains(&local));
+                let (ends, sockets) = if is_asked { ([other, own], back) } else { ([own, other], pair) };
+                let waits = waits.zip(sockets.0.socket().zip(sockets.1.socket()));
                 let waits = waits.map_or_else(Vec::new, |(waits, (asks, answers))| waits.between(asks, answers));
                 let pauses = exchanged.map_or(&[][..], |done| &done.pauses);
-                held::of_exchanges([asks, answers], (pauses, &waits), held_from, held_until)
+                held::of_exchanges(ends, (pauses, &waits), held_from, held_until)
             }
-            (Some(record), None) => held::of_connection(record, peer.copied(), held_from, held_until),
-            (None, _) => BTreeMap::new(),
+            (Some(record), None) => record.spans(peer.copied(), held_from, held_until),
+            (None, _) => Vec::new(),
         };
+        let held = held::times(&spans);
         let without_power = without_power(world, hosts, load, way, before.at);
         let since = |pair: &Pair, record: &Record| match before.senders.get(pair) {
             Some(earlier) => Sender::of(record).since(earlier),
             None => Sender::of(record),
         };
         let mut sender = record.map(|record| since(&pair, record));
-        if let (Some(sender), Some(answers)) = (&mut sender, answers) {
-            sender.add(&since(&(writer.remote, writer.local), answers));
+        if let (Some(sender), Some(other)) = (&mut sender, writes_too) {
+            sender.add(&since(&back, other));
         }
         let delays = place.and_then(|(sink, number)| delays(world, hosts, load, sink).nth(number));
         let delays = delays.map(Times::measured);
@@ -603,7 +608,8 @@ pub(super) fn writing_first(
     let mut ranks: BTreeMap<(String, SocketAddr, SocketAddr), usize> = BTreeMap::new();
     for load in loads {
         for Matched { from, writer, .. } in matched(world, hosts, load, &progress(world, hosts, load)) {
-            if let (Some(local), Some(remote)) = (writer.local.socket(), writer.remote.socket()) {
+            let (local, remote) = pair_of(world, hosts, load, &writer);
+            if let (Some(local), Some(remote)) = (local.socket(), remote.socket()) {
                 let rank = ranks.len();
                 ranks.entry((from.to_owned(), local, remote)).or_insert(rank);
             }
@@ -623,9 +629,22 @@ fn writing<'a>(
     hosts: &'a BTreeMap<String, HostId>,
     load: &'a Load,
 ) -> impl Iterator<Item = (Pair, &'a Record)> {
-    let answering = load.to.iter().filter(|_| load.kind == Kind::Rpc);
+    let answering = load.to.iter().filter(|_| load.is_of_exchanges());
     let writing: BTreeSet<&String> = load.from.iter().chain(answering).map(|(host, _)| host).collect();
     writing.into_iter().flat_map(|host| records(world, hosts, host))
+}
+
+/// The connection of TCP that `writer` has, as its host sees it: that below the association of a file.
+pub(super) fn pair_of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, writer: &Writer) -> Pair {
+    let own = (writer.local, writer.remote);
+    let association = || {
+        let mut ends = load.from.iter().chain(&load.to);
+        let (asking, user) = ends.find_map(|end| Some((&end.0, program::<FileUser>(world, hosts, end)?)))?;
+        let (pair, _) = records(world, hosts, asking).filter(|((_, remote), _)| *remote == user.remote()).last()?;
+        let writes = load.from.iter().any(|(host, _)| host == asking);
+        Some(if writes { pair } else { (pair.1, pair.0) })
+    };
+    if load.kind == Kind::File { association().unwrap_or(own) } else { own }
 }
 
 /// How many segments each sender of `load`'s hosts has sent again.

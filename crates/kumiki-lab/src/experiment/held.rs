@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | none |
 //! | Of a connection | what its sender says ([`Record::spans`]) |
-//! | Of exchanges | both ends write: the one that has something to send says what holds it. Where neither has, everything is under way, and the program waits for its answer; or it pauses, which it says itself |
+//! | Of exchanges, and of files that are asked for | both ends write: the one that has something to send says what holds it. Where neither has, everything is under way, and the program waits for its answer; or it pauses, which it says itself |
 //! | A queue | while something of an exchange waits behind what others send, that is what its round trips wait for, and not how many of them it takes |
 //!
 //! At any time one thing holds a connection, so the times add up to how long it was there.
@@ -18,41 +18,39 @@ use super::flows::Flow;
 use super::measure::lossy;
 use crate::medium::Span;
 
-/// What held the connection of `record` from one time to another, in seconds. `peer`: what its other end did.
-pub(super) fn of_connection(
-    record: &Record,
-    peer: Option<&Record>,
-    from: Instant,
-    to: Instant,
-) -> BTreeMap<Limit, f64> {
+/// From when until when what held a connection.
+pub(super) type Held = (Instant, Instant, Limit);
+
+/// For how long each thing held, in seconds.
+pub(super) fn times(spans: &[Held]) -> BTreeMap<Limit, f64> {
     let mut held = BTreeMap::new();
-    for (since, until, limit) in record.spans(peer, from, to) {
-        *held.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
+    for (since, until, limit) in spans {
+        *held.entry(*limit).or_insert(0.0) += until.saturating_since(*since).as_secs_f64();
     }
     held
 }
 
-/// What held exchanges between the end that asks and the one that answers, in seconds; the first of these paused at the times of `pauses`, and something of theirs waited in
+/// What held exchanges between the end that asks and the one that answers, in order; the first of these paused at the times of `pauses`, and something of theirs waited in
 /// queues behind what others sent at those of `waits`, both in order.
 pub(super) fn of_exchanges(
     [asks, answers]: [&Record; 2],
     (pauses, waits): (&[Span], &[Span]),
     from: Instant,
     to: Instant,
-) -> BTreeMap<Limit, f64> {
+) -> Vec<Held> {
     let ends = [answers.spans(Some(asks), from, to), asks.spans(Some(answers), from, to)];
     let changes = ends.iter().flatten().flat_map(|(since, until, _)| [*since, *until]);
     let others = pauses.iter().chain(waits).flat_map(|(since, until)| [*since, *until]);
     let times = changes.chain(others.filter(|at| (from..to).contains(at)));
     let times: Vec<Instant> = times.collect::<BTreeSet<_>>().into_iter().collect();
-    let mut held = BTreeMap::new();
+    let mut held = Vec::new();
     for (since, until) in times.iter().zip(times.get(1..).unwrap_or_default()) {
         let [answers, asks] = ends.each_ref().map(|spans| {
             let (began, _, limit) = spans.get(spans.partition_point(|(_, until, _)| until <= since))?;
             (began <= since).then_some(*limit)
         });
         if let Some(limit) = of_ends([asks, answers], is_in(pauses, *since), is_in(waits, *since)) {
-            *held.entry(limit).or_insert(0.0) += until.saturating_since(*since).as_secs_f64();
+            held.push((*since, *until, limit));
         }
     }
     held

@@ -58,13 +58,18 @@ pub(super) struct Load {
     pub(super) is_steady: bool,
     /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
     pub(super) sender_clock: bool,
-    /// Where exchanges are asked for.
+    /// Where exchanges are asked for, or files.
     pub(super) servers: BTreeSet<SocketAddr>,
     /// Whether the time of a file begins when the association is asked for, and not when it stands.
     pub(super) from_request: bool,
 }
 
 impl Load {
+    /// Whether both ends of a connection write in turn: one asks, and the other answers.
+    pub(super) const fn is_of_exchanges(&self) -> bool {
+        matches!(self.kind, Kind::Rpc | Kind::File)
+    }
+
     /// Whether it is measured from its beginning to its end, whatever the others wait for.
     pub(super) const fn is_measured_whole(&self) -> bool {
         self.until_done && matches!(self.kind, Kind::Stream | Kind::File)
@@ -251,8 +256,16 @@ fn of_workload(
     };
     (load.start, load.stop) = (Instant::ZERO + opening.start, opening.end());
     let port = workload.port.unwrap_or(0);
-    let servers = peers.iter().flatten().filter(|_| kind == Kind::Rpc).filter_map(|peer| at_port(*peer, port).socket());
-    load.servers = servers.collect();
+    let servers: Vec<Address> = match kind {
+        Kind::Rpc => peers.iter().flatten().map(|peer| at_port(*peer, port)).collect(),
+        // What is got is asked for where it comes from.
+        Kind::File if workload.way.as_deref() == Some("get") => {
+            locals.iter().map(|local| at_port(*local, TSAP_PORT)).collect()
+        }
+        Kind::File => peers.iter().flatten().map(|peer| at_port(*peer, TSAP_PORT)).collect(),
+        Kind::Stream | Kind::Units | Kind::Ping => Vec::new(),
+    };
+    load.servers = servers.iter().filter_map(Address::socket).collect();
     let setup = Setup {
         workload,
         load: &load,

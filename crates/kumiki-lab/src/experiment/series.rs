@@ -10,7 +10,7 @@ use kumiki_wire::atm::cell::Vc;
 use serde::{Deserialize, Serialize};
 
 use super::flows::{self, Pair, matched, progress, tcps};
-use super::programs::{Kind, Load};
+use super::programs::Load;
 use crate::figure::{Axis, Figure, Point, Series, Shape};
 use crate::scenario::Happening;
 
@@ -166,8 +166,8 @@ impl Sampler {
         let mut of_flows = Vec::new();
         for (number, flow) in matched(world, hosts, load, &sinks).into_iter().enumerate() {
             let octets = flow.place.and_then(|(sink, at)| sinks.get(sink)?.get(at)).map_or(0, |it| it.octets);
-            let pair = (flow.writer.local, flow.writer.remote);
-            let answers = sent.get(&(pair.1, pair.0)).filter(|_| load.kind == Kind::Rpc);
+            let pair = flows::pair_of(world, hosts, load, &flow.writer);
+            let answers = sent.get(&(pair.1, pair.0)).filter(|_| load.is_of_exchanges());
             let again = sent.get(&pair).map(|own| own + answers.unwrap_or(&0));
             let state = states.entry(flow.from).or_insert_with(|| snapshots(world, hosts, flow.from)).get(&pair);
             if earlier.len() <= number {

@@ -184,6 +184,12 @@ impl FileUser {
         (self.config.file.way == Way::Get).then_some(self.reader.received.clone())
     }
 
+    /// The responder's address.
+    #[must_use]
+    pub const fn remote(&self) -> Address {
+        self.config.remote
+    }
+
     /// When the association was asked for.
     #[must_use]
     pub const fn begun(&self) -> Option<Instant> {
