@@ -9,6 +9,7 @@ mod fault;
 mod flows;
 mod held;
 mod hosts;
+mod idle;
 mod lines;
 mod live;
 mod marks;
@@ -43,8 +44,8 @@ use crate::scenario::{Host, Scenario};
 use crate::topology::Topology;
 use crate::workload::{Idle, UdpSink};
 pub use changing::{LineState, LineUpdate, LiveLine};
-use fault::Fault;
 pub use counters::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
+use fault::Fault;
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
 use lines::Lines;
@@ -338,6 +339,7 @@ impl Experiment {
             marks: marks::Marks::new(&self.loads),
             presence: Presence::of(&self.loads, (began, end)),
             pace: Pace::default(),
+            idle: idle::Idle::new(&self.loads),
         };
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
@@ -382,7 +384,7 @@ impl Experiment {
                 &self.hosts,
                 &self.loads,
                 (&before, &after),
-                (&watch.marks, &watch.presence, &watch.pace, self.waits.as_deref()),
+                (&watch.marks, &watch.presence, &watch.pace, &watch.idle, self.waits.as_deref()),
             )
         };
         let mut traces = trace::collect(self.world.hosts());
@@ -413,6 +415,7 @@ impl Experiment {
                 .map_or(end, |next| next.min(end));
             let is_done = run(&mut self.world, next);
             watch.look(&self.world, &self.hosts, &self.loads);
+            watch.idle.look((&self.world, &self.lines), &self.loads);
             let mut is_news = watch.marks.look((&self.world, &self.lines), &self.hosts, &self.loads);
             self.power.change(&mut self.world);
             self.lines.change(&self.world);
@@ -434,6 +437,7 @@ struct Watch {
     marks: marks::Marks,
     presence: Presence,
     pace: Pace,
+    idle: idle::Idle,
 }
 
 impl Watch {
@@ -441,7 +445,8 @@ impl Watch {
     fn next(&self) -> Option<Instant> {
         let sampler = self.sampler.as_ref().map(series::Sampler::next);
         let steps = self.steps.as_ref().map(steps::Steps::next);
-        sampler.into_iter().chain(steps).chain(self.marks.next()).chain(self.presence.next()).min()
+        let others = [self.marks.next(), self.presence.next(), self.idle.next()];
+        sampler.into_iter().chain(steps).chain(others.into_iter().flatten()).min()
     }
 
     /// Lets those look whose time has come.

@@ -416,6 +416,32 @@ fn values_of_loads_of_unlike_kinds_together_are_not_mixed() {
     assert!(alike.jain.is_some_and(|jain| jain < 0.99), "{:?}", alike.jain);
 }
 
+/// What held the only load of an incast, and what bound it.
+fn incast(senders: u32, queue: u32) -> (&'static str, Limit, Vec<(Limit, f64)>) {
+    let set = [
+        format!("senders={senders}"),
+        format!("switch.tor.queue_frames={queue}"),
+        "load.answers.message=256 KiB".to_owned(),
+    ];
+    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    let measured = run(&arrange::scenario("incast"), &set, 1, &Options::default()).measured;
+    let load = &measured.loads["answers"];
+    assert_eq!(measured.bound(&measured.total, None, Some(949.0)), measured.bound(load, None, Some(949.0)));
+    let bound = measured.bound(load, None, Some(949.0)).name();
+    (bound, load.held()[0].0, load.held_while_idle().unwrap_or_default())
+}
+
+/// Two of 24 wait for their timers for 140 ms in which nothing is on the line; the others were held by losses for 60 ms in which it was full.
+#[test]
+fn an_incast_that_waits_for_the_timers_of_a_few_is_bound_by_them() {
+    let (bound, held, idle) = incast(24, 128);
+    assert_eq!((bound, held), ("retransmission time-out", Limit::Loss));
+    assert!(idle[0].0 == Limit::Timeout && idle[0].1 > 0.9, "{idle:?}");
+    // With room for all of them nothing is lost, and the line is full to the end.
+    let (bound, ..) = incast(24, 10000);
+    assert_eq!(bound, "link");
+}
+
 /// Nagle keeps back the last and short segment of the file, and the peer the acknowledgment that would let it go: 40 of some 46 ms.
 #[test]
 fn a_file_over_tcp_is_held_as_what_goes_over_tcp_is() {

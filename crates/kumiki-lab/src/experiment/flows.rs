@@ -7,7 +7,7 @@ use kumiki_graph::{Address, Duration, Instant, Reason};
 use kumiki_inet::tcp::{Limit, Record, Tcp};
 use kumiki_sim::{HostId, World};
 
-use super::held;
+use super::held::{self, Held};
 use super::measure::{Snapshot, file_user, lossy, program};
 use super::path::Crossed;
 use super::programs::{Kind, Load};
@@ -75,6 +75,8 @@ pub struct Flow {
     pub(super) part: Option<f64>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     pub(super) held: BTreeMap<Limit, f64>,
+    /// The same with its times, in order, until they are looked at.
+    pub(super) spans: Vec<Held>,
 }
 
 /// What a sender did while it was measured.
@@ -164,6 +166,7 @@ impl Flow {
             busiest: None,
             part: None,
             held: BTreeMap::new(),
+            spans: Vec::new(),
         }
     }
 
@@ -420,13 +423,13 @@ impl Unmatched {
 }
 
 /// The sessions of `load`, writer by writer and in the order of opening: what came of each, that since `before`, and what held it from one time to another,
-/// or, of a transfer, in its own.
+/// or, of a transfer, in its own; with when that was, where somebody `keeps_spans`.
 pub(super) fn flows(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
     sinks: &[Vec<Progress>],
-    (before, held_between, waits): (&Snapshot, (Instant, Instant), Option<&Waits>),
+    (before, held_between, waits, keeps_spans): (&Snapshot, (Instant, Instant), Option<&Waits>, bool),
 ) -> Vec<(Progress, Flow)> {
     let mut all = Vec::new();
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
@@ -464,6 +467,7 @@ pub(super) fn flows(
             (None, _) => Vec::new(),
         };
         let held = held::times(&spans);
+        let spans = if keeps_spans { spans } else { Vec::new() };
         let without_power = without_power(world, hosts, load, way, before.at);
         let since = |pair: &Pair, record: &Record| match before.senders.get(pair) {
             Some(earlier) => Sender::of(record).since(earlier),
@@ -478,7 +482,8 @@ pub(super) fn flows(
         let exchanges = exchanged.map(|done| done.times.measured());
         let with_opening = exchanged.map(|done| done.with_opening.measured());
         let from = from.to_owned();
-        all.push((progress, Flow { sender, from, delays, exchanges, with_opening, way, held, without_power, ..flow }));
+        let flow = Flow { sender, from, delays, exchanges, with_opening, way, held, spans, without_power, ..flow };
+        all.push((progress, flow));
     }
     all
 }

@@ -116,8 +116,13 @@ fn weighed(flows: &[Flow], weight: impl Fn(&Flow) -> f64) -> Vec<(Limit, f64)> {
     if times.values().all(|time| *time == 0.0) {
         times.clear();
     }
+    shares_of(&times)
+}
+
+/// Parts of all of these times, the largest first.
+pub(super) fn shares_of(times: &BTreeMap<Limit, f64>) -> Vec<(Limit, f64)> {
     let whole: f64 = times.values().sum();
-    let mut shares: Vec<(Limit, f64)> = times.into_iter().map(|(limit, time)| (limit, time / whole)).collect();
+    let mut shares: Vec<(Limit, f64)> = times.iter().map(|(limit, time)| (*limit, time / whole)).collect();
     shares.sort_by(|(_, one), (_, two)| two.total_cmp(one));
     shares
 }

@@ -20,6 +20,11 @@ pub(super) struct Use {
 }
 
 impl Use {
+    /// How long it has been busy since `earlier`.
+    pub(super) const fn busy_since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.busy.saturating_sub(earlier.busy))
+    }
+
     /// For what part of the time since `earlier` in which it was there it was busy.
     pub(super) fn share_since(self, earlier: Self) -> f64 {
         let [up, busy] = [self.up.saturating_sub(earlier.up), self.busy.saturating_sub(earlier.busy)];

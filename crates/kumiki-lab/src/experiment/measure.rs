@@ -10,7 +10,8 @@ use kumiki_sim::{HostId, World};
 use super::cpus::{self, Cpus};
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
-use super::held;
+use super::held::{self, Held};
+use super::idle::Idle;
 use super::lines::{Lines, Use};
 use super::marks::Marks;
 use super::pace::Pace;
@@ -87,6 +88,8 @@ pub struct LoadResult {
     pub jain: Option<f64>,
     /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
+    /// What held its flows while no line on their ways was busy, in seconds, where they have an end and are several; each moment counts once, whoever was there.
+    held_while_idle: BTreeMap<Limit, f64>,
     /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows.
     pub(super) without_power: f64,
     /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
@@ -336,7 +339,7 @@ impl Measured {
         } else if of.waits_for_line(flow, limit_mbps) {
             Bound::Link
         } else {
-            let held = flow.map_or_else(|| of.held(), Flow::held);
+            let held = flow.map_or_else(|| of.held_while_idle().unwrap_or_else(|| of.held()), Flow::held);
             let other = if of.is_of_units() { Bound::Lost } else { Bound::Window };
             held::foremost(&held).map_or(other, Bound::Held)
         }
@@ -366,7 +369,7 @@ impl Measured {
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
         (before, after): (&Moment, &Moment),
-        (marks, presence, pace, waits): (&Marks, &Presence, &Pace, Option<&Waits>),
+        (marks, presence, pace, idle, waits): (&Marks, &Presence, &Pace, &Idle, Option<&Waits>),
     ) -> Self {
         let busy = ((before.at, &before.cpus), (after.at, &after.cpus));
         let cpu = cpus::shares(busy.0, busy.1);
@@ -374,7 +377,7 @@ impl Measured {
             let beginning = Snapshot::default();
             let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
             let who = (name.as_str(), load, loads.len() == 1);
-            let result = measure(world, hosts, (before, after), who, (marks, presence, waits));
+            let result = measure(world, hosts, (before, after), who, (marks, presence, idle, waits));
             let mut own = match load.is_measured_whole() {
                 true => marks.cpus(name, busy.1).unwrap_or_else(|| cpu.clone()),
                 false => presence.cpus(name, busy),
@@ -502,6 +505,19 @@ impl LoadResult {
         if self.is_mixed { held::shares_by_octets(&self.flows) } else { held::shares(&self.flows) }
     }
 
+    /// What held its flows while their lines stood idle, as shares of that time that add up to 1, the largest first; of several flows that have an end, and
+    /// where that was a part of the time worth a word.
+    #[must_use]
+    pub fn held_while_idle(&self) -> Option<Vec<(Limit, f64)>> {
+        (self.idle_seconds() > self.time.as_secs_f64() * (1.0 - FULL)).then(|| held::shares_of(&self.held_while_idle))
+    }
+
+    /// For how long their lines stood idle while several flows that have an end were there, in seconds.
+    #[must_use]
+    pub fn idle_seconds(&self) -> f64 {
+        self.held_while_idle.values().sum()
+    }
+
     /// Of all `loads` together.
     fn total(loads: &BTreeMap<String, Self>) -> Self {
         let mut all = Self::default();
@@ -509,6 +525,9 @@ impl LoadResult {
             all.goodput_mbps += load.goodput_mbps;
             all.time = all.time.max(load.time);
             all.part = load.part.filter(|_| loads.len() == 1);
+            if loads.len() == 1 {
+                all.held_while_idle.clone_from(&load.held_while_idle);
+            }
             all.cpu.clone_from(&load.cpu);
             all.flows.extend(load.flows.iter().cloned());
             for (host, waited) in &load.waited {
@@ -558,7 +577,7 @@ fn measure(
     hosts: &BTreeMap<String, HostId>,
     (before, after): (&Snapshot, &Snapshot),
     (name, load, is_alone): (&str, &Load, bool),
-    (marks, presence, waits): (&Marks, &Presence, Option<&Waits>),
+    (marks, presence, idle, waits): (&Marks, &Presence, &Idle, Option<&Waits>),
 ) -> LoadResult {
     let sinks = progress(world, hosts, load);
     let sources: Vec<(usize, &Source)> = sources(world, hosts, load).collect();
@@ -596,7 +615,13 @@ fn measure(
     let since = began.or_else(first_arrival).unwrap_or(before.at);
     // What has an end is held from its opening on, and by nothing once it is over.
     let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
-    let flows = flows::flows(world, hosts, load, &sinks, (before, held.unwrap_or((before.at, after.at)), waits));
+    let flows = flows::flows(
+        world,
+        hosts,
+        load,
+        &sinks,
+        (before, held.unwrap_or((before.at, after.at)), waits, idle.is_of(name)),
+    );
     let exchanged = has_exchanges.then(|| exchange_time(&flows, (before.at, after.at)));
     let (since, time) = exchanged.unwrap_or((since, time));
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
@@ -629,7 +654,11 @@ fn measure(
         flow.longest_gap = flow.longest_gap.min(time);
         flow
     };
-    let flows: Vec<Flow> = flows.into_iter().enumerate().map(of_flow).collect();
+    let mut flows: Vec<Flow> = flows.into_iter().enumerate().map(of_flow).collect();
+    let spans: Vec<Vec<Held>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.spans)).collect();
+    let each = flows.iter().zip(&spans).map(|(flow, spans)| (load.way(flow.way), spans.as_slice()));
+    // One has nobody to go on after.
+    let held_while_idle = if flows.len() > 1 { idle.held(name, each) } else { BTreeMap::new() };
     // Echoes are no flows, but go there and back.
     let asked = || pairs(load).filter(|_| load.kind == Kind::Ping);
     let busiest = |way| load.way(way).iter().filter_map(|line| shares.get(line).copied()).reduce(f64::max);
@@ -648,6 +677,7 @@ fn measure(
         jain: jain(&flows),
         line,
         without_power: without_power.unwrap_or(0.0),
+        held_while_idle,
         waited,
         page_waits: after.page_waits - before.page_waits,
         stopped,

@@ -10,6 +10,7 @@ use kumiki_wire::atm::cell::Vc;
 use serde::{Deserialize, Serialize};
 
 use super::flows::{self, Pair, matched, progress, tcps};
+use super::idle::Carry;
 use super::programs::Load;
 use crate::figure::{Axis, Figure, Point, Series, Shape};
 use crate::scenario::Happening;
@@ -105,7 +106,7 @@ pub(super) struct Sampler {
     queues: BTreeMap<String, Occupancy>,
     counted: BTreeMap<String, Counted>,
     /// For how long beyond the last look each line carries what has been counted when it began.
-    carried: BTreeMap<String, Duration>,
+    carried: BTreeMap<String, Carry>,
     samples: Vec<Sample>,
 }
 
@@ -145,10 +146,7 @@ impl Sampler {
     /// How much of what has been counted of a line is in this interval: a frame counts whole when it begins, and what of it is beyond the end is the next one's.
     fn within(&mut self, name: &str, counted: Duration) -> Duration {
         let interval = self.next.saturating_since(self.last);
-        let carried = self.carried.entry(name.to_owned()).or_default();
-        let all = *carried + counted;
-        *carried = all.saturating_sub(interval);
-        all.min(interval)
+        self.carried.entry(name.to_owned()).or_default().within(counted, interval)
     }
 
     fn rate_mbps(&self, octets: u64) -> f64 {

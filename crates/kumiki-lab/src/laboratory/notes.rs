@@ -67,9 +67,26 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
         let ended = load.flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
         notes.push(format!("{ended} of {} transfers came to their end", ended + load.unfinished));
     }
+    notes.extend(stragglers(load));
     notes.extend(load.units.map(|units| units.to_string()));
     notes.extend(load.echoes.map(|echoes| echoes.to_string()));
     notes
+}
+
+/// What the last of several transfers or calls waited for while nothing was on their lines, where that is not what held most of them for most of the time.
+fn stragglers(load: &LoadResult) -> Option<String> {
+    let idle = load.held_while_idle()?;
+    let (limit, share) = idle.first()?;
+    let is_same = load.held().first().is_none_or(|(other, _)| other == limit);
+    let part = load.idle_seconds() / load.time.as_secs_f64();
+    (!is_same).then(|| {
+        format!(
+            "for {:.0} % of the time nothing was on the lines of those that were not through: they waited for {}, {:.0} % of that",
+            part * 100.0,
+            limit.name(),
+            share * 100.0
+        )
+    })
 }
 
 /// Which hosts had no power, and for how long.
