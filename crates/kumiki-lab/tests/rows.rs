@@ -645,10 +645,27 @@ fn transfers_that_would_begin_after_the_end_are_told() {
     let load = r#"kind = "ttcp", from = "a", to = "b", message = "10 kB", count = 1, sessions = 20, stagger = "1 s""#;
     let (row, _, notes) = alone(load, "run.duration = \"10.5 s\"");
     assert_eq!(row.completions, Some(11));
-    assert!((row.jain.unwrap() - 0.55).abs() < 1e-9);
+    // Those that came to begin were all as fast.
+    assert!((row.jain.unwrap() - 1.0).abs() < 1e-9);
     let told = ["9 of 20 sessions would have begun after the end of the run", "11 of 20 transfers came to their end"];
     assert_eq!(notes, told);
     // What has a time to stop is complete.
     let (_, _, notes) = alone(&format!("{load}, stop = \"10 s\""), "run.duration = \"10.5 s\"");
     assert!(notes.iter().all(|note| !note.contains("sessions") && !note.contains("transfers")), "{notes:?}");
+}
+
+/// A connection for each call, and calls that come and go.
+#[test]
+fn who_had_no_call_to_make_is_not_told_as_treated_unfairly() {
+    let load = r#"kind = "rpc", from = "a", to = "b", message = "100 B", response = "1 kB""#;
+    let measured = "run = { warm_up = \"1 s\", duration = \"4 s\" }";
+    let jain = |more: &str| alone(&format!("{load}, {more}"), measured).0.jain.unwrap();
+    // Half of them come after the end.
+    assert!(jain("count = 1, sessions = 20, stagger = \"500 ms\"") > 0.99);
+    assert!(jain("count = 1, sessions = 200, stagger = \"exponential 50 ms\"") > 0.99);
+    // What was to stop by then never was to begin, and who pauses all the time asks for nothing.
+    assert!(jain("sessions = 8, stagger = \"1 s\", stop = \"3 s\"") > 0.4);
+    assert!(jain("sessions = 2, stagger = \"2500 ms\", think = \"10 s\"") > 0.99);
+    // Of those that ask for all of the time, who begins too late had less of it than the others.
+    assert!((jain("sessions = 4, think = \"10 ms\", stagger = \"6 s\"") - 0.25).abs() < 1e-9);
 }

@@ -59,6 +59,9 @@ pub struct Flow {
     pub(super) over: Option<Instant>,
     /// Whether it had ended before it was measured.
     pub(super) was_over: bool,
+    /// Whether it has not begun and was not to begin in what is measured: what is measured over a time of its own has none, or next to none, and what is to stop had
+    /// stopped.
+    pub(super) is_to_come: bool,
     /// Its writer and reader, by their numbers in the load and among the readers of the writer.
     pub(super) way: (usize, usize),
     /// For which part of the measured time its writer or its reader had no power.
@@ -156,6 +159,7 @@ impl Flow {
             delays: None,
             exchanges: None,
             with_opening: None,
+            is_to_come: false,
             way: (0, 0),
             without_power: 0.0,
             line: 0.0,
@@ -180,9 +184,27 @@ impl Flow {
         self.writes && !self.called
     }
 
+    /// Whether it began so shortly before the end of the time that is measured that nothing could be expected of it.
+    pub(super) fn has_just_begun(&self, measured: Duration) -> bool {
+        const PART: u64 = 10;
+        let enough = STOPPED.min(Duration::from_nanos(measured.as_nanos() / PART));
+        self.writes && self.called && self.octets_in_all == 0 && self.over.is_none() && self.waited < enough
+    }
+
     /// Whether it had brought all that it was to bring before it was measured: then its rate says nothing.
     const fn had_all(&self) -> bool {
         self.octets_in_all > 0 && (self.was_over || (self.octets == 0 && self.completion.is_some()))
+    }
+
+    /// Whether it is of exchanges and had none to make while it was measured: it paused.
+    fn paused_throughout(&self) -> bool {
+        let pauses = || !self.held.is_empty() && self.held.keys().all(|limit| *limit == Limit::Application);
+        self.octets == 0 && self.exchanges.is_some() && pauses()
+    }
+
+    /// Whether its rate is one of those that are compared: it was to write while it was measured.
+    fn takes_part(&self) -> bool {
+        self.writes && !self.is_to_come && !self.had_all() && !self.paused_throughout()
     }
 
     /// What it is measured over where it has so many exchanges and its load is measured from one time to another: from its call, the opening that each connection
@@ -301,10 +323,10 @@ pub(super) fn stopped(flows: &[(Progress, Flow)]) -> u64 {
 /// A connection: the address of its sender, and of the peer.
 pub(super) type Pair = (Address, Address);
 
-/// Jain's index of the goodput of those that were to write: who got nothing, or never opened, was treated least fairly of all. But who had all before does not count.
+/// Jain's index of the goodput of those that were to write: who got nothing, or never opened, was treated least fairly of all. But who had all before, had nothing to
+/// ask for, or would have begun later with what has a time of its own, does not count.
 pub(super) fn jain(flows: &[Flow]) -> Option<f64> {
-    let writes = flows.iter().filter(|flow| flow.writes && !flow.had_all());
-    let rates: Vec<f64> = writes.map(Flow::goodput_mbps).collect();
+    let rates: Vec<f64> = flows.iter().filter(|flow| flow.takes_part()).map(Flow::goodput_mbps).collect();
     stats::jain(&rates)
 }
 

@@ -639,6 +639,8 @@ fn measure(
     // Nor have those that are silent for a time.
     let over = load.kind == Kind::Units && (!load.is_steady || is_done(world, hosts, load));
     let stopped = if over { 0 } else { flows::stopped(&flows) };
+    // What has not begun when it is time to stop never was to.
+    let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
     let shares = presence.shares(name, &before.lines, &after.lines);
     let of_flow = |(number, (_, mut flow)): (usize, (_, Flow))| {
         let lines = load.way(flow.way).iter().filter_map(|line| Some((line, *shares.get(line)?)));
@@ -652,6 +654,8 @@ fn measure(
             (flow.began, flow.time) = (since, time);
         }
         flow.longest_gap = flow.longest_gap.min(time);
+        let is_to_begin = flow.is_unbegun() && (load.until_done || !was_to_begin);
+        flow.is_to_come = is_to_begin || (load.until_done && flow.has_just_begun(after.at.saturating_since(before.at)));
         flow
     };
     let mut flows: Vec<Flow> = flows.into_iter().enumerate().map(of_flow).collect();
@@ -665,8 +669,6 @@ fn measure(
     let of_echoes = asked().map(|way| busiest(way).unwrap_or(0.0));
     let line = flows.iter().map(|flow| flow.line).chain(of_echoes).reduce(f64::min).unwrap_or(0.0);
     let without_power = asked().map(|way| flows::without_power(world, hosts, load, way, before.at)).reduce(f64::min);
-    // What has not begun when it is time to stop never was to.
-    let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
     let unbegun = if was_to_begin { count(&flows, Flow::is_unbegun) } else { 0 };
     let units = (load.kind == Kind::Units).then(|| after.units.since(before.units));
     let result = LoadResult {
