@@ -8,7 +8,8 @@
 //!
 //! At any time one thing holds a connection, so the times add up to how long it has been there. A time-out is known only when it is over: all since the last
 //! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile. One that has not come by the time that is asked for is
-//! known earlier: as soon as the answer to what is under way is overdue ([`super::rtt::Rtt::overdue`]), the wait since then is for the timer.
+//! known earlier: as soon as the answer to what is under way is overdue ([`super::rtt::Rtt::overdue`]), the wait since then is for the timer. So is the wait for a tail loss
+//! probe that sent something again, which is known when that is acknowledged, a while later.
 //!
 //! Whether the user waits for an answer, and what of that time is a queue's ([`Limit::RoundTrip`], [`Limit::Queue`]), no connection knows; who knows both programs and what is
 //! between them does.
@@ -47,7 +48,7 @@ pub enum Limit {
     Coalescing,
     /// The peer kept back the acknowledgment that would have let more go.
     DelayedAcknowledgment,
-    /// What was sent was lost, and the retransmission timer alone could tell.
+    /// What was sent was lost, and the retransmission timer alone could tell, or that of a tail loss probe.
     Timeout,
     /// The user has ended its direction, and all of it was sent.
     Closing,
@@ -153,6 +154,8 @@ pub struct Limits {
     before: Limit,
     /// What is under way since something was last heard.
     unanswered: Option<Unanswered>,
+    /// Since when nothing had been sent or heard when a tail loss probe sent something again, and when that was.
+    probed: Option<(Instant, Instant)>,
     /// When the connection was over.
     end: Option<Instant>,
 }
@@ -166,6 +169,7 @@ impl Limits {
             window: Limit::SlowStart,
             before: Limit::SlowStart,
             unanswered: None,
+            probed: None,
             end: None,
         }
     }
@@ -192,8 +196,33 @@ impl Limits {
     /// The retransmission timer has expired, and nothing had been sent or heard since `quiet`.
     pub(crate) fn set_timed_out(&mut self, quiet: Instant, now: Instant) {
         let held = self.held();
-        self.set(Limit::Timeout, quiet);
+        // A probe that was lost as well was no end of the silence.
+        let probed = self.probed.take().filter(|(_, sent)| *sent == quiet);
+        self.set(Limit::Timeout, probed.map_or(quiet, |(since, _)| since));
         self.set(held, now);
+    }
+
+    /// A tail loss probe sends something again, and nothing had been sent or heard since `quiet`.
+    pub(crate) const fn probe(&mut self, quiet: Instant, now: Instant) {
+        self.probed = Some((quiet, now));
+    }
+
+    /// What the probe sent again is acknowledged. Where that is so soon, in less than `way`, that it cannot be its answer, nothing was waited for.
+    pub(crate) fn probe_answered(&mut self, way: Duration, now: Instant) {
+        let Some((quiet, sent)) = self.probed.take().filter(|(_, sent)| now.saturating_since(*sent) >= way) else {
+            return;
+        };
+        let mut later = self.changes.split_off(self.changes.partition_point(|(since, _)| *since < quiet));
+        let then = later.iter().rev().find(|(since, _)| *since <= sent).or(self.changes.last());
+        let then = then.map_or(Limit::Opening, |(_, limit)| *limit);
+        if self.changes.last().is_none_or(|(_, last)| *last != Limit::Timeout) {
+            self.changes.push((quiet, Limit::Timeout));
+        }
+        if then != Limit::Timeout {
+            self.changes.push((sent, then));
+        }
+        later.retain(|(since, _)| *since > sent);
+        self.changes.append(&mut later);
     }
 
     /// What holds it now.
@@ -277,6 +306,30 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_probe_repaired_was_a_wait_for_its_timer() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let probed = |answered| {
+            let mut limits = Limits::new(at(0));
+            limits.set(Limit::Loss, at(10));
+            limits.set(Limit::Closing, at(19));
+            limits.probe(at(20), at(220));
+            limits.set(Limit::Application, at(223));
+            limits.probe_answered(Duration::from_millis(4), at(answered));
+            [Limit::Loss, Limit::Timeout, Limit::Closing, Limit::Application]
+                .map(|limit| limits.time(limit, at(0), at(300)).as_nanos() / 1_000_000)
+        };
+        assert_eq!(probed(225), [9, 200, 4, 77]);
+        // What comes at once was under way before.
+        assert_eq!(probed(223), [9, 0, 204, 77]);
+        // A probe that is lost is followed by the timer.
+        let mut limits = Limits::new(at(0));
+        limits.set(Limit::Closing, at(20));
+        limits.probe(at(30), at(50));
+        limits.set_timed_out(at(50), at(250));
+        assert_eq!(limits.time(Limit::Timeout, at(0), at(300)), Duration::from_millis(220));
+    }
 
     #[test]
     fn an_undo_goes_back_behind_all_that_one_recovery_did() {

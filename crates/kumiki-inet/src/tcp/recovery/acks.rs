@@ -168,6 +168,10 @@ impl Session {
             dsack: outcome.dsack,
             bare_duplicate: duplicate && segment.options.sack.is_empty(),
         };
+        if let Some(record) = self.record.as_mut().filter(|_| tlp.is_answered(&answer)) {
+            let way = self.rtt.srtt().unwrap_or_default();
+            record.limits.probe_answered(Duration::from_nanos(way.as_nanos() / 2), ctx.now());
+        }
         if tlp.on_ack(&answer) && self.recovery.phase == Phase::None {
             ctx.shared.counters.probes_repaired += 1;
             self.recovery.undo.disarm();

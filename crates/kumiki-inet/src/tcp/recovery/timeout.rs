@@ -175,7 +175,11 @@ impl Session {
         if self.may_probe() {
             let samples = self.rtt.samples();
             ctx.shared.counters.loss_probes += 1;
+            let (quiet, now) = (self.last_sent.max(self.patience.heard), ctx.now());
             let is_retrans = self.send_probe(ctx);
+            if let Some(record) = self.record.as_mut().filter(|_| is_retrans) {
+                record.limits.probe(quiet, now);
+            }
             let nxt = self.board.nxt();
             if let Some(tlp) = &mut self.recovery.tlp {
                 tlp.on_probe(nxt, is_retrans, samples);
