@@ -3,6 +3,7 @@
 use kumiki_graph::{Duration, Instant};
 
 use super::prr::{Bound, Delivery, Prr};
+use super::rack::Rack;
 use super::tlp::Answer;
 use super::undo::{Frto, Verdict};
 use super::{Phase, RateReduction};
@@ -169,8 +170,9 @@ impl Session {
             bare_duplicate: duplicate && segment.options.sack.is_empty(),
         };
         if let Some(record) = self.record.as_mut().filter(|_| tlp.is_answered(&answer)) {
-            let way = self.rtt.srtt().unwrap_or_default();
-            record.limits.probe_answered(Duration::from_nanos(way.as_nanos() / 2), ctx.now());
+            // No answer comes in less than a part of the shortest round trip. That may have been a full segment's, and SRTT has a queue in it that is gone by then.
+            let least = self.recovery.rack.as_ref().and_then(Rack::min_rtt).unwrap_or_default();
+            record.limits.probe_answered(least / 4, ctx.now());
         }
         if tlp.on_ack(&answer) && self.recovery.phase == Phase::None {
             ctx.shared.counters.probes_repaired += 1;
