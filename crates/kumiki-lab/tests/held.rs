@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test: what fails stops it")]
 
 use kumiki_inet::tcp::Limit;
-use kumiki_lab::experiment::{Options, Run};
+use kumiki_lab::experiment::{Measured, Options, Run};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Runner as _;
 
@@ -416,15 +416,19 @@ fn values_of_loads_of_unlike_kinds_together_are_not_mixed() {
     assert!(alike.jain.is_some_and(|jain| jain < 0.99), "{:?}", alike.jain);
 }
 
-/// What held the only load of an incast, and what bound it.
-fn incast(senders: u32, queue: u32) -> (&'static str, Limit, Vec<(Limit, f64)>) {
+fn measured_incast(senders: u32, queue: u32) -> Measured {
     let set = [
         format!("senders={senders}"),
         format!("switch.tor.queue_frames={queue}"),
         "load.answers.message=256 KiB".to_owned(),
     ];
     let set: Vec<&str> = set.iter().map(String::as_str).collect();
-    let measured = run(&arrange::scenario("incast"), &set, 1, &Options::default()).measured;
+    run(&arrange::scenario("incast"), &set, 1, &Options::default()).measured
+}
+
+/// What bound the only load of an incast, what held it, and what while its line was idle.
+fn incast(senders: u32, queue: u32) -> (&'static str, Limit, Vec<(Limit, f64)>) {
+    let measured = measured_incast(senders, queue);
     let load = &measured.loads["answers"];
     assert_eq!(measured.bound(&measured.total, None, Some(949.0)), measured.bound(load, None, Some(949.0)));
     let bound = measured.bound(load, None, Some(949.0)).name();
@@ -437,6 +441,11 @@ fn an_incast_that_waits_for_the_timers_of_a_few_is_bound_by_them() {
     let (bound, held, idle) = incast(24, 128);
     assert_eq!((bound, held), ("retransmission time-out", Limit::Loss));
     assert!(idle[0].0 == Limit::Timeout && idle[0].1 > 0.9, "{idle:?}");
+    // One has only its last octets to send again, after 200 ms of which a probe is the end: it is no wait for the close.
+    let all = measured_incast(16, 64);
+    let last = all.loads["answers"].flows.iter().find(|flow| flow.from == "s14").unwrap().held();
+    let closing = last.iter().find(|(limit, _)| *limit == Limit::Closing).map_or(0.0, |(_, share)| *share);
+    assert!(closing < 0.01 && last[0].0 == Limit::Timeout && last[0].1 > 0.9, "{last:?}");
     // With room for all of them nothing is lost, and the line is full to the end.
     let (bound, ..) = incast(24, 10000);
     assert_eq!(bound, "link");

@@ -382,7 +382,7 @@ run = { duration = "4 s", interval = "500 ms" }
         assert_eq!(load, sums.collect::<Vec<_>>(), "{name}");
         let sender = run.measured.loads[name].sender().unwrap();
         assert_eq!(load.iter().flatten().sum::<u64>(), sender.retransmissions, "{name}");
-        assert!(sender.retransmissions > 10, "{name}: {}", sender.retransmissions);
+        assert!(sender.retransmissions > 3, "{name}: {}", sender.retransmissions);
     }
     assert_eq!(of(SampleOf::Load, "echo"), [None; 8]);
 }
