@@ -429,10 +429,11 @@ fn measured_incast(senders: u32, queue: u32) -> Measured {
 /// What bound the only load of an incast, what held it, and what while its line was idle.
 fn incast(senders: u32, queue: u32) -> (&'static str, Limit, Vec<(Limit, f64)>) {
     let measured = measured_incast(senders, queue);
-    let load = &measured.loads["answers"];
+    let [load] = measured.loads.values().collect::<Vec<_>>()[..] else { panic!("one load") };
     assert_eq!(measured.bound(&measured.total, None, Some(949.0)), measured.bound(load, None, Some(949.0)));
     let bound = measured.bound(load, None, Some(949.0)).name();
-    (bound, load.held()[0].0, load.held_while_idle().unwrap_or_default())
+    let held = load.held().first().map(|(limit, _)| *limit).unwrap();
+    (bound, held, load.held_while_idle().unwrap_or_default())
 }
 
 /// Two of 24 wait for their timers for 140 ms in which nothing is on the line; the others were held by losses for 60 ms in which it was full.

@@ -213,7 +213,7 @@ impl Limits {
             return;
         };
         let mut later = self.changes.split_off(self.changes.partition_point(|(since, _)| *since < quiet));
-        let then = later.iter().rev().find(|(since, _)| *since <= sent).or(self.changes.last());
+        let then = later.iter().rev().find(|(since, _)| *since <= sent).or_else(|| self.changes.last());
         let then = then.map_or(Limit::Opening, |(_, limit)| *limit);
         if self.changes.last().is_none_or(|(_, last)| *last != Limit::Timeout) {
             self.changes.push((quiet, Limit::Timeout));

@@ -102,7 +102,7 @@ impl Idle {
 
     /// Makes one interval of two.
     fn halve(&mut self) {
-        self.every = self.every + self.every;
+        self.every += self.every;
         let every_second = self.ends.chunks(2).filter_map(|pair| pair.last().copied());
         self.ends = every_second.collect();
         for line in self.loads.values_mut().flat_map(BTreeMap::values_mut) {
@@ -133,14 +133,14 @@ impl Idle {
                 let mut there = Duration::ZERO;
                 while let Some((since, until, limit)) = rest.peek().filter(|(since, ..)| since < ended) {
                     let own = (*until).min(*ended).saturating_since((*since).max(began));
-                    there = there + own;
+                    there += own;
                     *interval.held.entry(*limit).or_insert(0.0) += own.as_secs_f64() * part;
                     if until > ended {
                         break;
                     }
                     rest.next();
                 }
-                interval.all = interval.all + there;
+                interval.all += there;
                 interval.longest = interval.longest.max(there);
                 began = *ended;
             }
