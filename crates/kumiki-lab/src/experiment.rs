@@ -1,6 +1,7 @@
 //! One run of one scenario: builds the world, lets it run, and measures.
 
 mod begin;
+mod bound;
 mod changing;
 mod counters;
 mod cpus;
@@ -43,6 +44,7 @@ use crate::rows::Counters;
 use crate::scenario::{Host, Scenario};
 use crate::topology::Topology;
 use crate::workload::{Idle, UdpSink};
+pub use bound::Bound;
 pub use changing::{LineState, LineUpdate, LiveLine};
 pub use counters::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
 use fault::Fault;
@@ -50,7 +52,7 @@ pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
 use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
-pub use measure::{Bound, LoadResult, Measured, Unconnected};
+pub use measure::{LoadResult, Measured, Unconnected};
 use pace::Pace;
 use power::Power;
 use presence::Presence;

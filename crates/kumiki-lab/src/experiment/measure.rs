@@ -7,6 +7,7 @@ use kumiki_inet::tcp::Limit;
 use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
+use super::bound::Bound;
 use super::cpus::{self, Cpus};
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
@@ -30,44 +31,6 @@ const FULL: f64 = 0.99;
 
 /// The same of exchanges alone, which leave it empty between an answer and the next request.
 const FULL_OF_EXCHANGES: f64 = 0.8;
-
-/// What bound a result.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bound {
-    /// The line was full.
-    Link,
-    /// What held TCP back for the most time.
-    Held(Limit),
-    /// The window was full and nothing else, of what is no TCP.
-    Window,
-    /// A CPU had no time left.
-    Host,
-    /// Writers waited for pages.
-    Pages,
-    /// The connection was aborted: given up, or reset.
-    Aborted,
-    /// Datagrams or echoes were lost, and no line was full.
-    Lost,
-    /// A host at an end of it had no power.
-    Power,
-}
-
-impl Bound {
-    /// The word in result rows.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Link => "link",
-            Self::Held(limit) => limit.name(),
-            Self::Window => "window",
-            Self::Host => "host",
-            Self::Pages => "pages",
-            Self::Aborted => "aborted",
-            Self::Lost => "loss",
-            Self::Power => "power",
-        }
-    }
-}
 
 /// The figures of a load, or of all together.
 #[derive(Clone, PartialEq, Debug, Default)]
