@@ -3,6 +3,7 @@
 use std::fmt;
 
 use kumiki_octets::Sum;
+use kumiki_octets::text::{are, counted};
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::session;
 use kumiki_wire::ppp::mapos::Width;
@@ -207,7 +208,7 @@ impl<'a> Reading<'a> {
         let what = why.to_string();
         let (what, why) = (what.split(": ").next().unwrap_or_default(), in_words(why));
         let cut = if self.octets.len() < self.total {
-            format!(" ({} of {} octets were recorded)", self.octets.len(), self.total)
+            format!(" ({} of {} were recorded)", self.octets.len(), counted(self.total, "octet"))
         } else {
             String::new()
         };
@@ -231,7 +232,10 @@ impl<'a> Reading<'a> {
         }
         self.layer.verbatim = Some(false);
         let header = self.layer.length;
-        self.note(format!("written anew, the header would have {len} octets and not {header}"));
+        self.note(format!(
+            "written anew, the header would have {octets} and not {header}",
+            octets = counted(len, "octet")
+        ));
     }
 
     /// As [`Reading::emitted`], for what lies elsewhere in the PDU.
@@ -249,7 +253,8 @@ impl<'a> Reading<'a> {
             let count = places.count().saturating_add(1);
             let place = self.layer.offset.saturating_add(at).saturating_add(place);
             self.note(format!(
-                "written anew, {count} octets would differ; the first, at {place}, is {found:02x} and would be {written:02x}"
+                "written anew, {octets} would differ; the first, at {place}, is {found:02x} and would be {written:02x}",
+                octets = counted(count, "octet")
             ));
         }
     }
@@ -324,7 +329,11 @@ impl<'a> Reading<'a> {
         let octets = self.part(at, len);
         self.field("padding", at, len, octets);
         if octets.iter().any(|octet| *octet != 0) {
-            self.note(format!("{len} octets of padding are not all zero"));
+            self.note(format!(
+                "{octets} of padding {are} not all zero",
+                octets = counted(len, "octet"),
+                are = are(len)
+            ));
         }
     }
 

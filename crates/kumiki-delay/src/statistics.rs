@@ -13,6 +13,7 @@ use core::fmt::Write as _;
 use kumiki_graph::{Duration, Instant};
 use kumiki_link::{Backlog, offload};
 use kumiki_octets::Message;
+use kumiki_octets::text::counted;
 use serde_json::{Value, json};
 
 use super::path::Leaving;
@@ -310,10 +311,10 @@ impl Statistics {
     #[must_use]
     pub fn text(&self, name: &str) -> String {
         let mut text = format!(
-            "{name}  in {} units, {}; out {} units, {}; {} under way\n",
-            self.units_in,
+            "{name}  in {}, {}; out {}, {}; {} under way\n",
+            counted(self.units_in, "unit"),
             Octets::new(self.octets_in),
-            self.units_out,
+            counted(self.units_out, "unit"),
             Octets::new(self.octets_out),
             self.under_way
         );
@@ -340,10 +341,10 @@ impl Statistics {
         let (now, most) = (self.queue, self.longest_queue);
         let _ = writeln!(
             text,
-            "     queue {} units, {}; at most {} units, {}",
-            now.0,
+            "     queue {}, {}; at most {}, {}",
+            counted(now.0, "unit"),
             Octets::new(now.1),
-            most.0,
+            counted(most.0, "unit"),
             Octets::new(most.1)
         );
         if self.measured.count() > 0 {

@@ -18,6 +18,7 @@ use kumiki_lab::figure::{Axis, Figure, Point, Series, Shape};
 use kumiki_lab::page::{Course, Page, Part};
 use kumiki_lab::table::{Cell, Table};
 use kumiki_live::private;
+use kumiki_octets::text::counted;
 use serde_json::Value;
 
 use crate::WAYS;
@@ -245,9 +246,9 @@ fn said(total: &Counted, took: f64) -> String {
     let megabits = if took > 0.0 { total.octets_out * 8.0 / took / 1e6 } else { 0.0 };
     let _ = write!(
         text,
-        "{} of {} packets arrived, {:.3} MB, {megabits:.2} Mb/s on average",
+        "{} of {} arrived, {:.3} MB, {megabits:.2} Mb/s on average",
         total.units_out,
-        total.units_in,
+        counted(total.units_in, "packet"),
         total.octets_out / 1e6
     );
     for (count, what) in [(total.lost, "lost"), (total.dropped, "dropped by the queue")] {

@@ -7,6 +7,8 @@
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use kumiki_octets::text::counted;
+
 use crate::report::Form;
 
 /// Standard output, with no buffer in between: what it does not take is known at once, and not kept to be written in front of something else.
@@ -159,7 +161,11 @@ impl<O: Write, E: Write> Drop for Logbook<O, E> {
         let lost = state.lost + u64::from(!state.rest.is_empty());
         if lost > 0 {
             let since = if state.since.is_empty() { String::new() } else { format!(" since {}", state.since) };
-            let _ = writeln!(state.aside, "kumiki: {lost} lines of the log could not be written{since}");
+            let _ = writeln!(
+                state.aside,
+                "kumiki: {lines} of the log could not be written{since}",
+                lines = counted(lost, "line")
+            );
         }
     }
 }

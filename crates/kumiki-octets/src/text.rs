@@ -1,6 +1,7 @@
 //! Text of others, before it is shown.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// Characters of the general category `Cf` (format), with the first and the last of each run. Unicode Character Database.
 const FORMAT: [(char, char); 21] = [
@@ -34,6 +35,20 @@ pub fn is_unseen(c: char) -> bool {
     let separates = matches!(c, '\u{2028}' | '\u{2029}');
     let formats = || FORMAT.iter().any(|(first, last)| (*first..=*last).contains(&c));
     c.is_control() || separates || !c.is_ascii() && formats()
+}
+
+/// So many of what is called `one` where there is one of it: "1 octet", "0 octets", "2 entries".
+pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> impl fmt::Display {
+    fmt::from_fn(move |f| match one.strip_suffix('y') {
+        _ if count == N::from(1) => write!(f, "1 {one}"),
+        Some(stem) => write!(f, "{count} {stem}ies"),
+        None => write!(f, "{count} {one}s"),
+    })
+}
+
+/// The verb behind so many.
+pub fn are<N: PartialEq + From<u8>>(count: N) -> &'static str {
+    if count == N::from(1) { "is" } else { "are" }
 }
 
 /// The most octets of a text of others that a line of a log has whole.
@@ -76,6 +91,14 @@ pub fn short(words: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(counted(1_usize, "octet").to_string(), "1 octet");
+        assert_eq!(counted(0_u8, "octet").to_string(), "0 octets");
+        assert_eq!([counted(1_u32, "entry"), counted(21, "entry")].map(|it| it.to_string()), ["1 entry", "21 entries"]);
+        assert_eq!((are(1_u64), are(2_u64)), ("is", "are"));
+    }
 
     #[test]
     fn a_name_stays_where_it_cannot_be_taken_for_anything_else() {

@@ -17,6 +17,7 @@ use kumiki_graph::{Address, Duration, Instant};
 use kumiki_io::tun::Layer;
 use kumiki_io::{Arrival, Clock as _, Packets, RealClock, RealDevice as _, Tun, TunConfig};
 use kumiki_octets::Message;
+use kumiki_octets::text::counted;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{
@@ -274,9 +275,9 @@ impl Kernel {
         while got < data.len() {
             let rest = data.get_mut(got..).unwrap_or_default();
             match recv(&socket.descriptor, rest, RecvFlags::DONTWAIT) {
-                Ok((0, _)) => return Err(format!("the stream ends after {got} octets")),
+                Ok((0, _)) => return Err(format!("the stream ends after {octets}", octets = counted(got, "octet"))),
                 Ok((read, _)) => got += read,
-                Err(why) => return Err(format!("{why} after {got} octets")),
+                Err(why) => return Err(format!("{why} after {octets}", octets = counted(got, "octet"))),
             }
         }
         let mut content = vec![0; data.len()];

@@ -16,6 +16,7 @@ use kumiki_graph::{
     Notice, Open, Protocol, Quality, Reason, Request, Service, Shape,
 };
 use kumiki_octets::Message;
+use kumiki_octets::text::{are, counted};
 
 use super::notation::{Call, Connection, Hear, Set};
 use super::packet::{PEER_PORT, STACK_PORT, peer, sent_by_peer, sent_by_stack, stack_address};
@@ -190,7 +191,7 @@ impl Talk {
 
     fn take_read(&mut self, octets: u32) -> Result<(), String> {
         if u64::from(octets) > self.unread() {
-            return Err(format!("{} octets are there", self.unread()));
+            return Err(format!("{} {} there", counted(self.unread(), "octet"), are(self.unread())));
         }
         self.read += u64::from(octets);
         Ok(())

@@ -12,6 +12,7 @@ use kumiki_graph::{Duration, Graph, GraphError, Instant, NodeId, Reason, Rng};
 use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
+use kumiki_octets::text::counted;
 use kumiki_osi_service::x25::{self, Told, What};
 use kumiki_x25::x25::X25;
 use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
@@ -407,7 +408,8 @@ pub(super) fn line(event: &Event) -> Option<String> {
             let by = by.as_deref().unwrap_or("us");
             let why = why(What::Clear, *cause, *diagnostic) + &breach(found.as_ref());
             format!(
-                "call {call}: cleared by {by}: {why}; {there} octets from the caller, {back} to it, {seconds}.{rest:03} s"
+                "call {call}: cleared by {by}: {why}; {octets} from the caller, {back} to it, {seconds}.{rest:03} s",
+                octets = counted(*there, "octet")
             )
         }
         Happened::Reset { by, cause, diagnostic, found } => {
@@ -457,16 +459,16 @@ fn summary(
     let Some(switch) = it.and_then(|it| it.protocol::<Switch>(switch)) else {
         return;
     };
-    let counted = switch.counters();
+    let counters = switch.counters();
     say(&format!(
-        "{} calls came, {} were set up, {} refused, {} cleared; {} packets with {} octets, {} interrupts, {} resets passed on; {turned_away} callers were turned away",
-        counted.offered,
-        counted.set_up,
-        counted.refused,
-        counted.cleared,
-        counted.packets,
-        counted.octets,
-        counted.interrupts,
-        counted.resets
+        "{} came, {} were set up, {} refused, {} cleared; {} with {}, {}, {} resets passed on; {turned_away} callers were turned away",
+        counted(counters.offered, "call"),
+        counters.set_up,
+        counters.refused,
+        counters.cleared,
+        counted(counters.packets, "packet"),
+        counted(counters.octets, "octet"),
+        counted(counters.interrupts, "interrupt"),
+        counters.resets
     ));
 }

@@ -1,5 +1,6 @@
 //! The one error of this crate.
 
+use kumiki_octets::text::counted;
 use thiserror::Error;
 
 #[cfg(feature = "osi")]
@@ -9,7 +10,7 @@ use crate::osi::ber;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
     /// Fewer octets than the header needs.
-    #[error("{protocol}: {have} octets, at least {need} needed")]
+    #[error("{protocol}: {octets}, at least {need} needed", octets = counted(*have, "octet"))]
     Short {
         /// Protocol that was being read.
         protocol: &'static str,
@@ -31,7 +32,7 @@ pub enum Malformed {
         expected: &'static str,
     },
     /// A length field contradicts the header or the PDU that carries it.
-    #[error("{protocol}: {field} is {found} octets, expected {}", Span(*least, *most))]
+    #[error("{protocol}: {field} is {octets}, expected {}", Span(*least, *most), octets = counted(*found, "octet"))]
     Length {
         /// Protocol that was being read.
         protocol: &'static str,

@@ -9,6 +9,7 @@
 use std::io::Read;
 
 use kumiki_octets::hdlc::{Accm, FLAG, Stop, Unstuffer};
+use kumiki_octets::text::counted;
 
 use super::source::{Place, Source};
 use super::{Format, Link, MOST_OCTETS, Record, Unreadable};
@@ -46,7 +47,7 @@ impl Reader {
         if core::mem::take(&mut self.first) {
             let before = skip_to_flag(source)?;
             if before > 0 {
-                comments.push(format!("{before} octets before the first flag were passed over"));
+                comments.push(format!("{octets} before the first flag passed over", octets = counted(before, "octet")));
             }
         }
         skip_flags(source)?;

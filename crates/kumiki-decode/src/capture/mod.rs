@@ -30,6 +30,7 @@ mod source;
 mod tests;
 
 pub use guess::{Guess, guess_layer};
+use kumiki_octets::text::counted;
 use source::Source;
 
 /// Longest record or block that is read.
@@ -156,8 +157,7 @@ pub enum Unreadable {
     },
     /// The file ends in the middle of something.
     #[error(
-        "{format}, packet {packet}: the file ends at octet {end}, where {what} that began at octet {offset} (0x{offset:x}) has {have} of {need} octets; it was cut there, or a length before is wrong"
-    )]
+        "{format}, packet {packet}: the file ends at octet {end}, where {what} that began at octet {offset} (0x{offset:x}) has {have} of {octets}; it was cut there, or a length before is wrong", octets = counted(*need, "octet"))]
     Ends {
         /// The format that it was read as.
         format: Format,

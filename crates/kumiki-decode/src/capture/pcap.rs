@@ -8,6 +8,7 @@
 
 use std::io::Read;
 
+use kumiki_octets::text::counted;
 use pcap_parser::{PcapHeader, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
 
 use super::source::{Place, Source};
@@ -66,7 +67,7 @@ impl Reader {
         let wanted = usize::try_from(caplen).unwrap_or(usize::MAX);
         if wanted > MOST_OCTETS - HEADER {
             return Err(place.wrong(
-                format!("the record says that it has {caplen} octets"),
+                format!("the record says that it has {octets}", octets = counted(caplen, "octet")),
                 format!("at most {}", MOST_OCTETS - HEADER),
             ));
         }

@@ -9,6 +9,7 @@
 
 use std::io::Read;
 
+use kumiki_octets::text::counted;
 use pcap_parser::pcapng::{
     EnhancedPacketBlock, InterfaceDescriptionBlock, PcapNGOption, parse_enhancedpacketblock_be,
     parse_enhancedpacketblock_le, parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le,
@@ -278,8 +279,8 @@ impl Reader {
         }
         place.wrong(
             format!(
-                "an enhanced packet block of {} octets says that it holds {} of a packet",
-                octets.len(),
+                "an enhanced packet block of {} says that it holds {} of a packet",
+                counted(octets.len(), "octet"),
                 self.u32(octets, 20)
             ),
             format!("at most {}", octets.len() - FIXED),
@@ -301,7 +302,7 @@ impl Reader {
         };
         let Some(data) = block.data.get(..kept) else {
             return Err(place.wrong(
-                format!("a simple packet block with {} octets for a packet of {kept}", block.data.len()),
+                format!("a simple packet block with {} for a packet of {kept}", counted(block.data.len(), "octet")),
                 "as many octets as the packet has, or the interface keeps",
             ));
         };
@@ -319,7 +320,7 @@ impl Reader {
 }
 
 fn layout(place: &Place, what: &str, octets: &[u8]) -> Unreadable {
-    place.wrong(format!("a block of {} octets is no {what}", octets.len()), format!("a whole {what}"))
+    place.wrong(format!("a block of {} is no {what}", counted(octets.len(), "octet")), format!("a whole {what}"))
 }
 
 /// Number and value, without padding, up to the end of the options. Values that are not all there are left out.

@@ -6,6 +6,7 @@
 //! | Types | 1 and 10 HDLC, 2 and 11 Ethernet, 3 cells, 4 AAL5, 22 and 23 IP; 5, 7 and 9 (HDLC, cells and AAL5 on a channelised line) behind their four octets |
 //! | Left out | other types; the contents of extension headers and of the channel's four octets |
 
+use kumiki_octets::text::counted;
 use kumiki_wire::Malformed;
 use kumiki_wire::atm::cell::{Header, Interface, hec};
 
@@ -139,7 +140,7 @@ fn record(reading: &mut Reading<'_>) {
     let len = usize::from(wlen) + before;
     let have = usize::from(rlen).saturating_sub(at);
     if len < have.saturating_sub(7) && number != 3 {
-        reading.note(format!("{} octets behind what wlen counts", have - len));
+        reading.note(format!("{} behind what wlen counts", counted(have - len, "octet")));
     }
     match number {
         22 | 23 => reading.follow_beyond(&[Key::Named("ip")], at, len),

@@ -2,6 +2,7 @@
 //!
 //! A segment may hold several packets, and a packet may come in several segments: each packet is a layer, and so is each part of one.
 
+use kumiki_octets::text::{are, counted};
 use kumiki_wire::Malformed;
 
 use crate::key::{Key, Stream};
@@ -48,7 +49,7 @@ impl Framing {
         if end > total {
             let (all, have) = (end - self.header, total.saturating_sub(self.header));
             let body = self.body;
-            reading.note(format!("{have} of {all} octets of {body} are here"));
+            reading.note(format!("{have} of {octets} of {body} are here", octets = counted(all, "octet")));
         }
         let inside = (self.inside)(reading.octets());
         let have = end.min(total).saturating_sub(self.header);
@@ -68,7 +69,7 @@ impl Framing {
                 let again = behind.min(octets.len());
                 reading.header_len(again);
                 let title = self.title;
-                reading.summary(format!("{title}, {again} octets sent again"));
+                reading.summary(format!("{title}, {octets} sent again", octets = counted(again, "octet")));
                 reading.note("read before, in the segment that brought them first");
                 advance(reading, again);
                 return reading.follow(self.again, again, octets.len() - again);
@@ -78,7 +79,11 @@ impl Framing {
                 let _ = flow.packet.end("");
                 let _ = flow.tsdu.end("");
                 let what = if lost { ", and the packet that they belong to is given up" } else { "" };
-                reading.note(format!("{ahead} octets before this segment are not in the capture{what}"));
+                reading.note(format!(
+                    "{octets} before this segment {are} not in the capture{what}",
+                    octets = counted(ahead, "octet"),
+                    are = are(ahead)
+                ));
             }
         }
         let flow = reading.state.streams.flow(stream, packet);
@@ -121,14 +126,14 @@ impl Framing {
         reading.field("part", 0, take, octets.get(..take).unwrap_or_default());
         match done {
             Some(reassembled) => {
-                reading.summary(format!("{title} length {need}, its last {take} octets"));
+                reading.summary(format!("{title} length {need}, its last {octets}", octets = counted(take, "octet")));
                 let inside = (self.inside)(&reassembled.octets);
                 reading.follow_reassembled(inside, reassembled, self.header, need - self.header);
                 advance(reading, take);
                 reading.follow(self.again, take, octets.len() - take);
             }
             None if need == usize::MAX => reading.summary(format!("{title}, a part of its header")),
-            None => reading.summary(format!("{title} length {need}, {have} octets so far")),
+            None => reading.summary(format!("{title} length {need}, {octets} so far", octets = counted(have, "octet"))),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_octets::text::{are, counted};
 use kumiki_wire::atm::aal34::sar::Header;
 use kumiki_wire::atm::aal34::{MAX_SDU, pdu_len};
 
@@ -61,8 +62,9 @@ impl Segments {
         let mut partial = if header.segment_type.begins() {
             if let Some(old) = self.partial.remove(&key) {
                 came.wrong = Some(format!(
-                    "the PDU before under MID {} ended after {} cells without its end",
-                    header.mid, old.cells
+                    "the PDU before under MID {} ended after {} without its end",
+                    header.mid,
+                    counted(old.cells, "cell")
                 ));
             }
             Partial::default()
@@ -72,11 +74,13 @@ impl Segments {
                 return came;
             };
             if partial.sn != header.sn {
+                let missing = header.sn.wrapping_sub(partial.sn) & 15;
                 came.wrong = Some(format!(
-                    "SN is {}, {} would be right: {} cells of the PDU are missing, or so many less 16",
+                    "SN is {}, {} would be right: {} of the PDU {} missing, or so many less 16",
                     header.sn,
                     partial.sn,
-                    header.sn.wrapping_sub(partial.sn) & 15
+                    counted(missing, "cell"),
+                    are(missing)
                 ));
                 return came;
             }
@@ -86,7 +90,8 @@ impl Segments {
         partial.cells = partial.cells.saturating_add(1);
         noted(&mut partial.packets, packet);
         if partial.octets.len() > MOST_OCTETS {
-            came.wrong = Some(format!("{} octets and no end: a PDU has at most {MOST_OCTETS}", partial.octets.len()));
+            came.wrong =
+                Some(format!("{} and no end: a PDU has at most {MOST_OCTETS}", counted(partial.octets.len(), "octet")));
             return came;
         }
         if header.segment_type.ends() {

@@ -15,6 +15,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use kumiki_octets::text::counted;
+
 pub mod aal34;
 pub mod aal5;
 pub mod calls;
@@ -88,8 +90,11 @@ impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "not finished at the end: {}, {} parts with {} octets since packet {}",
-            self.what, self.parts, self.octets, self.first_packet
+            "not finished at the end: {}, {} with {} since packet {}",
+            self.what,
+            counted(self.parts, "part"),
+            counted(self.octets, "octet"),
+            self.first_packet
         )
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use kumiki_octets::text::counted;
+
 use crate::capture::{Direction, Record, Time};
 use crate::packet::{Field, Layer, Level, Packet, Rest};
 
@@ -32,13 +34,13 @@ pub fn line(record: &Record, packet: &Packet, start: Option<Time>) -> String {
         [] => {}
         // The mistake stands at the end of the line.
         [rest] if said(&rest.why) => {
-            let _ = write!(out, "  {octets} octets not read");
+            let _ = write!(out, "  {octets} not read", octets = counted(octets, "octet"));
         }
         [rest] if !rest.why.starts_with("data") => {
-            let _ = write!(out, "  {octets} octets: {}", printable(&rest.why));
+            let _ = write!(out, "  {octets}: {}", printable(&rest.why), octets = counted(octets, "octet"));
         }
         _ => {
-            let _ = write!(out, "  {octets} octets of data");
+            let _ = write!(out, "  {octets} of data", octets = counted(octets, "octet"));
         }
     }
     let bad: Vec<&str> = packet
@@ -59,7 +61,7 @@ pub fn line(record: &Record, packet: &Packet, start: Option<Time>) -> String {
         let _ = write!(out, "  \"{}\"", printable(comment));
     }
     if record.octets.len() < record.original_len {
-        let _ = write!(out, "  (cut: {} of {} octets)", record.octets.len(), record.original_len);
+        let _ = write!(out, "  (cut: {} of {})", record.octets.len(), counted(record.original_len, "octet"));
     }
     out
 }
@@ -115,9 +117,9 @@ pub fn tree(record: &Record, packet: &Packet, start: Option<Time>) -> String {
     let mut out = format!("Packet {}", record.number);
     let length = record.original_len.max(record.octets.len());
     if record.octets.len() < length {
-        let _ = write!(out, ", cut: {} of {length} octets", record.octets.len());
+        let _ = write!(out, ", cut: {} of {octets}", record.octets.len(), octets = counted(length, "octet"));
     } else {
-        let _ = write!(out, ", {length} octets");
+        let _ = write!(out, ", {octets}", octets = counted(length, "octet"));
     }
     if let Some(time) = record.time {
         let since = time.since(start.unwrap_or_default());
@@ -158,10 +160,10 @@ fn reassembled(out: &mut String, packet: &Packet, buffer: usize) {
     let packets: Vec<String> = pdu.packets.iter().map(ToString::to_string).collect();
     let _ = writeln!(
         out,
-        "  {} of {} octets from {} parts in packets {}",
+        "  {} of {} from {} in packets {}",
         pdu.what,
-        pdu.octets.len(),
-        pdu.parts,
+        counted(pdu.octets.len(), "octet"),
+        counted(pdu.parts, "part"),
         packets.join(" ")
     );
 }
@@ -190,7 +192,7 @@ fn one_field(out: &mut String, field: &Field) {
 }
 
 fn one_rest(out: &mut String, rest: &Rest) {
-    let _ = writeln!(out, "  {} octets from {}: {}", rest.length, rest.offset, printable(&rest.why));
+    let _ = writeln!(out, "  {} from {}: {}", counted(rest.length, "octet"), rest.offset, printable(&rest.why));
     for (number, row) in rest.octets.chunks(16).enumerate() {
         let digits: Vec<String> = row.iter().map(|octet| format!("{octet:02x}")).collect();
         let shown = |octet: &u8| match octet {

@@ -205,7 +205,7 @@ fn what_is_missing_or_wrong_in_aal34_is_named() {
     let packets = decode34(&lost);
     assert_eq!(
         bad(&packets[2]),
-        ["aal34-cell: SN is 3, 2 would be right: 1 cells of the PDU are missing, or so many less 16"]
+        ["aal34-cell: SN is 3, 2 would be right: 1 cell of the PDU is missing, or so many less 16"]
     );
     assert_eq!(bad(&packets[3]), ["aal34-cell: the beginning of the PDU under MID 3 did not come"]);
     let mut spoilt = row.clone();

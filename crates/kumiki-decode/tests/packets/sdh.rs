@@ -148,7 +148,7 @@ fn wrong_parities_are_told_from_the_frame_before() {
         bad(&packets[2]),
         [
             format!("sdh: B1 is {found}, the frame before (packet 2) gives {right:#04x}"),
-            "sdh: 1 bits of B2 differ from what the frame before (packet 2) gives".to_owned(),
+            "sdh: 1 bit of B2 differs from what the frame before (packet 2) gives".to_owned(),
         ]
     );
     // Frames of other lines are between them.

@@ -4,6 +4,7 @@ use core::fmt::Write as _;
 
 use kumiki_graph::Duration;
 use kumiki_io::Clock;
+use kumiki_octets::text::counted;
 use serde_json::{Map, Value, json};
 
 use super::engine::{Crossed, Engine};
@@ -25,7 +26,12 @@ fn media<C: Clock>(engine: &Engine<C>) -> impl Iterator<Item = (&str, Vec<(&'sta
 pub(super) fn as_text<C: Clock>(engine: &Engine<C>) -> String {
     let mut text = String::new();
     for (name, Crossed { sent, got, lost, late }) in hosts(engine) {
-        let _ = writeln!(text, "{name}: sent {sent} packets, got {got}, late {}", late.text());
+        let _ = writeln!(
+            text,
+            "{name}: sent {packets}, got {got}, late {}",
+            late.text(),
+            packets = counted(*sent, "packet")
+        );
         if *lost > 0 {
             let why = "its kernel did not take them in time, or it has no network any more";
             let _ = writeln!(text, "    {lost} for it were lost on this machine: {why}");

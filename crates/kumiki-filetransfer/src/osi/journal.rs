@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kumiki_files::filestore::{Detached, FileId, Filestore, Login, Name, NewFile, Start, StoreError, User};
 use kumiki_io::{Clock as _, RealClock};
 use kumiki_octets::Message;
+use kumiki_octets::text::counted;
 use kumiki_octets::text::{named, quoted, short};
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
@@ -314,9 +315,13 @@ impl<S: Filestore> Filestore for Journaled<S> {
             self.book.changed(match &done {
                 Ok(()) if begin > 0 => {
                     let added = octets.saturating_sub(begin);
-                    format!("added {added} octets to {name} ({octets} octets{remark})")
+                    format!(
+                        "added {octets_of_added} to {name} ({octets}{remark})",
+                        octets_of_added = counted(added, "octet"),
+                        octets = counted(octets, "octet")
+                    )
                 }
-                Ok(()) => format!("wrote {name} ({octets} octets{remark})"),
+                Ok(()) => format!("wrote {name} ({octets}{remark})", octets = counted(octets, "octet")),
                 Err(_) => format!("could not keep {name}"),
             });
         }
@@ -327,11 +332,12 @@ impl<S: Filestore> Filestore for Journaled<S> {
         if let Some(Opened { name, writing, octets, size }) = self.opened.remove(&file) {
             let name = shown(&name);
             if writing {
-                self.book.changed(format!("began to write {name} (gave up at {octets} octets)"));
+                self.book
+                    .changed(format!("began to write {name} (gave up at {octets})", octets = counted(octets, "octet")));
             } else if octets < size {
-                self.book.saw(format!("read {name} ({octets} of {size} octets)"));
+                self.book.saw(format!("read {name} ({octets} of {size})", size = counted(size, "octet")));
             } else {
-                self.book.saw(format!("read {name} ({octets} octets)"));
+                self.book.saw(format!("read {name} ({octets})", octets = counted(octets, "octet")));
             }
         }
         self.store.close(file);
@@ -343,9 +349,12 @@ impl<S: Filestore> Filestore for Journaled<S> {
         let Opened { name, octets, .. } = &opened;
         let name = shown(name);
         if opened.writing {
-            self.book.changed(format!("began to write {name} (broken at {octets} octets, kept)"));
+            self.book.changed(format!(
+                "began to write {name} (broken at {octets}, kept)",
+                octets = counted(*octets, "octet")
+            ));
         } else {
-            self.book.saw(format!("read {name} (broken at {octets} octets, kept)"));
+            self.book.saw(format!("read {name} (broken at {octets}, kept)", octets = counted(*octets, "octet")));
         }
         Some(Detached::new((inner, opened)))
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Address, Duration, Instant, Protocol, Quality};
 use kumiki_octets::Pattern;
+use kumiki_octets::text::counted;
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::path::Crossed;
@@ -517,13 +518,15 @@ impl Setup<'_> {
         let number = u32::try_from(HEADER_LEN).unwrap_or(u32::MAX) + media.map_or(0, |_| rtp::LEN);
         let most = kumiki_inet::udp::MAX_DATA;
         if !(number..=most).contains(&self.message) {
-            let problem = format!("{} octets, the number and the time of each datagram included", self.message);
+            let problem =
+                format!("{}, the number and the time of each datagram included", counted(self.message, "octet"));
             return Err(wrong("message", problem).expected(format!("{number} B to {most} B")));
         }
         if let Some(frame) = media.and_then(|media| media.frame)
             && (1..number).contains(&(frame % self.message))
         {
-            let problem = format!("of {frame} octets the last packet has {}", frame % self.message);
+            let problem =
+                format!("of {octets} the last packet has {}", frame % self.message, octets = counted(frame, "octet"));
             return Err(wrong("frame", problem).expected(format!("none, or at least {number}, beyond whole messages")));
         }
         let rate = workload.rate.as_deref();
@@ -604,7 +607,7 @@ impl Setup<'_> {
     fn rpc(&self, programs: &mut Programs) -> Result<(), Fault> {
         let workload = self.workload;
         if self.message < HEADER {
-            let problem = format!("{} octets, the length of the response included", self.message);
+            let problem = format!("{}, the length of the response included", counted(self.message, "octet"));
             return Err(wrong("message", problem).expected(format!("at least {HEADER} B")));
         }
         let quality = quality(workload)?;
@@ -768,7 +771,7 @@ fn pattern(workload: &Workload, seed: u64, message: u32) -> Result<Pattern, Faul
 fn quality(workload: &Workload) -> Result<Quality, Fault> {
     let buffer = workload.socket_buffer.as_ref().map(|text| octets("socket_buffer", text)).transpose()?;
     if let Some(octets) = buffer.filter(|octets| !(1..=1 << 30).contains(octets)) {
-        let problem = format!("{octets} octets for a window (RFC 7323 section 2.3)");
+        let problem = format!("{octets} for a window (RFC 7323 section 2.3)", octets = counted(octets, "octet"));
         return Err(wrong("socket_buffer", problem).expected("1 B to 1 GiB"));
     }
     let coalesce = workload.coalesce.as_ref().map(|text| {

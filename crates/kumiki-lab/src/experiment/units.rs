@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_octets::text::counted;
 use kumiki_sim::{HostId, World};
 
 use super::flows;
@@ -44,9 +45,9 @@ impl core::fmt::Display for Units {
         let Self { sent, received, left_before, lost, duplicated, reordered, playing } = self;
         match (sent, received, lost) {
             // They may all be under way.
-            (1.., 0, 0) => write!(f, "{sent} datagrams sent, none received")?,
+            (1.., 0, 0) => write!(f, "{datagrams} sent, none received", datagrams = counted(*sent, "datagram"))?,
             _ => {
-                write!(f, "{sent} datagrams sent, {received} received")?;
+                write!(f, "{datagrams} sent, {received} received", datagrams = counted(*sent, "datagram"))?;
                 if *left_before > 0 {
                     write!(f, " ({left_before} of them had left before)")?;
                 }

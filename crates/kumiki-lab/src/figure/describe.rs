@@ -1,5 +1,7 @@
 //! What a figure shows, in words: for who listens to it, or points at one of its values.
 
+use kumiki_octets::text::counted;
+
 use super::draw::title;
 use super::scale::number;
 use super::text::clean;
@@ -48,7 +50,7 @@ fn of_series(series: &Series, axis: &Axis) -> Option<String> {
     let label = clean(&series.label);
     let name = if label.is_empty() { what.to_owned() } else { format!("{what} {label}") };
     let range = if least < most { format!("{} to {}", number(least, 3), value(axis, most)) } else { value(axis, most) };
-    Some(format!("{name}: {count} values, {range}."))
+    Some(format!("{name}: {values}, {range}.", values = counted(count, "value")))
 }
 
 /// Between what a point is: of a span both ends, else its value.

@@ -66,7 +66,7 @@ fn everything_that_was_said_is_in_the_figure() {
         "134.581 Mb/s",
         "profile atm-board, 1 seed",
         "Across: window. Upwards: goodput (Mb/s). Curve atm-board &lt;1 &amp; 2&gt;: 4 values, 10.6 to 133.38 Mb/s. \
-         Bars bars: 1 values, 50 Mb/s. packets: 134.581 Mb/s.",
+         Bars bars: 1 value, 50 Mb/s. packets: 134.581 Mb/s.",
         "atm-board &lt;1 &amp; 2&gt;: 70 Mb/s at 16 KiB, bound by window",
         "bars: 50 Mb/s at 32 KiB",
     ] {
@@ -321,7 +321,7 @@ fn a_span_is_upright_and_says_both_of_its_ends() {
     let svg = figure.to_svg();
     let words = words(&svg);
     assert!(words.iter().any(|it| it == "sent: 1000 to 2448 octets at 12.5 ms, packet 7"), "{words:?}");
-    assert!(words.iter().any(|it| it.contains("Spans sent: 1 values, 1000 to 2448 octets.")), "{words:?}");
+    assert!(words.iter().any(|it| it.contains("Spans sent: 1 value, 1000 to 2448 octets.")), "{words:?}");
     let events: Vec<Event<'_>> = svg::read(&svg).unwrap().collect();
     let spans = events.iter().filter_map(|event| {
         let Event::Tag(_, _, attributes) = event else { return None };

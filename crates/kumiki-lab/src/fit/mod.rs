@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use kumiki_octets::text::counted;
+
 use crate::laboratory::Laboratory;
 use crate::profile::{self, Profile};
 use crate::reproduce::{Failure, Runner as _};
@@ -202,8 +204,9 @@ impl Task {
         if fitted < names.len() {
             let prices = names.iter().map(Name::short).collect::<Vec<_>>().join(", ");
             return Err(format!(
-                "{fitted} measurements cannot say {} prices ({prices}): name fewer with --free",
-                names.len()
+                "{} cannot say {} ({prices}): name fewer with --free",
+                counted(fitted, "measurement"),
+                counted(names.len(), "price")
             )
             .into());
         }

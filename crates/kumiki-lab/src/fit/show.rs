@@ -1,5 +1,7 @@
 //! What a fit says: tables, and the profile.
 
+use kumiki_octets::text::counted;
+
 use super::certainty::ALIKE;
 use super::least::Range;
 use super::prices::Name;
@@ -95,11 +97,11 @@ impl Fitted {
         }
         legend.extend(self.notes.iter().cloned());
         legend.push(format!(
-            "condition {:.1}; {} steps, {} runs of {} points",
+            "condition {:.1}; {}, {} of {}",
             self.certainty.condition,
-            self.steps,
-            self.runs,
-            self.task.points.len()
+            counted(self.steps, "step"),
+            counted(self.runs, "run"),
+            counted(self.task.points.len(), "point")
         ));
         legend
     }

@@ -112,7 +112,7 @@ fn what_does_not_belong_together_is_refused() {
     assert!(refused("mss (B),goodput_mbps\n536,1\n", &ipc).contains("--profile: unknown profile of a host \"ipc\""));
     let few = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.send", "tcp.sum"])).unwrap();
     let few = few.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
-    assert_eq!(few, "1 measurements cannot say 2 prices (tcp.send, tcp.sum): name fewer with --free");
+    assert_eq!(few, "1 measurement cannot say 2 prices (tcp.send, tcp.sum): name fewer with --free");
     let unknown = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.sned"])).unwrap();
     let unknown = unknown.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
     assert!(unknown.starts_with("--free: unknown price \"tcp.sned\"; did you mean \"tcp.send\"?"), "{unknown}");

@@ -20,6 +20,7 @@ mod stack;
 mod tests;
 
 pub use course::{is_changing, of_all_between};
+use kumiki_octets::text::counted;
 pub use layers::{
     aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing, cell_headers, ds3, ds3_plcp,
     eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, lapb, lapb_ether, llc, llc_snap, mapos,
@@ -215,7 +216,7 @@ impl Ladder {
             }
         }
         if let Some(cells) = self.cells {
-            parts.push(format!("{cells} cells"));
+            parts.push(counted(cells, "cell").to_string());
         }
         let payload = Ratio::whole(u128::from(self.payload_octets));
         steps.push(Step {

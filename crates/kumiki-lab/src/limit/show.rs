@@ -1,5 +1,7 @@
 //! A ladder as a table, as result rows, and over the size of the payload.
 
+use kumiki_octets::text::counted;
+
 use super::{Ladder, LadderError, Line, Overhead, Step, ladder, short};
 use crate::figure::{Axis, Figure, Point, Scale, Series, Shape};
 use crate::rows::{Parameter, Row};
@@ -33,7 +35,10 @@ pub fn table(ladder: &Ladder, paper: &[f64]) -> Table {
     };
     let heads = ["Mb/s", "left", "octets", "what it is"];
     Table {
-        title: format!("From line rate to goodput, {} octets of user data in a packet", ladder.payload_octets),
+        title: format!(
+            "From line rate to goodput, {} of user data in a packet",
+            counted(ladder.payload_octets, "octet")
+        ),
         corner: "after".to_owned(),
         columns: heads.map(str::to_owned).to_vec(),
         rows: ladder.steps.iter().enumerate().map(row).collect(),
@@ -45,9 +50,10 @@ fn legend(ladder: &Ladder, paper: &[f64]) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(cells) = ladder.cells {
         lines.push(format!(
-            "A packet is {} octets in {cells} cells, {} of them padding.",
+            "A packet is {} in {cells}, {} of them padding.",
             short(ladder.packet_octets),
-            short(ladder.padding_octets)
+            short(ladder.padding_octets),
+            cells = counted(cells, "cell")
         ));
     } else {
         lines.push(format!("A packet is {} octets.", short(ladder.packet_octets)));

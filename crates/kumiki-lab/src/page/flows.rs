@@ -1,5 +1,7 @@
 //! What captures show of connections: sequence numbers over time, and packets that unfold.
 
+use kumiki_octets::text::counted;
+
 use super::html::Html;
 use super::{Flow, Part, parts};
 
@@ -29,8 +31,11 @@ impl Flow {
         }
         html.open("details", &[]);
         let (shown, all) = (self.packets.len(), self.count);
-        let which =
-            if shown < all { format!("The first {shown} of {all} packets") } else { format!("All {all} packets") };
+        let which = if shown < all {
+            format!("The first {shown} of {packets}", packets = counted(all, "packet"))
+        } else {
+            format!("All {packets}", packets = counted(all, "packet"))
+        };
         html.leaf("summary", &[], &format!("{which}, each with all that is in it"));
         parts::scroll(html, &format!("Packets: {}", self.place));
         for (line, tree) in &self.packets {

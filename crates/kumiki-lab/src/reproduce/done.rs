@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kumiki_octets::text::counted;
 use serde::{Deserialize, Serialize};
 
 use super::glance::is_lost;
@@ -179,7 +180,10 @@ impl Done {
         let mut notes: Vec<String> = Vec::new();
         if let Some(Verdict::TooWide { width_percent }) = stopping.map(|stopping| stopping.after(&values)) {
             let runs = values.len();
-            notes.push(format!("after {runs} runs the interval is still {width_percent:.1} % of the mean wide"));
+            notes.push(format!(
+                "after {runs} the interval is still {width_percent:.1} % of the mean wide",
+                runs = counted(runs, "run")
+            ));
         }
         let mut told: Vec<(String, Vec<u64>)> = Vec::new();
         let mut limits: Vec<(String, f64)> = Vec::new();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kumiki_graph::Duration;
 use kumiki_link::Impairment;
+use kumiki_octets::text::counted;
 use kumiki_settings::HasKeys as _;
 
 use super::fault::{Fault, OF_NO_USE, nearest, quantity};
@@ -741,7 +742,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     }
     let flows = u64::from(workload.sessions).saturating_mul(writers as u64);
     if flows > MOST_FLOWS {
-        let problem = format!("{flows} sessions of all writers together");
+        let problem = format!("{sessions} of all writers together", sessions = counted(flows, "session"));
         return Err(Fault::at(["sessions"], problem).expected(format!("at most {MOST_FLOWS}")));
     }
     if workload.port == Some(0) {

@@ -221,7 +221,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "\"window, rtt\" = [[\"8 KiB\", \"1 ms\"]",
             "\"window, rtt\" = [[\"8 KiB\"]",
-            r#"x.toml:37: vary.window, rtt: 1 values for 2 names; expected a list of lists, each with one value for each of the 2 names"#,
+            r#"x.toml:37: vary.window, rtt: 1 value for 2 names; expected a list of lists, each with one value for each of the 2 names"#,
         ),
         (
             "mss = \"8192 B\"",

@@ -1,5 +1,7 @@
 //! What is varied: from `[vary]`, `[quick]` and `--set` to combinations.
 
+use kumiki_octets::text::counted;
+
 use super::amount::Amount;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Origin, Source, Value};
@@ -45,7 +47,7 @@ pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<
     if let Value::List(items) = &entry.node.value
         && items.len() > MOST_POINTS
     {
-        let problem = format!("{} values make more than {MOST_POINTS} combinations", items.len());
+        let problem = format!("{} make more than {MOST_POINTS} combinations", counted(items.len(), "value"));
         return Err(fault_at(source, &path, entry.at, problem));
     }
     let rows = if names.len() > 1 {
@@ -126,7 +128,10 @@ fn lockstep(source: &Source<'_>, path: &[&str], width: usize, node: &Node) -> Re
             return wrong(item.at, format!("this is {}", item.kind()));
         };
         if row.len() != width {
-            return wrong(item.at, format!("{} values for {width} names", row.len()));
+            return wrong(
+                item.at,
+                format!("{} for {names}", counted(row.len(), "value"), names = counted(width, "name")),
+            );
         }
         for value in row {
             single(source, path, value)?;

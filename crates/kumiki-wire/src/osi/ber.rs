@@ -21,6 +21,7 @@
 
 use core::fmt;
 
+use kumiki_octets::text::counted;
 use kumiki_osi_service::BadOid;
 use thiserror::Error;
 
@@ -180,7 +181,7 @@ impl fmt::Debug for Tag {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum BerError {
     /// It does not end where what is around it ends.
-    #[error("{need} octets, of which {have} are there")]
+    #[error("{octets}, of which {have} are there", octets = counted(*need, "octet"))]
     Short {
         /// Octets that it would have.
         need: usize,
@@ -233,7 +234,7 @@ pub enum BerError {
     #[error("the end of an indefinite length where none began")]
     End,
     /// More octets of content than the type can have here.
-    #[error("{found} octets of content, expected {}", Span(*least, *most))]
+    #[error("{octets} of content, expected {}", Span(*least, *most), octets = counted(*found, "octet"))]
     Size {
         /// Octets of content.
         found: usize,

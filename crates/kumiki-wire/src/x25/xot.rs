@@ -15,6 +15,8 @@
 
 use core::fmt;
 
+use kumiki_octets::text::counted;
+
 use crate::{Malformed, put, put_slice};
 
 /// The TCP port that calls go to (RFC 1613 section 5).
@@ -79,7 +81,7 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `XOT, 19 octets`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "XOT, {} octets", self.length)
+        write!(f, "XOT, {}", counted(self.length, "octet"))
     }
 }
 

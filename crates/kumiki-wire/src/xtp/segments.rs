@@ -3,6 +3,8 @@
 use core::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use kumiki_octets::text::counted;
+
 use super::{field, length, short, take};
 use crate::{Malformed, put, put_slice};
 
@@ -169,7 +171,7 @@ impl fmt::Display for Address {
                 Ok(())
             }
             Self::Other { format, octets, .. } => {
-                write!(f, "address format {format}, {} octets", octets.len())
+                write!(f, "address format {format}, {}", counted(octets.len(), "octet"))
             }
         }
     }

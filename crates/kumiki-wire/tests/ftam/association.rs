@@ -213,7 +213,7 @@ fn attributes_of_indefinite_length_are_read() {
     let octets = hex("af80 7280 a00b 1909736d616c6c2e62696e a511 810f 30313236313231353230313532335a
          a803 8001 00 ad04 81020bb8 0000 0000");
     let why = parse(&octets).unwrap_err().to_string();
-    assert_eq!(why, "F-READ-ATTRIB response: identity-of-creator: 1 octets of content, expected 0");
+    assert_eq!(why, "F-READ-ATTRIB response: identity-of-creator: 1 octet of content, expected 0");
     let octets = hex("af80 7280 a00b 1909736d616c6c2e62696e a511 810f 30313236313231353230313532335a
          a802 8000 ad04 81020bb8 0000 0000");
     let Fpdu::ReadAttribResponse(response) = parse(&octets).unwrap() else {

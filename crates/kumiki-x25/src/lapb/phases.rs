@@ -1,6 +1,7 @@
 //! Set-up, clearing and reset of the link; frames before anybody looks at numbers.
 
 use kumiki_graph::{Context, Handle, Indication, Reason};
+use kumiki_octets::text::counted;
 use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::{layer, x25};
 use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, function};
@@ -337,8 +338,10 @@ impl Lapb {
         let what = match wrong {
             Wrong::Control if frame.response => "a control field that is not defined for a response".to_owned(),
             Wrong::Control => "a control field that is not defined for a command".to_owned(),
-            Wrong::Information => format!("information of {len} octets, expected none in this frame"),
-            Wrong::TooLong => format!("information of {len} octets, expected {} at most", self.information),
+            Wrong::Information => format!("information of {}, expected none in this frame", counted(len, "octet")),
+            Wrong::TooLong => {
+                format!("information of {}, expected {} at most", counted(len, "octet"), self.information)
+            }
             Wrong::Nr => {
                 let nr = match frame.control {
                     Control::Information { nr, .. } | Control::Supervisory { nr, .. } => nr,

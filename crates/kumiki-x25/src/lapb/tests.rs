@@ -341,7 +341,7 @@ fn a_frame_that_cannot_be_is_rejected_and_the_link_is_reset() {
     for (frame, why, found) in [
         // S frame of no kind, RR with information, N(R) beyond what was sent, an I frame as a response.
         ("01 0d", "01", "a control field that is not defined for a command (octets 01 0d)"),
-        ("01 01 00", "03", "information of 1 octets, expected none in this frame (octets 01 01 ...)"),
+        ("01 01 00", "03", "information of 1 octet, expected none in this frame (octets 01 01 ...)"),
         ("01 61", "08", "N(R) is 3, expected 0 (octets 01 61)"),
         ("03 00 01", "01", "a control field that is not defined for a response (octets 03 00 ...)"),
     ] {

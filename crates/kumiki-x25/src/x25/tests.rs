@@ -607,7 +607,7 @@ fn a_call_ends_with_what_the_link_below_has_found() {
     // RR with information, from A's side.
     wire.inject(B, &hex("01 01 00"));
     wire.pass(ms(100));
-    let found = "information of 1 octets, expected none in this frame (octets 01 01 ...)";
+    let found = "information of 1 octet, expected none in this frame (octets 01 01 ...)";
     assert_violation(wire.aborted(B).as_ref(), layer::LAPB, found);
 }
 

@@ -9,6 +9,7 @@ use kumiki_adversity::{Case, Options, Outcome, Summary, Transport, Violation};
 use kumiki_lab::capture::{self, trace};
 use kumiki_lab::progress::Progress;
 use kumiki_live::private;
+use kumiki_octets::text::counted;
 
 use super::{Stop, print};
 use crate::cli;
@@ -67,7 +68,12 @@ const fn transport(args: &cli::Adversity) -> Transport {
 fn table(summary: &Summary) -> String {
     let Summary { cases, octets, segments, damaged, events, .. } = summary;
     let mut text = format!(
-        "{cases} transfers: {octets} octets delivered, {segments} packets at the hosts, {damaged} PDUs arrived damaged, {events} events\n"
+        "{transfers}: {octets} delivered, {packets} at the hosts, {pdus} arrived damaged, {events}\n",
+        transfers = counted(*cases, "transfer"),
+        octets = counted(*octets, "octet"),
+        packets = counted(*segments, "packet"),
+        pdus = counted(*damaged, "PDU"),
+        events = counted(*events, "event")
     );
     for (ending, count) in &summary.endings {
         let _ = writeln!(text, "{count:>10} ends ended {ending}");
@@ -102,7 +108,7 @@ fn one(seed: u64, args: &cli::Adversity) -> Result<(), Stop> {
         && let Some(violation) = go(&case, Options::default())?.violation
     {
         case = kumiki_adversity::shrink(&case, violation.rule, |runs| {
-            eprintln!("kumiki: a simpler case after {runs} runs");
+            eprintln!("kumiki: a simpler case after {runs}", runs = counted(runs, "run"));
         });
     }
     if args.verbose || args.shrink {
@@ -125,18 +131,20 @@ fn told(outcome: &Outcome) -> String {
         let how = kumiki_adversity::name(end.over.clone());
         let _ = writeln!(
             text,
-            "the {name} end: {} octets written, {} received, ended {how} at {} s",
-            end.written, end.received, end.over_at
+            "the {name} end: {} written, {} received, ended {how} at {} s",
+            counted(end.written, "octet"),
+            end.received,
+            end.over_at
         );
     }
     let (packets, time) = outcome.allowed;
     let _ = writeln!(
         text,
-        "{} packets at the hosts ({packets} in {:.0} s are allowed), {} PDUs arrived damaged, {} events, hash {:016x}",
-        outcome.segments,
+        "{} at the hosts ({packets} in {:.0} s are allowed), {} arrived damaged, {}, hash {:016x}",
+        counted(outcome.segments, "packet"),
         time.as_secs_f64(),
-        outcome.damaged,
-        outcome.events,
+        counted(outcome.damaged, "PDU"),
+        counted(outcome.events, "event"),
         outcome.hash
     );
     text

@@ -6,6 +6,7 @@ use kumiki_filetransfer::osi::{
     Attribute, ContentsType, Form, GeneralizedTime, GraphicString, Pathname, PermittedActions, Protocols,
     ReadAttributes,
 };
+use kumiki_octets::text::counted;
 use serde_json::{Map, Value};
 
 /// How many octets a file has, if that was said.
@@ -112,7 +113,7 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
         it.access_control.as_ref().map(|it| {
             attribute(it, |elements| {
                 let count = elements.len();
-                (format!("{count} elements"), Value::from(count))
+                (counted(count, "element").to_string(), Value::from(count))
             })
         }),
     );

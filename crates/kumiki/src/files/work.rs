@@ -8,6 +8,7 @@ use kumiki_filetransfer::osi::{
     self, Association, Call, Calls, Carrier, ContentsType, Duration, Failure, Gain, Layer, Lower, Operation, Outcome,
     Protocols, PutMode, Task,
 };
+use kumiki_octets::text::{are, counted};
 
 use super::bar::Bar;
 use super::local::{Contents, Out, Part, Place, note_beside, part_of, path_shown};
@@ -172,8 +173,8 @@ pub(crate) fn narrated(of: Protocols, outcome: &Outcome) -> String {
     let title = &outcome.title;
     match &outcome.result {
         Ok(Gain::Done) => format!("{of}: {title}: done"),
-        Ok(Gain::Moved(octets)) => format!("{of}: {title}: {octets} octets moved"),
-        Ok(Gain::Entries(entries)) => format!("{of}: {title}: {} entries", entries.len()),
+        Ok(Gain::Moved(octets)) => format!("{of}: {title}: {octets} moved", octets = counted(*octets, "octet")),
+        Ok(Gain::Entries(entries)) => format!("{of}: {title}: {}", counted(entries.len(), "entry")),
         Ok(Gain::Attributes(_)) => format!("{of}: {title}: its attributes are known"),
         Err(why) => {
             let mut line = format!("{of}: {title}: {why}");
@@ -357,7 +358,7 @@ pub(crate) fn get(
             (0, octets) => format!(", {octets} of them were there, and came once more"),
             (octets, _) => format!(", {octets} of them were there"),
         };
-        eprintln!("{}: {} bytes{there}", path_shown(path), it.size);
+        eprintln!("{}: {}{there}", path_shown(path), counted(it.size, "byte"));
     }
     Ok(())
 }
@@ -369,7 +370,12 @@ fn with_part(stop: Stop, target: &Path) -> Stop {
     match stop {
         Stop::Ended { status, why } if size > 0 => Stop::Ended {
             status,
-            why: format!("{why}; {size} bytes are kept in {}, and --resume goes on with them", part.display()),
+            why: format!(
+                "{why}; {bytes} {are} kept in {}, and --resume goes on with them",
+                part.display(),
+                bytes = counted(size, "byte"),
+                are = are(size)
+            ),
         },
         Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) | Stop::NoRoom(_) => stop,
     }
@@ -449,7 +455,7 @@ pub(crate) fn put(
             0 => String::new(),
             octets => format!(", {octets} of them were there"),
         };
-        eprintln!("{}: {size} bytes{resumed}", shown(name));
+        eprintln!("{}: {bytes}{resumed}", shown(name), bytes = counted(size, "byte"));
     }
     Ok(())
 }

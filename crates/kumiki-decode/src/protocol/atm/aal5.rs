@@ -8,6 +8,7 @@
 //! | Left out | signalling (SSCOP) on VCI 5, ILMI, LAN emulation: shown as data |
 
 use kumiki_octets::crc::Aal5Crc;
+use kumiki_octets::text::{are, counted};
 use kumiki_wire::atm::aal5::{Aal5Error, CRC_OFFSET, LEN, Trailer, cells, pdu_len};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
@@ -52,7 +53,8 @@ fn cell(reading: &mut Reading<'_>) {
             reading.summary(format!("AAL5 cell {cells} on {circuit}"));
             if ends || cells == MOST_CELLS + 1 {
                 reading.bad(format!(
-                    "{cells} cells and no end before: a PDU has at most {MOST_CELLS}, so the end of one was lost"
+                    "{cells} and no end before: a PDU has at most {MOST_CELLS}, so the end of one was lost",
+                    cells = counted(cells, "cell")
                 ));
             }
         }
@@ -97,7 +99,11 @@ fn pdu(reading: &mut Reading<'_>) {
     let value = Value::Hex(trailer.crc.into(), 8);
     reading.named("crc-32", at + CRC_OFFSET, 4, value, meaning);
     if !total.is_multiple_of(PAYLOAD_LEN) {
-        reading.bad(format!("{total} octets are not a multiple of {PAYLOAD_LEN}"));
+        reading.bad(format!(
+            "{octets} {are} not a multiple of {PAYLOAD_LEN}",
+            are = are(total),
+            octets = counted(total, "octet")
+        ));
     }
     if let Err(fault) = trailer.check(total, crc) {
         // What is lost says more than the sum that it spoils, so it comes first.
@@ -105,12 +111,14 @@ fn pdu(reading: &mut Reading<'_>) {
         let is_damaged = matches!(fault, Aal5Error::Crc { .. }) && length > 0;
         if is_damaged && wanted > came {
             let lost = wanted - came;
-            reading.bad(format!("Length {length} takes {wanted} cells and {came} came: {lost} lost"));
+            reading.bad(format!(
+                "Length {length} takes {cells} and {came} came: {lost} lost",
+                cells = counted(wanted, "cell")
+            ));
         } else if is_damaged && wanted < came {
             let more = came - wanted;
             reading.bad(format!(
-                "Length {length} takes {wanted} cells and {came} came: the last cell of an earlier PDU was lost, of which {more} are here"
-            ));
+                "Length {length} takes {cells} and {came} came: the last cell of an earlier PDU was lost, of which {more} are here", cells = counted(wanted, "cell")));
         }
         reading.bad(fault.to_string().trim_start_matches("AAL5: "));
     }

@@ -6,6 +6,7 @@
 //! | Found | by name only: no link type says cells. ERF's cells have no HEC, see [`erf`](crate::protocol::erf) |
 //! | Left out | the header of the network-to-network interface: cells are read as those of a user |
 
+use kumiki_octets::text::counted;
 use kumiki_wire::atm::cell::{CELL_LEN, HEADER_LEN, Header, Interface, PAYLOAD_LEN, Pti, correct, hec, vci};
 
 use crate::key::{Circuit, Key};
@@ -46,7 +47,7 @@ fn dissect(reading: &mut Reading<'_>) {
     }
     payload(reading, &header, HEADER_LEN);
     if reading.total() < CELL_LEN {
-        reading.bad(format!("{} octets, a cell has {CELL_LEN}", reading.total()));
+        reading.bad(format!("{}, a cell has {CELL_LEN}", counted(reading.total(), "octet")));
     }
     let behind = reading.total().saturating_sub(CELL_LEN);
     reading.around.circuit = None;

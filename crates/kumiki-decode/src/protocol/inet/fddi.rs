@@ -8,6 +8,7 @@
 //!
 //! Addresses are shown in canonical form.
 
+use kumiki_octets::text::counted;
 use kumiki_wire::inet::fddi::{Control, FCS_LEN, Header, LEN, MAX_INFORMATION, fcs};
 
 use crate::key::Key;
@@ -32,7 +33,8 @@ fn dissect(reading: &mut Reading<'_>) {
     let fcs_len = core::mem::take(&mut reading.around.fcs_len);
     let end = reading.total().saturating_sub(fcs_len).max(LEN);
     if end - LEN > MAX_INFORMATION {
-        reading.bad(format!("{} octets of information, and a frame has at most {MAX_INFORMATION}", end - LEN));
+        reading
+            .bad(format!("{} of information, and a frame has at most {MAX_INFORMATION}", counted(end - LEN, "octet")));
     }
     match header.control {
         Control::Llc { .. } => reading.follow(&[Key::Named("llc-snap")], LEN, end - LEN),

@@ -6,6 +6,7 @@
 //! | Found | next header 58 |
 //! | Left out | multicast listeners (RFC 2710, RFC 3810) and other types: named, their contents shown as data; extensions after the quoted packet (RFC 4884); whether the hop limit is 255, as neighbour discovery wants it |
 
+use kumiki_octets::text::counted;
 use kumiki_wire::inet::icmpv6::option::{Opt, Opts, Prefix};
 use kumiki_wire::inet::icmpv6::{CHECKSUM_OFFSET, Header, Message, Router, kind};
 
@@ -178,7 +179,7 @@ fn prefix(reading: &mut Reading<'_>, at: usize, prefix: &Prefix) {
     reading.field("valid lifetime", at + 4, 4, valid_s);
     reading.field("preferred lifetime", at + 8, 4, preferred_s);
     if len > 128 {
-        reading.bad(format!("a prefix of {len} bits, at most 128 is right"));
+        reading.bad(format!("a prefix of {bits}, at most 128 is right", bits = counted(len, "bit")));
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | Found | link types 12, 14 and 101 |
 
+use kumiki_octets::text::counted;
 use kumiki_wire::Malformed;
 use kumiki_wire::inet::ethernet::ethertype;
 use kumiki_wire::inet::ipv4::Ecn;
@@ -56,7 +57,8 @@ pub(in crate::protocol) fn fragment(reading: &mut Reading<'_>, name: Name, fragm
     if fragment.more && !data_len.is_multiple_of(8) {
         // RFC 791 section 3.2, RFC 8200 section 4.5: only the last fragment may have another length.
         reading.bad(format!(
-            "a fragment that is not the last has {data_len} octets of data; a multiple of 8 would be right"
+            "a fragment that is not the last has {octets} of data; a multiple of 8 would be right",
+            octets = counted(data_len, "octet")
         ));
     }
     match reading.state.fragments.add(name, fragment) {

@@ -9,6 +9,7 @@
 
 use std::net::IpAddr;
 
+use kumiki_octets::text::counted;
 use kumiki_wire::Malformed;
 use kumiki_wire::inet::ipv4::{CHECKSUM_OFFSET, Header, MIN_LEN, checksum, options, protocol};
 
@@ -79,7 +80,7 @@ fn dissect(reading: &mut Reading<'_>) {
 
 fn fields(reading: &mut Reading<'_>, header: &Header, len: usize) {
     reading.field("version", 0, 1, 4_u8);
-    reading.named("ihl", 0, 1, u32::try_from(len / 4).unwrap_or_default(), format!("{len} octets"));
+    reading.named("ihl", 0, 1, u32::try_from(len / 4).unwrap_or_default(), counted(len, "octet").to_string());
     reading.field("dscp", 1, 1, header.dscp());
     ip::ecn(reading, header.ecn());
     reading.field("total length", 2, 2, header.total_length);

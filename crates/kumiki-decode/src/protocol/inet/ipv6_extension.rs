@@ -9,6 +9,7 @@
 
 use std::net::IpAddr;
 
+use kumiki_octets::text::counted;
 use kumiki_wire::Malformed;
 use kumiki_wire::inet::ipv6::extension::{Extension, FRAGMENT_LEN, Fragment as Header, Unknown};
 use kumiki_wire::inet::ipv6::next_header;
@@ -70,9 +71,9 @@ fn extension(reading: &mut Reading<'_>, kind: u8, name: &str) {
         return reading.malformed(&Malformed::Short { protocol: "IPv6", need, have: reading.octets().len() });
     };
     reading.header_len(need);
-    reading.summary(format!("IPv6 {name} of {need} octets, next header {next}"));
+    reading.summary(format!("IPv6 {name} of {octets}, next header {next}", octets = counted(need, "octet")));
     reading.named("next header", 0, 1, next, next_name(next));
-    let length = format!("{need} octets");
+    let length = counted(need, "octet").to_string();
     reading.named("hdr ext len", 1, 1, words, length);
     let header = Extension { kind, next_header: next, at: 0, field: 0, octets };
     if let Some((kind, left)) = header.routing() {

@@ -6,6 +6,7 @@
 //! | Found | IP protocol 6 |
 //! | Left out | relative sequence numbers and what an earlier segment said, such as the window's shift count |
 
+use kumiki_octets::text::counted;
 use kumiki_wire::Malformed;
 use kumiki_wire::inet::tcp::accecn::Order;
 use kumiki_wire::inet::tcp::options::{items, kind};
@@ -36,7 +37,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.field("sequence number", 4, 4, header.seq.0);
     reading.field("acknowledgment number", 8, 4, header.ack.0);
     let words = u32::try_from(len / 4).unwrap_or_default();
-    reading.named("data offset", 12, 1, words, format!("{len} octets"));
+    reading.named("data offset", 12, 1, words, counted(len, "octet").to_string());
     let flags = Value::Hex(header.flags.bits().into(), 3);
     reading.named("control bits", 12, 2, flags, header.flags);
     reading.field("window", 14, 2, header.window);
@@ -209,7 +210,10 @@ fn accecn(reading: &mut Reading<'_>, at: usize, order: Order, data: &[u8]) {
         reading.field(name, at + 2 + 3 * n, 3, counter);
     }
     if !rest.is_empty() || counters.len() > names.len() {
-        reading.note(format!("an accurate ECN option of {length} octets; 2, 5, 8 or 11 is right"));
+        reading.note(format!(
+            "an accurate ECN option of {octets}; 2, 5, 8 or 11 is right",
+            octets = counted(length, "octet")
+        ));
     }
 }
 

@@ -7,6 +7,7 @@
 //! | Left out | directory names, which are octets here; whether somebody is who he says |
 
 use kumiki_octets::Message;
+use kumiki_octets::text::counted;
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, Diagnostic};
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::acse::{Apdu, reason};
@@ -106,7 +107,7 @@ fn fields(reading: &mut Reading<'_>, apdu: &str, first: &mut Option<usize>) -> R
             }
             ("AARQ", 12) | ("AARE", 10) => {
                 // A password does not belong on a screen.
-                let shown = format!("{} octets, not shown", field.content().len());
+                let shown = format!("{}, not shown", counted(field.content().len(), "octet"));
                 element(reading, "authentication-value", &field, Value::Text(shown), "");
             }
             ("AARQ" | "AARE", 29) => {

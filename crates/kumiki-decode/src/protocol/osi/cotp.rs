@@ -10,6 +10,7 @@
 //!
 //! What a DT without EOT carries is kept until the TSDU is whole. It is taken for session where it begins as one TSDU of session can.
 
+use kumiki_octets::text::counted;
 use kumiki_wire::osi::cotp::{Cause, Connection, Tpdu, header_len, is_begun, parameter, reason};
 use kumiki_wire::osi::session::{Category, Code};
 
@@ -137,7 +138,7 @@ fn user_data(reading: &mut Reading<'_>, eot: bool, len: usize) {
     let have = flow.tsdu.octets.len() + data.len();
     if have > MOST_TSDU || under_way + data.len() > MOST_TSDUS {
         let _ = flow.tsdu.end("");
-        reading.note(format!("a TSDU of {have} octets and more is not put together"));
+        reading.note(format!("a TSDU of {octets} and more is not put together", octets = counted(have, "octet")));
         return reading.rest(len, total - len, "part of a TSDU");
     }
     flow.tsdu.add(packet, data);
@@ -146,6 +147,6 @@ fn user_data(reading: &mut Reading<'_>, eot: bool, len: usize) {
         let keys = session(&tsdu.octets);
         reading.follow_reassembled(keys, tsdu, 0, have);
     } else {
-        reading.note(format!("part of a TSDU, {have} octets so far"));
+        reading.note(format!("part of a TSDU, {octets} so far", octets = counted(have, "octet")));
     }
 }

@@ -9,6 +9,7 @@
 //! What follows an octet-aligned PDV-list may be several values, one behind the other.
 
 use kumiki_octets::Message;
+use kumiki_octets::text::counted;
 use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, abort, context_refusal, refusal};
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::ber::{Element, Reader, Tag};
@@ -80,7 +81,8 @@ fn dissect(reading: &mut Reading<'_>) {
     if !same {
         let len = written.len();
         reading.note(format!(
-            "written anew, in definite lengths and strings of one piece, it would have {len} octets and not {total}"
+            "written anew, in definite lengths and strings of one piece, it would have {octets} and not {total}",
+            octets = counted(len, "octet")
         ));
     }
 }

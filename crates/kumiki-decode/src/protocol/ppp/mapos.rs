@@ -8,6 +8,7 @@
 //!
 //! Nothing in the octets tells MAPOS from PPP, so frames in captures of PPP or HDLC are never taken for MAPOS: `--as mapos` says it.
 
+use kumiki_octets::text::counted;
 use kumiki_wire::Malformed;
 use kumiki_wire::ppp::mapos::{Address, Header, LEN, MAX_INFORMATION, Width, protocol};
 
@@ -78,7 +79,10 @@ fn dissect(reading: &mut Reading<'_>, width: Width) {
     let end = fcs::check(reading).max(LEN);
     let information = end.saturating_sub(LEN);
     if information > MAX_INFORMATION {
-        reading.bad(format!("{information} octets of information, at most {MAX_INFORMATION} are allowed"));
+        reading.bad(format!(
+            "{octets} of information, at most {MAX_INFORMATION} are allowed",
+            octets = counted(information, "octet")
+        ));
     }
     reading.around.mapos = Some((width, address));
     reading.follow(&[Key::MaposProtocol(number)], LEN, information);

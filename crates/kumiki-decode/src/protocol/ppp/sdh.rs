@@ -8,6 +8,7 @@
 
 use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble;
+use kumiki_octets::text::{are, counted};
 use kumiki_wire::Malformed;
 use kumiki_wire::ppp::sdh::{
     A1, A2, CONCATENATION, G1_RDI, PATH, POINTERS, Place, Pointer, ROWS, g1_rei, k2, label, most_m1, n_of_frame, place,
@@ -299,7 +300,7 @@ fn overhead(reading: &mut Reading<'_>, frame: &Frame, before: Option<&Before>) {
     let meaning = match wrong {
         None => "not checked: no frame before".to_owned(),
         Some(0) => "right".to_owned(),
-        Some(wrong) => format!("{wrong} bits are wrong"),
+        Some(wrong) => format!("{} {} wrong", counted(wrong, "bit"), are(wrong)),
     };
     reading.named("B2", place::B2.in_frame(n), n, found, meaning);
     let b1 = frame.octet(place::B1);
@@ -312,7 +313,9 @@ fn overhead(reading: &mut Reading<'_>, frame: &Frame, before: Option<&Before>) {
         if let Some(wrong @ 1..) = wrong
             && frame.octet(place::K2) & k2::MASK != k2::AIS
         {
-            reading.bad(format!("{wrong} bits of B2 differ from what the frame before (packet {packet}) gives"));
+            let bits = counted(wrong, "bit");
+            let differ = if wrong == 1 { "differs" } else { "differ" };
+            reading.bad(format!("{bits} of B2 {differ} from what the frame before (packet {packet}) gives"));
         }
     }
     let m1 = frame.octet(place::M1);

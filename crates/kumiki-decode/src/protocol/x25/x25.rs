@@ -10,6 +10,7 @@
 //! what the capture says.
 //! What a call carries is known by its call user data, where the capture has it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
 
+use kumiki_octets::text::counted;
 use kumiki_osi_service::x25::{Facility, What, diagnostic_text};
 use kumiki_wire::osi::cotp;
 use kumiki_wire::x25::x25::{Block, Body, Packet};
@@ -133,7 +134,7 @@ fn conversation(reading: &mut Reading<'_>, packet: &Packet) {
         state.streams.renew(stream);
     }
     if lost > 0 {
-        reading.note(format!("packet sequences under way are given up, {lost} octets"));
+        reading.note(format!("packet sequences under way are given up, {octets}", octets = counted(lost, "octet")));
     }
 }
 
@@ -273,7 +274,7 @@ fn block(reading: &mut Reading<'_>, block: &Block) {
             Facility::PacketSize { called, calling } => {
                 for (name, log) in [("packet size code, called", *called), ("packet size code, calling", *calling)] {
                     let size = 1_u32.checked_shl(log.into()).unwrap_or(0);
-                    reading.named(name, 3, rest, log, format!("{size} octets"));
+                    reading.named(name, 3, rest, log, counted(size, "octet").to_string());
                 }
             }
             Facility::Window { called, calling } => {
@@ -284,7 +285,7 @@ fn block(reading: &mut Reading<'_>, block: &Block) {
                 let text = if reading.around.secrets {
                     nui.octets().escape_ascii().to_string()
                 } else {
-                    format!("{} octets, not shown", nui.octets().len())
+                    format!("{}, not shown", counted(nui.octets().len(), "octet"))
                 };
                 reading.field("nui", 3, rest, Value::Text(text));
             }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use kumiki_octets::text::counted;
 use kumiki_osi_service::Oid;
 use kumiki_osi_service::ftam::access::{
     AccessContext, AccessControlElement, AccessPasswords, FaduIdentity, FaduLock, FaduOperation, Lock, PerAction,
@@ -68,7 +69,7 @@ impl Say for External {
             ExternalEncoding::OctetAligned(octets) => ("a value", octets.len()),
             ExternalEncoding::Arbitrary { octets, .. } => ("bits", octets.len()),
         };
-        format!("{what} of {len} octets")
+        format!("{what} of {octets}", octets = counted(len, "octet"))
     }
 }
 

@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use kumiki_octets::text::counted;
+
 use crate::Malformed;
 
 /// Option types: the copied flag, two bits of class and five of number.
@@ -127,7 +129,7 @@ impl fmt::Display for Options {
                         kind::ROUTER_ALERT => f.write_str("router alert")?,
                         kind => write!(f, "option {kind}")?,
                     }
-                    write!(f, " {} octets", octets.len())?;
+                    write!(f, " {}", counted(octets.len(), "octet"))?;
                 }
                 Err(_) => f.write_str("illegal option length")?,
             }

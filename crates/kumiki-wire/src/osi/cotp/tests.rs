@@ -111,7 +111,7 @@ fn what_is_wrong_is_what_an_er_would_say() {
             "ED: TPDU code is 0x10, expected 0xe0 (CR), 0xd0 (CC), 0x80 (DR), 0xf0 (DT) or 0x70 (ER): class 0",
         ),
         (&[3, 0xf0, 0, 0x80], Cause::ParameterValue, 1, "DT: LI is 3 octets, expected 2"),
-        (&[1, 0xf0], Cause::ParameterValue, 2, "DT: LI is 1 octets, expected 2 to 254"),
+        (&[1, 0xf0], Cause::ParameterValue, 2, "DT: LI is 1 octet, expected 2 to 254"),
         (
             &[9, 0xe0, 0, 0, 0, 1, 0, 0xc0, 1, 6],
             Cause::ParameterValue,

@@ -157,14 +157,14 @@ fn category_two_needs_one_of_category_zero_in_front() {
 fn what_is_wrong_is_named() {
     for (octets, text) in [
         ("", "SPDU: 0 octets, at least 2 needed"),
-        ("0d", "SPDU: 1 octets, at least 2 needed"),
+        ("0d", "SPDU: 1 octet, at least 2 needed"),
         ("0d ff 01", "SPDU: 3 octets, at least 4 needed"),
         ("7f 00", "SPDU: SI is 0x7f, expected one that X.225 defines at this place"),
         ("0d 05 00", "CN: LI is 5 octets, expected 0 to 1"),
         ("0d 03 14 02 00", "CN: session user requirements is 2 octets, expected 0 to 1"),
-        ("0d 03 14 01 00", "CN: session user requirements is 1 octets, expected 2"),
+        ("0d 03 14 01 00", "CN: session user requirements is 1 octet, expected 2"),
         ("0d 05 05 03 16 02 01", "CN: version number is 2 octets, expected 0 to 1"),
-        ("0a 01 19", "DN: 1 octets, at least 2 needed"),
+        ("0a 01 19", "DN: 1 octet, at least 2 needed"),
         ("01 00 31 00", "MIP: serial number is 0 octets, expected 1 to 6"),
         ("01 00 31 02 2a 00", "MIP: serial number is 0 octets, expected 1 to 6"),
         ("01 00 31 03 2a 01 41", "MIP: serial number is 0x41, expected decimal digits, 0x30 to 0x39"),

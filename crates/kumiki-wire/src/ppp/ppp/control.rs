@@ -12,6 +12,8 @@
 
 use core::fmt;
 
+use kumiki_octets::text::counted;
+
 use super::{Hex, Text, ipcp, ipv6cp, lcp, protocol};
 use crate::{Malformed, put, put_slice};
 
@@ -236,7 +238,7 @@ impl fmt::Display for Packet<'_> {
     /// For example `ConfReq id 1, 14 octets`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let header = Header::new(self.code, self.identifier, self.data.len());
-        write!(f, "{header}, {} octets", self.len())
+        write!(f, "{header}, {}", counted(self.len(), "octet"))
     }
 }
 

@@ -8,6 +8,8 @@
 
 use core::fmt;
 
+use kumiki_octets::text::counted;
+
 use super::control::{self, Item, Known, at_most, code, emit_value, option_len};
 use super::{Hex, Text, protocol};
 use crate::{Malformed, put, put_slice};
@@ -389,7 +391,7 @@ impl fmt::Display for Body<'_> {
                 write!(f, " of {}", protocol::Name(protocol))
             }
             Self::Echo { magic, data } => {
-                write!(f, " magic {magic:#010x}, {} octets of data", data.len())
+                write!(f, " magic {magic:#010x}, {} of data", counted(data.len(), "octet"))
             }
             Self::Identification { magic, message } => {
                 write!(f, " magic {magic:#010x} {}", Text(message))

@@ -3,6 +3,8 @@
 //! The length counts the LAPB frame, which has no frame check sequence, and is **little-endian**; what Ethernet fills up a short
 //! frame with follows.
 
+use kumiki_octets::text::counted;
+
 use crate::{Malformed, put};
 
 /// The EtherType: "DEC unassigned".
@@ -58,6 +60,6 @@ impl Header {
 impl core::fmt::Display for Header {
     /// For example `LAPB over Ethernet, 7 octets`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "LAPB over Ethernet, {} octets", self.length)
+        write!(f, "LAPB over Ethernet, {}", counted(self.length, "octet"))
     }
 }

@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 
 use kumiki_lab::figure::{Axis, Figure, Point, Series, Shape};
+use kumiki_octets::text::counted;
 
 use super::segment::Segment;
 
@@ -53,7 +54,10 @@ impl Drawn {
         }
         let back = octets(to);
         if back > 0 {
-            notes.push(format!("The other way went {back} octets, which the figure does not have."));
+            notes.push(format!(
+                "The other way went {octets}, which the figure does not have.",
+                octets = counted(back, "octet")
+            ));
         }
         let axis = |label: &str, unit: &str| Axis { label: label.to_owned(), unit: unit.to_owned(), ..Axis::default() };
         let figure = Figure {
@@ -61,7 +65,11 @@ impl Drawn {
             x: axis("time", unit),
             y: axis("octets of the connection", "octets"),
             series: curves.series(),
-            caption: format!("{} octets were sent, {} packets seen.", octets(from), segments.len()),
+            caption: format!(
+                "{} were sent, {} seen.",
+                counted(octets(from), "octet"),
+                counted(segments.len(), "packet")
+            ),
             ..Figure::default()
         };
         Self { figure, notes }

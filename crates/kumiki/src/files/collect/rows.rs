@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kumiki_octets::text::counted;
+
 /// The first and the last number that a row has, where that is known.
 pub(super) type Range = (u64, u64);
 
@@ -189,7 +191,12 @@ impl Row<'_> {
             if count == 1 {
                 out.push(self.name(begin));
             } else if count > 1 {
-                out.push(format!("{} to {} ({count} names)", self.name(begin), self.name(circle.previous(next)),));
+                out.push(format!(
+                    "{} to {} ({names})",
+                    self.name(begin),
+                    self.name(circle.previous(next)),
+                    names = counted(count, "name")
+                ));
             }
             at = next;
         }

@@ -7,6 +7,7 @@
 //! | Left out | which document type the file is of; strings in pieces are shown as what they are, and not joined |
 
 use kumiki_octets::Message;
+use kumiki_octets::text::counted;
 use kumiki_osi_service::ftam::data::{DataElement, StructuringElement};
 use kumiki_osi_service::ftam::oids;
 use kumiki_wire::files::ftam::data::{Reader, Syntax};
@@ -71,13 +72,13 @@ fn elements(reading: &mut Reading<'_>, syntax: Syntax) {
     match read {
         DataElement::Octets(content) => {
             reading.header_len(at);
-            reading.summary(format!("file, {} octets", content.len()));
+            reading.summary(format!("file, {}", counted(content.len(), "octet")));
             reading.named("string", 0, at, 4_u8, element.tag());
             reading.follow(&[], at, len);
         }
         DataElement::Text { class, octets } => {
             reading.header_len(at);
-            reading.summary(format!("file, {class} of {} octets", octets.len()));
+            reading.summary(format!("file, {class} of {}", counted(octets.len(), "octet")));
             reading.named("string", 0, at, class.number(), class);
             reading.follow(&[], at, len);
         }

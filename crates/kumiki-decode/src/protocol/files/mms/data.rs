@@ -1,5 +1,6 @@
 //! Values and types of MMS, and the names of what has them.
 
+use kumiki_octets::text::counted;
 use kumiki_osi_service::ftam::Moment;
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::ber::{Class, Element, Tag};
@@ -259,7 +260,7 @@ pub(super) fn type_of(found: &Element<'_>) -> Result<String, Malformed> {
             let mut r = found.elements()?;
             let width = r.any("formatwidth", "INTEGER")?.integer()?;
             let exponent = r.any("exponentwidth", "INTEGER")?.integer()?;
-            Ok(format!("{kind} of {width} bits, exponent of {exponent}"))
+            Ok(format!("{kind} of {bits}, exponent of {exponent}", bits = counted(width, "bit")))
         }
         // A size, negative where it is the most; of a binary time whether it has a date.
         4..=6 | 9 | 10 | 16 if !found.content().is_empty() => Ok(format!("{kind} {}", found.integer()?)),

@@ -7,6 +7,7 @@
 //! | Left out | of services other than those for files and variables, name lists, reports, status and identify there are the values without their names; which request a response answers; whether a PDU is allowed in the state of its association |
 
 use kumiki_octets::Message;
+use kumiki_octets::text::counted;
 use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, Pdu, Request, Response, Service};
 use kumiki_wire::Malformed;
 use kumiki_wire::files::mms;
@@ -187,7 +188,7 @@ fn of_files(reading: &mut Reading<'_>, found: &Element<'_>, pdu: &Pdu) -> Result
         let at = usize::try_from(field.tag().number).unwrap_or(usize::MAX);
         if let Some(name) = names.get(at) {
             let value = match *name {
-                "fileData" => Value::text(format!("{} octets", field.content().len())),
+                "fileData" => Value::text(counted(field.content().len(), "octet").to_string()),
                 "fileAttributes" => {
                     attributes(reading, &field)?;
                     continue;
@@ -253,11 +254,11 @@ fn primitive(field: &Element<'_>) -> Value {
         {
             return Value::text(text);
         }
-        return Value::text(format!("{} octets", field.content().len()));
+        return Value::text(counted(field.content().len(), "octet").to_string());
     }
     match field.integer() {
         Ok(number) => integer(number),
-        Err(_) => Value::text(format!("{} octets", field.content().len())),
+        Err(_) => Value::text(counted(field.content().len(), "octet").to_string()),
     }
 }
 
