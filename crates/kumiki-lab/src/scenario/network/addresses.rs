@@ -7,6 +7,12 @@ use super::super::fault::Fault;
 use super::super::{Graph, Host, Scenario};
 use super::natural;
 
+/// Layers whose frames have MAC addresses.
+const FRAMED: [&str; 2] = ["eth", "fddi"];
+
+/// Layers that IP leaves it to where a next hop is.
+const RESOLVERS: [&str; 3] = ["arp", "atm_arp", "mapos"];
+
 /// An interface of an `ip` that a line ends below.
 pub(super) struct Interface {
     pub(super) host: String,
@@ -36,6 +42,18 @@ impl Interface {
             return Some(own);
         }
         own_table(own_table(own, "interface")?, &self.below)
+    }
+
+    /// The same as far as they are there.
+    fn own_settings<'a>(&self, host: &'a Host) -> Option<&'a toml::Table> {
+        let own = host.settings.get(&self.ip)?;
+        let of_interface = own.get("interface").and_then(|it| it.get(&self.below)?.as_table());
+        Some(of_interface.unwrap_or(own))
+    }
+
+    /// The layer below it that knows where next hops are, if there is one.
+    fn resolver(&self, host: &Host) -> Option<&str> {
+        self.layers.iter().map(String::as_str).find(|layer| RESOLVERS.contains(&host.kind_of(layer)))
     }
 
     /// The kind of the layer right below it.
@@ -96,20 +114,45 @@ fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
         let Some(host) = scenario.host.get(&interface.host) else {
             continue;
         };
-        let kind = interface.neighbour_kind(host);
-        let own = host.settings.get(&interface.ip);
-        let interfaces = own.and_then(|own| own.get("interface")).and_then(toml::Value::as_table);
-        let tables = own.into_iter().chain(interfaces.into_iter().flatten().filter_map(|(_, it)| it.as_table()));
-        let knows = tables.into_iter().any(|table| table.contains_key("neighbours"));
-        if kind == "eth" && !knows {
-            let problem = format!(
-                "{} stands on {}, and nothing finds the MAC addresses of others",
-                interface.ip, interface.below
-            );
-            let fault = Fault::at(["host", interface.host.as_str(), "graph"], problem);
-            return Err(
-                fault.expected(format!("`arp` between them: \"{}\", \"arp\", \"{}\"", interface.ip, interface.below))
-            );
+        let Some(framed) = interface.layers.iter().find(|layer| FRAMED.contains(&host.kind_of(layer))) else {
+            continue;
+        };
+        let Interface { host: name, ip, below, .. } = interface;
+        let Some(resolver) = interface.resolver(host) else {
+            let on = if framed == below { String::new() } else { format!(" on {framed}") };
+            let problem = format!("{ip} stands on {below}{on}, and nothing finds the MAC addresses of others");
+            let fault = Fault::at(["host", name, "graph"], problem);
+            return Err(fault.expected(format!("`arp` between them: \"{ip}\", \"arp\", \"{below}\"")));
+        };
+        let neighbours = interface.own_settings(host).and_then(|own| own.get("neighbours"));
+        if let Some(said) = neighbours.filter(|said| said.as_str() != Some("below")) {
+            let problem = format!("{resolver} finds the MAC addresses of others, and is not asked");
+            let fault = Fault::at(["host", name, ip, "neighbours"], problem).found(said.to_string());
+            return Err(fault.expected("\"below\", or nothing, which is the same here"));
+        }
+    }
+    Ok(())
+}
+
+/// What IPv6 stands on that has MAC addresses is asked for them.
+pub(super) fn discovered(scenario: &Scenario) -> Result<(), Fault> {
+    for (name, host) in &scenario.host {
+        let Some(graph) = &host.graph else {
+            continue;
+        };
+        for ip in graph.nodes().into_iter().filter(|node| host.kind_of(node) == "ipv6") {
+            let own = host.settings.get(ip);
+            for below in graph.below(ip).into_iter().filter(|below| FRAMED.contains(&host.kind_of(below))) {
+                let of_interface = own.and_then(|own| own.get("interface")?.get(below)?.get("neighbours"));
+                let said = of_interface.or_else(|| own?.get("neighbours"));
+                if said.is_some_and(|said| said.as_str() == Some("discover")) {
+                    continue;
+                }
+                let problem = format!("{ip} stands on {below}, and does not ask for the MAC addresses of others");
+                let path =
+                    if said.is_some() { vec!["host", name, ip, "neighbours"] } else { vec!["host", name, "graph"] };
+                return Err(Fault::at(path, problem).expected(format!("{ip}.neighbours = \"discover\" (RFC 4861)")));
+            }
         }
     }
     Ok(())
@@ -122,7 +165,7 @@ fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
         let Some(host) = scenario.host.get(&interface.host) else {
             continue;
         };
-        for layer in interface.layers.iter().filter(|layer| ["eth", "fddi"].contains(&host.kind_of(layer))) {
+        for layer in interface.layers.iter().filter(|layer| FRAMED.contains(&host.kind_of(layer))) {
             let address = host.settings.get(layer).and_then(|table| table.get("address")).and_then(toml::Value::as_str);
             let Some(address) = address.map(str::to_ascii_lowercase) else {
                 continue;
@@ -350,9 +393,9 @@ impl Groups {
 
 /// What layers below `interface` want to know of addresses; `free` has those of Ethernet that nobody has.
 fn lower_layers(host: &mut Host, interface: &Interface, free: &mut impl Iterator<Item = String>) {
-    let (below, kind) = (interface.below.clone(), interface.neighbour_kind(host).to_owned());
-    if let Some(address) = interface.address.filter(|_| ["arp", "atm_arp"].contains(&kind.as_str())) {
-        let own = host.settings.entry(below).or_default();
+    let resolver = interface.resolver(host).map(str::to_owned);
+    if let Some((address, resolver)) = interface.address.zip(resolver) {
+        let own = host.settings.entry(resolver).or_default();
         let addresses = toml::Value::Array(vec![toml::Value::String(address.to_string())]);
         own.entry("addresses".to_owned()).or_insert(addresses);
         if let Some(own) = interface.settings(host) {
@@ -360,7 +403,7 @@ fn lower_layers(host: &mut Host, interface: &Interface, free: &mut impl Iterator
         }
     }
     for layer in &interface.layers {
-        if ["eth", "fddi"].contains(&host.kind_of(layer)) {
+        if FRAMED.contains(&host.kind_of(layer)) {
             let own = host.settings.entry(layer.clone()).or_default();
             if !own.contains_key("address")
                 && let Some(mac) = free.next()

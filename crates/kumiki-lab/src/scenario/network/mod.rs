@@ -4,7 +4,7 @@
 //!
 //! - An end of a line that names a host or a switch alone is its one device, or the switch's next port; a switch has as many ports as lines end on it.
 //! - An `ip` without an address gets one: of the network of its neighbours where one of them has, else of 10.0.0.0/8, a network for all that is connected
-//!   without a router. `eth` and `fddi` get a MAC address, `arp` and `atm_arp` the address of the `ip` on them.
+//!   without a router. `eth` and `fddi` get a MAC address, `arp`, `atm_arp` and `mapos` the address of the `ip` on them, which asks them for next hops.
 //! - Hosts that speak over an ATM line without ATMARP get a permanent channel for each pair that a load joins (VCI 100 and up), through switches whose
 //!   `channels` are not given; where they are, the first that leads there is used.
 //! - An `ip` without `routes` gets the shortest to every network that hosts with `forwarding` lead to.
@@ -29,6 +29,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
     circuits::settle(scenario, &interfaces);
     routes::settle(scenario, &interfaces);
     Ok(())
+    addresses::discovered(scenario)?;
 }
 
 /// For each load there is a way to each of its readers.

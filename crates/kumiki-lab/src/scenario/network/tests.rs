@@ -194,3 +194,66 @@ fn ip_on_ethernet_without_arp_is_refused() {
     assert!(refused.contains("host.a.graph"), "{refused}");
     assert!(refused.contains(words), "{refused}");
 }
+
+/// Three stations of a ring, with `graph`, and `more`.
+fn ring(graph: &str, more: &[&str]) -> Result<Scenario, String> {
+    let text = format!(
+        r#"
+title = "A ring"
+host.a.graph = [{graph}]
+host.b.graph = [{graph}]
+host.c.graph = [{graph}]
+ring.r = {{ ends = ["a.f0", "b.f0", "c.f0"], medium = "fddi" }}
+load.bulk = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }}
+run.duration = "1 s"
+"#
+    );
+    read(&text, more)
+}
+
+#[test]
+fn a_ring_without_arp_is_refused_with_its_line() {
+    ring(r#""ip", "arp", "llc_snap", "fddi", "f0""#, &[]).unwrap();
+    let refused = ring(r#""ip", "llc_snap", "fddi", "f0""#, &[]).unwrap_err();
+    for words in [
+        "x.toml:3: host.a.graph",
+        "ip stands on llc_snap on fddi, and nothing finds the MAC addresses of others",
+        r#"expected `arp` between them: "ip", "arp", "llc_snap""#,
+    ] {
+        assert!(refused.contains(words), "{words}: {refused}");
+    }
+    // Whatever is said of neighbours, no MAC address comes of it.
+    for said in ["\"one\"", "\"below\"", "{ \"10.0.0.2\" = \"0/100\" }"] {
+        let more = format!("host.a.ip.neighbours={said}");
+        let refused = ring(r#""ip", "llc_snap", "fddi", "f0""#, &[&more]).unwrap_err();
+        assert!(refused.contains("nothing finds the MAC addresses"), "{refused}");
+    }
+}
+
+#[test]
+fn arp_that_is_there_is_asked() {
+    const GRAPH: &str = r#""ip", "arp", "llc_snap", "fddi", "f0""#;
+    ring(GRAPH, &["host.a.ip.neighbours=below"]).unwrap();
+    let refused = ring(GRAPH, &["host.b.ip.neighbours=one"]).unwrap_err();
+    for words in ["host.b.ip.neighbours", "arp finds the MAC addresses of others, and is not asked; expected \"below\""]
+    {
+        assert!(refused.contains(words), "{words}: {refused}");
+    }
+}
+
+#[test]
+fn ipv6_on_ethernet_asks_its_neighbours() {
+    const GRAPH: &str = r#""tcp", "ipv6", "eth", "l0""#;
+    const ADDRESSES: [&str; 4] = [
+        "host.a.ipv6.address=fd00::1/64",
+        "host.b.ipv6.address=fd00::2/64",
+        "host.a.eth.address=02:00:00:00:00:01",
+        "host.b.eth.address=02:00:00:00:00:02",
+    ];
+    let asked = ["host.a.ipv6.neighbours=discover", "host.b.ipv6.neighbours=discover"];
+    segment(GRAPH, &[&ADDRESSES[..], &asked].concat()).unwrap();
+    let refused = segment(GRAPH, &[&ADDRESSES[..], &asked[..1]].concat()).unwrap_err();
+    for words in ["host.b.graph", "does not ask for the MAC addresses", "ipv6.neighbours = \"discover\""] {
+        assert!(refused.contains(words), "{words}: {refused}");
+    }
+}
