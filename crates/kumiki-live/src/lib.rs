@@ -457,6 +457,8 @@ pub struct Line {
     pub seed: u64,
     /// Where what crosses the device is written, as pcapng.
     pub pcap: Option<PathBuf>,
+    /// How many octets of each packet; 0 for all.
+    pub snaplen: u32,
     /// The walls behind which it runs.
     #[cfg(target_os = "linux")]
     pub walls: walls::Walls,
@@ -584,7 +586,7 @@ pub fn run<P: Protocol>(
 ) -> Result<Outcome, LiveError> {
     let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
     let (mut graph, device) = stack.build(Box::new(program), seed)?;
-    let captures = CaptureBudget::endless();
+    let captures = CaptureBudget::endless(line.snaplen);
     let mut capture = match &line.pcap {
         Some(path) => begin_capture((path, &captures), &mut graph, stack.captured())?,
         None => None,
@@ -680,7 +682,8 @@ pub fn begin_capture(
     graph: &mut Graph,
     (upper, lower): (&str, &str),
 ) -> Result<Option<Capture>, LiveError> {
-    let capture = Capture::begin(path, budget, |file| Stream::new(graph, (upper, upper), lower, file));
+    let capture =
+        Capture::begin(path, budget, |file| Stream::new(graph, (upper, upper), lower, (file, budget.snaplen())));
     Ok(capture.map_err(|why| Fault::new(format!("--pcap: {}: {why}", path.display())))?)
 }
 

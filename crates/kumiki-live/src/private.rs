@@ -70,33 +70,42 @@ pub fn read(path: &Path) -> io::Result<String> {
 /// So many octets of a capture are written at once.
 const AT_ONCE: usize = 8192;
 
-/// How many octets captures may still have, all together, and why they have ended.
+/// How many octets captures may still have, all together and of each packet, and why they have ended.
 #[derive(Clone, Debug)]
 pub struct CaptureBudget(Arc<Budget>);
 
 #[derive(Debug)]
 struct Budget {
     left: AtomicU64,
+    /// Of each packet; 0 for all.
+    snaplen: u32,
     has_ended: AtomicBool,
     /// What nobody has been told yet.
     remark: Mutex<Option<String>>,
 }
 
 impl CaptureBudget {
-    /// So many.
+    /// So many, and of each packet no more than the first `snaplen`, or all where that is 0.
     #[must_use]
-    pub fn new(octets: u64) -> Self {
+    pub fn new(octets: u64, snaplen: u32) -> Self {
         Self(Arc::new(Budget {
             left: AtomicU64::new(octets),
+            snaplen,
             has_ended: AtomicBool::new(false),
             remark: Mutex::default(),
         }))
     }
 
-    /// As many as the disk has.
+    /// As many as the disk has, of each packet as [`Self::new`] has it.
     #[must_use]
-    pub fn endless() -> Self {
-        Self::new(u64::MAX)
+    pub fn endless(snaplen: u32) -> Self {
+        Self::new(u64::MAX, snaplen)
+    }
+
+    /// How many octets of each packet are kept; 0 for all.
+    #[must_use]
+    pub fn snaplen(&self) -> u32 {
+        self.0.snaplen
     }
 
     /// Takes so many; where there are fewer nothing is left from then on, so that a capture ends and has no hole.
@@ -298,7 +307,7 @@ mod tests {
     #[test]
     fn captures_end_behind_a_whole_block_and_new_ones_are_not_begun() {
         let folder = folder("bound");
-        let budget = CaptureBudget::new(3 * FILE);
+        let budget = CaptureBudget::new(3 * FILE, 0);
         let mut lengths = Vec::new();
         for number in 0..100 {
             let path = folder.join(number.to_string());
@@ -351,7 +360,7 @@ mod tests {
             assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
             return;
         }
-        let budget = CaptureBudget::endless();
+        let budget = CaptureBudget::endless(0);
         let mut capture = PcapNg::new(Kept::create(&path, &budget).unwrap().unwrap()).unwrap();
         let interface = capture.add_interface("x", LinkType::RawIp, 0).unwrap();
         for number in 0..200 {

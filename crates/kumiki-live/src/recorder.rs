@@ -53,7 +53,7 @@ impl Recorder {
             return Ok(None);
         };
         let mut file = PcapNg::new(file).map_err(said)?;
-        let interface = file.add_interface("connection", LinkType::RawIp, 0).map_err(said)?;
+        let interface = file.add_interface("connection", LinkType::RawIp, budget.snaplen()).map_err(said)?;
         let mut recorder = Self {
             path: path.to_owned(),
             budget: budget.clone(),

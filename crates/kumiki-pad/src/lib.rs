@@ -68,7 +68,7 @@ pub struct Network {
     pub patience: Duration,
     /// Where what crosses between X.25 and XOT is written.
     pub pcap: Option<PathBuf>,
-    /// How many octets all captures may have.
+    /// How many octets all captures may have, and of each packet.
     pub pcap_budget: CaptureBudget,
     /// The walls behind which callers are served.
     pub walls: kumiki_live::walls::Walls,
@@ -86,7 +86,7 @@ impl Default for Network {
             window: 2,
             patience: Duration::from_secs(200),
             pcap: None,
-            pcap_budget: CaptureBudget::endless(),
+            pcap_budget: CaptureBudget::endless(0),
             walls: kumiki_live::walls::Walls::none(),
             budget: None,
         }
@@ -136,7 +136,9 @@ fn begin_capture(network: &Network, graph: &mut Graph) -> Result<Option<Capture>
 /// The same for one of many callers, who have nothing to do with what becomes of it.
 fn capture_beside(network: &Network, graph: &mut Graph) -> Option<Capture> {
     let path = network.pcap.as_ref()?;
-    let begun = Capture::begin(path, &network.pcap_budget, |file| Stream::new(graph, ("x25", "x25"), "xot", file));
+    let begun = Capture::begin(path, &network.pcap_budget, |file| {
+        Stream::new(graph, ("x25", "x25"), "xot", (file, network.pcap_budget.snaplen()))
+    });
     begun.unwrap_or_else(|why| {
         network.pcap_budget.end(&format!("{}: {why}", path.display()));
         None

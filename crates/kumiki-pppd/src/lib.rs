@@ -68,6 +68,8 @@ pub struct Options {
     pub set: Vec<String>,
     /// Where frames are written, as pcapng.
     pub pcap: Option<PathBuf>,
+    /// How many octets of each frame; 0 for all.
+    pub snaplen: u32,
     /// With what the names of files begin in which octets are kept.
     pub record: Option<PathBuf>,
     /// Whether packets of the negotiation are told too.
@@ -336,7 +338,7 @@ fn run_with(
         Use::Program(name, upper) => nodes.push((name, upper.node())),
     }
     let (mut graph, devices) = stack.graph(nodes, seed)?;
-    let captures = CaptureBudget::endless();
+    let captures = CaptureBudget::endless(options.snaplen);
     let capture = match &options.pcap {
         Some(path) => kumiki_live::begin_capture((path, &captures), &mut graph, ("ppp", "hdlc"))?,
         None => None,

@@ -73,6 +73,7 @@ fn options() -> Options {
         mtu: 1500,
         set: Vec::new(),
         pcap: None,
+        snaplen: 0,
         record: None,
         verbose: false,
         form: Form::Json,

@@ -130,13 +130,13 @@ pub fn against_linux(_: &Script, _: bool, _: Option<std::time::Duration>) -> Res
     Err("this is not Linux".to_owned())
 }
 
-/// Writes what crossed the line as pcapng.
+/// Writes what crossed the line as pcapng, of each packet the first `snaplen` octets, or all where that is 0.
 ///
 /// # Errors
 /// [`CaptureError`] where `out` refuses.
-pub fn pcapng<W: io::Write>(crossed: &[Crossed], out: W) -> Result<W, CaptureError> {
+pub fn pcapng<W: io::Write>(crossed: &[Crossed], snaplen: u32, out: W) -> Result<W, CaptureError> {
     let mut file = PcapNg::new(out)?;
-    let line = file.add_interface("line", LinkType::RawIp, 0)?;
+    let line = file.add_interface("line", LinkType::RawIp, snaplen)?;
     for crossed in crossed {
         file.write_packet(
             line,

@@ -45,6 +45,8 @@ pub struct SwitchOptions {
     pub pcap: Option<PathBuf>,
     /// The most octets of that.
     pub pcap_most: u64,
+    /// How many octets of each packet; 0 for all.
+    pub snaplen: u32,
     /// The walls behind which it runs.
     pub walls: Walls,
     /// The most octets of memory that calls may take together; no bound unless given.
@@ -68,6 +70,7 @@ impl Default for SwitchOptions {
             idle: None,
             pcap: None,
             pcap_most: u64::MAX,
+            snaplen: 0,
             walls: Walls::none(),
             memory: None,
             end: None,
@@ -188,14 +191,16 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
         let own = memory.budget.account(0).map_err(|why| line(&why))?;
         built.graph.set_budget(own);
     }
-    let captures = CaptureBudget::new(wanted.pcap_most);
+    let captures = CaptureBudget::new(wanted.pcap_most, wanted.snaplen);
     let mut capture = match &wanted.pcap {
         None => None,
         Some(path) => {
             let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
             let taps: Vec<(&str, &str, &str)> =
                 built.packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
-            let begun = Capture::begin(path, &captures, |file| Stream::several(&mut built.graph, &taps, file));
+            let begun = Capture::begin(path, &captures, |file| {
+                Stream::several(&mut built.graph, &taps, (file, captures.snaplen()))
+            });
             let begun = begun.map_err(|why| fault(&why))?;
             Some(begun.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?)
         }

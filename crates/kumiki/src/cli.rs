@@ -264,6 +264,8 @@ pub(crate) struct Adversity {
     /// Also write what both hosts' IP sent and got, as pcapng, to the directory of --out
     #[arg(long, requires = "seed")]
     pub(crate) pcap: bool,
+    #[command(flatten)]
+    pub(crate) snap: Snap,
     /// Also write what each TCP noted, as CSV, to the directory of --out
     #[arg(long, requires = "seed")]
     pub(crate) trace: bool,
@@ -289,6 +291,8 @@ pub(crate) struct Script {
     /// Write what crossed the line to this file, as pcapng (one script)
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) snap: Snap,
     /// Say nothing of scripts that are met
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -368,9 +372,23 @@ pub(crate) struct Results {
 /// How much of each packet is captured.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Snap {
-    /// Capture no more than the first octets of each packet, as tcpdump does; its length is kept. 128 have the headers of TCP and IP
-    #[arg(long, value_name = "OCTETS", requires = "pcap", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Capture no more than the first octets of each packet, at least 4, as tcpdump does; its length is kept. 128 have the headers of TCP and IP
+    #[arg(long, value_name = "OCTETS", requires = "pcap", value_parser = snaplen)]
     snaplen: Option<u32>,
+}
+
+/// How much of each packet is kept, at the least: in captures of ATM a packet begins with four octets that say where it belongs, and one that has fewer is
+/// refused by Wireshark as damaged.
+const SHORTEST: u32 = 4;
+
+fn snaplen(text: &str) -> Result<u32, String> {
+    let octets = text.parse().ok().filter(|octets| *octets >= SHORTEST);
+    octets.ok_or_else(|| {
+        format!(
+            "expected a whole number of octets from {SHORTEST} to {}: in captures of ATM so many stand before a packet",
+            u32::MAX
+        )
+    })
 }
 
 impl Snap {
@@ -441,6 +459,8 @@ pub(crate) struct Live {
     /// Write what crosses the device to this file, as pcapng
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) snap: Snap,
     /// Print JSON Lines
     #[arg(long)]
     pub(crate) json: bool,

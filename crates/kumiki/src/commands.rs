@@ -1,6 +1,7 @@
 //! The commands.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_lab::laboratory::Laboratory;
@@ -8,6 +9,8 @@ use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{OutputError, RowError};
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 pub(crate) use kumiki_lab::shown::{line as shown, lines as lines_shown};
+
+use kumiki_pcapng::CaptureError;
 
 use crate::cli;
 use crate::delay;
@@ -67,6 +70,33 @@ impl From<OutputError> for Stop {
         } else {
             Self::Failed(why.to_string())
         }
+    }
+}
+
+/// That what `option` names cannot be made or written. Which place that is, and who may write there, the command line decides; how much room there is it does not.
+pub(crate) fn unwritable(option: &str, path: &Path, why: &io::Error) -> Stop {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let said = format!("{option} {}: {why}", path.display());
+    if matches!(why.kind(), StorageFull | FileTooLarge | QuotaExceeded) {
+        Stop::NoRoom(said)
+    } else {
+        Stop::Input(said)
+    }
+}
+
+/// The same of a capture.
+pub(crate) fn uncaptured(option: &str, path: &Path, why: CaptureError) -> Stop {
+    match why {
+        CaptureError::Io(why) => unwritable(option, path, &why),
+        why => Stop::Failed(format!("{option} {}: {why}", path.display())),
+    }
+}
+
+/// That the place for results cannot be opened: nothing has run yet.
+pub(crate) fn unopened(why: OutputError) -> Stop {
+    match why {
+        OutputError::Io { path, source } => unwritable("--out", &path, &source),
+        why => Stop::Input(format!("--out: {why}")),
     }
 }
 

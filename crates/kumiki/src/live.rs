@@ -242,6 +242,7 @@ where
         impair,
         seed: args.seed,
         pcap: args.pcap.clone(),
+        snaplen: args.snap.length(),
         #[cfg(target_os = "linux")]
         walls,
     };

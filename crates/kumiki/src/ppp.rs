@@ -15,6 +15,7 @@ use kumiki_pppd::{
     self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret, User,
 };
 
+use crate::cli::Snap;
 use crate::commands::Stop;
 use crate::live::{BACKLOG, option};
 
@@ -50,6 +51,8 @@ pub(crate) struct PppArgs {
     /// Write every frame to this file, as pcapng
     #[arg(long, value_name = "FILE", help_heading = "Layers and files")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    snap: Snap,
     /// Keep the octets of the line: PREFIX.sent and PREFIX.received, for `kumiki decode`, and PREFIX.pppdump with times, for
     /// pppdump and Wireshark
     #[arg(long, value_name = "PREFIX", help_heading = "Layers and files")]
@@ -407,6 +410,7 @@ pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
         mtu: args.terms.mtu,
         set: args.set.clone(),
         pcap: args.pcap.clone(),
+        snaplen: args.snap.length(),
         record: args.record.clone(),
         verbose: args.verbose,
         form,

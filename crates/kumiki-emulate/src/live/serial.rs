@@ -99,6 +99,7 @@ fn options(line: Opening, host: &RealHost, known: &[IpAddr]) -> Options {
         mtu: host.mtu,
         set: Vec::new(),
         pcap: None,
+        snaplen: 0,
         record: None,
         verbose: false,
         form: Form::Text,

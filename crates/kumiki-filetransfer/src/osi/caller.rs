@@ -58,6 +58,8 @@ pub struct Call {
     pub patience: Duration,
     /// Where what crosses the connection is written; of further connections, the same with their number behind it.
     pub pcap: Option<PathBuf>,
+    /// How many octets of each packet; 0 for all.
+    pub snaplen: u32,
 }
 
 /// What is to be done on an association, one thing after the other.
@@ -197,7 +199,7 @@ impl Calling<'_> {
         let of = call.calls.protocol();
         let (graph, device) = stack(of, ("client", client), &call.lower, ends, seed)?;
         let node = graph.node("client");
-        let budget = CaptureBudget::endless();
+        let budget = CaptureBudget::endless(call.snaplen);
         let pcap = call.pcap.as_deref().map(|path| numbered(path, self.connections.into()));
         let recorder = pcap.as_deref().map(|path| Recorder::begin((path, &budget), clock, &connection)).transpose();
         let recorder = recorder.map_err(system("--pcap"))?.flatten();

@@ -168,6 +168,8 @@ pub struct Daemon {
     pub pcap: Option<PathBuf>,
     /// The most octets of all of these.
     pub pcap_most: u64,
+    /// How many octets of each packet; 0 for all.
+    pub snaplen: u32,
     /// Beginnings are told too.
     pub verbose: bool,
 }
@@ -350,7 +352,7 @@ pub fn serve(
     let shared = Arc::new(Shared {
         gate: Arc::new(gate),
         passwords: Mutex::new(daemon.passwords.clone()),
-        pcap_budget: CaptureBudget::new(daemon.pcap_most),
+        pcap_budget: CaptureBudget::new(daemon.pcap_most, daemon.snaplen),
         bell: bell.clone(),
         quota: Arc::new(quota),
         root: opened,

@@ -16,14 +16,19 @@ pub struct Stream<W: Write> {
 
 impl<W: Write> Stream<W> {
     /// Puts on record what crosses the access point between `upper`, of the kind `kind`, and the device `lower`, and begins a
-    /// capture of it in `out`.
+    /// capture of it in `out`, of each packet the first `snaplen` octets, or all where that is 0.
     ///
     /// # Errors
     /// [`CaptureError`] where `out` refuses.
-    pub fn new(graph: &mut Graph, (upper, kind): (&str, &str), lower: &str, out: W) -> Result<Self, CaptureError> {
+    pub fn new(
+        graph: &mut Graph,
+        (upper, kind): (&str, &str),
+        lower: &str,
+        (out, snaplen): (W, u32),
+    ) -> Result<Self, CaptureError> {
         let mut file = PcapNg::new(out)?;
         let mut interfaces = BTreeMap::new();
-        tap(graph, (upper, kind), lower, (&mut file, lower), &mut interfaces)?;
+        tap(graph, (upper, kind), lower, (&mut file, lower, snaplen), &mut interfaces)?;
         Ok(Self { file, interfaces })
     }
 
@@ -32,11 +37,15 @@ impl<W: Write> Stream<W> {
     ///
     /// # Errors
     /// As [`Stream::new`].
-    pub fn several(graph: &mut Graph, taps: &[(&str, &str, &str)], out: W) -> Result<Self, CaptureError> {
+    pub fn several(
+        graph: &mut Graph,
+        taps: &[(&str, &str, &str)],
+        (out, snaplen): (W, u32),
+    ) -> Result<Self, CaptureError> {
         let mut file = PcapNg::new(out)?;
         let mut interfaces = BTreeMap::new();
         for (upper, kind, lower) in taps {
-            tap(graph, (upper, kind), lower, (&mut file, upper), &mut interfaces)?;
+            tap(graph, (upper, kind), lower, (&mut file, upper, snaplen), &mut interfaces)?;
         }
         Ok(Self { file, interfaces })
     }
@@ -63,12 +72,12 @@ impl<W: Write> Stream<W> {
     }
 }
 
-/// Puts the access point between `upper` and `lower` on record, as the interface `name` of `file`.
+/// Puts the access point between `upper` and `lower` on record, as the interface `name` of `file`, which has the first `snaplen` octets of each packet.
 fn tap<W: Write>(
     graph: &mut Graph,
     (upper, kind): (&str, &str),
     lower: &str,
-    (file, name): (&mut PcapNg<W>, &str),
+    (file, name, snaplen): (&mut PcapNg<W>, &str, u32),
     interfaces: &mut BTreeMap<AccessPoint, (InterfaceId, Form)>,
 ) -> Result<(), CaptureError> {
     let form = match Content::between(kind, lower) {
@@ -89,7 +98,7 @@ fn tap<W: Write>(
         .collect();
     for access_point in found {
         graph.tap(access_point);
-        let id = file.add_interface(name, form.link_type(), 0)?;
+        let id = file.add_interface(name, form.link_type(), snaplen)?;
         interfaces.insert(access_point, (id, form));
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use kumiki_adversity::{Case, Options, Outcome, Summary, Transport, Violation};
 use kumiki_lab::capture::{self, trace};
@@ -11,7 +11,7 @@ use kumiki_lab::progress::Progress;
 use kumiki_live::private;
 use kumiki_octets::text::counted;
 
-use super::{Stop, print};
+use super::{Stop, print, uncaptured, unwritable};
 use crate::cli;
 
 /// So many failing seeds are printed.
@@ -156,21 +156,22 @@ fn write(outcome: &Outcome, args: &cli::Adversity) -> Result<Vec<PathBuf>, Stop>
     if !args.pcap && !args.trace {
         return Ok(files);
     }
-    let failed = |path: &Path, why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path.display()));
     let folder = &args.out;
-    fs::create_dir_all(folder).map_err(|why| failed(folder, &why))?;
+    fs::create_dir_all(folder).map_err(|why| unwritable("--out", folder, &why))?;
     let seed = outcome.seed;
     for captured in &outcome.captured {
         let path = folder.join(format!("adversity-{seed}-{}.pcapng", captured.host));
-        let file = private::create(&path).map_err(|why| failed(&path, &why))?;
-        capture::pcapng(core::slice::from_ref(captured), BufWriter::new(file)).map_err(|why| failed(&path, &why))?;
+        let file = private::create(&path).map_err(|why| unwritable("--out", &path, &why))?;
+        capture::cut(core::slice::from_ref(captured), args.snap.length(), BufWriter::new(file))
+            .map_err(|why| uncaptured("--out", &path, why))?;
         files.push(path);
     }
     if args.trace {
         let path = folder.join(format!("adversity-{seed}-tcp.csv"));
-        let text = trace::to_csv(&outcome.traces).map_err(|why| failed(&path, &why))?;
+        let text = trace::to_csv(&outcome.traces);
+        let text = text.map_err(|why| Stop::Failed(format!("{}: {why}", path.display())))?;
         let written = private::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(|why| failed(&path, &why))?;
+        written.map_err(|why| unwritable("--out", &path, &why))?;
         files.push(path);
     }
     Ok(files)

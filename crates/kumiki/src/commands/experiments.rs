@@ -14,7 +14,7 @@ use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
 use kumiki_live::{Bell, Wish};
 
-use super::{Stop, flows, print, print_words, shown};
+use super::{Stop, flows, print, print_words, shown, unopened};
 use crate::cli;
 
 #[cfg(feature = "parquet")]
@@ -45,7 +45,7 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     let output = open(&args.out, args.force || args.resume)?;
     let shard = args.shard.unwrap_or_default();
     let header = Header::new(documents, &choice, captures, shard);
-    let journal = Journal::open(&output, &header, &plan, args.resume)?;
+    let journal = Journal::open(&output, &header, &plan, args.resume).map_err(unopened_journal)?;
     let ended = go_on(&work, (&plan, runner), (journal, shard), (&output, &provenance), &wish);
     ended.map_err(|why| match why {
         Stop::NoRoom(why) => {
@@ -186,7 +186,7 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     let plan = merged.plan().clone();
     let output = Output::open(&args.out, args.force).map_err(|why| {
         let OutputError::Exists { directory, file } = &why else {
-            return Stop::Input(format!("--out: {why}"));
+            return unopened(why);
         };
         Stop::Input(format!(
             "--out: {} already has a result ({}); choose another directory with --out, or replace it with --force",
@@ -194,8 +194,9 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
             file.display()
         ))
     })?;
-    let results = merged.results(&output)?;
-    output.write(Output::RUN, provenance.end(&plan, (plan.len(), plan.len())).as_bytes())?;
+    let results = merged.results(&output).map_err(unopened_journal)?;
+    let run = provenance.end(&plan, (plan.len(), plan.len()));
+    output.write(Output::RUN, run.as_bytes()).map_err(unopened_journal)?;
     tell(&results, &output, Wanted { json: args.json, parquet: false })
 }
 
@@ -213,8 +214,12 @@ fn begin() -> Provenance {
 }
 
 fn open(directory: &Path, force: bool) -> Result<Output, Stop> {
-    // A directory that cannot be made is a mistake of the command line: nothing has run yet.
-    Output::open(directory, force).map_err(|why| Stop::Input(format!("--out: {why}")))
+    Output::open(directory, force).map_err(unopened)
+}
+
+/// That the journal cannot be begun: for its place, or for what is in it.
+fn unopened_journal(why: OutputError) -> Stop {
+    if matches!(why, OutputError::Io { .. }) { unopened(why) } else { why.into() }
 }
 
 /// Prints all rows as JSON Lines.

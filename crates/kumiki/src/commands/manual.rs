@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use super::Stop;
+use super::{Stop, unwritable};
 use crate::cli::Cli;
 
 /// What `shell` is to load.
@@ -19,7 +19,7 @@ pub(super) fn completions(shell: Shell) -> String {
 pub(super) fn pages(directory: &Path) -> Result<(), Stop> {
     std::fs::create_dir_all(directory)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), directory))
-        .map_err(|why| Stop::Failed(format!("{}: {why}", directory.display())))
+        .map_err(|why| unwritable("man", directory, &why))
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let Err(Stop::Failed(why)) = pages(&file.join("below")) else { panic!("it was written") };
+        let Err(Stop::Input(why)) = pages(&file.join("below")) else { panic!("it was written") };
         assert!(why.contains("below"), "{why}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::Stop;
+use super::{Stop, unwritable};
 
 /// Refuses a name that says that the file is something else, before anything is drawn.
 pub(super) fn check(path: &Path) -> Result<(), Stop> {
@@ -28,5 +28,5 @@ pub(super) fn write(path: &Path, svg: &str) -> Result<(), Stop> {
         }
         _ => {}
     }
-    fs::write(path, svg).map_err(|why| Stop::Input(format!("--out {shown}: {why}")))
+    fs::write(path, svg).map_err(|why| unwritable("--out", path, &why))
 }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use kumiki_live::private;
 use kumiki_script::{Linux, Outcome, Script};
 
-use super::{Stop, print};
+use super::{Stop, print, uncaptured, unwritable};
 use crate::cli;
 
 /// Scripts that run at once against Linux: most of them wait most of the time.
@@ -97,7 +97,7 @@ fn one_by_one(
             Ok(None) => Verdict::Left(reason(script)),
             Ok(Some(outcome)) => {
                 if let Some(path) = &args.pcap {
-                    capture(path, &outcome)?;
+                    capture(path, &outcome, args.snap)?;
                 }
                 for line in &outcome.recorded {
                     print(&format!("{line}\n"))?;
@@ -120,10 +120,10 @@ fn reason(script: &Script) -> String {
     }
 }
 
-fn capture(path: &Path, outcome: &Outcome) -> Result<(), Stop> {
-    let refused = |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path.display()));
-    let file = private::create(path).map_err(|why| refused(&why))?;
-    kumiki_script::pcapng(&outcome.crossed, BufWriter::new(file)).map_err(|why| refused(&why))?;
+fn capture(path: &Path, outcome: &Outcome, snap: cli::Snap) -> Result<(), Stop> {
+    let file = private::create(path).map_err(|why| unwritable("--pcap", path, &why))?;
+    kumiki_script::pcapng(&outcome.crossed, snap.length(), BufWriter::new(file))
+        .map_err(|why| uncaptured("--pcap", path, why))?;
     Ok(())
 }
 
@@ -178,6 +178,9 @@ fn alone(path: &Path, unshare: &[&str], args: &cli::Script) -> Verdict {
     }
     if let Some(path) = &args.pcap {
         command.arg("--pcap").arg(path);
+    }
+    if args.snap.length() > 0 {
+        command.arg("--snaplen").arg(args.snap.length().to_string());
     }
     command.arg(path).stdin(Stdio::null());
     let output = match command.output() {

@@ -17,6 +17,7 @@ use kumiki_live::{Duration, Form, LiveError, private};
 
 use super::{url, work};
 use crate::callers::{Callers, memory, pcap_most};
+use crate::cli::Snap;
 use crate::commands::{Stop, shown};
 use crate::live::{option, some_time};
 use crate::walls;
@@ -38,6 +39,8 @@ pub(crate) struct Serve {
     /// Write what crosses the connection of the first association to this file, as pcapng, and that of others to FILE.2 and so on
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    snap: Snap,
     /// The most octets of all these files together; then captures end, each behind a whole packet
     #[arg(long, value_name = "SIZE", default_value = "1GB", help_heading = "Running")]
     pcap_most: String,
@@ -323,6 +326,7 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
         once: args.once,
         pcap: args.pcap.clone(),
         pcap_most: pcap_most(&args.pcap_most)?,
+        snaplen: args.snap.length(),
         verbose: args.verbose,
     };
     let log = Logbook::standard(Form::Text);

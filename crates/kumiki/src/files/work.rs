@@ -14,6 +14,7 @@ use super::bar::Bar;
 use super::local::{Contents, Out, Part, Place, note_beside, part_of, path_shown};
 use super::show;
 use super::url::Url;
+use crate::cli::Snap;
 use crate::commands::{Stop, lines_shown, print, shown};
 use crate::live::option;
 
@@ -37,6 +38,8 @@ pub(crate) struct Line {
     /// Write what crosses the connection to this file, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    snap: Snap,
 }
 
 /// The exit status of what was given up.
@@ -97,6 +100,7 @@ pub(crate) fn call(url: &Url, line: &Line, calls: impl FnOnce() -> Result<Calls,
         calls: calls()?,
         patience,
         pcap: line.pcap.clone(),
+        snaplen: line.snap.length(),
     };
     warn(call.lower.carrier, call.lower.tpdu_size);
     Ok(call)

@@ -18,6 +18,7 @@ use kumiki_pad::{
 };
 
 use crate::callers::{Callers, idle, memory, pcap_most};
+use crate::cli::Snap;
 use crate::commands::{Stop, shown};
 use crate::live::{or_forever, some_time};
 
@@ -86,6 +87,8 @@ struct Reach {
     /// Write the packets to this file, as pcapng; of the second terminal or call to FILE.2, and so on
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    snap: Snap,
     /// The most octets of all these files together; then captures end
     #[arg(long, value_name = "SIZE", default_value = "1GB")]
     pcap_most: String,
@@ -208,7 +211,7 @@ pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
         window: reach.window,
         patience: some_time("--timeout", &reach.timeout)?,
         pcap: reach.pcap.clone(),
-        pcap_budget: CaptureBudget::new(pcap_most(&reach.pcap_most)?),
+        pcap_budget: CaptureBudget::new(pcap_most(&reach.pcap_most)?, reach.snap.length()),
         walls: args.walls.walls()?,
         ..Network::default()
     };

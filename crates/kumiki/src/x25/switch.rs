@@ -7,6 +7,7 @@ use kumiki_live::Form;
 use kumiki_live::logbook::Logbook;
 
 use crate::callers::{Callers, idle, memory, pcap_most};
+use crate::cli::Snap;
 use crate::commands::{Stop, print, shown};
 
 /// `kumiki x25 switch`.
@@ -24,6 +25,8 @@ pub(super) struct SwitchArgs {
     /// Write the packets of all ports to this file, as pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    snap: Snap,
     /// The most octets of that; then it ends
     #[arg(long, value_name = "SIZE", default_value = "1GB")]
     pcap_most: String,
@@ -56,6 +59,7 @@ pub(super) fn run(args: &SwitchArgs) -> Result<(), Stop> {
     let run = kumiki_switch::SwitchOptions {
         pcap: args.pcap.clone(),
         pcap_most: pcap_most(&args.pcap_most)?,
+        snaplen: args.snap.length(),
         walls: args.walls.walls()?,
         memory: Some(memory(&args.memory)?),
         limits: args.callers.limits(usize::try_from(config.most()).unwrap_or(usize::MAX))?,
