@@ -78,7 +78,7 @@ fn socket(text: &str) -> Result<SocketAddr, String> {
 
 impl Interface {
     fn parse(text: &str) -> Result<Self, String> {
-        let mut parts = text.split(',');
+        let mut parts = text.split(',').map(str::trim);
         let mut interface =
             Self { name: parts.next().unwrap_or_default().to_owned(), mtu: None, address: None, up: false };
         for part in parts {

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
             )));
         };
         // Whatever it looks like, it is a text.
-        set.push(format!("host.{host}.real.run={}", serde_json::Value::from(line)));
+        set.push(format!("host.{}.real.run={}", host.trim(), serde_json::Value::from(line.trim_start())));
     }
     set.extend(args.background.iter().map(|host| format!("host.{host}.real.background=true")));
     set.extend(args.seed.iter().map(|seed| format!("run.seed={seed}")));

@@ -22,6 +22,7 @@ pub(crate) struct WallOptions {
 struct Left(Vec<Wall>);
 
 fn walls(text: &str) -> Result<Left, String> {
+    let text = text.trim();
     if text == "all" {
         return Ok(Left(Wall::ALL.to_vec()));
     }

@@ -726,3 +726,95 @@ fn a_directory_with_only_the_origin_of_a_result_is_refused_before_anything_is_wr
     assert!(message.contains("out already has a result (run.json)"), "{message}");
     assert_eq!(folder.0.names("out"), ["run.json"]);
 }
+
+/// A name that cannot be, or a place where nobody may write, is a mistake of the command line, whoever is asked to write there.
+#[test]
+fn a_place_that_cannot_be_written_is_the_command_lines_mistake() {
+    let folder = Folder::with("places", TRANSFER);
+    folder.0.write("s.script", SCRIPT.as_bytes());
+    folder.0.write("m.csv", b"goodput_mbps\n9\n");
+    folder.0.write("file", b"in the way");
+    for (arguments, place) in [
+        (&["run", "x.toml", "--out", "file/below"][..], "--out file/below: "),
+        (&["adversity", "--seed", "7", "--trace", "--out", "file/below"], "--out file/below: "),
+        (&["adversity", "--seed", "7", "--pcap", "--out", "file/below"], "--out file/below: "),
+        (&["script", "s.script", "--pcap", "none/x"], "--pcap none/x: "),
+        (&["fit", "x.toml", "m.csv", "--free", "tcp.send", "--out", "none/p.toml"], "--out none/p.toml: "),
+        (&["plot", "m.csv", "--x", "goodput_mbps", "--out", "none/x.svg"], "--out none/x.svg: "),
+        (&["compare", "m.csv", "m.csv", "--out", "none/x.svg"], "--out none/x.svg: "),
+        (&["man", "file/below"], "man file/below: "),
+    ] {
+        let output = folder.kumiki(arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(&format!("kumiki: {place}")), "{arguments:?}: {told}");
+    }
+    // In a directory that is there nobody may make files, root neither.
+    #[cfg(target_os = "linux")]
+    for arguments in [
+        &["run", "x.toml", "--out", "/sys/kernel"][..],
+        &["run", "x.toml", "--out", "/sys/kernel", "--force"],
+        &["run", "x.toml", "--out", "/sys/kernel", "--resume"],
+        &["run", "x.toml", "--out", "/sys/kernel/none"],
+    ] {
+        let told = refused(&folder.kumiki(arguments));
+        assert!(told.starts_with("kumiki: --out /sys/kernel/"), "{arguments:?}: {told}");
+    }
+    assert_eq!(folder.names(), ["file", "m.csv", "s.script", "x.toml"]);
+}
+
+/// Whatever is captured, it is asked for alike how much of each packet.
+#[test]
+fn every_command_with_captures_cuts_them() {
+    let folder = Folder::with("cut", TRANSFER);
+    folder.0.write("s.script", SCRIPT.as_bytes());
+    for arguments in [
+        &["run", "x.toml", "--pcap", "--snaplen", "3"][..],
+        &["adversity", "--seed", "7", "--pcap", "--snaplen", "3"],
+        &["script", "s.script", "--pcap", "x", "--snaplen", "3"],
+        &["ttcp", "-r", "--tun", "t", "--addr", "10.9.0.1/24", "--pcap", "x", "--snaplen", "3"],
+        &["ppp", "pty", "--pcap", "x", "--snaplen", "3"],
+        #[cfg(target_os = "linux")]
+        &["ftam", "get", "ftam://127.0.0.1/x", "--pcap", "x", "--snaplen", "3"],
+        #[cfg(target_os = "linux")]
+        &["mms", "get", "mms://127.0.0.1/x", "--pcap", "x", "--snaplen", "3"],
+        #[cfg(target_os = "linux")]
+        &["ftamd", ".", "--pcap", "x", "--snaplen", "3"],
+        #[cfg(target_os = "linux")]
+        &["mmsd", ".", "--pcap", "x", "--snaplen", "3"],
+        #[cfg(target_os = "linux")]
+        &["x25", "switch", "x.toml", "--pcap", "x", "--snaplen", "3"],
+        #[cfg(target_os = "linux")]
+        &["x25", "pad", "123", "--gateway", "127.0.0.1", "--pcap", "x", "--snaplen", "3"],
+    ] {
+        let told = refused(&folder.kumiki(arguments));
+        let words =
+            "expected a whole number of octets from 4 to 4294967295: in captures of ATM so many stand before a packet";
+        assert!(told.contains(words), "{arguments:?}: {told}");
+    }
+    let cut = |arguments: &[&str], capture: &str| {
+        let ran = folder.kumiki(arguments);
+        assert!(ran.status.success(), "{arguments:?}: {ran:?}");
+        let lines = String::from_utf8(folder.kumiki(&["decode", capture]).stdout).unwrap();
+        assert!(lines.contains("(cut: 44 of "), "{arguments:?}: {lines}");
+    };
+    cut(&["script", "s.script", "--pcap", "s.pcapng", "--snaplen", "44"], "s.pcapng");
+    cut(&["adversity", "--seed", "7", "--pcap", "--snaplen", "44", "--out", "seen"], "seen/adversity-7-near.pcapng");
+}
+
+#[test]
+fn blanks_between_names_and_numbers_of_a_list_are_none_of_them() {
+    let folder = Folder::new("blanks");
+    folder.0.write("a.csv", b"x,a,b,goodput_mbps\n1,1,1,10\n1,2,2,12\n");
+    folder.0.write("b.csv", b"x,a,b,goodput_mbps\n1,3,3,11\n1,4,4,13\n");
+    for over in ["a,b", "a, b", " a ,b "] {
+        let told = folder.kumiki(&["compare", "a.csv", "b.csv", "--over", over]);
+        assert!(told.status.success(), "{over}: {told:?}");
+    }
+    let missing = refused(&folder.kumiki(&["compare", "a.csv", "b.csv", "--over", "a,,b"]));
+    assert!(missing.contains("a name is missing"), "{missing}");
+    let drawn = folder.kumiki(&["plot", "a.csv", "--x", "x", "--series", "a, b", "--where", "a = 1"]);
+    assert!(drawn.status.success(), "{drawn:?}");
+    let shard = ["run", "paper2-fig6", "--quick", "--dry-run", "--set", "window = 64 KiB", "--shard", "1 / 2"];
+    assert!(folder.kumiki(&shard).status.success());
+}

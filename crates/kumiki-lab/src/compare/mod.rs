@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rows::{HALF_WIDTH, Parameter, Scope};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, Record, Source, labelled, number, told};
+use crate::sources::{Condition, Found, Interval, Record, Source, empty, is_same, labelled, number, told};
 use crate::stats::{self, Level, Summary};
 
 mod place;
@@ -208,13 +208,14 @@ impl Comparison {
             let first = sources.remove(place);
             sources.insert(0, first);
         }
+        let mut left_out = Condition::lacking(&options.conditions, &sources)?;
         let unmet = unmet(&sources, options)?;
         let value = Source::find_in(&sources, &options.value).unwrap_or_else(|| options.value.clone());
-        let names = names(&sources, &value, &options.over);
+        let names = names(&sources, &value, options);
         let groups = Groups::of(&sources, options);
         let mut sides = Vec::new();
         for source in &sources {
-            sides.push(runs(source, &value, &names, &groups, options)?);
+            sides.push(runs(source, &value, &names, &groups, options, &mut left_out)?);
         }
         let mut order: Vec<&Key> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -238,7 +239,7 @@ impl Comparison {
             equal: 0,
             points,
             alone,
-            notes: notes.into_iter().chain(unused).chain(unmet).collect(),
+            notes: notes.into_iter().chain(unused).chain(unmet).chain(left_out).collect(),
             hint: hint(&sides),
         };
         let is_none = |difference: &Difference| difference.value == 0.0;
@@ -304,7 +305,7 @@ impl Comparison {
 fn unmet(sources: &[Source], options: &Options) -> Result<Vec<String>, Fault> {
     let mut all = Vec::new();
     for (place, source) in sources.iter().enumerate() {
-        match Condition::unmet(&options.conditions, source)? {
+        match Condition::unmet(&options.conditions, source) {
             Some(fault) if place == 0 || all.len() + 2 == sources.len() => return Err(fault),
             Some(fault) => all.push(fault.to_string()),
             None => {}
@@ -345,7 +346,7 @@ fn compared(key: &Key, sides: &[Runs], level: Level) -> Compared {
 }
 
 /// The names that tell points apart.
-fn names(sources: &[Source], value: &str, over: &[String]) -> Vec<String> {
+fn names(sources: &[Source], value: &str, options: &Options) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for source in sources.iter().filter(|source| !source.is_measured()) {
         for name in source.keys() {
@@ -366,12 +367,23 @@ fn names(sources: &[Source], value: &str, over: &[String]) -> Vec<String> {
         };
         names.extend(keys.into_iter().filter(is_key).map(str::to_owned));
     }
-    names.retain(|name| !over.contains(name) && !over.iter().any(|it| crate::sources::is_same(it, name)));
+    let over = &options.over;
+    names.retain(|name| !over.contains(name) && !over.iter().any(|it| is_same(it, name)));
+    // A condition leaves one value, which is nothing that tells apart from results that do not say what they have.
+    let is_chosen = |name: &str| options.conditions.iter().any(|condition| is_same(condition.name(), name));
+    names.retain(|name| !is_chosen(name) || sources.iter().all(|source| source.find(name).is_some()));
     names
 }
 
-/// The runs of one source by point.
-fn runs(source: &Source, value: &str, names: &[String], groups: &Groups, options: &Options) -> Result<Runs, Fault> {
+/// The runs of one source by point. `left_out` gets what is said of measurements without a value.
+fn runs(
+    source: &Source,
+    value: &str,
+    names: &[String],
+    groups: &Groups,
+    options: &Options,
+    left_out: &mut Vec<String>,
+) -> Result<Runs, Fault> {
     let found = source.find(value).ok_or_else(|| source.lacks(value))?;
     source.check_numbers(&found)?;
     let mut columns: Vec<(String, Found)> = Vec::new();
@@ -395,8 +407,14 @@ fn runs(source: &Source, value: &str, names: &[String], groups: &Groups, options
     };
     let (mut order, mut runs): Runs = (Vec::new(), BTreeMap::new());
     let mut seen: BTreeMap<(Key, u64, u32), usize> = BTreeMap::new();
-    for record in Condition::select(&options.conditions, source)? {
-        let Some(value) = record.number(&found).filter(|_| record.is_of(options.scope)) else {
+    let mut records = Condition::select(&options.conditions, source);
+    records.retain(|record| record.is_of(options.scope));
+    left_out.extend(empty(source, &records, &found, "not compared"));
+    for (_, column) in &columns {
+        left_out.extend(empty(source, &records, column, "of no point that has one"));
+    }
+    for record in records {
+        let Some(value) = record.number(&found) else {
             continue;
         };
         let varied: Vec<(String, Parameter)> =

@@ -357,3 +357,35 @@ fn shares_are_the_same_as_bare_numbers_and_as_per_cent() {
     let refused = Comparison::new(vec![measured("loss (%),goodput (Mb/s)\n1,40\n"), counts], &options).unwrap();
     assert!(refused.is_empty());
 }
+
+/// Who has one value only does not vary it, and is compared all the same.
+#[test]
+fn a_condition_on_what_one_result_does_not_say_leaves_points_in_common() {
+    let with = |nagle: bool, goodput: f64| {
+        let mut rows = runs(8192, &[goodput]);
+        rows[0].varied.push(("nagle".to_owned(), Parameter::Switch(nagle)));
+        rows
+    };
+    let options = Options { conditions: vec!["nagle=off".parse().unwrap()], ..Options::default() };
+    let a = [with(false, 10.0), with(true, 1.0)].concat();
+    let comparison = compare(a, runs(8192, &[11.0]), &options);
+    assert_eq!((comparison.len(), comparison.points[0].sides[0].as_ref().unwrap().mean), (1, 10.0));
+    let text = told(&comparison);
+    assert!(text.contains("--where nagle=off: b without nagle, so all of it is looked at"), "{text}");
+    // Where all say it, points have it in their names.
+    let both = compare(with(false, 10.0), with(false, 11.0), &options);
+    assert!(told(&both).contains("window 8 KiB, nagle off"), "{}", told(&both));
+}
+
+#[test]
+fn measurements_without_a_value_are_told() {
+    let mine = Source::of_csv("mine.csv", "window (KiB),goodput_mbps\n8,10\n8,\n,12\n", &[]).unwrap();
+    let sources = vec![Source::of_rows("ours", runs(8192, &[10.0]), None), mine];
+    let text = told(&Comparison::new(sources, &Options::default()).unwrap());
+    for note in [
+        "mine.csv: 1 of 3 lines has no goodput_mbps and is not compared (line 3)",
+        "mine.csv: 1 of 3 lines has no window_bytes and is of no point that has one (line 4)",
+    ] {
+        assert!(text.contains(note), "{note}: {text}");
+    }
+}

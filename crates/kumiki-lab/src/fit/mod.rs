@@ -95,7 +95,7 @@ impl core::str::FromStr for Free {
             Some((low, high)) if low <= 0.0 || high <= low => {
                 Err("a range begins above 0, and ends above that".to_owned())
             }
-            _ => Ok(Self { name: Name::parse(name), range }),
+            _ => Ok(Self { name: Name::parse(name.trim()), range }),
         }
     }
 }
@@ -480,10 +480,13 @@ fn measurements(
             let problem = format!("no point of the scenario has {}", said.collect::<Vec<_>>().join(", "));
             return Err(wrong(problem).expected("values that [vary] has; --set NAME=[...] gives it others"));
         };
-        let Some(number) = record.number(&found).filter(|number| *number != 0.0) else {
-            let problem = format!("no {}, or 0, of which no error is a part", value.name());
-            return Err(wrong(problem));
+        let Some(number) = record.number(&found) else {
+            let fault = wrong(format!("no {}: the cell is empty", value.name()));
+            return Err(fault.expected("what was measured, or no such line"));
         };
+        if number == 0.0 {
+            return Err(wrong(format!("{} is 0, of which no error is a part", value.name())));
+        }
         let count = measurements.len() + 1;
         let is_every = options.hold_every.is_some_and(|every| count.checked_rem(every) == Some(0));
         let is_marked = hold_out.as_ref().and_then(|found| record.get(found)).is_some_and(|cell| is_yes(&cell));

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, Source, is_same, labelled, told, unit, words};
+use crate::sources::{Condition, Found, Interval, Source, empty, is_same, labelled, told, unit, words};
 use crate::stats::{Level, Summary};
 
 #[cfg(test)]
@@ -67,20 +67,21 @@ struct Drawn {
     spread: Option<(f64, f64)>,
 }
 
-/// The figure of `sources`.
+/// The figure of `sources`, and what is said of what is not in it: its caption has that, too.
 ///
 /// # Errors
 ///
 /// [`Fault`] where a source has no value of a name, a value is no number, or nothing is left to draw.
-pub fn figure(sources: &[Source], options: &Options) -> Result<Figure, Fault> {
+pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<String>), Fault> {
     Source::check_over(sources, &options.over)?;
+    let mut left_out = Condition::lacking(&options.conditions, sources)?;
     let x = x_name(sources, options)?;
     let x = resolved(sources, &x)?;
     let y = resolved(sources, &options.y)?;
     let (mut drawn, mut unmet) = (Vec::new(), Vec::new());
     for source in sources {
-        unmet.extend(Condition::unmet(&options.conditions, source)?);
-        drawn.extend(of_source(source, &x, &y, sources, options)?);
+        unmet.extend(Condition::unmet(&options.conditions, source));
+        drawn.extend(of_source(source, &x, &y, sources, options, &mut left_out)?);
     }
     if drawn.is_empty() {
         let fault = || {
@@ -90,10 +91,11 @@ pub fn figure(sources: &[Source], options: &Options) -> Result<Figure, Fault> {
         return Err(unmet.into_iter().next().unwrap_or_else(fault));
     }
     let mut figure = draw(drawn, &x, &y, options);
-    for fault in unmet {
-        figure.caption = format!("{} {fault}.", figure.caption).trim_start().to_owned();
+    left_out.extend(unmet.iter().map(Fault::to_string));
+    for note in &left_out {
+        figure.caption = format!("{} {note}.", figure.caption).trim_start().to_owned();
     }
-    Ok(figure)
+    Ok((figure, left_out))
 }
 
 /// The name as the sources call it that have such a value.
@@ -135,7 +137,7 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
         }
     }
     let asked = names.len();
-    let records = Condition::select(&options.conditions, source)?;
+    let records = Condition::select(&options.conditions, source);
     // Names stand in one order, whatever that of a file's columns is: as results have them, the load and its flow last.
     let results: Vec<&str> = sources.iter().filter(|it| !it.is_measured()).flat_map(Source::keys).collect();
     let varied = |name: &str| results.iter().any(|key| is_same(key, name));
@@ -167,20 +169,28 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
     Ok(names)
 }
 
-fn of_source(source: &Source, x: &str, y: &str, sources: &[Source], options: &Options) -> Result<Vec<Drawn>, Fault> {
+/// What is drawn of `source`. `left_out` gets what is said of measurements that lack a value.
+fn of_source(
+    source: &Source,
+    x: &str,
+    y: &str,
+    sources: &[Source],
+    options: &Options,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<Drawn>, Fault> {
     let at = source.find(x).ok_or_else(|| source.lacks(x))?;
     let value = source.find(y).ok_or_else(|| source.lacks(y))?;
     source.check_numbers(&value)?;
     let names = curve_names(source, x, sources, options)?;
     let ends = Interval::of(source, y)?;
     let mut drawn = Vec::new();
-    for record in Condition::select(&options.conditions, source)? {
+    let mut records = Condition::select(&options.conditions, source);
+    records.retain(|record| record.is_of(options.scope));
+    left_out.extend([&at, &value].into_iter().filter_map(|found| empty(source, &records, found, "not drawn")));
+    for record in records {
         let (Some(x), Some(y)) = (record.get(&at), record.number(&value)) else {
             continue;
         };
-        if !record.is_of(options.scope) {
-            continue;
-        }
         let own = names.iter().filter_map(|(name, found)| Some(labelled(name, &record.get(found)?)));
         let row = record.row();
         // What is asked for is told already.

@@ -23,6 +23,10 @@ fn results() -> Source {
     Source::of_rows("ours", rows, None)
 }
 
+fn figure(sources: &[Source], options: &Options) -> Result<Figure, Fault> {
+    super::figure(sources, options).map(|(figure, _)| figure)
+}
+
 fn labels(figure: &Figure) -> Vec<&str> {
     figure.series.iter().map(|series| series.label.as_str()).collect()
 }
@@ -36,7 +40,7 @@ fn what_differs_makes_curves_and_runs_make_means() {
     assert!(points[0].spread.is_some());
     assert_eq!((figure.x.label.as_str(), figure.y.unit.as_str()), ("window", "Mb/s"));
     let over = Options { over: vec!["nagle".to_owned()], ..Options::default() };
-    assert_eq!(labels(&super::figure(&[results()], &over).unwrap()), [""]);
+    assert_eq!(labels(&self::figure(&[results()], &over).unwrap()), [""]);
 }
 
 #[test]
@@ -44,8 +48,11 @@ fn measurements_stand_beside_results_with_their_intervals() {
     let mine = "window (KiB),goodput (kb/s),goodput_min_mbps,goodput_max_mbps\n16,9000,8,9.5\n8,8000,7,8.5\n";
     let mine = Source::of_csv("mine.csv", mine, &[]).unwrap();
     let options = Options { conditions: vec!["nagle=off".parse().unwrap()], log_x: true, ..Options::default() };
-    let refused = figure(&[results(), mine.clone()], &options).unwrap_err().to_string();
-    assert!(refused.starts_with("mine.csv: no column is called \"nagle\""), "{refused}");
+    let (drawn, notes) =
+        super::figure(&[results(), mine.clone()], &Options { x: Some("window".to_owned()), ..options }).unwrap();
+    assert_eq!(labels(&drawn), ["ours", "mine"]);
+    assert_eq!(notes, ["--where nagle=off: mine without nagle, so all of it is looked at"]);
+    assert!(drawn.caption.ends_with(&format!("{}.", notes[0])), "{}", drawn.caption);
     let options = Options { x: Some("window".to_owned()), log_x: true, ..Options::default() };
     let figure = figure(&[results(), mine], &options).unwrap();
     assert_eq!(labels(&figure), ["ours, nagle off", "ours, nagle on", "mine"]);
@@ -88,9 +95,9 @@ fn what_a_logarithmic_axis_has_no_place_for_is_said() {
     let figure = figure(std::slice::from_ref(&csv), &options).unwrap();
     assert!(figure.caption.contains("1 of 3 values is not drawn"), "{}", figure.caption);
     let linear = Options { log_x: false, ..options.clone() };
-    assert!(!super::figure(std::slice::from_ref(&csv), &linear).unwrap().caption.contains("not drawn"));
+    assert!(!self::figure(std::slice::from_ref(&csv), &linear).unwrap().caption.contains("not drawn"));
     let over = Options { over: vec!["nonsense".to_owned()], ..options };
-    let refused = super::figure(&[csv], &over).unwrap_err().to_string();
+    let refused = self::figure(&[csv], &over).unwrap_err().to_string();
     assert!(refused.starts_with("--over: unknown varied name \"nonsense\""), "{refused}");
 }
 
@@ -154,4 +161,18 @@ fn per_cent_stand_beside_bare_shares() {
     for series in &figure.series {
         assert_eq!(series.points.iter().map(|point| point.x).collect::<Vec<_>>(), [0.01, 1.0], "{}", series.label);
     }
+}
+
+#[test]
+fn empty_cells_are_told() {
+    let mine = Source::of_csv("mine.csv", "window (KiB),goodput_mbps\n8,10\n16,\n,12\n", &[]).unwrap();
+    let options = Options { x: Some("window".to_owned()), ..Options::default() };
+    let (drawn, notes) = super::figure(&[mine], &options).unwrap();
+    assert_eq!(drawn.series[0].points.len(), 1);
+    let wanted = [
+        "mine.csv: 1 of 3 lines has no window_bytes and is not drawn (line 4)",
+        "mine.csv: 1 of 3 lines has no goodput_mbps and is not drawn (line 3)",
+    ];
+    assert_eq!(notes, wanted);
+    assert!(wanted.iter().all(|note| drawn.caption.contains(note)), "{}", drawn.caption);
 }

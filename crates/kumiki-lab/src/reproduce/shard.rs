@@ -58,7 +58,9 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
+        let parts = text
+            .split_once('/')
+            .and_then(|(k, n)| Some((k.trim().parse::<usize>().ok()?, n.trim().parse::<usize>().ok()?)));
         match parts {
             Some((number, count)) if (1..=count).contains(&number) && count <= Self::MOST => Ok(Self { number, count }),
             Some(_) | None => Err(format!("expected K/N, such as 1/8 to 8/8, and N at most {}", Self::MOST)),

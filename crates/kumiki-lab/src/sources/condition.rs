@@ -25,43 +25,70 @@ impl core::str::FromStr for Condition {
     }
 }
 
+impl core::fmt::Display for Condition {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "--where {}={}", self.name, self.text)
+    }
+}
+
 impl Condition {
     /// Of which value it is.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The records of `source` for which all of `conditions` hold.
-    pub(crate) fn select<'a>(conditions: &[Self], source: &'a Source) -> Result<Vec<Record<'a>>, Fault> {
+    /// Which of `sources` say nothing of what `conditions` are about, in words: all of these is looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where none of them says anything of it.
+    pub(crate) fn lacking(conditions: &[Self], sources: &[Source]) -> Result<Vec<String>, Fault> {
+        let mut notes = Vec::new();
+        for condition in conditions {
+            let (have, lack): (Vec<&Source>, Vec<&Source>) =
+                sources.iter().partition(|source| source.find(&condition.name).is_some());
+            match (lack.first(), have.is_empty()) {
+                (None, _) => {}
+                (Some(first), true) => {
+                    return Err(first.lacks(&condition.name));
+                }
+                (Some(_), false) => {
+                    let names: Vec<&str> = lack.iter().map(|source| source.name()).collect();
+                    let names = names.join(" and ");
+                    let of = if lack.len() == 1 { "it" } else { "them" };
+                    notes.push(format!("{condition}: {names} without {}, so all of {of} is looked at", condition.name));
+                }
+            }
+        }
+        Ok(notes)
+    }
+
+    /// The records of `source` for which all of `conditions` hold that are about what it has.
+    pub(crate) fn select<'a>(conditions: &[Self], source: &'a Source) -> Vec<Record<'a>> {
         let mut records: Vec<Record<'a>> = source.records().collect();
         for condition in conditions {
-            records = condition.of(&condition.place(source)?, &records);
+            if let Some(found) = source.find(&condition.name) {
+                records = condition.of(&found, &records);
+            }
         }
-        Ok(records)
+        records
     }
 
     /// Why `conditions` leave nothing of `source`, where they do: which of them is met by none of the records that those before it have left, and what
     /// these have in its place.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::select`].
-    pub(crate) fn unmet(conditions: &[Self], source: &Source) -> Result<Option<Fault>, Fault> {
+    pub(crate) fn unmet(conditions: &[Self], source: &Source) -> Option<Fault> {
         let mut records: Vec<Record<'_>> = source.records().collect();
         for (number, condition) in conditions.iter().enumerate() {
-            let found = condition.place(source)?;
+            let Some(found) = source.find(&condition.name) else {
+                continue;
+            };
             let left = condition.of(&found, &records);
             if left.is_empty() && !records.is_empty() {
-                return Ok(Some(condition.met_by_none(&found, &records, number > 0).in_file(source.path())));
+                return Some(condition.met_by_none(&found, &records, number > 0).in_file(source.path()));
             }
             records = left;
         }
-        Ok(None)
-    }
-
-    /// Where its value is in `source`.
-    fn place(&self, source: &Source) -> Result<Found, Fault> {
-        source.find(&self.name).ok_or_else(|| source.lacks(&self.name))
+        None
     }
 
     /// Those of `records` for which it holds.
@@ -88,7 +115,7 @@ impl Condition {
             }
         }
         let which = if is_later { "of the records that the other conditions leave, none" } else { "no record" };
-        let fault = Fault::at([format!("--where {}={}", self.name, self.text)], format!("{which} has this value"));
+        let fault = Fault::at([self.to_string()], format!("{which} has this value"));
         let known: Vec<&str> = values.iter().map(String::as_str).collect();
         // Numbers are no slips of each other.
         let near = if self.is_word(found, records) { nearest(&self.text, &known) } else { None };

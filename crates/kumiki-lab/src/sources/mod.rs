@@ -12,12 +12,14 @@ use crate::scenario::{Amount, Fault, nearest};
 
 mod column;
 mod condition;
+mod gaps;
 mod interval;
 mod measured;
 #[cfg(test)]
 mod tests;
 
 pub use condition::Condition;
+pub(crate) use gaps::empty;
 pub(crate) use interval::Interval;
 use measured::Measured;
 

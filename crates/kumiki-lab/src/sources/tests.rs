@@ -125,10 +125,10 @@ fn conditions_take_quantities_in_any_unit() {
         [("window=16 KiB", 1), ("window_bytes=8192", 1), ("nagle=off", 1), ("nagle=true", 1), ("window=9 KiB", 0)]
     {
         let condition: Condition = text.parse().unwrap();
-        assert_eq!(Condition::select(&[condition], &source).unwrap().len(), count, "{text}");
+        assert_eq!(Condition::select(&[condition], &source).len(), count, "{text}");
     }
     let unknown: Condition = "mtu=1500".parse().unwrap();
-    assert!(Condition::select(&[unknown], &source).is_err());
+    assert!(Condition::lacking(&[unknown], &[source]).is_err());
     assert!("nagle".parse::<Condition>().is_err());
 }
 
@@ -138,7 +138,7 @@ fn a_condition_that_nothing_meets_is_told_with_what_there_is() {
     let source = Source::of_csv("m.csv", csv, &[]).unwrap();
     let unmet = |all: &[&str]| {
         let all: Vec<Condition> = all.iter().map(|text| text.parse().unwrap()).collect();
-        Condition::unmet(&all, &source).unwrap().map(|fault| fault.to_string())
+        Condition::unmet(&all, &source).map(|fault| fault.to_string())
     };
     assert_eq!(unmet(&["window=16 KiB", "kind=cubic"]), None);
     assert_eq!(
@@ -155,7 +155,7 @@ fn a_condition_that_nothing_meets_is_told_with_what_there_is() {
     );
     let long: String = (0..20).map(|it| format!("{it}\n")).collect();
     let source = Source::of_csv("m.csv", &format!("n\n{long}"), &[]).unwrap();
-    let many = Condition::unmet(&["n=77".parse().unwrap()], &source).unwrap().unwrap().to_string();
+    let many = Condition::unmet(&["n=77".parse().unwrap()], &source).unwrap().to_string();
     assert!(many.ends_with("expected one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, and 8 more"), "{many}");
 }
 
@@ -192,4 +192,30 @@ fn queues_and_counters_that_there_are_not_are_told_with_those_that_there_are() {
         let message = source.lacks(wanted).to_string();
         assert!(message.contains(said), "{wanted}: {message}");
     }
+}
+
+#[test]
+fn a_condition_is_of_those_that_have_such_a_value() {
+    let source = |name: &str, csv: &str| Source::of_csv(name, csv, &[]).unwrap();
+    let all = [source("a.csv", "window,nagle\n8,on\n8,off\n"), source("b.csv", "window\n8\n8\n8\n")];
+    let conditions: Vec<Condition> = vec!["nagle=off".parse().unwrap()];
+    let notes = Condition::lacking(&conditions, &all).unwrap();
+    assert_eq!(notes, ["--where nagle=off: b without nagle, so all of it is looked at"]);
+    assert_eq!(all.each_ref().map(|source| Condition::select(&conditions, source).len()), [1, 3]);
+    let nobody = Condition::lacking(&conditions, &all[1..]).unwrap_err().to_string();
+    assert_eq!(nobody, "b.csv: no column is called \"nagle\"; there is only window");
+}
+
+#[test]
+fn empty_cells_are_told_with_their_lines() {
+    let lines: String = (0..12).map(|line| if line % 4 == 0 { "1,5\n" } else { "2,\n" }).collect();
+    let source = Source::of_csv("m.csv", &format!("n,goodput_mbps\n# mine\n{lines}"), &[]).unwrap();
+    let records: Vec<Record<'_>> = source.records().collect();
+    let of = |name: &str, records| empty(&source, records, &source.find(name).unwrap(), "not drawn");
+    assert_eq!(of("n", &records), None);
+    let told =
+        "m.csv: 9 of 12 lines have no goodput_mbps and are not drawn (lines 4, 5, 6, 8, 9, 10, 12, 13 and 1 more)";
+    assert_eq!(of("goodput_mbps", &records).as_deref(), Some(told));
+    let one = "m.csv: 1 of 2 lines has no goodput_mbps and is not drawn (line 4)";
+    assert_eq!(of("goodput_mbps", &records[..2]).as_deref(), Some(one));
 }

@@ -28,7 +28,7 @@ pub(crate) struct Chosen {
     #[arg(long = "where", value_name = "NAME=VALUE")]
     pub(crate) conditions: Vec<Condition>,
     /// Varied names whose values count as runs of one point, such as a seed that is varied, between commas; may be given several times
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name)]
     pub(crate) over: Vec<String>,
     /// Which rows: of all loads of a run together, of each load, or of each flow
     #[arg(long, value_enum, default_value_t = Rows::Total)]
@@ -56,6 +56,16 @@ impl From<Rows> for Scope {
             Rows::Load => Self::Load,
             Rows::Flow => Self::Flow,
         }
+    }
+}
+
+/// One of several names between commas.
+pub(super) fn name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    if name.is_empty() {
+        Err("a name is missing: expected names with commas between".to_owned())
+    } else {
+        Ok(name.to_owned())
     }
 }
 

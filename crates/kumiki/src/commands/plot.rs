@@ -7,7 +7,7 @@ use kumiki_lab::figure::{Figure, Ink};
 use kumiki_lab::plot::{self, Options};
 use kumiki_lab::sources::Source;
 
-use super::compare::Chosen;
+use super::compare::{Chosen, name};
 use super::{Stop, lines_shown, picture, print};
 
 #[derive(Args, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct PlotArgs {
     #[arg(long, value_name = "NAME", default_value = "goodput_mbps")]
     pub(crate) y: String,
     /// What makes a curve each, between commas; what else is varied and differs does so too
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name)]
     pub(crate) series: Vec<String>,
     /// An axis along which equal steps are equal factors; may be given twice
     #[arg(long, value_name = "AXIS", value_enum)]
@@ -61,7 +61,10 @@ pub(super) fn run(args: &PlotArgs) -> Result<(), Stop> {
         level: args.chosen.confidence,
         title: args.title.clone(),
     };
-    let figure = plot::figure(&sources, &options)?;
+    let (figure, left_out) = plot::figure(&sources, &options)?;
+    for note in left_out {
+        eprintln!("kumiki: {}", lines_shown(&note));
+    }
     if let Some(left_out) = plot::without_place(&figure.series, options.log_x, options.log_y) {
         eprintln!("kumiki: {}", lines_shown(&left_out));
     }
