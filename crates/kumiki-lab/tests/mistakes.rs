@@ -295,6 +295,24 @@ fn no_mistake_is_told_that_follows_from_another() {
     );
 }
 
+/// Of one table all is told, too, where the first is that a key has another name, or is not there.
+#[test]
+fn mistakes_of_one_table_are_told_at_once() {
+    let line = ["x.toml:8: link.line.between", "x.toml:10: link.line.rate", "x.toml:12: link.line.queue_frames"];
+    let said = changed(&[("ends =", "between ="), ("10 Mb/s", "10M"), ("\"${queue}\"", "\"64 KiB\"")]);
+    assert_eq!(places(&said)[..3], line, "{said}");
+    let said = changed(&[("rate = \"10 Mb/s\"\n", ""), ("10 ms", "10 parsec"), ("5 s", "5 x")]);
+    assert_eq!(said.lines().count(), 3, "{said}");
+    assert!(said.contains("the key \"rate\" is missing") && said.contains("parsec"), "{said}");
+    let said = changed(&[("message = \"8 KiB\"", "sise = \"1 x\"\nsocket_bufer = \"64 Ki\"\nstop = \"x\"")]);
+    let load =
+        ["load.bulk: the key \"message\" is missing", "load.bulk.sise", "load.bulk.socket_bufer", "load.bulk.stop"];
+    assert!(load.iter().all(|place| said.contains(place)), "{said}");
+    // What is called as it was meant, and wrong there, is one line.
+    let said = changed(&[("rate =", "bandwidth ="), ("10 Mb/s", "10 parsec")]);
+    assert_eq!(places(&said), ["x.toml:10: link.line.bandwidth"], "{said}");
+}
+
 #[test]
 fn a_missing_key_is_looked_for_among_those_that_are_there() {
     let said = changed(&[("ends =", "between =")]);

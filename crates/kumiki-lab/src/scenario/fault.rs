@@ -271,6 +271,11 @@ impl Fault {
         self.0.found.is_some()
     }
 
+    /// The key that its table lacks, where it says that one is missing.
+    pub(super) fn missing(&self) -> Option<&str> {
+        self.problem().strip_prefix("the key \"")?.split_once("\" is missing").map(|(key, _)| key)
+    }
+
     /// What was probably meant, where somebody has said so.
     pub(super) fn meant(&self) -> Option<&str> {
         self.0.suggestion.as_deref()

@@ -1,7 +1,7 @@
 //! Several mistakes of one file, told at once.
 //!
 //! Who looks at a scenario stops at the first mistake. What is wrong there is then left out, or something else is put there where it cannot be missing, and the rest is looked at
-//! again: an unknown key, or the value of a setting. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
+//! again: an unknown key, the value of a setting, or a key that is missing. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
 
 use super::expand::UNKNOWN_NAME;
 use super::fault::UNKNOWN_KEY;
@@ -94,11 +94,17 @@ impl Document {
             let next = judge(&without).err().filter(is_here)?;
             return Some((without, next));
         }
+        if let Some(key) = fault.missing() {
+            return self.completed(fault.path(), key, judge);
+        }
         let (section, key) = (path.first()?.as_str(), path.last()?.as_str());
         let is_unknown = UNKNOWN_KEY.iter().any(|it| fault.problem().starts_with(it));
         let rests = BASES.contains(&key) || APART.contains(&section) || path.len() < 2;
         // What is said of a whole table is that something is not in it.
         let is_table = self.root().reach(&path).1.is_some_and(|node| matches!(node.value, Value::Table(_)));
+        if is_unknown && let Some(renamed) = self.renamed(&path, fault, judge) {
+            return Some(renamed);
+        }
         match (path.as_slice(), fault.meant()) {
             // Much rests on a whole section: it stands where it was meant to stand.
             ([section], Some(meant)) if is_unknown && is_table => without.rename(section, meant)?,
@@ -135,10 +141,60 @@ impl Document {
                 || fault.path().starts_with(path)
                 || fault.place() == Some(&Place::Line(*line, *column))
         };
+        without.with_stand_in(path, Origin::Line(*line, *column), judge, is_of_stand_in)
+    }
+
+    /// The document in which the key at `path`, which is unknown, is called as it was meant, and what else is wrong with it. Nothing where that is no other key of its table,
+    /// or its value is wrong for it.
+    fn renamed<T>(
+        &self,
+        path: &[String],
+        fault: &Fault,
+        judge: &impl Fn(&Self) -> Result<T, Fault>,
+    ) -> Option<(Self, Fault)> {
+        let meant = fault.meant()?.trim_matches('"');
+        let is_key = meant.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let (_, table) = path.split_last().filter(|(_, table)| is_key && !table.is_empty())?;
+        let own: Vec<String> = table.iter().cloned().chain([meant.to_owned()]).collect();
+        if self.root().reach(&own).1.is_some() {
+            return None;
+        }
+        let mut with = self.clone();
+        with.put(&own, self.root().reach(path).1?.clone());
+        with.remove(path);
+        let next = judge(&with).err()?;
+        let is_of_another = next.file() == Some(self.file()) && !next.path().starts_with(&own);
+        is_of_another.then_some((with, next))
+    }
+
+    /// The document with a stand-in for `key`, which is missing at `table`, and what else is wrong with it.
+    fn completed<T>(
+        &self,
+        table: &[String],
+        key: &str,
+        judge: &impl Fn(&Self) -> Result<T, Fault>,
+    ) -> Option<(Self, Fault)> {
+        if BASES.contains(&key) {
+            return None;
+        }
+        let own: Vec<String> = table.iter().cloned().chain([key.to_owned()]).collect();
+        let at = self.root().reach(table).1?.at;
+        self.with_stand_in(&own, at, judge, |fault| fault.missing() == Some(key) || fault.path().starts_with(&own))
+    }
+
+    /// The document with something at `path` of which nothing is said that `is_of_stand_in`, and what is wrong with it.
+    fn with_stand_in<T>(
+        &self,
+        path: &[String],
+        at: Origin,
+        judge: &impl Fn(&Self) -> Result<T, Fault>,
+        is_of_stand_in: impl Fn(&Fault) -> bool,
+    ) -> Option<(Self, Fault)> {
+        let is_here = |fault: &Fault| fault.file() == Some(self.file());
         let mut found = None;
         for text in example(path).into_iter().chain(STAND_INS) {
-            let mut with = without.clone();
-            with.put(path, Node::parse_value(text, Origin::Line(*line, *column))?);
+            let mut with = self.clone();
+            with.put(path, Node::parse_value(text, at)?);
             match judge(&with) {
                 // With one that fits nothing else is wrong.
                 Ok(_) => return None,
