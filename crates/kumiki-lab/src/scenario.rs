@@ -60,6 +60,7 @@ mod ends;
 mod event;
 mod expand;
 pub(crate) mod fault;
+mod filled;
 mod groups;
 mod happenings;
 mod hints;
@@ -150,6 +151,10 @@ pub struct Scenario {
     #[serde(skip)]
     #[key(skip)]
     pub load_order: Vec<String>,
+    /// Of each line whose queue is said in products of bandwidth and delay, what that comes to, in words.
+    #[serde(skip)]
+    #[key(skip)]
+    pub queues_of_paths: BTreeMap<String, String>,
     /// What happens at given times, `[[event]]`, below.
     #[serde(default)]
     #[key(is = "a list of tables", default = "nothing", example = "[{ at = \"10 s\", link = \"line\", up = false }]")]

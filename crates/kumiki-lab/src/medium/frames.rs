@@ -138,6 +138,13 @@ impl Frames {
         }
     }
 
+    /// How fast it is at first, in bits per second; nothing of a recording.
+    pub(crate) fn bits_per_second(&self) -> Option<u64> {
+        let (bits, seconds) = self.rate().fraction();
+        let is_said = self.framed != Framed::Recorded;
+        bits.checked_div(seconds).filter(|_| is_said)
+    }
+
     const fn rate(&self) -> Rate {
         match self.framed {
             Framed::Oc3c => Rate::OC3C,

@@ -14,6 +14,9 @@ use crate::table::{Cell, Table};
 /// Nothing but this guess depends on it.
 const UNIT_S: f64 = 0.27e-6;
 
+/// So many queues that are reckoned are told of each scenario.
+const MOST_QUEUES: usize = 12;
+
 /// What would be run.
 #[derive(Clone, Debug)]
 pub struct Foreseen {
@@ -28,6 +31,8 @@ struct Expected {
     scenario: String,
     index: usize,
     label: String,
+    /// What is said of its queues.
+    queues: Vec<String>,
     varied: Vec<(String, toml::Value)>,
     /// On one core.
     time: Duration,
@@ -52,6 +57,7 @@ impl Plan {
                     scenario: part.name.clone(),
                     index: point.index,
                     label: point.label(),
+                    queues: point.scenario.queues_of_paths.values().cloned().collect(),
                     varied: point.varied.clone(),
                     time: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
                     shard: shard.sibling(place),
@@ -145,6 +151,11 @@ impl Foreseen {
             let cells = [number, short(point.time), self.state(point)].map(Cell::text).to_vec();
             if let Some(table) = tables.last_mut() {
                 table.rows.push((head, cells));
+                for queue in &point.queues {
+                    if !table.legend.contains(queue) && table.legend.len() < MOST_QUEUES {
+                        table.legend.push(queue.clone());
+                    }
+                }
             }
         }
         tables

@@ -491,7 +491,8 @@ impl Shared {
             uses.append(&mut expander.uses);
             entries.push(Entry { key: entry.key.clone(), at: entry.at, node });
         }
-        let root = Node { at: root.at, value: Value::Table(entries) };
+        let mut root = Node { at: root.at, value: Value::Table(entries) };
+        super::filled::fill_in(&source, &mut root)?;
         Ok(Resolved { shared: self, root, uses })
     }
 }

@@ -23,7 +23,7 @@ pub struct Workload {
     /// Where readers listen.
     #[key(is = "a number from 1 to 65535", default = "given out from 5001 on", example = "5001")]
     pub port: Option<u16>,
-    /// One write, one datagram, the data of one echo, one request.
+    /// One write, one datagram, one request; the data of one echo, of which `ping` has 56 B where nothing is said, as ping(8).
     #[key(is = "a size", example = "\"8 KiB\"")]
     pub message: String,
     /// `rpc`: a response, drawn for each.

@@ -9,11 +9,14 @@
 //!   `channels` are not given; where they are, the first that leads there is used.
 //! - An `ip` without `routes` gets the shortest to every network that hosts with `forwarding` lead to.
 //!
+//! - A line whose `queue_frames` is said in products of bandwidth and delay, as "1 bdp", has so many frames as go into its rate and the longest least round trip of the loads that cross it.
+//!
 //! Whether there is a way for each load is said here, too.
 
 mod addresses;
 mod circuits;
 mod plugs;
+mod queues;
 mod routes;
 #[cfg(test)]
 mod tests;
@@ -26,10 +29,10 @@ use crate::topology::{Topology, place};
 pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
     plugs::settle(scenario)?;
     let interfaces = addresses::settle(scenario)?;
+    addresses::discovered(scenario)?;
     circuits::settle(scenario, &interfaces);
     routes::settle(scenario, &interfaces);
-    Ok(())
-    addresses::discovered(scenario)?;
+    queues::settle(scenario)
 }
 
 /// For each load there is a way to each of its readers.
