@@ -11,10 +11,11 @@
 //!
 //! - A line whose `queue_frames` is said in products of bandwidth and delay, as "1 bdp", has so many frames as go into its rate and the longest least round trip of the loads that cross it.
 //!
-//! Whether there is a way for each load is said here, too.
+//! Whether there is a way for each load, and whether the routes that are given lead there, is said here, too.
 
 mod addresses;
 mod circuits;
+mod followed;
 mod plugs;
 mod queues;
 mod routes;
@@ -31,7 +32,9 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
     let interfaces = addresses::settle(scenario)?;
     addresses::discovered(scenario)?;
     circuits::settle(scenario, &interfaces);
+    let given = routes::given(scenario);
     routes::settle(scenario, &interfaces);
+    followed::check(scenario, &interfaces, &given)?;
     queues::settle(scenario)
 }
 

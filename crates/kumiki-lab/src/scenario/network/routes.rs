@@ -6,6 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::super::Scenario;
 use super::addresses::{Interface, network, own_table};
 
+/// The hosts that have routes of their own.
+pub(super) fn given(scenario: &Scenario) -> BTreeSet<String> {
+    let has_routes = |settings: &BTreeMap<String, toml::Table>| settings.values().any(|own| own.contains_key("routes"));
+    let hosts = scenario.host.iter().filter(|(_, host)| has_routes(&host.settings));
+    hosts.map(|(name, _)| name.clone()).collect()
+}
+
 /// Gives each IP that has none the shortest routes to all networks.
 pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) {
     let map = Map::of(scenario, interfaces);

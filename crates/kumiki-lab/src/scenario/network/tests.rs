@@ -257,3 +257,59 @@ fn ipv6_on_ethernet_asks_its_neighbours() {
         assert!(refused.contains(words), "{words}: {refused}");
     }
 }
+
+/// Two routers between two hosts, with these routes.
+fn routed(left: &str, right: &str) -> Result<Scenario, String> {
+    let text = format!(
+        r#"
+title = "Two routers"
+host.a = {{ graph = ["ip", "l0"], ip = {{ address = "10.0.0.2/24", routes = {{ default = "10.0.0.1" }} }} }}
+host.b = {{ graph = ["ip", "l0"], ip = {{ address = "10.0.2.2/24", routes = {{ default = "10.0.2.1" }} }} }}
+[host.left]
+graph = {{ ip = ["near", "mid"] }}
+ip.forwarding = true
+ip.interface = {{ near = {{ address = "10.0.0.1/24" }}, mid = {{ address = "10.0.1.1/24" }} }}
+ip.routes = {{ {left} }}
+[host.right]
+graph = {{ ip = ["near", "mid"] }}
+ip.forwarding = true
+ip.interface = {{ near = {{ address = "10.0.2.1/24" }}, mid = {{ address = "10.0.1.2/24" }} }}
+ip.routes = {{ {right} }}
+[link]
+x = {{ ends = ["a", "left.near"], medium = "point-to-point", rate = "10 Mb/s" }}
+y = {{ ends = ["left.mid", "right.mid"], medium = "point-to-point", rate = "10 Mb/s" }}
+z = {{ ends = ["right.near", "b"], medium = "point-to-point", rate = "10 Mb/s" }}
+[load]
+bulk = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }}
+[run]
+duration = "1 s"
+"#
+    );
+    read(&text, &[])
+}
+
+#[test]
+fn routes_that_lead_nowhere_or_in_a_circle_are_refused_with_their_line() {
+    routed("default = \"10.0.1.2\"", "default = \"10.0.1.1\"").unwrap();
+    for (left, right, words) in [
+        (
+            "\"10.0.9.0/24\" = \"10.0.1.2\"",
+            "default = \"10.0.1.1\"",
+            "x.toml:9: host.left.ip.routes: left, on the way from a to b, has no route to 10.0.2.2",
+        ),
+        (
+            "default = \"10.0.1.2\"",
+            "\"10.0.9.0/24\" = \"10.0.1.1\"",
+            "x.toml:14: host.right.ip.routes: right, on the way from b to a, has no route to 10.0.0.2",
+        ),
+        (
+            "default = \"10.0.1.2\"",
+            "default = \"10.0.1.1\", \"10.0.2.2/32\" = \"10.0.1.1\"",
+            "x.toml:9: host.left.ip.routes: what a sends to b (10.0.2.2) goes in a circle: left, right, left",
+        ),
+    ] {
+        let refused = routed(left, right).unwrap_err();
+        assert!(refused.starts_with(words), "{refused}");
+        assert!(refused.contains("or no `routes` at all: then they are found"), "{refused}");
+    }
+}

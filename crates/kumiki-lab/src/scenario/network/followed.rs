@@ -1,0 +1,165 @@
+//! Whether the routes that are given lead from the host of a load to its reader, and back.
+//!
+//! Only what is certain is said: of hosts with one IP and known addresses, where a router on the way has no route, or routes lead in a circle. That a host itself has none its program is told.
+
+use core::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::Scenario;
+use super::super::fault::Fault;
+use super::addresses::{Interface, network};
+use crate::topology::place;
+
+/// How far a datagram comes.
+enum Way<'a> {
+    /// To its destination, or nobody knows.
+    Fine,
+    /// To a router that knows of no further one.
+    Ends(&'a Interface),
+    /// Through these, and to the first of them again.
+    Circle(Vec<&'a Interface>),
+}
+
+impl Way<'_> {
+    /// Whether a host that is among `given` has a part in that it leads nowhere.
+    fn is_of(&self, given: &BTreeSet<String>) -> bool {
+        match self {
+            Self::Fine => false,
+            Self::Ends(router) => given.contains(&router.host),
+            Self::Circle(all) => all.iter().any(|it| given.contains(&it.host)),
+        }
+    }
+}
+
+/// The interfaces.
+struct Map<'a> {
+    of_host: BTreeMap<&'a str, Vec<&'a Interface>>,
+    /// By what is connected without a router, and the address there.
+    of_address: BTreeMap<(usize, Ipv4Addr), &'a Interface>,
+}
+
+impl<'a> Map<'a> {
+    fn of(interfaces: &'a [Interface]) -> Self {
+        let (mut of_host, mut of_address): (BTreeMap<_, Vec<_>>, BTreeMap<_, _>) = Default::default();
+        for interface in interfaces {
+            of_host.entry(interface.host.as_str()).or_default().push(interface);
+            if let Some(address) = interface.address {
+                of_address.insert((interface.network, address), interface);
+            }
+        }
+        Self { of_host, of_address }
+    }
+}
+
+/// Follows the routes of each load there and back; of hosts that are `given` routes, for those that are found lead as far as addresses let them.
+pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTreeSet<String>) -> Result<(), Fault> {
+    // What is set while it runs may be a route.
+    if scenario.event.iter().any(|event| event.set.is_some()) {
+        return Ok(());
+    }
+    let map = Map::of(interfaces);
+    for (from, to) in scenario.pairs() {
+        let (from, to) = (place(from), place(to));
+        for (from, to) in [(from, to), (to, from)] {
+            let ways = map.of_host.get(to).into_iter().flatten().filter_map(|it| it.address);
+            let mut ways = ways.map(|address| (address, follow(scenario, &map, (from, to), address)));
+            // One address that is reached is enough.
+            let Some((address, way)) = ways.next().filter(|(_, way)| !matches!(way, Way::Fine)) else {
+                continue;
+            };
+            if ways.any(|(_, way)| matches!(way, Way::Fine)) {
+                continue;
+            }
+            if way.is_of(given) {
+                return Err(said(way, (from, to), address));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn said(way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
+    let (at, problem) = match &way {
+        Way::Ends(router) => {
+            (Some(*router), format!("{}, on the way from {from} to {to}, has no route to {address}", router.host))
+        }
+        Way::Circle(all) => {
+            let names: Vec<&str> = all.iter().chain(all.first()).map(|it| it.host.as_str()).collect();
+            (
+                all.first().copied(),
+                format!("what {from} sends to {to} ({address}) goes in a circle: {}", names.join(", ")),
+            )
+        }
+        Way::Fine => (None, String::new()),
+    };
+    let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
+    let network = at.map_or_else(|| address.to_string(), |_| format!("{address}/32"));
+    Fault::at(path, problem).expected(format!(
+        "a route such as \"{network}\" to a router that leads to {to}, or no `routes` at all: then they are found"
+    ))
+}
+
+/// Where what `from` sends to `address` of `to` comes.
+fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), address: Ipv4Addr) -> Way<'a> {
+    let mut seen: Vec<&Interface> = Vec::new();
+    let mut host = from.to_owned();
+    while host != to {
+        let Some(own) = map.of_host.get(host.as_str()).filter(|own| is_plain(own)) else {
+            return Way::Fine;
+        };
+        let Some(first) = own.first() else {
+            return Way::Fine;
+        };
+        if let Some(at) = seen.iter().position(|it| it.host == first.host) {
+            return Way::Circle(seen.split_off(at));
+        }
+        seen.push(first);
+        let Some(routes) = routes(scenario, first) else {
+            return Way::Fine;
+        };
+        let near = own.iter().filter(|it| is_in(address, it)).map(|it| (it.prefix, None));
+        let far = routes.into_iter().filter(|(base, prefix, _)| network(address, *prefix) == *base);
+        let far = far.map(|(_, prefix, by)| (prefix, Some(by)));
+        let by = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
+            Some((_, by)) => by.unwrap_or(address),
+            None if host == from => return Way::Fine,
+            None => return Way::Ends(first),
+        };
+        let on = own.iter().filter(|it| is_in(by, it)).max_by_key(|it| it.prefix);
+        let next = on.and_then(|on| map.of_address.get(&(on.network, by)));
+        let Some(next) = next else {
+            return Way::Fine;
+        };
+        host.clone_from(&next.host);
+    }
+    Way::Fine
+}
+
+/// Whether a host has one IP, and all of its addresses are known.
+fn is_plain(own: &[&Interface]) -> bool {
+    own.windows(2).all(|pair| matches!(pair, [one, other] if one.ip == other.ip))
+        && own.iter().all(|it| it.address.is_some())
+}
+
+fn is_in(address: Ipv4Addr, interface: &Interface) -> bool {
+    interface.address.is_some_and(|own| network(own, interface.prefix) == network(address, interface.prefix))
+}
+
+/// The routes of the IP of an interface: network, prefix and router. Nothing where one of them is of another kind.
+fn routes(scenario: &Scenario, interface: &Interface) -> Option<Vec<(u32, u8, Ipv4Addr)>> {
+    let own = scenario.host.get(&interface.host)?.settings.get(&interface.ip)?;
+    let Some(table) = own.get("routes") else {
+        return Some(Vec::new());
+    };
+    let route = |(to, by): (&String, &toml::Value)| {
+        let by = by.as_str()?.parse().ok()?;
+        if to == "default" {
+            return Some((0, 0, by));
+        }
+        let (base, prefix) = to.split_once('/')?;
+        let (base, prefix): (Ipv4Addr, u8) =
+            (base.parse().ok()?, prefix.parse::<u8>().ok().filter(|prefix| *prefix <= 32)?);
+        Some((network(base, prefix), prefix, by))
+    };
+    table.as_table()?.iter().map(route).collect()
+}
