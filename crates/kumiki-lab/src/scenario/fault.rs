@@ -352,7 +352,7 @@ pub(crate) fn read_file(path: &Path) -> Result<String, Fault> {
 #[must_use]
 pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     // Longer texts are no slips of anything, and comparing them would take long.
-    if typed.len() > 100 {
+    if typed.is_empty() || typed.len() > 100 {
         return None;
     }
     let letters = typed.chars().count();

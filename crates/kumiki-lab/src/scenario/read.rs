@@ -114,7 +114,10 @@ impl de::Error for Problem {
     }
 
     fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
-        let is_number = matches!(found, Unexpected::Signed(_) | Unexpected::Unsigned(_) | Unexpected::Float(_));
+        let is_number = matches!(
+            found,
+            Unexpected::Signed(_) | Unexpected::Unsigned(_) | Unexpected::Float(_) | Unexpected::Bool(_)
+        );
         let expected = match wanted.to_string().as_str() {
             "a string" if is_number => WITH_UNIT.to_owned(),
             wanted => worded(wanted),

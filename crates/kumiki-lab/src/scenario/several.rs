@@ -132,7 +132,9 @@ impl Document {
         };
         let Some(path) = missed(&next) else {
             // What is said of a table may come of what is left out of it.
-            let follows = removed.iter().any(|path| path.starts_with(next.path()));
+            let meant = fault.meant().map(|meant| meant.trim_matches('"'));
+            let is_known = next.missing().is_none_or(|key| meant == Some(key));
+            let follows = is_known && removed.iter().any(|path| path.starts_with(next.path()));
             return (!follows).then_some((without, next));
         };
         // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the file.
@@ -161,6 +163,8 @@ impl Document {
         }
         let mut with = self.clone();
         with.put(&own, self.root().reach(path).1?.clone());
+        // In a list of tables nothing can be put.
+        with.root().reach(&own).1?;
         with.remove(path);
         let next = judge(&with).err()?;
         let is_of_another = next.file() == Some(self.file()) && !next.path().starts_with(&own);

@@ -395,10 +395,19 @@ impl Lines {
         if let Some(said) = self.closed(text, error, span.start) {
             return said;
         }
-        if let Some(bare) = bare_text(text, span.start).filter(|_| message.contains("must be quoted")) {
-            return Fault::new(format!("not TOML: {bare} without quotes"))
+        if message.contains("duplicate key")
+            && let Some(said) = self.twice(text, span.start)
+        {
+            return said;
+        }
+        // A word that begins as `inf` or `nan` does is no number.
+        let is_bare = message.contains("must be quoted") || message.contains("invalid float");
+        if let Some(bare) = bare_text(text, span.start).filter(|_| is_bare) {
+            let plain = bare.trim_matches(|c| "\u{201c}\u{201d}\u{201e}\u{2018}\u{2019}".contains(c));
+            let what = if plain == bare { "without quotes" } else { "in quotes of printed text" };
+            return Fault::new(format!("not TOML: {bare} {what}"))
                 .in_place(self.place(span.start))
-                .expected(format!("{bare:?}"));
+                .expected(format!("{plain:?}"));
         }
         match open_bracket(text, span.start).map(|(at, bracket)| (self.line(at).0, bracket)) {
             // Where it was opened in an earlier line, it is more often what closes it that is missing than a comma.
@@ -420,6 +429,25 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
 }
 
 impl Lines {
+    /// Which key or table is there already that is written once more at `at`, and where.
+    fn twice(&self, text: &str, at: usize) -> Option<Fault> {
+        let (number, _) = self.line(at);
+        let words = |line: &str| -> String {
+            let line = line.trim();
+            let name = if line.starts_with('[') { line.split('#').next() } else { line.split('=').next() };
+            name.unwrap_or_default().split_whitespace().collect()
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        let own = words(lines.get(number.checked_sub(1)?)?);
+        let is_table = own.starts_with('[');
+        let before = lines.get(..number - 1)?.iter().enumerate().rev();
+        // Of keys those of the same table.
+        let mut before = before.take_while(|(_, line)| is_table || !line.trim().starts_with('['));
+        let (first, _) = before.find(|(_, line)| words(line) == own)?;
+        let fault = Fault::new(format!("{own} is there already, in line {}", first + 1)).in_place(self.place(at));
+        Some(fault.expected(if is_table { "all of its keys in one place, or another name" } else { "one of both" }))
+    }
+
     /// That keys are added to a table that is whole, as it is written between braces, in an earlier line: which, and where.
     fn closed(&self, text: &str, error: &toml::de::Error, at: usize) -> Option<Fault> {
         if !error.message().contains("inline table") {
