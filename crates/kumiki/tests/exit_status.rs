@@ -73,11 +73,11 @@ fn orders_to_a_terminal_in_titles_and_values_are_seen() {
 
 #[test]
 fn a_wrong_scenario_is_one_line_with_its_place_and_leaves_no_files() {
-    let folder = Folder::with("wrong", &TWO_HOSTS.replace("medium =", "medum ="));
+    let folder = Folder::with("wrong", &TRANSFER.replace("medium =", "medum ="));
     let message = refused(&folder.kumiki(&["run", "x.toml"]));
     assert_eq!(
         message,
-        "kumiki: x.toml:21: link.line.medum = \"point-to-point\": unknown key \"medum\"; did you mean medium? (one of ends, medium, \
+        "kumiki: x.toml:4: link.line.medum = \"point-to-point\": unknown key \"medum\"; did you mean medium? (one of ends, medium, \
          a setting of the medium)\n"
     );
     assert_eq!(folder.names(), ["x.toml"]);
@@ -345,7 +345,7 @@ fn captures_are_their_owners_alone_and_no_link_is_followed() {
         std::fs::remove_file(path(capture)).unwrap();
         symlink(path("victim"), path(capture)).unwrap();
         let output = folder.kumiki(arguments);
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("symbolic link"), "{output:?}");
         assert_eq!(std::fs::read_to_string(path("victim")).unwrap(), "kept");
     }
@@ -779,13 +779,13 @@ fn every_command_with_captures_cuts_them() {
         #[cfg(target_os = "linux")]
         &["mms", "get", "mms://127.0.0.1/x", "--pcap", "x", "--snaplen", "3"],
         #[cfg(target_os = "linux")]
-        &["ftamd", ".", "--pcap", "x", "--snaplen", "3"],
+        &["ftamd", "--root", ".", "--pcap", "x", "--snaplen", "3"],
         #[cfg(target_os = "linux")]
-        &["mmsd", ".", "--pcap", "x", "--snaplen", "3"],
+        &["mmsd", "--root", ".", "--pcap", "x", "--snaplen", "3"],
         #[cfg(target_os = "linux")]
         &["x25", "switch", "x.toml", "--pcap", "x", "--snaplen", "3"],
         #[cfg(target_os = "linux")]
-        &["x25", "pad", "123", "--gateway", "127.0.0.1", "--pcap", "x", "--snaplen", "3"],
+        &["x25", "pad", "123", "--pcap", "x", "--snaplen", "3"],
     ] {
         let told = refused(&folder.kumiki(arguments));
         let words =
