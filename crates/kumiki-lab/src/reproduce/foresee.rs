@@ -223,3 +223,15 @@ fn short(time: Duration) -> String {
         _ => spoken(time),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_headers_alone_would_take_is_told_where_it_is_less() {
+        assert_eq!(size_of_captures(2e9, 1.5e9), "captures of about 2.0 GB");
+        let less = "captures of about 2 MB; with --snaplen 128, which keeps headers, about 200 kB";
+        assert_eq!(size_of_captures(2e6, 2e5), less);
+    }
+}

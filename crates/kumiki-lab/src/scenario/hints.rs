@@ -172,6 +172,24 @@ mod tests {
     use crate::scenario::nearest;
 
     #[test]
+    fn what_others_call_it_is_known() {
+        let known = ["interval", "rate", "ends", "message"];
+        for (typed, meant) in [
+            ("every", "interval"),
+            ("period", "interval"),
+            ("peak", "rate"),
+            ("between", "ends"),
+            ("endpoints", "ends"),
+            ("nodes", "ends"),
+            ("hosts", "ends"),
+            ("connects", "ends"),
+            ("peers", "ends"),
+        ] {
+            assert_eq!(super::also_called(typed, &known), Some(meant), "{typed}");
+        }
+    }
+
+    #[test]
     fn what_is_meant_is_found_by_other_names_and_by_parts() {
         let known = ["newreno", "cubic", "rate", "propagation", "goodput_mbps", "a", "b", "s1"];
         for (typed, meant) in [
