@@ -117,7 +117,12 @@ fn a_mistake_is_told_where_it_is_with_what_is_meant() {
         ("\"netperf\"", "netperf", 14, "not TOML: netperf without quotes; expected \"netperf\""),
         ("\"10 ms\"", "\u{201c}10 ms\u{201d}", 11, "10 ms\u{201d} in quotes of printed text; expected \"10 ms\""),
         ("duration", "duration = \"1 s\"\nduration", 20, "duration is there already, in line 19; expected one of both"),
-        ("[load.bulk]", "[link.line] # again\n[load.bulk]", 13, "[link.line] is there already, in line 7; expected all of"),
+        (
+            "[load.bulk]",
+            "[link.line] # again\n[load.bulk]",
+            13,
+            "[link.line] is there already, in line 7; expected all of",
+        ),
         ("\"5 s\"", "true", 19, "this is true; expected a string, with a unit where that is a quantity: \"5 s\""),
     ] {
         let said = changed(&[(from, to)]);
