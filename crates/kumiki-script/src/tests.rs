@@ -168,7 +168,7 @@ fn what_is_recorded_is_a_script_that_is_met() {
 #[test]
 fn a_capture_holds_every_packet() {
     let outcome = run(&read(&format!("{HANDSHAKE}+0.1 shutdown\n")), true).unwrap();
-    let out = pcapng(&outcome.crossed, Vec::new()).unwrap();
+    let out = pcapng(&outcome.crossed, 0, Vec::new()).unwrap();
     assert_eq!(outcome.crossed.len(), 4);
     assert!(out.len() > 4 * 40);
 }

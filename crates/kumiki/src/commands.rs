@@ -86,18 +86,18 @@ pub(crate) fn unwritable(option: &str, path: &Path, why: &io::Error) -> Stop {
 
 /// The same of a capture.
 pub(crate) fn uncaptured(option: &str, path: &Path, why: CaptureError) -> Stop {
-    match why {
-        CaptureError::Io(why) => unwritable(option, path, &why),
-        why => Stop::Failed(format!("{option} {}: {why}", path.display())),
+    if let CaptureError::Io(why) = why {
+        return unwritable(option, path, &why);
     }
+    Stop::Failed(format!("{option} {}: {why}", path.display()))
 }
 
 /// That the place for results cannot be opened: nothing has run yet.
 pub(crate) fn unopened(why: OutputError) -> Stop {
-    match why {
-        OutputError::Io { path, source } => unwritable("--out", &path, &source),
-        why => Stop::Input(format!("--out: {why}")),
+    if let OutputError::Io { path, source } = why {
+        return unwritable("--out", &path, &source);
     }
+    Stop::Input(format!("--out: {why}"))
 }
 
 /// Runs one command.

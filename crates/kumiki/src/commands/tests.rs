@@ -1,6 +1,6 @@
 //! What a command leaves behind, with a runner that only says what it was asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kumiki_lab::reproduce::{Failure, Outcome, Runner};
 use kumiki_lab::rows::read_rows;
@@ -121,10 +121,10 @@ fn a_command_line_that_goes_on_is_one_that_a_shell_takes() {
 #[test]
 fn a_picture_that_would_not_be_what_its_name_says_is_refused() {
     for (name, meant) in [("x.png", "x.svg"), ("out/figure.PDF", "out/figure.svg")] {
-        let Err(Stop::Input(why)) = picture::check(std::path::Path::new(name)) else { panic!("{name} was taken") };
+        let Err(Stop::Input(why)) = picture::check(Path::new(name)) else { panic!("{name} was taken") };
         assert!(why.contains("pictures are SVG") && why.ends_with(&format!("did you mean {meant}?")), "{why}");
     }
     for name in ["x.svg", "x.SVG", "/dev/stdout"] {
-        assert!(picture::check(std::path::Path::new(name)).is_ok(), "{name}");
+        assert!(picture::check(Path::new(name)).is_ok(), "{name}");
     }
 }
