@@ -190,7 +190,7 @@ fn names_go_back_as_they_came_and_are_shown_escaped() {
     assert!(stat.contains("tab\\t\\u{1b}[31m"), "{stat}");
     std::os::unix::fs::symlink("/dev/null", folder.path("null")).unwrap();
     let ran = mms(&folder, &["get", &url, "null"]).well();
-    assert!(ran.err.contains("null: 1 bytes"), "{ran:?}");
+    assert!(ran.err.contains("null: 1 byte\n"), "{ran:?}");
     assert!(folder.path("null").symlink_metadata().unwrap().is_symlink());
     mms(&folder, &["get", "--resume", &url, "null"]).failed(2, &["a device"]);
 }
