@@ -309,6 +309,9 @@ pub struct Config {
     pub user_timeout: Option<Duration>,
     /// Tell the peer the `user_timeout`, and heed what it tells (ENABLED of RFC 5482).
     pub user_timeout_option: bool,
+    /// End a call that nobody has answered when ICMP says that its destination cannot be reached, even where that may pass (RFC 5461). RFC 9293 has it go
+    /// on (MUST-56), and the user is told of the error.
+    pub soft_errors_end_calls: bool,
     /// What a peer tells cannot make the user timeout shorter than this (L_LIMIT of RFC 5482).
     #[setting(positive)]
     pub min_user_timeout: Duration,

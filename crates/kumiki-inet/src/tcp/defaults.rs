@@ -125,6 +125,8 @@ pub const fn modern() -> Config {
         user_timeout: None,
         // RFC 5482 section 3: off; 100 s at least (section 3.1).
         user_timeout_option: false,
+        // RFC 9293 (MUST-56).
+        soft_errors_end_calls: false,
         min_user_timeout: Duration::from_secs(100),
         // Assumed: a peer may ask for an hour.
         max_user_timeout: Duration::from_secs(3600),
@@ -183,6 +185,8 @@ pub const fn linux() -> Config {
         ack: AckRule { every: 1, count_small: true, pushed: true },
         // tcp_syn_retries = 6 (tcp_synack_retries = 5 is the answer's).
         syn_retries: 6,
+        // tcp_v4_err(): in SYN-SENT and SYN-RECEIVED any error of ICMP ends the call.
+        soft_errors_end_calls: true,
         // accept_source_route = 0.
         return_routes: false,
         ..modern()

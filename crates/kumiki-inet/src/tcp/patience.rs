@@ -232,8 +232,13 @@ impl Session {
         ctx.cx.down(Below(0), Request::Manage(Box::new(advice)));
     }
 
-    /// The layer below says that something may be wrong on the way: the user is told and nothing else (SHLD-25, MUST-56).
+    /// The layer below says that something may be wrong on the way: the user is told and nothing else (SHLD-25, MUST-56), unless a call is to end by it
+    /// (RFC 5461).
     pub(crate) fn on_soft_error(&mut self, problem: kumiki_graph::Problem, ctx: &mut Ctx<'_, '_>) {
+        if ctx.shared.config.soft_errors_end_calls && self.state.is_before_established() {
+            self.end(Some(Reason::Unreachable), ctx);
+            return;
+        }
         self.notify(Notice::Problem(problem), ctx);
     }
 

@@ -157,6 +157,32 @@ fn a_datagram_that_is_too_long_has_the_error_of_linux() {
     panic!("no error came");
 }
 
+#[test]
+fn a_call_that_nobody_has_answered_ends_by_any_error_of_icmp() {
+    let mut host = PacketStack::new(&configs()[0], 1).unwrap();
+    let stack = host.stack().clone();
+    let _entered = stack.enter();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    // Net, host and port unreachable, and the time to live at its end.
+    for (icmp, kind) in [
+        ([3, 0], ErrorKind::HostUnreachable),
+        ([3, 1], ErrorKind::HostUnreachable),
+        ([3, 3], ErrorKind::ConnectionRefused),
+        ([11, 0], ErrorKind::HostUnreachable),
+    ] {
+        let mut call = Box::pin(TcpStream::connect("10.0.0.2:7"));
+        assert!(call.as_mut().poll(&mut cx).is_pending());
+        host.poll(Duration::ZERO).unwrap();
+        let syn = host.transmit().unwrap();
+        host.receive(&error(&syn, icmp));
+        host.poll(Duration::ZERO).unwrap();
+        let std::task::Poll::Ready(Err(ended)) = call.as_mut().poll(&mut cx) else {
+            panic!("the call still waits after {icmp:?}");
+        };
+        assert_eq!(ended.kind(), kind, "{icmp:?}");
+    }
+}
+
 /// Whether a packet of IPv4 has data of TCP, and then whether it is pushed.
 fn pushes(packet: &[u8]) -> Option<bool> {
     let header = 20 + usize::from(packet[32] >> 4) * 4;

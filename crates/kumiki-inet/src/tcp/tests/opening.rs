@@ -253,6 +253,18 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
         assert_eq!(pair.app(A).heard, [format!("aborted: {reason}")]);
     }
 
+    let config = || Config { soft_errors_end_calls: true, ..plain() };
+    let mut pair = Pair::with_rule(config(), plain(), |_| Vec::new());
+    pair.call(A);
+    let report = unreachable(&pair, soft);
+    pair.report(A, report);
+    assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+    let mut pair = Pair::new(config(), plain(), ms(10)).connected();
+    pair.write(A, b"under way");
+    let report = unreachable(&pair, soft);
+    pair.report(A, report);
+    assert_eq!(pair.app(A).heard, ["opened", "notice: Problem(Soft { kind: 3, code: 0 })"]);
+
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
     pair.write(A, b"under way");
     let report = unreachable(&pair, hard);
