@@ -64,6 +64,20 @@ pub struct Meta {
     pub checksum: Checksum,
 }
 
+impl Meta {
+    /// `n` octets are put in front of what it counts from.
+    #[inline]
+    fn move_back(&mut self, n: usize) {
+        let by = u16::try_from(n).unwrap_or(u16::MAX);
+        if self.header_len > 0 {
+            self.header_len = self.header_len.saturating_add(by);
+        }
+        if let Checksum::Partial { start, .. } = &mut self.checksum {
+            *start = start.saturating_add(by);
+        }
+    }
+}
+
 /// In this order and from the beginning of a cache line: the end of the headers and what follows it are all that somebody
 /// looks at who only forwards.
 #[repr(C, align(64))]
@@ -264,15 +278,15 @@ impl Message {
     /// As [`Message::push`], for a layer below the one that filled in [`Meta`]: what is counted from the front there moves
     /// along.
     pub fn push_header(&mut self, n: usize) -> &mut [u8] {
-        let meta = &mut self.0.meta;
-        let by = u16::try_from(n).unwrap_or(u16::MAX);
-        if meta.header_len > 0 {
-            meta.header_len = meta.header_len.saturating_add(by);
-        }
-        if let Checksum::Partial { start, .. } = &mut meta.checksum {
-            *start = start.saturating_add(by);
-        }
+        self.0.meta.move_back(n);
         self.push(n)
+    }
+
+    /// As [`Message::push_header`], for a header that is known.
+    #[inline]
+    pub fn push_header_octets(&mut self, octets: &[u8]) {
+        self.0.meta.move_back(octets.len());
+        self.push_octets(octets);
     }
 
     /// As [`Message::pop`], for a layer below the one that reads [`Meta`]: what is counted from the front there moves along.
