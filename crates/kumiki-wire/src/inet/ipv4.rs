@@ -12,10 +12,12 @@ use std::net::Ipv4Addr;
 use crate::Malformed;
 
 pub mod options;
+mod plain;
 #[cfg(test)]
 mod tests;
 
 pub use options::Options;
+pub use plain::PlainHeader;
 
 /// What PPP's protocol field says of IPv4 (RFC 1332 section 2).
 pub const PPP_PROTOCOL: u16 = 0x0021;

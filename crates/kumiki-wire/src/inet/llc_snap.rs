@@ -190,6 +190,24 @@ impl Header {
     }
 }
 
+/// The octets of [`Header::EtherType`]: a routed PDU of this type.
+#[inline]
+#[must_use]
+pub const fn routed(ethertype: u16) -> [u8; LEN] {
+    let ([dsap, ssap, control], [o0, o1, o2]) = (SNAP, OUI_ETHERTYPE);
+    let [p0, p1] = ethertype.to_be_bytes();
+    [dsap, ssap, control, o0, o1, o2, p0, p1]
+}
+
+/// The type of the routed PDU whose header is at the front; `None` where another is there, or none.
+#[inline]
+#[must_use]
+pub fn ethertype_of(front: &[u8]) -> Option<u16> {
+    let &[dsap, ssap, control, o0, o1, o2, p0, p1] = front.first_chunk()?;
+    let is_routed = [dsap, ssap, control] == SNAP && [o0, o1, o2] == OUI_ETHERTYPE;
+    is_routed.then_some(u16::from_be_bytes([p0, p1]))
+}
+
 const fn short(need: usize, have: usize) -> Malformed {
     Malformed::Short { protocol: "LLC/SNAP", need, have }
 }
@@ -285,6 +303,9 @@ mod tests {
                 prop_assert_eq!(&out[3..6], &oui);
                 prop_assert_eq!(&out[6..8], &pid.to_be_bytes());
                 prop_assert_eq!(Header::parse(&out), Ok((header, out.len())));
+                let routed = if let Header::EtherType(ethertype) = header { Some(ethertype) } else { None };
+                prop_assert_eq!(ethertype_of(&out), routed);
+                prop_assert!(routed.is_none_or(|ethertype| super::routed(ethertype)[..] == out));
             }
         }
 

@@ -157,6 +157,46 @@ proptest! {
     }
 
     #[test]
+    fn a_plain_header_is_read_and_written_as_any_other(header in any_header(), bare: bool, flip in 0usize..400, more in 0usize..3) {
+        let plain = Header { options: Options::NONE, more_fragments: false, fragment_offset: 0, ..header };
+        let header = if bare { plain } else { header };
+        let mut out = vec![0; header.len()];
+        header.emit_summed(&mut out);
+        if let Some(octet) = out.get_mut(flip / 8) {
+            *octet ^= 1 << (flip % 8);
+        }
+        let total = usize::from(header.total_length) + more;
+        let fixed = out.first_chunk().unwrap();
+        let (s, d) = (out[12..16].try_into().map(u32::from_be_bytes), out[16..20].try_into().map(u32::from_be_bytes));
+        let (source, destination) = (Ipv4Addr::from_bits(s.unwrap()), Ipv4Addr::from_bits(d.unwrap()));
+        let read = PlainHeader::between(source, destination, fixed, total);
+        let expected = Header::parse(&out, total).ok().filter(|(it, len)| {
+            // The reserved flag is none of a plain header's.
+            *len == MIN_LEN && !it.is_fragment() && out[6] < 0x80 && usize::from(it.total_length) == total
+        });
+        prop_assert_eq!(read.is_some(), expected.is_some());
+        if let Some((plain, (header, _))) = read.zip(expected) {
+            prop_assert_eq!(&plain.octets()[..], &out[..]);
+            let whole = Header {
+                type_of_service: plain.type_of_service,
+                total_length: plain.total_length,
+                identification: plain.identification,
+                dont_fragment: plain.dont_fragment,
+                time_to_live: plain.time_to_live,
+                protocol: plain.protocol,
+                source: plain.source,
+                destination: plain.destination,
+                header_checksum: header.header_checksum,
+                ..Header::default()
+            };
+            prop_assert_eq!(whole, header);
+        }
+        let other = Ipv4Addr::from_bits(source.to_bits() ^ 1);
+        prop_assert_eq!(PlainHeader::between(other, destination, fixed, total), None);
+        prop_assert_eq!(PlainHeader::between(destination, other, fixed, total), None);
+    }
+
+    #[test]
     fn an_updated_checksum_is_the_computed_one(header in any_header(), time_to_live: u8) {
         let word = |header: &Header| u16::from_be_bytes([header.time_to_live, header.protocol]);
         let changed = Header { time_to_live, ..header };
