@@ -260,49 +260,50 @@ impl PlainHeader {
     }
 
     /// What [`Header::emit`] writes for it, with a checksum of zero, and how many octets that is; those behind are zero.
+    #[inline]
     #[must_use]
     pub fn octets(&self) -> ([u8; Self::MAX_LEN], usize) {
+        let [w0, w1, w2, w3, w4, w5, w6, w7] = self.words();
+        let pair = |high: u32, low: u32| (u64::from(high) << 32 | u64::from(low)).to_be_bytes();
         let mut octets = [0; Self::MAX_LEN];
-        for (place, word) in octets.chunks_exact_mut(2).zip(self.words()) {
-            place.copy_from_slice(&word.to_be_bytes());
+        if let ([a, b, c, d], []) = octets.as_chunks_mut::<8>() {
+            (*a, *b, *c, *d) = (pair(w0, w1), pair(w2, w3), pair(w4, w5), pair(w6, w7));
         }
         (octets, self.len())
     }
 
     /// The one's complement sum of [these octets](Self::octets).
+    #[inline]
     #[must_use]
     pub fn sum(&self) -> Sum {
-        Sum::ZERO.add_words(self.words())
+        let total: u64 = self.words().into_iter().map(u64::from).sum();
+        let halves = (total & 0xffff_ffff) + (total >> 32);
+        let [a, b, c, d, e, ..] = halves.to_le_bytes();
+        let (low, high) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+        Sum::ZERO.add_words([low, high, e.into()])
     }
 
-    fn words(&self) -> [u16; Self::MAX_LEN / 2] {
-        let half = |word: u32| {
-            let [a, b, c, d] = word.to_be_bytes();
-            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
-        };
-        let ((seq, seq_low), (ack, ack_low)) = (half(self.seq.0), half(self.ack.0));
+    #[inline]
+    fn words(&self) -> [u32; Self::MAX_LEN / 4] {
+        let pair = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
         let flags = if self.push { Flags::ACK | Flags::PSH } else { Flags::ACK };
-        let (offset, [first, second, value, value_low, echo, echo_low]) = match self.timestamps {
-            None => (5, [0; 6]),
-            Some((ts_val, ts_ecr)) => {
-                let ((value, value_low), (echo, echo_low)) = (half(ts_val), half(ts_ecr));
-                let nops = u16::from_be_bytes([options::kind::NOP; 2]);
-                let option = u16::from_be_bytes([options::kind::TIMESTAMPS, 10]);
-                (8, [nops, option, value, value_low, echo, echo_low])
+        let (offset, [option, value, echo]) = match self.timestamps {
+            None => (5, [0; 3]),
+            Some((value, echo)) => {
+                const NOP: u8 = options::kind::NOP;
+                (8, [u32::from_be_bytes([NOP, NOP, options::kind::TIMESTAMPS, 10]), value, echo])
             }
         };
-        #[rustfmt::skip] // one line is one 32-bit word of the standard's drawing
-        let words = [
-            self.source_port, self.destination_port,
-            seq, seq_low,
-            ack, ack_low,
-            offset << 12 | flags.bits(), self.window,
-            0, 0,
-            first, second,
-            value, value_low,
-            echo, echo_low,
-        ];
-        words
+        [
+            pair(self.source_port, self.destination_port),
+            self.seq.0,
+            self.ack.0,
+            pair(offset << 12 | flags.bits(), self.window),
+            0,
+            option,
+            value,
+            echo,
+        ]
     }
 }
 
