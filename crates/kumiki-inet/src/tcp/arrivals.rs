@@ -15,13 +15,13 @@ use super::states::Verdict;
 impl Tcp {
     pub(super) fn unit(&mut self, unit: Box<Unit>, cx: &mut Context<'_>) {
         let quote = if self.offers_first { pending::quote(&unit) } else { None };
-        let packet = match segment::receive(unit, cx) {
+        let mut packet = match segment::receive(unit, cx) {
             Ok(packet) => packet,
             Err(reason) => return self.drop(reason, cx),
         };
-        let Some(packet) = self.predict(packet, cx) else {
+        if self.predict(&mut packet, cx) {
             return;
-        };
+        }
         let (pair, segment) = match packet.into_segment() {
             Ok(segment) => segment,
             Err(reason) => return self.drop(reason, cx),
@@ -43,21 +43,21 @@ impl Tcp {
         cx.drop(reason);
     }
 
-    /// Takes `packet`, where it is what its connection expects; else gives it back as it was.
-    fn predict(&mut self, mut packet: Packet, cx: &mut Context<'_>) -> Option<Packet> {
+    /// Takes what is in `packet`, where it is what its connection expects; else leaves it as it was, and is false.
+    fn predict(&mut self, packet: &mut Packet, cx: &mut Context<'_>) -> bool {
         if !self.shared.config.header_prediction {
-            return Some(packet);
+            return false;
         }
         let Some(header) = packet.plain() else {
-            return Some(packet);
+            return false;
         };
         let pair = packet.pair(header.destination_port, header.source_port);
         let Some(handle) = self.demux.find(&pair) else {
-            return Some(packet);
+            return false;
         };
-        let mut left = None;
-        self.with(handle, cx, |session, ctx| left = session.predict(&header, packet, ctx));
-        left
+        let mut taken = false;
+        self.with(handle, cx, |session, ctx| taken = session.predict(&header, packet, ctx));
+        taken
     }
 
     /// A segment for no connection: somebody may listen.

@@ -39,11 +39,11 @@ impl Session {
             && self.trace.is_none()
     }
 
-    /// Takes `packet`, which begins with `header`, where it is what was expected; else gives it back.
-    pub(super) fn predict(&mut self, header: &PlainHeader, packet: Packet, ctx: &mut Ctx<'_, '_>) -> Option<Packet> {
+    /// Takes what is in `packet`, which begins with `header`, where it is what was expected; else leaves it, and is false.
+    pub(super) fn predict(&mut self, header: &PlainHeader, packet: &mut Packet, ctx: &mut Ctx<'_, '_>) -> bool {
         let octets = packet.octets(header.len());
         if !self.is_predicted(header, octets, ctx) {
-            return Some(packet);
+            return false;
         }
         ctx.shared.counters.segments_received += 1;
         #[cfg(test)]
@@ -57,11 +57,12 @@ impl Session {
             self.take_whole_ack(ctx);
         }
         self.take_window(header.seq, header.ack, header.window);
-        if octets > 0 {
-            let (text, count) = packet.into_text(header.len());
+        if octets > 0
+            && let Some((text, count)) = packet.take_text(header.len())
+        {
             self.take_next_text(text, (octets, count), header.push, ctx);
         }
-        None
+        true
     }
 
     /// Whether a segment is what was expected, and has come in time for PAWS.

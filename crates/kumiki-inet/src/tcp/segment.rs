@@ -75,7 +75,8 @@ pub(crate) struct Packet {
     destination: IpAddr,
     ecn: Codepoint,
     route: Option<Box<SourceRoute>>,
-    data: Message,
+    /// Header and text, until they are taken.
+    data: Option<Message>,
     /// See [`Segment`].
     size: u16,
 }
@@ -96,17 +97,18 @@ pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Packet, &
         return Err("bad checksum");
     }
     let size = core::mem::take(data.meta_mut()).segment_size;
-    Ok(Packet { source, destination, ecn, route, data, size })
+    Ok(Packet { source, destination, ecn, route, data: Some(data), size })
 }
 
 impl Packet {
     /// The octets of the header, as many as it says; only these are asked for, since asking for text as well could move it.
     fn front(&mut self) -> Option<&[u8]> {
-        let words = match self.data.front(MIN_LEN) {
+        let data = self.data.as_mut()?;
+        let words = match data.front(MIN_LEN) {
             Ok(&[.., offset, _, _, _, _, _, _, _]) => usize::from(offset >> 4),
             _ => return None,
         };
-        self.data.front((4 * words).max(MIN_LEN)).ok()
+        data.front((4 * words).max(MIN_LEN)).ok()
     }
 
     /// Its header, where that is a plain one and it came by no source route.
@@ -124,23 +126,26 @@ impl Packet {
 
     /// Octets of text behind a header of `len` octets.
     pub(crate) fn octets(&self, len: usize) -> u32 {
-        u32::try_from(self.data.len().saturating_sub(len)).unwrap_or(u32::MAX)
+        let all = self.data.as_ref().map_or(0, Message::len);
+        u32::try_from(all.saturating_sub(len)).unwrap_or(u32::MAX)
     }
 
-    /// The text behind a header of `len` octets, and how many segments the peer sent of it.
-    pub(crate) fn into_text(mut self, len: usize) -> (Message, u32) {
+    /// Takes the text behind a header of `len` octets out; also how many segments the peer sent of it.
+    pub(crate) fn take_text(&mut self, len: usize) -> Option<(Message, u32)> {
         let count = segments(self.octets(len), self.size);
+        let mut data = self.data.take()?;
         // The header was read, so it is there.
-        let _ = self.data.pop(len);
-        (self.data, count)
+        let _ = data.pop(len);
+        Some((data, count))
     }
 
     /// All of it as it was read; `Err` says why it was dropped.
     pub(crate) fn into_segment(mut self) -> Result<(Pair, Segment), &'static str> {
-        let total = self.data.len();
+        let total = self.data.as_ref().map_or(0, Message::len);
         let front = self.front().ok_or("malformed")?;
         let (header, len) = Header::parse(front, total).map_err(|_| "malformed")?;
-        self.data.pop(len).map_err(|_| "malformed")?;
+        let mut text = self.data.take().ok_or("malformed")?;
+        text.pop(len).map_err(|_| "malformed")?;
         let pair = self.pair(header.destination_port, header.source_port);
         let segment = Segment {
             seq: header.seq,
@@ -151,7 +156,7 @@ impl Packet {
             options: header.options,
             ecn: self.ecn,
             route: self.route,
-            text: self.data,
+            text,
             size: self.size,
         };
         Ok((pair, segment))
