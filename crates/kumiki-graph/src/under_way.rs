@@ -46,20 +46,34 @@ impl Hop {
 
 /// Primitives on their way, first in, first out.
 ///
-/// Most inputs are handed on as one primitive at a time, so the first has a place of its own, where it is put and from where it is taken without
-/// any reckoning; behind it is a queue. Requests and indications are kept apart from where they go, and from each other, so that each is moved as a
+/// Most inputs are handed on as one primitive at a time, or two, so the first two have places of their own, where they are put and from where they are taken
+/// without any reckoning; behind them is a queue. Requests and indications are kept apart from where they go, and from each other, so that each is moved as a
 /// whole, once in and once out.
 pub(crate) struct UnderWay {
-    /// There is a first: `hop` and, by its direction, `request` or `indication`. Where there is none, nothing is queued.
+    /// There is a first; a second; where there is none, nothing is queued.
     is_some: bool,
+    are_two: bool,
+    first: Place,
+    second: Place,
+    queued: Queued,
+}
+
+/// One of them: `hop` and, by its direction, `request` or `indication`.
+struct Place {
     /// Beside the hop the record of a tap that it follows from: see [`Core::follow`](crate::assembly::Core::follow).
     hop: (Hop, Option<Record>),
     request: Request,
     indication: Indication,
-    queued: Queued,
 }
 
-/// What comes behind the first.
+impl Place {
+    const EMPTY: Self = Self { hop: (Hop(0), None), request: NO_REQUEST, indication: NO_INDICATION };
+}
+
+/// A queue with room for no more than so many is in a few lines of the cache, wherever in it the first is.
+const FEW: usize = 8;
+
+/// What comes behind the first two.
 #[derive(Default)]
 struct Queued {
     hops: VecDeque<(Hop, Option<Record>)>,
@@ -75,13 +89,7 @@ const NO_INDICATION: Indication = Indication::Closed { session: NOBODY };
 
 impl Default for UnderWay {
     fn default() -> Self {
-        Self {
-            is_some: false,
-            hop: (Hop(0), None),
-            request: NO_REQUEST,
-            indication: NO_INDICATION,
-            queued: Queued::default(),
-        }
+        Self { is_some: false, are_two: false, first: Place::EMPTY, second: Place::EMPTY, queued: Queued::default() }
     }
 }
 
@@ -89,39 +97,45 @@ impl UnderWay {
     /// `request` goes by `hop`, which goes down.
     #[inline]
     pub(crate) fn put_request(&mut self, hop: Hop, record: Option<Record>, request: Request) {
-        if self.is_some {
+        let place = if !core::mem::replace(&mut self.is_some, true) {
+            &mut self.first
+        } else if !core::mem::replace(&mut self.are_two, true) {
+            &mut self.second
+        } else {
             self.queued.hops.push_back((hop, record));
             self.queued.requests.push_back(request);
             return;
-        }
-        self.is_some = true;
-        self.hop = (hop, record);
-        put(&mut self.request, request);
+        };
+        place.hop = (hop, record);
+        put(&mut place.request, request);
     }
 
     /// `indication` goes by `hop`, which goes up.
     #[inline]
     pub(crate) fn put_indication(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
-        if self.is_some {
+        let place = if !core::mem::replace(&mut self.is_some, true) {
+            &mut self.first
+        } else if !core::mem::replace(&mut self.are_two, true) {
+            &mut self.second
+        } else {
             self.queued.hops.push_back((hop, record));
             self.queued.indications.push_back(indication);
             return;
-        }
-        self.is_some = true;
-        self.hop = (hop, record);
-        put(&mut self.indication, indication);
+        };
+        place.hop = (hop, record);
+        put(&mut place.indication, indication);
     }
 
     /// The first hop. What goes by it must be taken next.
     #[inline]
     pub(crate) const fn next(&self) -> Option<(Hop, Option<Record>)> {
-        if self.is_some { Some(self.hop) } else { None }
+        if self.is_some { Some(self.first.hop) } else { None }
     }
 
     /// Takes what goes down by the first hop.
     #[inline]
     pub(crate) fn request(&mut self) -> Request {
-        let request = core::mem::replace(&mut self.request, NO_REQUEST);
+        let request = core::mem::replace(&mut self.first.request, NO_REQUEST);
         self.advance();
         request
     }
@@ -129,33 +143,48 @@ impl UnderWay {
     /// Takes what goes up by the first hop.
     #[inline]
     pub(crate) fn indication(&mut self) -> Indication {
-        let indication = core::mem::replace(&mut self.indication, NO_INDICATION);
+        let indication = core::mem::replace(&mut self.first.indication, NO_INDICATION);
         self.advance();
         indication
     }
 
-    /// The next in the queue, if there is one, becomes the first.
+    /// The second, if there is one, becomes the first.
     #[inline]
     fn advance(&mut self) {
-        self.is_some = false;
+        self.is_some = self.are_two;
+        if self.are_two {
+            self.move_up();
+        }
+    }
+
+    fn move_up(&mut self) {
+        let (first, second) = (&mut self.first, &mut self.second);
+        first.hop = second.hop;
+        if second.hop.0.is_down() {
+            put(&mut first.request, core::mem::replace(&mut second.request, NO_REQUEST));
+        } else {
+            put(&mut first.indication, core::mem::replace(&mut second.indication, NO_INDICATION));
+        }
+        self.are_two = false;
         if !self.queued.hops.is_empty() {
             self.take_queued();
         }
     }
 
+    /// The next in the queue, if there is one, becomes the second.
     fn take_queued(&mut self) {
         let queued = &mut self.queued;
         let Some(hop) = queued.hops.pop_front() else {
             return;
         };
-        self.is_some = true;
-        self.hop = hop;
+        self.are_two = true;
+        self.second.hop = hop;
         if hop.0.is_down() {
-            put(&mut self.request, take(&mut queued.requests, NO_REQUEST));
+            put(&mut self.second.request, take(&mut queued.requests, NO_REQUEST));
         } else {
-            put(&mut self.indication, take(&mut queued.indications, NO_INDICATION));
+            put(&mut self.second.indication, take(&mut queued.indications, NO_INDICATION));
         }
-        if queued.hops.is_empty() {
+        if queued.hops.is_empty() && queued.hops.capacity() > FEW {
             // What comes next begins at the front of the room again, and so uses the same few lines of the cache each time.
             queued.clear();
         }
@@ -168,7 +197,7 @@ impl UnderWay {
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        usize::from(self.is_some) + self.queued.hops.len()
+        usize::from(self.is_some) + usize::from(self.are_two) + self.queued.hops.len()
     }
 
     /// Drops all.
