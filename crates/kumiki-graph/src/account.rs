@@ -20,11 +20,18 @@ pub struct Flow {
 impl Flow {
     /// A primitive, and the user data that came with it.
     pub(crate) fn count(&mut self, message: Option<&Message>) {
-        self.calls += 1;
-        if let Some(message) = message {
-            self.messages += 1;
-            self.octets += message.len() as u64;
+        match message {
+            Some(message) => self.count_octets(message.len()),
+            None => self.calls += 1,
         }
+    }
+
+    /// A primitive that came with so many octets of user data.
+    #[inline]
+    pub(crate) const fn count_octets(&mut self, octets: usize) {
+        self.calls += 1;
+        self.messages += 1;
+        self.octets += octets as u64;
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct Node {
     pub(crate) touched: bool,
     /// Some work has a price.
     pub(crate) priced: bool,
+    /// Units may go through it on a path.
+    pub(crate) on_paths: bool,
     pub(crate) above: SmallVec<[Way; 1]>,
     pub(crate) below: SmallVec<[Way; 1]>,
     pub(crate) account: Account,
@@ -161,6 +163,8 @@ pub(crate) struct Core {
     pub(crate) free_below: u32,
     /// What is handled now is such a message.
     pub(crate) exempt: bool,
+    /// There may be paths.
+    pub(crate) paths: bool,
     /// The record of a tap that the present input follows from.
     pub(crate) following: Option<Record>,
     pub(crate) nodes: Vec<Node>,
@@ -236,6 +240,13 @@ impl Core {
         } else {
             self.post_later(hop, record, Input::Pop(indication));
         }
+    }
+
+    /// `request` leaves the graph by a device.
+    #[inline]
+    pub(crate) fn hand_out(&mut self, device: u32, request: Request) {
+        let at = self.now();
+        self.outputs.push_back(Output { device: DeviceId(device as usize), at, request });
     }
 
     #[cold]

@@ -3,7 +3,7 @@
 use kumiki_octets::{Account, Lease, Message};
 
 use crate::assembly::{Core, End, Way};
-use crate::graph::{DeviceId, NodeId, Output};
+use crate::graph::NodeId;
 use crate::ledger::{Holder, Ledger};
 use crate::timers::TimerId;
 use crate::under_way::Hop;
@@ -108,10 +108,7 @@ impl Context<'_> {
         let record = self.core.tap_down(edge, &request);
         match to {
             End::Node { node, port } => self.core.hand_down((Hop::down(node, port), within), record, request),
-            End::Device(device) => {
-                let at = self.core.now();
-                self.core.outputs.push_back(Output { device: DeviceId(device as usize), at, request });
-            }
+            End::Device(device) => self.core.hand_out(device, request),
         }
     }
 

@@ -93,6 +93,8 @@ pub trait Encapsulation: Any + Send {
     const NEEDS: &'static [Service] = &[Service::UNIT_DATA, Service::FRAME];
     /// Whether it has one user, and credit and reports of whatever kind are for that.
     const PASSES_UP: bool = false;
+    /// Whether some units go through by [`Encapsulation::emit_through`] and [`Encapsulation::parse_through`]: see [`Protocol::is_on_paths`].
+    const ON_PATHS: bool = false;
 
     /// What is kept here.
     fn state(&mut self) -> &mut State;
@@ -114,6 +116,20 @@ pub trait Encapsulation: Any + Send {
     /// # Errors
     /// Why it is for nobody.
     fn parse(&mut self, pdu: Box<Unit>, cx: &mut Context<'_>) -> Parsed;
+
+    /// Does what [`Encapsulation::emit`] does, for a unit that needs no more than a header; false where it is left as it was.
+    #[inline]
+    fn emit_through(&mut self, from: Above, unit: &mut Unit) -> bool {
+        let _ = (from, unit);
+        false
+    }
+
+    /// Does what [`Encapsulation::parse`] does, for a PDU of which no more than the header is to be taken off; `None` where it is left as it was.
+    #[inline]
+    fn parse_through(&mut self, pdu: &mut Unit) -> Option<Above> {
+        let _ = pdu;
+        None
+    }
 
     /// What this user may hand down where the layer below carries `below`.
     fn limits(&self, user: Above, below: Limits) -> Limits;
@@ -200,6 +216,24 @@ impl<E: Encapsulation> Protocol for E {
             Some(UnitRequest::Manage(what)) => manage(self, from, what, cx),
             None => cx.drop("not a unit"),
         }
+    }
+
+    fn is_on_paths(&self) -> bool {
+        E::ON_PATHS
+    }
+
+    fn push_through(&mut self, from: Above, unit: &mut Unit) -> Option<Below> {
+        if !self.emit_through(from, unit) {
+            return None;
+        }
+        self.state().counters.sent += 1;
+        Some(BELOW)
+    }
+
+    fn pop_through(&mut self, _: Below, pdu: &mut Unit) -> Option<Above> {
+        let user = self.parse_through(pdu)?;
+        self.state().counters.received += 1;
+        Some(user)
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {

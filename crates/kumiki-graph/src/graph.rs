@@ -27,6 +27,7 @@ use crate::{
 };
 
 mod build;
+mod path;
 mod standstill;
 
 pub use standstill::Standstill;
@@ -153,6 +154,7 @@ impl Graph {
                 spent_ps: 0,
                 free_below: 0,
                 exempt: false,
+                paths: true,
                 following: None,
                 nodes: Vec::new(),
                 under_way: UnderWay::default(),
@@ -373,6 +375,16 @@ impl Graph {
     )]
     #[inline(always)]
     fn push(&mut self, hop: Hop, record: Option<Record>, request: Request) {
+        if self.begins_path(hop.node()) {
+            return self.push_by_path(hop, record, request);
+        }
+        self.push_here(hop, record, request);
+    }
+
+    /// As `push`, where there is no path.
+    #[expect(clippy::inline_always, reason = "as for `push`")]
+    #[inline(always)]
+    fn push_here(&mut self, hop: Hop, record: Option<Record>, request: Request) {
         let node = hop.node();
         let (Some(info), Some(protocol)) = (self.core.enter(node, record), self.protocols.get_mut(node.index())) else {
             return;
@@ -390,6 +402,16 @@ impl Graph {
     #[expect(clippy::inline_always, reason = "as for `push`")]
     #[inline(always)]
     fn pop(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
+        if self.begins_path(hop.node()) {
+            return self.pop_by_path(hop, record, indication);
+        }
+        self.pop_here(hop, record, indication);
+    }
+
+    /// As `pop`, where there is no path.
+    #[expect(clippy::inline_always, reason = "as for `push`")]
+    #[inline(always)]
+    fn pop_here(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
         let node = hop.node();
         let (Some(info), Some(protocol)) = (self.core.enter(node, record), self.protocols.get_mut(node.index())) else {
             return;
@@ -554,9 +576,13 @@ impl Graph {
     }
 }
 
+/// The room of so many entries is a few lines of the cache, wherever in it a queue begins.
+const FEW: usize = 8;
+
 /// Lets an empty queue begin at the front of its room again: so it uses the same few lines of the cache each time.
+#[inline]
 fn rewind<T>(queue: &mut VecDeque<T>) {
-    if queue.is_empty() {
+    if queue.is_empty() && queue.capacity() > FEW {
         queue.clear();
     }
 }

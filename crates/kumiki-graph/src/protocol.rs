@@ -2,7 +2,7 @@
 
 use core::any::Any;
 
-use crate::{Context, Handle, Indication, Key, Request, Service};
+use crate::{Context, Handle, Indication, Key, Request, Service, Unit};
 
 /// One of a node's users, counted from 0 in the order in which they were connected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -85,6 +85,27 @@ pub trait Protocol: Any + Send {
 
     /// An indication or confirm from below.
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>);
+
+    /// Whether units may go through it on a [path](crate::Graph::set_paths): then the graph offers it each unit by
+    /// [`Protocol::pop_through`] or [`Protocol::push_through`] first. It need do nothing for paths, and is right without them.
+    fn is_on_paths(&self) -> bool {
+        false
+    }
+
+    /// Takes its header off `unit`, which has come by `from`, and says for which user the rest is: where that, and counting it, is all that
+    /// [`Protocol::pop`] would come to. `None` for any other, which is left as it was, and goes to `pop` then.
+    ///
+    /// The layer is given no [`Context`], for what needs one is more than that, and is not [settled](Protocol::settle) for it.
+    fn pop_through(&mut self, from: Below, unit: &mut Unit) -> Option<Above> {
+        let _ = (from, unit);
+        None
+    }
+
+    /// As [`Protocol::pop_through`], for what a user hands down: puts its header in front of `unit`, and says to which layer below it goes.
+    fn push_through(&mut self, from: Above, unit: &mut Unit) -> Option<Below> {
+        let _ = (from, unit);
+        None
+    }
 
     /// A timer armed with `token` has expired, or whoever owns the graph has [woken](crate::Graph::wake) the node with it.
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {

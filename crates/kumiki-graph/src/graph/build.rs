@@ -29,12 +29,14 @@ impl Graph {
     pub fn add_node(&mut self, name: &str, task: TaskId, protocol: Box<dyn Protocol>) -> Result<NodeId, GraphError> {
         self.check_name(name)?;
         let number = number(self.protocols.len())?;
+        let on_paths = protocol.is_on_paths();
         self.protocols.push(protocol);
         self.core.nodes.push(Node {
             task,
             busy_ps: 0,
             touched: false,
             priced: false,
+            on_paths,
             above: SmallVec::new(),
             below: SmallVec::new(),
             account: Account::default(),

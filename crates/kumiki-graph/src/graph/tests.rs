@@ -6,6 +6,7 @@ mod assembly;
 mod batch;
 mod delivery;
 mod pages;
+mod path;
 mod standstill;
 mod time;
 
