@@ -10,6 +10,7 @@ use kumiki_wire::inet::ipv4::Ecn;
 use super::errors::{About, Trouble};
 use super::node::{Ip, Port};
 use super::reassembly::Overlap;
+use super::recent::Plain;
 use super::route::{Bits, Hop};
 use super::send::{Outgoing, Reach};
 
@@ -138,6 +139,16 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn is_plain(header: &Self::Header) -> bool;
     /// Reads the header at the front of `datagram`, and takes off what is behind the end that it says.
     fn parse(datagram: &mut Message) -> Option<Self::Header>;
+    /// The header at the front of `datagram`, where that is a plain one from `source` to `destination`, and right.
+    fn plain(
+        _datagram: &mut Message,
+        _source: Self::Address,
+        _destination: Self::Address,
+    ) -> Option<Plain<Self::Address>> {
+        None
+    }
+    /// Puts a plain header in front of `data`; of a version that [keeps ways](Self::KEEPS_WAYS).
+    fn put_plain(_: &Plain<Self::Address>, _data: &mut Message) {}
     /// Reads the header of a datagram that is not all there.
     fn parse_quoted(datagram: &mut Message) -> Option<Self::Header>;
     /// A header before `len` octets; `None` where they are too many.

@@ -48,6 +48,7 @@ pub use reassembly::Reassembly;
 pub(crate) use reassembly::{Fragment, Overlap};
 #[cfg(test)]
 pub(crate) use reassembly::{Outcome, Table};
+pub(crate) use recent::Plain;
 pub(crate) use route::{Bits, Hop, Routes, mask};
 pub(crate) use send::{Outgoing, Reach, readdress};
 pub(crate) use static_routes::{Route, RouteError, Via};

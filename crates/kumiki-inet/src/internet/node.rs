@@ -3,7 +3,7 @@
 use kumiki_graph::users::{Users, tell_all};
 use kumiki_graph::{
     Above, Address, Below, Bucket, Context, Indication, Instant, Key, Manage, Problem, Protocol, Rate, Report, Request,
-    Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
+    Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 
 use super::counters::Counters;
@@ -300,6 +300,18 @@ impl<F: Family> Protocol for Ip<F> {
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a unit"),
         }
+    }
+
+    fn is_on_paths(&self) -> bool {
+        F::KEEPS_WAYS
+    }
+
+    fn pop_through(&mut self, from: Below, unit: &mut Unit) -> Option<Above> {
+        self.receive_as_before(from, unit)
+    }
+
+    fn push_through(&mut self, from: Above, unit: &mut Unit) -> Option<Below> {
+        self.send_as_before(from, unit)
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {

@@ -11,7 +11,10 @@ use super::send::{Refused, readdress};
 use crate::IpProtocol;
 
 impl<F: Family> Ip<F> {
-    pub(super) fn receive(&mut self, from: Below, unit: Box<Unit>, cx: &mut Context<'_>) {
+    pub(super) fn receive(&mut self, from: Below, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        if let Some(user) = self.receive_as_before(from, &mut unit) {
+            return cx.up(user, Indication::Unit(unit));
+        }
         self.counters.in_receives += 1;
         let interface = self.by_below.get(usize::from(from.0)).copied();
         self.take(interface, unit.options.group, unit, cx);
@@ -41,10 +44,6 @@ impl<F: Family> Ip<F> {
             F::met(self, interface, (source, unit.source), cx);
         }
         let is_alone = self.host.is_none() && !self.any_destination && !link_group && F::is_plain(&header);
-        if is_alone && self.recent.takes(interface, source, destination) {
-            let about = About { header, group: false, interface, reassembled: false };
-            return F::take_ours(self, &about, unit, cx);
-        }
         let datagram = &mut unit.data;
         let group = link_group || F::is_group(self, destination);
         let about = About { header, group, interface, reassembled: false };

@@ -1,16 +1,17 @@
 //! What was found out for the last datagram, each way: the next one is mostly between the same two hosts.
 //!
 //! Nothing of it is kept beyond anything that it may follow from: whatever is no datagram (a report, a request to manage, a timer) has it
-//! forgotten. Where datagrams themselves change ways and neighbours it is not used ([`Family::KEEPS_WAYS`]).
+//! forgotten. What is as the last one was goes through IP on a path ([`Protocol::pop_through`](kumiki_graph::Protocol::pop_through)). Where datagrams themselves change ways and neighbours it is not used ([`Family::KEEPS_WAYS`]).
 
-use kumiki_graph::{Address, Context, Unit, UnitOptions};
+use kumiki_graph::{Above, Address, Below, Key, Unit, UnitOptions};
 use kumiki_wire::inet::IpParameters;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
-use super::errors::push_header;
 use super::family::Family;
 use super::node::Ip;
 use super::route::Hop;
 use super::send::{Outgoing, Reach, readdress, wire_len};
+use crate::IpProtocol;
 
 /// How a datagram between two addresses leaves: for one neighbour, whose link address is known.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,7 @@ pub(crate) struct Way<F: Family> {
     hop: Hop<F::Address>,
     link: Address,
     mtu: u32,
+    below: Below,
 }
 
 /// See the module.
@@ -38,11 +40,6 @@ impl<F: Family> Default for Recent<F> {
 }
 
 impl<F: Family> Recent<F> {
-    /// Whether a datagram without options that comes so is for us as the last one was.
-    pub(super) fn takes(&self, interface: Option<usize>, source: F::Address, destination: F::Address) -> bool {
-        self.taken == Some((interface, source, destination))
-    }
-
     /// A datagram without options came so, and was for us alone.
     pub(super) fn on_taken(&mut self, interface: Option<usize>, source: F::Address, destination: F::Address) {
         if F::KEEPS_WAYS {
@@ -51,46 +48,72 @@ impl<F: Family> Recent<F> {
     }
 }
 
-impl<F: Family> Ip<F> {
-    /// How a datagram between these leaves, if the last one left so.
-    pub(super) fn way_as_before(&self, source: F::Address, destination: F::Address) -> Option<Way<F>> {
-        self.recent.sent.filter(|way| way.source == source && way.destination == destination)
-    }
+/// A header without options in front of a whole datagram, which ends where the header says.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<A> {
+    pub(crate) protocol: u8,
+    pub(crate) source: A,
+    pub(crate) destination: A,
+    /// How it travels.
+    pub(crate) how: IpParameters,
+}
 
+impl<F: Family> Ip<F> {
     /// A datagram of ours that is for one neighbour left from `source` by `hop`.
     pub(super) fn on_left(&mut self, source: F::Address, destination: F::Address, hop: Hop<F::Address>) {
         let port = self.ports.get(hop.interface).filter(|_| F::KEEPS_WAYS);
-        let reach = port.and_then(|port| Some((F::reach(port, hop.next)?, F::mtu(port))));
+        let reach = port.and_then(|port| Some((F::reach(port, hop.next)?, F::mtu(port), port.below?)));
         self.recent.sent = match reach {
-            Some((Reach::At(link), mtu)) => Some(Way { source, destination, hop, link, mtu }),
-            Some((Reach::Asked, _)) | None => None,
+            Some((Reach::At(link), mtu, below)) => Some(Way { source, destination, hop, link, mtu, below }),
+            Some((Reach::Asked, ..)) | None => None,
         };
     }
 
-    /// Sends the data of `unit` by `way`, without options; gives the unit back where it is too long for that.
-    pub(super) fn send_as_before(
-        &mut self,
-        (way, protocol): (Way<F>, u8),
-        how: IpParameters,
-        mut unit: Box<Unit>,
-        cx: &mut Context<'_>,
-    ) -> Option<Box<Unit>> {
-        let Way { source, destination, hop, link, mtu } = way;
+    /// Makes a datagram of a user's `unit` that is between the same two as the last one, and needs no options and no cutting; says by which
+    /// layer it goes. Anything else is left as it is.
+    #[inline]
+    pub(super) fn send_as_before(&mut self, from: Above, unit: &mut Unit) -> Option<Below> {
+        let Way { source, destination, hop, link, mtu, below } = *self.recent.sent.as_ref()?;
+        let is_so = unit.destination.get() == Some(destination)
+            && unit.source.get() == Some(source)
+            && unit.parameters.is_none();
         let header_len = F::HEADER_LEN as usize;
         let fits = wire_len(&unit.data) + header_len <= mtu as usize && unit.data.len() <= F::MOST_DATA as usize;
-        if !fits {
-            return Some(unit);
+        if !is_so || !fits {
+            return None;
         }
-        let options = F::Options::default();
+        let IpProtocol(protocol) = self.users.number(from, unit.options.under)?;
+        let (how, options) = (unit.options.special.into(), F::Options::default());
         let mut outgoing = Outgoing { protocol, source: Some(source), destination, how, options };
-        let completed = F::complete(self, &mut outgoing, (source, Some(hop)), &mut unit.data);
-        let Some(header) = completed.ok().and_then(|()| F::header(&outgoing, source, unit.data.len())) else {
-            return Some(unit);
-        };
-        push_header::<F>(&header, &mut unit.data);
-        let how = IpParameters { tos: outgoing.how.tos, ..IpParameters::NONE };
-        readdress(&mut unit, Address::NONE, Address::NONE, UnitOptions::of(how));
-        self.down(hop.interface, link, unit, cx);
-        None
+        F::complete(self, &mut outgoing, (source, Some(hop)), &mut unit.data).ok()?;
+        let how = outgoing.how;
+        F::put_plain(&Plain { protocol, source, destination, how }, &mut unit.data);
+        self.counters.out_requests += 1;
+        let how = IpParameters { tos: how.tos, ..IpParameters::NONE };
+        readdress(unit, Address::NONE, Address::NONE, UnitOptions::of(how));
+        unit.destination = link;
+        Some(below)
+    }
+
+    /// Takes the header off a datagram in `unit`, which came by `from` between the same two as the last one and is for us alone; says for which user
+    /// it is. Anything else is left as it is.
+    #[inline]
+    pub(super) fn receive_as_before(&mut self, from: Below, unit: &mut Unit) -> Option<Above> {
+        let (interface, source, destination) = self.recent.taken?;
+        let is_so = interface == self.by_below.get(usize::from(from.0)).copied()
+            && !unit.options.group
+            && !self.any_destination
+            && self.host.is_none();
+        let plain = if is_so { F::plain(&mut unit.data, source, destination)? } else { return None };
+        // Some of ICMP's messages are for us ourselves.
+        let user = self.users.find(IpProtocol(plain.protocol)).filter(|_| plain.protocol != F::NAMES.icmp)?;
+        // The header was read, so it is there.
+        let _ = unit.data.pop_header(F::HEADER_LEN as usize);
+        self.counters.in_receives += 1;
+        self.counters.in_delivers += 1;
+        let under = Some(Key::of(IP_PROTOCOL, plain.protocol.into()));
+        let options = UnitOptions { under, ..UnitOptions::of(plain.how) };
+        readdress(unit, source.into(), destination.into(), options);
+        Some(user)
     }
 }

@@ -54,6 +54,9 @@ pub(crate) struct Unsent<F: Family> {
 
 impl<F: Family> Ip<F> {
     pub(super) fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        if let Some(below) = self.send_as_before(from, &mut unit) {
+            return cx.down(below, Request::Unit(unit));
+        }
         self.counters.out_requests += 1;
         let Some(destination) = unit.destination.get::<F::Address>() else {
             self.discard(F::NAMES.not_an_address, cx);
@@ -66,15 +69,6 @@ impl<F: Family> Ip<F> {
         let source: Option<F::Address> = unit.source.get();
         let is_open = unit.source.is_none() || source == Some(F::Address::UNSPECIFIED);
         let source = source.filter(|_| !is_open);
-        if let Some(source) = source
-            && let Some(way) = self.way_as_before(source, destination)
-            && unit.parameters.is_none()
-        {
-            match self.send_as_before((way, protocol), unit.options.special.into(), unit, cx) {
-                Some(back) => unit = back,
-                None => return,
-            }
-        }
         if !is_open && !source.is_some_and(|it| self.speaks_for(it)) {
             self.discard("source is not ours", cx);
             return;

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use kumiki_graph::{Address, Context, Key, Parameters, Unit};
 use kumiki_octets::{Checksum, Message};
 use kumiki_wire::inet::icmpv4::{self, unreachable};
-use kumiki_wire::inet::ipv4::{self, Ecn, Header, MAX_LEN, MIN_LEN, Options, protocol};
+use kumiki_wire::inet::ipv4::{self, Ecn, Header, MAX_LEN, MIN_LEN, Options, PlainHeader, protocol};
 use kumiki_wire::inet::{IpParameters, ethernet::ethertype};
 use kumiki_wire::numbering::{ETHER_TYPE, MAPOS_PROTOCOL, PPP_PROTOCOL};
 
@@ -26,6 +26,8 @@ pub struct State {
     /// Addresses that mean us, or us too, in order: every datagram's are looked for here.
     pub(super) known: Vec<(u32, Kind)>,
 }
+
+type Plain = internet::Plain<Ipv4Addr>;
 
 /// A datagram that an error may be about.
 pub(super) type About = internet::About<V4>;
@@ -155,6 +157,37 @@ impl Family for V4 {
         // Links pad short frames.
         datagram.truncate(usize::from(header.total_length));
         Some(header)
+    }
+
+    #[inline]
+    fn plain(datagram: &mut Message, source: Ipv4Addr, destination: Ipv4Addr) -> Option<Plain> {
+        let total = datagram.len();
+        let front = datagram.front_at_least(MIN_LEN).first_chunk()?;
+        let header = PlainHeader::between(source, destination, front, total)?;
+        let how = IpParameters {
+            ttl: header.time_to_live,
+            tos: header.type_of_service,
+            dont_fragment: header.dont_fragment,
+            identification: header.identification,
+            ..IpParameters::NONE
+        };
+        Some(Plain { protocol: header.protocol, source, destination, how })
+    }
+
+    #[inline]
+    fn put_plain(plain: &Plain, data: &mut Message) {
+        let Plain { protocol, source, destination, how } = *plain;
+        let header = PlainHeader {
+            type_of_service: how.tos,
+            total_length: u16::try_from(data.len() + MIN_LEN).unwrap_or(u16::MAX),
+            identification: how.identification,
+            dont_fragment: how.dont_fragment,
+            time_to_live: how.ttl,
+            protocol,
+            source,
+            destination,
+        };
+        data.push_header_octets(&header.octets());
     }
 
     fn parse_quoted(datagram: &mut Message) -> Option<Header> {

@@ -12,8 +12,18 @@ const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 1, 1);
 enum Act {
     /// The user sends so many octets from there to there, by a source route or not.
     Send { source: Option<Ipv4Addr>, destination: Ipv4Addr, octets: usize, whole: bool, routed: bool },
-    /// A datagram comes by an interface, from there to there; `options`: with such a header; `group`: to many at once; `piece`: of a longer one.
-    Come { by: usize, source: Ipv4Addr, destination: Ipv4Addr, options: usize, group: bool, piece: bool, protocol: u8 },
+    /// A datagram comes by an interface, from there to there; `options`: with such a header; `group`: to many at once; `piece`: of a longer one;
+    /// `odd`: with this octet of it changed so, and so many octets behind its end.
+    Come {
+        by: usize,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+        options: usize,
+        group: bool,
+        piece: bool,
+        protocol: u8,
+        odd: (usize, u8, usize),
+    },
     /// The layer below an interface says that it is up, or down.
     Up(usize, bool),
     /// It carries units of so many octets.
@@ -77,9 +87,9 @@ fn happen(bench: &mut Bench, ways: &[DeviceId], user: NodeId, act: &Act) {
             let (source, destination) = (source.map_or(Address::NONE, Address::from), Address::from(destination));
             bench.send(user, Unit { source, destination, options, parameters, data, ..Unit::default() });
         }
-        Act::Come { by, source, destination, options, group, piece, protocol } => {
+        Act::Come { by, source, destination, options, group, piece, protocol, odd: (at, change, behind) } => {
             const OPTIONS: [&[u8]; 3] = [&[], &[148, 4, 0, 0], &[131, 7, 4, 10, 0, 0, 9, 0]];
-            let octets = datagram(
+            let mut octets = datagram(
                 |header| {
                     (header.source, header.destination, header.protocol) = (source, destination, protocol);
                     header.options = Options::new(OPTIONS[options]).unwrap();
@@ -87,6 +97,14 @@ fn happen(bench: &mut Bench, ways: &[DeviceId], user: NodeId, act: &Act) {
                 },
                 &[0; 16],
             );
+            let fixed = octets.first_chunk_mut::<20>().unwrap();
+            fixed[at] ^= change;
+            if change & 1 == 0 {
+                // As though it had been sent so.
+                let right = kumiki_wire::inet::ipv4::checksum(fixed);
+                fixed[10..12].copy_from_slice(&right.to_be_bytes());
+            }
+            octets.extend(vec![0; behind]);
             let unit = Unit::of(Message::from_octets(&octets));
             bench.receive(ways[by], Unit { options: UnitOptions { group, ..unit.options }, ..unit });
         }
@@ -111,12 +129,15 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     let send =
         (prop::option::weighted(0.8, addresses()), addresses(), octets(), any::<bool>(), prop::bool::weighted(0.1));
     let come = (0usize..2, addresses(), addresses(), prop_oneof![6 => Just(0usize), 1 => 1usize..3]);
-    let come =
-        (come, prop::bool::weighted(0.1), prop::bool::weighted(0.1), prop::sample::select(vec![17u8, 17, 6, 1, 99]));
+    let odd =
+        (prop_oneof![2 => 0usize..12, 1 => Just(6usize)], any::<u8>(), prop_oneof![4 => Just(0usize), 1 => 0usize..9]);
+    let odd = prop_oneof![3 => Just((0usize, 0u8, 0usize)), 1 => odd];
+    let protocol = prop::sample::select(vec![17u8, 17, 6, 1, 99]);
+    let come = (come, prop::bool::weighted(0.1), prop::bool::weighted(0.1), protocol, odd);
     let act = prop_oneof![
         12 => send.prop_map(|(source, destination, octets, whole, routed)| Act::Send { source, destination, octets, whole, routed }),
-        12 => come.prop_map(|((by, source, destination, options), group, piece, protocol)| {
-            Act::Come { by, source, destination, options, group, piece, protocol }
+        12 => come.prop_map(|((by, source, destination, options), group, piece, protocol, odd)| {
+            Act::Come { by, source, destination, options, group, piece, protocol, odd }
         }),
         2 => (0usize..2, any::<bool>()).prop_map(|(by, up)| Act::Up(by, up)),
         1 => (0usize..2, 68u32..2000).prop_map(|(by, unit)| Act::Limits(by, unit)),
