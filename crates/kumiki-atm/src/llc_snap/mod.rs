@@ -18,7 +18,7 @@ use kumiki_graph::{Above, Address, Context, Key, Unit};
 use kumiki_inet::EtherType;
 use kumiki_octets::Vc;
 use kumiki_settings::Settings;
-use kumiki_wire::inet::llc_snap::{Header, LEN};
+use kumiki_wire::inet::llc_snap::{self, Header, LEN};
 use kumiki_wire::numbering::ETHER_TYPE;
 
 #[cfg(test)]
@@ -55,9 +55,16 @@ impl LlcSnap {
     pub const fn counters(&self) -> &Counters {
         &self.state.counters
     }
+
+    /// Whether it came by another circuit than the one that all is sent on.
+    fn is_of_other_circuit(&self, unit: &Unit) -> bool {
+        !self.config.vc.is_none() && !unit.source.is_none() && unit.source != self.config.vc
+    }
 }
 
 impl Encapsulation for LlcSnap {
+    const ON_PATHS: bool = true;
+
     fn state(&mut self) -> &mut State {
         &mut self.state
     }
@@ -72,17 +79,24 @@ impl Encapsulation for LlcSnap {
 
     #[inline]
     fn emit(&mut self, from: Above, mut unit: Box<Unit>, _: &mut Context<'_>) -> Result<Box<Unit>, &'static str> {
-        let EtherType(ethertype) = self.users.number(from, unit.options.under).ok_or("no EtherType")?;
-        Header::EtherType(ethertype).emit(unit.data.push_header(LEN));
-        if unit.destination == Address::NONE {
+        if self.emit_through(from, &mut unit) { Ok(unit) } else { Err("no EtherType") }
+    }
+
+    #[inline]
+    fn emit_through(&mut self, from: Above, unit: &mut Unit) -> bool {
+        let Some(EtherType(ethertype)) = self.users.number(from, unit.options.under) else {
+            return false;
+        };
+        unit.data.push_header_octets(&llc_snap::routed(ethertype));
+        if unit.destination.is_none() {
             unit.destination = self.config.vc;
         }
-        Ok(unit)
+        true
     }
 
     #[inline]
     fn parse(&mut self, mut unit: Box<Unit>, _: &mut Context<'_>) -> Parsed {
-        if self.config.vc != Address::NONE && unit.source != Address::NONE && unit.source != self.config.vc {
+        if self.is_of_other_circuit(&unit) {
             return Err(Dropped::OtherStation("other VC"));
         }
         let header = unit.data.front(LEN).ok().map(Header::parse);
@@ -94,5 +108,18 @@ impl Encapsulation for LlcSnap {
         let _ = unit.data.pop_header(len);
         unit.options.under = Some(Key::of(ETHER_TYPE, ethertype));
         Ok((user, unit))
+    }
+
+    #[inline]
+    fn parse_through(&mut self, pdu: &mut Unit) -> Option<Above> {
+        if self.is_of_other_circuit(pdu) {
+            return None;
+        }
+        let ethertype = llc_snap::ethertype_of(pdu.data.front_at_least(LEN))?;
+        let user = self.users.find(EtherType(ethertype))?;
+        // The header was read, so it is there.
+        let _ = pdu.data.pop_header(LEN);
+        pdu.options.under = Some(Key::of(ETHER_TYPE, ethertype));
+        Some(user)
     }
 }

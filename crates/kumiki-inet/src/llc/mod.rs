@@ -185,6 +185,8 @@ fn is_group(address: Address) -> bool {
 }
 
 impl Encapsulation for Llc {
+    const ON_PATHS: bool = true;
+
     fn state(&mut self) -> &mut State {
         &mut self.state
     }
@@ -212,17 +214,32 @@ impl Encapsulation for Llc {
 
     #[inline]
     fn emit(&mut self, from: Above, mut unit: Box<Unit>, _: &mut Context<'_>) -> Result<Box<Unit>, &'static str> {
-        match self.users.number(from, unit.options.under).ok_or("no service access point")? {
-            Selector::EtherType(ethertype) => {
-                let header = llc_snap::Header::EtherType(ethertype);
-                header.emit(unit.data.push_header(llc_snap::LEN));
+        if self.emit_through(from, &mut unit) { Ok(unit) } else { Err("no service access point") }
+    }
+
+    #[inline]
+    fn emit_through(&mut self, from: Above, unit: &mut Unit) -> bool {
+        match self.users.number(from, unit.options.under) {
+            Some(Selector::EtherType(ethertype)) => {
+                unit.data.push_header_octets(&llc_snap::routed(ethertype));
             }
-            Selector::Sap(sap) => {
+            Some(Selector::Sap(sap)) => {
                 let header = Header::command(sap, sap, function::UI);
                 header.emit(unit.data.push_header(llc::LEN));
             }
+            None => return false,
         }
-        Ok(unit)
+        true
+    }
+
+    #[inline]
+    fn parse_through(&mut self, pdu: &mut Unit) -> Option<Above> {
+        let selector = Selector::EtherType(llc_snap::ethertype_of(pdu.data.front_at_least(llc_snap::LEN))?);
+        let user = self.users.find(selector)?;
+        // The header was read, so it is there.
+        let _ = pdu.data.pop_header(llc_snap::LEN);
+        pdu.options.under = Some(selector.key());
+        Some(user)
     }
 
     #[inline]

@@ -104,6 +104,8 @@ pub struct Vnet {
     routes_4: Routes<Ipv4Addr>,
     routes_6: Routes<Ipv6Addr>,
     counters: Counters,
+    /// Where the last unit for one host on a path went: to whom, whose, and by which layer. Nothing is known of it any more once a layer below has told something.
+    last: Option<(IpAddr, Above, Below)>,
 }
 
 impl Vnet {
@@ -135,6 +137,7 @@ impl Vnet {
             routes_4,
             routes_6,
             counters: Counters::default(),
+            last: None,
             config,
         })
     }
@@ -357,6 +360,7 @@ impl Vnet {
     }
 
     fn report(&mut self, from: Below, place: Place, report: Report, cx: &mut Context<'_>) {
+        self.last = None;
         let limits = self.least(0..self.ports.len());
         let any_up = self.ports.iter().any(|port| port.up);
         let Some(port) = self.ports.get_mut(place.interface) else {
@@ -453,6 +457,33 @@ impl Protocol for Vnet {
             Some(UnitRequest::Manage(manage)) => self.manage(from, *manage, cx),
             None => cx.drop("not a unit"),
         }
+    }
+
+    fn is_on_paths(&self) -> bool {
+        true
+    }
+
+    fn push_through(&mut self, from: Above, unit: &mut Unit) -> Option<Below> {
+        let to = unit.destination.ip().filter(|_| !unit.options.group)?;
+        let below = match self.last {
+            Some((last, user, below)) if last == to && user == from => below,
+            _ => {
+                let Towards::One(interface) = self.towards(to, unit.source, false) else {
+                    return None;
+                };
+                let below = self.below(interface, from)?;
+                self.last = Some((to, from, below));
+                below
+            }
+        };
+        self.counters.sent += 1;
+        Some(below)
+    }
+
+    fn pop_through(&mut self, from: Below, _: &mut Unit) -> Option<Above> {
+        let place = self.places.get(usize::from(from.0))?;
+        self.counters.received += 1;
+        Some(place.user)
     }
 
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
