@@ -310,6 +310,18 @@ fn a_packet_shorter_than_headers_passes_behind_one_of_ipv6_that_waits() {
 }
 
 #[test]
+fn a_frame_that_is_no_packet_of_ip_passes_without_being_touched() {
+    let mut merger = Merger::default();
+    let mut frame = Message::from_octets(&[7; 200]);
+    frame.push_octets(&[0xaa; 48]);
+    let mut passed = Vec::new();
+    merger.take(Address::NONE, frame, &mut |_, frame: Message| passed.push(frame));
+    let [frame] = &passed[..] else { panic!("{passed:?}") };
+    // Its text lies where it lay.
+    assert_eq!((frame.len(), frame.slices()[0].len()), (248, 200));
+}
+
+#[test]
 fn what_differs_in_more_than_it_may_is_not_put_together() {
     let case = plain();
     let first = case.packet(0, 1000, 0x10, 0);

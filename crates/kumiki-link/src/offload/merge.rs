@@ -3,7 +3,7 @@
 use kumiki_graph::Address;
 use kumiki_octets::{Checksum, Message, Meta, Sum};
 
-use super::{ACK, CWR, ECE, Headers, PSH, control_bits, long, narrow, word};
+use super::{ACK, CWR, ECE, Headers, PSH, before_tcp, control_bits, long, narrow, word};
 
 /// Connections of which packets can wait at the same time.
 const FLOWS: usize = 8;
@@ -117,13 +117,15 @@ impl Merger {
             out(address, packet);
             return;
         }
-        // Where nothing waits and nothing can follow, as with each packet of an exchange, no more is looked at.
-        if self.flows.is_empty() && control_bits(packet.front_at_least(40)).is_some_and(is_last) {
+        // Where nothing waits and nothing can follow, as with each packet of an exchange and whatever is no packet of TCP, no more is looked at.
+        let front = packet.front_at_least(40);
+        if self.flows.is_empty() && (before_tcp(front).is_none() || control_bits(front).is_some_and(is_last)) {
             out(address, packet);
             return;
         }
         let headers = Headers::read(packet.front_at_least(40), total).or_else(|| {
-            // Only then are long options looked for: asking for them could move text.
+            // Long options are looked for only where they may be: asking for them could move text.
+            Headers::ip_len(packet.front_at_least(40), total)?;
             Headers::read(packet.front_at_least(super::ROOM), total)
         });
         let Some(headers) = headers else {

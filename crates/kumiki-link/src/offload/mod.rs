@@ -141,27 +141,22 @@ fn narrow(octets: usize) -> u16 {
 
 /// The control bits of what begins with plain headers of IP and TCP.
 fn control_bits(front: &[u8]) -> Option<u8> {
-    let ip = match *front.first_chunk::<10>()? {
-        [0x45, _, _, _, _, _, _, _, _, TCP] => 20,
-        [version, _, _, _, _, _, TCP, ..] if version >> 4 == 6 => 40,
-        _ => return None,
-    };
-    front.get(ip + 13).copied()
+    front.get(before_tcp(front)? + 13).copied()
+}
+
+/// Octets of the IP header at the front, where that has no options and TCP is behind it.
+fn before_tcp(front: &[u8]) -> Option<usize> {
+    match *front.first_chunk::<10>()? {
+        [0x45, _, _, _, _, _, _, _, _, TCP] => Some(20),
+        [version, _, _, _, _, _, TCP, ..] if version >> 4 == 6 => Some(40),
+        _ => None,
+    }
 }
 
 impl Headers {
     /// Reads the headers at the front of a packet of `total` octets; `None` where they are not plain IP and TCP.
     fn read(front: &[u8], total: usize) -> Option<Self> {
-        let ip = match *front.first_chunk::<10>()? {
-            // Five words of header; not a fragment.
-            [0x45, _, l0, l1, _, _, f0, f1, _, TCP] if f0 & 0x3f == 0 && f1 == 0 => {
-                (usize::from(u16::from_be_bytes([l0, l1])) == total).then_some(20)?
-            }
-            [v, _, _, _, l0, l1, TCP, ..] if v >> 4 == 6 => {
-                (usize::from(u16::from_be_bytes([l0, l1])) + 40 == total).then_some(40)?
-            }
-            _ => return None,
-        };
+        let ip = Self::ip_len(front, total)?;
         let words = usize::from(front.get(ip + 12)? >> 4);
         let len = ip + 4 * words;
         let mut octets = [0; ROOM];
@@ -172,6 +167,19 @@ impl Headers {
         let mut headers = Self { octets, ip, len, ip_sum: Sum::ZERO, tcp_sum: Sum::ZERO };
         (headers.ip_sum, headers.tcp_sum) = headers.unchanging();
         Some(headers)
+    }
+
+    /// Octets of the IP header at the front, where that is a plain one before TCP.
+    fn ip_len(front: &[u8], total: usize) -> Option<usize> {
+        let (len, octets) = match *front.first_chunk::<10>()? {
+            // Five words of header; not a fragment.
+            [0x45, _, l0, l1, _, _, f0, f1, _, TCP] if f0 & 0x3f == 0 && f1 == 0 => {
+                (20, usize::from(u16::from_be_bytes([l0, l1])))
+            }
+            [v, _, _, _, l0, l1, TCP, ..] if v >> 4 == 6 => (40, usize::from(u16::from_be_bytes([l0, l1])) + 40),
+            _ => return None,
+        };
+        (octets == total).then_some(len)
     }
 
     /// Of the IP and of the TCP header, what packets of one super-segment have in common.
