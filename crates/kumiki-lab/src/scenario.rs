@@ -234,6 +234,10 @@ pub struct Host {
     /// are priced all the same.
     #[key(is = "a size", default = "none", example = "\"100 B\"")]
     pub free_below: Option<String>,
+    /// Whether units go without a stop through layers that only put a header in front of them or take it off, where work there has no price and nobody looks on.
+    /// What is sent and counted is the same.
+    #[key(is = "true or false", default = "true", example = "false")]
+    pub paths: Option<bool>,
     /// The layers: a list from the top down to the device, or a table that gives the layers below each.
     #[key(
         is = "a list, or a table of lists",

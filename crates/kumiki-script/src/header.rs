@@ -4,6 +4,7 @@
 //! ip = 4                                    # the version, 4 or 6
 //! mtu = 1500                                # of the link, in octets
 //! peer_isn = 1000000                        # the first sequence number of the peer, plus the connection's number
+//! paths = true                              # units may go through layers without a stop: all is the same with and without
 //!
 //! [tcp]                                     # as in docs/settings.md
 //! sack = false
@@ -37,6 +38,8 @@ pub struct Header {
     pub mtu: u16,
     /// The peer's initial sequence number, less the number of the connection.
     pub peer_isn: u32,
+    /// Whether units may take paths through the layers of our stack.
+    pub paths: bool,
     /// TCP's settings.
     pub tcp: toml::Table,
     /// What becomes of it against Linux.
@@ -107,6 +110,8 @@ struct Raw {
     mtu: u16,
     #[serde(default = "peer_isn")]
     peer_isn: u32,
+    #[serde(default = "paths")]
+    paths: bool,
     #[serde(default)]
     tcp: toml::Table,
     /// Read by itself.
@@ -127,12 +132,17 @@ const fn peer_isn() -> u32 {
     1_000_000
 }
 
+const fn paths() -> bool {
+    true
+}
+
 impl Default for Header {
     fn default() -> Self {
         Self {
             v6: false,
             mtu: mtu(),
             peer_isn: peer_isn(),
+            paths: paths(),
             tcp: toml::Table::new(),
             linux: Linux::Yes(Same::default()),
             lines: BTreeMap::new(),
@@ -195,6 +205,7 @@ impl Header {
             v6: raw.ip == 6,
             mtu: raw.mtu,
             peer_isn: raw.peer_isn,
+            paths: raw.paths,
             tcp: raw.tcp,
             linux,
             lines: lines.into_iter().collect(),

@@ -66,6 +66,7 @@ impl Virtual {
         }
         let host = scenario::Host {
             graph: Some(scenario::Graph::Below(layers)),
+            paths: Some(header.paths),
             settings: BTreeMap::from([(ip.to_owned(), settings), ("tcp".to_owned(), header.tcp.clone())]),
             ..scenario::Host::default()
         };

@@ -46,6 +46,15 @@ fn a_script_run_twice_gives_the_same_octets_at_the_same_times() {
 }
 
 #[test]
+fn a_script_gives_the_same_octets_at_the_same_times_without_paths() {
+    for (mut script, _) in parsed() {
+        let with = kumiki_script::run(&script, false).unwrap();
+        script.header.paths = false;
+        assert_eq!(with, kumiki_script::run(&script, false).unwrap(), "{}", script.file);
+    }
+}
+
+#[test]
 fn every_script_begins_with_what_it_shows() {
     for (path, text) in scripts() {
         let path = path.display();

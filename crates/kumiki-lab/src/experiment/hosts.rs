@@ -61,6 +61,7 @@ pub(super) fn build(name: &str, spec: &scenario::Host, profile: &Profile, plan: 
         let octets = quantity::<Octets>(&["free_below"], octets)?.count();
         graph.set_free_below(u32::try_from(octets).unwrap_or(u32::MAX));
     }
+    graph.set_paths(spec.paths.unwrap_or(true));
     let tasks = Tasks::add(&mut graph, profile);
     let mut nodes = BTreeMap::new();
     for (node, below) in &layers {
@@ -77,7 +78,7 @@ pub(super) fn build(name: &str, spec: &scenario::Host, profile: &Profile, plan: 
     let mut known = nodes.keys().chain(devices.keys()).map(String::as_str);
     let stray = spec.settings.keys().find(|key| !nodes.contains_key(*key) && !devices.contains_key(*key));
     if let Some(key) = stray {
-        let mut names: Vec<&str> = vec!["profile", "prices", "free_below", "like", "graph", "kind"];
+        let mut names: Vec<&str> = vec!["profile", "prices", "free_below", "paths", "like", "graph", "kind"];
         names.extend(&mut known);
         return Err(unknown(&[key], "key or node", key, &names));
     }

@@ -19,7 +19,7 @@ use crate::rows::ValueName;
 use crate::{medium, profile};
 
 /// The keys of a host that are not settings of its nodes.
-const HOST_KEYS: [&str; 8] = ["count", "like", "profile", "prices", "free_below", "graph", "kind", "real"];
+const HOST_KEYS: [&str; 9] = ["count", "like", "profile", "prices", "free_below", "paths", "graph", "kind", "real"];
 
 /// The most sessions of a load: the dynamic ports of a host, 49152 to 65535 (RFC 6335 section 6).
 const MOST_SESSIONS: u32 = 16_384;
