@@ -29,6 +29,8 @@ pub struct Options {
     pub capture: bool,
     /// TCP's own traces.
     pub trace: bool,
+    /// Units stop at every layer, as though there were no paths ([`Graph::set_paths`]).
+    pub stops: bool,
 }
 
 /// What came of one case.
@@ -52,6 +54,8 @@ pub struct Outcome {
     pub damaged: u64,
     /// A number that any difference in octets, times or endings changes.
     pub hash: u64,
+    /// What the nodes of both hosts did, and what they have counted.
+    pub accounts: Vec<String>,
     /// Captures, where asked for.
     pub captured: Vec<Captured>,
     /// TCP's traces, where asked for.
@@ -259,6 +263,8 @@ impl<'a> Run<'a> {
         let violation = judge::first(self.case, &ends, &evidence, complaints, late, left, now);
         let end = Instant::ZERO + took;
         let allowed = judge::liveness::allowed(self.case, &ends, end);
+        let hosts = self.parties.iter().filter_map(|party| self.world.host(party.id));
+        let accounts = hosts.flat_map(|host| layers::accounts(&host.graph)).collect();
         let traces = if options.trace { trace::collect(self.world.hosts()) } else { Vec::new() };
         for (HostId(number), seen) in self.world.take_tapped() {
             if let Some(host) = self.captured.get_mut(number) {
@@ -275,6 +281,7 @@ impl<'a> Run<'a> {
             allowed: (allowed.packets, allowed.time),
             damaged,
             hash,
+            accounts,
             captured: self.captured,
             traces,
         }
@@ -398,6 +405,7 @@ fn party(
     let sockets = [SocketAddr::from((own, own_port)), SocketAddr::from((case.version.address(1 - number), peer_port))];
     let stream = u64::try_from(number).unwrap_or(0);
     let mut graph = Graph::new(case.seed, stream);
+    graph.set_paths(!options.stops);
     let task = graph.add_task("host");
     let expected = expected(case, number, peer_facts);
     let program = User::new(end.clone(), pattern, expected, sockets, Arc::clone(facts));

@@ -82,9 +82,26 @@ fn captures_and_traces_change_nothing() {
     for seed in 40..50 {
         let case = Case::of(Transport::Tcp, seed);
         let plain = kumiki_adversity::run(&case, Options::default()).unwrap();
-        let seen = kumiki_adversity::run(&case, Options { capture: true, trace: true }).unwrap();
+        let seen = Options { capture: true, trace: true, ..Options::default() };
+        let seen = kumiki_adversity::run(&case, seen).unwrap();
         assert_eq!(plain.hash, seen.hash, "seed {seed}");
         assert_eq!(seen.captured.len(), 2);
+    }
+}
+
+/// So many seeds of each transport with and without paths, all seeds of the others with them.
+const BOTH_WAYS: u64 = 120;
+
+#[test]
+fn paths_change_nothing() {
+    for transport in [Transport::Tcp, Transport::Xtp] {
+        for seed in 0..BOTH_WAYS {
+            let case = Case::of(transport, seed);
+            let with = kumiki_adversity::run(&case, Options::default()).unwrap();
+            let without = kumiki_adversity::run(&case, Options { stops: true, ..Options::default() }).unwrap();
+            let told = |it: &kumiki_adversity::Outcome| (it.hash, it.took, it.events, it.segments, it.accounts.clone());
+            assert_eq!(told(&with), told(&without), "seed {seed} of {transport:?}");
+        }
     }
 }
 

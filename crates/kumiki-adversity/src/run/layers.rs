@@ -4,15 +4,17 @@ use core::net::IpAddr;
 
 use kumiki_atm::aal5::{self, Aal5};
 use kumiki_atm::llc_snap::{self, LlcSnap};
-use kumiki_graph::{GraphError, Protocol};
+use kumiki_graph::{Graph, GraphError, Protocol};
 use kumiki_inet::arp::{self, Arp};
 use kumiki_inet::eth::{self, Eth};
 use kumiki_inet::fddi::{self, Fddi};
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::ipv6;
 use kumiki_inet::llc::{self, Llc};
+use kumiki_inet::tcp::Tcp;
 use kumiki_inet::vnet::{self, Vnet};
 use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_xtp::Xtp;
 
 use crate::path::VC;
 
@@ -69,4 +71,17 @@ fn network(own: IpAddr, mtu: u32, below: &str) -> Result<Box<dyn Protocol>, Grap
             Box::new(layer.map_err(|why| refused(why.to_string()))?)
         }
     })
+}
+
+/// What each node of `graph` did, and what it has counted.
+pub(super) fn accounts(graph: &Graph) -> Vec<String> {
+    let counted = |name: &str| {
+        let (tcp, xtp) = (graph.find::<Tcp>(name).map(Tcp::counters), graph.find::<Xtp>(name).map(Xtp::counters));
+        let (four, six) =
+            (graph.find::<Ip>(name).map(Ip::counters), graph.find::<ipv6::Ip>(name).map(ipv6::Ip::counters));
+        let (vnet, llc) = (graph.find::<Vnet>(name).map(Vnet::counters), graph.find::<Llc>(name).map(Llc::counters));
+        let snap = graph.find::<LlcSnap>(name).map(LlcSnap::counters);
+        format!("{tcp:?} {xtp:?} {four:?} {six:?} {vnet:?} {llc:?} {snap:?}")
+    };
+    graph.accounts().map(|(name, account)| format!("{name}: {account:?} {}", counted(name))).collect()
 }

@@ -95,7 +95,7 @@ fn table(summary: &Summary) -> String {
 }
 
 fn one(seed: u64, args: &cli::Adversity) -> Result<(), Stop> {
-    let options = Options { capture: args.pcap, trace: args.trace };
+    let options = Options { capture: args.pcap, trace: args.trace, ..Options::default() };
     if args.trace && transport(args) == Transport::Xtp {
         let why = "an XTP notes nothing of its own to trace; --pcap shows what it sends and gets";
         return Err(Stop::Input(why.to_owned()));
