@@ -18,6 +18,7 @@ use clap::Parser;
 use kumiki_graph::Duration;
 use kumiki_octets::Page;
 use load::{Load, Work};
+use ours::Layers;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
@@ -54,10 +55,10 @@ const QUIET: Duration = Duration::from_secs(2);
 fn idle(sessions: u32, exchanges: u64) -> Result<Taken, String> {
     let load = Load { mtu: 1500, sessions, work: Work::Exchanges(exchanges), check: false };
     // What the thread keeps free, and what is there once.
-    drop(ours::Pair::new(Load { sessions: 1, ..load })?);
+    drop(ours::Pair::new(Load { sessions: 1, ..load }, Layers::FEW)?);
     let begin = load::cpu_s();
     let before = ALLOCATED.current_usage();
-    let mut pair = ours::Pair::new(load)?;
+    let mut pair = ours::Pair::new(load, Layers::FEW)?;
     pair.open()?;
     if exchanges > 0 {
         pair.finish(load)?;

@@ -4,9 +4,12 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use kumiki_graph::{DeviceId, Duration, Graph, GraphError, NodeId, Protocol, Service};
 use kumiki_inet::ip::{self, Ip};
+use kumiki_inet::llc::{self, Llc};
 use kumiki_inet::tcp::config::AckRule;
 use kumiki_inet::tcp::{Config, Tcp, defaults};
+use kumiki_inet::vnet::{self, Vnet};
 use kumiki_io::{DeviceConfig, Ended, Executor, GraphId, Pace, Plug, RealClock};
+use serde::Serialize;
 
 use crate::link::Link;
 use crate::load::{Load, Outcome, Work, cpu_s};
@@ -42,38 +45,64 @@ pub(crate) struct Pair {
     link: kumiki_io::ElementId,
 }
 
+/// Which layers there are, and how units go through them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Layers {
+    /// VNET below TCP and LLC/SNAP below IP, which have next to nothing to do.
+    pub(crate) between: bool,
+    /// Units may take paths.
+    pub(crate) paths: bool,
+}
+
+impl Layers {
+    /// TCP on IP on the device.
+    pub(crate) const FEW: Self = Self { between: false, paths: true };
+}
+
 /// A host with this address behind one device.
 pub(crate) fn host(
     own: Ipv4Addr,
     mtu: usize,
+    layers: Layers,
     program: Box<dyn Protocol>,
 ) -> Result<(Graph, NodeId, DeviceId), GraphError> {
     let mut graph = Graph::new(1, own.to_bits().into());
+    graph.set_paths(layers.paths);
     let task = graph.add_task("host");
     let device = graph.add_device("p2p0", Service::FRAME)?;
-    let interface =
-        ip::Interface { mtu: u32::try_from(mtu).unwrap_or(u32::MAX), ..ip::Interface::new("p2p0", own, 24) };
-    let ip = Ip::new(ip::Config::host(interface)).map_err(|why| GraphError::Refused {
-        upper: "ip".to_owned(),
-        lower: "p2p0".to_owned(),
-        why: why.to_string(),
-    })?;
+    let below = if layers.between { "llc" } else { "p2p0" };
+    let interface = ip::Interface { mtu: u32::try_from(mtu).unwrap_or(u32::MAX), ..ip::Interface::new(below, own, 24) };
+    let refused =
+        |upper: &str, lower: &str, why| GraphError::Refused { upper: upper.to_owned(), lower: lower.to_owned(), why };
+    let ip = Ip::new(ip::Config::host(interface)).map_err(|why| refused("ip", below, why.to_string()))?;
     graph.add_node("ip", task, Box::new(ip))?;
     graph.add_node("tcp", task, Box::new(Tcp::new(config())))?;
     let node = graph.add_node("program", task, program)?;
-    for (upper, lower) in [("ip", "p2p0"), ("tcp", "ip"), ("program", "tcp")] {
-        graph.connect(upper, lower)?;
+    let mut chain = vec!["program", "tcp", "ip", "p2p0"];
+    if layers.between {
+        let config = vnet::Config { interfaces: vec![vnet::Interface::new("ip", own.into(), 24)], routes: Vec::new() };
+        let vnet = Vnet::new(config).map_err(|why| refused("vnet", "ip", why.to_string()))?;
+        graph.add_node("vnet", task, Box::new(vnet))?;
+        graph.add_node("llc", task, Box::new(Llc::new(llc::Config::default())))?;
+        chain = vec!["program", "tcp", "vnet", "ip", "llc", "p2p0"];
+    }
+    // What passes users through must find them when it is put on something.
+    for pair in chain.windows(2).rev() {
+        if let [upper, lower] = pair {
+            graph.connect(upper, lower)?;
+        }
     }
     Ok((graph, node, device))
 }
 
 impl Pair {
     /// Both hosts, joined and started.
-    pub(crate) fn new(load: Load) -> Result<Self, String> {
+    pub(crate) fn new(load: Load, layers: Layers) -> Result<Self, String> {
         let to = SocketAddr::from((ANSWERER, PORT));
         let most = UNDER_WAY;
-        let caller = host(CALLER, load.mtu, Box::new(Caller::new(to, load, most))).map_err(|why| why.to_string())?;
-        let answerer = host(ANSWERER, load.mtu, Box::new(Answerer::new(to, load))).map_err(|why| why.to_string())?;
+        let make = |own, program| host(own, load.mtu, layers, program).map_err(|why| why.to_string());
+        let caller = make(CALLER, Box::new(Caller::new(to, load, most)))?;
+        let answerer = make(ANSWERER, Box::new(Answerer::new(to, load)))?;
         let mut executor = Executor::new(RealClock::start(), Pace::default());
         let link = executor.add_element(Box::new(Link::default()));
         let mut join = |name: &str, (graph, node, device): (Graph, NodeId, DeviceId), port| {
@@ -154,8 +183,8 @@ impl Pair {
 }
 
 /// One run.
-pub(crate) fn run(load: Load) -> Result<Outcome, String> {
-    let mut pair = Pair::new(load)?;
+pub(crate) fn run(load: Load, layers: Layers) -> Result<Outcome, String> {
+    let mut pair = Pair::new(load, layers)?;
     pair.open()?;
     let begin = cpu_s();
     pair.finish(load)?;

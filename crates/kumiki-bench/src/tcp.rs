@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::load::{Load, Outcome, SMALL, WRITE, Work};
+use crate::ours::Layers;
 use crate::rival::Setting;
 use crate::{Tcp, ours, rival};
 
@@ -14,6 +15,8 @@ const GIB: f64 = (1u64 << 30) as f64;
 #[serde(rename_all = "snake_case")]
 enum Who {
     Kumiki,
+    /// With other layers, or without paths through them.
+    Layered(Layers),
     Smoltcp(Setting),
 }
 
@@ -48,7 +51,8 @@ fn cost(load: &Load, cpu_s: f64) -> f64 {
 
 fn run(who: Who, load: Load) -> Result<Outcome, String> {
     let outcome = match who {
-        Who::Kumiki => ours::run(load),
+        Who::Kumiki => ours::run(load, Layers::FEW),
+        Who::Layered(layers) => ours::run(load, layers),
         Who::Smoltcp(setting) => rival::run(load, setting),
     }?;
     if outcome.longest > load.mtu {
@@ -129,6 +133,10 @@ pub(crate) fn measure(what: &Tcp) -> Result<(), String> {
     let mut rows = Vec::new();
     for load in loads(what) {
         let mut who = vec![Who::Kumiki];
+        if let Work::Exchanges(_) = load.work {
+            let layered = |between, paths| Who::Layered(Layers { between, paths });
+            who.extend([layered(false, false), layered(true, true), layered(true, false)]);
+        }
         if !what.alone {
             who.push(Who::Smoltcp(best(load, false)?));
             who.push(Who::Smoltcp(best(load, true)?));
@@ -170,6 +178,10 @@ fn name(who: Who) -> (String, String) {
         Who::Kumiki => {
             ("kumiki".to_owned(), "CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB, ACKs not delayed".to_owned())
         }
+        Who::Layered(Layers { between, paths }) => {
+            let between = if between { "VNET and LLC/SNAP too" } else { "the same layers" };
+            ("kumiki".to_owned(), format!("{between}; {}", if paths { "with paths" } else { "without paths" }))
+        }
         Who::Smoltcp(setting) => (
             "smoltcp".to_owned(),
             format!(
@@ -198,7 +210,7 @@ fn show(rows: &[Row], runs: usize) {
         "who",
         "cost",
         "spread",
-        "rival / kumiki",
+        "to the first",
         "Gbit/s",
         "packets",
         "longest",

@@ -7,7 +7,7 @@ use kumiki_io::{DeviceConfig, Ended, Executor, Pace, Plug, RealClock, Tun};
 
 use super::{LINUX, PORT, STACK, Transfer, Way};
 use crate::load::{Load, Work};
-use crate::ours::host;
+use crate::ours::{Layers, host};
 use crate::programs::{Answerer, Caller};
 
 /// Written and not acknowledged, in octets: less makes the two ends wait for each other.
@@ -23,7 +23,7 @@ pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
         Way::In => Box::new(Answerer::new(SocketAddr::from((STACK, PORT)), load)),
         Way::Out => Box::new(Caller::new(SocketAddr::from((LINUX, PORT)), load, UNDER_WAY)),
     };
-    let (graph, node, device) = host(STACK, mtu, program).map_err(|why| why.to_string())?;
+    let (graph, node, device) = host(STACK, mtu, Layers::FEW, program).map_err(|why| why.to_string())?;
     let mut executor = Executor::new(RealClock::start(), Pace::default());
     let id = executor.add_graph("stack", graph);
     executor.set_device(id, device, DeviceConfig { mtu: transfer.mtu.into(), burst: 64 });
