@@ -383,7 +383,7 @@ fn what_is_no_whole_frame_of_a_line_is_shown_as_far_as_it_goes() {
     assert_eq!(
         shape,
         [
-            (16, 2, 0, said("3 octets before the first flag were passed over")),
+            (16, 2, 0, said("3 octets before the first flag passed over")),
             (3, 0, 1, said("aborted: an escape stands before the flag")),
             (16, 2, 0, said("")),
             (8, 0, 1, said("the file ends within this frame")),
