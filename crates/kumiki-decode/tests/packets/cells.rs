@@ -222,7 +222,7 @@ fn what_is_missing_or_wrong_in_aal34_is_named() {
     decoder.decode(&record(7, Link::Named("cells"), &row[0]));
     assert_eq!(
         decoder.unfinished()[0].to_string(),
-        "not finished at the end: AAL3/4 PDU on 0/100 under MID 3, 1 parts with 44 octets since packet 7"
+        "not finished at the end: AAL3/4 PDU on 0/100 under MID 3, 1 part with 44 octets since packet 7"
     );
 }
 
