@@ -64,20 +64,6 @@ pub struct Meta {
     pub checksum: Checksum,
 }
 
-impl Meta {
-    /// `n` octets are put in front of what it counts from.
-    #[inline]
-    fn move_back(&mut self, n: usize) {
-        let by = u16::try_from(n).unwrap_or(u16::MAX);
-        if self.header_len > 0 {
-            self.header_len = self.header_len.saturating_add(by);
-        }
-        if let Checksum::Partial { start, .. } = &mut self.checksum {
-            *start = start.saturating_add(by);
-        }
-    }
-}
-
 /// In this order and from the beginning of a cache line: the end of the headers and what follows it are all that somebody
 /// looks at who only forwards.
 #[repr(C, align(64))]

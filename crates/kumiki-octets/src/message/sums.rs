@@ -1,10 +1,24 @@
-//! What is known of the sums of a message.
+//! What is known of the sums of a message, and from where that is counted.
 
-use super::{Checksum, Message, Short};
+use super::{Checksum, Message, Meta, Short};
 use crate::{Slice, Sum};
 
 /// The longest headers in front of a checksummed part that are put to the front again after it has been completed.
 const LONGEST_HEADERS: usize = 60;
+
+impl Meta {
+    /// `n` octets are put in front of what it counts from.
+    #[inline]
+    pub(super) fn move_back(&mut self, n: usize) {
+        let by = u16::try_from(n).unwrap_or(u16::MAX);
+        if self.header_len > 0 {
+            self.header_len = self.header_len.saturating_add(by);
+        }
+        if let Checksum::Partial { start, .. } = &mut self.checksum {
+            *start = start.saturating_add(by);
+        }
+    }
+}
 
 impl Message {
     /// Keeps the sum that a device took true to what is left.
