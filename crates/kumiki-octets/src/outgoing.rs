@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Message, Meta, Slice};
+use crate::{Blank, Message, Meta, Rare, Slice};
 
 /// So many pieces may lie in pages of their own.
 const FEW: usize = 8;
@@ -32,10 +32,20 @@ const SHORT: usize = 128;
 /// ```
 #[derive(Debug, Default)]
 pub struct Outgoing {
-    sent: Pieces,
-    unsent: Pieces,
+    here: Rare<Here>,
     /// The place of the first octet not sent.
     next: u64,
+}
+
+/// What there is while there are octets.
+#[derive(Debug, Default)]
+struct Here {
+    sent: Pieces,
+    unsent: Pieces,
+}
+
+impl Blank for Here {
+    const BLANK: &'static Self = &Self { sent: Pieces::NONE, unsent: Pieces::NONE };
 }
 
 /// Octets of a stream, in order.
@@ -52,6 +62,8 @@ struct Pieces {
 const SLACK: usize = 2048;
 
 impl Pieces {
+    const NONE: Self = Self { pieces: VecDeque::new(), octets: 0, memory: 0 };
+
     /// Adds `slice`, whose place is `at`. What continues the last piece in its page is joined to it where it has less than `short` octets.
     fn push(&mut self, at: u64, mut slice: Slice, short: usize) {
         self.octets += slice.len() as u64;
@@ -110,50 +122,51 @@ impl Pieces {
             }
         }
     }
-
-    fn clear(&mut self) {
-        *self = Self::default();
-    }
 }
 
 impl Outgoing {
     /// Octets not sent yet.
     #[must_use]
-    pub const fn unsent(&self) -> u64 {
-        self.unsent.octets
+    #[inline]
+    pub fn unsent(&self) -> u64 {
+        self.here.unsent.octets
     }
 
     /// Octets that were sent and are kept.
     #[must_use]
-    pub const fn sent(&self) -> u64 {
-        self.sent.octets
+    #[inline]
+    pub fn sent(&self) -> u64 {
+        self.here.sent.octets
     }
 
     /// All octets that are here.
     #[must_use]
-    pub const fn len(&self) -> u64 {
-        self.sent.octets + self.unsent.octets
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.here.sent.octets + self.here.unsent.octets
     }
 
     /// Whether there are none.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Octets of memory that all of it holds on to: of a page all of it, however little of it is here. What is generated takes none.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let (last, first) = (self.sent.pieces.back(), self.unsent.pieces.front());
+        let Here { sent, unsent } = &*self.here;
+        let (last, first) = (sent.pieces.back(), unsent.pieces.front());
         let both = last.zip(first).filter(|((_, last), (_, first))| last.shares_page(first));
         let twice = both.map_or(0, |(_, (_, first))| first.held());
-        (self.sent.memory + self.unsent.memory).saturating_sub(twice)
+        (sent.memory + unsent.memory).saturating_sub(twice)
     }
 
     /// The place of the first octet that is here.
     #[must_use]
     pub fn first(&self) -> u64 {
-        self.sent.pieces.front().map_or(self.next, |(at, _)| *at)
+        self.here.sent.pieces.front().map_or(self.next, |(at, _)| *at)
     }
 
     /// Adds `data` at the end; the slices are taken as they are, headers in front of them become one.
@@ -167,16 +180,16 @@ impl Outgoing {
             whole
         };
         for slice in data.take_slices() {
-            let at = self.next + self.unsent.octets;
-            self.unsent.push(at, slice, usize::MAX);
+            let at = self.next + self.here.unsent.octets;
+            self.here.unsent.push(at, slice, usize::MAX);
         }
     }
 
     /// What [`Outgoing::queue`] and then [`Outgoing::take`] of all of it come to for `data` that nothing waits in front of: it goes as it is, and is kept.
     /// Also how many octets had to be read for its sum.
     pub fn pass(&mut self, mut data: Message) -> (Message, u64) {
-        let at = self.next + self.unsent.octets;
-        let one = if self.unsent.octets == 0 { data.only_slice() } else { None };
+        let Here { sent, unsent } = &mut *self.here;
+        let one = if unsent.octets == 0 { data.only_slice() } else { None };
         let Some(slice) = one else {
             let octets = data.len() as u64;
             self.queue(data);
@@ -185,8 +198,9 @@ impl Outgoing {
         let read = if slice.is_summed() { 0 } else { slice.len() as u64 };
         slice.summed();
         let kept = slice.clone();
+        let at = self.next;
         self.next = at + kept.len() as u64;
-        self.sent.push(at, kept, SHORT);
+        sent.push(at, kept, SHORT);
         *data.meta_mut() = Meta::default();
         (data, read)
     }
@@ -197,13 +211,14 @@ impl Outgoing {
         let mut packet = Message::new();
         let mut left = usize::try_from(octets).unwrap_or(usize::MAX);
         let mut read = 0;
+        let Here { sent, unsent } = &mut *self.here;
         while left > 0 {
-            let Some((at, mut slice)) = self.unsent.pop_front() else {
+            let Some((at, mut slice)) = unsent.pop_front() else {
                 break;
             };
             if slice.len() > left {
                 let front = slice.split_to(left);
-                self.unsent.push_front(at + left as u64, slice);
+                unsent.push_front(at + left as u64, slice);
                 slice = front;
             }
             if sum && !slice.is_summed() {
@@ -214,7 +229,7 @@ impl Outgoing {
             self.next = at + slice.len() as u64;
             if keep {
                 packet.append_slice(slice.clone());
-                self.sent.push(at, slice, SHORT);
+                sent.push(at, slice, SHORT);
             } else {
                 packet.append_slice(slice);
             }
@@ -226,7 +241,7 @@ impl Outgoing {
     #[must_use]
     pub fn peek(&self) -> Message {
         let mut first = Message::new();
-        if let Some((_, slice)) = self.unsent.pieces.front() {
+        if let Some((_, slice)) = self.here.unsent.pieces.front() {
             first.append_slice(slice.clone().split_to(1));
         }
         first
@@ -237,7 +252,7 @@ impl Outgoing {
     pub fn again(&self, from: u64, octets: u64) -> Message {
         let mut packet = Message::new();
         let end = from.saturating_add(octets);
-        let pieces = &self.sent.pieces;
+        let pieces = &self.here.sent.pieces;
         let first = pieces.partition_point(|(at, slice)| at + slice.len() as u64 <= from);
         for (at, slice) in pieces.range(first.min(pieces.len())..) {
             if *at >= end {
@@ -256,15 +271,18 @@ impl Outgoing {
 
     /// Lets go of what was sent before place `upto`.
     pub fn release(&mut self, upto: u64) {
-        while let Some((at, slice)) = self.sent.pieces.front_mut() {
+        let Some(Here { sent, .. }) = self.here.own() else {
+            return;
+        };
+        while let Some((at, slice)) = sent.pieces.front_mut() {
             let gone = usize::try_from(upto.saturating_sub(*at)).unwrap_or(usize::MAX);
             if gone < slice.len() {
                 slice.skip(gone);
                 *at += gone as u64;
-                self.sent.octets -= gone as u64;
+                sent.octets -= gone as u64;
                 break;
             }
-            self.sent.pop_front();
+            sent.pop_front();
         }
     }
 
@@ -272,21 +290,21 @@ impl Outgoing {
     pub fn fit(&mut self) {
         let octets = usize::try_from(self.len()).unwrap_or(usize::MAX);
         if self.memory() > octets.saturating_mul(2).saturating_add(FEW * SLACK) {
-            self.sent.fit(SHORT);
-            self.unsent.fit(usize::MAX);
+            self.here.sent.fit(SHORT);
+            self.here.unsent.fit(usize::MAX);
         }
     }
 
-    /// Gives back the room for pieces that are not there, which stays where there once were more.
+    /// Gives back the room for pieces, which stays where there once were some, where there are none.
     pub fn fit_room(&mut self) {
-        self.sent.pieces.shrink_to_fit();
-        self.unsent.pieces.shrink_to_fit();
+        if self.is_empty() {
+            self.here.clear();
+        }
     }
 
     /// Forgets all of it.
     pub fn clear(&mut self) {
-        self.sent.clear();
-        self.unsent.clear();
+        self.here.clear();
     }
 }
 
@@ -316,7 +334,7 @@ mod tests {
                 }
                 let most = 2 * usize::try_from(out.len()).unwrap() + 2 * (FEW + 1) * 2048;
                 assert!(out.memory() <= most, "{write} {packet}: {} for {}", out.memory(), out.len());
-                let pieces = out.sent.pieces.len() + out.unsent.pieces.len();
+                let pieces = out.here.sent.pieces.len() + out.here.unsent.pieces.len();
                 assert!(pieces <= 2 * FEW + n * write / SHORT + 2, "{write} {packet}: {pieces} pieces");
             }
             let sent = out.sent();
@@ -405,7 +423,7 @@ mod tests {
                         sum + if shares { 0 } else { it.held() }
                     })
                 };
-                prop_assert_eq!((out.sent.memory, out.unsent.memory), (pages(&out.sent), pages(&out.unsent)));
+                prop_assert_eq!((out.here.sent.memory, out.here.unsent.memory), (pages(&out.here.sent), pages(&out.here.unsent)));
             }
         }
     }

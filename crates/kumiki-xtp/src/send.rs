@@ -87,12 +87,12 @@ impl Send {
     }
 
     /// Octets not sent yet.
-    pub(crate) const fn unsent(&self) -> u64 {
+    pub(crate) fn unsent(&self) -> u64 {
         self.octets.unsent()
     }
 
     /// Where the stream ends as far as it is known.
-    pub(crate) const fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.board.nxt() + self.octets.unsent()
     }
 
@@ -139,7 +139,7 @@ impl Send {
     }
 
     /// Octets that are kept: not sent, or not known to have arrived.
-    pub(crate) const fn held(&self) -> u64 {
+    pub(crate) fn held(&self) -> u64 {
         self.octets.len()
     }
 
