@@ -46,5 +46,5 @@ pub use service::{
     Manage, Membership, Mode, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality, RateLimit,
     Reason, Report, Request, Service, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
 };
-pub use time::{Duration, Instant};
+pub use time::{Duration, Instant, Maybe, Nanoseconds};
 pub use timers::{TimerId, Timers};
