@@ -73,8 +73,9 @@ impl Tcp {
                 None => return,
             }
         }
-        let own = self.demux.listener(pair.local);
-        let listener = own.or_else(|| self.demux.listener_at_all_ports(pair.local));
+        let local = pair.local.into();
+        let own = self.demux.listener(local);
+        let listener = own.or_else(|| self.demux.listener_at_all_ports(local));
         let verdict = listener
             .and_then(|listener| self.table.listener(listener))
             .map_or(Verdict::Reset, |listener| listener.judge(&pair, &segment));
@@ -141,10 +142,9 @@ impl Tcp {
             return;
         }
         let [s0, s1, d0, d1, q0, q1, q2, q3] = quoted;
-        let pair = Pair {
-            local: SocketAddr::new(source, u16::from_be_bytes([s0, s1])),
-            remote: SocketAddr::new(destination, u16::from_be_bytes([d0, d1])),
-        };
+        let local = SocketAddr::new(source, u16::from_be_bytes([s0, s1]));
+        let remote = SocketAddr::new(destination, u16::from_be_bytes([d0, d1]));
+        let pair = Pair::new(local, remote);
         let seq = Seq(u32::from_be_bytes([q0, q1, q2, q3]));
         let Some(handle) = self.demux.find(&pair) else {
             return;

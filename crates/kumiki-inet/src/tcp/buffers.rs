@@ -35,7 +35,7 @@
 //!
 //! Text ahead of its turn is counted by what its pieces take where they are small.
 
-use kumiki_graph::{Duration, Instant, Quality};
+use kumiki_graph::{Duration, Instant, Maybe, Quality};
 
 use super::config::Config;
 use super::receive::MAX_WINDOW;
@@ -102,7 +102,7 @@ pub(crate) struct Buffers {
     /// What of it is in the sum of all connections.
     pub(super) counted: Held,
     /// The shortest round trip that timestamps tell of, before and since `epoch`.
-    shortest: [Option<Duration>; 2],
+    shortest: [Maybe<Duration>; 2],
     epoch: Instant,
     /// Since when `taken` octets were taken, and how many were in the round trip before.
     since: Instant,
@@ -116,7 +116,7 @@ impl Buffers {
             receive: Self::receive(config, quality),
             send: Self::send(config, quality),
             counted: Held::default(),
-            shortest: [None; 2],
+            shortest: [Maybe::NONE; 2],
             epoch: now,
             since: now,
             taken: 0,
@@ -155,11 +155,11 @@ impl Buffers {
         }
         if now.saturating_since(self.epoch) > LATELY {
             let [_, since] = self.shortest;
-            self.shortest = [since, None];
+            self.shortest = [since, Maybe::NONE];
             self.epoch = now;
         }
         let [_, since] = &mut self.shortest;
-        *since = Some(since.map_or(age, |shortest| shortest.min(age)));
+        *since = Some(since.known().map_or(age, |shortest| shortest.min(age))).into();
     }
 
     /// The user has taken so many octets.
@@ -170,7 +170,7 @@ impl Buffers {
     /// How large the receive buffer should be, once a round trip is over that took `rtt`, or was estimated as such.
     fn wanted(&mut self, rtt: Option<Duration>, now: Instant) -> Option<u32> {
         let [before, since] = self.shortest;
-        let echoed = before.into_iter().chain(since).min();
+        let echoed = before.known().into_iter().chain(since.known()).min();
         let rtt = echoed.filter(|rtt| *rtt > TICK).or(rtt)?;
         let passed = now.saturating_since(self.since);
         if rtt.is_zero() || passed < rtt {

@@ -122,11 +122,11 @@ impl Tcp {
     /// When a SYN,ACK that was sent `retries` times again is sent once more.
     fn syn_due(&self, retries: u32, now: Instant) -> Instant {
         let config = &self.shared.config;
-        let mut rtt = Rtt::new(config.rto);
+        let mut rtt = Rtt::new(&config.rto);
         for _ in 0..retries {
             rtt.back_off();
         }
-        slow_deadline(config, self.shared.slow_phase, now, rtt.rto())
+        slow_deadline(config, self.shared.slow_phase, now, rtt.rto(&config.rto))
     }
 
     /// How segments of a caller travel: as who listens has it (MUST-48, MUST-49).

@@ -7,7 +7,7 @@
 //! | Overall | off unless configured; where it is on, each second has a random number of challenges around it |
 //! | ACK loops | two ends that disagree on sequence numbers answer each other; a segment is answered only once in [`super::Config::challenge_interval`], so such a loop ends. Copies in good standing of what was received lately are answered as often as a sender that sends everything again can need it |
 
-use kumiki_graph::{Duration, Instant, Rng};
+use kumiki_graph::{Duration, Instant, Maybe, Rng};
 
 /// Copies that one connection answers in a burst.
 const BURST: u64 = 256;
@@ -30,8 +30,8 @@ pub(crate) enum Standing {
 #[derive(Debug, Default)]
 pub(crate) struct Challenges {
     /// When anything misplaced was answered last, and anything impossible.
-    misplaced: Option<Instant>,
-    impossible: Option<Instant>,
+    misplaced: Maybe<Instant>,
+    impossible: Maybe<Instant>,
     /// When the whole burst will be there again.
     full: Instant,
 }
@@ -50,10 +50,10 @@ impl Challenges {
             Standing::Impossible => &mut self.impossible,
         };
         let waits = |last| now.saturating_since(last) < interval;
-        if last.is_some_and(waits) {
+        if last.known().is_some_and(waits) {
             return false;
         }
-        *last = Some(now);
+        *last = Some(now).into();
         true
     }
 }

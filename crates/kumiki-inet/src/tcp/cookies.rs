@@ -158,7 +158,7 @@ mod tests {
 
     fn pair(port: u16) -> Pair {
         let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
-        Pair { local: at(1, 80), remote: at(2, port) }
+        Pair::new(at(1, 80), at(2, port))
     }
 
     #[test]

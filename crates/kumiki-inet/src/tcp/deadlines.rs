@@ -19,14 +19,14 @@ impl Session {
     }
 
     pub(crate) fn arm_retransmit(&mut self, ctx: &mut Ctx<'_, '_>) {
-        self.recovery.rto_at = self.slow(self.rtt.rto(), ctx);
+        self.recovery.rto_at = self.slow(self.rtt.rto(&ctx.shared.config.rto), ctx);
         self.choose_timer(ctx);
         self.arm_user_timeout(ctx);
     }
 
     pub(super) fn arm_persist(&mut self, ctx: &mut Ctx<'_, '_>) {
         let factor = 1u64.checked_shl(self.probes).unwrap_or(u64::MAX);
-        let delay = (self.rtt.rto() * factor).min(PROBE_MAX);
+        let delay = (self.rtt.rto(&ctx.shared.config.rto) * factor).min(PROBE_MAX);
         let at = self.slow(delay, ctx);
         self.timers.set(Timer::Persist, at, ctx.cx);
         self.arm_user_timeout(ctx);
@@ -87,13 +87,13 @@ impl Session {
     }
 
     /// A timer found nothing to do, so the connection has been quiet for as long as that takes, or what it waited for came long ago: where nothing is
-    /// under way, what its queues have taken for more than they hold goes back. An idle connection takes half as much memory then.
+    /// under way, what is kept of that goes back. An idle connection takes half as much memory then.
     fn give_room_back(&mut self) {
         if self.board.is_empty() && self.send.held() == 0 {
             self.board.fit();
             self.send.fit_room();
-            self.receive.held.shrink_to_fit();
         }
+        self.receive.fit();
     }
 
     /// Probes a closed window (MUST-35, SHLD-29, SHLD-30) with the first unsent octet (MUST-36), which stays unsent.

@@ -11,18 +11,53 @@ use hashbrown::HashTable;
 use kumiki_graph::{Handle, Rng};
 use siphasher::sip::SipHasher13;
 
-/// The two ends of a connection: both of one IP version, without flows and zones.
+/// One end of a connection: an address and a port, without flow and zone, in 20 octets where [`SocketAddr`] takes 32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct End {
+    ip: IpAddr,
+    port: u16,
+}
+
+impl End {
+    pub(crate) const fn ip(&self) -> IpAddr {
+        self.ip
+    }
+
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl From<SocketAddr> for End {
+    fn from(end: SocketAddr) -> Self {
+        Self { ip: end.ip(), port: end.port() }
+    }
+}
+
+impl From<End> for SocketAddr {
+    fn from(end: End) -> Self {
+        Self::new(end.ip, end.port)
+    }
+}
+
+/// The two ends of a connection: both of one IP version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pair {
-    pub(crate) local: SocketAddr,
-    pub(crate) remote: SocketAddr,
+    pub(crate) local: End,
+    pub(crate) remote: End,
+}
+
+impl Pair {
+    pub(crate) fn new(local: SocketAddr, remote: SocketAddr) -> Self {
+        Self { local: local.into(), remote: remote.into() }
+    }
 }
 
 impl Hash for Pair {
     /// Of the addresses alone: a version follows from the length of its addresses.
     fn hash<H: Hasher>(&self, state: &mut H) {
         for end in [self.local, self.remote] {
-            match end {
+            match SocketAddr::from(end) {
                 SocketAddr::V4(end) => end.hash(state),
                 SocketAddr::V6(end) => end.hash(state),
             }
@@ -124,7 +159,7 @@ mod tests {
 
     fn pair(n: u16) -> Pair {
         let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
-        Pair { local: at(1, 80), remote: at(2, n) }
+        Pair::new(at(1, 80), at(2, n))
     }
 
     #[test]

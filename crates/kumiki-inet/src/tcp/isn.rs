@@ -74,7 +74,7 @@ mod tests {
 
     fn pair(port: u16) -> Pair {
         let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
-        Pair { local: at(1, port), remote: at(2, 80) }
+        Pair::new(at(1, port), at(2, 80))
     }
 
     // RFC 9293: MUST-8, SHLD-1
@@ -91,6 +91,7 @@ mod tests {
     #[test]
     fn the_next_port_is_not_told_by_the_last() {
         let Pair { local, remote } = pair(0);
+        let (local, remote) = (SocketAddr::from(local), SocketAddr::from(remote));
         let mut rng = Rng::new(7, 8);
         let secret = Secret::draw(&mut rng);
         let other = SocketAddr::new(remote.ip(), 81);
@@ -118,6 +119,7 @@ mod tests {
     #[test]
     fn every_ephemeral_port_is_tried_once() {
         let Pair { local, remote } = pair(0);
+        let (local, remote) = (SocketAddr::from(local), SocketAddr::from(remote));
         let secret = Secret::draw(&mut Rng::new(5, 6));
         let mut all: Vec<u16> = ports(secret, local, remote, 700).collect();
         all.sort_unstable();

@@ -204,8 +204,8 @@ impl Tcp {
     /// over first, in the order in which they ended.
     pub fn traces(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Trace)> {
         let over = self.shared.traces.iter().map(|(pair, trace)| (pair, trace));
-        let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.trace.as_ref()?)));
-        over.chain(alive).map(|(pair, trace)| (pair.local, pair.remote, trace))
+        let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.trace.as_deref()?)));
+        over.chain(alive).map(|(pair, trace)| (pair.local.into(), pair.remote.into(), trace))
     }
 
     /// What each connection did and what held it back, where [`Config::record`] asks for that, as (local, remote, record): those that are over first, in the
@@ -213,7 +213,7 @@ impl Tcp {
     pub fn records(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Record)> {
         let over = self.shared.records.iter().map(|(pair, record)| (pair, record));
         let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.record.as_deref()?)));
-        over.chain(alive).map(|(pair, record)| (pair.local, pair.remote, record))
+        over.chain(alive).map(|(pair, record)| (pair.local.into(), pair.remote.into(), record))
     }
 
     /// The round trips that were measured so far are told apart from those that come ([`crate::times::Times::measured`]).
@@ -227,7 +227,9 @@ impl Tcp {
     /// How the connections stand that are neither in the handshake of a passive open nor in TIME-WAIT, as (local, remote, how).
     pub fn snapshots(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, Snapshot)> {
         let sessions = self.table.sessions();
-        sessions.map(|session| (session.pair.local, session.pair.remote, session.snapshot()))
+        sessions.map(|session| {
+            (session.pair.local.into(), session.pair.remote.into(), session.snapshot(&self.shared.config))
+        })
     }
 
     /// Settings that can be [changed](Tcp::change) while there are connections: they are looked at each time, and nothing is kept of them.
@@ -263,7 +265,7 @@ impl Tcp {
     /// Who has called and has no answer yet, by the user's handles, with our own address in the call.
     pub fn calls(&self) -> impl Iterator<Item = (Handle, SocketAddr)> {
         let calling = self.table.sessions().filter(|session| session.state == states::State::SynSent);
-        calling.map(|session| (session.user, session.pair.local))
+        calling.map(|session| (session.user, session.pair.local.into()))
     }
 
     /// How many callers have not completed the handshake.
@@ -331,7 +333,7 @@ impl Tcp {
             listener.waiting = listener.waiting.saturating_sub(1);
         }
         if let Some(trace) = session.trace {
-            self.shared.traces.push((session.pair, trace));
+            self.shared.traces.push((session.pair, *trace));
         }
         if let Some(mut record) = session.record {
             record.limits.end(cx.now());

@@ -35,8 +35,10 @@ impl Session {
             if let Some(copy) = self.receive.copy.take() {
                 self.receive.queue.note_duplicate(copy);
             }
-            if room > 0 {
-                options.sack = self.receive.queue.sack_blocks(room, true);
+            if room > 0
+                && let Some(queue) = self.receive.queue.own()
+            {
+                options.sack = queue.sack_blocks(room, true);
             }
         }
         let (ecn, codepoint) = self.next_ecn((seq, flags, &text), (&mut options, most), ctx);
@@ -241,7 +243,7 @@ impl Session {
         let is_shut = is_empty && matches!(held, Held::Window | Held::Silly);
         record.acknowledgments.looked(record.limits.held().is_until_acknowledged() && !is_shut, now);
         let since = self.last_sent.max(self.patience.heard);
-        let (by, all) = (since + self.rtt.overdue(), self.board.nxt());
+        let (by, all) = (since + self.rtt.overdue(&ctx.shared.config.rto), self.board.nxt());
         record.limits.wait((!is_empty).then_some(Unanswered { since, by, all }));
         let limit = match held {
             _ if self.timers.is_set(Timer::Pacing) => Limit::Pacing,
@@ -297,7 +299,7 @@ impl Session {
     pub(super) fn begins_anew(&self, ctx: &Ctx<'_, '_>) -> bool {
         ctx.shared.config.slow_start_after_idle
             && self.board.is_empty()
-            && ctx.now().saturating_since(self.last_sent) > self.rtt.rto()
+            && ctx.now().saturating_since(self.last_sent) > self.rtt.rto(&ctx.shared.config.rto)
     }
 
     /// RFC 5681 section 4.1.

@@ -26,9 +26,9 @@
 //! All that was too big goes again at once, and not one segment until acknowledgments arrive again (RFC 1191 section 6.4): as much was under way a
 //! moment before, and the congestion window stands.
 
-use core::net::SocketAddr;
+use core::net::IpAddr;
 
-use kumiki_graph::{Address, Below, Duration, Instant, Manage, Request};
+use kumiki_graph::{Address, Below, Duration, Instant, Manage, Maybe, Request};
 use kumiki_wire::inet::tcp::Seq;
 
 use super::config::{Config, PathMtu};
@@ -60,7 +60,7 @@ pub(crate) struct Path {
     most: u32,
     /// When more is tried than the path was found to carry (RFC 8899's PMTU_RAISE_TIMER). Looked at when there is something
     /// to send, so it is no timer.
-    raise_at: Option<Instant>,
+    raise_at: Maybe<Instant>,
     /// When segments became shorter because the path seemed to be a black hole, and SND.NXT then, until that is acknowledged.
     doubted: Option<(Instant, Seq)>,
     /// Datagrams may be fragmented.
@@ -131,17 +131,17 @@ impl Search {
 impl Session {
     /// Octets of the headers of IP and TCP without options.
     const fn headers(&self) -> u32 {
-        match self.pair.remote {
-            SocketAddr::V4(_) => HEADERS,
-            SocketAddr::V6(_) => HEADERS_IPV6,
+        match self.pair.remote.ip() {
+            IpAddr::V4(_) => HEADERS,
+            IpAddr::V6(_) => HEADERS_IPV6,
         }
     }
 
     /// The text of a packet of `mtu` octets, but not of less than the version's least.
     fn text_of(&self, mtu: u32) -> u32 {
-        let least = match self.pair.remote {
-            SocketAddr::V4(_) => LEAST,
-            SocketAddr::V6(_) => LEAST_IPV6,
+        let least = match self.pair.remote.ip() {
+            IpAddr::V4(_) => LEAST,
+            IpAddr::V6(_) => LEAST_IPV6,
         };
         mtu.max(least) - self.headers()
     }
@@ -178,7 +178,7 @@ impl Session {
     /// Segments are `text` octets long from now on, before options.
     fn change_text(&mut self, text: u32, ctx: &Ctx<'_, '_>) {
         self.set_mss(text);
-        self.path.raise_at = (text < self.path.most).then(|| ctx.now() + ctx.shared.config.path_mtu_raise);
+        self.path.raise_at = (text < self.path.most).then(|| ctx.now() + ctx.shared.config.path_mtu_raise).into();
         self.note(Event::PathMtu(text + self.headers()), ctx.now());
     }
 
@@ -217,7 +217,7 @@ impl Session {
         }
         let least = self.least_text(&ctx.shared.config);
         let narrow = mtu.saturating_sub(self.headers()) < least;
-        self.path.fragments |= narrow && self.pair.remote.is_ipv4();
+        self.path.fragments |= narrow && self.pair.remote.ip().is_ipv4();
         let text = told.max(least);
         if text >= self.route.text {
             return;
@@ -252,7 +252,7 @@ impl Session {
         let search = self.path.search.as_ref();
         if search.is_some_and(|search| search.next(headers).is_none()) {
             self.path.search = None;
-            self.path.raise_at = (self.route.text < self.path.most).then_some(raise_at);
+            self.path.raise_at = (self.route.text < self.path.most).then_some(raise_at).into();
         }
     }
 
@@ -264,10 +264,10 @@ impl Session {
 
     /// What was found out long ago may be so no more: more is tried (RFC 1191 section 6.3, RFC 4821 section 7.3).
     fn doubt_path(&mut self, ctx: &Ctx<'_, '_>) {
-        if self.path.raise_at.is_none_or(|at| at > ctx.now()) {
+        if self.path.raise_at.known().is_none_or(|at| at > ctx.now()) {
             return;
         }
-        self.path.raise_at = None;
+        self.path.raise_at = Maybe::NONE;
         match ctx.shared.config.path_mtu {
             PathMtu::ProbeOnBlackHole | PathMtu::Probe if self.sack => {
                 self.search_from(self.route.text, true, ctx.now());
@@ -367,7 +367,7 @@ impl Session {
         };
         search.probe = None;
         search.low = probe.text;
-        let raise_at = self.path.raise_at;
+        let raise_at = self.path.raise_at.known();
         if probe.text > self.route.text {
             self.change_text(probe.text, ctx);
         }

@@ -8,7 +8,7 @@
 //! | FIN-WAIT-2 | the standard waits there for ever, which lets a peer that never sends its FIN hold a connection for good. Where the user has closed both ways nobody misses it, and it is forgotten after [`Config::fin_wait_2`], without a reset, as in Linux (tcp_fin_timeout) |
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
 
-use kumiki_graph::{Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason, Request};
+use kumiki_graph::{Below, Duration, Indication, Instant, KeepAlive, Manage, Maybe, Notice, Quality, Reason, Request};
 use kumiki_octets::Message;
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
@@ -28,11 +28,11 @@ pub(crate) struct Patience {
     /// R2, as a count (MUST-21).
     pub(crate) retransmissions: u32,
     /// USER_TIMEOUT as the user or the configuration has it.
-    user_timeout: Option<Duration>,
+    user_timeout: Maybe<Duration>,
     /// CHANGEABLE.
     changeable: bool,
     /// REMOTE_UTO.
-    remote: Option<Duration>,
+    remote: Maybe<Duration>,
     /// The next segment with room for it should carry the user timeout option.
     uto_due: bool,
     keep_alive: KeepAlive,
@@ -41,7 +41,7 @@ pub(crate) struct Patience {
     /// When the peer was last heard of.
     pub(crate) heard: Instant,
     /// Since when data has been waiting to be acknowledged.
-    waiting: Option<Instant>,
+    waiting: Maybe<Instant>,
     /// The user takes what comes after it has released.
     half_close: bool,
     /// The user wants to be told (SHLD-20).
@@ -57,14 +57,14 @@ impl Patience {
     pub(crate) fn new(config: &Config, quality: &Quality, now: Instant) -> Self {
         let mut patience = Self {
             retransmissions: config.max_retransmissions,
-            user_timeout: config.user_timeout,
+            user_timeout: config.user_timeout.into(),
             changeable: true,
-            remote: None,
+            remote: Maybe::NONE,
             uto_due: config.user_timeout_option,
             keep_alive: if config.keep_alive { config.keep_alive_times } else { KeepAlive::OFF },
             asked: 0,
             heard: now,
-            waiting: None,
+            waiting: Maybe::NONE,
             half_close: true,
             notices: true,
             told: false,
@@ -83,7 +83,7 @@ impl Patience {
             self.asked = 0;
         }
         if let Some(limit) = quality.user_timeout {
-            self.user_timeout = Some(limit).filter(|limit| !limit.is_zero());
+            self.user_timeout = Some(limit).filter(|limit| !limit.is_zero()).into();
             // RFC 5482 section 3: what the user sets, no peer changes.
             self.changeable = false;
             self.uto_due = true;
@@ -107,11 +107,11 @@ impl Patience {
     /// USER_TIMEOUT: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)) where the peer has a say (RFC 5482 section 3.1).
     /// L_LIMIT must be larger than RTO.
     fn limit(&self, config: &Config, rto: Duration) -> Option<Duration> {
-        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.remote) else {
-            return self.user_timeout;
+        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.remote.known()) else {
+            return self.user_timeout.known();
         };
         let (lower, upper) = (config.min_user_timeout, config.max_user_timeout);
-        let adv = self.user_timeout.unwrap_or_default();
+        let adv = self.user_timeout.known().unwrap_or_default();
         Some(adv.max(remote).max(lower).min(upper).max(rto * 2))
     }
 }
@@ -188,7 +188,7 @@ impl Session {
         let config = &ctx.shared.config;
         let most = if self.state.is_before_established() {
             config.syn_retries
-        } else if self.patience.limit(config, self.rtt.rto()).is_some() {
+        } else if self.patience.limit(config, self.rtt.rto(&config.rto)).is_some() {
             u32::MAX
         } else {
             self.patience.retransmissions
@@ -221,7 +221,7 @@ impl Session {
 
     /// Something new has been acknowledged: what is still waiting waits from now on.
     pub(super) const fn progressed(&mut self) {
-        self.patience.waiting = None;
+        self.patience.waiting = Maybe::NONE;
         self.timers.clear(Timer::UserTimeout);
     }
 
@@ -249,7 +249,7 @@ impl Session {
             return;
         }
         let now = ctx.now();
-        let since = *self.patience.waiting.get_or_insert(now);
+        let since = self.patience.waiting.get_or_insert(now);
         if let Some(limit) = self.user_timeout(ctx) {
             self.timers.set(Timer::UserTimeout, since + limit, ctx.cx);
         }
@@ -259,14 +259,14 @@ impl Session {
     fn user_timeout(&self, ctx: &Ctx<'_, '_>) -> Option<Duration> {
         let config = &ctx.shared.config;
         if self.state.is_before_established() {
-            return self.patience.user_timeout;
+            return self.patience.user_timeout.known();
         }
-        self.patience.limit(config, self.rtt.rto())
+        self.patience.limit(config, self.rtt.rto(&config.rto))
     }
 
     /// The limit may have changed while data waits.
     fn move_user_timeout(&mut self, ctx: &mut Ctx<'_, '_>) {
-        let Some(since) = self.patience.waiting else {
+        let Some(since) = self.patience.waiting.known() else {
             return;
         };
         match self.user_timeout(ctx) {
@@ -282,7 +282,7 @@ impl Session {
         }
         // It goes with the SYN and again with the first segment after it.
         self.patience.uto_due = syn;
-        option(self.patience.user_timeout?)
+        option(self.patience.user_timeout.known()?)
     }
 
     /// Whether the next segment with room for it tells the user timeout.
@@ -297,9 +297,10 @@ impl Session {
         }
         let unit = if told.minutes { 60 } else { 1 };
         let remote = Duration::from_secs(u64::from(told.value) * unit);
-        if self.patience.remote.replace(remote) == Some(remote) {
+        if self.patience.remote.known() == Some(remote) {
             return;
         }
+        self.patience.remote = Some(remote).into();
         if self.patience.changeable {
             self.move_user_timeout(ctx);
         }

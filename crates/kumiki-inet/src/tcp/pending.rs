@@ -8,8 +8,10 @@
 
 use kumiki_wire::inet::IpParameters;
 
+use core::net::SocketAddr;
+
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Manage, Offered, Problem, Quality, Report, Request, Unit,
+    Above, Below, Context, Handle, Indication, Manage, Offered, Problem, Quality, Report, Request, Unit,
 };
 use kumiki_octets::{Checksum, Message, Payload};
 use kumiki_wire::inet::tcp::{Flags, MAX_LEN, Seq};
@@ -118,7 +120,7 @@ impl Tcp {
         strip(&mut segment);
         let secret = self.shared.secret;
         self.pending.insert(secret, Pending { pair, listener: at, handle, segment, least, quote });
-        let (local, remote) = (Address::from(pair.local), Address::from(pair.remote));
+        let (local, remote) = (SocketAddr::from(pair.local).into(), SocketAddr::from(pair.remote).into());
         let offered = Offered { user, provider: handle, local, remote, unit, ..Offered::default() };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }

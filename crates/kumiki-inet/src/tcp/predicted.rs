@@ -97,7 +97,7 @@ impl Session {
         let (una, nxt) = (self.board.una(), self.board.nxt());
         self.send.release(una);
         let newest = now.saturating_since(last.at);
-        self.on_round_trip(now.saturating_since(first));
+        self.on_round_trip(now.saturating_since(first), ctx);
         self.recovery.on_whole_ack((last, newest), (una, nxt), now);
         self.answered(ctx);
         self.progressed();

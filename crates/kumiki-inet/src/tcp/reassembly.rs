@@ -22,7 +22,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_octets::Message;
+use kumiki_octets::{Blank, Message};
 use kumiki_wire::inet::tcp::{SackBlock, SackBlocks, Seq};
 
 /// What a piece takes beside its octets, about: what is left of its page, and the message.
@@ -44,10 +44,15 @@ pub struct Limits {
     pub pieces: usize,
 }
 
-impl Default for Limits {
+impl Limits {
     /// As much as the largest window (RFC 7323 section 2.3), so that the window alone decides.
+    const WINDOW: Self = Self { octets: 1 << 30, pieces: (1 << 30) / SPARSE };
+}
+
+impl Default for Limits {
+    /// As much as the largest window, so that the window alone decides.
     fn default() -> Self {
-        Self { octets: 1 << 30, pieces: (1 << 30) / SPARSE }
+        Self::WINDOW
     }
 }
 
@@ -93,6 +98,16 @@ pub struct Reassembly {
     pieces: usize,
     changes: u64,
     dsack: Option<SackBlock>,
+}
+
+impl Default for Reassembly {
+    fn default() -> Self {
+        Self::new(Limits::WINDOW)
+    }
+}
+
+impl Blank for Reassembly {
+    const BLANK: &'static Self = &Self::new(Limits::WINDOW);
 }
 
 /// The sequence number of a place.

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{Instant, Quality};
-use kumiki_octets::Message;
+use kumiki_octets::{Message, Rare};
 use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 use super::buffers::Buffers;
 use super::config::{AckRule, Config, EdgeRule, Rounding, WindowUpdate};
 use super::counters::Counters;
-use super::reassembly::{Limits, Reassembly};
+use super::reassembly::Reassembly;
 use super::session::Shared;
 
 /// Largest window without scaling.
@@ -70,9 +70,9 @@ pub(crate) struct Receive {
     pub(crate) shift: u8,
     /// The peer offered window scaling.
     pub(crate) scaling: bool,
-    pub(crate) queue: Reassembly,
+    pub(crate) queue: Rare<Reassembly>,
     /// In-order data while nobody has accepted the connection.
-    pub(crate) held: VecDeque<(Message, bool)>,
+    pub(crate) held: Rare<VecDeque<(Message, bool)>>,
     /// The peer's FIN has come in order.
     pub(crate) fin: bool,
     /// TS.Recent and when it was set.
@@ -111,8 +111,8 @@ impl Receive {
             user: 0,
             shift: 0,
             scaling: false,
-            queue: Reassembly::new(Limits::default()),
-            held: VecDeque::new(),
+            queue: Rare::new(),
+            held: Rare::new(),
             fin: false,
             ts_recent: (0, Instant::ZERO),
             last_ack_sent: Seq(0),
@@ -162,6 +162,18 @@ impl Receive {
             };
         }
         self.held.push_back((text, pushed));
+    }
+
+    /// What was queued and is the next.
+    pub(crate) fn next_queued(&mut self) -> Option<Message> {
+        self.queue.own()?.pop_in_order(self.nxt)
+    }
+
+    /// Gives back the memory of a queue that has nothing to tell any more.
+    pub(crate) fn fit(&mut self) {
+        if self.queue.has_nothing_to_tell() {
+            self.queue.clear();
+        }
     }
 
     /// RCV.WND: what has been advertised and not used.

@@ -101,7 +101,7 @@ impl Tcp {
         if local.port() == 0 {
             local.set_port(self.choose_port(local, remote, cx)?);
         }
-        let pair = Pair { local, remote };
+        let pair = Pair::new(local, remote);
         if self.is_taken(&pair) {
             return Err(Reason::BadAddress);
         }
@@ -131,7 +131,7 @@ impl Tcp {
             .find(|&port| {
                 let local = SocketAddr::new(local.ip(), port);
                 let is_ours = self.calls_from.as_ref().is_none_or(|it| it(local, remote));
-                is_ours && !self.is_taken(&Pair { local, remote }) && self.demux.listener(local).is_none()
+                is_ours && !self.is_taken(&Pair::new(local, remote)) && self.demux.listener(local).is_none()
             })
             .ok_or(Reason::NoResources)?;
         self.ports_given = self.ports_given.wrapping_add(isn::step(cx.rng()));

@@ -6,7 +6,7 @@
 //! | The caller's part | which samples may be taken (Karn, RFC 6298 section 3), the timer itself (section 5) |
 //! | Left out | the reweighting of RFC 7323 appendix G: see [`Rtt::on_sample`] |
 
-use kumiki_graph::Duration;
+use kumiki_graph::{Duration, Maybe};
 use kumiki_settings::{BuildError, Reader, Settings};
 
 /// The constants of an estimator.
@@ -62,6 +62,18 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The nearest whole number of ticks, where the clock has ticks.
+    fn in_ticks(&self, time: Duration) -> Duration {
+        let tick = self.tick;
+        if tick.is_zero() {
+            return time;
+        }
+        let ticks = (time + tick / 2).as_nanos() / tick.as_nanos();
+        tick * ticks
+    }
+}
+
 fn in_order(config: &Config, reader: &Reader<'_>) -> Result<(), BuildError> {
     if config.minimum > config.maximum {
         let expected = format!("at most the maximum of {}", config.maximum);
@@ -70,32 +82,24 @@ fn in_order(config: &Config, reader: &Reader<'_>) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// SRTT and RTTVAR, once there is a sample.
-#[derive(Clone, Copy, Debug)]
-struct Estimate {
-    srtt: Duration,
-    rttvar: Duration,
-}
-
-/// The estimator of one connection.
+/// The estimator of one connection; its [`Config`] is the caller's, who has it once for many connections.
 #[derive(Clone, Debug)]
 pub struct Rtt {
-    config: Config,
-    estimate: Option<Estimate>,
-    /// RTO before back-off.
-    base: Duration,
+    /// SRTT; before there is a sample, RTO without back-off.
+    srtt: Duration,
+    /// RTTVAR, once there is a sample.
+    rttvar: Maybe<Duration>,
+    min: Maybe<Duration>,
+    samples: u64,
     /// How often RTO has been doubled since the last sample.
     back_offs: u32,
-    min: Option<Duration>,
-    latest: Option<Duration>,
-    samples: u64,
 }
 
 impl Rtt {
     /// An estimator without samples.
     #[must_use]
-    pub const fn new(config: Config) -> Self {
-        Self { base: config.initial, config, estimate: None, back_offs: 0, min: None, latest: None, samples: 0 }
+    pub const fn new(config: &Config) -> Self {
+        Self { srtt: config.initial, rttvar: Maybe::NONE, min: Maybe::NONE, samples: 0, back_offs: 0 }
     }
 
     /// Takes a measured round-trip time and ends the back-off (RFC 6298 rules 2.2, 2.3 and the note after 5.7; RFC 9293
@@ -105,48 +109,49 @@ impl Rtt {
     /// which copy was answered. With timestamps there may be many samples per round trip; each has the full weight,
     /// since RFC 6298 leaves the weights alone and the minimum RTO hides what the shorter memory would do. A caller
     /// that wants one sample per round trip passes only one.
-    pub fn on_sample(&mut self, sample: Duration) {
-        let r = self.in_ticks(sample);
-        let estimate = match self.estimate {
-            None => Estimate { srtt: r, rttvar: r / 2 },
-            Some(Estimate { srtt, rttvar }) => {
-                let error = Duration::from_nanos(srtt.as_nanos().abs_diff(r.as_nanos()));
-                Estimate { rttvar: (rttvar * 3 + error) / 4, srtt: (srtt * 7 + r) / 8 }
+    pub fn on_sample(&mut self, sample: Duration, config: &Config) {
+        let r = config.in_ticks(sample);
+        let rttvar = match self.rttvar.known() {
+            None => {
+                self.srtt = r;
+                r / 2
+            }
+            Some(rttvar) => {
+                let error = Duration::from_nanos(self.srtt.as_nanos().abs_diff(r.as_nanos()));
+                self.srtt = (self.srtt * 7 + r) / 8;
+                (rttvar * 3 + error) / 4
             }
         };
-        self.estimate = Some(estimate);
-        self.base = estimate.srtt + (estimate.rttvar * 4).max(self.config.granularity);
+        self.rttvar = Some(rttvar).into();
         self.back_offs = 0;
-        self.latest = Some(sample);
         self.samples += 1;
-        self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
+        self.min = Some(self.min.known().map_or(sample, |min| min.min(sample))).into();
     }
 
-    /// The nearest whole number of ticks, where the clock has ticks.
-    fn in_ticks(&self, time: Duration) -> Duration {
-        let tick = self.config.tick;
-        if tick.is_zero() {
-            return time;
-        }
-        let ticks = (time + tick / 2).as_nanos() / tick.as_nanos();
-        tick * ticks
+    /// RTO before back-off, and before its bounds.
+    fn base(&self, config: &Config) -> Duration {
+        let var = self.rttvar.known().map(|rttvar| (rttvar * 4).max(config.granularity));
+        self.srtt + var.unwrap_or_default()
     }
 
     /// RTO: how long to wait for an acknowledgment before sending again, back-off included.
     #[must_use]
-    pub fn rto(&self) -> Duration {
-        let factor = 1u64.checked_shl(self.back_offs).unwrap_or(u64::MAX);
-        let rto = self.base.max(self.config.minimum) * factor;
-        let tick = self.config.tick;
+    pub fn rto(&self, config: &Config) -> Duration {
+        let mut rto = self.base(config).max(config.minimum);
+        if self.back_offs > 0 {
+            rto = rto * 1u64.checked_shl(self.back_offs).unwrap_or(u64::MAX);
+        }
+        let tick = config.tick;
         let rto = if tick.is_zero() { rto } else { tick * rto.as_nanos().div_ceil(tick.as_nanos()) };
-        rto.min(self.config.maximum)
+        rto.min(config.maximum)
     }
 
     /// After how long an answer is overdue, though the timer has not expired: where it has before, as soon as it takes longer than round trips did (RTO without
     /// its bounds and its back-off); else after half of RTO, for a first burst may wait in a queue that no round trip has seen.
     #[must_use]
-    pub fn overdue(&self) -> Duration {
-        if self.back_offs > 0 { self.base } else { self.base.max(self.rto() / 2) }
+    pub fn overdue(&self, config: &Config) -> Duration {
+        let base = self.base(config);
+        if self.back_offs > 0 { base } else { base.max(self.rto(config) / 2) }
     }
 
     /// The timer expired: RTO doubles (rule 5.5; RFC 9293 MUST-19).
@@ -169,39 +174,32 @@ impl Rtt {
     /// Forgets all estimates and starts again with RTO = `initial`: 3 s when data transmission begins after a SYN had to
     /// be sent again (rule 5.7), or any time after several back-offs (the note after it).
     pub const fn restart(&mut self, initial: Duration) {
-        self.estimate = None;
-        self.base = initial;
+        (self.srtt, self.rttvar) = (initial, Maybe::NONE);
         self.back_offs = 0;
     }
 
     /// SRTT, once there is a sample.
     #[must_use]
     pub fn srtt(&self) -> Option<Duration> {
-        self.estimate.map(|estimate| estimate.srtt)
+        (!self.rttvar.is_none()).then_some(self.srtt)
     }
 
     /// RTTVAR, once there is a sample.
     #[must_use]
     pub fn rttvar(&self) -> Option<Duration> {
-        self.estimate.map(|estimate| estimate.rttvar)
+        self.rttvar.known()
     }
 
     /// The shortest sample ever, not rounded to ticks.
     #[must_use]
-    pub const fn min(&self) -> Option<Duration> {
-        self.min
+    pub fn min(&self) -> Option<Duration> {
+        self.min.known()
     }
 
     /// How many samples there have been.
     #[must_use]
     pub const fn samples(&self) -> u64 {
         self.samples
-    }
-
-    /// The latest sample, not rounded to ticks.
-    #[must_use]
-    pub const fn latest(&self) -> Option<Duration> {
-        self.latest
     }
 }
 

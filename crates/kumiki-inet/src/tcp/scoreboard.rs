@@ -23,6 +23,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
+use kumiki_octets::{Blank, Rare};
 use kumiki_wire::inet::tcp::Seq;
 
 mod arrival;
@@ -41,6 +42,33 @@ pub use timeline::{Overdue, Sent};
 use record::Tally;
 use timeline::Timeline;
 
+/// What there is while something is outstanding.
+#[derive(Debug, Default)]
+struct UnderWay {
+    /// In order, from `una` to `nxt` without a gap, none empty.
+    records: VecDeque<Transmission>,
+    timeline: Timeline,
+    /// What `sacked` records cover, in order; none touch.
+    ranges: VecDeque<Span>,
+    tally: Tally,
+}
+
+impl Blank for UnderWay {
+    const BLANK: &'static Self =
+        &Self { records: VecDeque::new(), timeline: Timeline::new(), ranges: VecDeque::new(), tally: Tally::NONE };
+}
+
+impl UnderWay {
+    /// Changes a record and all that is counted of it. It, as it is then.
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut Transmission)) -> Option<&Transmission> {
+        let record = self.records.get_mut(index)?;
+        self.tally.subtract(Tally::of(record));
+        change(record);
+        self.tally.add(Tally::of(record));
+        Some(record)
+    }
+}
+
 /// The record of one connection.
 #[derive(Debug)]
 pub struct Scoreboard {
@@ -48,11 +76,9 @@ pub struct Scoreboard {
     dup_thresh: u32,
     una: Seq,
     nxt: Seq,
-    /// In order, from `una` to `nxt` without a gap, none empty.
-    records: VecDeque<Transmission>,
-    tally: Tally,
-    /// What `sacked` records cover, in order; none touch.
-    ranges: VecDeque<Span>,
+    under_way: Rare<UnderWay>,
+    /// Time tells of losses.
+    by_time: bool,
     /// Everything unSACKed below is lost by IsLost; between `una` and `nxt`.
     loss_edge: Seq,
     /// No pending record begins below; between `una` and `nxt`.
@@ -71,7 +97,6 @@ pub struct Scoreboard {
     delivered_at: Instant,
     /// Sendings so far.
     order: u64,
-    timeline: Timeline,
     /// A segment sent again later than this cannot be what an acknowledgment now is for.
     credible: Instant,
 }
@@ -85,9 +110,8 @@ impl Scoreboard {
             dup_thresh: DUP_THRESH,
             una: iss,
             nxt: iss,
-            records: VecDeque::new(),
-            tally: Tally::default(),
-            ranges: VecDeque::new(),
+            under_way: Rare::new(),
+            by_time: false,
             loss_edge: iss,
             pending_from: iss,
             high_rxt: iss,
@@ -98,16 +122,15 @@ impl Scoreboard {
             delivered: 0,
             delivered_at: Instant::ZERO,
             order: 0,
-            timeline: Timeline::default(),
             credible: Instant::FAR_FUTURE,
         }
     }
 
-    /// Gives back the memory that its queues have taken beyond what they hold.
+    /// Gives back the memory of what is not outstanding any more, where nothing is.
     pub fn fit(&mut self) {
-        self.records.shrink_to_fit();
-        self.ranges.shrink_to_fit();
-        self.timeline.fit();
+        if self.is_empty() {
+            self.under_way.clear();
+        }
     }
 
     /// SMSS is now `smss` octets.
@@ -141,34 +164,35 @@ impl Scoreboard {
     /// Octets taken to be in the network: RFC 6675's pipe, less what duplicate ACKs tell.
     #[must_use]
     pub fn pipe(&self) -> u32 {
-        let pipe = i64::from(self.flight()) - i64::from(self.tally.sacked) - i64::from(self.tally.lost)
-            + i64::from(self.tally.resent)
-            - self.left;
+        let pipe =
+            i64::from(self.flight()) - i64::from(self.under_way.tally.sacked) - i64::from(self.under_way.tally.lost)
+                + i64::from(self.under_way.tally.resent)
+                - self.left;
         u32::try_from(pipe.max(0)).unwrap_or(u32::MAX)
     }
 
     /// Octets SACKed above SND.UNA.
     #[must_use]
-    pub const fn sacked(&self) -> u32 {
-        self.tally.sacked
+    pub fn sacked(&self) -> u32 {
+        self.under_way.tally.sacked
     }
 
     /// Octets taken for lost.
     #[must_use]
-    pub const fn lost(&self) -> u32 {
-        self.tally.lost
+    pub fn lost(&self) -> u32 {
+        self.under_way.tally.lost
     }
 
     /// Octets that were sent again and have not been told of.
     #[must_use]
-    pub const fn resent(&self) -> u32 {
-        self.tally.resent
+    pub fn resent(&self) -> u32 {
+        self.under_way.tally.resent
     }
 
     /// Octets lost of which nothing was sent again: what recovery still has to do.
     #[must_use]
-    pub const fn pending(&self) -> u32 {
-        self.tally.pending
+    pub fn pending(&self) -> u32 {
+        self.under_way.tally.pending
     }
 
     /// Octets that arrived at the receiver since the start.
@@ -186,19 +210,19 @@ impl Scoreboard {
     /// Nothing is outstanding.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.una == self.nxt
     }
 
     /// The records, in order of sequence numbers.
     pub fn records(&self) -> impl Iterator<Item = &Transmission> {
-        self.records.iter()
+        self.under_way.records.iter()
     }
 
     /// The record that the sequence number `seq` is in, where that is outstanding.
     #[must_use]
     pub fn record_at(&self, seq: Seq) -> Option<&Transmission> {
         let outside = seq.lt(self.una) || seq.geq(self.nxt);
-        self.records.get(self.index_of(seq)).filter(|_| !outside)
+        self.under_way.records.get(self.index_of(seq)).filter(|_| !outside)
     }
 
     /// `len` new octets (SYN and FIN count) were sent from SND.NXT on; `app_limited`: and there are no more to send.
@@ -210,13 +234,18 @@ impl Scoreboard {
         if len == 0 {
             return;
         }
-        if self.records.is_empty() {
+        if self.is_empty() {
             self.delivered_at = now;
         }
         let span = Span { start: self.nxt, end: self.nxt + len };
         self.nxt = span.end;
-        let order = self.next_order(span, now);
-        self.records.push_back(Transmission {
+        let order = self.order;
+        self.order += 1;
+        let under_way = &mut *self.under_way;
+        if self.by_time {
+            under_way.timeline.push(order, now, span);
+        }
+        under_way.records.push_back(Transmission {
             span,
             first_sent: now,
             last_sent: now,
@@ -250,14 +279,6 @@ impl Scoreboard {
         self.resend(span, last, false);
     }
 
-    /// Of the sending of `span` now.
-    fn next_order(&mut self, span: Span, now: Instant) -> u64 {
-        let order = self.order;
-        self.order += 1;
-        self.timeline.push(order, now, span);
-        order
-    }
-
     fn resend(&mut self, span: Span, now: Instant, in_network: bool) {
         let (from, to) = (self.offset(span.start), self.offset(span.end));
         if from >= to || to > self.flight() {
@@ -266,9 +287,13 @@ impl Scoreboard {
         self.cut_at(span.start);
         self.cut_at(span.end);
         let (delivered, delivered_at) = (self.delivered, self.delivered_at);
-        let order = self.next_order(span, now);
+        let order = self.order;
+        self.order += 1;
+        if self.by_time {
+            self.under_way.timeline.push(order, now, span);
+        }
         let mut index = self.index_of(span.start);
-        while let Some(record) = self.records.get(index)
+        while let Some(record) = self.under_way.records.get(index)
             && record.span.start.lt(span.end)
         {
             self.change(index, |record| {
@@ -291,13 +316,14 @@ impl Scoreboard {
     /// The record that holds the octet at `seq`; the number of records for `nxt`.
     fn index_of(&self, seq: Seq) -> usize {
         let offset = self.offset(seq);
-        self.records.partition_point(|record| self.offset(record.span.end) <= offset)
+        self.under_way.records.partition_point(|record| self.offset(record.span.end) <= offset)
     }
 
     /// Makes a record begin at `at`, which lies between `una` and `nxt`.
     fn cut_at(&mut self, at: Seq) {
         let index = self.index_of(at);
-        let Some(record) = self.records.get_mut(index) else {
+        let UnderWay { records, tally, .. } = &mut *self.under_way;
+        let Some(record) = records.get_mut(index) else {
             return;
         };
         if record.span.start == at {
@@ -306,19 +332,16 @@ impl Scoreboard {
         let mut tail = *record;
         record.span.end = at;
         tail.span.start = at;
-        self.tally.reports += u32::from(tail.sacked);
-        self.records.insert(index + 1, tail);
+        tally.reports += u32::from(tail.sacked);
+        records.insert(index + 1, tail);
     }
 
     /// Changes a record and all that is counted of it.
     fn change(&mut self, index: usize, change: impl FnOnce(&mut Transmission)) {
-        if let Some(record) = self.records.get_mut(index) {
-            self.tally.subtract(Tally::of(record));
-            change(record);
-            self.tally.add(Tally::of(record));
-            if record.is_pending() {
-                self.pending_from = self.pending_from.min(record.span.start);
-            }
+        if let Some(record) = self.under_way.change(index, change)
+            && record.is_pending()
+        {
+            self.pending_from = self.pending_from.min(record.span.start);
         }
     }
 }

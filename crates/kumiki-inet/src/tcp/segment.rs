@@ -120,8 +120,8 @@ impl Packet {
     }
 
     /// Between whom, where the ports are these: our own, and that of the peer.
-    pub(crate) const fn pair(&self, local: u16, remote: u16) -> Pair {
-        Pair { local: SocketAddr::new(self.destination, local), remote: SocketAddr::new(self.source, remote) }
+    pub(crate) fn pair(&self, local: u16, remote: u16) -> Pair {
+        Pair::new(SocketAddr::new(self.destination, local), SocketAddr::new(self.source, remote))
     }
 
     /// Octets of text behind a header of `len` octets.

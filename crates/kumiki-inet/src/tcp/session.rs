@@ -1,7 +1,7 @@
 //! One connection: what all its states share. What a segment does in which state is in [`super::states`], what goes
 //! out in [`super::output`], what timers do in [`super::deadlines`].
 
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
 
@@ -153,7 +153,7 @@ pub(crate) struct Session {
     pub(crate) queued: bool,
     /// What goes on in TIME-WAIT without it.
     pub(crate) time_wait: Option<Box<TimeWaitEntry>>,
-    pub(crate) trace: Option<Trace>,
+    pub(crate) trace: Option<Box<Trace>>,
     pub(crate) record: Option<Box<Record>>,
 }
 
@@ -188,7 +188,7 @@ impl Session {
             ),
             receive,
             board: Scoreboard::new(iss, own_mss),
-            rtt: Rtt::new(config.rto),
+            rtt: Rtt::new(&config.rto),
             congestion: config.congestion.build(config.congestion_of(own_mss)),
             recovery: Recovery::new(),
             ecn: Ecn::new(IpQuality::from(quality.special).ecn.unwrap_or(config.ecn)),
@@ -212,7 +212,7 @@ impl Session {
             dirty: false,
             queued: false,
             time_wait: None,
-            trace: config.trace.then(Trace::default),
+            trace: config.trace.then(Box::default),
             record: config.record.then(|| Box::new(Record::new(ctx.cx.now()))),
         }
     }
@@ -246,13 +246,13 @@ impl Session {
     }
 
     /// A timestamp tells of a round trip, to the tick of its clock: a measure for the timer, and too coarse to be told of.
-    pub(crate) fn on_echoed_trip(&mut self, sample: Duration) {
-        self.rtt.on_sample(sample);
+    pub(crate) fn on_echoed_trip(&mut self, sample: Duration, ctx: &Ctx<'_, '_>) {
+        self.rtt.on_sample(sample, &ctx.shared.config.rto);
     }
 
     /// A round trip was measured.
-    pub(crate) fn on_round_trip(&mut self, sample: Duration) {
-        self.rtt.on_sample(sample);
+    pub(crate) fn on_round_trip(&mut self, sample: Duration, ctx: &Ctx<'_, '_>) {
+        self.rtt.on_sample(sample, &ctx.shared.config.rto);
         if let Some(record) = &mut self.record {
             record.on_round_trip(sample);
         }
@@ -288,7 +288,7 @@ impl Session {
     }
 
     /// How it stands.
-    pub(crate) fn snapshot(&self) -> Snapshot {
+    pub(crate) fn snapshot(&self, config: &Config) -> Snapshot {
         Snapshot {
             state: self.state.name(),
             cwnd: self.cwnd(),
@@ -303,7 +303,7 @@ impl Session {
             recovering: self.recovery.phase.into(),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
-            rto: self.rtt.rto(),
+            rto: self.rtt.rto(&config.rto),
             unanswered: self.unanswered,
         }
     }
@@ -364,7 +364,7 @@ impl Session {
     }
 
     fn addresses(&self) -> (Address, Address) {
-        (Address::from(self.pair.local), Address::from(self.pair.remote))
+        (SocketAddr::from(self.pair.local).into(), SocketAddr::from(self.pair.remote).into())
     }
 
     /// Tells the user of room in the send buffer.

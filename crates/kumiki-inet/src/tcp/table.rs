@@ -30,6 +30,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    #[inline]
     fn slot(&mut self, handle: Handle) -> Option<&mut Slot> {
         self.slots.get_mut(usize::try_from(handle.index).ok()?).filter(|slot| slot.generation == handle.generation)
     }
@@ -61,6 +62,7 @@ impl Table {
         entry
     }
 
+    #[inline]
     pub(crate) fn session(&mut self, handle: Handle) -> Option<&mut Session> {
         match &mut self.slot(handle)?.entry {
             Entry::Session(session) => Some(session),

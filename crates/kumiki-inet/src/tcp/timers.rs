@@ -65,34 +65,27 @@ impl Timer {
     }
 }
 
-/// One timer: its deadline where it is set, and where it is armed.
+/// One timer: where it is armed, and its deadline where it is set.
 ///
 /// Deadlines usually move on with every acknowledgment. Arming anew only where the deadline comes *earlier* keeps the
 /// timer wheel out of the path of a segment; an expiry that comes too early is answered by arming for the rest.
 #[derive(Debug, Default)]
 struct Alarm {
-    /// Empty once it has expired.
     slot: TimerSlot,
     /// Means nothing where the timer is not set.
     deadline: Instant,
 }
 
-/// The timers of one connection.
+/// The timers of one connection. Of a timer that has expired and was not set again nothing is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     session: Handle,
     /// Which are set: a bit for each, by its kind.
     set: u16,
-    retransmit: Alarm,
-    delayed_ack: Alarm,
-    persist: Alarm,
-    sws_override: Alarm,
-    user_timeout: Alarm,
-    keep_alive: Alarm,
-    reordering: Alarm,
-    loss_probe: Alarm,
-    pacing: Alarm,
-    fin_wait_2: Alarm,
+    /// Which are armed, in the same way: all that are set, and others that were.
+    armed: u16,
+    /// Those that are armed, in the order of their kinds.
+    alarms: Vec<Alarm>,
 }
 
 impl Timers {
@@ -100,18 +93,35 @@ impl Timers {
         Self { session, ..Self::default() }
     }
 
-    const fn alarm(&mut self, timer: Timer) -> &mut Alarm {
-        match timer {
-            Timer::Retransmit => &mut self.retransmit,
-            Timer::DelayedAck => &mut self.delayed_ack,
-            Timer::Persist => &mut self.persist,
-            Timer::SwsOverride => &mut self.sws_override,
-            Timer::UserTimeout => &mut self.user_timeout,
-            Timer::KeepAlive => &mut self.keep_alive,
-            Timer::Reordering => &mut self.reordering,
-            Timer::LossProbe => &mut self.loss_probe,
-            Timer::Pacing => &mut self.pacing,
-            Timer::FinWait2 => &mut self.fin_wait_2,
+    /// Where the alarm of `timer` is, or would be.
+    #[inline]
+    const fn place(&self, timer: Timer) -> usize {
+        (self.armed & (timer.bit() - 1)).count_ones() as usize
+    }
+
+    /// The alarm of `timer`, which is empty where that is not armed.
+    #[inline]
+    fn alarm(&mut self, timer: Timer) -> Option<&mut Alarm> {
+        let place = self.place(timer);
+        if self.armed & timer.bit() == 0 {
+            self.begin(timer);
+        }
+        self.alarms.get_mut(place)
+    }
+
+    /// `timer` will be armed.
+    #[cold]
+    fn begin(&mut self, timer: Timer) {
+        self.alarms.insert(self.place(timer), Alarm::default());
+        self.armed |= timer.bit();
+    }
+
+    /// `timer` is armed no more.
+    fn forget(&mut self, timer: Timer) {
+        if self.armed & timer.bit() != 0 {
+            self.alarms.remove(self.place(timer));
+            self.armed &= !timer.bit();
+            self.alarms.shrink_to_fit();
         }
     }
 
@@ -122,7 +132,9 @@ impl Timers {
     pub(crate) fn set(&mut self, timer: Timer, deadline: Instant, cx: &mut Context<'_>) {
         let token = Token { session: self.session, kind: timer.kind() };
         self.set |= timer.bit();
-        let alarm = self.alarm(timer);
+        let Some(alarm) = self.alarm(timer) else {
+            return;
+        };
         alarm.deadline = deadline;
         if alarm.slot.deadline().is_none_or(|armed| deadline < armed) {
             cx.set_timer(&mut alarm.slot, token, deadline);
@@ -136,7 +148,9 @@ impl Timers {
     /// The wheel says that `timer` expired: whether its deadline has really come.
     pub(crate) fn expired(&mut self, timer: Timer, cx: &mut Context<'_>) -> bool {
         let (now, set) = (cx.now(), self.is_set(timer));
-        let alarm = self.alarm(timer);
+        let Some(alarm) = self.alarm(timer) else {
+            return false;
+        };
         if alarm.slot.deadline().is_some_and(|armed| armed > now) {
             // It was armed anew while this expiry waited in the task's inbox.
             return false;
@@ -148,14 +162,15 @@ impl Timers {
             return false;
         }
         self.clear(timer);
+        self.forget(timer);
         set
     }
 
     /// Disarms everything.
     pub(crate) fn end(&mut self, cx: &mut Context<'_>) {
-        for timer in Timer::ALL {
-            cx.clear_timer(&mut self.alarm(timer).slot);
+        for mut alarm in core::mem::take(&mut self.alarms) {
+            cx.clear_timer(&mut alarm.slot);
         }
-        self.set = 0;
+        (self.set, self.armed) = (0, 0);
     }
 }

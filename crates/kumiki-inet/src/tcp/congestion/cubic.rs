@@ -9,6 +9,7 @@
 //! machine. The cube root is Newton's.
 
 use kumiki_graph::Instant;
+use kumiki_octets::{Blank, Rare};
 
 use super::window::Window;
 use super::{Acked, Config, Congestion, Loss};
@@ -33,10 +34,9 @@ struct Epoch {
     w_est: f64,
 }
 
-/// CUBIC of one connection.
-#[derive(Clone, Debug)]
-pub struct Cubic {
-    window: Window,
+/// What there is once slow start has ended.
+#[derive(Clone, Debug, Default)]
+struct Curve {
     /// What cwnd has grown beyond its whole octets.
     fraction: f64,
     /// W_max, once there was a loss.
@@ -50,28 +50,32 @@ pub struct Cubic {
     saved: (f64, f64),
 }
 
+impl Blank for Curve {
+    const BLANK: &'static Self =
+        &Self { fraction: 0.0, w_max: 0.0, cwnd_prior: 0.0, epoch: None, flat: false, saved: (0.0, 0.0) };
+}
+
+/// CUBIC of one connection.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    window: Window,
+    curve: Rare<Curve>,
+}
+
 impl Cubic {
     /// At the start of a connection.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            window: Window::new(config),
-            fraction: 0.0,
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            epoch: None,
-            flat: false,
-            saved: (0.0, 0.0),
-        }
+        Self { window: Window::new(config), curve: Rare::new() }
     }
 
     fn cwnd(&self) -> f64 {
-        float(self.window.cwnd) + self.fraction
+        float(self.window.cwnd) + self.curve.fraction
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
         let octets = whole(cwnd);
-        self.fraction = cwnd - float(octets);
+        self.curve.fraction = cwnd - float(octets);
         self.window.cwnd = octets;
     }
 
@@ -83,29 +87,29 @@ impl Cubic {
     /// W_cubic at `t` seconds into the epoch.
     fn w_cubic(&self, k: f64, t: f64) -> f64 {
         let d = t - k;
-        self.c() * d * d * d + self.w_max
+        self.c() * d * d * d + self.curve.w_max
     }
 
     fn begin_epoch(&mut self, now: Instant) -> Epoch {
         let cwnd = self.cwnd();
-        let k = if self.flat || self.w_max <= cwnd {
-            self.w_max = cwnd;
+        let k = if self.curve.flat || self.curve.w_max <= cwnd {
+            self.curve.w_max = cwnd;
             0.0
         } else {
-            cube_root((self.w_max - cwnd) / self.c())
+            cube_root((self.curve.w_max - cwnd) / self.c())
         };
-        self.flat = false;
+        self.curve.flat = false;
         Epoch { start: now, latest: now, k, w_est: cwnd }
     }
 
     /// Remembers where the loss was. Returns what of the window was in use.
     fn remember(&mut self, flight: u64) -> f64 {
         let cwnd = self.cwnd();
-        self.cwnd_prior = cwnd;
+        self.curve.cwnd_prior = cwnd;
         // Fast convergence: a window that did not reach the last maximum makes room for others.
-        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.fraction = 0.0;
-        self.epoch = None;
+        self.curve.w_max = if cwnd < self.curve.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.curve.fraction = 0.0;
+        self.curve.epoch = None;
         float(flight.min(self.window.cwnd))
     }
 
@@ -116,7 +120,7 @@ impl Cubic {
     }
 
     fn congestion_avoidance(&mut self, ack: &Acked) {
-        let mut epoch = match self.epoch {
+        let mut epoch = match self.curve.epoch {
             Some(epoch) => epoch,
             None => self.begin_epoch(ack.now),
         };
@@ -128,13 +132,13 @@ impl Cubic {
         if ack.window_limited {
             self.grow(&mut epoch, ack);
         }
-        self.epoch = Some(epoch);
+        self.curve.epoch = Some(epoch);
     }
 
     fn grow(&mut self, epoch: &mut Epoch, ack: &Acked) {
         let cwnd = self.cwnd();
         let part = (float(ack.octets) / cwnd).min(1.0);
-        let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
+        let alpha = if epoch.w_est >= self.curve.cwnd_prior { 1.0 } else { ALPHA };
         epoch.w_est += alpha * float(self.window.smss()) * part;
         let t = ack.now.saturating_since(epoch.start).as_secs_f64();
         if self.w_cubic(epoch.k, t) < epoch.w_est {
@@ -173,7 +177,7 @@ impl Congestion for Cubic {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss.flight);
-        self.flat = false;
+        self.curve.flat = false;
     }
 
     fn on_ecn(&mut self, loss: &Loss) {
@@ -182,12 +186,12 @@ impl Congestion for Cubic {
         let in_use = whole(self.remember(loss.flight));
         let ssthresh = in_use.saturating_mul(kept) / 100;
         self.window.reduce_for_mark(ssthresh, kept);
-        self.flat = false;
+        self.curve.flat = false;
     }
 
     fn on_recovered(&mut self, _now: Instant, flight: u64) {
         self.window.deflate(flight);
-        self.fraction = 0.0;
+        self.curve.fraction = 0.0;
     }
 
     fn on_timeout(&mut self, loss: &Loss, again: bool) {
@@ -195,30 +199,33 @@ impl Congestion for Cubic {
             self.reduce(loss.flight);
         }
         self.window.collapse();
-        self.fraction = 0.0;
-        self.epoch = None;
-        self.flat = true;
+        self.curve.fraction = 0.0;
+        self.curve.epoch = None;
+        self.curve.flat = true;
     }
 
     fn save(&mut self, flight: u64) {
         self.window.save(flight);
-        self.saved = (self.w_max, self.cwnd_prior);
+        self.curve.saved = (self.curve.w_max, self.curve.cwnd_prior);
     }
 
     fn undo(&mut self, cwnd: u64) {
         if self.window.undo(cwnd) {
-            (self.w_max, self.cwnd_prior) = self.saved;
-            self.fraction = 0.0;
+            let curve = &mut *self.curve;
+            (curve.w_max, curve.cwnd_prior) = curve.saved;
+            curve.fraction = 0.0;
             // The epoch begins anew at the window that slow start comes back to.
-            self.epoch = None;
-            self.flat = false;
+            curve.epoch = None;
+            curve.flat = false;
         }
     }
 
     fn on_idle(&mut self, _now: Instant) {
         self.window.restart();
-        self.fraction = 0.0;
-        self.epoch = None;
+        if let Some(curve) = self.curve.own() {
+            curve.fraction = 0.0;
+            curve.epoch = None;
+        }
     }
 
     fn on_syn_lost(&mut self) {

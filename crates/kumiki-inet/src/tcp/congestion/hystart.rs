@@ -6,7 +6,7 @@
 //! | The caller's part | cwnd and ssthresh; to ask only in the first slow start, before any loss (section 4.3) |
 //! | Left out | its use after an idle time, which the RFC permits |
 
-use kumiki_graph::Duration;
+use kumiki_graph::{Duration, Maybe};
 use kumiki_wire::inet::tcp::Seq;
 
 use super::Acked;
@@ -38,11 +38,11 @@ pub(super) struct Growth {
 #[derive(Clone, Debug, Default)]
 pub(super) struct HyStart {
     window_end: Option<Seq>,
-    last_round_min_rtt: Option<Duration>,
-    current_round_min_rtt: Option<Duration>,
+    last_round_min_rtt: Maybe<Duration>,
+    current_round_min_rtt: Maybe<Duration>,
     rtt_sample_count: u32,
     /// In conservative slow start: what a shorter round trip would refute.
-    css_baseline_min_rtt: Option<Duration>,
+    css_baseline_min_rtt: Maybe<Duration>,
     css_rounds: u32,
 }
 
@@ -51,12 +51,12 @@ impl HyStart {
     pub(super) fn on_ack(&mut self, ack: &Acked, smss: u64, paced: bool) -> Growth {
         let limit = if paced { u64::MAX } else { L * smss };
         let mut octets = ack.octets.min(limit);
-        if self.css_baseline_min_rtt.is_some() {
+        if !self.css_baseline_min_rtt.is_none() {
             octets /= CSS_GROWTH_DIVISOR;
         }
         if let Some(rtt) = ack.rtt {
-            let current = self.current_round_min_rtt;
-            self.current_round_min_rtt = Some(current.map_or(rtt, |min| min.min(rtt)));
+            let current = self.current_round_min_rtt.known();
+            self.current_round_min_rtt = Some(current.map_or(rtt, |min| min.min(rtt))).into();
             self.rtt_sample_count = self.rtt_sample_count.saturating_add(1);
         }
         self.judge();
@@ -65,20 +65,20 @@ impl HyStart {
     }
 
     fn judge(&mut self) {
-        let Some(current) = self.current_round_min_rtt else {
+        let Some(current) = self.current_round_min_rtt.known() else {
             return;
         };
         if self.rtt_sample_count < N_RTT_SAMPLE {
             return;
         }
-        if let Some(baseline) = self.css_baseline_min_rtt {
+        if let Some(baseline) = self.css_baseline_min_rtt.known() {
             if current < baseline {
-                self.css_baseline_min_rtt = None;
+                self.css_baseline_min_rtt = Maybe::NONE;
             }
-        } else if let Some(last) = self.last_round_min_rtt {
+        } else if let Some(last) = self.last_round_min_rtt.known() {
             let thresh = (last / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH);
             if current >= last + thresh {
-                self.css_baseline_min_rtt = Some(current);
+                self.css_baseline_min_rtt = Some(current).into();
                 self.css_rounds = 0;
             }
         }
@@ -94,7 +94,7 @@ impl HyStart {
             return false;
         }
         self.window_end = Some(ack.nxt);
-        self.last_round_min_rtt = self.current_round_min_rtt.take();
+        self.last_round_min_rtt = core::mem::take(&mut self.current_round_min_rtt);
         self.rtt_sample_count = 0;
         if self.css_baseline_min_rtt.is_none() {
             return false;

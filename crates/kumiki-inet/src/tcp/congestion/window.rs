@@ -14,7 +14,7 @@ pub(super) struct Window {
     /// Slow start is the recovery from a time-out.
     after_timeout: bool,
     /// cwnd and ssthresh before a reduction that may be undone.
-    saved: Option<(u64, u64)>,
+    saved: Option<Box<(u64, u64)>>,
     /// Until the first slow start is over, where that is asked for.
     hystart: Option<HyStart>,
 }
@@ -115,12 +115,12 @@ impl Window {
     /// RFC 4015 section 3.2: what is a safe ssthresh before the reduction (pipe_prev).
     pub(super) fn save(&mut self, flight: u64) {
         let safe = if self.cwnd < self.ssthresh { self.ssthresh } else { flight.min(self.cwnd).max(2 * self.smss()) };
-        self.saved = Some((self.cwnd, safe));
+        self.saved = Some(Box::new((self.cwnd, safe)));
     }
 
     /// Whether there was something to undo.
     pub(super) fn undo(&mut self, cwnd: u64) -> bool {
-        let Some((was, safe)) = self.saved.take() else {
+        let Some((was, safe)) = self.saved.take().map(|saved| *saved) else {
             return false;
         };
         self.cwnd = self.cwnd.max(was.min(cwnd));

@@ -14,7 +14,7 @@
 //! | `receiver`, `sender` | accurate feedback: who counts, and who is told |
 //! | this file | how a session uses them, and the response |
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Instant, Maybe};
 use kumiki_octets::Message;
 use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
@@ -78,7 +78,7 @@ pub(crate) struct Ecn {
     /// The same before the present recovery.
     before: Option<Seq>,
     /// No new data before (RFC 3168 section 6.1.2, the end of the third paragraph).
-    pause: Option<Instant>,
+    pause: Maybe<Instant>,
 }
 
 impl Ecn {
@@ -94,7 +94,7 @@ impl Ecn {
             marked: false,
             reduced: None,
             before: None,
-            pause: None,
+            pause: Maybe::NONE,
         }
     }
 
@@ -460,7 +460,7 @@ impl Session {
         ctx.shared.counters.ecn_reductions += 1;
         if least {
             // The window cannot be halved: the retransmission timer starts again, and until then nothing new goes.
-            self.ecn.pause = Some(self.slow(self.rtt.rto(), ctx));
+            self.ecn.pause = Some(self.slow(self.rtt.rto(&ctx.shared.config.rto), ctx)).into();
             if !self.board.is_empty() {
                 self.arm_retransmit(ctx);
             }
@@ -470,11 +470,11 @@ impl Session {
 
     /// Whether new data has to wait, because the peer tells of marks although the window is one segment.
     pub(super) fn is_paused(&mut self, ctx: &mut Ctx<'_, '_>) -> bool {
-        let Some(until) = self.ecn.pause else {
+        let Some(until) = self.ecn.pause.known() else {
             return false;
         };
         if until <= ctx.now() {
-            self.ecn.pause = None;
+            self.ecn.pause = Maybe::NONE;
             return false;
         }
         self.timers.set(Timer::Pacing, until, ctx.cx);

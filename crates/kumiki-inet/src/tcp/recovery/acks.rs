@@ -100,11 +100,11 @@ impl Session {
     /// segment reports by SACK (`sacked`). Whether there was one: an acknowledgment is one sample.
     fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, sacked: &AckOutcome, ctx: &Ctx<'_, '_>) -> bool {
         if let Some(rtt) = outcome.rtt {
-            self.on_round_trip(rtt);
+            self.on_round_trip(rtt, ctx);
         } else if let Some(rtt) = self.trip_of_last_copy(segment, outcome, ctx.now()) {
-            self.on_echoed_trip(rtt);
+            self.on_echoed_trip(rtt, ctx);
         } else if let Some(rtt) = sacked.rtt {
-            self.on_round_trip(rtt);
+            self.on_round_trip(rtt, ctx);
         } else {
             return false;
         }
@@ -176,7 +176,7 @@ impl Session {
         }
         if tlp.on_ack(&answer) && self.recovery.phase == Phase::None {
             ctx.shared.counters.probes_repaired += 1;
-            self.recovery.undo.disarm();
+            self.recovery.forget_undo();
             let flight = u64::from(self.board.flight());
             let now = ctx.now();
             if !self.ecn.has_reduced(self.board.una()) {
@@ -257,14 +257,14 @@ impl Session {
     /// RFC 4015 section 3: congestion control is again what it was, and nothing more is sent again.
     fn undo(&mut self, outcome: &AckOutcome, late: Option<Duration>, ctx: &mut Ctx<'_, '_>) {
         let acked = outcome.acked;
-        let undo = &mut self.recovery.undo;
+        let undo = &self.recovery.undo;
         let counters = &mut ctx.shared.counters;
         if undo.timeout {
             counters.spurious_timeouts += 1;
             self.rtt.reset_back_off();
             // It was under way all that time after all, and the next need not time out.
             if let Some(trip) = late {
-                self.on_echoed_trip(trip);
+                self.on_echoed_trip(trip, ctx);
             }
         } else {
             counters.spurious_recoveries += 1;
@@ -275,7 +275,7 @@ impl Session {
                 rack.on_spurious();
             }
         }
-        self.recovery.undo.disarm();
+        self.recovery.forget_undo();
         let initial = ctx.shared.config.initial_window.octets(self.send.mss);
         let flight = u64::from(self.board.flight());
         if self.ecn.on_undone() {
@@ -346,7 +346,7 @@ impl Session {
         };
         let now = ctx.now();
         let overdue = self.board.mark_overdue(Some(latest), loss_timeout, now);
-        rack.reordering_at = overdue.next;
+        rack.reordering_at = overdue.next.into();
         ctx.shared.counters.rack_lost += u64::from(overdue.octets);
         if self.board.pending() == 0 {
             return overdue.octets;
@@ -427,7 +427,7 @@ impl Session {
         if let Some(rtt) = outcome.rtt.filter(|_| !is_overtaken) {
             // What was sent once and is reported is acknowledged as well as anything (RFC 6298 section 3). Where each second segment is
             // lost and there are no timestamps, no other acknowledgment is a measure, and nothing else ends the back-off.
-            self.on_round_trip(rtt);
+            self.on_round_trip(rtt, ctx);
         }
         if !is_overtaken {
             self.take_marks(segment, &outcome, self.board.flight(), ctx);
@@ -449,8 +449,9 @@ impl Session {
         let duplicate = if self.sack { outcome.delivered > 0 } else { plain };
         if duplicate {
             self.recovery.duplicates += 1;
-            let undo = &mut self.recovery.undo;
-            undo.duplicates = undo.duplicates.max(self.recovery.duplicates);
+            if let Some(undo) = self.recovery.undo.own() {
+                undo.duplicates = undo.duplicates.max(self.recovery.duplicates);
+            }
             ctx.shared.counters.duplicate_acks += 1;
         }
         if self.recovery.rack.is_some() {

@@ -5,7 +5,8 @@
 //! and `prr` (RFC 9937); `undo` finds out that there was no loss. The record of transmissions is the
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Duration, Instant, Maybe};
+use kumiki_octets::Rare;
 use kumiki_wire::inet::tcp::Seq;
 
 use super::config::{LossDetection, RateReduction};
@@ -65,7 +66,7 @@ pub(crate) struct Recovery {
     /// How the window shrinks in this fast recovery, where that is not at once.
     prr: Option<Box<Prr>>,
     /// Where recovery may turn out to have been for nothing.
-    undo: Undo,
+    undo: Rare<Undo>,
     /// Duplicate acknowledgments that mean a loss, where reordering has been seen and RACK is not used; 0: as configured.
     dup_thresh: u32,
     /// Where time tells of losses.
@@ -85,7 +86,7 @@ impl Recovery {
             reduced_at: 0,
             limited: 0,
             prr: None,
-            undo: Undo::new(),
+            undo: Rare::new(),
             dup_thresh: 0,
             rack: None,
             tlp: None,
@@ -98,14 +99,16 @@ impl Recovery {
             self.phase = Phase::Timeout(nxt);
             self.not_congestion = true;
             // Nothing was done to congestion control that could be undone.
-            self.undo.disarm();
+            self.forget_undo();
         }
         self.forced = true;
     }
 
     /// What an earlier recovery did stays as it is, whatever comes to light of it.
-    pub(crate) const fn forget_undo(&mut self) {
-        self.undo.disarm();
+    pub(crate) fn forget_undo(&mut self) {
+        if let Some(undo) = self.undo.own() {
+            undo.disarm();
+        }
     }
 
     /// Nothing is being made good or probed for, and F-RTO does not run.
@@ -128,7 +131,7 @@ impl Recovery {
             rack.on_rtt(newest, now);
             rack.on_sent_delivered(last, now);
             rack.adapt(false, false, una, nxt);
-            rack.reordering_at = None;
+            rack.reordering_at = Maybe::NONE;
         }
     }
 
@@ -155,13 +158,15 @@ impl Recovery {
     /// `span` was sent again, with TSval `ts`.
     pub(crate) fn on_again(&mut self, span: Span, ts: Option<u32>) {
         self.on_sent(span.len(), true);
-        if self.phase != Phase::None {
-            self.undo.on_again(span, ts);
+        if self.phase != Phase::None
+            && let Some(undo) = self.undo.own()
+        {
+            undo.on_again(span, ts);
         }
     }
 
     /// F-RTO asks for new data in place of what is taken for lost: so many segments.
-    pub(crate) const fn new_instead(&self) -> Option<u8> {
+    pub(crate) fn new_instead(&self) -> Option<u8> {
         match self.undo.frto {
             Frto::New(left) => Some(left),
             Frto::Off | Frto::Again(_) => None,
@@ -169,8 +174,10 @@ impl Recovery {
     }
 
     /// There is no new data, or no room for any.
-    pub(crate) const fn skip_new(&mut self) {
-        self.undo.frto = Frto::Off;
+    pub(crate) fn skip_new(&mut self) {
+        if let Some(undo) = self.undo.own() {
+            undo.frto = Frto::Off;
+        }
     }
 }
 

@@ -14,7 +14,7 @@
 //!   when its own time has come, and no later than the RFC would have it.
 //! - A fast recovery that was undone counts as reordering seen.
 
-use kumiki_graph::{Duration, Instant};
+use kumiki_graph::{Duration, Instant, Maybe};
 use kumiki_wire::inet::tcp::Seq;
 
 use crate::tcp::scoreboard::{AckOutcome, Sent};
@@ -29,8 +29,9 @@ const MIN_RTT_PERIOD: Duration = Duration::from_secs(150);
 #[derive(Clone, Copy, Debug)]
 struct Shortest {
     since: Instant,
-    this: Duration,
-    before: Option<Duration>,
+    /// None before there is a sample.
+    this: Maybe<Duration>,
+    before: Maybe<Duration>,
 }
 
 /// What reo_wnd depends on beside RACK's own variables.
@@ -49,52 +50,58 @@ pub(crate) struct Conditions {
 #[derive(Debug)]
 pub(crate) struct Rack {
     /// RACK.xmit_ts and RACK.end_seq.
-    segment: Option<Sent>,
-    /// RACK.rtt.
-    rtt: Option<Duration>,
-    /// RACK.min_RTT.
-    min_rtt: Option<Shortest>,
+    segment: Sent,
+    /// There is one.
+    delivered: bool,
     reordering_seen: bool,
+    /// RACK.rtt.
+    rtt: Maybe<Duration>,
+    /// RACK.min_RTT.
+    min_rtt: Shortest,
     dsack_round: Option<Seq>,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
     /// When the reordering timer expires.
-    pub(crate) reordering_at: Option<Instant>,
+    pub(crate) reordering_at: Maybe<Instant>,
 }
 
 impl Rack {
     pub(crate) const fn new() -> Self {
         Self {
-            segment: None,
-            rtt: None,
-            min_rtt: None,
+            segment: Sent { order: 0, end: Seq(0), at: Instant::ZERO },
+            delivered: false,
             reordering_seen: false,
+            rtt: Maybe::NONE,
+            min_rtt: Shortest { since: Instant::ZERO, this: Maybe::NONE, before: Maybe::NONE },
             dsack_round: None,
             reo_wnd_mult: 1,
             reo_wnd_persist: REO_WND_PERSIST,
-            reordering_at: None,
+            reordering_at: Maybe::NONE,
         }
     }
 
     pub(crate) const fn segment(&self) -> Option<&Sent> {
-        self.segment.as_ref()
+        if self.delivered { Some(&self.segment) } else { None }
     }
 
     pub(crate) fn min_rtt(&self) -> Option<Duration> {
-        let min = self.min_rtt?;
-        Some(min.before.map_or(min.this, |before| before.min(min.this)))
+        let Shortest { this, before, .. } = self.min_rtt;
+        let this = this.known()?;
+        Some(before.known().map_or(this, |before| before.min(this)))
     }
 
     /// Step 1. The sample of the handshake also is the first RACK.rtt.
     pub(crate) fn on_rtt(&mut self, sample: Duration, now: Instant) {
         self.rtt.get_or_insert(sample);
-        self.min_rtt = Some(match self.min_rtt {
-            None => Shortest { since: now, this: sample, before: None },
-            Some(min) if now.saturating_since(min.since) >= MIN_RTT_PERIOD => {
-                Shortest { since: now, this: sample, before: Some(min.this) }
+        let min = &mut self.min_rtt;
+        let shorter = match min.this.known() {
+            Some(this) if now.saturating_since(min.since) < MIN_RTT_PERIOD => this.min(sample),
+            before => {
+                (min.since, min.before) = (now, before.into());
+                sample
             }
-            Some(min) => Shortest { this: min.this.min(sample), ..min },
-        });
+        };
+        min.this = Some(shorter).into();
     }
 
     /// Steps 2 and 3; which segments count is the scoreboard's part.
@@ -107,9 +114,9 @@ impl Rack {
 
     /// Step 2 for what an acknowledgment is certain to tell of.
     pub(crate) fn on_sent_delivered(&mut self, sent: Sent, now: Instant) {
-        self.rtt = Some(now.saturating_since(sent.at));
-        if self.segment.is_none_or(|segment| sent.is_after(&segment)) {
-            self.segment = Some(sent);
+        self.rtt = Some(now.saturating_since(sent.at)).into();
+        if !self.delivered || sent.is_after(&self.segment) {
+            (self.segment, self.delivered) = (sent, true);
         }
     }
 
@@ -149,7 +156,7 @@ impl Rack {
 
     /// RACK.rtt + RACK.reo_wnd: how long after its sending a segment is lost, if one sent later was delivered.
     pub(crate) fn loss_timeout(&self, conditions: &Conditions) -> Option<Duration> {
-        Some(self.rtt? + self.reo_wnd(conditions))
+        Some(self.rtt.known()? + self.reo_wnd(conditions))
     }
 }
 

@@ -6,6 +6,7 @@
 //! | The caller's part | when recovery begins, what is sent again; the response itself |
 //! | Left out | RFC 4015's adaptation of RTO (step 11): the back-off is taken back, and the long round trip is a sample as any other; RFC 5682's appendix A (window-limited cases) |
 
+use kumiki_octets::Blank;
 use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 use crate::tcp::scoreboard::Span;
@@ -51,6 +52,16 @@ pub(crate) struct Undo {
     /// A D-SACK option has come on this connection.
     dsack_seen: bool,
     pub(crate) frto: Frto,
+}
+
+impl Default for Undo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Blank for Undo {
+    const BLANK: &'static Self = &Self::new();
 }
 
 impl Undo {

@@ -5,7 +5,7 @@ use kumiki_wire::inet::tcp::{SackBlock, SackBlocks, Seq};
 use smallvec::SmallVec;
 
 use super::record::Tally;
-use super::{AckOutcome, Scoreboard, Sent, Span, Transmission};
+use super::{AckOutcome, Scoreboard, Sent, Span, Transmission, UnderWay};
 
 impl Scoreboard {
     /// The peer acknowledges all before `una`; duplicate ACKs counted so far are forgotten. Ignored unless
@@ -33,19 +33,21 @@ impl Scoreboard {
     /// Whether all that is outstanding was sent once, and no acknowledgment has told anything of it: nothing was SACKed, lost or counted.
     #[must_use]
     pub fn was_sent_once(&self) -> bool {
-        let calm = self.tally == Tally::default() && self.ranges.is_empty() && self.fack.leq(self.una);
-        calm && self.records.iter().all(|record| record.times_sent == 1 && !record.counted)
+        let UnderWay { records, ranges, tally, .. } = &*self.under_way;
+        let calm = *tally == Tally::NONE && ranges.is_empty() && self.fack.leq(self.una);
+        calm && records.iter().all(|record| record.times_sent == 1 && !record.counted)
     }
 
     /// As [`Scoreboard::on_cumulative_ack`] for all that is outstanding, where that [was sent once](Scoreboard::was_sent_once). Gives when the first
     /// was sent, and the last sending; `None` where nothing is outstanding.
     pub fn on_whole_ack(&mut self, now: Instant) -> Option<(Instant, Sent)> {
-        let (first, last) = (self.records.front()?.last_sent, self.records.back()?.sent());
+        let UnderWay { records, timeline, .. } = self.under_way.own()?;
+        let (first, last) = (records.front()?.last_sent, records.back()?.sent());
+        records.clear();
+        timeline.clear();
         self.delivered += u64::from(self.flight());
         self.delivered_at = now;
         self.left = 0;
-        self.records.clear();
-        self.timeline.clear();
         let nxt = self.nxt;
         (self.una, self.loss_edge, self.pending_from, self.fack) = (nxt, nxt, nxt, nxt);
         self.high_rxt = self.high_rxt.max(nxt);
@@ -59,17 +61,18 @@ impl Scoreboard {
         }
         let mut news = News::new(now, self.credible);
         let mut ambiguous = false;
-        while let Some(front) = self.records.front_mut() {
+        let UnderWay { records, timeline, ranges, tally } = &mut *self.under_way;
+        while let Some(front) = records.front_mut() {
             let mut record = *front;
             if una.leq(record.span.start) {
                 break;
             }
-            self.tally.subtract(Tally::of(front));
+            tally.subtract(Tally::of(front));
             if record.span.end.leq(una) {
-                self.records.pop_front();
+                records.pop_front();
             } else {
                 front.span.start = una;
-                self.tally.add(Tally::of(front));
+                tally.add(Tally::of(front));
                 record.span.end = una;
             }
             if !record.counted {
@@ -77,16 +80,16 @@ impl Scoreboard {
                 news.take(&record, &mut self.fack);
             }
         }
-        while let Some(range) = self.ranges.front_mut()
+        while let Some(range) = ranges.front_mut()
             && range.start.lt(una)
         {
             range.start = range.end.min(una);
             if range.is_empty() {
-                self.ranges.pop_front();
+                ranges.pop_front();
             }
         }
+        timeline.trim(una);
         self.una = una;
-        self.timeline.trim(una);
         for mark in [&mut self.loss_edge, &mut self.pending_from, &mut self.high_rxt, &mut self.fack] {
             *mark = mark.max(una);
         }
@@ -151,8 +154,8 @@ impl Scoreboard {
     fn take_block(&mut self, block: SackBlock, news: &mut News) {
         let mut cursor = block.left;
         while cursor.lt(block.right) {
-            let at = self.ranges.partition_point(|range| range.end.leq(cursor));
-            let (gap_end, next) = match self.ranges.get(at) {
+            let at = self.under_way.ranges.partition_point(|range| range.end.leq(cursor));
+            let (gap_end, next) = match self.under_way.ranges.get(at) {
                 Some(range) if range.start.leq(cursor) => (cursor, range.end),
                 Some(range) if range.start.lt(block.right) => (range.start, range.end),
                 _ => (block.right, block.right),
@@ -172,7 +175,7 @@ impl Scoreboard {
         }
         let mut index = self.index_of(left);
         let mut marked: Option<Span> = None;
-        while let Some(record) = self.records.get(index).copied()
+        while let Some(record) = self.under_way.records.get(index).copied()
             && record.span.end.leq(right)
         {
             if left.leq(record.span.start) {
@@ -195,21 +198,22 @@ impl Scoreboard {
     /// Whether one more cut keeps the number of records near that of segments of SMSS octets.
     fn may_split(&self) -> bool {
         let segments = usize::try_from(self.flight() / self.smss).unwrap_or(usize::MAX);
-        self.records.len() < segments.saturating_mul(2).saturating_add(64)
+        self.under_way.records.len() < segments.saturating_mul(2).saturating_add(64)
     }
 
     /// Adds what touches no known range, or only their edges.
     fn add_range(&mut self, mut span: Span) {
-        let at = self.ranges.partition_point(|range| range.end.lt(span.start));
-        if let Some(range) = self.ranges.get(at)
+        let ranges = &mut self.under_way.ranges;
+        let at = ranges.partition_point(|range| range.end.lt(span.start));
+        if let Some(range) = ranges.get(at)
             && range.end == span.start
         {
             span.start = range.start;
-            self.ranges.remove(at);
+            ranges.remove(at);
         }
-        match self.ranges.get_mut(at) {
+        match ranges.get_mut(at) {
             Some(range) if range.start == span.end => range.start = span.start,
-            _ => self.ranges.insert(at, span),
+            _ => ranges.insert(at, span),
         }
     }
 

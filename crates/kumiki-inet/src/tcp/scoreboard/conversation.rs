@@ -49,7 +49,7 @@ impl Sender {
         };
         let sacked = self.board.on_sack(ack, blocks.as_slice(), now);
         if let Some(sample) = outcome.rtt.or(sacked.rtt) {
-            self.rtt.on_sample(sample);
+            self.rtt.on_sample(sample, &rtt::Config::LINUX);
         }
         if outcome.acked > 0 {
             self.duplicates = 0;
@@ -157,7 +157,7 @@ fn transfer(
     let mut sender = Sender {
         board: Scoreboard::new(iss, SMSS),
         cc: algorithm.build(Config::new(SMSS)),
-        rtt: Rtt::new(rtt::Config::LINUX),
+        rtt: Rtt::new(&rtt::Config::LINUX),
         sack,
         end: iss + len,
         recovery: Recovery::None,

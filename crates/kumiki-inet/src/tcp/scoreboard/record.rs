@@ -140,6 +140,9 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Of no records.
+    pub(super) const NONE: Self = Self { sacked: 0, lost: 0, resent: 0, pending: 0, reports: 0 };
+
     pub(super) fn of(record: &Transmission) -> Self {
         let len = record.span.len();
         let count = |is: bool| if is { len } else { 0 };

@@ -24,7 +24,7 @@ impl Scoreboard {
     fn compute_loss_edge(&self) -> Option<Seq> {
         let mut octets = 0u32;
         let mut ranges = 0;
-        self.ranges.iter().rev().find_map(|range| {
+        self.under_way.ranges.iter().rev().find_map(|range| {
             octets = octets.saturating_add(range.len());
             ranges += 1;
             let most = self.smss.saturating_mul(self.dup_thresh - 1);
@@ -35,7 +35,7 @@ impl Scoreboard {
 
     /// Marks what IsLost has come to hold for; how many octets that are new.
     pub(super) fn move_loss_edge(&mut self) -> u32 {
-        if self.timeline.is_on() {
+        if self.by_time {
             return 0;
         }
         let Some(edge) = self.compute_loss_edge() else {
@@ -46,7 +46,7 @@ impl Scoreboard {
         }
         let mut lost = 0;
         let mut index = self.index_of(self.loss_edge);
-        while let Some(record) = self.records.get(index).copied()
+        while let Some(record) = self.under_way.records.get(index).copied()
             && record.span.start.lt(edge)
         {
             if !record.sacked && !record.lost {
@@ -97,12 +97,12 @@ impl Scoreboard {
     /// after a time-out, where rules 2 to 4 do not apply (RFC 6675 section 5.1).
     #[must_use]
     pub fn next_lost(&mut self, limit: u32) -> Option<Span> {
-        if self.tally.pending == 0 {
+        if self.under_way.tally.pending == 0 {
             self.pending_from = self.nxt;
             return None;
         }
         let mut index = self.index_of(self.pending_from);
-        while let Some(record) = self.records.get(index) {
+        while let Some(record) = self.under_way.records.get(index) {
             if record.is_pending() {
                 self.pending_from = record.span.start;
                 return self.segment_at(index, limit, Transmission::is_pending);
@@ -114,10 +114,10 @@ impl Scoreboard {
 
     /// Not SACKed, not sent again, not lost, below the highest SACK.
     fn rule_3(&self, limit: u32) -> Option<Span> {
-        let top = self.ranges.back()?.start;
+        let top = self.under_way.ranges.back()?.start;
         let mut index = self.index_of(self.high_rxt.max(self.loss_edge));
         loop {
-            let record = self.records.get(index)?;
+            let record = self.under_way.records.get(index)?;
             if top.leq(record.span.start) {
                 return None;
             }
@@ -134,7 +134,7 @@ impl Scoreboard {
         if !self.una.gt(self.rescue_rxt) {
             return None;
         }
-        let mut ranges = self.ranges.iter().rev();
+        let mut ranges = self.under_way.ranges.iter().rev();
         let (below, end) = match ranges.next() {
             Some(top) if top.end == self.nxt => (ranges.next().map_or(self.una, |range| range.end), top.start),
             top => (top.map_or(self.una, |range| range.end), self.nxt),
@@ -145,9 +145,9 @@ impl Scoreboard {
 
     /// From the record at `index` on, at most `limit` octets of records that all fit.
     fn segment_at(&self, index: usize, limit: u32, fits: impl Fn(&Transmission) -> bool) -> Option<Span> {
-        let first = self.records.get(index)?.span;
+        let first = self.under_way.records.get(index)?.span;
         let mut span = first;
-        for record in self.records.range(index..).skip(1) {
+        for record in self.under_way.records.range(index..).skip(1) {
             if span.len() >= limit || !fits(record) {
                 break;
             }
@@ -173,7 +173,7 @@ impl Scoreboard {
         };
         self.cut_at(span.end);
         let mut index = 0;
-        while let Some(record) = self.records.get(index)
+        while let Some(record) = self.under_way.records.get(index)
             && record.span.start.lt(span.end)
         {
             if !record.sacked {
@@ -199,9 +199,9 @@ impl Scoreboard {
     /// Takes for lost each record not SACKed, and not already so, for which `lost` says so. A retransmission is lost with
     /// it and will be sent again. Returns the octets marked. It looks at all records: for rare events.
     pub fn mark_lost_if(&mut self, mut lost: impl FnMut(&Transmission) -> bool) -> u32 {
-        let before = self.tally.pending;
-        for index in 0..self.records.len() {
-            if let Some(record) = self.records.get(index)
+        let before = self.under_way.tally.pending;
+        for index in 0..self.under_way.records.len() {
+            if let Some(record) = self.under_way.records.get(index)
                 && !record.sacked
                 && !record.is_pending()
                 && lost(record)
@@ -212,23 +212,23 @@ impl Scoreboard {
                 });
             }
         }
-        self.tally.pending - before
+        self.under_way.tally.pending - before
     }
 
     /// The receiver dropped what it had reported: SACKed octets begin at SND.UNA (RFC 2018 section 8).
     #[must_use]
     pub fn has_reneged(&self) -> bool {
-        self.records.front().is_some_and(|record| record.sacked)
+        self.under_way.records.front().is_some_and(|record| record.sacked)
     }
 
     /// Forgets what was SACKed: after reneging, or at each time-out as RFC 2018 section 8 has it.
     pub fn forget_sacks(&mut self) {
-        for index in 0..self.records.len() {
-            if self.records.get(index).is_some_and(|record| record.sacked) {
+        for index in 0..self.under_way.records.len() {
+            if self.under_way.records.get(index).is_some_and(|record| record.sacked) {
                 self.change(index, |record| record.sacked = false);
             }
         }
-        self.ranges.clear();
+        self.under_way.ranges.clear();
         self.loss_edge = self.una;
     }
 }

@@ -36,7 +36,7 @@ fn check(board: &Scoreboard) {
     let mut next = board.una;
     let mut tally = Tally::default();
     let mut ranges: Vec<Span> = Vec::new();
-    for record in &board.records {
+    for record in board.records() {
         assert_eq!(record.span.start, next);
         assert!(!record.span.is_empty());
         next = record.span.end;
@@ -49,8 +49,8 @@ fn check(board: &Scoreboard) {
         }
     }
     assert_eq!(next, board.nxt);
-    assert_eq!(tally, board.tally);
-    assert_eq!(ranges, Vec::from(board.ranges.clone()));
+    assert_eq!(tally, board.under_way.tally);
+    assert_eq!(ranges, Vec::from(board.under_way.ranges.clone()));
 }
 
 #[test]

@@ -54,25 +54,17 @@ pub struct Overdue {
 
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    on: bool,
     sendings: VecDeque<Sending>,
 }
 
 impl Timeline {
-    pub(super) const fn is_on(&self) -> bool {
-        self.on
-    }
-
-    /// As [`Scoreboard::fit`].
-    pub(super) fn fit(&mut self) {
-        self.sendings.shrink_to_fit();
+    pub(super) const fn new() -> Self {
+        Self { sendings: VecDeque::new() }
     }
 
     /// `span` was sent; orders come in order.
     pub(super) fn push(&mut self, order: u64, at: Instant, span: Span) {
-        if self.on {
-            self.sendings.push_back(Sending { order, at, span });
-        }
+        self.sendings.push_back(Sending { order, at, span });
     }
 
     /// All is acknowledged.
@@ -94,14 +86,14 @@ impl Scoreboard {
     /// From now on time tells what is lost ([`Scoreboard::mark_overdue`]), and not IsLost. To be called while nothing is
     /// outstanding.
     pub fn detect_by_time(&mut self) {
-        self.timeline.on = true;
+        self.by_time = true;
     }
 
     /// Marks lost what was sent before `latest` (`None`: all) and at least `loss_timeout` before `now`, and is neither
     /// SACKed nor marked already: RACK_detect_loss with `loss_timeout` = RACK.rtt + RACK.reo_wnd.
     pub fn mark_overdue(&mut self, latest: Option<&Sent>, loss_timeout: Duration, now: Instant) -> Overdue {
         let mut overdue = Overdue::default();
-        while let Some(sending) = self.timeline.sendings.front().copied() {
+        while let Some(sending) = self.under_way.timeline.sendings.front().copied() {
             let decided = latest.is_none_or(|latest| sending.order < latest.order);
             let undecided = latest.is_some_and(|latest| sending.order > latest.order);
             if undecided || !self.mark_sending(sending, latest, loss_timeout, now, &mut overdue) {
@@ -110,7 +102,7 @@ impl Scoreboard {
             if !decided {
                 break;
             }
-            self.timeline.sendings.pop_front();
+            self.under_way.timeline.sendings.pop_front();
         }
         overdue
     }
@@ -128,7 +120,7 @@ impl Scoreboard {
             return true;
         }
         let mut index = self.index_of(sending.span.start.max(self.una));
-        while let Some(record) = self.records.get(index).copied()
+        while let Some(record) = self.under_way.records.get(index).copied()
             && record.span.start.lt(sending.span.end)
         {
             let waits = record.order == sending.order && !record.sacked && !record.is_pending();
@@ -155,35 +147,36 @@ impl Scoreboard {
     /// Takes back that segments are lost, where nothing has been sent again for it: the loss turned out to be none. They
     /// take their places in the order of time again.
     pub fn unmark_pending(&mut self) {
-        for index in 0..self.records.len() {
-            if self.records.get(index).is_some_and(|record| record.is_pending()) {
+        for index in 0..self.under_way.records.len() {
+            if self.under_way.records.get(index).is_some_and(|record| record.is_pending()) {
                 self.change(index, |record| record.lost = false);
             }
         }
         self.loss_edge = self.una;
-        if !self.timeline.on {
+        if !self.by_time {
             return;
         }
         let mut sendings: Vec<Sending> = self
+            .under_way
             .records
             .iter()
             .filter(|record| !record.sacked)
             .map(|record| Sending { order: record.order, at: record.last_sent, span: record.span })
             .collect();
         sendings.sort_by_key(|sending| sending.order);
-        self.timeline.sendings = sendings.into();
+        self.under_way.timeline.sendings = sendings.into();
     }
 
     /// Segments SACKed (RACK.segs_sacked). Where one sending was a train of segments, its octets count.
     #[must_use]
     pub fn segments_sacked(&self) -> u32 {
-        self.tally.reports.max(self.tally.sacked / self.smss)
+        self.under_way.tally.reports.max(self.under_way.tally.sacked / self.smss)
     }
 
     /// The highest segment sent so far, of at most `limit` octets: what a tail loss probe sends again.
     #[must_use]
     pub fn last_segment(&self, limit: u32) -> Option<Span> {
-        let span = self.records.back()?.span;
+        let span = self.under_way.records.back()?.span;
         let start = span.end - span.len().min(limit);
         (start != span.end).then_some(Span { start, end: span.end })
     }

@@ -52,7 +52,7 @@ impl Listener {
         if segment.has(Flags::RST) {
             return Verdict::Ignore;
         }
-        if segment.has(Flags::ACK) || self.remote.is_some_and(|remote| remote != pair.remote) {
+        if segment.has(Flags::ACK) || self.remote.is_some_and(|remote| remote != SocketAddr::from(pair.remote)) {
             return Verdict::Reset;
         }
         if !segment.has(Flags::SYN) {

@@ -26,6 +26,8 @@ mod time_wait;
 
 pub(crate) use listen::{Listener, Verdict};
 
+use std::collections::VecDeque;
+
 use kumiki_graph::{Credit, Handle, Indication, Problem, Quality, Reason};
 use kumiki_octets::Message;
 
@@ -114,7 +116,8 @@ impl Session {
         self.on_quality(quality, ctx);
         self.announce(ctx);
         self.accept_urgent(ctx);
-        while let Some((data, end)) = self.receive.held.pop_front() {
+        let mut held = core::mem::take(&mut self.receive.held);
+        while let Some((data, end)) = held.own().and_then(VecDeque::pop_front) {
             let session = user;
             self.up(Indication::Data { session, data, end }, ctx);
         }
@@ -202,7 +205,7 @@ impl Session {
         const PORT_UNREACHABLE: u8 = 3;
         /// RFC 4443 section 3.1.
         const PORT_UNREACHABLE_V6: u8 = 4;
-        let nobody_there = if self.pair.remote.is_ipv4() { PORT_UNREACHABLE } else { PORT_UNREACHABLE_V6 };
+        let nobody_there = if self.pair.remote.ip().is_ipv4() { PORT_UNREACHABLE } else { PORT_UNREACHABLE_V6 };
         // SHLD-26 asks for an abort; RFC 5927 section 6.1 holds that against the ease of forging, and so do all current
         // stacks: once synchronized, only the time-out ends a connection.
         if self.state.is_before_established() {

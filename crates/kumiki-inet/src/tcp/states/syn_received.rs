@@ -83,9 +83,9 @@ impl Session {
         let outcome = self.board.on_cumulative_ack(segment.ack.min(self.iss + 1), ctx.now());
         let told = || self.echoed_trip(segment, ctx.now()).filter(|&trip| trip < PEER_REPEATS);
         if let Some(rtt) = outcome.rtt {
-            self.on_round_trip(rtt);
+            self.on_round_trip(rtt, ctx);
         } else if let Some(rtt) = told() {
-            self.on_echoed_trip(rtt);
+            self.on_echoed_trip(rtt, ctx);
         }
     }
 

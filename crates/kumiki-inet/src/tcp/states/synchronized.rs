@@ -323,7 +323,7 @@ impl Session {
 
     /// What is queued and now in order.
     pub(super) fn take_queued(&mut self, push: bool, ctx: &mut Ctx<'_, '_>) {
-        while let Some(text) = self.receive.queue.pop_in_order(self.receive.nxt) {
+        while let Some(text) = self.receive.next_queued() {
             self.deliver(text, push, ctx);
             self.receive.owe_now(AckReason::OutOfOrder);
         }

@@ -252,8 +252,8 @@ fn a_late_copy_of_what_brought_a_cookie_back_begins_no_second_connection() {
 fn a_caller_takes_little_memory() {
     let caller = size_of::<crate::tcp::half_open::Caller>();
     let session = size_of::<crate::tcp::session::Session>();
-    assert!(caller <= 180, "{caller}");
-    assert!(session > 8 * caller, "{session} against {caller}");
+    assert!(caller <= 152, "{caller}");
+    assert!(session > 6 * caller, "{session} against {caller}");
 }
 
 /// Text of A's stream for B, from A's place in it, `at` octets further on.

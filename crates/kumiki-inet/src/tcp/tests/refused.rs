@@ -103,7 +103,7 @@ fn ends(pair: &Pair, host: usize) -> Option<Ends> {
         _ => sent.header.destination_port,
     };
     let socket = |host| address(host, port(host)).socket().unwrap();
-    Some(Ends { local: socket(host), remote: socket(1 - host) })
+    Some(Ends::new(socket(host), socket(1 - host)))
 }
 
 /// How `host` stands, by what it knows itself.

@@ -272,7 +272,7 @@ impl Tcp {
         Self {
             packet: packet.into(),
             congestion: algorithm.build(Config::new(packet)),
-            rtt: kumiki_inet::tcp::rtt::Rtt::new(kumiki_inet::tcp::rtt::Config::LINUX),
+            rtt: kumiki_inet::tcp::rtt::Rtt::new(&kumiki_inet::tcp::rtt::Config::LINUX),
             next: 0,
             una: 0,
             out: Out::new(),
@@ -329,7 +329,7 @@ impl Flow for Tcp {
         self.order += 1;
         self.out.insert(number, self.order);
         if self.rto.is_none() {
-            self.rto = Some(now + self.rtt.rto());
+            self.rto = Some(now + self.rtt.rto(&kumiki_inet::tcp::rtt::Config::LINUX));
         }
         Some(Packet { number: Some(number), order: self.order, sync: None, length: self.packet })
     }
@@ -348,7 +348,7 @@ impl Flow for Tcp {
         let sample = message.echo.number.and_then(|it| self.sent_at.remove(&it));
         let sample = sample.map(|at| now.saturating_since(at));
         if let Some(sample) = sample {
-            self.rtt.on_sample(sample);
+            self.rtt.on_sample(sample, &kumiki_inet::tcp::rtt::Config::LINUX);
         }
         let limited = self.pipe() + 2 * self.packet > self.congestion.window();
         self.out.retain(|number, _| !arrived.has(*number));
@@ -368,7 +368,7 @@ impl Flow for Tcp {
         }
         if acked > 0 {
             self.again = false;
-            self.rto = (self.flight() > 0).then(|| now + self.rtt.rto());
+            self.rto = (self.flight() > 0).then(|| now + self.rtt.rto(&kumiki_inet::tcp::rtt::Config::LINUX));
             match self.recovery {
                 Some(end) if self.una >= end => {
                     self.recovery = None;

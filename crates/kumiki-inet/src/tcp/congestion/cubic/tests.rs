@@ -87,10 +87,10 @@ fn small_windows_and_short_round_trips_go_with_reno() {
 #[test]
 fn a_second_loss_below_the_maximum_makes_room() {
     let mut cc = reduced(1000);
-    assert!(cc.w_max == 1_000_000.0);
+    assert!(cc.curve.w_max == 1_000_000.0);
     let event = loss(&cc, 10);
     cc.on_loss(&event);
-    assert!(cc.w_max == 700_000.0 * 0.85, "{}", cc.w_max);
+    assert!(cc.curve.w_max == 700_000.0 * 0.85, "{}", cc.curve.w_max);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn after_a_timeout_the_plateau_is_where_slow_start_ends() {
     }
     round(&mut cc, 100, 1);
     assert!(!cc.in_slow_start());
-    assert!(cc.w_max >= ssthresh as f64 && cc.w_max < 1.01 * ssthresh as f64);
+    assert!(cc.curve.w_max >= ssthresh as f64 && cc.curve.w_max < 1.01 * ssthresh as f64);
 }
 
 #[test]
