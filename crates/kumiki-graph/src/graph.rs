@@ -579,12 +579,23 @@ impl Graph {
 /// The room of so many entries is a few lines of the cache, wherever in it a queue begins.
 const FEW: usize = 8;
 
+/// Room for so many is kept for the next burst; what a larger one has needed is given back after it.
+const ROOM: usize = 4096;
+
 /// Lets an empty queue begin at the front of its room again: so it uses the same few lines of the cache each time.
 #[inline]
-fn rewind<T>(queue: &mut VecDeque<T>) {
+pub(crate) fn rewind<T>(queue: &mut VecDeque<T>) {
     if queue.is_empty() && queue.capacity() > FEW {
         queue.clear();
+        if queue.capacity() > ROOM {
+            give_back(queue);
+        }
     }
+}
+
+#[cold]
+fn give_back<T>(queue: &mut VecDeque<T>) {
+    *queue = VecDeque::new();
 }
 
 impl Context<'_> {

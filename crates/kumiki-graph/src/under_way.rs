@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::assembly::Record;
-use crate::graph::NodeId;
+use crate::graph::{NodeId, rewind};
 use crate::{Handle, Indication, Request};
 
 /// Where a primitive goes: the node, the port there (of its users where it goes down, of the layers below where it goes up), and whether down.
@@ -69,9 +69,6 @@ struct Place {
 impl Place {
     const EMPTY: Self = Self { hop: (Hop(0), None), request: NO_REQUEST, indication: NO_INDICATION };
 }
-
-/// A queue with room for no more than so many is in a few lines of the cache, wherever in it the first is.
-const FEW: usize = 8;
 
 /// What comes behind the first two.
 #[derive(Default)]
@@ -184,9 +181,9 @@ impl UnderWay {
         } else {
             put(&mut self.second.indication, take(&mut queued.indications, NO_INDICATION));
         }
-        if queued.hops.is_empty() && queued.hops.capacity() > FEW {
+        if queued.hops.is_empty() {
             // What comes next begins at the front of the room again, and so uses the same few lines of the cache each time.
-            queued.clear();
+            queued.rewind();
         }
     }
 
@@ -207,10 +204,11 @@ impl UnderWay {
 }
 
 impl Queued {
-    fn clear(&mut self) {
-        self.hops.clear();
-        self.requests.clear();
-        self.indications.clear();
+    /// All are empty.
+    fn rewind(&mut self) {
+        rewind(&mut self.hops);
+        rewind(&mut self.requests);
+        rewind(&mut self.indications);
     }
 }
 
