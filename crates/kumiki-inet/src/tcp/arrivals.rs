@@ -27,7 +27,7 @@ impl Tcp {
             Err(reason) => return self.drop(reason, cx),
         };
         self.shared.counters.segments_received += 1;
-        if let Some(handle) = self.demux.find(&pair) {
+        if let Some(handle) = self.demux.find(&pair, |handle| self.table.pair(handle)) {
             self.with(handle, cx, |session, ctx| session.on_segment(segment, ctx));
         } else {
             self.uncalled(pair, segment, quote, cx);
@@ -52,7 +52,7 @@ impl Tcp {
             return false;
         };
         let pair = packet.pair(header.destination_port, header.source_port);
-        let Some(handle) = self.demux.find(&pair) else {
+        let Some(handle) = self.demux.find(&pair, |handle| self.table.pair(handle)) else {
             return false;
         };
         let mut taken = false;
@@ -146,7 +146,7 @@ impl Tcp {
         let remote = SocketAddr::new(destination, u16::from_be_bytes([d0, d1]));
         let pair = Pair::new(local, remote);
         let seq = Seq(u32::from_be_bytes([q0, q1, q2, q3]));
-        let Some(handle) = self.demux.find(&pair) else {
+        let Some(handle) = self.demux.find(&pair, |handle| self.table.pair(handle)) else {
             return;
         };
         self.with(handle, cx, |session, ctx| {

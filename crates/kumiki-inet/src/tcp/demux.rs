@@ -82,10 +82,13 @@ impl Secret {
 }
 
 /// The connections and the ports that are listened on.
+///
+/// The two ends of a connection are kept by the connection alone, and asked for by its handle: who finds it needs it in any case, and the table has an eighth
+/// of the size.
 #[derive(Default)]
 pub(crate) struct Demux {
     secret: Secret,
-    active: HashTable<(Pair, Handle)>,
+    active: HashTable<Handle>,
     /// Consecutive segments are usually of one connection.
     last: Option<(Pair, Handle)>,
     passive: BTreeMap<(u16, IpAddr), Handle>,
@@ -96,30 +99,27 @@ impl Demux {
         Self { secret, ..Self::default() }
     }
 
-    pub(crate) fn find(&mut self, pair: &Pair) -> Option<Handle> {
+    /// Which connection has these ends; `ends` are those of a connection.
+    pub(crate) fn find<'a>(&mut self, pair: &Pair, ends: impl Fn(Handle) -> Option<&'a Pair>) -> Option<Handle> {
         if let Some((last, handle)) = self.last
             && last == *pair
         {
             return Some(handle);
         }
-        let found = *self.active.find(self.secret.hash(pair), |(key, _)| key == pair)?;
-        self.last = Some(found);
-        Some(found.1)
+        let found = *self.active.find(self.secret.hash(pair), |&it| ends(it) == Some(pair))?;
+        self.last = Some((*pair, found));
+        Some(found)
     }
 
-    /// False where the pair is taken.
-    pub(crate) fn insert(&mut self, pair: Pair, handle: Handle) -> bool {
-        if self.find(&pair).is_some() {
-            return false;
-        }
+    /// Takes in a connection whose ends are no other's.
+    pub(crate) fn insert<'a>(&mut self, pair: Pair, handle: Handle, ends: impl Fn(Handle) -> Option<&'a Pair>) {
         let secret = self.secret;
-        self.active.insert_unique(secret.hash(&pair), (pair, handle), |(key, _)| secret.hash(key));
-        true
+        self.active.insert_unique(secret.hash(&pair), handle, |&it| ends(it).map_or(0, |pair| secret.hash(pair)));
     }
 
-    pub(crate) fn remove(&mut self, pair: &Pair) {
+    pub(crate) fn remove(&mut self, pair: &Pair, handle: Handle) {
         self.last = None;
-        if let Ok(entry) = self.active.find_entry(self.secret.hash(pair), |(key, _)| key == pair) {
+        if let Ok(entry) = self.active.find_entry(self.secret.hash(pair), |&it| it == handle) {
             entry.remove();
         }
     }
@@ -165,16 +165,18 @@ mod tests {
     #[test]
     fn what_was_put_in_is_found_until_it_is_taken_out() {
         let mut demux = Demux::new(Secret::draw(&mut Rng::new(1, 2)));
+        let handle = |n: u16| Handle { index: n.into(), generation: 1 };
+        let all: Vec<Pair> = (0..2000).map(pair).collect();
+        let ends = |handle: Handle| all.get(handle.index as usize);
         for n in 0..2000 {
-            let handle = Handle { index: n.into(), generation: 1 };
-            assert!(demux.insert(pair(n), handle));
-            assert!(!demux.insert(pair(n), handle));
+            assert_eq!(demux.find(&pair(n), ends), None);
+            demux.insert(pair(n), handle(n), ends);
         }
         for n in (0..2000).step_by(2) {
-            demux.remove(&pair(n));
+            demux.remove(&pair(n), handle(n));
         }
         for n in 0..2000 {
-            let found = demux.find(&pair(n)).map(|handle| handle.index);
+            let found = demux.find(&pair(n), ends).map(|handle| handle.index);
             assert_eq!(found, (n % 2 == 1).then_some(u32::from(n)));
         }
     }

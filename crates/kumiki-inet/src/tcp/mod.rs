@@ -326,7 +326,7 @@ impl Tcp {
         let Entry::Session(session) = self.table.remove(handle) else {
             return;
         };
-        self.demux.remove(&session.pair);
+        self.demux.remove(&session.pair, handle);
         let counted = session.buffers.counted;
         self.shared.memory.count(counted, Held::default());
         if let Some(listener) = session.listener.and_then(|listener| self.table.listener(listener)) {

@@ -4,6 +4,9 @@ use hashbrown::HashTable;
 
 use super::demux::{Pair, Secret};
 
+/// Room for so many is kept when there are none; what a flood has needed is given back after it.
+const ROOM: usize = 1024;
+
 /// Something between two ends.
 pub(crate) trait Between {
     /// The two ends.
@@ -68,6 +71,9 @@ impl<T: Between> Pairs<T> {
             entry.remove();
         }
         self.free.push(index);
+        if self.index.is_empty() && self.slots.len() > ROOM {
+            *self = Self::default();
+        }
         Some(it)
     }
 

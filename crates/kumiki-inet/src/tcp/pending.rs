@@ -116,7 +116,7 @@ impl Tcp {
         listener.waiting += 1;
         let (above, user) = (listener.above, listener.user);
         let handle = self.table.reserve();
-        self.table.fill(handle, Entry::Pending(pair));
+        self.table.fill(handle, Entry::Pending(Box::new(pair)));
         strip(&mut segment);
         let secret = self.shared.secret;
         self.pending.insert(secret, Pending { pair, listener: at, handle, segment, least, quote });
@@ -202,7 +202,7 @@ impl Tcp {
         let mut ctx = Ctx { cx, shared: &mut self.shared };
         let session = Session::new((handle, above, user), it.pair, quality, (unit, Some(iss)), &mut ctx);
         self.table.fill(handle, Entry::Session(Box::new(session)));
-        self.demux.insert(it.pair, handle);
+        self.demux.insert(it.pair, handle, |handle| self.table.pair(handle));
         self.with(handle, cx, |session, ctx| session.take_call(it.segment, ctx))
     }
 

@@ -119,7 +119,7 @@ impl Tcp {
     /// Whether there is a connection, or the beginning of one, between these.
     fn is_taken(&mut self, pair: &Pair) -> bool {
         let secret = self.shared.secret;
-        self.demux.find(pair).is_some()
+        self.demux.find(pair, |handle| self.table.pair(handle)).is_some()
             || self.half_open.find(secret, pair).is_some()
             || self.pending.find(secret, pair).is_some()
             || self.time_waits.find(secret, pair).is_some()
@@ -152,7 +152,7 @@ impl Tcp {
         let mut ctx = Ctx { cx, shared: &mut self.shared };
         let session = Session::new((handle, above, user), pair, quality, (unit, iss), &mut ctx);
         self.table.fill(handle, Entry::Session(Box::new(session)));
-        self.demux.insert(pair, handle);
+        self.demux.insert(pair, handle, |handle| self.table.pair(handle));
         handle
     }
 

@@ -12,7 +12,7 @@ pub(crate) enum Entry {
     Free,
     Listener(Box<Listener>),
     /// A caller that waits for its answer, between these.
-    Pending(Pair),
+    Pending(Box<Pair>),
     Session(Box<Session>),
 }
 
@@ -80,8 +80,17 @@ impl Table {
     /// The two ends of a caller that waits for its answer.
     pub(crate) fn pending(&mut self, handle: Handle) -> Option<Pair> {
         match self.slot(handle)?.entry {
-            Entry::Pending(pair) => Some(pair),
+            Entry::Pending(ref pair) => Some(**pair),
             Entry::Free | Entry::Session(_) | Entry::Listener(_) => None,
+        }
+    }
+
+    /// The two ends of the session that `handle` names.
+    pub(crate) fn pair(&self, handle: Handle) -> Option<&Pair> {
+        let slot = self.slots.get(usize::try_from(handle.index).ok()?)?;
+        match &slot.entry {
+            Entry::Session(session) if slot.generation == handle.generation => Some(&session.pair),
+            Entry::Free | Entry::Listener(_) | Entry::Pending(_) | Entry::Session(_) => None,
         }
     }
 
