@@ -8,6 +8,7 @@
 //! | ACK loops | two ends that disagree on sequence numbers answer each other; a segment is answered only once in [`super::Config::challenge_interval`], so such a loop ends. Copies in good standing of what was received lately are answered as often as a sender that sends everything again can need it |
 
 use kumiki_graph::{Duration, Instant, Maybe, Rng};
+use kumiki_octets::Blank;
 
 /// Copies that one connection answers in a burst.
 const BURST: u64 = 256;
@@ -34,6 +35,10 @@ pub(crate) struct Challenges {
     impossible: Maybe<Instant>,
     /// When the whole burst will be there again.
     full: Instant,
+}
+
+impl Blank for Challenges {
+    const BLANK: &'static Self = &Self { misplaced: Maybe::NONE, impossible: Maybe::NONE, full: Instant::ZERO };
 }
 
 impl Challenges {

@@ -62,7 +62,7 @@ pub(crate) struct Path {
     /// to send, so it is no timer.
     raise_at: Maybe<Instant>,
     /// When segments became shorter because the path seemed to be a black hole, and SND.NXT then, until that is acknowledged.
-    doubted: Option<(Instant, Seq)>,
+    doubted: Option<Box<(Instant, Seq)>>,
     /// Datagrams may be fragmented.
     pub(crate) fragments: bool,
     search: Option<Box<Search>>,
@@ -335,7 +335,7 @@ impl Session {
     /// A record may stand for a train of segments, all of the same length but for the last; either one of these is in it, or all of it
     /// was in one segment. With a FIN it is one octet less, and nothing new follows that.
     pub(crate) fn carried(&self, ack: Seq) -> Option<u32> {
-        let (at, nxt) = self.path.doubted?;
+        let (at, nxt) = **self.path.doubted.as_ref()?;
         let acked = self.board.records().take_while(|sent| sent.span.end.leq(ack) && sent.span.end.leq(nxt));
         acked.filter(|sent| sent.last_sent < at).map(|sent| sent.span.len()).max()
     }
@@ -343,7 +343,7 @@ impl Session {
     /// The path has carried a segment of `octets` octets of text after all (RFC 4821 section 7.1: search_low is the largest known to
     /// work); another search begins there.
     pub(crate) fn trust_path(&mut self, octets: Option<u32>, ctx: &Ctx<'_, '_>) {
-        let Some((_, nxt)) = self.path.doubted else {
+        let Some((_, nxt)) = self.path.doubted.as_deref().copied() else {
             return;
         };
         let text = octets.map_or(0, |octets| octets.saturating_add(self.option_octets()).min(self.path.most));
@@ -434,7 +434,7 @@ impl Session {
         }
         ctx.shared.counters.black_holes += 1;
         self.change_text(low, ctx);
-        self.path.doubted = Some((ctx.now(), self.board.nxt()));
+        self.path.doubted = Some(Box::new((ctx.now(), self.board.nxt())));
         // Not before it is known that this much arrives.
         self.search_from(low, false, ctx.now() + wait);
     }

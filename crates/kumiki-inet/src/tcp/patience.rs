@@ -9,12 +9,13 @@
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
 
 use kumiki_graph::{Below, Duration, Indication, Instant, KeepAlive, Manage, Maybe, Notice, Quality, Reason, Request};
-use kumiki_octets::Message;
+use kumiki_octets::{Blank, Message, Rare};
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::tcp::{Flags, UserTimeout};
 
 use super::config::Config;
+use super::rtt::Rtt;
 use super::session::{Ctx, DSCP, Session};
 use super::states::State;
 use super::timers::Timer;
@@ -22,22 +23,43 @@ use super::timers::Timer;
 /// While memory is spent, a peer that was not heard of for so long is not tried again: the least R2 of RFC 9293 (SHLD-11).
 pub(super) const SOON: Duration = Duration::from_secs(100);
 
+/// What there is where somebody has asked for a user timeout or for keep-alive.
+#[derive(Debug)]
+struct Asked {
+    /// USER_TIMEOUT as the user or the configuration has it.
+    user_timeout: Maybe<Duration>,
+    /// REMOTE_UTO.
+    remote: Maybe<Duration>,
+    keep_alive: KeepAlive,
+    /// Keep-alive probes without an answer.
+    probes: u32,
+}
+
+impl Asked {
+    const NOTHING: Self =
+        Self { user_timeout: Maybe::NONE, remote: Maybe::NONE, keep_alive: KeepAlive::OFF, probes: 0 };
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self::NOTHING
+    }
+}
+
+impl Blank for Asked {
+    const BLANK: &'static Self = &Self::NOTHING;
+}
+
 /// What one connection waits for, and for how long.
 #[derive(Debug)]
 pub(crate) struct Patience {
     /// R2, as a count (MUST-21).
     pub(crate) retransmissions: u32,
-    /// USER_TIMEOUT as the user or the configuration has it.
-    user_timeout: Maybe<Duration>,
+    asked: Rare<Asked>,
     /// CHANGEABLE.
     changeable: bool,
-    /// REMOTE_UTO.
-    remote: Maybe<Duration>,
     /// The next segment with room for it should carry the user timeout option.
     uto_due: bool,
-    keep_alive: KeepAlive,
-    /// Keep-alive probes without an answer.
-    asked: u32,
     /// When the peer was last heard of.
     pub(crate) heard: Instant,
     /// Since when data has been waiting to be acknowledged.
@@ -57,12 +79,9 @@ impl Patience {
     pub(crate) fn new(config: &Config, quality: &Quality, now: Instant) -> Self {
         let mut patience = Self {
             retransmissions: config.max_retransmissions,
-            user_timeout: config.user_timeout.into(),
+            asked: Rare::new(),
             changeable: true,
-            remote: Maybe::NONE,
             uto_due: config.user_timeout_option,
-            keep_alive: if config.keep_alive { config.keep_alive_times } else { KeepAlive::OFF },
-            asked: 0,
             heard: now,
             waiting: Maybe::NONE,
             half_close: true,
@@ -71,6 +90,12 @@ impl Patience {
             ttl: config.ttl,
             tos: config.tos & DSCP,
         };
+        if config.user_timeout.is_some() {
+            patience.asked.user_timeout = config.user_timeout.into();
+        }
+        if config.keep_alive {
+            patience.asked.keep_alive = config.keep_alive_times;
+        }
         patience.choose(quality);
         patience
     }
@@ -79,11 +104,11 @@ impl Patience {
     fn choose(&mut self, quality: &Quality) {
         if let Some(keep_alive) = quality.keep_alive {
             // MUST-24.
-            self.keep_alive = keep_alive;
-            self.asked = 0;
+            self.asked.keep_alive = keep_alive;
+            self.asked.probes = 0;
         }
         if let Some(limit) = quality.user_timeout {
-            self.user_timeout = Some(limit).filter(|limit| !limit.is_zero()).into();
+            self.asked.user_timeout = Some(limit).filter(|limit| !limit.is_zero()).into();
             // RFC 5482 section 3: what the user sets, no peer changes.
             self.changeable = false;
             self.uto_due = true;
@@ -106,13 +131,14 @@ impl Patience {
 
     /// USER_TIMEOUT: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)) where the peer has a say (RFC 5482 section 3.1).
     /// L_LIMIT must be larger than RTO.
-    fn limit(&self, config: &Config, rto: Duration) -> Option<Duration> {
-        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.remote.known()) else {
-            return self.user_timeout.known();
+    fn limit(&self, config: &Config, rtt: &Rtt) -> Option<Duration> {
+        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.asked.remote.known())
+        else {
+            return self.asked.user_timeout.known();
         };
         let (lower, upper) = (config.min_user_timeout, config.max_user_timeout);
-        let adv = self.user_timeout.known().unwrap_or_default();
-        Some(adv.max(remote).max(lower).min(upper).max(rto * 2))
+        let adv = self.asked.user_timeout.known().unwrap_or_default();
+        Some(adv.max(remote).max(lower).min(upper).max(rtt.rto(&config.rto) * 2))
     }
 }
 
@@ -188,7 +214,7 @@ impl Session {
         let config = &ctx.shared.config;
         let most = if self.state.is_before_established() {
             config.syn_retries
-        } else if self.patience.limit(config, self.rtt.rto(&config.rto)).is_some() {
+        } else if self.patience.limit(config, &self.rtt).is_some() {
             u32::MAX
         } else {
             self.patience.retransmissions
@@ -259,9 +285,9 @@ impl Session {
     fn user_timeout(&self, ctx: &Ctx<'_, '_>) -> Option<Duration> {
         let config = &ctx.shared.config;
         if self.state.is_before_established() {
-            return self.patience.user_timeout.known();
+            return self.patience.asked.user_timeout.known();
         }
-        self.patience.limit(config, self.rtt.rto(&config.rto))
+        self.patience.limit(config, &self.rtt)
     }
 
     /// The limit may have changed while data waits.
@@ -282,7 +308,7 @@ impl Session {
         }
         // It goes with the SYN and again with the first segment after it.
         self.patience.uto_due = syn;
-        option(self.patience.user_timeout.known()?)
+        option(self.patience.asked.user_timeout.known()?)
     }
 
     /// Whether the next segment with room for it tells the user timeout.
@@ -297,10 +323,10 @@ impl Session {
         }
         let unit = if told.minutes { 60 } else { 1 };
         let remote = Duration::from_secs(u64::from(told.value) * unit);
-        if self.patience.remote.known() == Some(remote) {
+        if self.patience.asked.remote.known() == Some(remote) {
             return;
         }
-        self.patience.remote = Some(remote).into();
+        self.patience.asked.remote = Some(remote).into();
         if self.patience.changeable {
             self.move_user_timeout(ctx);
         }
@@ -310,7 +336,7 @@ impl Session {
     // Keep-alive.
 
     pub(super) fn arm_keep_alive(&mut self, ctx: &mut Ctx<'_, '_>) {
-        let idle = self.patience.keep_alive.idle;
+        let idle = self.patience.asked.keep_alive.idle;
         if idle.is_zero() || !self.state.may_idle() {
             self.timers.clear(Timer::KeepAlive);
             return;
@@ -322,29 +348,29 @@ impl Session {
     /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as long as the
     /// user said (MUST-26, MUST-27).
     pub(super) fn on_keep_alive_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
-        let KeepAlive { idle, interval, count } = self.patience.keep_alive;
+        let KeepAlive { idle, interval, count } = self.patience.asked.keep_alive;
         if idle.is_zero() || !self.state.may_idle() {
             return;
         }
         let silent = ctx.now().saturating_since(self.patience.heard);
         if !self.board.is_empty() || self.send.unsent() > 0 {
             // Who has something to send will find out by that.
-            self.patience.asked = 0;
+            self.patience.asked.probes = 0;
             self.timers.set(Timer::KeepAlive, ctx.now() + idle, ctx.cx);
             return;
         }
         if silent < idle {
-            self.patience.asked = 0;
+            self.patience.asked.probes = 0;
             self.arm_keep_alive(ctx);
             return;
         }
         // MUST-29: one probe without an answer means nothing.
-        if self.patience.asked >= count.max(2) {
+        if self.patience.asked.probes >= count.max(2) {
             ctx.shared.counters.timed_out += 1;
             self.reset(Some(Reason::TimedOut), ctx);
             return;
         }
-        self.patience.asked += 1;
+        self.patience.asked.probes += 1;
         ctx.shared.counters.keep_alives += 1;
         // SHLD-12: without data, from before the window, so that the peer must answer.
         let seq = self.board.nxt() - 1;

@@ -6,7 +6,7 @@ use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
 
 use kumiki_graph::{Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason};
-use kumiki_octets::Message;
+use kumiki_octets::{Message, Rare};
 use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::buffers::Buffers;
@@ -140,8 +140,8 @@ pub(crate) struct Session {
     pub(crate) ts_offset: u32,
     pub(crate) sack: bool,
     pub(crate) last_sent: Instant,
-    pub(crate) challenges: Challenges,
-    pub(crate) urgent: Urgent,
+    pub(crate) challenges: Rare<Challenges>,
+    pub(crate) urgent: Rare<Urgent>,
     pub(crate) route: Route,
     pub(crate) path: Path,
     pub(crate) buffers: Buffers,
@@ -203,8 +203,8 @@ impl Session {
             ts_offset: super::isn::clock_offset(ctx.shared.secret, &pair),
             sack: config.sack,
             last_sent: ctx.now(),
-            challenges: Challenges::default(),
-            urgent: Urgent::default(),
+            challenges: Rare::new(),
+            urgent: Rare::new(),
             route: Route::default(),
             path: Path::new(config),
             buffers: Buffers::new(config, quality, ctx.cx.now()),
@@ -323,6 +323,10 @@ impl Session {
     pub(crate) fn established(&mut self, ctx: &mut Ctx<'_, '_>) {
         self.state = State::Established;
         self.timers.clear(Timer::Retransmit);
+        if self.passive {
+            // Its SYN,ACK had no timer of the connection's that would find out that nothing is under way any more.
+            self.board.fit();
+        }
         if self.unanswered > 0 {
             self.congestion.on_syn_lost();
             if self.rtt.srtt().is_none() {

@@ -82,9 +82,8 @@ pub(crate) struct Timers {
     session: Handle,
     /// Which are set: a bit for each, by its kind.
     set: u16,
-    /// Which are armed, in the same way: all that are set, and others that were.
-    armed: u16,
-    /// Those that are armed, in the order of their kinds.
+    /// Where the alarms are of those that are armed (all that are set, and others that were), counted from 1; 0 for others.
+    places: [u8; Timer::ALL.len()],
     alarms: Vec<Alarm>,
 }
 
@@ -93,36 +92,29 @@ impl Timers {
         Self { session, ..Self::default() }
     }
 
-    /// Where the alarm of `timer` is, or would be.
-    #[inline]
-    const fn place(&self, timer: Timer) -> usize {
-        (self.armed & (timer.bit() - 1)).count_ones() as usize
-    }
-
     /// The alarm of `timer`, which is empty where that is not armed.
     #[inline]
     fn alarm(&mut self, timer: Timer) -> Option<&mut Alarm> {
-        let place = self.place(timer);
-        if self.armed & timer.bit() == 0 {
-            self.begin(timer);
+        let place = self.places.get_mut(timer.kind() as usize)?;
+        if *place == 0 {
+            begin(place, &mut self.alarms);
         }
-        self.alarms.get_mut(place)
-    }
-
-    /// `timer` will be armed.
-    #[cold]
-    fn begin(&mut self, timer: Timer) {
-        self.alarms.insert(self.place(timer), Alarm::default());
-        self.armed |= timer.bit();
+        self.alarms.get_mut(usize::from(*place).checked_sub(1)?)
     }
 
     /// `timer` is armed no more.
     fn forget(&mut self, timer: Timer) {
-        if self.armed & timer.bit() != 0 {
-            self.alarms.remove(self.place(timer));
-            self.armed &= !timer.bit();
-            self.alarms.shrink_to_fit();
+        let last = u8::try_from(self.alarms.len()).unwrap_or(0);
+        let place = self.places.get_mut(timer.kind() as usize).map_or(0, core::mem::take);
+        let Some(index) = usize::from(place).checked_sub(1) else {
+            return;
+        };
+        self.alarms.swap_remove(index);
+        // The last has come there.
+        if let Some(moved) = self.places.iter_mut().find(|other| **other == last) {
+            *moved = place;
         }
+        self.alarms.shrink_to_fit();
     }
 
     pub(crate) const fn is_set(&self, timer: Timer) -> bool {
@@ -171,6 +163,13 @@ impl Timers {
         for mut alarm in core::mem::take(&mut self.alarms) {
             cx.clear_timer(&mut alarm.slot);
         }
-        (self.set, self.armed) = (0, 0);
+        (self.set, self.places) = (0, Default::default());
     }
+}
+
+/// The timer of `place` will be armed.
+#[cold]
+fn begin(place: &mut u8, alarms: &mut Vec<Alarm>) {
+    alarms.push(Alarm::default());
+    *place = u8::try_from(alarms.len()).unwrap_or(0);
 }

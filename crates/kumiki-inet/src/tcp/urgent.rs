@@ -7,7 +7,7 @@
 //! | Data | stays in the stream at its place (RFC 6093 section 3.1); no octet is taken out of it |
 
 use kumiki_graph::Indication;
-use kumiki_octets::Message;
+use kumiki_octets::{Blank, Message};
 use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::segment::Segment;
@@ -21,6 +21,10 @@ pub(crate) struct Urgent {
     snd_up: Option<Seq>,
     /// RCV.UP, until everything before it has been indicated.
     rcv_up: Option<Seq>,
+}
+
+impl Blank for Urgent {
+    const BLANK: &'static Self = &Self { snd_up: None, rcv_up: None };
 }
 
 impl Urgent {

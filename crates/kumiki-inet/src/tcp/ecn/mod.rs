@@ -15,7 +15,7 @@
 //! | this file | how a session uses them, and the response |
 
 use kumiki_graph::{Instant, Maybe};
-use kumiki_octets::Message;
+use kumiki_octets::{Blank, Message, Rare};
 use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::{AccEcn, Flags, Options, Seq};
@@ -56,6 +56,23 @@ enum Mode {
     Accurate(Box<Accurate>),
 }
 
+/// What there is once the window has been reduced.
+#[derive(Debug, Default)]
+struct Reductions {
+    /// Marks were told of during this recovery: what it did must not be undone.
+    marked: bool,
+    /// SND.NXT when the window was last reduced, for whatever reason, until that is acknowledged.
+    reduced: Option<Seq>,
+    /// The same before the present recovery.
+    before: Option<Seq>,
+    /// No new data before (RFC 3168 section 6.1.2, the end of the third paragraph).
+    pause: Maybe<Instant>,
+}
+
+impl Blank for Reductions {
+    const BLANK: &'static Self = &Self { marked: false, reduced: None, before: None, pause: Maybe::NONE };
+}
+
 /// The variables of one connection.
 #[derive(Debug)]
 pub(crate) struct Ecn {
@@ -71,14 +88,7 @@ pub(crate) struct Ecn {
     crossing: Answering,
     /// The acknowledgment being looked at told of marks.
     told: bool,
-    /// Marks were told of during this recovery: what it did must not be undone.
-    marked: bool,
-    /// SND.NXT when the window was last reduced, for whatever reason, until that is acknowledged.
-    reduced: Option<Seq>,
-    /// The same before the present recovery.
-    before: Option<Seq>,
-    /// No new data before (RFC 3168 section 6.1.2, the end of the third paragraph).
-    pause: Maybe<Instant>,
+    reductions: Rare<Reductions>,
 }
 
 impl Ecn {
@@ -91,10 +101,7 @@ impl Ecn {
             plain: false,
             crossing: Answering::default(),
             told: false,
-            marked: false,
-            reduced: None,
-            before: None,
-            pause: Maybe::NONE,
+            reductions: Rare::new(),
         }
     }
 
@@ -161,7 +168,7 @@ impl Ecn {
 
     /// Whether the window has already been reduced for something of the present window of data.
     pub(crate) fn has_reduced(&self, una: Seq) -> bool {
-        self.reduced.is_some_and(|point| una.lt(point))
+        self.reductions.reduced.is_some_and(|point| una.lt(point))
     }
 
     /// The window was reduced, be it for a mark or for a loss; `nxt` is SND.NXT.
@@ -169,9 +176,9 @@ impl Ecn {
         if matches!(self.mode, Mode::None) {
             return;
         }
-        self.before = self.reduced;
-        self.reduced = Some(nxt);
-        self.marked = false;
+        let reductions = &mut *self.reductions;
+        reductions.before = reductions.reduced.replace(nxt);
+        reductions.marked = false;
         if let Mode::Classic(classic) = &mut self.mode {
             classic.on_reduced();
         }
@@ -179,10 +186,12 @@ impl Ecn {
 
     /// The last reduction was for nothing; false where marks say otherwise, and it stands.
     pub(crate) fn on_undone(&mut self) -> bool {
-        if self.marked {
+        if self.reductions.marked {
             return false;
         }
-        self.reduced = self.before;
+        if let Some(reductions) = self.reductions.own() {
+            reductions.reduced = reductions.before;
+        }
         if let Mode::Classic(classic) = &mut self.mode {
             classic.on_undone();
         }
@@ -404,7 +413,9 @@ impl Session {
         self.ecn.told = false;
         let una = self.board.una();
         // Sequence numbers go round.
-        self.ecn.reduced = self.ecn.reduced.filter(|point| una.leq(*point));
+        if let Some(reductions) = self.ecn.reductions.own() {
+            reductions.reduced = reductions.reduced.filter(|point| una.leq(*point));
+        }
         let told = match &mut self.ecn.mode {
             Mode::None => return,
             // A SYN's flags say something else.
@@ -443,10 +454,10 @@ impl Session {
     /// The response to marks: as to a loss, once for each window of data (RFC 3168 section 6.1.2).
     fn respond(&mut self, flight: u32, ctx: &mut Ctx<'_, '_>) {
         if self.recovery.phase != Phase::None {
-            self.ecn.marked = true;
+            self.ecn.reductions.marked = true;
             return;
         }
-        if self.ecn.reduced.is_some() {
+        if self.ecn.reductions.reduced.is_some() {
             return;
         }
         let now = ctx.now();
@@ -460,7 +471,7 @@ impl Session {
         ctx.shared.counters.ecn_reductions += 1;
         if least {
             // The window cannot be halved: the retransmission timer starts again, and until then nothing new goes.
-            self.ecn.pause = Some(self.slow(self.rtt.rto(&ctx.shared.config.rto), ctx)).into();
+            self.ecn.reductions.pause = Some(self.slow(self.rtt.rto(&ctx.shared.config.rto), ctx)).into();
             if !self.board.is_empty() {
                 self.arm_retransmit(ctx);
             }
@@ -470,11 +481,11 @@ impl Session {
 
     /// Whether new data has to wait, because the peer tells of marks although the window is one segment.
     pub(super) fn is_paused(&mut self, ctx: &mut Ctx<'_, '_>) -> bool {
-        let Some(until) = self.ecn.pause.known() else {
+        let Some(until) = self.ecn.reductions.pause.known() else {
             return false;
         };
         if until <= ctx.now() {
-            self.ecn.pause = Maybe::NONE;
+            self.ecn.reductions.pause = Maybe::NONE;
             return false;
         }
         self.timers.set(Timer::Pacing, until, ctx.cx);
