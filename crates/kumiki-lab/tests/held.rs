@@ -417,10 +417,14 @@ fn values_of_loads_of_unlike_kinds_together_are_not_mixed() {
 }
 
 fn measured_incast(senders: u32, queue: u32) -> Measured {
+    measured_incast_of("256 KiB", senders, queue)
+}
+
+fn measured_incast_of(message: &str, senders: u32, queue: u32) -> Measured {
     let set = [
         format!("senders={senders}"),
         format!("switch.tor.queue_frames={queue}"),
-        "load.answers.message=256 KiB".to_owned(),
+        format!("load.answers.message={message}"),
     ];
     let set: Vec<&str> = set.iter().map(String::as_str).collect();
     run(&arrange::scenario("incast"), &set, 1, &Options::default()).measured
@@ -450,6 +454,44 @@ fn an_incast_that_waits_for_the_timers_of_a_few_is_bound_by_them() {
     // With room for all of them nothing is lost, and the line is full to the end.
     let (bound, ..) = incast(24, 10000);
     assert_eq!(bound, "link");
+}
+
+/// For how long `limit` held each flow of `load` that was measured over a time of its own, in seconds.
+fn seconds(measured: &Measured, load: &str, limit: Limit) -> Vec<f64> {
+    let of = |flow: &kumiki_lab::experiment::Flow| {
+        let share = flow.held().into_iter().find(|(it, _)| *it == limit).map_or(0.0, |(_, share)| share);
+        share * flow.time.as_secs_f64()
+    };
+    measured.loads[load].flows.iter().map(of).collect()
+}
+
+/// Transfers of one segment, of which some lose that, some their end, and some both.
+const TAILS: &str = r#"
+title = "Lost tails"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms", impair = { toward = "b", loss = "15 %" } }
+load.tail = { kind = "ttcp", from = "a", to = "b", message = "1000 B", count = 1, sessions = 40, stagger = "2 s" }
+run = { duration = "100 s" }
+"#;
+
+#[test]
+fn the_wait_for_a_lost_tail_is_never_one_for_the_close() {
+    // Where the end of a transfer arrives, and what was before it does not, a probe changes nothing, and the timer follows. Where the end alone is lost, the acknowledgment
+    // of the rest is kept back for 40 ms, and only then begins the wait.
+    let measured = run(&parse(TAILS), &[], 1, &Options::default()).measured;
+    let [closing, timeout] = [Limit::Closing, Limit::Timeout].map(|limit| seconds(&measured, "tail", limit));
+    assert!(timeout.iter().filter(|seconds| **seconds > 0.35).count() > 1, "{timeout:?}");
+    assert!(closing.iter().all(|seconds| *seconds < 0.06), "{closing:?}");
+}
+
+/// Where the shortest round trip has a queue in it the answer to a probe comes in less than a part of that.
+#[test]
+fn the_answer_to_a_probe_may_come_sooner_than_any_before() {
+    let measured = measured_incast_of("64 KiB", 40, 16);
+    let [closing, timeout] = [Limit::Closing, Limit::Timeout].map(|limit| seconds(&measured, "answers", limit));
+    assert!(timeout.iter().filter(|seconds| **seconds > 0.15).count() > 1, "{timeout:?}");
+    assert!(closing.iter().all(|seconds| *seconds < 0.06), "{closing:?}");
 }
 
 /// Nagle keeps back the last and short segment of the file, and the peer the acknowledgment that would let it go: 40 of some 46 ms.

@@ -130,6 +130,17 @@ pub(super) struct Unanswered {
     pub(super) all: Seq,
 }
 
+/// A tail loss probe that sent something again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Probed {
+    /// Since when nothing had been sent or heard before.
+    pub(crate) quiet: Instant,
+    /// When it went.
+    pub(crate) sent: Instant,
+    /// Up to where it goes: all that was sent by then.
+    pub(crate) end: Seq,
+}
+
 /// What held a connection, from its beginning on.
 ///
 /// ```
@@ -154,8 +165,8 @@ pub struct Limits {
     before: Limit,
     /// What is under way since something was last heard.
     unanswered: Option<Unanswered>,
-    /// Since when nothing had been sent or heard when a tail loss probe sent something again, and when that was.
-    probed: Option<(Instant, Instant)>,
+    /// The last tail loss probe that sent something again, until it is known what became of it.
+    probed: Option<Probed>,
     /// When the connection was over.
     end: Option<Instant>,
 }
@@ -193,25 +204,40 @@ impl Limits {
         }
     }
 
-    /// The retransmission timer has expired, and nothing had been sent or heard since `quiet`.
-    pub(crate) fn set_timed_out(&mut self, quiet: Instant, now: Instant) {
+    /// The retransmission timer has expired, and nothing had been sent or heard since `quiet`, nor sent since `sent`.
+    pub(crate) fn set_timed_out(&mut self, quiet: Instant, sent: Instant, now: Instant) {
         let held = self.held();
-        // A probe that was lost as well was no end of the silence.
-        let probed = self.probed.take().filter(|(_, sent)| *sent == quiet);
-        self.set(Limit::Timeout, probed.map_or(quiet, |(since, _)| since));
+        let mut since = quiet;
+        if let Some(probed) = self.probed.take() {
+            // Something before the probe was lost, and neither it nor its answer could tell: the silence before it was for a timer, too.
+            self.was_silent(probed);
+            if probed.sent == sent {
+                since = probed.quiet;
+            }
+        }
+        self.set(Limit::Timeout, since);
         self.set(held, now);
     }
 
-    /// A tail loss probe sends something again, and nothing had been sent or heard since `quiet`.
-    pub(crate) const fn probe(&mut self, quiet: Instant, now: Instant) {
-        self.probed = Some((quiet, now));
+    /// A tail loss probe sends something again.
+    pub(crate) const fn probe(&mut self, probed: Probed) {
+        self.probed = Some(probed);
     }
 
-    /// What the probe sent again is acknowledged. Where that is so soon, in less than `way`, that it cannot be its answer, nothing was waited for.
-    pub(crate) fn probe_answered(&mut self, way: Duration, now: Instant) {
-        let Some((quiet, sent)) = self.probed.take().filter(|(_, sent)| now.saturating_since(*sent) >= way) else {
-            return;
-        };
+    /// The probe of which it is not known so far what became of it.
+    pub(crate) const fn probed(&self) -> Option<Probed> {
+        self.probed
+    }
+
+    /// All up to the end of the probe is acknowledged: by the answer to it (`is_answer`), or by one that was under way before, so that nothing was waited for.
+    pub(crate) fn probe_acknowledged(&mut self, is_answer: bool) {
+        if let Some(probed) = self.probed.take().filter(|_| is_answer) {
+            self.was_silent(probed);
+        }
+    }
+
+    /// The silence before a probe was a wait for its timer. What came after it stays.
+    fn was_silent(&mut self, Probed { quiet, sent, .. }: Probed) {
         let mut later = self.changes.split_off(self.changes.partition_point(|(since, _)| *since < quiet));
         let then = later.iter().rev().find(|(since, _)| *since <= sent).or_else(|| self.changes.last());
         let then = then.map_or(Limit::Opening, |(_, limit)| *limit);
@@ -307,28 +333,45 @@ impl Limits {
 mod tests {
     use super::*;
 
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    const fn probed(quiet: Instant, sent: Instant) -> Probed {
+        Probed { quiet, sent, end: Seq(100) }
+    }
+
     #[test]
     fn what_a_probe_repaired_was_a_wait_for_its_timer() {
-        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let probed = |answered| {
+        let held = |is_answer| {
             let mut limits = Limits::new(at(0));
             limits.set(Limit::Loss, at(10));
             limits.set(Limit::Closing, at(19));
-            limits.probe(at(20), at(220));
+            limits.probe(probed(at(20), at(220)));
             limits.set(Limit::Application, at(223));
-            limits.probe_answered(Duration::from_millis(4), at(answered));
+            limits.probe_acknowledged(is_answer);
             [Limit::Loss, Limit::Timeout, Limit::Closing, Limit::Application]
                 .map(|limit| limits.time(limit, at(0), at(300)).as_nanos() / 1_000_000)
         };
-        assert_eq!(probed(225), [9, 200, 4, 77]);
-        // What comes at once was under way before.
-        assert_eq!(probed(223), [9, 0, 204, 77]);
-        // A probe that is lost is followed by the timer.
-        let mut limits = Limits::new(at(0));
-        limits.set(Limit::Closing, at(20));
-        limits.probe(at(30), at(50));
-        limits.set_timed_out(at(50), at(250));
-        assert_eq!(limits.time(Limit::Timeout, at(0), at(300)), Duration::from_millis(220));
+        assert_eq!(held(true), [9, 200, 4, 77]);
+        assert_eq!(held(false), [9, 0, 204, 77]);
+    }
+
+    #[test]
+    fn the_silence_before_a_probe_that_repaired_nothing_is_part_of_the_wait_for_the_timer() {
+        let timed_out = |quiet, sent| {
+            let mut limits = Limits::new(at(0));
+            limits.set(Limit::Closing, at(20));
+            limits.probe(probed(at(30), at(50)));
+            limits.set_timed_out(at(quiet), at(sent), at(250));
+            limits.time(Limit::Timeout, at(0), at(300)).as_nanos() / 1_000_000
+        };
+        // It was lost as well.
+        assert_eq!(timed_out(50, 50), 220);
+        // It was answered, and what had been lost before it was not repaired.
+        assert_eq!(timed_out(60, 50), 220);
+        // What was sent upon its answer was lost.
+        assert_eq!(timed_out(70, 70), 20 + 180);
     }
 
     #[test]

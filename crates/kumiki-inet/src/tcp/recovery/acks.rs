@@ -161,6 +161,7 @@ impl Session {
 
     /// TLP_process_ack of RFC 8985 section 7.4.2.
     fn take_probe_answer(&mut self, segment: &Segment, outcome: &AckOutcome, duplicate: bool, ctx: &mut Ctx<'_, '_>) {
+        self.note_probe_answer(segment, outcome, ctx.now());
         let Some(tlp) = &mut self.recovery.tlp else {
             return;
         };
@@ -169,11 +170,6 @@ impl Session {
             dsack: outcome.dsack,
             bare_duplicate: duplicate && segment.options.sack.is_empty(),
         };
-        if let Some(record) = self.record.as_mut().filter(|_| tlp.is_answered(&answer)) {
-            // No answer comes in less than a part of the shortest round trip. That may have been a full segment's, and SRTT has a queue in it that is gone by then.
-            let least = self.recovery.rack.as_ref().and_then(Rack::min_rtt).unwrap_or_default();
-            record.limits.probe_answered(least / 4, ctx.now());
-        }
         if tlp.on_ack(&answer) && self.recovery.phase == Phase::None {
             ctx.shared.counters.probes_repaired += 1;
             self.recovery.forget_undo();
@@ -185,6 +181,25 @@ impl Session {
                 self.congestion.on_recovered(now, flight);
                 self.ecn.on_reduced(self.board.nxt());
             }
+        }
+    }
+
+    /// Takes note of whether the wait for a probe was for nothing, where that is asked for. Unlike [`super::tlp::Tlp`] also where its answer began a recovery, or came after one.
+    fn note_probe_answer(&mut self, segment: &Segment, outcome: &AckOutcome, now: Instant) {
+        let tick = Duration::from_millis(1);
+        let probed = self.record.as_ref().and_then(|record| record.limits.probed());
+        let Some(probed) = probed.filter(|probed| !segment.ack.lt(probed.end)) else {
+            return;
+        };
+        let took = now.saturating_since(probed.sent);
+        let is_told_apart = probed.sent.saturating_since(probed.quiet) > tick * 2;
+        let is_later = match self.echoed_trip(segment, now).filter(|_| is_told_apart) {
+            Some(trip) => trip <= took + tick,
+            // No answer comes in less than a part of the shortest round trip. That may have been a full segment's, and have had a queue in it that is gone by then.
+            None => took >= self.recovery.rack.as_ref().and_then(Rack::min_rtt).unwrap_or_default() / 4,
+        };
+        if let Some(record) = &mut self.record {
+            record.limits.probe_acknowledged(is_later && outcome.dsack.is_none());
         }
     }
 

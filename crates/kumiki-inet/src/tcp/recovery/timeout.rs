@@ -7,7 +7,7 @@ use super::rack::Conditions;
 use super::tlp::Tlp;
 use super::undo::Frto;
 use crate::tcp::congestion;
-use crate::tcp::limits::Limit;
+use crate::tcp::limits::{Limit, Probed};
 use crate::tcp::scoreboard::DUP_THRESH;
 use crate::tcp::session::{Ctx, Session};
 use crate::tcp::timers::Timer;
@@ -55,7 +55,7 @@ impl Session {
         self.window_by(Limit::Loss);
         let quiet = self.last_sent.max(self.patience.heard);
         if let Some(record) = &mut self.record {
-            record.limits.set_timed_out(quiet, now);
+            record.limits.set_timed_out(quiet, self.last_sent, now);
         }
         self.ecn.on_reduced(self.board.nxt());
         self.mark_timed_out(ctx);
@@ -179,10 +179,10 @@ impl Session {
             ctx.shared.counters.loss_probes += 1;
             let (quiet, now) = (self.last_sent.max(self.patience.heard), ctx.now());
             let is_retrans = self.send_probe(ctx);
-            if let Some(record) = self.record.as_mut().filter(|_| is_retrans) {
-                record.limits.probe(quiet, now);
-            }
             let nxt = self.board.nxt();
+            if let Some(record) = self.record.as_mut().filter(|_| is_retrans) {
+                record.limits.probe(Probed { quiet, sent: now, end: nxt });
+            }
             if let Some(tlp) = &mut self.recovery.tlp {
                 tlp.on_probe(nxt, is_retrans, samples);
             }

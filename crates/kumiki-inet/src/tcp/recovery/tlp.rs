@@ -60,12 +60,6 @@ impl Tlp {
         self.samples = samples;
     }
 
-    /// Whether this acknowledges what was sent again, and does not say that it had come before.
-    pub(crate) fn is_answered(&self, answer: &Answer) -> bool {
-        let end_seq = self.end_seq.filter(|_| self.is_retrans && answer.dsack.is_none());
-        end_seq.is_some_and(|end_seq| !answer.ack.lt(end_seq))
-    }
-
     /// TLP_process_ack: whether the probe has repaired a loss, to which congestion control must respond.
     pub(crate) fn on_ack(&mut self, answer: &Answer) -> bool {
         let Some(end_seq) = self.end_seq else {
