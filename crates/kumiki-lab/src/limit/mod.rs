@@ -68,7 +68,7 @@ pub enum Cost {
     Cells(u32),
     /// What is longer is cut into pieces of so many octets, the last of which may be shorter; all below is of each piece.
     Pieces(u32),
-    /// A stream takes all pieces one behind the other and cuts them anew into segments of so many octets, the last of which may be shorter.
+    /// A stream takes all pieces, of one packet behind the other, and cuts them anew into segments of so many octets: a packet has a part of the segments that it shares.
     Segments(u32),
     /// Octets put in among those of the packet above, on average: for each `per` octets of user data `added`.
     Among {
@@ -103,7 +103,7 @@ pub struct Ladder {
     pub payload_octets: u32,
     /// Octets that a packet takes below everything that goes by packets.
     pub packet_octets: Ratio,
-    /// Cells that a packet takes, where there are cells.
+    /// Cells that a packet takes, where there are cells and a whole number of them.
     pub cells: Option<u128>,
     /// Octets of a packet that only fill its last cell.
     pub padding_octets: Ratio,

@@ -6,11 +6,11 @@ use super::ratio::Ratio;
 /// What has become of the user data of one packet.
 pub(super) struct Packet {
     payload: Ratio,
-    /// Pieces of one length, how many and how long, in octets.
-    pieces: Vec<(u128, u128)>,
+    /// Pieces of one length, how many and how long, in octets. Of those that packets share, a part.
+    pieces: Vec<(Ratio, u128)>,
     /// What is among their octets, on average, all pieces together.
     among: Ratio,
-    /// Cells of all pieces, where there are cells.
+    /// Cells of all pieces, where there are cells and a whole number of them.
     pub(super) cells: Option<u128>,
     /// Octets that only fill cells.
     pub(super) padding: Ratio,
@@ -21,7 +21,7 @@ impl Packet {
         let octets = u128::from(payload_octets);
         Self {
             payload: Ratio::whole(octets),
-            pieces: vec![(1, octets)],
+            pieces: vec![(Ratio::whole(1), octets)],
             among: Ratio::ZERO,
             cells: None,
             padding: Ratio::ZERO,
@@ -30,9 +30,12 @@ impl Packet {
 
     /// All octets of it; `None` where that is beyond all measure.
     pub(super) fn size(&self) -> Option<Ratio> {
+        self.of_pieces()?.checked_add(self.among)
+    }
+
+    fn of_pieces(&self) -> Option<Ratio> {
         let mut pieces = self.pieces.iter();
-        let whole = pieces.try_fold(0_u128, |sum, (count, octets)| sum.checked_add(count.checked_mul(*octets)?))?;
-        Ratio::whole(whole).checked_add(self.among)
+        pieces.try_fold(Ratio::ZERO, |sum, (count, octets)| sum.checked_add(count.checked_mul(Ratio::whole(*octets))?))
     }
 
     /// Passes a layer that takes `cost`.
@@ -45,12 +48,10 @@ impl Packet {
                 }
             }
             Cost::Pieces(octets) => self.cut(octets.into())?,
+            // What comes behind fills the last one.
             Cost::Segments(octets) => {
-                let mut pieces = self.pieces.iter();
-                let whole =
-                    pieces.try_fold(0_u128, |sum, (count, octets)| sum.checked_add(count.checked_mul(*octets)?))?;
-                self.pieces = vec![(1, whole)];
-                self.cut(octets.into())?;
+                let count = self.of_pieces()?.checked_div(Ratio::whole(octets.into()))?;
+                self.pieces = vec![(count, octets.into())];
             }
             Cost::Cells(octets) => self.fill(octets.into())?,
             Cost::Among { added, per } => {
@@ -68,7 +69,7 @@ impl Packet {
             let rest = piece.checked_rem(octets)?;
             for (pieces, octets) in [(whole, octets), (1, rest)] {
                 if pieces > 0 && octets > 0 {
-                    cut.push((count.checked_mul(pieces)?, octets));
+                    cut.push((count.checked_mul(Ratio::whole(pieces))?, octets));
                 }
             }
         }
@@ -79,17 +80,17 @@ impl Packet {
     /// Fills the last cell of each piece. What is among the octets is taken as spread over the pieces by their number.
     fn fill(&mut self, octets: u128) -> Option<()> {
         let before = self.size()?;
-        let number: u128 = self.pieces.iter().map(|(count, _)| count).sum();
-        let among = self.among.checked_div(Ratio::whole(number))?;
-        let mut cells = 0_u128;
+        let number = self.pieces.iter().try_fold(Ratio::ZERO, |sum, (count, _)| sum.checked_add(*count))?;
+        let among = self.among.checked_div(number)?;
+        let mut cells = Ratio::ZERO;
         for (count, piece) in &mut self.pieces {
             let size = Ratio::whole(*piece).checked_add(among)?;
             let filled = size.checked_div(Ratio::whole(octets))?.ceil();
-            cells = cells.checked_add(count.checked_mul(filled)?)?;
+            cells = cells.checked_add(count.checked_mul(Ratio::whole(filled))?)?;
             *piece = filled.checked_mul(octets)?;
         }
         self.among = Ratio::ZERO;
-        self.cells = Some(cells);
+        self.cells = (cells.denominator() == 1).then(|| cells.numerator());
         self.padding = self.size()?.checked_sub(before)?;
         Some(())
     }

@@ -37,7 +37,7 @@ const AAL34: &str = "3/4";
 ///
 /// Over TCP a packet is a full segment; its size is the `mss` of the TCP node, or else what the `mtu` of the IP nodes on the way leaves
 /// (1500 unless given), less what options take. Over UDP it is the message of the load, and so it is where layers between cut messages: OSI and X.25.
-/// Where these stand on TCP its segments are full, and the last of a message is shorter.
+/// Where these stand on TCP its segments are full, one message behind the other.
 ///
 /// # Errors
 /// In words, where the stack has a layer whose overhead is not known, the writing node has no way to the one that reads, or a quantity

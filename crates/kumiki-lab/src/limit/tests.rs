@@ -294,8 +294,12 @@ fn graphs_that_are_not_chains_and_lines_of_any_rate_are_understood() {
     assert!(error.contains("1473") && error.contains("1472"), "{error}");
 }
 
-/// The ladder of a writer on these nodes.
+/// The ladder of a writer of 8000 octets on these nodes.
 fn on_nodes(graph: &str, settings: &str) -> Result<Ladder, String> {
+    on_nodes_with(graph, settings, "8000 B")
+}
+
+fn on_nodes_with(graph: &str, settings: &str, message: &str) -> Result<Ladder, String> {
     let text = format!(
         r#"
         title = "x"
@@ -313,7 +317,7 @@ fn on_nodes(graph: &str, settings: &str) -> Result<Ladder, String> {
         kind = "ftam"
         from = "a.user"
         to = "b.user"
-        message = "8000 B"
+        message = "{message}"
     "#
     );
     only(&toml::from_str(&text).unwrap())
@@ -323,10 +327,14 @@ fn on_nodes(graph: &str, settings: &str) -> Result<Ladder, String> {
 fn tpdus_in_a_stream_fill_its_segments() {
     let graph = r#"user = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["line"]"#;
     let found = on_nodes(graph, "tp0 = { tpdu = \"2048 B\" }").unwrap();
-    // 8000 octets are 3 TPDUs of 2045 and one of 1865, each with 3 + 4 octets; that is 6 segments of up to 1448, each with 52.
-    assert_eq!(8000 + 4 * 7, 5 * 1448 + 788);
+    // 8000 octets are 3 TPDUs of 2045 and one of 1865, each with 3 + 4 octets, in segments of 1448, each with 52.
     assert_eq!(found.payload_octets, 8000);
-    assert_eq!(found.packet_octets, Ratio::whole(8028 + 6 * 52));
+    assert_eq!(found.packet_octets, Ratio::new(8028 * 1500, 1448).unwrap());
+    // Short messages share a segment.
+    let short = on_nodes_with(graph, "", "200 B").unwrap();
+    assert_eq!(short.packet_octets, Ratio::new(207 * 1500, 1448).unwrap());
+    let mbps = Ratio::new(10 * 200 * 1448, 207 * 1500).unwrap();
+    assert_eq!(short.goodput_mbps(), mbps);
 }
 
 #[test]
@@ -335,8 +343,7 @@ fn packets_over_xot_on_an_interface_and_in_ethernet_take_what_is_in_front_of_the
     let graph = r#"user = ["x25"], x25 = ["xot"], xot = ["tcp"], tcp = ["ip"], ip = ["line"]"#;
     let found = on_nodes(graph, "").unwrap();
     let octets = 8000 + 63 * 7;
-    assert_eq!(octets, 5 * 1448 + 1201);
-    assert_eq!(found.packet_octets, Ratio::whole(octets + 6 * 52));
+    assert_eq!(found.packet_octets, Ratio::new(octets * 1500, 1448).unwrap());
     let graph = r#"user = ["x25"], x25 = ["iface"], iface = ["line"]"#;
     let found = on_nodes(graph, "kind = { iface = \"x25_iface\" }").unwrap();
     assert_eq!(found.packet_octets, Ratio::whole(8000 + 63 * 4));
