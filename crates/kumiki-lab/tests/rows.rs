@@ -602,6 +602,35 @@ fn what_a_line_allows_is_of_the_very_time_that_is_measured() {
     assert!((slower.octets as f64 * 8e-6 - allowed).abs() < segments, "{allowed} {slower:?}");
 }
 
+/// Datagrams of three times what the line carries, of which `p0` are under way when it changes after 3 s.
+const SHORTER: &str = r#"
+title = "A way that changes"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "${p0}", queue_frames = 60, schedule = [{ at = "3 s", propagation = "${p1}", rate = "${rate}" }] }
+load.u = { kind = "udp", from = "a", to = "b", message = "1472 B", rate = "30 Mb/s" }
+run = { warm_up = "1 s", duration = "4 s" }
+define = { p0 = "10 ms", p1 = "10 ms", rate = "10 Mb/s" }
+"#;
+
+#[test]
+fn the_limit_of_a_way_that_becomes_longer_or_shorter_is_of_what_arrives() {
+    // When the first and the last that is measured was sent, and how much the line carried then in all.
+    for (p0, p1, rate, megabits) in [
+        ("500 ms", "10 ms", "10 Mb/s", (4.99 - 0.5) * 10.0),
+        ("500 ms", "100 ms", "5 Mb/s", 2.5f64.mul_add(10.0, 1.9 * 5.0)),
+        ("10 ms", "500 ms", "10 Mb/s", (4.5 - 0.99) * 10.0),
+        ("10 ms", "10 ms", "5 Mb/s", 2.01f64.mul_add(10.0, 1.99 * 5.0)),
+    ] {
+        let set = [format!("p0={p0}"), format!("p1={p1}"), format!("rate={rate}")];
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let row = Laboratory::default().run(&point(&parse(SHORTER), &set)).unwrap().rows.remove(0);
+        let (limit, expected) = (row.limit_mbps.unwrap(), megabits / 4.0 * 1472.0 / 1500.0);
+        assert!((limit - expected).abs() < 0.01, "{p0} {p1} {rate}: {limit} {expected}");
+        assert!((row.goodput_mbps - limit).abs() < 0.01, "{p0} {p1} {rate}: {} {limit}", row.goodput_mbps);
+    }
+}
+
 #[test]
 fn echoes_over_a_full_line_are_bound_by_it_on_either_way() {
     let echoes = r#"kind = "ping", from = "a", to = "b", message = "1000 B", interval = "500 us""#;

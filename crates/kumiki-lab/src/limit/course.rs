@@ -21,16 +21,17 @@ impl Carries {
     }
 }
 
-/// How a direction of a line changes.
+/// How what arrives from a direction of a line changes.
 #[derive(Clone, Copy)]
 enum Change {
     Up(bool),
-    /// From then on it carries this part of what is written.
-    Rate(f64),
+    /// From then on so much more comes, or less, as a part of what is written.
+    More(f64),
 }
 
 /// What all pairs of a load can have together from one time of the run to another, on average, in Mb/s, where lines are as their schedules and events have
-/// them then: of a line that is not there, nothing. What a change leaves on the way when it comes counts as it arrives. Hosts without power change nothing of it.
+/// them then: of a line that is not there, nothing. What a change leaves on the way when it comes counts as it arrives:
+/// where a line takes longer from then on nothing arrives for a while, and where it takes less, more than it carries. Hosts without power change nothing of it.
 ///
 /// # Errors
 /// As [`super::of_load`].
@@ -46,7 +47,7 @@ pub fn of_all_between(scenario: &Scenario, load: &Workload, (from, to): (Duratio
         let carries = carries.entry(direction).or_insert(Carries { is_up: true, rate: 1.0 });
         match change {
             Change::Up(up) => carries.is_up = up,
-            Change::Rate(part) => carries.rate = part,
+            Change::More(part) => carries.rate += part,
         }
     }
     let now = rate(&pairs, &carries);
@@ -87,24 +88,55 @@ impl Changed<'_> {
     }
 }
 
-/// How long a line takes, at first and from later times on.
-type Propagation = (Duration, Vec<(Duration, Duration)>);
-
-/// That of each line of `pairs`; rings take no time that would matter.
-fn propagations<'a>(scenario: &Scenario, pairs: &[Vec<(Direction<'a>, f64)>]) -> BTreeMap<&'a str, Propagation> {
-    let names = pairs.iter().flatten().map(|((name, _), _)| *name);
-    let names: BTreeSet<&str> = names.collect();
-    let of = |name: &&'a str| {
-        let line = scenario.link.get(*name)?.line().ok()?;
-        let steps = scenario.changes(name, &line).unwrap_or_default().into_iter();
-        let later = steps.filter_map(|step| Some((step.at, step.propagation?)));
-        Some((*name, (line.propagation(), later.collect())))
-    };
-    names.iter().filter_map(of).collect()
+/// How a line is after some of its changes.
+#[derive(Clone, Copy)]
+struct State {
+    /// It carries this part of what is written.
+    part: f64,
+    propagation: Duration,
 }
 
-/// All that changes, in order of time, when the readers of `pairs` have the first of it: what is on a line keeps its rate and arrives, unless the line is not there by
-/// then, and has the lines that follow before it. Of readers that are not equally far away, the last.
+/// How the lines of `pairs` are at first; rings take no time that would matter.
+fn states<'a>(scenario: &'a Scenario, pairs: &[Vec<(Direction<'a>, f64)>]) -> BTreeMap<&'a str, State> {
+    let names = pairs.iter().flatten().map(|((name, _), _)| *name);
+    let names: BTreeSet<&str> = names.collect();
+    let of = |name: &str| scenario.link.get(name)?.line().ok().map(|line| line.propagation());
+    let state = |name| (name, State { part: 1.0, propagation: of(name).unwrap_or_default() });
+    names.into_iter().map(state).collect()
+}
+
+/// How long it takes from the end of a line to the readers behind it; of those that are not equally far away, to the last.
+fn behind(
+    pairs: &[Vec<(Direction<'_>, f64)>],
+    states: &BTreeMap<&str, State>,
+    direction: Direction<'_>,
+) -> Option<Duration> {
+    let takes = |name: &str| states.get(name).map_or(Duration::ZERO, |state| state.propagation);
+    let of_pair = |lines: &Vec<(Direction<'_>, f64)>| {
+        let place = place_of(lines, direction)?;
+        let behind = lines.get(place + 1..).unwrap_or_default().iter();
+        Some(behind.fold(Duration::ZERO, |sum, ((name, _), _)| sum + takes(name)))
+    };
+    pairs.iter().filter_map(of_pair).max()
+}
+
+/// Which of the lines of a pair `direction` is.
+fn place_of(lines: &[(Direction<'_>, f64)], direction: Direction<'_>) -> Option<usize> {
+    lines.iter().position(|(it, _)| *it == direction)
+}
+
+/// The lines of which all that comes goes on over `direction`.
+fn before<'a>(pairs: &[Vec<(Direction<'a>, f64)>], direction: Direction<'_>) -> Vec<Direction<'a>> {
+    let all: BTreeSet<_> = pairs.iter().flatten().map(|(it, _)| *it).collect();
+    let goes_on = |it: &Direction<'_>| {
+        let mut of_it = pairs.iter().filter_map(|lines| Some((place_of(lines, *it)?, place_of(lines, direction))));
+        of_it.all(|(own, next)| next.is_some_and(|next| own < next))
+    };
+    all.into_iter().filter(goes_on).collect()
+}
+
+/// All that changes, in order of time, when the readers of `pairs` have the first of it: what is on a line keeps its rate and its time and arrives, unless the line is not
+/// there by then, and has the lines that follow before it.
 fn at_reader<'a>(
     scenario: &'a Scenario,
     pairs: &[Vec<(Direction<'a>, f64)>],
@@ -113,43 +145,41 @@ fn at_reader<'a>(
     if changes.is_empty() {
         return Vec::new();
     }
-    let propagations = propagations(scenario, pairs);
-    let takes = |name: &str, at: Duration| {
-        propagations.get(name).map_or(Duration::ZERO, |(first, later)| {
-            later.iter().rev().find(|(since, _)| *since < at).map_or(*first, |(_, time)| *time)
-        })
-    };
-    let behind = |direction: Direction<'_>, at: Duration| {
-        let of_pair = |lines: &Vec<(Direction<'a>, f64)>| {
-            let place = lines.iter().position(|(it, _)| *it == direction)?;
-            let behind = lines.get(place + 1..).unwrap_or_default().iter();
-            Some(behind.fold(Duration::ZERO, |sum, ((name, _), _)| sum + takes(name, at)))
-        };
-        pairs.iter().filter_map(of_pair).max()
-    };
+    let mut states = states(scenario, pairs);
     let mut all = Vec::new();
     // None overtakes another.
-    let mut latest: BTreeMap<(Direction<'_>, bool), Duration> = BTreeMap::new();
-    let mut add = |at: Duration, direction, change| {
-        let latest = latest.entry((direction, matches!(change, Change::Up(_)))).or_default();
-        *latest = at.max(*latest);
-        all.push((*latest, direction, change));
-    };
+    let mut latest: BTreeMap<Direction<'_>, Duration> = BTreeMap::new();
     for (name, changed, step) in changes {
+        let Some(&was) = states.get(name) else {
+            continue;
+        };
+        let mut is = was;
+        if let Changed::Link(link) = changed {
+            is.part = step.rate.and_then(|rate| part(link, rate)).unwrap_or(was.part);
+            is.propagation = step.propagation.unwrap_or(was.propagation);
+        }
         for is_b in changed.directions(&step) {
             let direction = (name, is_b);
-            let Some(behind) = behind(direction, step.at) else {
+            let Some(behind) = behind(pairs, &states, direction) else {
                 continue;
             };
             if let Some(up) = step.up {
-                add(step.at + behind, direction, Change::Up(up));
+                let latest = latest.entry(direction).or_default();
+                *latest = (*latest).max(step.at + behind);
+                all.push((*latest, direction, Change::Up(up)));
             }
-            if let (Changed::Link(link), Some(rate)) = (changed, step.rate)
-                && let Some(part) = part(link, rate)
-            {
-                add(step.at + takes(name, step.at) + behind, direction, Change::Rate(part));
+            // The last that was sent as it was, and the first that was not.
+            let [last, first] = [was, is].map(|state| step.at + state.propagation + behind);
+            all.push((last, direction, Change::More(-was.part)));
+            all.push((first, direction, Change::More(is.part)));
+            // What comes twice as fast for a while came over these before.
+            for before in before(pairs, direction).into_iter().filter(|_| first < last) {
+                let part = states.get(before.0).map_or(1.0, |state| state.part);
+                all.push((first, before, Change::More(part)));
+                all.push((last, before, Change::More(-part)));
             }
         }
+        states.insert(name, is);
     }
     all.sort_by_key(|(at, ..)| *at);
     all
@@ -160,7 +190,8 @@ fn changes(scenario: &Scenario) -> Vec<(&str, Changed<'_>, Step)> {
     let mut all = Vec::new();
     for (name, link) in &scenario.link {
         let steps = link.line().and_then(|line| scenario.changes(name, &line)).unwrap_or_default();
-        let steps = steps.into_iter().filter(|step| step.up.is_some() || step.rate.is_some());
+        let tells = |step: &Step| step.up.is_some() || step.rate.is_some() || step.propagation.is_some();
+        let steps = steps.into_iter().filter(tells);
         all.extend(steps.map(|step| (name.as_str(), Changed::Link(link), step)));
     }
     for name in scenario.ring.keys() {
