@@ -494,6 +494,22 @@ fn the_answer_to_a_probe_may_come_sooner_than_any_before() {
     assert!(closing.iter().all(|seconds| *seconds < 0.06), "{closing:?}");
 }
 
+#[test]
+fn a_transfer_whose_calls_were_lost_is_bound_by_its_opening() {
+    let text = TAILS.replace(
+        "impair = { toward = \"b\", loss = \"15 %\" }",
+        "schedule = [{ at = \"0 s\", up = false }, { at = \"${up}\", up = true }]",
+    );
+    let text =
+        text.replace("count = 1, sessions = 40, stagger = \"2 s\"", "count = 20") + "define = { up = \"0 s\" }\n";
+    let bound = |up: &str| {
+        let rows = Laboratory::default().run(&arrange::point(&parse(&text), &[up])).unwrap().rows;
+        rows.into_iter().map(|row| row.bound_by).collect::<Vec<_>>()
+    };
+    assert_eq!(bound("up=3.5 s"), ["opening"; 3]);
+    assert!(bound("up=1 us").iter().all(|bound| bound != "opening"));
+}
+
 /// Nagle keeps back the last and short segment of the file, and the peer the acknowledgment that would let it go: 40 of some 46 ms.
 #[test]
 fn a_file_over_tcp_is_held_as_what_goes_over_tcp_is() {

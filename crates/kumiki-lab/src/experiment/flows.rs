@@ -70,6 +70,8 @@ pub struct Flow {
     pub(super) line: f64,
     /// When its measurement began: that of a transfer when it was opened.
     pub began: Instant,
+    /// How long that had taken a transfer, from its call.
+    pub(super) opening: Duration,
     /// How long it was measured: a transfer until it ended, all others as long as their load.
     pub time: Duration,
     /// That line.
@@ -164,6 +166,7 @@ impl Flow {
             without_power: 0.0,
             line: 0.0,
             began: writer.opened.unwrap_or(to),
+            opening: Duration::ZERO,
             time: writer
                 .opened
                 .map_or(Duration::ZERO, |opened| writer.end(Some(came)).unwrap_or(to).saturating_since(opened)),
@@ -469,10 +472,13 @@ pub(super) fn flows(
         let peer = reader.and_then(|(host, _)| records_of.get(host.as_str())?.get(&back));
         let writes_until = has_power_until(world, hosts, load.from.get(way.0), before.at);
         // What stands still for want of power is held by nothing.
-        let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
+        let mut flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
         let is_transfer = load.is_measured_whole() && load.kind == Kind::Stream && !flow.time.is_zero();
         let (held_from, held_until) = if is_transfer { (flow.began, flow.began + flow.time) } else { held_between };
         let held_until = writes_until.min(held_until);
+        if let Some(called) = flow.called_at.filter(|_| is_transfer) {
+            flow.opening = flow.began.saturating_since(called);
+        }
         let exchanged = place.and_then(|(client, number)| exchanged(world, hosts, load, client).nth(number));
         let writes_too = peer.copied().filter(|_| load.is_of_exchanges());
         let spans = match (record, writes_too) {

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::{Limit, Record};
 
 use super::flows::Flow;
@@ -81,6 +81,12 @@ pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
     shares.sum::<f64>() >= NEARLY_ALL
 }
 
+/// Whether transfers took longer to be opened than they did from then on, all together.
+pub(super) fn waited_to_open(flows: &[Flow]) -> bool {
+    let sum = |of: fn(&Flow) -> Duration| flows.iter().map(of).fold(Duration::ZERO, |sum, time| sum + time);
+    sum(|flow| flow.opening) > sum(|flow| flow.time)
+}
+
 /// What held for the most time. Of shares that are equal to within a hundredth of the time it is the one that comes first in [`Limit::ALL`], the order in which
 /// a sender asks whether it may send: which of them is larger by less than that is chance.
 pub(super) fn foremost(held: &[(Limit, f64)]) -> Option<Limit> {
@@ -129,8 +135,6 @@ pub(super) fn shares_of(times: &BTreeMap<Limit, f64>) -> Vec<(Limit, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_graph::Duration;
-
     use super::*;
 
     #[test]

@@ -274,6 +274,7 @@ impl Measured {
 
     /// What bound `of`, a load, or a `flow` of it (of several loads together see [`Measured::bound_of_all`]), where the stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages, a CPU
     /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
+    /// Then comes the opening of transfers, which is before the time in which they are measured, where it took longer than that.
     /// What is left is what held TCP for the most time (of limits that held equally long the first of [`Limit::ALL`]), or the window of another protocol.
     ///
     /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a line count
@@ -301,6 +302,8 @@ impl Measured {
             Bound::Held(Limit::Application)
         } else if of.waits_for_line(flow, limit_mbps) {
             Bound::Link
+        } else if held::waited_to_open(flows) {
+            Bound::Held(Limit::Opening)
         } else {
             let held = flow.map_or_else(|| of.held_while_idle().unwrap_or_else(|| of.held()), Flow::held);
             let other = if of.is_of_units() { Bound::Lost } else { Bound::Window };
