@@ -109,6 +109,28 @@ fn a_lost_tail_is_a_time_out_whatever_else_seemed_to_hold() {
     assert_eq!(spans(&pair, from), ["0 to 200 retransmission time-out", "200 to 300 application"]);
 }
 
+/// Of ten segments the last two are lost: the probe brings the last, and what that calls out says that the one before it is lost.
+#[test]
+fn a_probe_whose_answer_begins_a_recovery_was_waited_for() {
+    let config =
+        Config { sack: true, tail_loss_probe: true, initial_window: InitialWindow::Segments(10), ..recorded() };
+    let mut number = 0;
+    let peer = Config { sack: true, ..plain() };
+    let mut pair = Pair::with_rule(config, peer, move |packet| {
+        number += usize::from(packet.len() > 0);
+        if packet.len() > 0 && (number == 9 || number == 10) { Vec::new() } else { vec![ms(10)] }
+    })
+    .connected();
+    let from = pair.now;
+    pair.write(A, &numbered(10_000));
+    pair.run_for(ms(300));
+    let counters = pair.counters(A);
+    assert_eq!((counters.loss_probes, counters.fast_retransmits, counters.timeouts), (1, 1, 0));
+    let spans = spans(&pair, from);
+    let waits: Vec<_> = spans.iter().filter(|span| span.ends_with("retransmission time-out")).collect();
+    assert_eq!(waits, ["20 to 60 retransmission time-out"], "{spans:?}");
+}
+
 /// Of the line that is dead from the first segment on, time-outs double: at 200, 600, 1400 and 3000 ms.
 #[test]
 fn a_time_out_that_has_not_come_by_the_end_holds_all_the_same() {
