@@ -244,3 +244,31 @@ fn exported_pdus_are_read_by_the_name_in_their_tags() {
     assert_eq!(value(&packet, "tcp", "source port"), "80");
     assert_eq!(packet.remarks().count(), 0);
 }
+
+/// A capture of the first 40 octets has the fixed header of TCP, and one of 46 the first option as well.
+#[test]
+fn a_header_cut_within_its_options_shows_what_is_there() {
+    let options: &[u8] = &[2, 4, 5, 0xb4, 1, 3, 3, 7];
+    let mut syn = segment()[..20].to_vec();
+    syn[12] = 0x70;
+    syn[13] = 0x02;
+    syn.extend_from_slice(options);
+    let whole = plain(6, &syn);
+    let cut_at = |kept: usize| {
+        let mut recorded = record(1, Link::Named("ip"), &whole[..kept]);
+        recorded.original_len = whole.len();
+        Decoder::new().decode(&recorded)
+    };
+    for (kept, options) in [(40, 0), (46, 1), (47, 1)] {
+        let packet = cut_at(kept);
+        assert_eq!(bad(&packet), [""; 0], "{kept}");
+        assert_eq!(value(&packet, "tcp", "source port"), "80", "{kept}");
+        assert_eq!(value(&packet, "tcp", "sequence number"), "9", "{kept}");
+        let layer = &packet.layers[1];
+        assert!(layer.summary.contains("SYN") && layer.summary.ends_with(", cut"), "{}", layer.summary);
+        let segment_sizes = layer.fields.iter().filter(|field| field.name == "maximum segment size");
+        assert_eq!(segment_sizes.count(), options, "{kept}");
+        let recorded = format!("({} of 28 octets were recorded)", kept - 20);
+        assert!(notes(&packet).iter().any(|note| note.contains(&recorded)), "{:?}", notes(&packet));
+    }
+}

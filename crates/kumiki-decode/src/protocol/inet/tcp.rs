@@ -22,6 +22,9 @@ use crate::registry::Dissector;
 pub(in crate::protocol) const DISSECTOR: Dissector =
     Dissector { name: "tcp", title: "TCP segments", claims: &[Key::IpProtocol(6)], dissect };
 
+/// Where the octet is that has the length of the header.
+const DATA_OFFSET: usize = 12;
+
 fn dissect(reading: &mut Reading<'_>) {
     let total = reading.total();
     let (header, len) = match Header::parse(reading.octets(), total) {
@@ -32,18 +35,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.summary(header);
     emitted!(reading, header);
     let Header { source_port, destination_port, .. } = header;
-    reading.field("source port", 0, 2, source_port);
-    reading.field("destination port", 2, 2, destination_port);
-    reading.field("sequence number", 4, 4, header.seq.0);
-    reading.field("acknowledgment number", 8, 4, header.ack.0);
-    let words = u32::try_from(len / 4).unwrap_or_default();
-    reading.named("data offset", 12, 1, words, counted(len, "octet").to_string());
-    let flags = Value::Hex(header.flags.bits().into(), 3);
-    reading.named("control bits", 12, 2, flags, header.flags);
-    reading.field("window", 14, 2, header.window);
-    reading.transport_checksum(CHECKSUM_OFFSET, 6);
-    reading.field("urgent pointer", 18, 2, header.urgent_pointer);
-    options(reading, len);
+    fields(reading, &header, len);
     if reading.part(12, 1).iter().any(|octet| octet & 0x0e != 0) {
         reading.note("reserved bits are set");
     }
@@ -102,8 +94,40 @@ fn is_tpkt(reading: &mut Reading<'_>, at: usize) -> bool {
     begins || reading.state.streams.is_tpkt(stream)
 }
 
-/// What an error message quotes ends after 8 octets, and these say which connection it is about.
+/// What a header of `len` octets says, as far as it was recorded.
+fn fields(reading: &mut Reading<'_>, header: &Header, len: usize) {
+    reading.field("source port", 0, 2, header.source_port);
+    reading.field("destination port", 2, 2, header.destination_port);
+    reading.field("sequence number", 4, 4, header.seq.0);
+    reading.field("acknowledgment number", 8, 4, header.ack.0);
+    let words = u32::try_from(len / 4).unwrap_or_default();
+    reading.named("data offset", 12, 1, words, counted(len, "octet").to_string());
+    let flags = Value::Hex(header.flags.bits().into(), 3);
+    reading.named("control bits", 12, 2, flags, header.flags);
+    reading.field("window", 14, 2, header.window);
+    reading.transport_checksum(CHECKSUM_OFFSET, 6);
+    reading.field("urgent pointer", 18, 2, header.urgent_pointer);
+    options(reading, len);
+}
+
+/// The header without its options, and the length that it gives itself, where a capture ends within the options.
+fn without_options(reading: &Reading<'_>) -> Option<(Header, usize)> {
+    let mut fixed = *reading.octets().first_chunk::<MIN_LEN>()?;
+    let len = 4 * usize::from(fixed[DATA_OFFSET] >> 4);
+    fixed[DATA_OFFSET] = fixed[DATA_OFFSET] & 0x0f | 0x50;
+    let (header, _) = Header::parse(&fixed, MIN_LEN).ok()?;
+    (reading.octets().len() < len && len <= reading.total()).then_some((header, len))
+}
+
+/// What an error message quotes ends after 8 octets, and these say which connection it is about; a capture may end within the options.
 fn cut(reading: &mut Reading<'_>, why: &Malformed) {
+    if let Some((header, len)) = without_options(reading) {
+        let recorded = reading.octets().len();
+        reading.header_len(recorded);
+        reading.summary(format!("{header}, cut"));
+        fields(reading, &header, len);
+        return reading.malformed_at(recorded, why);
+    }
     if let Some(&[s0, s1, d0, d1, q0, q1, q2, q3]) = reading.octets().first_chunk::<8>()
         && reading.octets().len() < MIN_LEN
     {
@@ -125,6 +149,8 @@ fn options(reading: &mut Reading<'_>, len: usize) {
     for item in items(octets) {
         let item = match item {
             Ok(item) => item,
+            // What the capture left out is told once, and is nobody's mistake.
+            Err(_) if reading.octets().len() < len => return,
             Err(why) => return reading.bad(format!("option at octet {at}: {}", in_words(&why))),
         };
         if item.kind == kind::NOP {
