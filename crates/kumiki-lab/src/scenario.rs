@@ -439,6 +439,16 @@ impl Link {
         medium::read(&medium::LINES, &self.medium, &self.settings)
     }
 
+    /// The same without its schedule, which may have very many steps to read.
+    ///
+    /// # Errors
+    /// As [`Self::line`].
+    pub(crate) fn line_at_first(&self) -> Result<medium::Line, Fault> {
+        let own = self.settings.iter().filter(|(key, _)| *key != "schedule");
+        let own = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+        medium::read(&medium::LINES, &self.medium, &own)
+    }
+
     /// What it is, in a few words: medium, rate, propagation, what decides about its queues, and whether it is switched, changes or is impaired.
     #[must_use]
     pub fn words(&self) -> String {

@@ -203,12 +203,28 @@ fn changes(scenario: &Scenario) -> Vec<(&str, Changed<'_>, Step)> {
     all
 }
 
-/// `rate` as a part of what is written.
+/// `rate` as a part of what is written. It is asked for at each step of a schedule, which is not read again for it.
 #[expect(clippy::cast_precision_loss, reason = "a limit for a row")]
 fn part(link: &Link, rate: u64) -> Option<f64> {
-    let line = link.line().ok()?;
+    let line = link.line_at_first().ok()?;
     let Line::Frames(Frames { framed: Framed::Line(written), .. }) = line else {
         return None;
     };
     (written > 0).then(|| rate as f64 / written as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a schedule of n steps, of which each asks, all of them would take n times as long.
+    #[test]
+    fn a_step_does_not_read_the_whole_schedule() {
+        let mut settings = toml::Table::new();
+        settings.insert("rate".to_owned(), toml::Value::from("10 Mb/s"));
+        settings.insert("schedule".to_owned(), toml::Value::from("read by nobody"));
+        let link = Link { ends: ["a", "b"].map(str::to_owned), medium: "point-to-point".to_owned(), settings };
+        assert!(link.line().is_err());
+        assert_eq!(part(&link, 5_000_000), Some(0.5));
+    }
 }
