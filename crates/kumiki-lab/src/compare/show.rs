@@ -66,19 +66,7 @@ impl Comparison {
         let mut legend = vec![format!("difference: from {baseline}, also in per cent of it")];
         let all = || self.points.iter().flat_map(|point| self.differences(point));
         let without = all().filter(|(_, it)| it.half_width.is_none()).count();
-        if without < all().count() {
-            let level = self.options.level.percent();
-            legend.push(format!(
-                "+-: half the {level} % interval of the mean, and of the difference of means (Welch); * zero is outside of that"
-            ));
-        }
-        let own = self.points.iter().flat_map(|point| point.sides.iter().flatten());
-        if own.into_iter().any(|it| it.n == 1 && it.half_width.is_some()) {
-            legend.push(
-                "+- of a single run: its own interval, 95 % of its batches, or as measured; of two of these, the root of the sum of the squares"
-                    .to_owned(),
-            );
-        }
+        legend.extend(self.of_intervals(without < all().count()));
         let runs = |wanted: &dyn Fn(&Summary) -> bool| {
             self.points.iter().any(|point| point.sides.iter().flatten().any(wanted))
         };
@@ -109,6 +97,37 @@ impl Comparison {
         }
         legend.extend(self.notes.iter().cloned());
         legend
+    }
+
+    /// What `+-` is; of differences, where some have one.
+    fn of_intervals(&self, of_differences: bool) -> Vec<String> {
+        let level = self.options.level.percent();
+        let sides = || self.points.iter().flat_map(|point| point.sides.iter().flatten());
+        let has_means = sides().any(|it| it.n > 1 && it.half_width.is_some());
+        let has_own = sides().any(|it| it.n == 1 && it.half_width.is_some());
+        // Welch's is of two means; where one is a single run, its own interval is all that is known of it.
+        let has_welch = self.points.iter().any(|point| {
+            let mut sides = point.sides.iter().flatten().map(|it| it.n > 1);
+            point.sides.first().is_some_and(Option::is_some) && sides.next() == Some(true) && sides.any(|it| it)
+        });
+        let outside = if of_differences { "; * zero is outside of that" } else { "" };
+        let mut said = Vec::new();
+        if has_means {
+            let welch = if of_differences && has_welch { ", and of the difference of means (Welch)" } else { "" };
+            let end = if has_own { "" } else { outside };
+            said.push(format!("+-: half the {level} % interval of the mean{welch}{end}"));
+        }
+        if has_own {
+            let squares = if of_differences {
+                ", and of a difference in which there is one the root of the sum of the squares"
+            } else {
+                ""
+            };
+            said.push(format!(
+                "+- of a single run: its own interval, 95 % of its batches, or as measured{squares}{outside}"
+            ));
+        }
+        said
     }
 
     /// Of each paper's figure two panels: the values, and the differences in per cent. Empty where no point is in two results.

@@ -389,3 +389,26 @@ fn measurements_without_a_value_are_told() {
         assert!(text.contains(note), "{note}: {text}");
     }
 }
+
+#[test]
+fn what_plus_and_minus_are_is_told_of_what_has_them() {
+    let mine = |csv: &str| Source::of_csv("mine.csv", csv, &[]).unwrap();
+    let legend = |a: Vec<Row>, b: Source| {
+        let sources = vec![Source::of_rows("a", a, None), b];
+        let table = Comparison::new(sources, &Options::default()).unwrap().table();
+        table.legend.into_iter().filter(|line| line.starts_with("+-")).collect::<Vec<_>>()
+    };
+    let runs_of_three = || runs(8192, &[10.0, 10.2, 9.8]);
+    let single = mine("window (KiB),goodput_mbps\n8,10\n");
+    // The mean has an interval also where the difference has none.
+    assert_eq!(legend(runs_of_three(), single), ["+-: half the 99 % interval of the mean"]);
+    let means = Source::of_rows("b", runs_of_three(), None);
+    let welch =
+        "+-: half the 99 % interval of the mean, and of the difference of means (Welch); * zero is outside of that";
+    assert_eq!(legend(runs_of_three(), means), [welch]);
+    let own = || mine("window (KiB),goodput_mbps,goodput_ci_mbps\n8,10,0.5\n");
+    let squares = "+- of a single run: its own interval, 95 % of its batches, or as measured, and of a difference in which there is one the root of the sum of the squares; * zero is outside of that";
+    assert_eq!(legend(runs_of_three(), own()), ["+-: half the 99 % interval of the mean", squares]);
+    let alone = "+- of a single run: its own interval, 95 % of its batches, or as measured";
+    assert_eq!(legend(runs(8192, &[10.0]), own()), [alone]);
+}
