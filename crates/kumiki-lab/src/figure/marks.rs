@@ -174,15 +174,17 @@ impl Pen {
             let x = x + bars.shift(self.index);
             let is_drawn = series.shape == Shape::Span;
             let ends = point.spread.filter(|_| !is_drawn);
-            let ends = ends.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
+            // What has no place on a logarithmic axis is below everything that has one.
+            let ends = ends.and_then(|(low, high)| Some((plot.down(low).unwrap_or(f64::INFINITY), plot.down(high)?)));
             if let Some((low, high)) = ends {
+                let is_open = low > plot.bottom + 0.5;
                 let (low, high) = (low.clamp(plot.top, plot.bottom), high.clamp(plot.top, plot.bottom));
                 let x = x + beside(figure, self.index);
                 let is_bar = matches!(series.shape, Shape::Bars | Shape::Stack);
                 let (ink, class) = if is_bar { (NEUTRAL, "frame") } else { (self.colour(), "ln") };
-                for (x1, y1, x2, y2) in
-                    [(x, low, x, high), (x - 6.0, low, x + 6.0, low), (x - 6.0, high, x + 6.0, high)]
-                {
+                let foot = Some((x - 6.0, low, x + 6.0, low)).filter(|_| !is_open);
+                let rest = [(x, low, x, high), (x - 6.0, high, x + 6.0, high)];
+                for (x1, y1, x2, y2) in rest.into_iter().chain(foot) {
                     group = group.add(stroke(line(x1, y1, x2, y2), ink, 1.5).set("class", class));
                 }
             }

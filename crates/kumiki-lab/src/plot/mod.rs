@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, Source, empty, is_same, labelled, told, unit, words};
+use crate::sources::{Condition, Found, Interval, SCOPE, Source, empty, is_same, labelled, told, unit, words};
 use crate::stats::{Level, Summary};
 
 #[cfg(test)]
@@ -126,11 +126,23 @@ fn x_name(sources: &[Source], options: &Options) -> Result<String, Fault> {
 }
 
 /// What tells curves of one source apart: what was asked for, and what else is varied, or is a word, and differs.
-fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) -> Result<Vec<(String, Found)>, Fault> {
+/// A column of remarks beside results, words in some lines alone, tells nothing apart, and `left_out` gets that.
+fn curve_names(
+    source: &Source,
+    x: &str,
+    sources: &[Source],
+    options: &Options,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<(String, Found)>, Fault> {
+    // What one has in per cent and another as a bare number has one name in all curves.
+    let of_all = |name: &str, found: Found| {
+        let shared = Source::find_in(sources, name).and_then(|name| source.find(&name).map(|found| (name, found)));
+        shared.unwrap_or_else(|| (name.to_owned(), found))
+    };
     let mut names: Vec<(String, Found)> = Vec::new();
     for name in &options.series {
         match source.find(name) {
-            Some(found) => names.push((found.name().to_owned(), found)),
+            Some(found) => names.push(of_all(name, found)),
             // What a measurement does not say, it is one of.
             None if source.is_measured() || sources.iter().any(|it| it.find(name).is_some()) => {}
             None => return Err(source.lacks(name)),
@@ -141,7 +153,8 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
     // Names stand in one order, whatever that of a file's columns is: as results have them, the load and its flow last.
     let results: Vec<&str> = sources.iter().filter(|it| !it.is_measured()).flat_map(Source::keys).collect();
     let varied = |name: &str| results.iter().any(|key| is_same(key, name));
-    let mut known: BTreeSet<String> = names.iter().map(|(name, _)| name.clone()).collect();
+    let mut remarks: Vec<&str> = Vec::new();
+    let mut known: BTreeSet<String> = names.iter().map(|(_, found)| found.name().to_owned()).collect();
     for name in source.keys() {
         let is_other = is_same(x, name)
             || options.over.iter().any(|over| is_same(over, name))
@@ -153,10 +166,18 @@ fn curve_names(source: &Source, x: &str, sources: &[Source], options: &Options) 
         let values: Vec<Parameter> = records.iter().filter_map(|record| record.get(&found)).collect();
         let is_word = values.iter().any(|value| matches!(value, Parameter::Text(_) | Parameter::Switch(_)));
         let differs = values.iter().any(|value| Some(value) != values.first());
-        if differs && (varied(name) || is_word) {
+        let has_gaps = || records.iter().any(|it| it.is_of(options.scope) && it.get(&found).is_none());
+        let is_of_rows = varied(name) || [SCOPE, "load", "flow"].contains(&name);
+        if is_word && source.is_measured() && !results.is_empty() && !is_of_rows && has_gaps() {
+            remarks.push(name);
+        } else if differs && (varied(name) || is_word) {
             known.insert(name.to_owned());
-            names.push((name.to_owned(), found));
+            names.push(of_all(name, found));
         }
+    }
+    if !remarks.is_empty() {
+        let remarks = remarks.join(",");
+        left_out.push(format!("not used of {}: {remarks}; --series {remarks} makes curves of it", source.name()));
     }
     let rank = |name: &str| match name {
         "load" => usize::MAX - 1,
@@ -181,7 +202,7 @@ fn of_source(
     let at = source.find(x).ok_or_else(|| source.lacks(x))?;
     let value = source.find(y).ok_or_else(|| source.lacks(y))?;
     source.check_numbers(&value)?;
-    let names = curve_names(source, x, sources, options)?;
+    let names = curve_names(source, x, sources, options, left_out)?;
     let ends = Interval::of(source, y)?;
     let mut drawn = Vec::new();
     let mut records = Condition::select(&options.conditions, source);
@@ -277,6 +298,7 @@ fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
         caption.push("Bars of measurements: as measured.".to_owned());
     }
     let series: Vec<Series> = series.collect();
+    caption.extend(open_below(&series, options.log_y && are_numbers));
     caption.extend(without_place(&series, are_numbers && options.log_x, options.log_y && are_numbers));
     Figure {
         title: options.title.clone().unwrap_or_else(|| format!("{} against {}", words(y), words(x))),
@@ -297,6 +319,14 @@ fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
         caption: caption.join(" "),
         ..Figure::default()
     }
+}
+
+/// How many intervals of what is drawn reach to where a logarithmic axis has no place, where there are such.
+fn open_below(series: &[Series], log_y: bool) -> Option<String> {
+    let points = series.iter().flat_map(|series| &series.points).filter(|point| point.y > 0.0);
+    let open = points.filter(|point| point.spread.is_some_and(|(low, _)| low <= 0.0)).count();
+    let has = if open == 1 { "interval has" } else { "intervals have" };
+    (log_y && open > 0).then(|| format!("{open} {has} no lower end: it is not above zero."))
 }
 
 /// How many values a logarithmic axis has no place for, where there are such.

@@ -176,3 +176,54 @@ fn empty_cells_are_told() {
     assert_eq!(notes, wanted);
     assert!(wanted.iter().all(|note| drawn.caption.contains(note)), "{}", drawn.caption);
 }
+
+#[test]
+fn remarks_beside_results_make_no_curves_and_are_told() {
+    let mine = "window (KiB),goodput_mbps,note\n8,6,x\n8,6.2,\n16,7,\n";
+    let mine = Source::of_csv("mine.csv", mine, &[]).unwrap();
+    let options = Options { x: Some("window".to_owned()), ..Options::default() };
+    let (drawn, notes) = super::figure(&[results(), mine.clone()], &options).unwrap();
+    assert_eq!(labels(&drawn), ["ours, nagle off", "ours, nagle on", "mine"]);
+    assert_eq!(drawn.series[2].points.iter().map(|it| it.y).collect::<Vec<_>>(), [6.1, 7.0]);
+    assert_eq!(notes, ["not used of mine: note; --series note makes curves of it"]);
+    assert!(drawn.caption.ends_with(&format!("{}.", notes[0])), "{}", drawn.caption);
+    // Where it is asked for it does, and so do words of all lines: nothing is averaged that should not be.
+    let asked = Options { series: vec!["note".to_owned()], ..options.clone() };
+    assert!(labels(&figure(&[results(), mine], &asked).unwrap()).contains(&"mine, x"));
+    let words = "window (KiB),goodput_mbps,congestion\n8,6,reno\n8,9,cubic\n";
+    let words = Source::of_csv("mine.csv", words, &[]).unwrap();
+    let drawn = figure(&[results(), words], &options).unwrap();
+    assert_eq!(labels(&drawn)[2..], ["mine, reno", "mine, cubic"]);
+}
+
+#[test]
+fn a_share_has_one_name_in_all_curves() {
+    let with_loss = |loss: f64| {
+        let mut row = row(8192, false, 1, 10.0);
+        row.varied.push(("loss".to_owned(), Parameter::Number(loss)));
+        row
+    };
+    let ours = Source::of_rows("ours", vec![with_loss(0.001), with_loss(0.01)], None);
+    let mine = "window (KiB),loss (%),goodput_mbps\n8,0.1,9\n8,1,3\n";
+    let mine = Source::of_csv("mine.csv", mine, &[]).unwrap();
+    let expected = ["ours, loss 0.1 %", "ours, loss 1 %", "mine, loss 0.1 %", "mine, loss 1 %"];
+    for series in [vec![], vec!["loss".to_owned()]] {
+        let options = Options { x: Some("window".to_owned()), series, ..Options::default() };
+        assert_eq!(labels(&figure(&[ours.clone(), mine.clone()], &options).unwrap()), expected);
+    }
+}
+
+#[test]
+fn an_interval_that_reaches_below_a_logarithmic_axis_is_drawn_as_far_as_that() {
+    let mine = "window (KiB),goodput_mbps,goodput_ci_mbps\n8,6.67,8.27\n16,7,1\n";
+    let mine = Source::of_csv("mine.csv", mine, &[]).unwrap();
+    let options = Options { x: Some("window".to_owned()), log_y: true, ..Options::default() };
+    let drawn = figure(&[mine.clone()], &options).unwrap();
+    assert!(drawn.caption.contains("1 interval has no lower end: it is not above zero."), "{}", drawn.caption);
+    // An upright line and its upper end; of the other one both ends.
+    let lines = |figure: &Figure| figure.to_svg().matches("stroke-width=\"1.5\"").count();
+    let without = Source::of_csv("mine.csv", "window (KiB),goodput_mbps\n8,6.67\n16,7\n", &[]).unwrap();
+    assert_eq!(lines(&drawn) - lines(&figure(&[without], &options).unwrap()), 2 + 3);
+    let linear = figure(&[mine], &Options { log_y: false, ..options }).unwrap();
+    assert!(!linear.caption.contains("no lower end"), "{}", linear.caption);
+}
