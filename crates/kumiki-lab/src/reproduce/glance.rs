@@ -141,14 +141,15 @@ pub(super) fn held(shares: &BTreeMap<String, f64>) -> String {
     told.join(", ")
 }
 
-/// The queue that was the longest in 95 of 100 moments, and how long it was; on average over `runs`.
+/// The queue that was the longest in 95 of 100 moments, and how long it was; on average over `runs`. Nothing where none waited anywhere: no line is it then.
 pub(super) fn longest_queue<'a>(runs: &[&'a Row]) -> Option<(&'a str, f64)> {
     let mean = |name: &str| {
         let all = runs.iter().map(|row| row.queues.get(name)?.get("p95").copied());
         stats::mean(&all.collect::<Option<Vec<f64>>>()?)
     };
     let names = runs.first()?.queues.keys();
-    names.filter_map(|name| Some((name.as_str(), mean(name)?))).rev().max_by(|one, other| one.1.total_cmp(&other.1))
+    let longer = names.filter_map(|name| Some((name.as_str(), mean(name)?))).filter(|(_, length)| *length > 0.0);
+    longer.rev().max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
 /// Whether the counter `name` of `layer` is of what queues had no room for, or what lines lost.

@@ -21,15 +21,18 @@ const HEADS: [(&str, &str); 13] = [
     ),
     (
         "with opening (ms)",
-        "how long a request with its response took, where it was the first of a connection with the opening of that: the mean, and (p99) what 99 % were below",
+        "how long a request with its response took, where it was the first of a connection with the opening of that: the mean, and (p99) what 99 % were below; nothing stands where the mean is no more than 1 % above that without the opening",
     ),
     ("sent again", "segments of TCP that were sent again"),
     ("sent again, %", "segments of TCP that were sent again, of all that were sent"),
     ("of all segments", "what was sent again of all that was sent"),
-    ("lost on the way", "frames or cells that queues had no room for or dropped to stay short, and what lines lost"),
+    (
+        "lost on the way",
+        "frames or cells that queues had no room for or dropped to stay short, and what lines lost; of a broadcast, which switches send on at all ports, each copy counts",
+    ),
     (
         "longest queue",
-        "the end of a line with the longest queue, and how many waited there at most in 95 % of the time",
+        "the end of a line with the longest queue, and how many waited there at most in 95 % of the time; nothing stands where that is none anywhere",
     ),
     (
         "Jain's index",
@@ -91,6 +94,18 @@ pub(super) fn words(is_there: impl Fn(&str) -> bool) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::experiment::Limit;
+
+    /// What is counted otherwise than a reader would, and what an empty cell means.
+    #[test]
+    fn heads_say_what_is_counted_and_why_nothing_stands() {
+        for (head, said) in [
+            ("lost on the way", "each copy counts"),
+            ("with opening (ms)", "nothing stands where"),
+            ("longest queue", "nothing stands where"),
+        ] {
+            assert!(heads(|it| it == head).concat().contains(said), "{head}");
+        }
+    }
 
     #[test]
     fn every_word_of_what_holds_a_connection_is_explained() {

@@ -295,3 +295,19 @@ fn what_held_flows_is_the_mean_of_all_runs() {
         }
     }
 }
+
+#[test]
+fn where_nothing_waited_no_line_has_the_longest_queue() {
+    let with = |p95: f64| {
+        let mut results = ran(1, "");
+        for row in results.points.iter_mut().flat_map(|(_, done)| &mut done.as_mut().unwrap().rows) {
+            row.queues = ["in0.a", "out.a"].map(|name| (name.to_owned(), [("p95".to_owned(), p95)].into())).into();
+        }
+        results
+    };
+    let is_told = |results: &Results| results.glance().iter().any(|(what, _)| what == "Longest queue");
+    let has_column = |results: &Results| results.bounds().columns.iter().any(|it| it == "longest queue");
+    let (none, some) = (with(0.0), with(2.0));
+    assert!(!is_told(&none) && !has_column(&none));
+    assert!(is_told(&some) && has_column(&some));
+}
