@@ -8,13 +8,17 @@ use std::path::Path;
 use super::Fault;
 use super::fault::read_file;
 use super::tree::{Entry, Node, Origin, Source, Value};
-use crate::sources::{Found, Record, Source as Measurements, number};
+use crate::rows::Parameter;
+use crate::sources::{Found, Record, Source as Measurements, number, told};
 
 /// The data of an echo of ping(8), in octets.
 const ECHO: &str = "56 B";
 
 /// More changes are no longer read: each has to be kept, and looked for, in every run.
 const MOST_CHANGES: usize = 100_000;
+
+/// Nanoseconds and bits per second that are told stay below that: they are numbers of 64 bits.
+const MOST: f64 = 1.8e19;
 
 /// What a file may say of a line: its column, the unit in which it is taken, and the key of a change.
 const CHANGES: [(&str, &str, &str); 4] = [
@@ -82,6 +86,12 @@ fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, Fault> {
     if let Some(other) = all.keys().into_iter().find(|head| !is_known(head)) {
         return Err(Fault::unknown(["schedule"], "column", other, &known).in_file(file));
     }
+    for [one, other] in [["at", "time"], ["propagation", "delay"]] {
+        if all.find(one).is_some() && all.find(other).is_some() {
+            let fault = Fault::new(format!("columns {one:?} and {other:?}, which say the same"));
+            return Err(fault.expected("one of them").in_file(file));
+        }
+    }
     let column = |name: &str, with_unit: &str| -> Result<Option<Found>, Fault> {
         if all.find(name).is_none() {
             return Ok(None);
@@ -96,8 +106,10 @@ fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, Fault> {
     };
     let mut columns = Vec::new();
     for (name, with_unit, key) in CHANGES {
-        if let Some(found) = column(name, with_unit)? {
-            columns.push((key, found));
+        // A share without a unit is a part of one, as everywhere in a scenario.
+        let is_bare = key == "loss" && all.find(with_unit).is_none();
+        if let Some(found) = column(name, if is_bare { name } else { with_unit })? {
+            columns.push((key, found, if is_bare { 100.0 } else { 1.0 }));
         }
     }
     let wrong = |record: Record<'_>, problem: &str| {
@@ -109,25 +121,35 @@ fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, Fault> {
         if steps.len() == MOST_CHANGES {
             return Err(wrong(record, &format!("more than {MOST_CHANGES} changes")).expected("fewer, further apart"));
         }
-        let ms = record.number(&time).filter(|ms| *ms >= 0.0);
+        let ms = record.number(&time);
         let ms =
             ms.ok_or_else(|| wrong(record, "no time of the change").expected("a time from the beginning of the run"))?;
+        if !(0.0..MOST).contains(&(ms * 1e6)) {
+            return Err(wrong(record, &format!("{ms} ms is no time of a run")).expected("a time from its beginning on"));
+        }
         if before.is_some_and(|before| ms <= before) {
             return Err(wrong(record, "a time that is not behind that of the line before").expected("times in order"));
         }
         before = Some(ms);
         let mut step = Node { at, value: Value::Table(Vec::new()) };
         put(&mut step, "at", Node { at, value: Value::Text(format!("{} ns", whole(ms * 1e6))) });
-        for (key, found) in &columns {
-            let Some(value) = record.get(found).as_ref().and_then(number) else {
+        for (key, found, times) in &columns {
+            let Some(written) = record.get(found).as_ref().and_then(number) else {
                 continue;
             };
-            if value < 0.0 || *key == "loss" && value > 100.0 {
-                return Err(wrong(record, &format!("{value} is no {key}")));
+            let value = written * times;
+            let is_wrong = match *key {
+                "loss" => value > 100.0,
+                // Less than a bit per second would be a line that stands still.
+                "rate" => value * 1e6 >= MOST || value > 0.0 && value * 1e6 < 1.0,
+                _ => value * 1e6 >= MOST,
+            };
+            if value < 0.0 || is_wrong {
+                return Err(wrong(record, &format!("{written} is no {key}")));
             }
             let value = match *key {
                 "rate" => format!("{} b/s", whole(value * 1e6)),
-                "loss" => format!("{value} %"),
+                "loss" => format!("{} %", told(&Parameter::Number(value))),
                 _ => format!("{} ns", whole(value * 1e6)),
             };
             put(&mut step, key, Node { at, value: Value::Text(value) });
@@ -181,6 +203,14 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_without_a_unit_is_a_part_of_one() {
+        let expected = ["at 0 ns, loss 0.1 %", "at 1000000000 ns, loss 7 %", "at 2000000000 ns, loss 100 %"];
+        assert_eq!(said("at (s),loss\n0,0.001\n1,0.07\n2,1\n"), expected);
+        assert_eq!(said("at (s),loss\n0,0.1 %\n1,0.07\n2,100 %\n"), expected);
+        assert!(refused("at (s),loss\n0,1.5\n").contains("line.csv:2: 1.5 is no loss"));
+    }
+
+    #[test]
     fn a_file_that_is_no_schedule_is_refused_with_its_line() {
         for (text, words) in [
             ("rate (Mb/s)\n1\n", "no column is called \"at\""),
@@ -191,6 +221,12 @@ mod tests {
             ("at (s),rate (Mb/s)\n1,1\n,2\n", "line.csv:3: no time of the change"),
             ("at (s),rate (Mb/s)\n1,1\n2,\n", "line.csv:3: a time, and nothing that changes"),
             ("at (s),loss (%)\n1,101\n", "line.csv:2: 101 is no loss"),
+            ("at (s),rate (Mb/s)\n-1,1\n", "line.csv:2: -1000 ms is no time of a run"),
+            ("at (s),rate (Mb/s)\n1e30,1\n", "line.csv:2: "),
+            ("at (s),rate (Mb/s)\n1,1e30\n", "line.csv:2: "),
+            ("at (s),rate (Mb/s)\n1,0.0000001\n", "line.csv:2: 0.0000001 is no rate"),
+            ("at (s),time (s),rate (Mb/s)\n1,1,1\n", "line.csv: columns \"at\" and \"time\", which say the same"),
+            ("at (s),delay (ms),propagation (ms)\n1,1,1\n", "line.csv: columns \"propagation\" and \"delay\""),
             ("at (s),delay (ms)\n1,-1\n", "line.csv:2: -1 is no propagation"),
             ("at (s),delay (ms)\n1,x\n", "line.csv:2: column 2 (delay (ms)) = \"x\": not a number"),
         ] {
