@@ -462,7 +462,7 @@ fn seconds(measured: &Measured, load: &str, limit: Limit) -> Vec<f64> {
         let share = flow.held().into_iter().find(|(it, _)| *it == limit).map_or(0.0, |(_, share)| share);
         share * flow.time.as_secs_f64()
     };
-    measured.loads[load].flows.iter().map(of).collect()
+    measured.loads.get(load).unwrap().flows.iter().map(of).collect()
 }
 
 /// Transfers of one segment, of which some lose that, some their end, and some both.
