@@ -238,6 +238,10 @@ impl Limits {
 
     /// The silence before a probe was a wait for its timer. What came after it stays.
     fn was_silent(&mut self, Probed { quiet, sent, .. }: Probed) {
+        // Something may be heard at the very moment at which the probe goes.
+        if quiet >= sent {
+            return;
+        }
         let mut later = self.changes.split_off(self.changes.partition_point(|(since, _)| *since < quiet));
         let then = later.iter().rev().find(|(since, _)| *since <= sent).or_else(|| self.changes.last());
         let then = then.map_or(Limit::Opening, |(_, limit)| *limit);
