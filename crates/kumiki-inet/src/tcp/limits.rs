@@ -359,6 +359,12 @@ mod tests {
         };
         assert_eq!(held(true), [9, 200, 4, 77]);
         assert_eq!(held(false), [9, 0, 204, 77]);
+        // What is heard when it goes leaves no silence.
+        let mut limits = Limits::new(at(0));
+        limits.set(Limit::Closing, at(20));
+        limits.probe(probed(at(50), at(50)));
+        limits.probe_acknowledged(true);
+        assert_eq!(limits.spans(at(0), at(100)).count(), 2);
     }
 
     #[test]
