@@ -218,7 +218,7 @@ fn an_interval_that_reaches_below_a_logarithmic_axis_is_drawn_as_far_as_that() {
     let mine = "window (KiB),goodput_mbps,goodput_ci_mbps\n8,6.67,8.27\n16,7,1\n";
     let mine = Source::of_csv("mine.csv", mine, &[]).unwrap();
     let options = Options { x: Some("window".to_owned()), log_y: true, ..Options::default() };
-    let drawn = figure(&[mine.clone()], &options).unwrap();
+    let drawn = figure(core::slice::from_ref(&mine), &options).unwrap();
     assert!(drawn.caption.contains("1 interval has no lower end: it is not above zero."), "{}", drawn.caption);
     // An upright line and its upper end; of the other one both ends.
     let lines = |figure: &Figure| figure.to_svg().matches("stroke-width=\"1.5\"").count();
