@@ -77,7 +77,10 @@ impl Laboratory {
             return Err(format!("octet {position} arrived wrong").into());
         }
         if let Some(why) = &measured.total.failure {
-            return Err(format!("the file did not arrive: {why}").into());
+            // What happened to hosts and lines may be why.
+            let why =
+                core::iter::once(why.clone()).chain(notes::happened(&point.scenario, run.ended)).collect::<Vec<_>>();
+            return Err(format!("the transfer of the file did not end: {}", why.join("; ")).into());
         }
         // One of several that is only unlucky is a result, too.
         let all = measured.loads.values().all(|load| load.unconnected.is_some());

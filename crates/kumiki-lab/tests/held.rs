@@ -533,3 +533,25 @@ fn a_file_over_tcp_is_held_as_what_goes_over_tcp_is() {
         assert_eq!(bound, "link", "{way}");
     }
 }
+
+/// Where the time is over before the file is closed, though all octets were moved, that is what is told, and not that some are missing. So are the events of the run.
+#[test]
+fn a_transfer_that_does_not_end_says_what_is_missing_and_what_happened() {
+    let event = "run = { duration = \"${time}\" }\nevent = [{ at = \"${down}\", link = \"line\", up = false }]\n";
+    let text = include_str!("../../../scenarios/ftam-stall.toml").replace("[run]\nduration = \"60 s\"\n", "");
+    let text = format!("define = {{ time = \"60 s\", down = \"50 s\" }}\n{event}{text}");
+    let failure = |time: u64, down: u64, way: &str| {
+        let [time, down] = [("time", time), ("down", down)].map(|(key, ms)| format!("{key}={ms} ms"));
+        let set = ["coalesce=never", "delay=0 ms", "file=20 kB", way, &time, &down];
+        Laboratory::default().run(&arrange::point(&parse(&text), &set)).err().map(|it| it.to_string())
+    };
+    for way in ["way=put", "way=get"] {
+        let told: Vec<String> = (1..30).filter_map(|time| failure(time, 50, way)).collect();
+        assert!(told.iter().all(|it| !it.contains("20000 of 20000")), "{told:?}");
+        let all = told.iter().filter(|it| it.contains("all 20000 octets were moved, but it was not closed"));
+        assert!(all.count() > 0, "{told:?}");
+        assert!(told.iter().any(|it| it.contains(": 0 of 20000 octets were moved")), "{told:?}");
+    }
+    let cut = failure(20, 2, "way=put").unwrap();
+    assert!(cut.contains("during the run: ") && cut.contains("line"), "{cut}");
+}

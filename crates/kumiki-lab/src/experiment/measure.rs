@@ -70,7 +70,7 @@ pub struct LoadResult {
     pub unbegun: u64,
     /// Position of the first octet that arrived wrong, where one did; of datagrams, the number of the first wrong one.
     pub wrong: Option<u64>,
-    /// Why a file did not arrive, in words.
+    /// Why the transfer of a file did not end, in words.
     pub failure: Option<String>,
     /// Why there was no connection at all, where there was to be one.
     pub unconnected: Option<Unconnected>,
@@ -655,6 +655,9 @@ fn measure(
         failure: user.and_then(|user| {
             let unfinished = || {
                 let (moved, file) = (user.moved(), user.file());
+                if user.opened().is_some() && moved == file {
+                    return format!("all {file} octets were moved, but it was not closed when the time was over");
+                }
                 format!("{moved} of {file} octets were moved when the time was over; `duration` gives it more")
             };
             let failed = user.failure();
