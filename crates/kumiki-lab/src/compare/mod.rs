@@ -410,6 +410,7 @@ fn runs(
     let mut records = Condition::select(&options.conditions, source);
     records.retain(|record| record.is_of(options.scope));
     left_out.extend(empty(source, &records, &found, "not compared"));
+    left_out.extend(interval.as_ref().and_then(|it| it.open(source, &records)));
     for (_, column) in &columns {
         left_out.extend(empty(source, &records, column, "of no point that has one"));
     }

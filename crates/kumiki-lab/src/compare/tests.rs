@@ -412,3 +412,15 @@ fn what_plus_and_minus_are_is_told_of_what_has_them() {
     let alone = "+- of a single run: its own interval, 95 % of its batches, or as measured";
     assert_eq!(legend(runs(8192, &[10.0]), own()), [alone]);
 }
+
+#[test]
+fn an_interval_with_one_end_is_told_with_its_line() {
+    let ends = "window (KiB),goodput_mbps,goodput_min_mbps,goodput_max_mbps\n8,10,9,11\n16,8,7.5,\n";
+    let mine = || Source::of_csv("mine.csv", ends, &[]).unwrap();
+    let ours = || Source::of_rows("ours", [runs(8192, &[10.0]), runs(16_384, &[8.0])].concat(), None);
+    let note = "mine.csv: 1 of 2 lines has one end of an interval alone, which is none (line 3)";
+    let text = told(&Comparison::new(vec![ours(), mine()], &Options::default()).unwrap());
+    assert!(text.contains(note), "{text}");
+    let options = crate::plot::Options { x: Some("window".to_owned()), ..crate::plot::Options::default() };
+    assert_eq!(crate::plot::figure(&[ours(), mine()], &options).unwrap().1, [note]);
+}

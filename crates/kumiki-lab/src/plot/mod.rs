@@ -208,6 +208,7 @@ fn of_source(
     let mut records = Condition::select(&options.conditions, source);
     records.retain(|record| record.is_of(options.scope));
     left_out.extend([&at, &value].into_iter().filter_map(|found| empty(source, &records, found, "not drawn")));
+    left_out.extend(ends.as_ref().and_then(|ends| ends.open(source, &records)));
     for record in records {
         let (Some(x), Some(y)) = (record.get(&at), record.number(&value)) else {
             continue;

@@ -3,7 +3,7 @@
 use super::{Found, Record, Source};
 
 /// So many lines are named.
-const NAMED: usize = 8;
+pub(super) const NAMED: usize = 8;
 
 /// How many of `records`, and in which lines, have nothing in the column `found` of the measurements `source`, and what becomes of them: nothing where all have something, and of
 /// results, in which what is not there does not belong to a row.

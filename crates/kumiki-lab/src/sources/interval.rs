@@ -1,5 +1,6 @@
 //! The interval of a measurement, where a file has one in columns of its own.
 
+use super::gaps::NAMED;
 use super::{Found, Record, Source, column};
 use crate::scenario::{Fault, Place};
 
@@ -41,6 +42,25 @@ impl Interval {
             interval.check(source, &found)?;
         }
         Ok(found)
+    }
+
+    /// What is said of those `records` of `source` that have one end alone, and so no interval; nothing where none has.
+    pub(crate) fn open(&self, source: &Source, records: &[Record<'_>]) -> Option<String> {
+        let Self::Ends(low, high) = self else {
+            return None;
+        };
+        let is_open = |it: &&Record<'_>| it.number(low).is_some() != it.number(high).is_some();
+        let lines: Vec<String> = records.iter().filter(is_open).map(|it| it.line().to_string()).collect();
+        let (first, more) = lines.split_at_checked(NAMED).unwrap_or((&lines, &[]));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        let (line, has) = if lines.len() == 1 { ("line", "has") } else { ("lines", "have") };
+        (!lines.is_empty()).then(|| {
+            let (path, all, own) = (source.path(), records.len(), first.join(", "));
+            format!(
+                "{path}: {} of {all} lines {has} one end of an interval alone, which is none ({line} {own}{more})",
+                lines.len()
+            )
+        })
     }
 
     /// That what it is of lies within it, in each record of `source` that has both.
