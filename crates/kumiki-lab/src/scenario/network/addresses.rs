@@ -122,7 +122,13 @@ fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
             let on = if framed == below { String::new() } else { format!(" on {framed}") };
             let problem = format!("{ip} stands on {below}{on}, and nothing finds the MAC addresses of others");
             let fault = Fault::at(["host", name, "graph"], problem);
-            return Err(fault.expected(format!("`arp` between them: \"{ip}\", \"arp\", \"{below}\"")));
+            // ARP is a user of LLC there, as IP is.
+            let snap = (framed == below && host.kind_of(framed) == "fddi").then_some("llc_snap");
+            let device = interface.plug.rsplit('.').next();
+            let right = [ip.as_str(), "arp"].into_iter().chain(snap);
+            let right = right.chain(interface.layers.iter().map(String::as_str)).chain(device);
+            let right: Vec<String> = right.map(|layer| format!("{layer:?}")).collect();
+            return Err(fault.expected(format!("`arp` between them: {}", right.join(", "))));
         };
         let neighbours = interface.own_settings(host).and_then(|own| own.get("neighbours"));
         if let Some(said) = neighbours.filter(|said| said.as_str() != Some("below")) {

@@ -218,10 +218,13 @@ fn a_ring_without_arp_is_refused_with_its_line() {
     for words in [
         "x.toml:3: host.a.graph",
         "ip stands on llc_snap on fddi, and nothing finds the MAC addresses of others",
-        r#"expected `arp` between them: "ip", "arp", "llc_snap""#,
+        r#"expected `arp` between them: "ip", "arp", "llc_snap", "fddi", "f0""#,
     ] {
         assert!(refused.contains(words), "{words}: {refused}");
     }
+    // Without LLC as well, both are told at once.
+    let refused = ring(r#""ip", "fddi", "f0""#, &[]).unwrap_err();
+    assert!(refused.contains(r#"expected `arp` between them: "ip", "arp", "llc_snap", "fddi", "f0""#), "{refused}");
     // Whatever is said of neighbours, no MAC address comes of it.
     for said in ["\"one\"", "\"below\"", "{ \"10.0.0.2\" = \"0/100\" }"] {
         let more = format!("host.a.ip.neighbours={said}");
