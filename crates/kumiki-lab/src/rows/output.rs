@@ -115,26 +115,36 @@ impl Output {
     /// be made.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
-        fs::create_dir_all(&output.directory).map_err(|source| OutputError::Io {
-            path: output.directory.clone(),
-            // A file, or a link that leads nowhere, is in the way.
-            source: if source.kind() == io::ErrorKind::AlreadyExists {
-                io::Error::new(io::ErrorKind::NotADirectory, "it is no directory; choose another place for results")
-            } else {
-                source
-            },
-        })?;
+        fs::create_dir_all(&output.directory).map_err(|source| output.unmade(source))?;
         output.refuse_results()?;
         Ok(output)
     }
 
-    /// Whether [`Output::open`] would refuse the directory for what is in it; nothing is made.
+    /// Why the directory cannot be made.
+    fn unmade(&self, source: io::Error) -> OutputError {
+        // A file, or a link that leads nowhere, is in the way.
+        let source = if source.kind() == io::ErrorKind::AlreadyExists {
+            io::Error::new(io::ErrorKind::NotADirectory, "it is no directory; choose another place for results")
+        } else {
+            source
+        };
+        OutputError::Io { path: self.directory.clone(), source }
+    }
+
+    /// Whether [`Output::open`] would refuse the directory, for its place or for what is in it; nothing is left there.
     ///
     /// # Errors
     ///
-    /// [`OutputError::Exists`] where it would.
+    /// As [`Output::open`].
     pub fn look(directory: impl Into<PathBuf>, force: bool) -> Result<(), OutputError> {
-        Self { directory: directory.into(), force }.refuse_results()
+        let output = Self { directory: directory.into(), force };
+        if output.directory.is_dir() {
+            return output.refuse_results();
+        }
+        // Of the folders above it the highest that is missing; it is the attempt that tells, as rights and file systems may refuse it.
+        let above = output.directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.is_dir());
+        let highest = above.last().unwrap_or(&output.directory);
+        fs::create_dir(highest).and_then(|()| fs::remove_dir(highest)).map_err(|source| output.unmade(source))
     }
 
     /// As [`Output::open`] does, of what is there now.

@@ -128,6 +128,16 @@ fn a_place_for_results_that_is_no_directory_is_told() {
     let refused = Output::open(&file, true).unwrap_err().to_string();
     assert!(refused.ends_with("/file: it is no directory; choose another place for results"), "{refused}");
     assert_eq!(std::fs::read(&file).unwrap(), b"mine");
+    // Who only looks is told the same.
+    assert_eq!(Output::look(&file, false).unwrap_err().to_string(), refused);
+    let below = file.join("out");
+    assert_eq!(
+        Output::look(&below, false).is_err(),
+        Output::open(&below, false).is_err(),
+        "a file in the way of a folder"
+    );
+    Output::look(folder.path("new/out"), false).unwrap();
+    assert!(!folder.path("new").exists());
 }
 
 #[test]
