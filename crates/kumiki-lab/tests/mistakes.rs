@@ -354,3 +354,30 @@ fn a_transfer_without_octets_is_refused() {
         sized("0 B")
     );
 }
+
+#[test]
+fn a_value_that_is_wrong_is_not_missing_as_well() {
+    let changes = [("\"10 Mb/s\"", "\"10 Mb\""), ("queue_frames = \"${queue}\"", "queue_frame = \"${queue}\"")];
+    let said = changed(&changes);
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines.iter().any(|line| line.contains("unknown unit \"Mb\"")), "{said}");
+    assert!(!said.contains("missing"), "{said}");
+    // Both of what must be given are wrong: neither is missing.
+    let said = changed(&[("\"10 Mb/s\"", "\"10 Mb\""), ("\"10 ms\"", "\"10\""), ("message =", "mesage =")]);
+    assert!(said.contains("link.line.propagation = \"10\"") && said.contains("mesage"), "{said}");
+    assert!(!said.contains("\"rate\" is missing"), "{said}");
+}
+
+#[test]
+fn where_eight_mistakes_are_not_all_there_are_said_to_be_more() {
+    let wrong = |count: usize| {
+        let keys: String = (0..count).map(|number| format!("\nzz{number}qqq = 1")).collect();
+        changed(&[("message = \"8 KiB\"", &format!("message = \"8 KiB\"{keys}"))])
+    };
+    let eight = wrong(8);
+    assert_eq!(eight.lines().count(), 8, "{eight}");
+    assert!(!eight.contains("and more"), "{eight}");
+    let nine = wrong(9);
+    assert_eq!(nine.lines().count(), 9, "{nine}");
+    assert!(nine.ends_with("\nand more, which are told when these are mended"), "{nine}");
+}

@@ -24,6 +24,51 @@ const APART: [&str; 7] = ["define", "vary", "quick", "skip", "compare", "trend",
 const STAND_INS: [&str; 8] =
     ["\"100 Mb/s\"", "\"1000 s\"", "\"1 s\"", "\"1 KiB\"", "\"64 KiB\"", "\"95 %\"", "\"1 %\"", "1"];
 
+/// What is left out of a document, since something is wrong with it.
+struct Removed {
+    path: Vec<String>,
+    at: Origin,
+}
+
+impl Removed {
+    /// Whether `fault` says that it is missing.
+    fn is_missed_by(&self, fault: &Fault) -> bool {
+        let Some((key, own)) = self.path.split_last() else {
+            return false;
+        };
+        let is_named = || fault.problem().contains(&format!("{key:?}"));
+        // Of a table of which it is said by another key, as that one of two must be given.
+        let is_beside = || {
+            let is_of_table = fault.path().split_last().is_some_and(|(_, other)| own == other);
+            is_of_table && fault.problem().contains(&format!("`{key}`"))
+        };
+        self.path.starts_with(fault.path()) && is_named() || is_beside()
+    }
+}
+
+/// The document and what is wrong with it, with stand-ins for what is said to be missing and was only left out.
+fn present<T>(
+    (mut document, mut fault): (Document, Fault),
+    removed: &[Removed],
+    judge: &impl Fn(&Document) -> Result<T, Fault>,
+) -> Option<(Document, Fault)> {
+    for _ in 0..=removed.len() {
+        let Some(missed) = removed.iter().find(|it| it.is_missed_by(&fault)) else {
+            return Some((document, fault));
+        };
+        // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the file.
+        let is_of_stand_in = |fault: &Fault| {
+            let is_placed = match missed.at {
+                Origin::Line(line, column) => fault.place() == Some(&Place::Line(line, column)),
+                Origin::Set(_) => false,
+            };
+            missed.is_missed_by(fault) || fault.path().starts_with(&missed.path) || is_placed
+        };
+        (document, fault) = document.with_stand_in(&missed.path, missed.at, judge, is_of_stand_in)?;
+    }
+    None
+}
+
 impl Document {
     /// Its points, as [`Document::points`] has them, of which `check` finds nothing wrong. A path in what it says begins at the top of the scenario.
     ///
@@ -57,10 +102,16 @@ impl Document {
             Err(fault) => fault,
         };
         let (mut faults, mut rest, mut removed) = (vec![first], self.clone(), Vec::new());
-        while let Some(last) = faults.last().filter(|_| faults.len() < MOST) {
-            let Some((without, fault)) = rest.without(last, &mut removed, &judge) else {
+        let mut is_more = false;
+        while let Some(last) = faults.last() {
+            let next = rest.without(last, &mut removed, &judge);
+            let Some((without, fault)) = next.and_then(|next| present(next, &removed, &judge)) else {
                 break;
             };
+            is_more = faults.len() == MOST;
+            if is_more {
+                break;
+            }
             rest = without;
             faults.push(fault);
         }
@@ -70,16 +121,17 @@ impl Document {
             faults.retain(|fault| !is_unused(fault));
         }
         faults.sort_by_key(|fault| (is_unused(fault), fault.line_and_column()));
-        let mut faults = faults.into_iter();
+        let more = is_more.then(|| Fault::new("and more, which are told when these are mended"));
+        let mut faults = faults.into_iter().chain(more);
         let first = faults.next().unwrap_or_else(|| Fault::new("something is wrong"));
         Err(first.and(faults.collect()))
     }
 
-    /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no further. `removed` are the paths of what is left out.
+    /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no further. `removed` is what is left out.
     fn without<T>(
         &self,
         fault: &Fault,
-        removed: &mut Vec<Vec<String>>,
+        removed: &mut Vec<Removed>,
         judge: &impl Fn(&Self) -> Result<T, Fault>,
     ) -> Option<(Self, Fault)> {
         let is_here = |fault: &Fault| fault.file() == Some(self.file());
@@ -117,33 +169,16 @@ impl Document {
             // What is left out may be the only place of a name.
             without.tell_no_unused();
         }
-        removed.push(path);
+        removed.push(Removed { path, at: Origin::Line(*line, *column) });
         let next = judge(&without).err().filter(is_here)?;
-        // What is missing now was there.
-        let missed = |fault: &Fault| {
-            let is_key =
-                |path: &Vec<String>| path.last().is_some_and(|key| fault.problem().contains(&format!("{key:?}")));
-            // Of a table of which it is said by another key, as that one of two must be given.
-            let is_beside = |path: &Vec<String>| match (path.split_last(), fault.path().split_last()) {
-                (Some((key, own)), Some((_, other))) => own == other && fault.problem().contains(&format!("`{key}`")),
-                _ => false,
-            };
-            removed.iter().find(|path| path.starts_with(fault.path()) && is_key(path) || is_beside(path))
-        };
-        let Some(path) = missed(&next) else {
-            // What is said of a table may come of what is left out of it.
-            let meant = fault.meant().map(|meant| meant.trim_matches('"'));
-            let is_known = next.missing().is_none_or(|key| meant == Some(key));
-            let follows = is_known && removed.iter().any(|path| path.starts_with(next.path()));
-            return (!follows).then_some((without, next));
-        };
-        // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the file.
-        let is_of_stand_in = |fault: &Fault| {
-            missed(fault).is_some()
-                || fault.path().starts_with(path)
-                || fault.place() == Some(&Place::Line(*line, *column))
-        };
-        without.with_stand_in(path, Origin::Line(*line, *column), judge, is_of_stand_in)
+        if removed.iter().any(|it| it.is_missed_by(&next)) {
+            return Some((without, next));
+        }
+        // What is said of a table may come of what is left out of it.
+        let meant = fault.meant().map(|meant| meant.trim_matches('"'));
+        let is_known = next.missing().is_none_or(|key| meant == Some(key));
+        let follows = is_known && removed.iter().any(|it| it.path.starts_with(next.path()));
+        (!follows).then_some((without, next))
     }
 
     /// The document in which the key at `path`, which is unknown, is called as it was meant, and what else is wrong with it. Nothing where that is no other key of its table,
