@@ -381,3 +381,10 @@ fn where_eight_mistakes_are_not_all_there_are_said_to_be_more() {
     assert_eq!(nine.lines().count(), 9, "{nine}");
     assert!(nine.ends_with("\nand more, which are told when these are mended"), "{nine}");
 }
+
+#[test]
+fn a_key_of_no_use_names_the_loads_that_have_one() {
+    let count = changed(&[("message =", "count = 10\nmessage =")]);
+    assert!(count.contains("it is for ttcp, udp, rtp, ping and rpc, and netperf writes until `stop`"), "{count}");
+    assert!(!count.contains("keep_alive"), "{count}");
+}

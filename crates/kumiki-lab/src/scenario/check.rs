@@ -687,7 +687,12 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     }
     // Whoever builds the programs refuses what else a kind has no use for; these two would be passed over.
     for (key, is_given, is_used, whose) in [
-        ("count", workload.count.is_some(), workload.kind != "netperf", "the others, and netperf writes until `stop`"),
+        (
+            "count",
+            workload.count.is_some(),
+            workload.kind != "netperf",
+            "ttcp, udp, rtp, ping and rpc, and netperf writes until `stop`",
+        ),
         ("step", workload.step.is_some(), workload.kind == "limit", "limit"),
     ] {
         if is_given && !is_used {

@@ -40,6 +40,10 @@ pub(super) fn places(root: &Node, path: &[String], names: &[Names]) -> Option<St
     }
     // What is a table further in is more often something else.
     let least = found.iter().map(|(depth, _)| *depth).min()?;
+    if names == [Names::Own] && least > 1 {
+        // Of a key that is right, but for its place, it is another one of the same name.
+        return None;
+    }
     let nearest = found.into_iter().filter(|(depth, _)| *depth == least).take(MOST);
     Some(nearest.map(|(_, place)| place).collect::<Vec<_>>().join(", or "))
 }
