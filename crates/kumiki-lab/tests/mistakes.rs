@@ -388,3 +388,15 @@ fn a_key_of_no_use_names_the_loads_that_have_one() {
     assert!(count.contains("it is for ttcp, udp, rtp, ping and rpc, and netperf writes until `stop`"), "{count}");
     assert!(!count.contains("keep_alive"), "{count}");
 }
+
+#[test]
+fn a_key_between_braces_and_a_table_that_are_there_twice_are_named() {
+    let twice =
+        changed(&[("tcp.congestion = \"cubic\"", "tcp = { congestion = \"cubic\", congestion = \"newreno\" }")]);
+    assert_eq!(twice, "x.toml:4: congestion is there already in the same line; expected one of both");
+    let table = changed(&[("[host.a]", "load.bulk = { kind = \"netperf\" }\n[host.a]")]);
+    assert!(
+        table.starts_with("x.toml:14: [load.bulk] is there already, in line 2; expected all of its keys"),
+        "{table}"
+    );
+}

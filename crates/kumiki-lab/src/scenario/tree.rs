@@ -440,12 +440,29 @@ impl Lines {
         let lines: Vec<&str> = text.lines().collect();
         let own = words(lines.get(number.checked_sub(1)?)?);
         let is_table = own.starts_with('[');
+        // A table may be there as one between braces.
+        let plain = own.trim_matches(['[', ']']);
         let before = lines.get(..number - 1)?.iter().enumerate().rev();
         // Of keys those of the same table.
         let mut before = before.take_while(|(_, line)| is_table || !line.trim().starts_with('['));
-        let (first, _) = before.find(|(_, line)| words(line) == own)?;
+        let is_it = |line: &str| words(line) == own || is_table && words(line) == plain;
+        let Some((first, _)) = before.find(|(_, line)| is_it(line)) else {
+            return self.twice_in_line(text, at);
+        };
         let fault = Fault::new(format!("{own} is there already, in line {}", first + 1)).in_place(self.place(at));
         Some(fault.expected(if is_table { "all of its keys in one place, or another name" } else { "one of both" }))
+    }
+
+    /// The same of a key that stands in one line with the first of its name, as between braces.
+    fn twice_in_line(&self, text: &str, at: usize) -> Option<Fault> {
+        let (before, behind) = text.split_at_checked(at)?;
+        let key =
+            behind.split(|c: char| c.is_whitespace() || "=,]}".contains(c)).next().filter(|key| !key.is_empty())?;
+        let is_key = |part: &str| part.split_once('=').is_some_and(|(name, _)| name.trim() == key);
+        let is_there = before.rsplit('\n').next()?.split(['{', ',']).any(is_key);
+        let at_once = if is_there { " in the same line" } else { "" };
+        let fault = Fault::new(format!("{key} is there already{at_once}")).in_place(self.place(at));
+        Some(fault.expected("one of both"))
     }
 
     /// That keys are added to a table that is whole, as it is written between braces, in an earlier line: which, and where.
