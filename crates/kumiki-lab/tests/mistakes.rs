@@ -400,3 +400,9 @@ fn a_key_between_braces_and_a_table_that_are_there_twice_are_named() {
         "{table}"
     );
 }
+
+#[test]
+fn an_interval_of_no_time_is_told_as_that() {
+    let zero = changed(&[("duration = \"5 s\"", "duration = \"5 s\"\ninterval = \"0 s\"")]);
+    assert!(zero.contains("run.interval = \"0 s\": no time at all; expected at least 50 us"), "{zero}");
+}

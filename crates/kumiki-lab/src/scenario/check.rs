@@ -409,12 +409,12 @@ fn runs(runs: &Runs) -> Result<(), Fault> {
         let interval: Duration = quantity(&["interval"], interval)?;
         let warm_up: Duration = given.map_or(Ok(Duration::ZERO), |time| quantity(&["warm_up"], time))?;
         let whole = duration.as_nanos().saturating_add(warm_up.as_nanos());
-        if whole / MOST_INTERVALS > interval.as_nanos() {
-            let expected = format!("at least {}", Duration::from_nanos(whole.div_ceil(MOST_INTERVALS)));
-            return Err(Fault::at(["interval"], format!("more than {MOST_INTERVALS} in a run")).expected(expected));
-        }
+        let least = || format!("at least {}", Duration::from_nanos(whole.div_ceil(MOST_INTERVALS)));
         if interval.is_zero() {
-            return Err(Fault::at(["interval"], "no time at all"));
+            return Err(Fault::at(["interval"], "no time at all").expected(least()));
+        }
+        if whole / MOST_INTERVALS > interval.as_nanos() {
+            return Err(Fault::at(["interval"], format!("more than {MOST_INTERVALS} in a run")).expected(least()));
         }
         if interval.as_nanos() > whole {
             return Err(Fault::at(["interval"], "longer than the run").expected("several of them in it"));
