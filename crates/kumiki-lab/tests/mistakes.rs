@@ -406,3 +406,29 @@ fn an_interval_of_no_time_is_told_as_that() {
     let zero = changed(&[("duration = \"5 s\"", "duration = \"5 s\"\ninterval = \"0 s\"")]);
     assert!(zero.contains("run.interval = \"0 s\": no time at all; expected at least 50 us"), "{zero}");
 }
+
+#[test]
+fn queues_in_products_are_told_rightly() {
+    let queue = |to: &str| {
+        changed(&[("\"${queue}\"", to), ("queue = [50, 100]", "mss = [500, 1000]"), ("x = \"queue\"", "x = \"mss\"")])
+    };
+    let many = queue("\"5000000 bdp\"");
+    assert!(many.contains("up to \"1000 bdp\", or so many frames"), "{many}");
+    for odd in ["\"1 bdps\"", "\"50 %\"", "0.5"] {
+        let odd = queue(odd);
+        let words = "expected a number from 0 to 4294967295, or a product of bandwidth and delay such as \"1 bdp\"";
+        assert!(odd.contains(words), "{odd}");
+    }
+    // What goes into ten seconds each way of 10 Gb/s, a thousand times.
+    let long = [("10 Mb/s", "10 Gb/s"), ("10 ms", "10 s"), ("\"${queue}\"", "\"1000 bdp\"")];
+    let long = changed(&long);
+    assert!(long.contains("frames of 1500 B, and no queue has more than 4294967295"), "{long}");
+}
+
+#[test]
+fn a_synchronous_line_has_a_rate_by_which_its_queue_is_reckoned() {
+    let text = RIGHT.replacen("\"point-to-point\"", "\"synchronous\"", 1);
+    let text = text.replacen("\"${queue}\"", "\"1 bdp\"", 1);
+    let said = said(&text).expect_err("`queue` is used nowhere");
+    assert!(said.contains("queue") && !said.contains("bdp"), "{said}");
+}

@@ -21,6 +21,9 @@ const UNIT: &str = "bdp";
 
 /// Puts a number of frames in the place of each `queue_frames` that is a product of bandwidth and delay.
 pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
+    for (name, link) in scenario.link.iter().filter(|(_, link)| times(link).is_none()) {
+        readable(link).map_err(|fault| fault.under(&["link", name]))?;
+    }
     let is_wanted = |link: &&Link| times(link).is_some();
     if !scenario.link.values().any(|link| is_wanted(&link)) {
         return Ok(());
@@ -80,6 +83,33 @@ fn read(link: &Link) -> Result<Line, Fault> {
     link.line()
 }
 
+/// How fast it is, in bits per second, where that is one rate for all frames.
+fn rate(line: &Line) -> Option<u64> {
+    match line {
+        Line::Frames(frames) => frames.bits_per_second(),
+        Line::Synchronous(synchronous) => Some(synchronous.rate),
+        Line::Cells(_) | Line::Pos(_) => None,
+    }
+}
+
+/// A queue that is neither a number nor a product is told with both that it may be.
+fn readable(link: &Link) -> Result<(), Fault> {
+    // How many frames octets are is said where they are read.
+    let is_octets = |queue: &toml::Value| queue.as_str().is_some_and(|text| quantity::parse::<Octets>(text).is_ok());
+    if link.settings.get("queue_frames").is_none_or(|queue| queue.as_integer().is_some() || is_octets(queue)) {
+        return Ok(());
+    }
+    let has_rate = || read(link).is_ok_and(|line| rate(&line).is_some());
+    match link.line_at_first() {
+        Err(fault) if fault.path().last().is_some_and(|key| key == "queue_frames") && has_rate() => {
+            let expected =
+                format!("a number from 0 to {}, or a product of bandwidth and delay such as \"1 bdp\"", u32::MAX);
+            Err(fault.expected(expected))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// How many frames the queue of a line has, and that in words.
 fn queue(
     scenario: &Scenario,
@@ -88,13 +118,10 @@ fn queue(
     delay: Option<Duration>,
 ) -> Result<(u32, String), Fault> {
     let wrong = |problem: &str| Fault::at(["queue_frames"], problem).found(format!("{text:?}"));
-    let times =
-        times.ok_or_else(|| wrong("no number of products").expected("\"1 bdp\", \"0.5 bdp\", or so many frames"))?;
-    let rate = match read(link)? {
-        Line::Frames(frames) => frames.bits_per_second(),
-        Line::Cells(_) | Line::Pos(_) | Line::Synchronous(_) => None,
-    };
-    let rate = rate.ok_or_else(|| {
+    let times = times.ok_or_else(|| {
+        wrong("no number of products").expected("\"1 bdp\", \"0.5 bdp\", up to \"1000 bdp\", or so many frames")
+    })?;
+    let rate = rate(&read(link)?).ok_or_else(|| {
         wrong(&format!("{} has no rate by which it could be reckoned", link.medium)).expected("a number of frames")
     })?;
     let delay = delay.filter(|delay| *delay > Duration::ZERO).ok_or_else(|| {
@@ -106,11 +133,11 @@ fn queue(
     let octets = times * rate as f64 * delay.as_secs_f64() / 8.0;
     #[expect(clippy::cast_precision_loss, reason = "an MTU has few digits")]
     let frames = (octets / mtu as f64).ceil().max(1.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is at least 1, and what is more than fits is as much as fits"
-    )]
+    if frames > f64::from(u32::MAX) {
+        let problem = format!("{frames} frames of {mtu} B, and no queue has more than {}", u32::MAX);
+        return Err(wrong(&problem).expected("fewer products, or a number of frames"));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 1 to the greatest")]
     let frames = frames as u32;
     let counted = if frames == 1 { "1 frame".to_owned() } else { format!("{frames} frames") };
     let words = format!(
