@@ -1,15 +1,12 @@
 //! `docs/counters.md` has every counter of a row with its unit and meaning, and every counter there is stands there.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use kumiki_lab::experiment::{COUNTERS, Experiment, Options, unit_of_counter};
 use kumiki_lab::scenario::{Choice, Document};
 
 mod arrange;
-
-/// Set to write the document instead of comparing it.
-const BLESS: &str = "KUMIKI_BLESS";
+mod generated;
 
 const HEAD: &str = "\
 # Counters
@@ -32,17 +29,7 @@ fn document() -> String {
 
 #[test]
 fn the_list_of_counters_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/counters.md");
-    let text = document();
-    if std::env::var_os(BLESS).is_some() {
-        std::fs::write(&path, text).unwrap();
-        return;
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == text,
-        "docs/counters.md is out of date; to write it anew: {BLESS}=1 cargo test -p kumiki-lab --test counters"
-    );
+    generated::is_up_to_date("counters.md", &document(), "counters");
 }
 
 /// Queues, media and switches that no scenario of the repository has.

@@ -14,8 +14,7 @@ use kumiki_lab::scenario::{
 use kumiki_settings::{Described, HasKeys};
 use serde::de::DeserializeOwned;
 
-/// Set to write the tables instead of comparing them.
-const BLESS: &str = "KUMIKI_BLESS";
+mod generated;
 
 const BEGIN: &str = "<!-- keys: ";
 const END: &str = "<!-- end of keys, made from the program: do not edit -->\n";
@@ -84,22 +83,14 @@ fn renewed(page: &str) -> (String, Vec<String>) {
 
 #[test]
 fn the_tables_of_keys_are_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/language.md");
-    let page = std::fs::read_to_string(&path).unwrap();
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/language.md")).unwrap();
     let (text, names) = renewed(&page);
     let mut count: BTreeMap<&str, usize> = TABLES.iter().map(|(name, ..)| (*name, 0)).collect();
     for name in &names {
         *count.get_mut(name.as_str()).unwrap() += 1;
     }
     assert!(count.values().all(|count| *count == 1), "each table is there once: {count:?}");
-    if std::env::var_os(BLESS).is_some() {
-        std::fs::write(&path, text).unwrap();
-        return;
-    }
-    assert!(
-        text == page,
-        "docs/language.md is out of date; to write it anew: {BLESS}=1 cargo test -p kumiki-lab --test language"
-    );
+    generated::is_up_to_date("language.md", &text, "language");
 }
 
 /// Reads a table with the keys that must be given and those named in `more`.

@@ -1,14 +1,12 @@
 //! `docs/settings.md` lists every setting of every kind of node and of every medium, and is what the program knows.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use kumiki_inet::tcp::defaults;
 use kumiki_lab::medium::{self, Device};
 use kumiki_stack::{Setting, Settings};
 
-/// Set to write the document instead of comparing it.
-const BLESS: &str = "KUMIKI_BLESS";
+mod generated;
 
 const HEAD: &str = "\
 # Settings of nodes and media
@@ -102,17 +100,7 @@ fn document() -> String {
 
 #[test]
 fn the_list_of_settings_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
-    let text = document();
-    if std::env::var_os(BLESS).is_some() {
-        std::fs::write(&path, text).unwrap();
-        return;
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == text,
-        "docs/settings.md is out of date; to write it anew: {BLESS}=1 cargo test -p kumiki-lab --test settings"
-    );
+    generated::is_up_to_date("settings.md", &document(), "settings");
 }
 
 #[test]
