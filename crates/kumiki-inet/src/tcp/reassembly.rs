@@ -82,18 +82,25 @@ struct Island {
     changed: u64,
 }
 
+/// The peer's FIN, which takes one sequence number as an octet does.
+#[derive(Debug)]
+struct KnownFin {
+    at: Place,
+    /// As of an island that it is alone.
+    changed: u64,
+}
+
 /// The queue of one connection.
 #[derive(Debug)]
 pub struct Reassembly {
     limits: Limits,
     /// By where they begin.
     islands: BTreeMap<Place, Island>,
-    /// Where they begin, by when they were changed.
+    /// Where they begin, by when they were changed; the FIN is among them while no island ends at it.
     latest: BTreeMap<u64, Place>,
     /// RCV.NXT as it was last told.
     at: Place,
-    /// Sequence number of the peer's FIN.
-    fin: Option<Seq>,
+    fin: Option<KnownFin>,
     octets: usize,
     pieces: usize,
     changes: u64,
@@ -170,7 +177,8 @@ impl Reassembly {
 
     /// The caller's RCV.NXT. Where nothing is queued it may be anywhere.
     fn move_to(&mut self, rcv_nxt: Seq) {
-        self.at = if self.islands.is_empty() { (1 << 40) | u64::from(rcv_nxt.0) } else { self.place_of(rcv_nxt) };
+        let nothing = self.islands.is_empty() && self.fin.is_none();
+        self.at = if nothing { (1 << 40) | u64::from(rcv_nxt.0) } else { self.place_of(rcv_nxt) };
     }
 
     /// A segment's text, trimmed here to the window of `window` octets from `rcv_nxt` on, and kept until its turn (RFC 9293
@@ -186,8 +194,14 @@ impl Reassembly {
             return if seen { Inserted::Duplicate } else { Inserted::Outside };
         };
         self.move_to(rcv_nxt);
-        let fin_is_news = fin && self.take_fin(start.advance(text.len()));
-        let outcome = self.place(window, self.place_of(start), text, &mut duplicate);
+        let start = self.place_of(start);
+        let alone = text.is_empty();
+        let end = start + text.len() as u64;
+        let outcome = self.place(window, start, text, &mut duplicate);
+        let fin_is_news = fin && self.take_fin(end);
+        if fin && alone && !fin_is_news && self.fin_place() == Some(end) {
+            note(&mut duplicate, end, end + 1);
+        }
         self.dsack = duplicate.or(self.dsack);
         if fin_is_news && outcome == Inserted::Duplicate {
             return Inserted::Queued(0);
@@ -224,7 +238,7 @@ impl Reassembly {
         if !start.is_within(rcv_nxt, window) {
             return None;
         }
-        let right = self.fin.map_or(window, |end| window.min(end - rcv_nxt));
+        let right = self.fin_place().map_or(window, |end| window.min(self::seq(end) - rcv_nxt));
         let room = right.saturating_sub(start - rcv_nxt);
         let room = usize::try_from(room).unwrap_or(usize::MAX);
         if text.len() > room {
@@ -237,15 +251,45 @@ impl Reassembly {
         Some((start, text, fin))
     }
 
-    /// Notes the FIN at `at`, unless one is known or there is text after it.
-    fn take_fin(&mut self, at: Seq) -> bool {
+    /// Where the peer's FIN is, if that is known.
+    fn fin_place(&self) -> Option<Place> {
+        self.fin.as_ref().map(|fin| fin.at)
+    }
+
+    /// Notes the FIN at `at`, unless it is known elsewhere or there is text after it; whether that is news. What it is part of is the
+    /// latest to report.
+    fn take_fin(&mut self, at: Place) -> bool {
         let last = self.islands.last_key_value();
-        let text_after = last.is_some_and(|(_, last)| last.end > self.place_of(at));
-        if self.fin.is_some() || text_after {
+        let text_after = last.is_some_and(|(_, last)| last.end > at);
+        if text_after || self.fin_place().is_some_and(|known| known != at) {
             return false;
         }
-        self.fin = Some(at);
-        true
+        let before = last.filter(|(_, last)| last.end == at).map(|(begins, _)| *begins);
+        self.changes += 1;
+        if let Some(begins) = before {
+            self.renew(begins);
+        } else {
+            self.forget_lone_fin();
+            self.latest.insert(self.changes, at);
+        }
+        let fin = KnownFin { at, changed: self.changes };
+        self.fin.replace(fin).is_none()
+    }
+
+    /// The FIN is no block of its own (any more).
+    fn forget_lone_fin(&mut self) {
+        if let Some(fin) = &self.fin {
+            self.latest.remove(&fin.changed);
+        }
+    }
+
+    /// The island that begins at `begins` is the latest to report.
+    fn renew(&mut self, begins: Place) {
+        if let Some(island) = self.islands.get_mut(&begins) {
+            self.latest.remove(&island.changed);
+            island.changed = self.changes;
+            self.latest.insert(self.changes, begins);
+        }
     }
 
     /// Puts text inside the window into the islands.
@@ -259,12 +303,9 @@ impl Reassembly {
         let before = before.filter(|(_, island)| island.end >= start).map(|(at, _)| *at);
         self.changes += 1;
         if let Some(at) = before
-            && let Some(island) = self.islands.get_mut(&at)
-            && end <= island.end
+            && self.islands.get(&at).is_some_and(|island| end <= island.end)
         {
-            self.latest.remove(&island.changed);
-            island.changed = self.changes;
-            self.latest.insert(self.changes, at);
+            self.renew(at);
             note(duplicate, start, end);
             return Inserted::Duplicate;
         }
@@ -325,6 +366,9 @@ impl Reassembly {
             self.octets += text.len();
             self.pieces += merged.push(text, dense);
         }
+        if self.fin_place() == Some(merged.end) {
+            self.forget_lone_fin();
+        }
         self.latest.insert(merged.changed, begins);
         self.islands.insert(begins, merged);
     }
@@ -363,13 +407,14 @@ impl Reassembly {
     /// The peer's FIN is what comes at `rcv_nxt`.
     #[must_use]
     pub fn fin_is_next(&self, rcv_nxt: Seq) -> bool {
-        self.fin == Some(rcv_nxt)
+        self.fin_place().is_some_and(|at| seq(at) == rcv_nxt)
     }
 
     /// Blocks to report, most recently changed first, at most `limit` (4, or 3 with timestamps). Where `dsack`, the
     /// duplicate not yet reported comes first (RFC 2883), and is then forgotten.
     ///
-    /// A block that reaches the FIN covers it too.
+    /// A block that reaches the FIN covers it too, and a FIN behind a hole is a block of its own: it takes a sequence number (RFC 9293
+    /// section 3.4), and a sender that hears nothing of it does not know that what lies before it is lost.
     #[must_use]
     pub fn sack_blocks(&mut self, limit: usize, dsack: bool) -> SackBlocks {
         let duplicate = self.dsack.take().filter(|_| dsack);
@@ -384,16 +429,14 @@ impl Reassembly {
             blocks.push(block);
         }
         let room = limit - blocks.len();
-        for (_, begins) in self.latest.iter().rev().take(room) {
-            let Some(island) = self.islands.get(begins) else {
-                continue;
-            };
-            let right = seq(island.end);
-            let with_fin = u32::from(self.fin == Some(right));
-            let block = SackBlock { left: seq(*begins), right: right + with_fin };
-            if !blocks.push(block) {
-                break;
-            }
+        let fin = self.fin_place().filter(|at| *at > self.at);
+        let told = self.latest.values().rev().filter_map(|&begins| {
+            let end = self.islands.get(&begins).map(|island| island.end).or_else(|| fin.filter(|at| *at == begins))?;
+            let with_fin = u32::from(fin == Some(end));
+            Some(SackBlock { left: seq(begins), right: seq(end) + with_fin })
+        });
+        for block in told.take(room) {
+            blocks.push(block);
         }
         blocks
     }

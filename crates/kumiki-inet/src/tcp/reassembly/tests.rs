@@ -178,6 +178,36 @@ fn a_fin_before_known_text_is_ignored() {
 }
 
 #[test]
+fn a_fin_behind_a_hole_is_a_block_of_its_own() {
+    let mut q = Reassembly::new(Limits::default());
+    let text = |n: usize| Message::from_octets(&vec![0; n]);
+    let at = Seq(u32::MAX - 4);
+    let mut on = |from: u32, n: usize, fin: bool| {
+        q.insert(at, 100, at + from, text(n), fin);
+        let blocks = q.sack_blocks(4, true);
+        blocks.as_slice().iter().map(|block| (block.left - at, block.right - at)).collect::<Vec<_>>()
+    };
+    assert_eq!(on(30, 0, true), [(30, 31)]);
+    assert_eq!(on(10, 5, false), [(10, 15), (30, 31)]);
+    // A second copy is reported as such, and what it is part of is the latest.
+    assert_eq!(on(30, 0, true), [(30, 31), (30, 31), (10, 15)]);
+    // Elsewhere it cannot be.
+    assert_eq!(on(29, 0, true), [(30, 31), (10, 15)]);
+    // Text up to it is one block with it.
+    assert_eq!(on(20, 10, false), [(20, 31), (10, 15)]);
+    assert_eq!(on(10, 2, false), [(10, 12), (10, 15), (20, 31)]);
+    assert_eq!(on(30, 0, true), [(30, 31), (20, 31), (10, 15)]);
+    assert_eq!(on(15, 5, false), [(10, 31)]);
+    assert_eq!(on(0, 10, false), [(0, 31)]);
+    for rcv_nxt in [0, 10, 15, 20, 30].map(|from| at + from) {
+        assert!(!q.fin_is_next(rcv_nxt) || rcv_nxt == at + 30);
+        assert_eq!(q.pop_in_order(rcv_nxt).is_none(), rcv_nxt == at + 30);
+    }
+    assert!(q.fin_is_next(at + 30));
+    assert!(q.sack_blocks(4, true).is_empty(), "the next is told by the acknowledgment number");
+}
+
+#[test]
 fn limits_hold_except_for_what_comes_next() {
     let mut q = Reassembly::new(Limits { octets: 25, pieces: 3 });
     let text = |n: usize| Message::from_octets(&vec![0; n]);
@@ -308,6 +338,36 @@ proptest! {
         prop_assert_eq!(&got, &stream);
         prop_assert!(q.is_empty() && q.fin_is_next(rcv_nxt));
         prop_assert_eq!((q.octets(), q.pieces()), (0, 0));
+    }
+
+    /// What RFC 2018 section 4 demands: the first block is that of the segment that came, each is as long as it can be, and while there are
+    /// no more than fit, all are told. The FIN counts as one octet more.
+    #[test]
+    fn blocks_are_what_has_come(
+        start: u32,
+        len in 1usize..60,
+        segments in prop::collection::vec((1usize..61, 0usize..12), 1..30),
+    ) {
+        let mut q = Reassembly::new(Limits::default());
+        let rcv_nxt = Seq(start);
+        let mut came = [false; 64];
+        for (from, n) in segments {
+            let (from, to) = (from.min(len), (from + n).min(len));
+            let fin = to == len;
+            let end = to + usize::from(fin);
+            q.insert(rcv_nxt, 1000, rcv_nxt.advance(from), Message::from_octets(&vec![1; to - from]), fin);
+            came[from..end].fill(true);
+            let told = q.sack_blocks(4, false);
+            let told: Vec<_> = told.as_slice().iter().map(|b| (b.left - rcv_nxt, b.right - rcv_nxt)).collect();
+            let edge = |at: usize| u32::try_from(at).unwrap();
+            let begins = (1..64).filter(|&at| came[at] && !came[at - 1]);
+            let all: Vec<_> = begins.map(|at| (edge(at), edge((at..64).find(|&at| !came[at]).unwrap()))).collect();
+            prop_assert!(told.iter().all(|block| all.contains(block)), "{told:?} of {all:?}");
+            prop_assert_eq!(told.len(), all.len().min(4), "{:?} of {:?}", told, all);
+            if from < end {
+                prop_assert!(told[0].0 <= edge(from) && edge(end) <= told[0].1, "{told:?} for {from} to {end}");
+            }
+        }
     }
 
     #[test]

@@ -147,8 +147,8 @@ impl Session {
             self.challenge(Standing::Impossible, ctx);
             return;
         }
-        let is_copy = !segment.text.is_empty() && segment.seq.lt(self.receive.nxt);
-        if is_copy {
+        let begins_below = segment.seq.lt(self.receive.nxt);
+        if begins_below && !segment.text.is_empty() {
             self.take_copy_for_ecn();
         }
         // Each answer to text that is ahead of the window would be a duplicate acknowledgment to the peer.
@@ -159,9 +159,10 @@ impl Session {
         if !self.challenge(standing, ctx) {
             return;
         }
-        if self.sack && is_copy {
-            self.receive.copy =
-                Some(SackBlock { left: segment.seq, right: (segment.seq + segment.octets()).min(self.receive.nxt) });
+        // A FIN counts: a sender of probes looks for the end of what it sent twice (RFC 8985 section 7.4.2).
+        if self.sack && begins_below && segment.len() > 0 && !segment.has(Flags::SYN) {
+            let right = (segment.seq + segment.len()).min(self.receive.nxt);
+            self.receive.copy = Some(SackBlock { left: segment.seq, right });
         }
         let probes = self.receive.window() < self.send.mss;
         let shows = self.take_syn_ack_again(segment);

@@ -133,6 +133,39 @@ fn any_loss_at_the_tail_is_repaired_without_a_timeout() {
 }
 
 #[test]
+fn a_fin_that_came_alone_shows_that_the_text_before_it_is_lost() {
+    let mut pair = with_fates(prompt(), prompt(), |_, copy| if copy == 0 { Vec::new() } else { vec![ms(10)] });
+    pair.write(A, &numbered(1000));
+    pair.run_for(ms(5));
+    pair.release(A);
+    pair.run_for(ms(1000));
+    // The FIN is reported after a round trip, and then a quarter of one has passed since the text went.
+    let log = pair.taken_log().join("\n");
+    assert_eq!(sent(&pair), [(0, 0), (25, 0)], "{log}");
+    assert_eq!((pair.counters(A).timeouts, pair.counters(A).loss_probes), (0, 0), "{log}");
+    assert_eq!(pair.app(B).received, numbered(1000));
+    assert_eq!(pair.app(B).heard, ["offered", "released"]);
+}
+
+#[test]
+fn a_fin_that_came_twice_is_reported_as_such() {
+    // The acknowledgment of text and FIN is late, so a probe goes.
+    let mut pair = Pair::with_rule(prompt(), prompt(), move |packet| {
+        let late = packet.from == B && packet.at.as_nanos() == 510_000_000;
+        vec![ms(if late { 400 } else { 10 })]
+    })
+    .connected();
+    pair.write(A, &numbered(100));
+    pair.release(A);
+    pair.run_for(ms(1000));
+    let iss = pair.log.iter().find(|packet| packet.from == A).unwrap().header.seq;
+    let told =
+        pair.log.iter().filter(|packet| packet.from == B).flat_map(|packet| packet.header.options.sack.as_slice());
+    let told: Vec<_> = told.map(|block| (block.left - iss, block.right - iss)).collect();
+    assert_eq!(told, [(101, 102)], "{}", pair.taken_log().join("\n"));
+}
+
+#[test]
 fn a_probe_that_repairs_a_loss_halves_the_rate_once_more_is_acknowledged() {
     let mut pair = with_fates(prompt(), prompt(), |octet, copy| match (octet, copy) {
         (4000, 0) => Vec::new(),
