@@ -86,6 +86,8 @@ mod tests {
         let message = Message::from_octets(&[7; 40]);
         assert_eq!(message.beginning().to_string(), format!("{whole} ..."));
         assert_eq!(message.beginning().whole(), 40);
+        assert_eq!(message.beginning_up_to(2).to_string(), "07 07 ...");
+        assert_eq!(message.beginning_up_to(100), message.beginning());
         assert_eq!(Beginning::of(&[2, 0xf0, 0x80], 1000).to_string(), "02 f0 80 ...");
     }
 }

@@ -311,7 +311,7 @@ impl Message {
         if n > HEADROOM - self.0.start {
             self.gather_front(n)?;
         }
-        Ok(self.contiguous_front().get(..n).unwrap_or_default())
+        Ok(self.first_piece().get(..n).unwrap_or_default())
     }
 
     /// Sees to it that the first `n` octets, which are not all in the header buffer, lie in one piece.
@@ -319,7 +319,7 @@ impl Message {
         if n > self.len() {
             return Err(Short { need: n, have: self.len() });
         }
-        if self.contiguous_front().len() < n {
+        if self.first_piece().len() < n {
             self.pull(n);
         }
         Ok(())
@@ -331,7 +331,7 @@ impl Message {
             // There are as many as are asked for.
             let _ = self.gather_front(n.min(self.len()));
         }
-        self.contiguous_front()
+        self.first_piece()
     }
 
     /// As [`Message::front`] for at most 128 octets, to write to: others who share the content do not see it. What a device
@@ -352,7 +352,9 @@ impl Message {
         Ok(inner.head.get_mut(inner.start..end).unwrap_or_default())
     }
 
-    fn contiguous_front(&self) -> &[u8] {
+    /// As much of the front as lies in one piece; nothing where that is not octets but a pattern.
+    #[must_use]
+    pub fn first_piece(&self) -> &[u8] {
         match self.head() {
             [] => self.0.body.first().and_then(Slice::octets).unwrap_or_default(),
             head => head,
@@ -622,8 +624,14 @@ impl Message {
     /// A copy of the first octets, [`Beginning::MOST`] at most, and how many there are: to show somebody what has come.
     #[must_use]
     pub fn beginning(&self) -> Beginning {
+        self.beginning_up_to(Beginning::MOST)
+    }
+
+    /// As [`Message::beginning`], of no more than the first `most` octets: what follows is not to be shown, and nobody has to fetch it from memory.
+    #[must_use]
+    pub fn beginning_up_to(&self, most: usize) -> Beginning {
         let mut octets = [0; Beginning::MOST];
-        let most = self.len().min(octets.len());
+        let most = self.len().min(octets.len()).min(most);
         let (octets, _) = octets.split_at_mut(most);
         let _ = self.copy_to(0, octets);
         Beginning::of(octets, self.len())

@@ -276,7 +276,7 @@ const HEADERS: usize = 512;
 
 /// What is shown of a PPDU with user data: no more than presentation's own, for a user's may be a password or a file.
 fn head(ppdu: &Message) -> Beginning {
-    ppdu.beginning().up_to(8)
+    ppdu.beginning_up_to(8)
 }
 
 /// User data that is no longer than `most` octets; what is longer is left out.

@@ -37,7 +37,7 @@ impl Session {
         }
         // What is not the user's to take is granted anew at once.
         let mut users = false;
-        let beginning = tsdu.beginning().up_to(SHOWN);
+        let beginning = tsdu.beginning_up_to(SHOWN);
         match parse(tsdu) {
             Ok(spdus) => {
                 for spdu in spdus {

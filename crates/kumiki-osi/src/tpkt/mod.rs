@@ -370,7 +370,7 @@ impl Tpkt {
         };
         if let Err(why) = connection.deliver(&mut self.counters.received, cx) {
             self.counters.malformed += 1;
-            let header = connection.gathered.beginning().up_to(tpkt::LEN);
+            let header = connection.gathered.beginning_up_to(tpkt::LEN);
             let reason = if connection.has_spoken { Reason::violation_in } else { Reason::stranger };
             let why = reason(layer::TRANSPORT, why.to_string(), header);
             self.refusal = Some(why.clone());

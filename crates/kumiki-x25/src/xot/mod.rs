@@ -594,7 +594,7 @@ impl Xot {
                 Found::Packet(packet) => packet,
                 Found::NotYet => return connection.repay(cx),
                 Found::Malformed(why) => {
-                    let header = connection.gathered.beginning().up_to(xot::LEN);
+                    let header = connection.gathered.beginning_up_to(xot::LEN);
                     let reason = if connection.has_spoken { Reason::violation_in } else { Reason::stranger };
                     let why = reason(layer::XOT, why.to_string(), header);
                     self.counters.malformed += 1;
