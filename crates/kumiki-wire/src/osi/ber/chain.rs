@@ -1,5 +1,7 @@
 //! Elements of a value that lies in a message: a chain of slices, most of which nobody should touch.
 
+use core::num::NonZeroUsize;
+
 use kumiki_octets::Message;
 use smallvec::SmallVec;
 
@@ -20,6 +22,9 @@ pub struct Reader {
     open: SmallVec<[Level; 8]>,
     /// Pieces of strings that were joined.
     pieces: usize,
+    /// The head of the next element and how many octets it has, once somebody has looked and until it is taken.
+    next: Head,
+    next_len: Option<NonZeroUsize>,
 }
 
 /// An element that has been entered.
@@ -34,7 +39,7 @@ impl Reader {
     /// The elements in `message`. `pdu` is what errors name.
     #[must_use]
     pub fn new(pdu: &'static str, message: Message) -> Self {
-        Self { rest: message, pdu, open: SmallVec::new(), pieces: 0 }
+        Self { rest: message, pdu, open: SmallVec::new(), pieces: 0, next: Head::END, next_len: None }
     }
 
     /// What has not been read.
@@ -52,24 +57,31 @@ impl Reader {
         self.rest.len().saturating_sub(self.floor())
     }
 
-    /// The identifier and length octets of what comes next: an element or the end of an indefinite length. Nothing is taken.
-    fn head(&mut self, field: &'static str) -> Result<(Head, usize), Malformed> {
-        let have = self.have();
+    /// Reads the identifier and length octets of what comes next, of `have` octets: an element or the end of an indefinite length. They are
+    /// in `next` then; gives how many they are. Nothing is taken.
+    fn look(&mut self, have: usize, field: &'static str) -> Result<usize, Malformed> {
         // Identifier and length octets mostly lie together. What is gathered where they do not is no more than they are: the content behind
         // them stays where it is.
         let mut gather = 2;
-        let head = loop {
+        loop {
             let front = self.rest.front_at_least(have.min(gather));
             let front = front.get(..have.min(front.len())).unwrap_or_default();
-            match Head::parse(front) {
+            let fault = match Head::parse(front) {
+                Ok((head, len)) => {
+                    self.next = head;
+                    match head.fits(len, have) {
+                        Ok(()) => return Ok(len),
+                        Err(fault) => fault,
+                    }
+                }
                 Err(BerError::Short { need, .. }) if need <= have && gather < MOST_HEAD => {
                     gather = need;
+                    continue;
                 }
-                other => break other,
-            }
-        };
-        head.and_then(|(head, len)| head.fits(len, have).map(|()| (head, len)))
-            .map_err(|fault| fault.of(self.pdu, field))
+                Err(fault) => fault,
+            };
+            return Err(fault.of(self.pdu, field));
+        }
     }
 
     /// The head of the next element; `None` at the end of what is around it. Nothing is taken.
@@ -77,18 +89,23 @@ impl Reader {
     /// # Errors
     /// It is none, or its content is not all there.
     pub fn peek(&mut self, field: &'static str) -> Result<Option<Head>, Malformed> {
-        Ok(self.ahead(field)?.map(|(head, _)| head))
+        Ok(self.ahead(field)?.map(|_| self.next))
     }
 
-    /// As [`Reader::peek`], with how many octets the head has.
-    fn ahead(&mut self, field: &'static str) -> Result<Option<(Head, usize)>, Malformed> {
+    /// As [`Reader::peek`], but gives how many octets the head has: itself it is in `next`.
+    fn ahead(&mut self, field: &'static str) -> Result<Option<NonZeroUsize>, Malformed> {
+        if self.next_len.is_some() {
+            return Ok(self.next_len);
+        }
         let indefinite = self.open.last().is_some_and(|level| level.indefinite);
-        if self.have() == 0 && !indefinite {
+        let have = self.have();
+        if have == 0 && !indefinite {
             return Ok(None);
         }
-        let (head, len) = self.head(field)?;
-        if !head.is_end() {
-            return Ok(Some((head, len)));
+        let len = self.look(have, field)?;
+        if !self.next.is_end() {
+            self.next_len = NonZeroUsize::new(len);
+            return Ok(self.next_len);
         }
         if indefinite { Ok(None) } else { Err(BerError::End.of(self.pdu, field)) }
     }
@@ -96,21 +113,24 @@ impl Reader {
     /// The head of the next element, which must be `tag`, and its octets.
     fn expect(&mut self, tag: Tag, field: &'static str) -> Result<(Head, usize), Malformed> {
         let pdu = self.pdu;
-        let Some((head, len)) = self.ahead(field)? else {
+        let Some(len) = self.ahead(field)? else {
             return Err(BerError::Missing { expected: tag }.of(pdu, field));
         };
+        let head = self.next;
         if head.tag != tag {
             let (found, expected) = (head.tag, tag);
             return Err(BerError::Tag { found, expected }.of(pdu, field));
         }
-        Ok((head, len))
+        Ok((head, len.get()))
     }
 
     fn pop(&mut self, n: usize, field: &'static str) -> Result<(), Malformed> {
+        self.next_len = None;
         self.rest.pop(n).map_err(|short| fault(short).of(self.pdu, field))
     }
 
     fn split(&mut self, n: usize, field: &'static str) -> Result<Message, Malformed> {
+        self.next_len = None;
         self.rest.split_to(n).map_err(|short| fault(short).of(self.pdu, field))
     }
 
@@ -168,11 +188,11 @@ impl Reader {
     /// There is none, or it is not all there.
     pub fn element(&mut self, field: &'static str) -> Result<Message, Malformed> {
         let pdu = self.pdu;
-        let Some((head, len)) = self.ahead(field)? else {
+        let Some(len) = self.ahead(field)? else {
             return Err(BerError::Choice { found: Tag::END, expected: "an element" }.of(pdu, field));
         };
-        let whole = match head.length {
-            Length::Definite(content) => len.saturating_add(content),
+        let whole = match self.next.length {
+            Length::Definite(content) => len.get().saturating_add(content),
             Length::Indefinite => self.span(field)?,
         };
         self.split(whole, field)
@@ -185,12 +205,14 @@ impl Reader {
             pdu: self.pdu,
             open: SmallVec::new(),
             pieces: 0,
+            next: Head::END,
+            next_len: None,
         };
         let whole = inside.rest.len();
         let mut open = 0_usize;
         loop {
-            let (head, len) = inside.head(field)?;
-            let past = match head.length {
+            let len = inside.look(inside.have(), field)?;
+            let past = match inside.next.length {
                 Length::Indefinite => {
                     open += 1;
                     if self.open.len() + open > usize::from(MOST_DEPTH) {
@@ -199,7 +221,7 @@ impl Reader {
                     len
                 }
                 Length::Definite(content) => {
-                    open -= usize::from(head.is_end());
+                    open -= usize::from(inside.next.is_end());
                     len.saturating_add(content)
                 }
             };
@@ -237,8 +259,19 @@ impl Reader {
     /// # Errors
     /// It is another one, not all there, or of more than 64 bits.
     pub fn integer(&mut self, tag: Tag, field: &'static str) -> Result<i64, Malformed> {
-        let octets = self.small(tag, field, MOST_SMALL)?;
-        super::Reader::new(self.pdu, &octets).take(tag, field)?.integer()
+        let (head, len) = self.expect(tag, field)?;
+        let Length::Definite(content) = head.length else {
+            let octets = self.small(tag, field, MOST_SMALL)?;
+            return super::Reader::new(self.pdu, &octets).take(tag, field)?.integer();
+        };
+        let whole = len.saturating_add(content);
+        if whole > MOST_SMALL {
+            return Err(BerError::Size { found: whole, least: 2, most: MOST_SMALL }.of(self.pdu, field));
+        }
+        let octets = self.rest.front(whole).map_err(|short| fault(short).of(self.pdu, field))?;
+        let integer = super::Reader::new(self.pdu, octets).take(tag, field)?.integer()?;
+        self.pop(whole, field)?;
+        Ok(integer)
     }
 
     /// The next element, which must be `tag`, as OBJECT IDENTIFIER.

@@ -24,21 +24,43 @@ pub struct Head {
     pub length: Length,
 }
 
+const fn class(identifier: u8) -> Class {
+    match identifier >> 6 {
+        0 => Class::Universal,
+        1 => Class::Application,
+        2 => Class::Context,
+        _ => Class::Private,
+    }
+}
+
 impl Head {
+    /// The end of an element of indefinite length.
+    pub(super) const END: Self = Self { tag: Tag::END, constructed: false, length: Length::Definite(0) };
+
     /// Reads identifier and length octets at the beginning of `octets`; also gives how many they are. Whether the content is there is not
     /// looked at.
     ///
     /// # Errors
     /// [`BerError::Short`], [`BerError::Number`], [`BerError::Length`], and [`BerError::End`] where tag 0 is not 00 00.
+    #[inline]
     pub fn parse(octets: &[u8]) -> Result<(Self, usize), BerError> {
+        // Most are two octets: a small number, and a short length.
+        if let &[first, length, ..] = octets
+            && first != 0
+            && first & 0x1f != 0x1f
+            && length < 0x80
+        {
+            let tag = Tag { class: class(first), number: u32::from(first & 0x1f) };
+            let length = Length::Definite(usize::from(length));
+            return Ok((Self { tag, constructed: first & 0x20 != 0, length }, 2));
+        }
+        Self::parse_any(octets)
+    }
+
+    fn parse_any(octets: &[u8]) -> Result<(Self, usize), BerError> {
         let short = |need| BerError::Short { need, have: octets.len() };
         let (first, mut rest) = octets.split_first().ok_or_else(|| short(2))?;
-        let class = match first >> 6 {
-            0 => Class::Universal,
-            1 => Class::Application,
-            2 => Class::Context,
-            _ => Class::Private,
-        };
+        let class = class(*first);
         let constructed = first & 0x20 != 0;
         let mut number = u32::from(first & 0x1f);
         if number == 0x1f {
@@ -152,9 +174,11 @@ impl Head {
 /// they cannot be read, no more than two octets.
 #[must_use]
 pub fn beginning(value: &Message) -> Beginning {
-    let beginning = value.beginning();
-    let len = Head::parse(beginning.octets()).map_or(2, |(_, len)| len);
-    beginning.up_to(len)
+    // Mostly they lie together, and the content, which nobody may have looked at, elsewhere.
+    let len = Head::parse(value.first_piece())
+        .or_else(|_| Head::parse(value.beginning_up_to(MOST_HEAD).octets()))
+        .map_or(2, |(_, len)| len);
+    value.beginning_up_to(len)
 }
 
 /// Identifier and length octets while they are put together.
