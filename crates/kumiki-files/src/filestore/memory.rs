@@ -37,6 +37,10 @@ struct Entry {
     attributes_modified: Option<(Moment, GraphicString)>,
 }
 
+/// What is written is put to the last piece while that has no more slices than this: who reads then looks through few of them, and there are few
+/// pieces to look for.
+const SLICES: usize = 16;
+
 /// Octets in pieces: where each begins, and it.
 #[derive(Clone, Debug, Default)]
 struct Contents {
@@ -47,15 +51,24 @@ struct Contents {
 impl Contents {
     /// Adds to the end.
     fn append(&mut self, data: Message) {
-        if !data.is_empty() {
-            let len = data.len() as u64;
-            self.pieces.insert(self.size, data);
-            self.size = self.size.saturating_add(len);
+        if data.is_empty() {
+            return;
+        }
+        let begin = self.size;
+        self.size = self.size.saturating_add(data.len() as u64);
+        match self.pieces.last_entry() {
+            Some(mut last) if last.get().slices().len() < SLICES => last.get_mut().append(data),
+            Some(_) | None => {
+                self.pieces.insert(begin, data);
+            }
         }
     }
 
     /// Forgets what is behind `size`.
     fn cut(&mut self, size: u64) {
+        if size >= self.size {
+            return;
+        }
         let _ = self.pieces.split_off(&size);
         if let Some((begin, last)) = self.pieces.iter_mut().next_back() {
             last.truncate(usize::try_from(size - begin).unwrap_or(usize::MAX));
@@ -406,12 +419,15 @@ impl Filestore for Memory {
         if offset > contents.size {
             return Err(StoreError::permanent(5026, "a gap in what is written"));
         }
-        contents.cut(offset);
-        let wanted = self.used().saturating_add(data.len() as u64);
-        if self.quota.is_some_and(|quota| wanted > quota) {
-            return Err(StoreError::space("the store is full"));
+        let overwritten = contents.size - offset;
+        if let Some(quota) = self.quota {
+            let others = self.used().saturating_sub(overwritten);
+            if others.saturating_add(data.len() as u64) > quota {
+                return Err(StoreError::space("the store is full"));
+            }
         }
         if let Some(Opened::Writing { contents, .. }) = self.opened.get_mut(&file.0) {
+            contents.cut(offset);
             contents.append(data);
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 mod interrupted;
 mod left;
+mod memory;
 mod newlines;
 
 use kumiki_graph::Duration;
