@@ -5,6 +5,7 @@ mod bound;
 mod changing;
 mod counters;
 mod cpus;
+mod ends;
 mod fair;
 mod fault;
 mod flows;
@@ -342,11 +343,12 @@ impl Experiment {
             presence: Presence::of(&self.loads, (began, end)),
             pace: Pace::default(),
             idle: idle::Idle::new(&self.loads),
+            ends: ends::Ends::default(),
         };
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
-            self.run_to(began, &mut watch, |world, end| {
-                world.run_until(end);
+            self.run_to(began, &mut watch, |world, end, go| {
+                go(world, end);
                 false
             });
             begin::begin(&mut self.world, &self.hosts, &self.loads);
@@ -358,7 +360,7 @@ impl Experiment {
             let (hosts, loads) = (self.hosts.clone(), self.loads.clone());
             // The same moments whenever else somebody looks.
             let mut next = began;
-            self.run_to(end, &mut watch, |world, end| {
+            self.run_to(end, &mut watch, |world, end, go| {
                 loop {
                     if world.now() >= next {
                         if loads.values().all(|load| measure::is_done(world, &hosts, load)) {
@@ -369,12 +371,12 @@ impl Experiment {
                     if world.now() >= end || world.standstill().is_some() {
                         return false;
                     }
-                    world.run_until(next.min(end));
+                    go(world, next.min(end));
                 }
             });
         } else {
-            self.run_to(end, &mut watch, |world, end| {
-                world.run_until(end);
+            self.run_to(end, &mut watch, |world, end, go| {
+                go(world, end);
                 false
             });
         }
@@ -386,7 +388,8 @@ impl Experiment {
                 &self.hosts,
                 &self.loads,
                 (&before, &after),
-                (&watch.marks, &watch.presence, &watch.pace, &watch.idle, self.waits.as_deref()),
+                (&watch.marks, &watch.presence, &watch.pace, &watch.idle, &watch.ends),
+                self.waits.as_deref(),
             )
         };
         let mut traces = trace::collect(self.world.hosts());
@@ -406,7 +409,12 @@ impl Experiment {
     }
 
     /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done.
-    fn run_to(&mut self, end: Instant, watch: &mut Watch, mut run: impl FnMut(&mut World, Instant) -> bool) {
+    fn run_to(
+        &mut self,
+        end: Instant,
+        watch: &mut Watch,
+        mut run: impl FnMut(&mut World, Instant, &mut dyn FnMut(&mut World, Instant)) -> bool,
+    ) {
         loop {
             let next = watch
                 .next()
@@ -415,7 +423,8 @@ impl Experiment {
                 .chain(self.lines.next())
                 .min()
                 .map_or(end, |next| next.min(end));
-            let is_done = run(&mut self.world, next);
+            let (ends, of) = (&mut watch.ends, (&self.hosts, &self.loads));
+            let is_done = run(&mut self.world, next, &mut |world, until| ends.run(world, of, until));
             watch.look(&self.world, &self.hosts, &self.loads);
             watch.idle.look((&self.world, &self.lines), &self.loads);
             let mut is_news = watch.marks.look((&self.world, &self.lines), &self.hosts, &self.loads);
@@ -440,6 +449,7 @@ struct Watch {
     presence: Presence,
     pace: Pace,
     idle: idle::Idle,
+    ends: ends::Ends,
 }
 
 impl Watch {

@@ -9,6 +9,7 @@ use kumiki_octets::Message;
 
 use crate::quantity::Distribution;
 
+pub mod bell;
 pub mod files;
 pub mod gaps;
 pub mod idle;
@@ -21,6 +22,7 @@ pub mod talker;
 pub mod udp_sink;
 pub mod udp_source;
 
+pub use bell::{Bell, Ring};
 pub use files::{FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Way};
 pub use idle::Idle;
 pub use ping::{Ping, PingConfig};

@@ -2,7 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
-use kumiki_lab::experiment::{Options, SampleOf};
+use kumiki_graph::{Duration, Instant};
+use kumiki_lab::experiment::{Options, Run, SampleOf};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{Row, Scope};
@@ -385,4 +386,45 @@ run = { duration = "4 s", interval = "500 ms" }
         assert!(sender.retransmissions > 3, "{name}: {}", sender.retransmissions);
     }
     assert_eq!(of(SampleOf::Load, "echo"), [None; 8]);
+}
+
+/// How many frames the hosts called `names` sent from one time to another, both included.
+fn frames(run: &Run, names: &[&str], (from, to): (Instant, Instant)) -> u64 {
+    let hosts = run.captured.iter().filter(|host| names.contains(&host.host.as_str()));
+    hosts.flat_map(|host| &host.seen).filter(|it| it.down && it.at >= from && it.at <= to).count() as u64
+}
+
+/// A transfer is measured from its opening to its end: what its call, its association or the close of its connection had it send again does not count. The line is not
+/// there at first, for a while in the middle, and when the last acknowledgment of the close would come.
+#[test]
+fn a_transfer_counts_what_it_sends_again_while_it_is_measured() {
+    const LINE: &str = r#"
+link.line = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "1 Mb/s", propagation = "10 ms", schedule = [
+    { at = "0 s", up = false }, { at = "3.5 s", up = true }, { at = "7.4 s", up = false }, { at = "9 s", up = true } ] }
+run = { duration = "60 s" }
+"#;
+    let stream = format!(
+        "title = \"Stream\"\nhost.a.graph = [\"ip\", \"l0\"]\nhost.b.like = \"a\"\n{LINE}load.x = {{ kind = \"ttcp\", from = \"a\", to = \"b\", message = \"8000 B\", count = 20 }}\n"
+    );
+    let stack = r#"graph = { ftam_user = ["ftam"], ftam_keeper = ["ftam"], ftam = ["acse"], acse = ["presentation"], presentation = ["session"], session = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["l0"] }"#;
+    let file = format!(
+        "title = \"File\"\nhost.a = {{ {stack}, tp0 = {{ tpdu = \"2048 B\" }}, ip = {{ address = \"10.0.0.1/24\" }} }}\nhost.b = {{ like = \"a\", ip = {{ address = \"10.0.0.2/24\" }} }}\n{LINE}load.x = {{ kind = \"ftam\", from = \"a.ftam_user\", to = \"b.ftam_keeper\", message = \"8000 B\", file = \"160 kB\" }}\n"
+    );
+    for (text, writers) in [(stream, &["a"][..]), (file, &["a", "b"])] {
+        let run = arrange::run_captured(&text);
+        let [flow] = &run.measured.total.flows[..] else { panic!("one flow") };
+        let sender = flow.sender.clone().unwrap();
+        let end = flow.began + flow.time;
+        assert!(flow.began > Instant::ZERO + Duration::from_secs(7), "{:?}", flow.began);
+        assert!(end > Instant::ZERO + Duration::from_secs(9), "{end:?}");
+        assert_eq!(sender.segments_sent, frames(&run, writers, (flow.began, end)));
+        // Three calls were lost before that, and a part of a window after it.
+        let counted = |name: &str| {
+            let of = |host: &&str| run.measured.counters.get(&format!("{host}.tcp")).and_then(|it| it.get(name));
+            writers.iter().filter_map(of).sum::<u64>()
+        };
+        let (again, timeouts) = (counted("retransmissions"), counted("timeouts"));
+        assert!(sender.timeouts > 0 && sender.timeouts + 3 == timeouts, "{sender:?} of {timeouts}");
+        assert!(sender.retransmissions > 0 && sender.retransmissions + 3 == again, "{sender:?} of {again}");
+    }
 }

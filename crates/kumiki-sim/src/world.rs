@@ -486,17 +486,28 @@ impl World {
 
     /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`].
     pub fn run_until(&mut self, end: Instant) {
+        self.run_until_or(end, || false);
+    }
+
+    /// As [`World::run_until`], but no further than the first event after which `stops` says so, which is asked after each; true where it has. What else is due at that
+    /// instant then happens in the next run, as it would have.
+    pub fn run_until_or(&mut self, end: Instant, mut stops: impl FnMut() -> bool) -> bool {
         if end < self.now {
-            return;
+            return false;
         }
         for number in core::mem::take(&mut self.touched) {
             self.step_host(number);
             self.carry();
         }
-        while self.standstill.is_none() && self.next_event(end) {}
+        while self.standstill.is_none() && self.next_event(end) {
+            if stops() {
+                return true;
+            }
+        }
         if self.standstill.is_none() {
             self.set_now(end);
         }
+        false
     }
 
     /// Runs until nothing is due by `end` or `done` says so; it is asked every `every`, which counts as a nanosecond where

@@ -104,7 +104,7 @@ pub use counters::Counters;
 pub use limits::{Limit, Limits};
 pub use pending::{OfferFirst, Refuse, Withdrawn};
 pub use receive::AckReason;
-pub use record::Record;
+pub use record::{Counts, Record};
 pub use trace::{Entry as TraceEntry, Event, Recovering, Snapshot, Trace};
 
 use config::{AckTimer, Beat};

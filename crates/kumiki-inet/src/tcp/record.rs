@@ -13,17 +13,26 @@ use super::limits::{Limit, Limits};
 #[cfg(feature = "statistics")]
 use crate::times::Times;
 
-/// What a connection did and what held it back, from its beginning on.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Record {
-    /// What held it.
-    pub limits: Limits,
+/// What a connection has sent so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
     /// Segments sent, those sent again among them.
     pub segments_sent: u64,
     /// Segments sent again.
     pub retransmissions: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,
+}
+
+/// What a connection did and what held it back, from its beginning on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Record {
+    /// What held it.
+    pub limits: Limits,
+    /// What it has sent.
+    pub counts: Counts,
+    /// When it last sent something, and what it had sent until then: at one instant much may happen, before and after somebody looks.
+    earlier: (Instant, Counts),
     /// The round trips that were measured.
     #[cfg(feature = "statistics")]
     pub round_trips: Times,
@@ -36,13 +45,27 @@ impl Record {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             limits: Limits::new(now),
-            segments_sent: 0,
-            retransmissions: 0,
-            timeouts: 0,
+            counts: Counts::default(),
+            earlier: (now, Counts::default()),
             #[cfg(feature = "statistics")]
             round_trips: Times::default(),
             acknowledgments: Acknowledgments::default(),
         }
+    }
+
+    /// What it had sent before the instant `at`, where it has sent nothing later than that.
+    #[must_use]
+    pub fn counts_before(&self, at: Instant) -> Counts {
+        let (latest, before) = self.earlier;
+        if latest < at { self.counts } else { before }
+    }
+
+    /// Something is sent, or a timer has run out.
+    pub(crate) fn count(&mut self, now: Instant, what: impl FnOnce(&mut Counts)) {
+        if self.earlier.0 != now {
+            self.earlier = (now, self.counts);
+        }
+        what(&mut self.counts);
     }
 
     /// What held it between two times, as [`Limits::spans`] says; but where the `peer` is known, what it kept back is a span of its own
@@ -81,5 +104,23 @@ impl Record {
     pub(crate) fn on_round_trip(&mut self, sample: Duration) {
         #[cfg(feature = "statistics")]
         self.round_trips.record(sample);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_before_an_instant_is_known_at_that_instant() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut record = Record::new(at(1));
+        for (ms, all) in [(1, 1), (3, 2), (3, 3), (3, 4)] {
+            record.count(at(ms), |counts| counts.segments_sent += 1);
+            assert_eq!(record.counts.segments_sent, all);
+        }
+        let before = |ms| record.counts_before(at(ms)).segments_sent;
+        assert_eq!([before(3), before(4)], [1, 4]);
+        assert_eq!(Record::new(at(1)).counts_before(at(1)), Counts::default());
     }
 }

@@ -233,7 +233,7 @@ impl Session {
     pub(crate) fn count_sent(&mut self, ctx: &mut Ctx<'_, '_>) {
         ctx.shared.counters.segments_sent += 1;
         if let Some(record) = &mut self.record {
-            record.segments_sent += 1;
+            record.count(ctx.now(), |counts| counts.segments_sent += 1);
         }
     }
 
@@ -241,7 +241,7 @@ impl Session {
     pub(crate) fn count_again(&mut self, ctx: &mut Ctx<'_, '_>) {
         ctx.shared.counters.retransmissions += 1;
         if let Some(record) = &mut self.record {
-            record.retransmissions += 1;
+            record.count(ctx.now(), |counts| counts.retransmissions += 1);
         }
     }
 

@@ -7,6 +7,7 @@ use kumiki_graph::{Address, Duration, Instant, Reason};
 use kumiki_inet::tcp::{Limit, Record, Tcp};
 use kumiki_sim::{HostId, World};
 
+use super::ends::{Copies, Ends};
 use super::held::{self, Held};
 use super::measure::{Snapshot, file_user, lossy, program};
 use super::path::Crossed;
@@ -101,9 +102,20 @@ impl Sender {
     /// All that it did.
     fn of(record: &Record) -> Self {
         Self {
-            segments_sent: record.segments_sent,
-            retransmissions: record.retransmissions,
-            timeouts: record.timeouts,
+            segments_sent: record.counts.segments_sent,
+            retransmissions: record.counts.retransmissions,
+            timeouts: record.counts.timeouts,
+            round_trips: record.round_trips.clone(),
+        }
+    }
+
+    /// What it did from the opening of its transfer to the end of that, as far as it has come to one; the round trips are those of the whole connection.
+    fn between(record: &Record, Copies { opened, over }: Copies) -> Self {
+        let until = over.unwrap_or(record.counts);
+        Self {
+            segments_sent: until.segments_sent.saturating_sub(opened.segments_sent),
+            retransmissions: until.retransmissions.saturating_sub(opened.retransmissions),
+            timeouts: until.timeouts.saturating_sub(opened.timeouts),
             round_trips: record.round_trips.clone(),
         }
     }
@@ -455,6 +467,7 @@ pub(super) fn flows(
     load: &Load,
     sinks: &[Vec<Progress>],
     (before, held_between, waits, keeps_spans): (&Snapshot, (Instant, Instant), Option<&Waits>, bool),
+    ends: &Ends,
 ) -> Vec<(Progress, Flow)> {
     let mut all = Vec::new();
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
@@ -497,9 +510,11 @@ pub(super) fn flows(
         let held = held::times(&spans);
         let spans = if keeps_spans { spans } else { Vec::new() };
         let without_power = without_power(world, hosts, load, way, before.at);
-        let since = |pair: &Pair, record: &Record| match before.senders.get(pair) {
-            Some(earlier) => Sender::of(record).since(earlier),
-            None => Sender::of(record),
+        let copies = |pair: &Pair| ends.of(pair).filter(|_| load.is_measured_whole());
+        let since = |pair: &Pair, record: &Record| match (copies(pair), before.senders.get(pair)) {
+            (Some(copies), _) => Sender::between(record, copies),
+            (None, Some(earlier)) => Sender::of(record).since(earlier),
+            (None, None) => Sender::of(record),
         };
         let mut sender = record.map(|record| since(&pair, record));
         if let (Some(sender), Some(other)) = (&mut sender, writes_too) {
@@ -657,7 +672,7 @@ pub(super) fn senders(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
 }
 
 /// What the connections on hosts of `load` did that write; of exchanges both ends do.
-fn writing<'a>(
+pub(super) fn writing<'a>(
     world: &'a World,
     hosts: &'a BTreeMap<String, HostId>,
     load: &'a Load,
@@ -670,19 +685,21 @@ fn writing<'a>(
 /// The connection of TCP that `writer` has, as its host sees it: that below the association of a file.
 pub(super) fn pair_of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, writer: &Writer) -> Pair {
     let own = (writer.local, writer.remote);
-    let association = || {
-        let mut ends = load.from.iter().chain(&load.to);
-        let (asking, user) = ends.find_map(|end| Some((&end.0, program::<FileUser>(world, hosts, end)?)))?;
-        let (pair, _) = records(world, hosts, asking).filter(|((_, remote), _)| *remote == user.remote()).last()?;
-        let writes = load.from.iter().any(|(host, _)| host == asking);
-        Some(if writes { pair } else { (pair.1, pair.0) })
-    };
-    if load.kind == Kind::File { association().unwrap_or(own) } else { own }
+    if load.kind == Kind::File { association(world, hosts, load).unwrap_or(own) } else { own }
+}
+
+/// The connection of TCP below the association of a file, as the host sees it that has the file.
+pub(super) fn association(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<Pair> {
+    let mut ends = load.from.iter().chain(&load.to);
+    let (asking, user) = ends.find_map(|end| Some((&end.0, program::<FileUser>(world, hosts, end)?)))?;
+    let (pair, _) = records(world, hosts, asking).filter(|((_, remote), _)| *remote == user.remote()).last()?;
+    let writes = load.from.iter().any(|(host, _)| host == asking);
+    Some(if writes { pair } else { (pair.1, pair.0) })
 }
 
 /// How many segments each sender of `load`'s hosts has sent again.
 pub(super) fn retransmissions(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> BTreeMap<Pair, u64> {
-    writing(world, hosts, load).map(|(pair, record)| (pair, record.retransmissions)).collect()
+    writing(world, hosts, load).map(|(pair, record)| (pair, record.counts.retransmissions)).collect()
 }
 
 /// The TCPs of `host`.

@@ -9,6 +9,7 @@ use kumiki_sim::{HostId, World};
 
 use super::bound::Bound;
 use super::cpus::{self, Cpus};
+use super::ends::Ends;
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
 use super::held::{self, Held};
@@ -335,7 +336,8 @@ impl Measured {
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
         (before, after): (&Moment, &Moment),
-        (marks, presence, pace, idle, waits): (&Marks, &Presence, &Pace, &Idle, Option<&Waits>),
+        (marks, presence, pace, idle, ends): (&Marks, &Presence, &Pace, &Idle, &Ends),
+        waits: Option<&Waits>,
     ) -> Self {
         let busy = ((before.at, &before.cpus), (after.at, &after.cpus));
         let cpu = cpus::shares(busy.0, busy.1);
@@ -343,7 +345,7 @@ impl Measured {
             let beginning = Snapshot::default();
             let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
             let who = (name.as_str(), load, loads.len() == 1);
-            let result = measure(world, hosts, (before, after), who, (marks, presence, idle, waits));
+            let result = measure(world, hosts, (before, after), who, (marks, presence, idle, ends), waits);
             let mut own = match load.is_measured_whole() {
                 true => marks.cpus(name, busy.1).unwrap_or_else(|| cpu.clone()),
                 false => presence.cpus(name, busy),
@@ -543,7 +545,8 @@ fn measure(
     hosts: &BTreeMap<String, HostId>,
     (before, after): (&Snapshot, &Snapshot),
     (name, load, is_alone): (&str, &Load, bool),
-    (marks, presence, idle, waits): (&Marks, &Presence, &Idle, Option<&Waits>),
+    (marks, presence, idle, ends): (&Marks, &Presence, &Idle, &Ends),
+    waits: Option<&Waits>,
 ) -> LoadResult {
     let sinks = progress(world, hosts, load);
     let sources: Vec<(usize, &Source)> = sources(world, hosts, load).collect();
@@ -587,6 +590,7 @@ fn measure(
         load,
         &sinks,
         (before, held.unwrap_or((before.at, after.at)), waits, idle.is_of(name)),
+        ends,
     );
     let exchanged = has_exchanges.then(|| exchange_time(&flows, (before.at, after.at)));
     let (since, time) = exchanged.unwrap_or((since, time));

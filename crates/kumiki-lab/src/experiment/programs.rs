@@ -19,7 +19,7 @@ use crate::workload::rpc::HEADER_LEN as HEADER;
 use crate::workload::rtp::{self, Media};
 use crate::workload::udp_source::{Bursts, HEADER_LEN};
 use crate::workload::{
-    FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, RpcClient,
+    Bell, FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, RpcClient,
     RpcClientConfig, RpcServer, RpcServerConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
     UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
 };
@@ -63,6 +63,8 @@ pub(super) struct Load {
     pub(super) servers: BTreeSet<SocketAddr>,
     /// Whether the time of a file begins when the association is asked for, and not when it stands.
     pub(super) from_request: bool,
+    /// What the programs of transfers with an end ring when one opens and when it is over.
+    pub(super) bell: Option<Bell>,
 }
 
 impl Load {
@@ -205,7 +207,9 @@ fn of_workload(
         hosts: None,
         servers: BTreeSet::new(),
         from_request: workload.clock.as_deref() == Some("request"),
+        bell: None,
     };
+    load.bell = load.is_measured_whole().then(Bell::default);
     if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
         let node = workload.to.0.get(number).map_or("", String::as_str);
         return Err(wrong("to", format!("{node:?} writes, and cannot read as well")));
@@ -455,6 +459,7 @@ impl Setup<'_> {
                 quality,
                 transfer: self.transfer(&writer.place.0),
             });
+            let source = source.ringing(load.bell.clone(), load.sender_clock);
             programs.0.insert(writer.place.clone(), Box::new(source));
         }
         let read = workload.read.as_ref().map(|read| octets("read", read)).transpose()?;
@@ -467,6 +472,7 @@ impl Setup<'_> {
                 quality,
                 transfer: self.transfer(&to.0),
             });
+            let sink = sink.ringing(load.bell.clone().filter(|_| !load.sender_clock));
             programs.0.insert(to.clone(), Box::new(sink));
         }
         Ok(())
@@ -506,6 +512,7 @@ impl Setup<'_> {
             opening: self.opening,
             transfer: self.transfer(&asking.0),
         });
+        let user = user.ringing(load.bell.clone());
         programs.0.insert(asking.clone(), Box::new(user));
         let keeper = FileKeeper::new(FileKeeperConfig { file, transfer: self.transfer(&keeping.0) });
         programs.0.insert(keeping.clone(), Box::new(keeper));

@@ -22,7 +22,7 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::time::Zone;
 
 use super::sink::{Received, first_wrong};
-use super::{Opening, Transfer};
+use super::{Bell, Opening, Ring, Transfer};
 
 /// What the file is called.
 const NAME: &str = "FILE";
@@ -146,6 +146,8 @@ pub struct FileUser {
     begun: Option<Instant>,
     opened: Option<Instant>,
     done: Option<Instant>,
+    /// Who is told when the association stands, and when it is done.
+    bell: Option<Bell>,
 }
 
 impl FileUser {
@@ -175,7 +177,18 @@ impl FileUser {
             begun: None,
             opened: None,
             done: None,
+            bell: None,
         }
+    }
+
+    /// One that rings `bell` when the association stands, and when the file is there.
+    #[must_use]
+    pub fn ringing(self, bell: Option<Bell>) -> Self {
+        Self { bell, ..self }
+    }
+
+    fn ring(&self, ring: Ring) {
+        self.bell.iter().for_each(|bell| bell.ring(ring));
     }
 
     /// What came, where the file is got; none where it is put.
@@ -251,8 +264,10 @@ impl Protocol for FileUser {
     }
 
     fn pop(&mut self, below: Below, indication: Indication, cx: &mut Context<'_>) {
-        if matches!(indication, Indication::Opened(_)) {
-            self.opened.get_or_insert_with(|| cx.now());
+        if matches!(indication, Indication::Opened(_)) && self.opened.is_none() {
+            let at = cx.now();
+            self.opened = Some(at);
+            self.ring(Ring::Opened { at, local: Address::NONE, remote: Address::NONE });
         }
         let before = self.client.plan().progress();
         if self.config.file.way == Way::Get {
@@ -268,6 +283,7 @@ impl Protocol for FileUser {
         }
         if after.over > 0 && self.done.is_none() {
             self.done = Some(cx.now());
+            self.ring(Ring::Over { caller: Address::NONE });
         }
     }
 

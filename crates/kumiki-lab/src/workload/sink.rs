@@ -14,7 +14,7 @@ use kumiki_graph::{
 use kumiki_octets::{Message, Pattern};
 
 use super::gaps::Gaps;
-use super::{Transfer, taken};
+use super::{Bell, Ring, Transfer, taken};
 
 /// What a [`Sink`] does.
 #[derive(Clone, Debug)]
@@ -68,6 +68,8 @@ pub struct Sink {
     last: Option<u32>,
     /// Set where it may not listen at all.
     pub refused: Option<Reason>,
+    /// Who is told when sessions end.
+    bell: Option<Bell>,
 }
 
 const STACK: Below = Below(0);
@@ -79,7 +81,13 @@ impl Sink {
     /// A program that does what `config` says.
     #[must_use]
     pub const fn new(config: SinkConfig) -> Self {
-        Self { config, sessions: Vec::new(), last: None, refused: None }
+        Self { config, sessions: Vec::new(), last: None, refused: None, bell: None }
+    }
+
+    /// One that rings `bell` when a session has brought all.
+    #[must_use]
+    pub fn ringing(self, bell: Option<Bell>) -> Self {
+        Self { bell, ..self }
     }
 
     /// What each session brought, in the order of being accepted.
@@ -214,7 +222,8 @@ impl Protocol for Sink {
             Indication::Released { session: user, .. } => {
                 if let Some(session) = self.session(user) {
                     session.received.ended = Some(now);
-                    let provider = session.provider;
+                    let (provider, caller) = (session.provider, session.received.caller);
+                    self.bell.iter().for_each(|bell| bell.ring(Ring::Over { caller }));
                     cx.down(STACK, Request::Release { session: provider, data: None });
                 }
             }

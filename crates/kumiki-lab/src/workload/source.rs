@@ -15,7 +15,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Message, Pattern};
 
-use super::{Opening, Transfer, in_turn, taken};
+use super::{Bell, Opening, Ring, Transfer, in_turn, taken};
 use crate::quantity::{Distribution, Octets};
 
 /// What a [`Source`] does.
@@ -109,6 +109,10 @@ pub struct Source {
     last: Option<u32>,
     /// When all are to end.
     end: TimerSlot,
+    /// Who is told when sessions open and end.
+    bell: Option<Bell>,
+    /// Whether a session is over for that when all is written.
+    rings_when_written: bool,
 }
 
 const STACK: Below = Below(0);
@@ -118,7 +122,28 @@ impl Source {
     #[must_use]
     pub fn new(config: SourceConfig) -> Self {
         let sessions = (0..config.sessions).map(|_| Session::default()).collect();
-        Self { config, sessions, last: None, end: TimerSlot::default() }
+        Self { config, sessions, last: None, end: TimerSlot::default(), bell: None, rings_when_written: false }
+    }
+
+    /// One that rings `bell` when a session opens, and when one is aborted or, if `when_written`, has written all: else its reader says when it is over.
+    #[must_use]
+    pub fn ringing(self, bell: Option<Bell>, when_written: bool) -> Self {
+        Self { bell, rings_when_written: when_written, ..self }
+    }
+
+    fn ring(&self, ring: Ring) {
+        self.bell.iter().for_each(|bell| bell.ring(ring));
+    }
+
+    /// All of a session is written.
+    fn on_written(&mut self, number: u32, now: Instant) {
+        let Some(session) = self.session(handle(number)) else {
+            return;
+        };
+        let caller = session.sent.local;
+        if session.sent.written.replace(now).is_none() && self.rings_when_written {
+            self.ring(Ring::Over { caller });
+        }
     }
 
     /// What each session did.
@@ -227,8 +252,10 @@ impl Source {
         let written = count.is_some_and(|count| session.sent.messages >= count);
         let written = written || session.size.is_some_and(|size| session.sent.octets >= size);
         if written || (session.left == 0 && opening.is_over(now)) {
-            session.sent.written = session.sent.written.or(Some(now));
             session.released = true;
+            if session.sent.written.is_none() {
+                self.on_written(number, now);
+            }
             cx.down(STACK, Request::Release { session: provider, data: None });
             return false;
         }
@@ -275,7 +302,7 @@ impl Source {
             session.waits_until = now + wait;
             session.sent.waited += wait;
             if count == Some(session.sent.messages) {
-                session.sent.written = Some(now);
+                self.on_written(number, now);
             }
         }
         cx.down(STACK, Request::Data { session: provider, data, end });
@@ -321,6 +348,7 @@ impl Protocol for Source {
                     session.provider = Some(opened.provider);
                     session.sent.opened = Some(now);
                     (session.sent.local, session.sent.remote) = (opened.local, opened.remote);
+                    self.ring(Ring::Opened { at: now, local: opened.local, remote: opened.remote });
                 }
                 self.write(opened.user.index, cx);
             }
@@ -347,6 +375,8 @@ impl Protocol for Source {
                 if let Some(session) = self.session(user) {
                     session.sent.aborted = Some(reason);
                     session.provider = None;
+                    let caller = session.sent.local;
+                    self.ring(Ring::Over { caller });
                 }
             }
             Indication::Unit(_)

@@ -50,6 +50,24 @@ fn where_nothing_costs_time_everything_happens_at_one_instant() {
 }
 
 #[test]
+fn a_run_that_stops_at_each_event_goes_on_as_one_that_does_not() {
+    let run = |stops: bool| {
+        let log = Log::default();
+        let words: &[&str] = &["a", "b", "c"];
+        let (mut world, _) = face_to_face(echo(words, 50, &log), echo(&[], 50, &log));
+        let mut count = 0;
+        while world.run_until_or(at(7), || stops) {
+            count += 1;
+        }
+        (log.take(), world.events(), world.now(), count)
+    };
+    let (whole, stopped) = (run(false), run(true));
+    assert_eq!((&whole.0, whole.1, whole.2), (&stopped.0, stopped.1, stopped.2));
+    assert_eq!((whole.3, stopped.3), (0, stopped.1));
+    assert!(stopped.3 > 0);
+}
+
+#[test]
 fn what_a_medium_tells_reaches_the_graph_above_its_device() {
     use kumiki_link::DropTail;
     use kumiki_link::sonet::{Level, Section, SectionConfig, Trouble, Troubled};

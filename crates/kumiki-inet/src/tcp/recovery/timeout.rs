@@ -25,7 +25,7 @@ impl Session {
         }
         ctx.shared.counters.timeouts += 1;
         if let Some(record) = &mut self.record {
-            record.timeouts += 1;
+            record.count(now, |counts| counts.timeouts += 1);
         }
         self.rtt.back_off();
         if self.state.is_before_established() {

@@ -1,0 +1,106 @@
+//! What the senders of transfers had done when these were opened, and when they were over: what is reported of them is what lies between.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | none |
+//! | Of which loads | those that are measured from the opening of each transfer to its end |
+//! | Opened | all that was sent before that instant does not count, nor what a timer had it send |
+//! | Over | when the reader has all, or the writer has written all, as its load has it; or when the connection is aborted, since what it did in vain until then says why |
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::{Address, Instant};
+use kumiki_inet::tcp::{Counts, Record};
+use kumiki_sim::{HostId, World};
+
+use super::flows::{self, Pair};
+use super::programs::{Kind, Load};
+use crate::workload::Ring;
+
+/// What a sender had done.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Copies {
+    /// When its transfer was opened.
+    pub(super) opened: Counts,
+    /// When that was over, where it is.
+    pub(super) over: Option<Counts>,
+}
+
+/// The copies of all senders.
+#[derive(Default)]
+pub(super) struct Ends {
+    copies: BTreeMap<Pair, Copies>,
+    /// Of each load the connections of its transfers, by the address of who called; that of an association by none.
+    callers: BTreeMap<(String, Address), Vec<Pair>>,
+}
+
+impl Ends {
+    /// Lets `world` run until then, and looks at each opening and end.
+    pub(super) fn run(
+        &mut self,
+        world: &mut World,
+        (hosts, loads): (&BTreeMap<String, HostId>, &BTreeMap<String, Load>),
+        until: Instant,
+    ) {
+        let bells = || loads.values().filter_map(|load| load.bell.as_ref());
+        if bells().next().is_none() {
+            world.run_until(until);
+            return;
+        }
+        while world.run_until_or(until, || bells().any(|bell| bell.is_rung())) {
+            self.look(world, hosts, loads);
+        }
+    }
+
+    fn look(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
+        for (name, load) in loads {
+            for ring in load.bell.iter().flat_map(|bell| bell.take()) {
+                match ring {
+                    Ring::Opened { at, local, remote } => self.opened(world, hosts, (name, load), (at, local, remote)),
+                    Ring::Over { caller } => self.over(world, hosts, (name, load), caller),
+                }
+            }
+        }
+    }
+
+    /// A transfer was opened.
+    fn opened(
+        &mut self,
+        world: &World,
+        hosts: &BTreeMap<String, HostId>,
+        (name, load): (&str, &Load),
+        (at, local, remote): (Instant, Address, Address),
+    ) {
+        // Both ends of an association write.
+        let pairs = match load.kind {
+            Kind::File => flows::association(world, hosts, load).map_or_else(Vec::new, |(a, b)| vec![(a, b), (b, a)]),
+            Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => vec![(local, remote)],
+        };
+        // Some are measured from when they are asked for.
+        for pair in pairs.iter().filter(|_| !load.from_request) {
+            let opened = |record: &Record| record.counts_before(at);
+            let opened = record(world, hosts, load, *pair).map_or_else(Counts::default, opened);
+            self.copies.insert(*pair, Copies { opened, over: None });
+        }
+        self.callers.insert((name.to_owned(), local), pairs);
+    }
+
+    /// The one of that caller is over.
+    fn over(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, (name, load): (&str, &Load), caller: Address) {
+        for pair in self.callers.get(&(name.to_owned(), caller)).into_iter().flatten() {
+            if let Some(record) = record(world, hosts, load, *pair) {
+                self.copies.entry(*pair).or_default().over.get_or_insert(record.counts);
+            }
+        }
+    }
+
+    /// Those of the sender of a connection, where its transfer was opened.
+    pub(super) fn of(&self, pair: &Pair) -> Option<Copies> {
+        self.copies.get(pair).copied()
+    }
+}
+
+/// What the connection of TCP with that sender did, of `load`. An address may come again, where one is over: then the last counts.
+fn record<'a>(world: &'a World, hosts: &'a BTreeMap<String, HostId>, load: &'a Load, pair: Pair) -> Option<&'a Record> {
+    flows::writing(world, hosts, load).filter(|(it, _)| *it == pair).map(|(_, record)| record).last()
+}
