@@ -67,17 +67,30 @@ pub struct Ledger<'a> {
     drops: &'a mut u64,
     marks: &'a mut u64,
     told: Option<(usize, &'a mut Outlet)>,
+    groups: Option<&'a mut u64>,
 }
 
 impl<'a> Ledger<'a> {
     /// A ledger that counts in `drops` and `marks`, and says by the port of `told` which frames are not sent ([`Unit::Sent`]).
     pub const fn new(drops: &'a mut u64, marks: &'a mut u64, told: Option<(usize, &'a mut Outlet)>) -> Self {
-        Self { drops, marks, told }
+        Self { drops, marks, told, groups: None }
+    }
+
+    /// The same, of frames of Ethernet, of which those to groups of stations that are given up are counted in `groups`, too.
+    #[must_use]
+    pub fn with_groups(self, groups: Option<&'a mut u64>) -> Self {
+        Self { groups, ..self }
     }
 
     /// `frame` is given up.
     pub fn drop(&mut self, frame: Waiting) {
         *self.drops += 1;
+        if let Some(groups) = &mut self.groups {
+            // IEEE 802.3 section 3.2.3: the first bit of the destination, which is the lowest of its octet.
+            let mut first = None;
+            frame.data.for_each(|octets| first = first.or_else(|| octets.first().copied()));
+            **groups += u64::from(first.is_some_and(|octet| octet & 1 == 1));
+        }
         if let Some((port, out)) = &mut self.told {
             let Waiting { number, address, .. } = frame;
             out.put(*port, Unit::Sent { number, address, whole: false });

@@ -94,7 +94,7 @@ impl Flying {
 ///
 /// Counters, `a_` for frames from port 0 and `b_` for frames from port 1: `frames` and `octets` put on the line (octets
 /// with overhead), `drops`, `marks` of congestion, `busy_ns` in which the line carries what has been put on it so far, what the discipline
-/// counts beside these, and `strangers`, units that are no frames.
+/// counts beside these, and `strangers`, units that are no frames; and `group_drops` where [`Serial::count_groups`] asks for it.
 pub struct Serial {
     directions: [Direction; 2],
     strangers: u64,
@@ -123,6 +123,13 @@ impl Serial {
             direction.sending.follow(times);
         }
         line
+    }
+
+    /// Says that frames from `port` (0, or else 1) are Ethernet's: of those that are given up, the ones to groups of stations are counted apart (`group_drops`).
+    pub const fn count_groups(&mut self, port: usize) {
+        let [from_0, from_1] = &mut self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.sending.count_groups();
     }
 
     /// Lets frames from `port` (0, or else 1) be delivered at the times of a recording from here on, as [`Serial::recorded`] does.
@@ -220,6 +227,9 @@ impl Element for Serial {
         ];
         let own = self.directions.iter().enumerate().flat_map(|(end, one)| one.sending.counters(end));
         all.extend(own);
+        let groups = ["a_group_drops", "b_group_drops"].into_iter().zip([a, b]).zip(&self.directions);
+        let groups = groups.filter(|(_, direction)| direction.sending.has_groups());
+        all.extend(groups.map(|((name, tally), _)| (name, tally.group_drops)));
         all
     }
 

@@ -75,7 +75,8 @@ fn add_link(
                 let (element, serial) = frames.shared(queues, seed, steps)?;
                 (queues, element, Some(serial))
             } else {
-                (queues, frames.element(queues, seed, steps, ends.waits)?, None)
+                let switched = link.ends.each_ref().map(|end| ends.switches.ethernet_at(end).is_some());
+                (queues, frames.element((queues, switched), seed, steps, ends.waits)?, None)
             }
         }
         Line::Cells(_) | Line::Pos(_) | Line::Synchronous(_) => {

@@ -176,18 +176,21 @@ impl Frames {
         })
     }
 
-    /// The line, at whose ends this waits, with the seed of what is random on it, and how it changes; of connections that are watched it is put down when they wait there.
+    /// The line, at whose ends this waits, with the seed of what is random on it, and how it changes; of connections that are watched it is put down when they wait there. At
+    /// the ends that are `switched` an Ethernet switch sends.
     ///
     /// # Errors
     /// Those of [`Frames::recording`].
     pub(crate) fn element(
         &self,
-        queues: [Queue; 2],
+        (queues, switched): ([Queue; 2], [bool; 2]),
         seed: u64,
         steps: &[Step],
         waits: Option<&Arc<Waits>>,
     ) -> Result<Box<dyn Element>, Fault> {
-        Ok(self.stepped(self.serial(queues, seed, waits)?, steps))
+        let mut line = self.serial(queues, seed, waits)?;
+        (0..2).zip(switched).filter(|(_, is_switch)| *is_switch).for_each(|(port, _)| line.count_groups(port));
+        Ok(self.stepped(line, steps))
     }
 
     /// The same, and a hand by which it is changed by others too.

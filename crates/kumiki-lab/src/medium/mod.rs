@@ -179,7 +179,7 @@ impl Line {
             Self::Cells(cells) => Ok(cells.element()),
             Self::Pos(pos) => Ok(pos.element(seed, &schedule::outages(steps, None))),
             Self::Synchronous(synchronous) => synchronous.element(seed),
-            Self::Frames(frames) => frames.element([frames.queue; 2], seed, steps, None),
+            Self::Frames(frames) => frames.element(([frames.queue; 2], [false; 2]), seed, steps, None),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kumiki_octets::text::counted;
 use serde::{Deserialize, Serialize};
 
-use super::glance::is_lost;
+use super::glance::{is_copy, is_lost};
 use super::journal::{Entry, Stored};
 use super::{Failure, Interruption, NOT_RUN, Runner};
 use crate::rows::{HALF_WIDTH, OutputError, Parameter, Row, Scope};
@@ -280,7 +280,7 @@ impl Wanted {
         if !self.counters {
             // Of what was lost the page tells.
             for (layer, counts) in &mut row.counters {
-                counts.retain(|name, _| is_lost(layer, name));
+                counts.retain(|name, _| is_lost(layer, name) || is_copy(name));
             }
             row.counters.retain(|_, counts| !counts.is_empty());
         }

@@ -162,12 +162,21 @@ pub(super) fn is_lost(layer: &str, name: &str) -> bool {
         || ["dropped, queue full", "dropped, no page"].contains(&name)
 }
 
-/// What queues of lines, switches and adapters had no room for, and what lines lost; nothing where nobody counts.
+/// Whether the counter `name` is of what of that is no loss: copies of frames to groups, which a switch has for each port.
+pub(super) fn is_copy(name: &str) -> bool {
+    ["a_group_drops", "b_group_drops"].contains(&name)
+}
+
+/// What queues of lines, switches and adapters had no room for, and what lines lost; nothing where nobody counts. Copies of frames to groups are none of it.
 pub(super) fn lost(row: &Row) -> Option<u64> {
-    let counts =
-        row.counters.iter().flat_map(|(layer, counts)| counts.iter().map(move |(name, count)| (layer, name, count)));
-    let mut counts = counts.filter(|(layer, name, _)| is_lost(layer, name)).map(|(.., count)| *count).peekable();
-    counts.peek().is_some().then(|| counts.fold(0, u64::saturating_add))
+    let counts = || {
+        let layers = row.counters.iter();
+        layers.flat_map(|(layer, counts)| counts.iter().map(move |(name, count)| (layer, name.as_str(), *count)))
+    };
+    let mut lost = counts().filter(|(layer, name, _)| is_lost(layer, name)).map(|(.., count)| count).peekable();
+    lost.peek()?;
+    let copies = counts().filter(|(_, name, _)| is_copy(name)).map(|(.., count)| count);
+    Some(lost.fold(0, u64::saturating_add).saturating_sub(copies.fold(0, u64::saturating_add)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "what is told needs no more than 53 bits")]

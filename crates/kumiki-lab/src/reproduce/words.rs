@@ -17,7 +17,7 @@ const HEADS: [(&str, &str); 13] = [
     ),
     (
         "completion (ms)",
-        "how long a transfer took, or a request with its response without the opening of the connection",
+        "how long it took: of a transfer from its call, with the opening that its goodput does not count, and of a request with its response without the opening of the connection",
     ),
     (
         "with opening (ms)",
@@ -28,7 +28,7 @@ const HEADS: [(&str, &str); 13] = [
     ("of all segments", "what was sent again of all that was sent"),
     (
         "lost on the way",
-        "frames or cells that queues had no room for or dropped to stay short, and what lines lost; of a broadcast, which switches send on at all ports, each copy counts",
+        "frames or cells that queues had no room for or dropped to stay short, and what lines lost; not what an Ethernet switch had no room for of frames to groups of stations, as requests of ARP are, of which it has a copy for each port",
     ),
     (
         "longest queue",
@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn heads_say_what_is_counted_and_why_nothing_stands() {
         for (head, said) in [
-            ("lost on the way", "each copy counts"),
+            ("lost on the way", "not what an Ethernet switch had no room for of frames to groups"),
+            ("completion (ms)", "of a transfer from its call"),
             ("with opening (ms)", "nothing stands where"),
             ("longest queue", "nothing stands where"),
         ] {

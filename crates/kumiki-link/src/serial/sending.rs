@@ -37,6 +37,8 @@ pub(crate) struct Tally {
     pub(crate) octets: u64,
     /// Frames that were given up.
     pub(crate) drops: u64,
+    /// Of these, frames to groups of stations, where they are counted.
+    pub(crate) group_drops: u64,
     /// Frames that got a mark of congestion.
     pub(crate) marks: u64,
     /// In which the line carries what has been put on it so far.
@@ -58,6 +60,8 @@ pub(crate) struct Sending {
     /// Bits of the line that frames took.
     bits: u64,
     tally: Tally,
+    /// Whether frames are Ethernet's, and those to groups counted apart.
+    has_groups: bool,
     occupancy: Occupancy,
 }
 
@@ -74,6 +78,7 @@ impl Sending {
             offered: 0,
             bits: 0,
             tally: Tally::default(),
+            has_groups: false,
             occupancy: Occupancy::default(),
         }
     }
@@ -91,6 +96,16 @@ impl Sending {
             self.pace.begin_anew();
         }
         self.config = config;
+    }
+
+    /// From here on frames are Ethernet's, and those to groups that are given up are counted apart.
+    pub(crate) const fn count_groups(&mut self) {
+        self.has_groups = true;
+    }
+
+    /// Whether they are.
+    pub(crate) const fn has_groups(&self) -> bool {
+        self.has_groups
     }
 
     /// From here on frames go when `times` says.
@@ -164,7 +179,8 @@ impl Sending {
         // At the very instant it falls free the line goes on without a gap.
         self.busy = self.frames > 0 || now < self.free_at;
         let told = self.config.say_sent.then_some((port, out));
-        let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, told);
+        let groups = self.has_groups.then_some(&mut self.tally.group_drops);
+        let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, told).with_groups(groups);
         if self.busy {
             self.discipline.enqueue(now, frame, true, &mut ledger);
             self.waits(now);
@@ -205,7 +221,8 @@ impl Sending {
         while self.frames > 0 && self.free_at <= now {
             let at = self.free_at;
             let told = self.config.say_sent.then_some((port, &mut *out));
-            let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, told);
+            let groups = self.has_groups.then_some(&mut self.tally.group_drops);
+            let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, told).with_groups(groups);
             let next = self.discipline.dequeue(at, &mut ledger);
             self.waits(at);
             if let Some(frame) = next {

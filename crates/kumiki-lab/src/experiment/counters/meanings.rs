@@ -198,10 +198,15 @@ const CPU: [CounterMeaning; 3] = [
     of("interrupts", "interrupts", "that it took"),
 ];
 
-const LINE: [CounterMeaning; 9] = [
+const LINE: [CounterMeaning; 10] = [
     of("frames", "frames", "put on the line"),
     of("octets", "octets", "of the line that these took, with preamble, flags, stuffing and checksum"),
     of("drops", "frames", "given up: the queue had no room, or was to stay short"),
+    of(
+        "group_drops",
+        "frames",
+        "of the drops of an Ethernet switch, those to groups of stations, as requests of ARP are: it has a copy of each for every port",
+    ),
     of("marks", "frames", "marked for congestion (ECN CE)"),
     of("busy_ns", "nanoseconds", "in which the line carried them; a frame counts whole when it begins"),
     of("strangers", "units", "that are no frames"),

@@ -30,6 +30,8 @@ impl Runner for Flows {
         rows[0]
             .counters
             .insert("line".to_owned(), [("a_drops".to_owned(), known.seed), ("a_frames".to_owned(), 9)].into());
+        let copied = [("b_drops".to_owned(), 70), ("b_group_drops".to_owned(), 70)].into();
+        rows[0].counters.insert("port".to_owned(), copied);
         rows.push(Row { jain: Some(0.9), ..row(Scope::Load, Some("bulk"), 61.0) });
         for number in 0..self.0 {
             let of = row(Scope::Flow, Some("bulk"), 70.0 + f64::from(number));
