@@ -676,7 +676,14 @@ fn transfers_that_would_begin_after_the_end_are_told() {
     assert_eq!(row.completions, Some(11));
     // Those that came to begin were all as fast.
     assert!((row.jain.unwrap() - 1.0).abs() < 1e-9);
-    let told = ["9 of 20 sessions would have begun after the end of the run", "11 of 20 transfers came to their end"];
+    assert_eq!(notes, ["9 of 20 sessions would have begun after the end of the run"]);
+    // The twelfth has not arrived.
+    let (row, _, notes) = alone(&load.replace("10 kB", "100 kB"), "run.duration = \"11.05 s\"");
+    assert_eq!(row.completions, Some(11));
+    let told = [
+        "8 of 20 sessions would have begun after the end of the run",
+        "11 of 12 transfers that had begun came to their end",
+    ];
     assert_eq!(notes, told);
     // What has a time to stop is complete.
     let (_, _, notes) = alone(&format!("{load}, stop = \"10 s\""), "run.duration = \"10.5 s\"");

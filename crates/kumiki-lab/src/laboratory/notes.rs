@@ -63,9 +63,12 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
     if load.unbegun > 0 && load.unconnected.is_none() {
         notes.push(format!("{} of {sessions} sessions would have begun after the end of the run", load.unbegun));
     }
-    if load.unfinished > 0 && load.unconnected.is_none() {
+    // Those that had not begun are told of already.
+    let begun = load.unfinished.saturating_sub(load.unbegun);
+    if begun > 0 && load.unconnected.is_none() {
         let ended = load.flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
-        notes.push(format!("{ended} of {} transfers came to their end", ended + load.unfinished));
+        let of_those = if load.unbegun > 0 { " that had begun" } else { "" };
+        notes.push(format!("{ended} of {} transfers{of_those} came to their end", ended + begun));
     }
     notes.extend(stragglers(load));
     notes.extend(load.units.map(|units| units.to_string()));
