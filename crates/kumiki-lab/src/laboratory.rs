@@ -148,6 +148,9 @@ impl Laboratory {
         if text.is_empty() && !unknown.is_empty() {
             return Err(unknown.remove(0).into());
         }
+        if let Some(all) = limit::of_loads(&point.scenario) {
+            let _ = writeln!(text, "All loads together, where those on one line share it alike: {all:.3} Mb/s");
+        }
         for why in unknown {
             let _ = writeln!(text, "No limit of {why}");
         }

@@ -7,6 +7,7 @@ use kumiki_lab::experiment::{Options, Run, SampleOf};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{Row, Scope};
+use kumiki_lab::table::Lines;
 
 mod arrange;
 
@@ -427,4 +428,66 @@ run = { duration = "60 s" }
         assert!(sender.timeouts > 0 && sender.timeouts + 3 == timeouts, "{sender:?} of {timeouts}");
         assert!(sender.retransmissions > 0 && sender.retransmissions + 3 == again, "{sender:?} of {again}");
     }
+}
+
+/// Two loads over one line, one of them in datagrams of another size, and calls: all of them together fill it, and have a limit that says so.
+#[test]
+fn loads_that_share_a_line_have_a_limit_together() {
+    let line = "link.line = { ends = [\"a\", \"b\"], medium = \"point-to-point\", rate = \"10 Mb/s\", propagation = \"5 ms\", queue_frames = 40 }\nrun = { warm_up = \"1 s\", duration = \"4 s\" }\n";
+    let bulk = |from: &str, to: &str| {
+        format!("load.{from} = {{ kind = \"netperf\", from = \"{from}\", to = \"{to}\", message = \"8 KiB\" }}\n")
+    };
+    let one = 10.0 * 1448.0 / 1500.0;
+    let limit = |loads: &str| {
+        let rows = ran(&format!("{line}{loads}")).0;
+        (rows[0].limit_mbps, rows[0].goodput_mbps)
+    };
+    let second = bulk("a", "b").replace("load.a", "load.more");
+    let (found, came) = limit(&format!("{}{second}", bulk("a", "b")));
+    assert!((found.unwrap() - one).abs() < 1e-9 && came > 0.99 * one, "{found:?} {came}");
+    // Of 472 octets 28 are headers, and of the mix each has what it has.
+    let small = "load.small = { kind = \"udp\", from = \"a\", to = \"b\", message = \"444 B\", rate = \"4 Mb/s\", arrivals = \"poisson\" }\n";
+    let (found, came) = limit(&format!("{}{small}", bulk("a", "b")));
+    let found = found.unwrap();
+    assert!((10.0 * 444.0 / 472.0..one).contains(&found) && (0.985..1.002).contains(&(came / found)), "{found} {came}");
+    // What goes the other way is on another line.
+    let (found, _) = limit(&format!("{}{}", bulk("a", "b"), bulk("b", "a")));
+    assert!((1.9 * one..=2.0 * one + 1e-9).contains(&found.unwrap()), "{found:?}");
+    // Echoes bring nothing; a transfer has a time of its own.
+    let ping = "load.ping = { kind = \"ping\", from = \"a\", to = \"b\", message = \"56 B\" }\n";
+    assert!((limit(&format!("{}{ping}", bulk("a", "b"))).0.unwrap() - one).abs() < 1e-9);
+    let transfer = second.replace("kind = \"netperf\"", "kind = \"ttcp\", count = 100");
+    assert_eq!(limit(&format!("{}{transfer}", bulk("a", "b"))).0, None);
+    // `kumiki limit` says it before anything runs.
+    let text = format!(
+        "title = \"Two hosts\"\nhost.a.graph = [\"ip\", \"l0\"]\nhost.b.like = \"a\"\n{line}{}{second}",
+        bulk("a", "b")
+    );
+    let told = Laboratory::limit(&point(&parse(&text), &[]), Lines::Ascii).unwrap();
+    assert!(
+        told.contains(&format!("All loads together, where those on one line share it alike: {one:.3} Mb/s")),
+        "{told}"
+    );
+}
+
+/// Requests of ARP go to all ports of a switch, and copies for which a port has no room are no loss of the load.
+#[test]
+fn copies_of_a_broadcast_are_counted_apart() {
+    let text = r#"
+title = "Incast"
+host.s = { count = 12, graph = ["ip", "arp", "eth", "lan"] }
+host.r.like = "s"
+switch.tor = { kind = "ethernet", queue_frames = 4 }
+link.in = { count = 12, ends = ["s${i}", "tor"], medium = "point-to-point", rate = "1 Gb/s", framing = "24 B" }
+link.out = { ends = ["tor", "r"], medium = "point-to-point", rate = "1 Gb/s", framing = "24 B" }
+load.answers = { kind = "ttcp", from = "s*", to = "r", message = "64 KiB", count = 1 }
+run.duration = "5 s"
+"#;
+    let row = Laboratory::default().run(&point(&parse(text), &[])).unwrap().rows.remove(0);
+    let sum = |name: &str| row.counters.values().filter_map(|counts| counts.get(name)).sum::<u64>();
+    let [drops, copies] = ["b_drops", "b_group_drops"].map(sum);
+    // 12 requests come at once to each of eleven other hosts, and to the one that is asked.
+    assert!(copies > 11 * 5, "{copies}");
+    let unicast = row.counters["out"]["a_drops"] - row.counters["out"]["a_group_drops"];
+    assert!(drops >= copies && unicast > 0, "{drops} {copies} {unicast}");
 }

@@ -196,6 +196,12 @@ impl Flow {
 
     /// Whether it was to write and would have begun after the end.
     pub(super) const fn is_unbegun(&self) -> bool {
+    /// Its writer and reader, by their numbers in the load and among the readers of the writer.
+    #[must_use]
+    pub const fn way(&self) -> (usize, usize) {
+        self.way
+    }
+
         self.writes && !self.called
     }
 

@@ -45,6 +45,7 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     if limits.len() > 1 {
         let writing = |name: &str| limits.iter().find(|(it, _)| **it == name)?.1.map(|limits| limits.writing);
         total.bound_by = measured.bound_of_all(writing).name().to_owned();
+        total.limit_mbps = limit_of_total(point, measured);
     }
     total.counters.clone_from(&measured.counters);
     total.queues = measured.queues.iter().map(|(name, queue)| (name.clone(), lengths(queue))).collect();
@@ -79,6 +80,31 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     }
     show_times(point, &mut rows);
     Ok(rows)
+}
+
+/// What the lines leave all loads together, in the parts that they had of it; nothing where they are not measured over one time, or a line changes.
+fn limit_of_total(point: &Point, measured: &Measured) -> Option<f64> {
+    let scenario = &point.scenario;
+    let bring = || scenario.load.iter().filter(|(_, load)| load.kind != "ping");
+    let mut times = bring().filter_map(|(name, _)| measured.loads.get(name)).map(|load| (load.began, load.time));
+    let first = times.next()?;
+    if times.any(|time| time != first) || limit::is_changing(scenario) || bring().any(|(_, load)| load.times.is_some())
+    {
+        return None;
+    }
+    let of_load = |(name, load): (&String, &'_ Workload)| {
+        let mut mbps = vec![0.0; load.pairs().count()];
+        // Of one writer each reader is a pair, and else each writer.
+        let of_readers = load.from.0.len() == 1;
+        for flow in measured.loads.get(name).into_iter().flat_map(|load| &load.flows) {
+            let (writer, reader) = flow.way();
+            if let Some(own) = mbps.get_mut(if of_readers { reader } else { writer }) {
+                *own += flow.goodput_mbps();
+            }
+        }
+        mbps
+    };
+    limit::of_mix(scenario, bring().map(|(name, load)| (load, of_load((name, load)))))
 }
 
 /// What the lines leave the whole load in the time of `flow`, where that is not the load's, of which it is `limit`.

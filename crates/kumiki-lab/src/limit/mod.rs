@@ -30,7 +30,8 @@ pub use layers::{
 use packet::Packet;
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};
-pub use stack::{lines, of_all, of_load};
+pub(crate) use stack::directions;
+pub use stack::{lines, of_all, of_load, of_loads, of_mix};
 
 /// A line, before anything has taken its share.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -69,6 +69,45 @@ pub fn of_all(scenario: &Scenario, load: &Workload) -> Result<f64, String> {
     Ok(together(&pairs(scenario, load)?, |_| 1.0))
 }
 
+/// What all loads can have together, in Mb/s, as [`of_all`] has it of the pairs of one: of calls the answers count, and echoes bring nothing. Those that have no limit are left
+/// out, and there is none where fewer than two are left.
+#[must_use]
+pub fn of_loads(scenario: &Scenario) -> Option<f64> {
+    let all: Vec<_> = scenario.load.values().filter_map(|load| of_answers(scenario, load)).collect();
+    (all.len() > 1).then(|| together(&all.concat(), |_| 1.0))
+}
+
+/// What loads can have together, in Mb/s, of which each pair has so much (`mbps`, in the order of the pairs): all of it as many times as the lines carry. None where
+/// nothing came, or one has no limit.
+#[must_use]
+pub fn of_mix<'a>(scenario: &Scenario, mix: impl Iterator<Item = (&'a Workload, Vec<f64>)>) -> Option<f64> {
+    let (mut sum, mut used) = (0.0, BTreeMap::<Direction<'_>, f64>::new());
+    for (load, mbps) in mix {
+        for (lines, mbps) in of_answers(scenario, load)?.into_iter().zip(mbps) {
+            sum += mbps;
+            lines.into_iter().for_each(|(direction, rate)| *used.entry(direction).or_default() += mbps / rate);
+        }
+    }
+    let fullest = used.into_values().reduce(f64::max).filter(|used| *used > 0.0)?;
+    Some(sum / fullest)
+}
+
+/// What each line on the way of what counts leaves each pair alone: of calls of the answers. None of echoes, and where it is not known.
+fn of_answers<'a>(scenario: &'a Scenario, load: &Workload) -> Option<Vec<Vec<(Direction<'a>, f64)>>> {
+    let topology = Topology::of(scenario);
+    let of = |(from, to)| {
+        let pair = if load.kind == "rpc" { (to, from) } else { (from, to) };
+        let ladders = of_pair(scenario, load, &topology, pair).ok()?;
+        Some(ladders.into_iter().map(|(direction, ladder)| (direction, ladder.goodput_mbps().as_f64())).collect())
+    };
+    if load.kind == "ping" { None } else { load.pairs().map(of).collect() }
+}
+
+/// The directions of lines that what counts of a load goes over.
+pub(crate) fn directions<'a>(scenario: &'a Scenario, load: &Workload) -> Vec<(&'a str, bool)> {
+    of_answers(scenario, load).into_iter().flatten().flatten().map(|(direction, _)| direction).collect()
+}
+
 /// What each line on the way of each pair leaves alone, in Mb/s.
 pub(super) fn pairs<'a>(scenario: &'a Scenario, load: &Workload) -> Result<Vec<Vec<(Direction<'a>, f64)>>, String> {
     let topology = Topology::of(scenario);
