@@ -9,6 +9,7 @@ use kumiki_sim::{HostId, World};
 
 use super::ends::{Copies, Ends};
 use super::held::{self, Held};
+use super::idle::Stood;
 use super::measure::{Snapshot, file_user, lossy, program};
 use super::path::Crossed;
 use super::programs::{Kind, Load};
@@ -83,6 +84,10 @@ pub struct Flow {
     pub(super) held: BTreeMap<Limit, f64>,
     /// The same with its times, in order, until they are looked at.
     pub(super) spans: Vec<Held>,
+    /// What held it while no line on its way was busy, where it has an end.
+    pub(super) stood: Stood,
+    /// How long its lines take from one end to the other, when nothing else is on them.
+    pub(super) propagation: Duration,
 }
 
 /// What a sender did while it was measured.
@@ -186,7 +191,15 @@ impl Flow {
             part: None,
             held: BTreeMap::new(),
             spans: Vec::new(),
+            stood: Stood::default(),
+            propagation: Duration::ZERO,
         }
+    }
+
+    /// Its writer and reader, by their numbers in the load and among the readers of the writer.
+    #[must_use]
+    pub const fn way(&self) -> (usize, usize) {
+        self.way
     }
 
     /// Whether it was to write and its reader does not have all, where it has an end.
@@ -196,12 +209,6 @@ impl Flow {
 
     /// Whether it was to write and would have begun after the end.
     pub(super) const fn is_unbegun(&self) -> bool {
-    /// Its writer and reader, by their numbers in the load and among the readers of the writer.
-    #[must_use]
-    pub const fn way(&self) -> (usize, usize) {
-        self.way
-    }
-
         self.writes && !self.called
     }
 

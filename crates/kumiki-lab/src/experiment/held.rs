@@ -14,8 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::{Limit, Record};
 
-use super::flows::Flow;
-use super::measure::lossy;
+use super::flows::{Flow, MOST};
+use super::idle::Stood;
+use super::measure::{FULL_LINE, lossy};
 use crate::medium::Span;
 
 /// From when until when what held a connection.
@@ -79,6 +80,35 @@ pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
     let has_nothing = |limit: &Limit| matches!(limit, Limit::Application | Limit::RoundTrip | Limit::Queue);
     let shares = held.iter().filter(|(limit, _)| has_nothing(limit)).map(|(_, share)| share);
     shares.sum::<f64>() >= NEARLY_ALL
+}
+
+/// Whether a line carried what flows with an end had to send for as long as they had anything, and that for most of their `time`: the rest is what the first octets and
+/// the last take to the other end (`propagation`), and what is waited for between one thing to send and the next. A program that writes slowly leaves a line idle, too; the
+/// pauses of one that asks (`are_calls`) do not.
+pub(super) fn filled(stood: &Stood, time: Duration, propagation: Duration, are_calls: bool) -> bool {
+    // What an interval has that is not theirs, at the beginning and the end, is then less than the rest that is allowed.
+    const INTERVALS: usize = 100;
+    let for_limit = |limit: &Limit| match limit {
+        Limit::SendBuffer
+        | Limit::ReceiveWindow
+        | Limit::SlowStart
+        | Limit::Loss
+        | Limit::Mark
+        | Limit::Window
+        | Limit::Pacing
+        | Limit::Timeout => true,
+        Limit::Application => !are_calls,
+        Limit::Opening
+        | Limit::RoundTrip
+        | Limit::Queue
+        | Limit::Coalescing
+        | Limit::DelayedAcknowledgment
+        | Limit::Closing => false,
+    };
+    let limited: f64 = stood.held.iter().filter(|(limit, _)| for_limit(limit)).map(|(_, seconds)| seconds).sum();
+    let limited = (limited - propagation.as_secs_f64()).max(0.0);
+    let busy = stood.there - stood.idle();
+    stood.intervals >= INTERVALS && busy > MOST * time.as_secs_f64() && busy >= FULL_LINE * (busy + limited)
 }
 
 /// Whether transfers took longer to be opened than they did from then on, all together.
@@ -156,6 +186,23 @@ mod tests {
         for over in [[None, None], [Some(Closing), Some(Application)], [None, Some(Closing)]] {
             assert_eq!(of_ends(over, false, true), None, "{over:?}");
         }
+    }
+
+    #[test]
+    fn a_line_is_filled_by_what_waits_for_no_window_while_it_is_idle() {
+        use Limit::{Application, Closing, Loss, RoundTrip, SlowStart};
+        let stood = |held: &[(Limit, f64)]| Stood { there: 10.0, intervals: 500, held: held.iter().copied().collect() };
+        let is = |held: &[(Limit, f64)], calls| {
+            filled(&stood(held), Duration::from_secs(10), Duration::from_millis(150), calls)
+        };
+        assert!(is(&[(RoundTrip, 2.0), (Closing, 1.0), (SlowStart, 0.15)], false));
+        // 2 % of seven seconds, beyond the propagation.
+        assert!(is(&[(RoundTrip, 3.0), (Loss, 0.28)], false) && !is(&[(RoundTrip, 3.0), (Loss, 0.31)], false));
+        assert!(!is(&[(RoundTrip, 5.1)], false));
+        assert!(is(&[(Application, 4.0)], true) && !is(&[(Application, 4.0)], false));
+        // A short one is not known well enough.
+        let short = Stood { intervals: 99, ..stood(&[]) };
+        assert!(!filled(&short, Duration::from_secs(10), Duration::ZERO, false));
     }
 
     #[test]

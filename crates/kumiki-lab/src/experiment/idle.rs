@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | none |
-//! | Of which loads | those with an end of their own: of several flows the last may go on for long after the others |
+//! | Of which loads | those with an end of their own: of several flows the last may go on for long after the others, and of one a line carries nothing at the beginning and the end |
 //! | Counts | the time in which no line on the way of a flow was busy; each moment in equal parts for the flows that were there, whatever held them. So a few that wait while all others are through count as much as many did before |
 //! | Left out | when within an interval a line was busy: an interval is 1 ms at first, and never more than a five-hundredth of the time so far |
 
@@ -37,6 +37,24 @@ impl Carry {
     }
 }
 
+/// What flows with an end were held by while their lines stood idle.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Stood {
+    /// For how long one was there, in seconds, and a line on its way is known.
+    pub(super) there: f64,
+    /// In how many intervals that was.
+    pub(super) intervals: usize,
+    /// What held those that were there while no line on their ways was busy, in seconds; each moment counts once, whoever was there.
+    pub(super) held: BTreeMap<Limit, f64>,
+}
+
+impl Stood {
+    /// For how long no line was busy, in seconds.
+    pub(super) fn idle(&self) -> f64 {
+        self.held.values().sum()
+    }
+}
+
 /// A line as it was looked at.
 #[derive(Default)]
 struct Line {
@@ -58,7 +76,7 @@ pub(super) struct Idle {
 impl Idle {
     /// Of those of `loads` that have an end.
     pub(super) fn new(loads: &BTreeMap<String, Load>) -> Self {
-        let has_end = |load: &Load| load.until_done && matches!(load.kind, Kind::Stream | Kind::Rpc);
+        let has_end = |load: &Load| load.until_done && matches!(load.kind, Kind::Stream | Kind::Rpc | Kind::File);
         let loads: BTreeMap<_, _> =
             loads.iter().filter(|(_, load)| has_end(load)).map(|(name, _)| (name.clone(), BTreeMap::new())).collect();
         let next = (!loads.is_empty()).then_some(Instant::ZERO + FIRST);
@@ -111,14 +129,10 @@ impl Idle {
         }
     }
 
-    /// What held the flows of the load called `name` while no line on their ways was busy, in seconds. Each has its lines, and what held it, in order.
-    pub(super) fn held<'a>(
-        &self,
-        name: &str,
-        flows: impl Iterator<Item = (&'a [Crossed], &'a [Held])>,
-    ) -> BTreeMap<Limit, f64> {
+    /// What held `flows` of the load called `name` while no line on their ways was busy. Each has its lines, and what held it, in order.
+    pub(super) fn stood<'a>(&self, name: &str, flows: impl Iterator<Item = (&'a [Crossed], &'a [Held])>) -> Stood {
         let Some(lines) = self.loads.get(name) else {
-            return BTreeMap::new();
+            return Stood::default();
         };
         let mut all: Vec<Interval> = self.ends.iter().map(|_| Interval::default()).collect();
         for (way, spans) in flows {
@@ -142,15 +156,18 @@ impl Idle {
                 }
                 interval.all += there;
                 interval.longest = interval.longest.max(there);
+                interval.known = interval.known.max(if idle.is_some() { there } else { Duration::ZERO });
                 began = *ended;
             }
         }
-        let mut held = BTreeMap::new();
-        for Interval { held: own, all, longest } in all {
+        let mut stood = Stood::default();
+        for Interval { held: own, all, longest, known } in all {
             let part = ratio(longest, all);
-            own.into_iter().for_each(|(limit, seconds)| *held.entry(limit).or_insert(0.0) += seconds * part);
+            stood.there += known.as_secs_f64();
+            stood.intervals += usize::from(!known.is_zero());
+            own.into_iter().for_each(|(limit, seconds)| *stood.held.entry(limit).or_insert(0.0) += seconds * part);
         }
-        held
+        stood
     }
 }
 
@@ -161,6 +178,8 @@ struct Interval {
     all: Duration,
     /// For how long the one that was there for the longest.
     longest: Duration,
+    /// The same of those of whose lines anything is known.
+    known: Duration,
     /// What held them, in seconds, as far as their lines were idle.
     held: BTreeMap<Limit, f64>,
 }
@@ -210,7 +229,9 @@ mod tests {
         let through = [(at(0), at(12), Limit::Loss)];
         let last = [(at(0), at(10), Limit::Loss), (at(10), at(20), Limit::Timeout)];
         let flows = [&through[..], &through[..], &through[..], &last[..]];
-        let held = busy_for_the_first_half().held("x", flows.into_iter().map(|spans| (&way[..], spans)));
+        let stood = busy_for_the_first_half().stood("x", flows.into_iter().map(|spans| (&way[..], spans)));
+        assert!((stood.there - 0.02).abs() < 1e-9 && stood.intervals == 20, "{stood:?}");
+        let held = stood.held;
         // 2 ms are shared by four, of which three are held by losses; 8 are the last one's alone.
         let of = |limit| held.get(&limit).copied().unwrap_or(0.0) * 1e3;
         assert!((of(Limit::Loss) - 1.5).abs() < 1e-9 && (of(Limit::Timeout) - 8.5).abs() < 1e-9, "{held:?}");
@@ -223,7 +244,7 @@ mod tests {
         let mut halved = busy_for_the_first_half();
         halved.halve();
         assert_eq!((halved.ends.len(), halved.every), (10, FIRST + FIRST));
-        let held = |of: &Idle| of.held("x", [(&way[..], &spans[..])].into_iter());
+        let held = |of: &Idle| of.stood("x", [(&way[..], &spans[..])].into_iter()).held;
         // 10 ms of the 16 in which it waits.
         for idle in [&halved, &busy_for_the_first_half()] {
             let held = held(idle);
@@ -234,7 +255,7 @@ mod tests {
     #[test]
     fn of_lines_of_which_nobody_knows_nothing_is_said() {
         let spans = [(at(0), at(20), Limit::Timeout)];
-        let held = busy_for_the_first_half().held("x", [(&[][..], &spans[..])].into_iter());
-        assert!(held.values().all(|seconds| *seconds == 0.0), "{held:?}");
+        let stood = busy_for_the_first_half().stood("x", [(&[][..], &spans[..])].into_iter());
+        assert!(stood.held.values().all(|seconds| *seconds == 0.0) && stood.there == 0.0, "{stood:?}");
     }
 }

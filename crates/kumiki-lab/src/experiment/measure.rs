@@ -13,7 +13,7 @@ use super::ends::Ends;
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
 use super::held::{self, Held};
-use super::idle::Idle;
+use super::idle::{Idle, Stood};
 use super::lines::{Lines, Use};
 use super::marks::Marks;
 use super::pace::Pace;
@@ -28,6 +28,9 @@ use crate::workload::ping::Echoes;
 use crate::workload::{FileUser, Ping, RpcClient, Source, Times, UdpSource};
 
 /// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
+/// A line that is busy for so much of the time in which it is there is full: losses in its queue cost the rest.
+pub(super) const FULL_LINE: f64 = 0.98;
+
 const FULL: f64 = 0.99;
 
 /// The same of exchanges alone, which leave it empty between an answer and the next request.
@@ -52,8 +55,8 @@ pub struct LoadResult {
     pub jain: Option<f64>,
     /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
-    /// What held its flows while no line on their ways was busy, in seconds, where they have an end and are several; each moment counts once, whoever was there.
-    held_while_idle: BTreeMap<Limit, f64>,
+    /// What held its flows while no line on their ways was busy, where they have an end.
+    stood: Stood,
     /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows.
     pub(super) without_power: f64,
     /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
@@ -446,7 +449,6 @@ impl LoadResult {
     /// Whether a full line is what it, or a `flow` of it, waits for, where the line allows `limit_mbps`: not where its program is waited for for nearly all of the
     /// time, nor where it has less than its share of the line, and so waits for its window.
     fn waits_for_line(&self, flow: Option<&Flow>, limit_mbps: Option<f64>) -> bool {
-        const FULL_LINE: f64 = 0.98;
         const LESS: f64 = 0.9;
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
         if matches!(flows, [one] if one.is_locked_out()) {
@@ -463,7 +465,16 @@ impl LoadResult {
         }
         let parts: Vec<f64> = flows.iter().filter_map(|flow| flow.part).collect();
         let has_less = stats::mean(&parts).is_some_and(|part| part < LESS);
-        !has_less && flow.map_or(self.line, |flow| flow.line) >= FULL_LINE
+        !has_less && (flow.map_or(self.line, |flow| flow.line) >= FULL_LINE || self.fills_line(flow))
+    }
+
+    /// Whether what it, or a `flow` of it, had to send filled a line for as long as there was any, where it has an end.
+    fn fills_line(&self, flow: Option<&Flow>) -> bool {
+        let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
+        let are_calls = !flows.is_empty() && flows.iter().all(|flow| flow.exchanges.is_some());
+        let propagation = flows.iter().map(|flow| flow.propagation).max().unwrap_or_default();
+        let (stood, time) = flow.map_or((&self.stood, self.time), |flow| (&flow.stood, flow.time));
+        held::filled(stood, time, propagation, are_calls)
     }
 
     /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP. Those of unlike loads
@@ -477,13 +488,15 @@ impl LoadResult {
     /// where that was a part of the time worth a word.
     #[must_use]
     pub fn held_while_idle(&self) -> Option<Vec<(Limit, f64)>> {
-        (self.idle_seconds() > self.time.as_secs_f64() * (1.0 - FULL)).then(|| held::shares_of(&self.held_while_idle))
+        let is_worth_a_word = self.idle_seconds() > self.time.as_secs_f64() * (1.0 - FULL);
+        // One has nobody to go on after.
+        (self.flows.len() > 1 && is_worth_a_word).then(|| held::shares_of(&self.stood.held))
     }
 
-    /// For how long their lines stood idle while several flows that have an end were there, in seconds.
+    /// For how long their lines stood idle while flows that have an end were there, in seconds.
     #[must_use]
     pub fn idle_seconds(&self) -> f64 {
-        self.held_while_idle.values().sum()
+        self.stood.idle()
     }
 
     /// Of all `loads` together.
@@ -494,7 +507,7 @@ impl LoadResult {
             all.time = all.time.max(load.time);
             all.part = load.part.filter(|_| loads.len() == 1);
             if loads.len() == 1 {
-                all.held_while_idle.clone_from(&load.held_while_idle);
+                all.stood.clone_from(&load.stood);
             }
             all.cpu.clone_from(&load.cpu);
             all.flows.extend(load.flows.iter().cloned());
@@ -631,8 +644,13 @@ fn measure(
     let mut flows: Vec<Flow> = flows.into_iter().enumerate().map(of_flow).collect();
     let spans: Vec<Vec<Held>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.spans)).collect();
     let each = flows.iter().zip(&spans).map(|(flow, spans)| (load.way(flow.way), spans.as_slice()));
-    // One has nobody to go on after.
-    let held_while_idle = if flows.len() > 1 { idle.held(name, each) } else { BTreeMap::new() };
+    let stood = idle.stood(name, each);
+    for (flow, spans) in flows.iter_mut().zip(&spans) {
+        let way = load.way(flow.way);
+        flow.stood = idle.stood(name, core::iter::once((way, spans.as_slice())));
+        flow.propagation =
+            way.iter().filter_map(|line| load.propagation.get(line)).fold(Duration::ZERO, |sum, it| sum + *it);
+    }
     // Echoes are no flows, but go there and back.
     let asked = || pairs(load).filter(|_| load.kind == Kind::Ping);
     let busiest = |way| load.way(way).iter().filter_map(|line| shares.get(line).copied()).reduce(f64::max);
@@ -649,7 +667,7 @@ fn measure(
         jain: jain(&flows),
         line,
         without_power: without_power.unwrap_or(0.0),
-        held_while_idle,
+        stood,
         waited,
         page_waits: after.page_waits - before.page_waits,
         stopped,

@@ -47,6 +47,8 @@ pub(super) struct Load {
     pub(super) to: Vec<(String, String)>,
     /// The lines from each writer to each reader that it has, and those back where what counts comes back.
     pub(super) ways: Vec<Vec<Vec<Crossed>>>,
+    /// How long each of these takes from its one end to the other, where it takes any time, as it is at first.
+    pub(super) propagation: BTreeMap<Crossed, Duration>,
     /// The hosts at the ends of it and on the way there and back; `None` where the way is not known.
     hosts: Option<BTreeSet<String>>,
     /// Whether this load is over when the writing program is done.
@@ -210,6 +212,7 @@ fn of_workload(
         bell: None,
     };
     load.bell = load.is_measured_whole().then(Bell::default);
+        propagation: BTreeMap::new(),
     if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
         let node = workload.to.0.get(number).map_or("", String::as_str);
         return Err(wrong("to", format!("{node:?} writes, and cannot read as well")));
@@ -258,6 +261,12 @@ fn of_workload(
         jitter: time("jitter", workload.jitter.as_ref())?,
         is_one_of_several: false,
         stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
+    let propagation = |crossed: &Crossed| {
+        let line = scenario.link.get(&crossed.line)?.line_at_first().ok()?;
+        Some((crossed.clone(), line.propagation()))
+    };
+    let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
+    load.propagation = crossed.into_iter().filter_map(propagation).collect();
     };
     (load.start, load.stop) = (Instant::ZERO + opening.start, opening.end());
     let port = workload.port.unwrap_or(0);
