@@ -76,12 +76,12 @@ impl Laboratory {
         if let Some(position) = measured.total.wrong {
             return Err(format!("octet {position} arrived wrong").into());
         }
-        if let Some(why) = &measured.total.failure {
+        let failed = measured.total.failure.as_ref().map(|why| {
             // What happened to hosts and lines may be why.
             let why =
                 core::iter::once(why.clone()).chain(notes::happened(&point.scenario, run.ended)).collect::<Vec<_>>();
-            return Err(format!("the transfer of the file did not end: {}", why.join("; ")).into());
-        }
+            format!("the transfer of the file did not end: {}", why.join("; "))
+        });
         // One of several that is only unlucky is a result, too.
         let all = measured.loads.values().all(|load| load.unconnected.is_some());
         for (name, load) in &measured.loads {
@@ -129,7 +129,7 @@ impl Laboratory {
             Some(tasks) => rows::task_rows(rows, tasks, measured)?,
             None => rows,
         };
-        Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect() })
+        Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect(), failed })
     }
 
     /// The overhead ladders of a point's loads, as text, drawn with these `lines`; of those that have none, why.

@@ -43,7 +43,7 @@ mod trends;
 mod verdicts;
 mod words;
 
-use done::Done;
+use done::{Done, Failed};
 pub use foresee::{Foreseen, HEADERS_ALONE, size_of_captures};
 pub use journal::{Header, Journal};
 pub use merge::Merged;
@@ -74,6 +74,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Lines in the figure that nothing can exceed: what, and at how many Mb/s. Drawn where `[report]` has a `limit`.
     pub limits: Vec<(String, f64)>,
+    /// Why it failed, where it did and the rows say how far it came: they are among the rows, and the point among those that failed.
+    pub failed: Option<String>,
 }
 
 /// Why a run failed although its scenario can be read.
@@ -140,7 +142,7 @@ struct Part {
 pub struct Results {
     name: String,
     choice: Choice,
-    points: Vec<(Point, Result<Done, String>)>,
+    points: Vec<(Point, Result<Done, Failed>)>,
     /// Points of the scenario that `--quick` leaves out.
     left_out: Arc<[Point]>,
 }
@@ -240,7 +242,7 @@ impl Results {
     /// The rows of all points, in order. Of points that were kept in a journal here is what tables, figures and verdicts look at; [`Results::whole_rows`] has
     /// everything.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.points.iter().filter_map(|(_, result)| result.as_ref().ok()).flat_map(|done| &done.rows)
+        self.rows_of_points().flat_map(|(_, rows)| rows)
     }
 
     /// The points that failed: what they are, and why. Those that were [left](Self::left) did not.
@@ -248,21 +250,27 @@ impl Results {
     pub fn failures(&self) -> Vec<(String, String)> {
         self.points
             .iter()
-            .filter_map(|(point, result)| Some((point.label(), result.as_ref().err()?.clone())))
+            .filter_map(|(point, result)| Some((point.label(), result.as_ref().err()?.why.clone())))
             .filter(|(_, why)| why != NOT_RUN)
             .collect()
     }
 
-    /// The rows of each point that ended, in order and whole, with the number of the point in its scenario. What was kept in a journal is read there, point by
+    /// The rows of each point that ended, or failed and has rows all the same, in order and whole, with the number of the point in its scenario. What was kept in a journal is read there, point by
     /// point, so that memory is for one of them. An error is that the journal cannot be read any more.
     pub fn whole_rows(&self) -> impl Iterator<Item = Result<(usize, Vec<Row>), OutputError>> {
-        let done = self.points.iter().filter_map(|(point, result)| Some((point.index, result.as_ref().ok()?)));
-        done.map(|(index, done)| Ok((index, done.whole()?)))
+        self.points.iter().filter_map(|(point, result)| match result {
+            Ok(done) => Some(done.whole().map(|rows| (point.index, rows))),
+            Err(failed) => (!failed.rows.is_empty()).then(|| Ok((point.index, failed.rows.clone()))),
+        })
     }
 
-    /// The rows of each point that ended, in order, with the number of the point in its scenario; of what was kept in a journal as [`Results::rows`] has them.
+    /// The rows of each point that ended, or failed and has rows all the same, in order, with the number of the point in its scenario; of what was kept in a journal as [`Results::rows`] has them.
     pub fn rows_of_points(&self) -> impl Iterator<Item = (usize, &[Row])> {
-        self.points.iter().filter_map(|(point, result)| Some((point.index, result.as_ref().ok()?.rows.as_slice())))
+        let all = self.points.iter().map(|(point, result)| {
+            let (Ok(Done { rows, .. }) | Err(Failed { rows, .. })) = result;
+            (point.index, rows.as_slice())
+        });
+        all.filter(|(_, rows)| !rows.is_empty())
     }
 
     /// What the rows of each point have in common, of all points, be they without rows: what is varied, above all.
@@ -292,7 +300,7 @@ impl Results {
     #[must_use]
     pub fn left(&self) -> (usize, usize) {
         let left = self.points.iter();
-        let left = left.filter(|(_, result)| result.as_ref().is_err_and(|why| why == NOT_RUN));
+        let left = left.filter(|(_, result)| result.as_ref().is_err_and(|failed| failed.why == NOT_RUN));
         (left.count(), self.points.len())
     }
 

@@ -540,11 +540,12 @@ fn a_transfer_that_does_not_end_says_what_is_missing_and_what_happened() {
     let event = "run = { duration = \"${time}\" }\nevent = [{ at = \"${down}\", link = \"line\", up = false }]\n";
     let text = include_str!("../../../scenarios/ftam-stall.toml").replace("[run]\nduration = \"60 s\"\n", "");
     let text = format!("define = {{ time = \"60 s\", down = \"50 s\" }}\n{event}{text}");
-    let failure = |time: u64, down: u64, way: &str| {
+    let outcome = |time: u64, down: u64, way: &str| {
         let [time, down] = [("time", time), ("down", down)].map(|(key, ms)| format!("{key}={ms} ms"));
         let set = ["coalesce=never", "delay=0 ms", "file=20 kB", way, &time, &down];
-        Laboratory::default().run(&arrange::point(&parse(&text), &set)).err().map(|it| it.to_string())
+        Laboratory::default().run(&arrange::point(&parse(&text), &set)).unwrap()
     };
+    let failure = |time: u64, down: u64, way: &str| outcome(time, down, way).failed;
     for way in ["way=put", "way=get"] {
         let told: Vec<String> = (1..30).filter_map(|time| failure(time, 50, way)).collect();
         assert!(told.iter().all(|it| !it.contains("20000 of 20000")), "{told:?}");
@@ -554,4 +555,85 @@ fn a_transfer_that_does_not_end_says_what_is_missing_and_what_happened() {
     }
     let cut = failure(20, 2, "way=put").unwrap();
     assert!(cut.contains("during the run: ") && cut.contains("line"), "{cut}");
+    // What would be right is no longer time, but that line; and the row says how far it came.
+    assert!(cut.contains("link.line was not there at the end") && !cut.contains("`duration`"), "{cut}");
+    let row = outcome(500, 4, "way=put").rows.remove(0);
+    let told = (row.completions, row.measured_s, row.octets);
+    assert!(told.0 == Some(0) && (0.49..0.5).contains(&told.1) && told.2 < 20_000, "{told:?}");
+    assert_eq!(row.bound_by, "retransmission time-out");
+}
+
+/// A host that has lost its power does not get it back: more time would not help.
+#[test]
+fn a_file_whose_host_has_no_power_says_so() {
+    let event = "[[event]]\nat = \"${off}\"\nhost = \"receiver\"\nup = false\n";
+    let text = include_str!("../../../scenarios/ftam-stall.toml").replace("[run]\n", &format!("{event}[run]\n"));
+    let text = format!("define = {{ off = \"2 s\" }}\n{text}");
+    for (off, said) in [("off=300 ms", "of 20000000 octets were moved"), ("off=0 s", "there was no association")] {
+        let set = ["coalesce=never", "delay=0 ms", "file=20 MB", "way=put", "run.duration=5 s", off];
+        let outcome = Laboratory::default().run(&arrange::point(&parse(&text), &set)).unwrap();
+        let why = outcome.failed.unwrap();
+        assert!(why.contains(said) && why.contains("host.receiver had no power from 0"), "{why}");
+        assert!(!why.contains("`duration`") && why.contains("expected an event later than that"), "{why}");
+        for row in &outcome.rows {
+            assert_eq!((row.bound_by.as_str(), row.completions), ("power", (row.flow.is_none()).then_some(0)));
+        }
+        assert!(outcome.rows.len() == 3, "{:?}", outcome.rows);
+    }
+}
+
+/// Ten segments of 47 ms are more than the round trip of 300 ms: the line is never idle, and a larger first window changes nothing.
+#[test]
+fn a_line_that_a_burst_fills_from_the_beginning_is_the_line() {
+    let line = "link.line = { ends = [\"a\", \"b\"], medium = \"point-to-point\", rate = \"256 kb/s\", propagation = \"150 ms\" }";
+    let text = |load: &str| {
+        format!(
+            "title = \"Slow\"\nhost.a = {{ graph = [\"ip\", \"l0\"], tcp = {{ initial_window_segments = \"${{first}}\" }} }}\nhost.b.like = \"a\"\n{line}\nload.u = {{ from = \"a\", to = \"b\", {load} }}\nrun.duration = \"100 s\"\ndefine.first = 10\n"
+        )
+    };
+    let measured = |load: &str, first: &str| run(&parse(&text(load)), &[first], 1, &Options::default()).measured;
+    let bound = |measured: &Measured| {
+        let load = &measured.loads["u"];
+        [None, load.flows.first()].map(|flow| measured.bound(load, flow, Some(0.2471)).name())
+    };
+    for load in [
+        r#"kind = "ttcp", message = "8000 B", size = "20 kB""#,
+        r#"kind = "ttcp", message = "8000 B", size = "100 kB""#,
+        r#"kind = "rpc", message = "200 B", response = "100 kB", count = 1"#,
+    ] {
+        let [small, large] = ["first=10", "first=700"].map(|first| measured(load, first));
+        assert_eq!(bound(&small), ["link"; 2], "{load}: {:?}", small.total.held());
+        assert_eq!(bound(&large), ["link"; 2], "{load}: {:?}", large.total.held());
+    }
+    // A window of two segments leaves the line idle for most of each round trip.
+    let short = r#"kind = "ttcp", message = "8000 B", size = "100 kB", socket_buffer = "4000 B""#;
+    assert_eq!(bound(&measured(short, "first=10")), ["send buffer"; 2]);
+    // One of nine tenths of what the way holds leaves it idle for a tenth, and a line of twice the rate would change nothing.
+    let nearly = text(r#"kind = "ttcp", message = "8000 B", size = "10 MB", socket_buffer = "68 kB""#);
+    let nearly = nearly.replace("256 kb/s", "2 Mb/s");
+    let run = run(&parse(&nearly), &["first=10"], 1, &Options::default()).measured;
+    assert!((0.8..0.97).contains(&(run.total.goodput_mbps / 1.93)), "{}", run.total.goodput_mbps);
+    assert_eq!(run.bound(&run.loads["u"], None, Some(1.93)).name(), "send buffer");
+}
+
+/// Round trips of the file service are a twentieth of the time; in the rest a line is full, whatever window TCP waits for.
+#[test]
+fn a_line_that_a_file_fills_is_the_line() {
+    let stack = r#"graph = { ftam_user = ["ftam"], ftam_keeper = ["ftam"], ftam = ["acse"], acse = ["presentation"], presentation = ["session"], session = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["l0"] }, tp0 = { tpdu = "2048 B" }, tpkt = { coalesce = "${coalesce}" }"#;
+    let text = format!(
+        "title = \"File\"\nhost.a = {{ {stack}, ip = {{ address = \"10.0.0.1/24\" }} }}\nhost.b = {{ like = \"a\", ip = {{ address = \"10.0.0.2/24\" }} }}\nlink.line = {{ ends = [\"a.l0\", \"b.l0\"], medium = \"point-to-point\", rate = \"256 kb/s\", propagation = \"150 ms\", queue_frames = \"${{queue}}\" }}\nload.x = {{ kind = \"ftam\", from = \"a.ftam_user\", to = \"b.ftam_keeper\", message = \"8000 B\", file = \"${{file}}\", way = \"${{way}}\" }}\nrun.duration = \"300 s\"\ndefine = {{ coalesce = \"nagle\", queue = \"1000 bdp\", file = \"500 kB\", way = \"put\" }}\n"
+    );
+    let bound = |set: &[&str]| {
+        let rows = Laboratory::default().run(&arrange::point(&parse(&text), set)).unwrap().rows;
+        rows.into_iter().map(|row| row.bound_by).collect::<Vec<_>>()
+    };
+    for set in [
+        ["coalesce=nagle", "way=put", "queue=1000 bdp"],
+        ["coalesce=never", "way=get", "queue=1000 bdp"],
+        ["coalesce=never", "way=put", "queue=1 bdp"],
+    ] {
+        assert_eq!(bound(&set), ["link"; 3], "{set:?}");
+    }
+    // A short one is as slow as its round trips.
+    assert_eq!(bound(&["file=20 kB", "coalesce=never"]), ["round trip"; 3]);
 }

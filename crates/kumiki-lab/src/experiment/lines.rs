@@ -138,6 +138,17 @@ impl Lines {
         }
     }
 
+    /// The names of those of `load` that are down or stand still; not those whose hosts have no power.
+    pub(super) fn missing(&self, load: &Load) -> Vec<String> {
+        let is_missing = |crossed: &&Crossed| {
+            let causes = self.changing.get(crossed).into_iter().flat_map(|direction| &direction.missing);
+            causes.into_iter().any(|cause| !matches!(cause, Cause::Power(_)))
+        };
+        let missing: BTreeSet<&String> =
+            load.ways.iter().flatten().flatten().filter(is_missing).map(|crossed| &crossed.line).collect();
+        missing.into_iter().cloned().collect()
+    }
+
     /// What became of those of `load` so far.
     pub(super) fn used(&self, world: &World, load: &Load) -> BTreeMap<Crossed, Use> {
         let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();

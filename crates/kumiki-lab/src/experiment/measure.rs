@@ -22,15 +22,16 @@ use super::presence::Presence;
 use super::programs::{Kind, Load};
 use super::units::Units;
 use crate::medium::Waits;
+use crate::quantity::in_seconds;
 use crate::rows::Counters;
 use crate::stats;
 use crate::workload::ping::Echoes;
 use crate::workload::{FileUser, Ping, RpcClient, Source, Times, UdpSource};
 
-/// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
 /// A line that is busy for so much of the time in which it is there is full: losses in its queue cost the rest.
 pub(super) const FULL_LINE: f64 = 0.98;
 
+/// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
 const FULL: f64 = 0.99;
 
 /// The same of exchanges alone, which leave it empty between an answer and the next request.
@@ -138,6 +139,8 @@ pub(super) struct Snapshot {
     waited: Vec<Duration>,
     /// How long each line on the way was there, and busy.
     lines: BTreeMap<Crossed, Use>,
+    /// Those that are not there.
+    missing: Vec<String>,
     units: Units,
     /// What each sender had done, where others are to be compared with it.
     pub(super) senders: BTreeMap<Pair, Sender>,
@@ -150,6 +153,7 @@ impl Snapshot {
         Self {
             at: world.now(),
             lines: lines.used(world, load),
+            missing: lines.missing(load),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             longest_gap: sinks.iter().flatten().map(|it| it.gaps.longest).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
@@ -575,8 +579,8 @@ fn measure(
     let time = match arrivals {
         _ if load.kind == Kind::File => {
             let began = user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened });
-            let ended = user.and_then(FileUser::done);
-            began.zip(ended).map_or(Duration::ZERO, |(began, ended)| ended.saturating_since(began))
+            let ended = user.and_then(FileUser::done).unwrap_or(after.at);
+            began.map_or(Duration::ZERO, |began| ended.saturating_since(began))
         }
         _ if load.until_done && load.kind == Kind::Stream => {
             let done = is_done(world, hosts, load);
@@ -675,15 +679,9 @@ fn measure(
         unbegun,
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         failure: user.and_then(|user| {
-            let unfinished = || {
-                let (moved, file) = (user.moved(), user.file());
-                if user.opened().is_some() && moved == file {
-                    return format!("all {file} octets were moved, but it was not closed when the time was over");
-                }
-                format!("{moved} of {file} octets were moved when the time was over; `duration` gives it more")
-            };
-            let failed = user.failure();
-            failed.or_else(|| user.done().is_none().then(unfinished))
+            let is_over = user.done().is_some() && user.failure().is_none();
+            let gone = || gone((world, hosts), load, &after.missing).or_else(|| user.failure());
+            (!is_over).then(|| unfinished(user, gone()))
         }),
         unconnected: unconnected((world, hosts), load, &sources),
         units,
@@ -699,6 +697,37 @@ fn measure(
         ..LoadResult::default()
     };
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
+}
+
+/// What of what a load needs was there no more at the end, in words: hosts with their power, and the lines in `missing`.
+fn gone((world, hosts): (&World, &BTreeMap<String, HostId>), load: &Load, missing: &[String]) -> Option<String> {
+    let down = load.hosts_on_the_way().find_map(|host| Some((host, world.down_since(*hosts.get(host)?)?)));
+    let power = down.map(|(host, since)| {
+        let since = in_seconds(since.saturating_since(Instant::ZERO));
+        format!("host.{host} had no power from {since} on; expected an event later than that, or power again for a host between the two")
+    });
+    power.or_else(|| {
+        let line = missing.first()?;
+        Some(format!(
+            "link.{line} was not there at the end; expected that it is up again, with a rate, while there is time"
+        ))
+    })
+}
+
+/// How far the file of `user` had come, and why no further.
+fn unfinished(user: &FileUser, why: Option<String>) -> String {
+    let (moved, file) = (user.moved(), user.file());
+    match why {
+        Some(why) if user.opened().is_none() => format!("there was no association: {why}"),
+        Some(why) => format!("{moved} of {file} octets were moved: {why}"),
+        None if user.opened().is_none() => {
+            "there was no association when the time was over; `duration` gives it more".to_owned()
+        }
+        None if moved == file => format!(
+            "all {file} octets were moved, but it was not closed when the time was over; `duration` gives it more"
+        ),
+        None => format!("{moved} of {file} octets were moved when the time was over; `duration` gives it more"),
+    }
 }
 
 /// Each writer of `load` with each of its readers, by their numbers.

@@ -80,6 +80,12 @@ impl Load {
         self.until_done && matches!(self.kind, Kind::Stream | Kind::File)
     }
 
+    /// The hosts at its ends, and those between them where the way is known.
+    pub(super) fn hosts_on_the_way(&self) -> impl Iterator<Item = &str> {
+        let between = self.hosts.iter().flatten().map(String::as_str);
+        self.from.iter().chain(&self.to).map(|(host, _)| host.as_str()).chain(between)
+    }
+
     /// Whether `cpu`, of that `host.cpu`, has to do with it.
     pub(super) fn is_on_the_way(&self, cpu: &str) -> bool {
         let host = cpu.split_once('.').map_or(cpu, |(host, _)| host);
@@ -206,13 +212,13 @@ fn of_workload(
             }
         },
         ways: Vec::new(),
+        propagation: BTreeMap::new(),
         hosts: None,
         servers: BTreeSet::new(),
         from_request: workload.clock.as_deref() == Some("request"),
         bell: None,
     };
     load.bell = load.is_measured_whole().then(Bell::default);
-        propagation: BTreeMap::new(),
     if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
         let node = workload.to.0.get(number).map_or("", String::as_str);
         return Err(wrong("to", format!("{node:?} writes, and cannot read as well")));
@@ -255,18 +261,18 @@ fn of_workload(
         all_ways.push(ways);
     }
     (load.ways, load.hosts) = (all_ways, on_the_way);
-    let opening = Opening {
-        start: time("start", workload.start.as_ref())?,
-        stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
-        jitter: time("jitter", workload.jitter.as_ref())?,
-        is_one_of_several: false,
-        stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
     let propagation = |crossed: &Crossed| {
         let line = scenario.link.get(&crossed.line)?.line_at_first().ok()?;
         Some((crossed.clone(), line.propagation()))
     };
     let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
     load.propagation = crossed.into_iter().filter_map(propagation).collect();
+    let opening = Opening {
+        start: time("start", workload.start.as_ref())?,
+        stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
+        jitter: time("jitter", workload.jitter.as_ref())?,
+        is_one_of_several: false,
+        stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
     };
     (load.start, load.stop) = (Instant::ZERO + opening.start, opening.end());
     let port = workload.port.unwrap_or(0);

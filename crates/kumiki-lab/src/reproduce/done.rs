@@ -40,6 +40,30 @@ pub(super) struct Done {
     stored: Option<Stored>,
 }
 
+/// A point without a result.
+#[derive(Clone, Debug)]
+pub(super) struct Failed {
+    /// Why, in words.
+    pub(super) why: String,
+    /// What its runs have to show all the same.
+    pub(super) rows: Vec<Row>,
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Self {
+        Self { why, rows: Vec::new() }
+    }
+}
+
+/// All runs of a point.
+#[derive(Debug, Default)]
+pub(super) struct Repeated {
+    pub(super) runs: Vec<Ran>,
+    pub(super) captures: Captures,
+    /// Why the last of them failed, where it did and has rows all the same.
+    pub(super) failed: Option<String>,
+}
+
 /// The captures of a point: which repetition, the name of the file, its octets.
 pub(super) type Captures = Vec<(u32, String, Vec<u8>)>;
 
@@ -49,7 +73,7 @@ pub(super) fn repeat(
     point: &Point,
     most: Option<u32>,
     interruption: &Interruption,
-) -> Result<(Vec<Ran>, Captures), String> {
+) -> Result<Repeated, String> {
     let known = point.row();
     let stopping = stopping(point);
     let fixed = point.scenario.run.repeat.as_ref();
@@ -66,15 +90,19 @@ pub(super) fn repeat(
         }
         let seed = known.seed.wrapping_add(repetition.into());
         Arc::make_mut(&mut point.scenario).run.seed = seed;
-        let failed = |why: Failure| if is_one_of_several { format!("seed {seed}: {why}") } else { why.to_string() };
-        let outcome = runner.run(&point).map_err(failed)?;
+        let failed = |why: String| if is_one_of_several { format!("seed {seed}: {why}") } else { why };
+        let outcome = runner.run(&point).map_err(|why: Failure| failed(why.to_string()))?;
         let mut ran = Ran { notes: outcome.notes, limits: outcome.limits, ..Ran::default() };
         for row in outcome.rows {
             ran.rows.push(identified(row, &known, &point, (seed, repetition))?);
         }
+        captures.extend(outcome.captures.into_iter().map(|(name, octets)| (repetition, name, octets)));
+        if let Some(why) = outcome.failed {
+            runs.push(ran);
+            return Ok(Repeated { runs, captures, failed: Some(failed(why)) });
+        }
         values.push(own_value(&ran.rows, &point)?);
         runs.push(ran);
-        captures.extend(outcome.captures.into_iter().map(|(name, octets)| (repetition, name, octets)));
         if wanted.is_some_and(|wanted| repetition + 1 < wanted) {
             continue;
         }
@@ -83,7 +111,7 @@ pub(super) fn repeat(
             Some(Verdict::More) => {}
         }
     }
-    Ok((runs, captures))
+    Ok(Repeated { runs, captures, failed: None })
 }
 
 /// The row with what says of which point, seed and repetition it is.
@@ -138,8 +166,11 @@ impl Done {
     /// # Errors
     ///
     /// Why it failed, where it did.
-    pub(super) fn of_entry(point: &Point, entry: Entry) -> Result<Self, String> {
-        let done = entry.failed.map_or_else(|| Self::of(point, entry.runs), Err)?;
+    pub(super) fn of_entry(point: &Point, entry: Entry) -> Result<Self, Failed> {
+        if let Some(why) = entry.failed {
+            return Err(Failed { why, rows: entry.runs.into_iter().flat_map(|ran| ran.rows).collect() });
+        }
+        let done = Self::of(point, entry.runs)?;
         Ok(Self { captures: entry.captures, ..done })
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Done, Results};
+use super::{Done, Failed, Results};
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
 use crate::scenario::label::{amount, ratio, shown};
 use crate::scenario::{Amount, Point};
@@ -203,7 +203,7 @@ fn mark(x: f64, summary: &Summary, bound: String) -> Mark {
 }
 
 /// What bound a load, or all together.
-fn bound(result: &Result<Done, String>, load: Option<&String>) -> String {
+fn bound(result: &Result<Done, Failed>, load: Option<&String>) -> String {
     result.as_ref().map_or_else(|_| String::new(), |done| done.bound(load))
 }
 

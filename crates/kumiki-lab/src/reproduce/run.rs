@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::done::{Captures, Done, Ran, repeat};
+use super::done::{Captures, Done, Failed, Repeated, repeat};
 use super::journal::{Entry, Journal, Stored};
 use super::pieces::Pieces;
 use super::shard::Shard;
@@ -110,11 +110,11 @@ impl Options<'_> {
 struct Ended {
     place: usize,
     took: Duration,
-    result: Result<(Vec<Ran>, Captures), String>,
+    result: Result<Repeated, String>,
 }
 
 /// What is kept of the points, by their places in the plan.
-type Kept = BTreeMap<usize, Result<Done, String>>;
+type Kept = BTreeMap<usize, Result<Done, Failed>>;
 
 impl Plan {
     /// Runs the points of a shard on several threads, but for those that the journal has. A point is among the results whole or not at all
@@ -243,15 +243,18 @@ impl Plan {
             runs: Vec::new(),
         };
         match result {
-            Ok((runs, captures)) => {
-                entry.captures = options.keep(files(&part.name, point.index, captures))?;
-                entry.runs = runs;
+            Ok(Repeated { runs, captures, failed }) => {
+                // A point that failed is run again, with captures of its own.
+                if failed.is_none() {
+                    entry.captures = options.keep(files(&part.name, point.index, captures))?;
+                }
+                (entry.runs, entry.failed) = (runs, failed);
             }
             Err(why) if why == NOT_RUN => return Ok(()),
-            Err(why) => {
-                progress.note(&format!("{doing}: {why}"));
-                entry.failed = Some(why);
-            }
+            Err(why) => entry.failed = Some(why),
+        }
+        if let Some(why) = &entry.failed {
+            progress.note(&format!("{doing}: {why}"));
         }
         // Captures first: what is in the journal has its files.
         let stored = options.journal.as_deref_mut().map(|journal| journal.add(&entry)).transpose()?;
@@ -285,7 +288,7 @@ impl Plan {
             let mut points = Vec::new();
             for point in &part.points {
                 if shard.has(place) {
-                    let result = kept.remove(&place).unwrap_or_else(|| Err(NOT_RUN.to_owned()));
+                    let result = kept.remove(&place).unwrap_or_else(|| Err(NOT_RUN.to_owned().into()));
                     points.push((point.clone(), result));
                 }
                 place += 1;
@@ -298,7 +301,7 @@ impl Plan {
 }
 
 /// What a line of a journal says of `point`; where it is `stored` there, the rest need not be in memory.
-pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Result<Done, String> {
+pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Result<Done, Failed> {
     let done = Done::of_entry(point, entry)?;
     Ok(match stored {
         Some(stored) => done.stored(stored, point),

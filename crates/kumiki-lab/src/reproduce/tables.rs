@@ -1,6 +1,6 @@
 //! The table of a scenario: our values beside the paper's.
 
-use super::{Done, Results};
+use super::{Done, Failed, Results};
 use crate::rows::ValueName;
 use crate::scenario::label::shown;
 use crate::scenario::{Amount, Point};
@@ -236,7 +236,7 @@ fn head(point: &Point, names: &[&String]) -> String {
 }
 
 /// The cells of a point with the heads of their columns: one for each load where there are several, and what the point is about.
-fn columns_of(point: &Point, series: &str, result: &Result<Done, String>) -> Vec<(String, Cell)> {
+fn columns_of(point: &Point, series: &str, result: &Result<Done, Failed>) -> Vec<(String, Cell)> {
     let Ok(done) = result else {
         return vec![(series.to_owned(), Cell::text("failed"))];
     };

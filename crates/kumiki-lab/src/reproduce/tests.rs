@@ -49,6 +49,7 @@ impl Runner for Fake {
             captures: vec![("a.pcapng".to_owned(), vec![1, 2])],
             notes: vec!["a fake".to_owned()],
             limits: vec![("AAL5".to_owned(), 134.581)],
+            failed: None,
         })
     }
 }
@@ -267,6 +268,27 @@ fn a_point_that_fails_leaves_the_others() {
     };
     assert_eq!((label.as_str(), why.as_str()), ("nagle on, window 48 KiB, rtt 20 ms", "the peer reset"));
     assert!(results.table().legend.iter().any(|line| line.starts_with("failed: nagle on")));
+}
+
+/// A point that comes far, and not to its end.
+struct Unfinished;
+
+impl Runner for Unfinished {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let outcome = Fake { failing: false }.run(point)?;
+        Ok(Outcome { failed: (point.index == 1).then(|| "half of it came".to_owned()), ..outcome })
+    }
+}
+
+#[test]
+fn a_point_that_fails_may_have_rows() {
+    let options = Options { jobs: 2, ..Options::default() };
+    let results = run(&plan(&[], TWO_HOSTS).unwrap(), Unfinished, options).remove(0);
+    assert_eq!(results.failures(), [("nagle on, window 48 KiB, rtt 20 ms".to_owned(), "half of it came".to_owned())]);
+    assert!(results.table().legend.iter().any(|line| line.starts_with("failed: nagle on")));
+    let rows = results.rows().map(|row| row.goodput_mbps).collect::<Vec<_>>();
+    let whole = whole_rows(&[results]).map(|row| row.unwrap().goodput_mbps).collect::<Vec<_>>();
+    assert_eq!((rows.len(), rows), (5, whole));
 }
 
 #[test]
