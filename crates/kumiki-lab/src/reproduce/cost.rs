@@ -114,7 +114,7 @@ fn traffic(point: &Point, load: &Workload, part: f64) -> Traffic {
         "rpc" => {
             let calls = calls(point, load, rate_mbps) * sessions;
             let calls = calls.min(counted.unwrap_or(f64::INFINITY));
-            let answer = load.response.as_deref().map_or(message, |text| drawn(text).max(1.0));
+            let answer = answer(load);
             let calls = calls.min(in_time / answer.max(message));
             calls * ((message / payload).ceil() + (answer / payload).ceil())
         }
@@ -135,7 +135,7 @@ fn traffic(point: &Point, load: &Workload, part: f64) -> Traffic {
     let payload = match load.kind.as_str() {
         _ if is_unit => payload.min(message),
         "rpc" => {
-            let answer = load.response.as_deref().map_or(message, |text| drawn(text).max(1.0));
+            let answer = answer(load);
             (message + answer) / ((message / payload).ceil() + (answer / payload).ceil())
         }
         _ => payload,
@@ -151,9 +151,13 @@ fn calls(point: &Point, load: &Workload, rate_mbps: f64) -> f64 {
     let one_way: f64 = lines.map(|line| line.propagation().as_secs_f64()).sum();
     let think = load.think.as_deref().and_then(|text| Distribution::<Duration>::parse(text).ok());
     let think = think.map_or(0.0, |think| think.mean().as_secs_f64());
-    let answer = load.response.as_deref().map_or(octets(&load.message), drawn);
-    let on_line = (octets(&load.message) + answer) * 8.0 / (rate_mbps * 1e6);
+    let on_line = (octets(&load.message) + answer(load)) * 8.0 / (rate_mbps * 1e6);
     writes_for(&point.scenario.run, load) / (2.0 * one_way + think + on_line).max(1e-9)
+}
+
+/// The octets of an answer to a call, on average.
+fn answer(load: &Workload) -> f64 {
+    load.response.as_deref().map_or_else(|| octets(&load.message), drawn).max(1.0)
 }
 
 /// The mean of a number of octets, which may be drawn.
