@@ -637,3 +637,27 @@ fn a_line_that_a_file_fills_is_the_line() {
     // A short one is as slow as its round trips.
     assert_eq!(bound(&["file=20 kB", "coalesce=never"]), ["round trip"; 3]);
 }
+
+/// Four transfers fill a line for 97 % of the time, and for the rest the last of them waits for its timer: a note says so, and what binds them is the line.
+#[test]
+fn what_the_last_waits_for_beside_a_line_that_was_nearly_always_full_does_not_bind_all() {
+    let text = r#"
+title = "Four"
+host.a = { count = 4, graph = ["ip", "l0"] }
+host.b.graph = ["ip", "l0"]
+host.r = { graph = { ip = ["in0", "in1", "in2", "in3", "out"] }, ip = { forwarding = true } }
+link.in = { count = 4, ends = ["a${i}", "r.in${i}"], medium = "point-to-point", rate = "100 Mb/s", propagation = "5 ms" }
+link.out = { ends = ["r.out", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms", queue_frames = 40 }
+load.u = { kind = "ttcp", from = "a*", to = "b", message = "8 KiB", size = "2 MB", stagger = "200 ms" }
+run = { duration = "60 s" }
+"#;
+    let outcome = Laboratory::default().run(&arrange::point(&parse(text), &[])).unwrap();
+    let of_limit = outcome.rows[1].goodput_mbps / outcome.rows[1].limit_mbps.unwrap();
+    assert!((0.9..0.985).contains(&of_limit), "{of_limit}");
+    assert_eq!(outcome.rows[1].bound_by, "link");
+    assert!(
+        outcome.notes.iter().any(|note| note.contains("they waited for retransmission time-out")),
+        "{:?}",
+        outcome.notes
+    );
+}

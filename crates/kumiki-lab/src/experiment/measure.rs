@@ -478,7 +478,7 @@ impl LoadResult {
         let are_calls = !flows.is_empty() && flows.iter().all(|flow| flow.exchanges.is_some());
         let propagation = flows.iter().map(|flow| flow.propagation).max().unwrap_or_default();
         let (stood, time) = flow.map_or((&self.stood, self.time), |flow| (&flow.stood, flow.time));
-        held::filled(stood, time, propagation, are_calls)
+        held::filled(stood, time, propagation, (are_calls, flows.len() > 1))
     }
 
     /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP. Those of unlike loads
