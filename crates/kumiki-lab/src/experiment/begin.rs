@@ -6,7 +6,7 @@ use kumiki_graph::Address;
 use kumiki_inet::tcp::Tcp;
 use kumiki_sim::{HostId, World};
 
-use super::programs::Load;
+use super::load::Load;
 use crate::workload::{Ping, RpcClient, Sink, UdpSink, UdpSource};
 
 /// Tells the programs of `loads`, and TCP on their hosts, that what was so far is not measured. They go on as they would.

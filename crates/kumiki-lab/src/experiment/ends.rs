@@ -14,7 +14,7 @@ use kumiki_inet::tcp::{Counts, Record};
 use kumiki_sim::{HostId, World};
 
 use super::flows::{self, Pair};
-use super::programs::{Kind, Load};
+use super::load::{Kind, Load};
 use crate::workload::Ring;
 
 /// What a sender had done.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use kumiki_graph::{Duration, Instant};
 
 use super::flows::{Flow, rate_mbps};
+use super::load::Load;
 use super::measure::{LoadResult, lossy};
 use super::pace::Pace;
 use super::path::Crossed;
-use super::programs::Load;
 
 /// Sets [`Flow::part`] of all flows that want more than they get and meet others that do. Each is compared over its own time, in which others may begin and
 /// end: with the mean of all that were there, each for as long as it was. How fast these were meanwhile `pace` knows.

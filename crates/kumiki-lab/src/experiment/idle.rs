@@ -15,8 +15,8 @@ use kumiki_sim::World;
 
 use super::held::Held;
 use super::lines::{Lines, Use};
+use super::load::{Kind, Load};
 use super::path::Crossed;
-use super::programs::{Kind, Load};
 
 /// An interval at first.
 const FIRST: Duration = Duration::from_millis(1);

@@ -6,8 +6,8 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_sim::World;
 
 use super::fault::Fault;
+use super::load::Load;
 use super::path::{Busy, Crossed};
-use super::programs::Load;
 use crate::medium::{self, Step};
 use crate::scenario::{Link, Scenario};
 use crate::topology::HopKind;

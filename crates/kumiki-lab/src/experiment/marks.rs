@@ -8,8 +8,8 @@ use kumiki_sim::{HostId, World};
 use super::cpus::{self, Cpus};
 use super::flows::{matched, progress};
 use super::lines::{Lines, Use};
+use super::load::{Kind, Load};
 use super::path::Crossed;
-use super::programs::{Kind, Load};
 
 /// What the lines on the way of a flow had been used.
 type Uses = Vec<Use>;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::Limit;
 use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
@@ -10,19 +10,19 @@ use kumiki_sim::{HostId, World};
 use super::bound::Bound;
 use super::cpus::{self, Cpus};
 use super::ends::Ends;
+use super::failed::{gone, unconnected, unfinished};
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
 use super::held::{self, Held};
 use super::idle::{Idle, Stood};
 use super::lines::{Lines, Use};
+use super::load::{Kind, Load};
 use super::marks::Marks;
 use super::pace::Pace;
 use super::path::Crossed;
 use super::presence::Presence;
-use super::programs::{Kind, Load};
 use super::units::Units;
 use crate::medium::Waits;
-use crate::quantity::in_seconds;
 use crate::rows::Counters;
 use crate::stats;
 use crate::workload::ping::Echoes;
@@ -699,37 +699,6 @@ fn measure(
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
 }
 
-/// What of what a load needs was there no more at the end, in words: hosts with their power, and the lines in `missing`.
-fn gone((world, hosts): (&World, &BTreeMap<String, HostId>), load: &Load, missing: &[String]) -> Option<String> {
-    let down = load.hosts_on_the_way().find_map(|host| Some((host, world.down_since(*hosts.get(host)?)?)));
-    let power = down.map(|(host, since)| {
-        let since = in_seconds(since.saturating_since(Instant::ZERO));
-        format!("host.{host} had no power from {since} on; expected an event later than that, or power again for a host between the two")
-    });
-    power.or_else(|| {
-        let line = missing.first()?;
-        Some(format!(
-            "link.{line} was not there at the end; expected that it is up again, with a rate, while there is time"
-        ))
-    })
-}
-
-/// How far the file of `user` had come, and why no further.
-fn unfinished(user: &FileUser, why: Option<String>) -> String {
-    let (moved, file) = (user.moved(), user.file());
-    match why {
-        Some(why) if user.opened().is_none() => format!("there was no association: {why}"),
-        Some(why) => format!("{moved} of {file} octets were moved: {why}"),
-        None if user.opened().is_none() => {
-            "there was no association when the time was over; `duration` gives it more".to_owned()
-        }
-        None if moved == file => format!(
-            "all {file} octets were moved, but it was not closed when the time was over; `duration` gives it more"
-        ),
-        None => format!("{moved} of {file} octets were moved when the time was over; `duration` gives it more"),
-    }
-}
-
 /// Each writer of `load` with each of its readers, by their numbers.
 fn pairs(load: &Load) -> impl Iterator<Item = (usize, usize)> {
     let writers = 0..load.from.len();
@@ -758,42 +727,6 @@ fn round_trips(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> 
     let mut all = pings.next()?.round_trips().clone();
     pings.for_each(|ping| all.add(ping.round_trips()));
     Some(all)
-}
-
-/// Why `load` has never had a connection, where it has had none: what kept the first of its writers.
-fn unconnected(
-    (world, hosts): (&World, &BTreeMap<String, HostId>),
-    load: &Load,
-    sources: &[(usize, &Source)],
-) -> Option<Unconnected> {
-    let mut all = sources.iter().map(|(number, source)| {
-        let (host, _) = load.from.get(*number)?;
-        let failed = hosts.get(host).and_then(|id| world.down_since(*id));
-        never_connected(host, source, (failed, world.now()))
-    });
-    let first = all.next()??;
-    all.all(|other| other.is_some()).then_some(first)
-}
-
-/// Why `source` on `host`, whose power failed at some time if it did, has never had a connection by the `end`, where it has had none.
-fn never_connected(host: &str, source: &Source, (failed, end): (Option<Instant>, Instant)) -> Option<Unconnected> {
-    if source.sent().count() == 0 || source.sent().any(|sent| sent.opened.is_some()) {
-        return None;
-    }
-    let peer = source.peer()?;
-    let peer = peer.socket().map_or_else(|| peer.to_string(), |at| at.ip().to_string());
-    let reason = source.sent().find_map(|sent| sent.aborted);
-    let silent = reason.is_none();
-    let why = match reason {
-        Some(Reason::Unreachable) => format!("{host} has no route to {peer}"),
-        Some(why) => format!("{host} called {peer}: {why}"),
-        None if failed.is_some() => format!("{host} lost its power before {peer} answered"),
-        None if source.sent().all(|sent| sent.called.is_none_or(|called| called >= end)) => {
-            format!("{host} was not to call {peer} before the end")
-        }
-        None => format!("{host} called {peer}, and nobody answered until the end"),
-    };
-    Some(Unconnected { why, silent })
 }
 
 /// How long each task of each host has run.

@@ -6,7 +6,7 @@ use kumiki_graph::Instant;
 use kumiki_sim::{HostId, World};
 
 use super::flows::{matched, progress};
-use super::programs::{Kind, Load};
+use super::load::{Kind, Load};
 
 /// When somebody looked, and the octets that had been read by then.
 type Looks = Vec<(Instant, u64)>;

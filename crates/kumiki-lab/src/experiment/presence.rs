@@ -7,8 +7,8 @@ use kumiki_sim::World;
 
 use super::cpus::{self, Cpus};
 use super::lines::{Lines, Use};
+use super::load::Load;
 use super::path::Crossed;
-use super::programs::Load;
 
 /// Which of the two it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -8,6 +8,7 @@ use kumiki_octets::Pattern;
 use kumiki_octets::text::counted;
 
 use super::fault::{Fault, fault, quantity, unknown};
+use super::load::{Kind, Load};
 use super::path::Crossed;
 use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
@@ -35,92 +36,6 @@ const MP2T: u8 = 33;
 
 /// How long after the first packet of RTP has come it is played, unless given.
 const PLAYOUT: Duration = Duration::from_millis(100);
-
-/// What to run and for how long.
-#[derive(Clone, Debug)]
-pub(super) struct Load {
-    /// What the programs do.
-    pub(super) kind: Kind,
-    /// Hosts and nodes of the writing programs.
-    pub(super) from: Vec<(String, String)>,
-    /// Hosts and nodes of the reading programs.
-    pub(super) to: Vec<(String, String)>,
-    /// The lines from each writer to each reader that it has, and those back where what counts comes back.
-    pub(super) ways: Vec<Vec<Vec<Crossed>>>,
-    /// How long each of these takes from its one end to the other, where it takes any time, as it is at first.
-    pub(super) propagation: BTreeMap<Crossed, Duration>,
-    /// The hosts at the ends of it and on the way there and back; `None` where the way is not known.
-    hosts: Option<BTreeSet<String>>,
-    /// Whether this load is over when the writing program is done.
-    pub(super) until_done: bool,
-    /// When the first of its sessions begins.
-    pub(super) start: Instant,
-    /// When it is to stop.
-    pub(super) stop: Option<Instant>,
-    /// Whether it writes all the time, from its beginning to the end of the run.
-    pub(super) is_steady: bool,
-    /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
-    pub(super) sender_clock: bool,
-    /// Where exchanges are asked for, or files.
-    pub(super) servers: BTreeSet<SocketAddr>,
-    /// Whether the time of a file begins when the association is asked for, and not when it stands.
-    pub(super) from_request: bool,
-    /// What the programs of transfers with an end ring when one opens and when it is over.
-    pub(super) bell: Option<Bell>,
-}
-
-impl Load {
-    /// Whether both ends of a connection write in turn: one asks, and the other answers.
-    pub(super) const fn is_of_exchanges(&self) -> bool {
-        matches!(self.kind, Kind::Rpc | Kind::File)
-    }
-
-    /// Whether it is measured from its beginning to its end, whatever the others wait for.
-    pub(super) const fn is_measured_whole(&self) -> bool {
-        self.until_done && matches!(self.kind, Kind::Stream | Kind::File)
-    }
-
-    /// The hosts at its ends, and those between them where the way is known.
-    pub(super) fn hosts_on_the_way(&self) -> impl Iterator<Item = &str> {
-        let between = self.hosts.iter().flatten().map(String::as_str);
-        self.from.iter().chain(&self.to).map(|(host, _)| host.as_str()).chain(between)
-    }
-
-    /// Whether `cpu`, of that `host.cpu`, has to do with it.
-    pub(super) fn is_on_the_way(&self, cpu: &str) -> bool {
-        let host = cpu.split_once('.').map_or(cpu, |(host, _)| host);
-        self.hosts.as_ref().is_none_or(|hosts| hosts.contains(host))
-    }
-
-    /// The lines from a writer to one of its readers.
-    pub(super) fn way(&self, (writer, reader): (usize, usize)) -> &[Crossed] {
-        self.ways.get(writer).and_then(|ways| ways.get(reader)).map_or(&[], Vec::as_slice)
-    }
-
-    /// Which of `to` the sessions of writer `number` go to, in turn: all where it is the only one, the only one, or its own.
-    pub(super) fn readers(&self, number: usize) -> core::ops::Range<usize> {
-        match (self.from.len(), self.to.len()) {
-            (1, all) => 0..all,
-            (_, 1) => 0..1,
-            _ => number..number + 1,
-        }
-    }
-}
-
-/// What the programs do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    /// Streams, or messages on a connection: `ttcp` and `netperf`.
-    Stream,
-    /// A file.
-    File,
-    /// Datagrams at a constant rate.
-    Units,
-    /// Echoes.
-    Ping,
-    /// Requests and responses.
-    Rpc,
-}
 
 /// Programs by host and node.
 #[derive(Default)]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::flows::{self, Pair, matched, progress, tcps};
 use super::idle::Carry;
-use super::programs::Load;
+use super::load::Load;
 use crate::figure::{Axis, Figure, Point, Series, Shape};
 use crate::scenario::Happening;
 

@@ -6,8 +6,8 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_sim::{HostId, World};
 
 use super::flows::progress;
+use super::load::Load;
 use super::measure::lossy;
-use super::programs::Load;
 
 /// The goodput of each part, in 10^6 bit/s.
 #[derive(Clone, PartialEq, Debug, Default)]

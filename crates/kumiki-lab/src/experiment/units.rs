@@ -6,8 +6,8 @@ use kumiki_octets::text::counted;
 use kumiki_sim::{HostId, World};
 
 use super::flows;
+use super::load::Load;
 use super::measure::program;
-use super::programs::Load;
 use crate::workload::rtp::Jitter;
 use crate::workload::{UdpSink, UdpSource};
 
