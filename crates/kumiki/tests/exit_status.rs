@@ -107,6 +107,22 @@ fn every_command_tells_all_mistakes_of_a_scenario() {
     assert_eq!(folder.names(), ["m.csv", "x.toml"]);
 }
 
+/// Nor for each of a file that the scenario names.
+#[test]
+fn the_mistakes_of_a_schedule_hide_none_of_the_scenario() {
+    let scenario =
+        UNCONNECTED.replace("10.0.5.2", "10.0.0.2").replace("\"10 ms\" }", "\"10 ms\", schedule = \"l.csv\" }");
+    let folder = Folder::with("schedule", &scenario.replace("duration =", "wurm_up = \"1 s\", duration ="));
+    folder.0.write("l.csv", b"at (s),rate (Mb/s)\n1,x\n2,-1\n");
+    let said = refused(&folder.kumiki(&["run", "x.toml"]));
+    let places: Vec<&str> = said.lines().filter_map(|line| line.split(": ").find(|it| *it != "kumiki")).collect();
+    assert_eq!(places, ["x.toml:5", "l.csv:2", "l.csv:3"], "{said}");
+    folder.0.write("l.csv", b"at (s),rate (Mb/s)\n1,3\n2,1\n");
+    let said = refused(&folder.kumiki(&["run", "x.toml"]));
+    assert!(said.starts_with("kumiki: x.toml:5: run.wurm_up") && said.lines().count() == 1, "{said}");
+    assert_eq!(folder.names(), ["l.csv", "x.toml"]);
+}
+
 /// What cannot be run is not drawn either: `graph` is for checking a scenario before it is run.
 #[test]
 fn the_graph_of_a_scenario_that_cannot_be_run_is_refused() {

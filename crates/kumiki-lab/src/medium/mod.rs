@@ -266,7 +266,7 @@ impl Line {
 }
 
 /// The most that a line is set to, in bits per second: a thousand times what one fibre carries in our time.
-const FASTEST: u64 = 1_000_000_000_000_000;
+pub(crate) const FASTEST: u64 = 1_000_000_000_000_000;
 
 /// The words for the bits of a check sequence.
 const FCS: [(&str, FcsKind); 2] = [("16", FcsKind::Fcs16), ("32", FcsKind::Fcs32)];

@@ -43,6 +43,9 @@ pub(crate) const OF_NO_USE: &str = " has no use for it";
 /// More names than that are no help to who has a suggestion.
 const SHORT: usize = 12;
 
+/// More mistakes of one input are not told at once: who has so many starts at another place.
+pub(super) const MOST: usize = 8;
+
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
@@ -173,6 +176,15 @@ impl Fault {
     #[must_use]
     pub fn in_file(mut self, file: &str) -> Self {
         self.0.file = Some(file.to_owned());
+    /// All of `faults` of one input, each in a line of its own, but no more than [`MOST`]; nothing where there are none.
+    #[must_use]
+    pub(crate) fn all_of(faults: Vec<Self>) -> Option<Self> {
+        let more = (faults.len() > MOST).then(|| Self::new("and more, which are told when these are mended"));
+        let mut faults = faults.into_iter().take(MOST).chain(more);
+        let first = faults.next()?;
+        Some(first.and(faults.collect()))
+    }
+
         self
     }
 

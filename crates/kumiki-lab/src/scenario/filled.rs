@@ -3,13 +3,15 @@
 //! A file in the place of a schedule is CSV, with a line of heads and then a line for each change: `at` or `time`, and of `rate`, `propagation` or `delay`, and `loss` those that change.
 //! Units stand in the heads (`at (s)`, `rate (Mb/s)`, `loss (%)`) or behind each value; what a cell does not say stays as it is.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Fault;
-use super::fault::read_file;
+use super::fault::{nearest, read_file};
 use super::tree::{Entry, Node, Origin, Source, Value};
+use super::{Fault, Place};
+use crate::medium::FASTEST;
 use crate::rows::Parameter;
-use crate::sources::{Found, Record, Source as Measurements, number, told};
+use crate::sources::{Found, Source as Measurements, head, is_same, stem, told};
 
 /// The data of an echo of ping(8), in octets.
 const ECHO: &str = "56 B";
@@ -19,6 +21,9 @@ const MOST_CHANGES: usize = 100_000;
 
 /// Nanoseconds and bits per second that are told stay below that: they are numbers of 64 bits.
 const MOST: f64 = 1.8e19;
+
+/// What its columns may be called, but for their units.
+const HEADS: [&str; 6] = ["at", "time", "rate", "propagation", "delay", "loss"];
 
 /// What a file may say of a line: its column, the unit in which it is taken, and the key of a change.
 const CHANGES: [(&str, &str, &str); 4] = [
@@ -79,87 +84,171 @@ fn read(file: &str, at: Origin) -> Result<Vec<Node>, Fault> {
     changes(file, &text, at)
 }
 
+/// The changes in `text`; all mistakes are told at once, as far as one does not follow from another.
 fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, Fault> {
-    let all = Measurements::of_csv(file, text, &[])?;
-    let known = ["at", "time", "rate", "propagation", "delay", "loss"];
-    let is_known = |head: &str| known.iter().any(|name| crate::sources::is_same(name, head));
-    if let Some(other) = all.keys().into_iter().find(|head| !is_known(head)) {
-        return Err(Fault::unknown(["schedule"], "column", other, &known).in_file(file));
-    }
-    for [one, other] in [["at", "time"], ["propagation", "delay"]] {
-        if all.find(one).is_some() && all.find(other).is_some() {
-            let fault = Fault::new(format!("columns {one:?} and {other:?}, which say the same"));
-            return Err(fault.expected("one of them").in_file(file));
-        }
-    }
-    let column = |name: &str, with_unit: &str| -> Result<Option<Found>, Fault> {
-        if all.find(name).is_none() {
-            return Ok(None);
-        }
-        let found = all.find(with_unit).ok_or_else(|| all.lacks(with_unit))?;
-        all.check_numbers(&found)?;
-        Ok(Some(found))
-    };
-    let time = match column("at", "at_ms")? {
-        Some(found) => found,
-        None => column("time", "time_ms")?.ok_or_else(|| all.lacks("at"))?,
-    };
-    let mut columns = Vec::new();
-    for (name, with_unit, key) in CHANGES {
-        // A share without a unit is a part of one, as everywhere in a scenario.
-        let is_bare = key == "loss" && all.find(with_unit).is_none();
-        if let Some(found) = column(name, if is_bare { name } else { with_unit })? {
-            columns.push((key, found, if is_bare { 100.0 } else { 1.0 }));
-        }
-    }
-    let wrong = |record: Record<'_>, problem: &str| {
-        let line = usize::try_from(record.line()).unwrap_or(0);
-        Fault::new(problem).in_place(super::Place::Line(line, 1)).in_file(file)
-    };
+    let (all, faults) = Measurements::of_damaged_csv(file, text, &[])?;
+    let mut reading = Reading { all, faults, wrong: BTreeSet::new() };
+    reading.check_heads();
+    let time = reading.time();
+    let columns: Vec<Column> = CHANGES.into_iter().filter_map(|it| reading.column(it)).collect();
+    let Reading { all, mut faults, wrong } = reading;
     let (mut steps, mut before) = (Vec::new(), None);
     for record in all.records() {
+        let line = usize::try_from(record.line()).unwrap_or(0);
+        let fault = |problem: &str| Fault::new(problem).in_place(Place::Line(line, 1)).in_file(file);
         if steps.len() == MOST_CHANGES {
-            return Err(wrong(record, &format!("more than {MOST_CHANGES} changes")).expected("fewer, further apart"));
+            faults.push(fault(&format!("more than {MOST_CHANGES} changes")).expected("fewer, further apart"));
+            break;
         }
-        let ms = record.number(&time);
-        let ms =
-            ms.ok_or_else(|| wrong(record, "no time of the change").expected("a time from the beginning of the run"))?;
-        if !(0.0..MOST).contains(&(ms * 1e6)) {
-            return Err(wrong(record, &format!("{ms} ms is no time of a run")).expected("a time from its beginning on"));
-        }
-        if before.is_some_and(|before| ms <= before) {
-            return Err(wrong(record, "a time that is not behind that of the line before").expected("times in order"));
-        }
-        before = Some(ms);
+        // What is wrong with a field of it was told.
+        let is_told = wrong.contains(&line);
         let mut step = Node { at, value: Value::Table(Vec::new()) };
-        put(&mut step, "at", Node { at, value: Value::Text(format!("{} ns", whole(ms * 1e6))) });
-        for (key, found, times) in &columns {
-            let Some(written) = record.get(found).as_ref().and_then(number) else {
+        match time.as_ref().map(|time| record.number(time)) {
+            Some(None) if !is_told => {
+                faults.push(fault("no time of the change").expected("a time from the beginning of the run"));
+            }
+            None | Some(None) => {}
+            Some(Some(ms)) => {
+                if !(0.0..MOST).contains(&(ms * 1e6)) {
+                    let problem = format!("{ms} ms is no time of a run");
+                    faults.push(fault(&problem).expected("a time from its beginning on"));
+                } else if before.is_some_and(|before| ms <= before) {
+                    let problem = "a time that is not behind that of the line before";
+                    faults.push(fault(problem).expected("times in order"));
+                }
+                before = Some(ms);
+                put(&mut step, "at", Node { at, value: Value::Text(format!("{} ns", whole(ms * 1e6))) });
+            }
+        }
+        let mut says_nothing = !is_told;
+        for column in &columns {
+            let Some(written) = record.number(&column.found) else {
                 continue;
             };
-            let value = written * times;
-            let is_wrong = match *key {
-                "loss" => value > 100.0,
-                // Less than a bit per second would be a line that stands still.
-                "rate" => value * 1e6 >= MOST || value > 0.0 && value * 1e6 < 1.0,
-                _ => value * 1e6 >= MOST,
-            };
-            if value < 0.0 || is_wrong {
-                return Err(wrong(record, &format!("{written} is no {key}")));
+            says_nothing = false;
+            match column.value(written) {
+                Some(value) => put(&mut step, column.key, Node { at, value: Value::Text(value) }),
+                None => faults.push(fault(&format!("{written} is no {}", column.key)).expected(column.expected())),
             }
-            let value = match *key {
-                "rate" => format!("{} b/s", whole(value * 1e6)),
-                "loss" => format!("{} %", told(&Parameter::Number(value))),
-                _ => format!("{} ns", whole(value * 1e6)),
-            };
-            put(&mut step, key, Node { at, value: Value::Text(value) });
         }
-        if step.entries().len() == 1 {
-            return Err(wrong(record, "a time, and nothing that changes").expected("a rate, a propagation or a loss"));
+        if says_nothing && !columns.is_empty() {
+            faults.push(fault("a time, and nothing that changes").expected("a rate, a propagation or a loss"));
         }
         steps.push(step);
     }
-    Ok(steps)
+    faults.sort_by_key(Fault::line_and_column);
+    Fault::all_of(faults).map_or(Ok(steps), Err)
+}
+
+/// A file of changes, and what is wrong with it.
+struct Reading {
+    all: Measurements,
+    faults: Vec<Fault>,
+    /// The lines with a field that is no number.
+    wrong: BTreeSet<usize>,
+}
+
+impl Reading {
+    /// That each head says something of a line, and no two the same.
+    fn check_heads(&mut self) {
+        let is_known = |head: &str| HEADS.iter().any(|name| is_same(name, head));
+        for other in self.all.keys().into_iter().filter(|head| !is_known(head)) {
+            let (stem, _) = stem(other);
+            let fault = self.all.of_head(other, &format!("unknown column {stem:?}")).one_of(&HEADS);
+            let near = nearest(stem, &HEADS);
+            self.faults.push(fault.suggest_if(near));
+        }
+        for [one, other] in [["at", "time"], ["propagation", "delay"]] {
+            if let (Some(_), Some(found)) = (self.all.find(one), self.all.find(other)) {
+                let fault = self.all.of_head(found.name(), &format!("a column {one:?} says the same"));
+                self.faults.push(fault.expected("one of them"));
+            }
+        }
+    }
+
+    /// The times of the changes.
+    fn time(&mut self) -> Option<Found> {
+        let name = ["at", "time"].into_iter().find(|name| self.all.find(name).is_some());
+        match name {
+            Some(name) => self.found(name, &format!("{name}_ms"), "time"),
+            None => {
+                self.faults.push(self.all.lacks("at"));
+                None
+            }
+        }
+    }
+
+    /// What it says of one kind of change; nothing where it says none, or nothing that can be read.
+    fn column(&mut self, (name, with_unit, key): (&str, &str, &'static str)) -> Option<Column> {
+        // A share without a unit is a part of one, as everywhere in a scenario.
+        let is_bare = key == "loss" && self.all.find(with_unit).is_none();
+        let found = self.found(name, if is_bare { name } else { with_unit }, key)?;
+        Some(Column { key, found, times: if is_bare { 100.0 } else { 1.0 } })
+    }
+
+    /// The column called `name`, in the unit that is wanted. What in it is no number is told.
+    fn found(&mut self, name: &str, with_unit: &str, what: &str) -> Option<Found> {
+        let there = self.all.find(name)?;
+        let no_numbers = self.all.no_numbers(&there);
+        self.wrong.extend(no_numbers.iter().filter_map(Fault::line));
+        self.faults.extend(no_numbers);
+        // Without these the values may have a unit.
+        self.all.leave_numbers(&there);
+        let found = self.all.find(with_unit);
+        if found.is_none() {
+            let there = self.all.find(name)?;
+            let expected = format!("a head with one, such as {}", head(with_unit));
+            let (_, has_unit) = stem(there.name());
+            let problem = if has_unit { format!("its unit is none of {what}") } else { "it has no unit".to_owned() };
+            self.faults.push(self.all.of_head(there.name(), &problem).expected(expected));
+        }
+        found
+    }
+}
+
+/// What a file says of one kind of change.
+struct Column {
+    key: &'static str,
+    found: Found,
+    /// By what its numbers are multiplied.
+    times: f64,
+}
+
+impl Column {
+    /// A number of it as the value of the key; nothing where it cannot be one.
+    fn value(&self, written: f64) -> Option<String> {
+        let value = written * self.times;
+        let is_right = match self.key {
+            "loss" => value <= 100.0,
+            // Less than a bit per second would be a line that stands still.
+            "rate" => value == 0.0 || (1.0..=fastest()).contains(&(value * 1e6)),
+            _ => value * 1e6 < MOST,
+        };
+        if value < 0.0 || !is_right {
+            return None;
+        }
+        Some(match self.key {
+            "rate" => format!("{} b/s", whole(value * 1e6)),
+            "loss" => format!("{} %", told(&Parameter::Number(value))),
+            _ => format!("{} ns", whole(value * 1e6)),
+        })
+    }
+
+    /// What would be right.
+    fn expected(&self) -> &'static str {
+        match self.key {
+            "loss" if self.times == 1.0 => "0 to 100 %",
+            "loss" => "a part of one, 0 to 1, or a head with a unit: loss (%)",
+            "rate" => "0, with which the line stands still, or 1 b/s to 1000 Tb/s",
+            _ => "a time that is not negative, below 500 years",
+        }
+    }
+}
+
+/// The greatest rate, in bits per second.
+#[expect(clippy::cast_precision_loss, reason = "it is a power of ten below 2^53")]
+const fn fastest() -> f64 {
+    FASTEST as f64
 }
 
 /// Without what is behind the point.
@@ -214,9 +303,23 @@ mod tests {
     fn a_file_that_is_no_schedule_is_refused_with_its_line() {
         for (text, words) in [
             ("rate (Mb/s)\n1\n", "no column is called \"at\""),
-            ("at,rate (Mb/s)\n1,1\n", "the column \"at\" has no unit; expected a head with one, such as at (ms)"),
-            ("at (s),rate\n1,1\n", "the column \"rate\" has no unit; expected a head with one, such as rate (Mbit/s)"),
-            ("at (s),speed (Mb/s)\n1,1\n", "unknown column \"speed_mbps\""),
+            (
+                "at,rate (Mb/s)\n1,1\n",
+                "line.csv:1: column 1 (at): it has no unit; expected a head with one, such as at (ms)",
+            ),
+            (
+                "at (s),rate\n1,1\n",
+                "line.csv:1: column 2 (rate): it has no unit; expected a head with one, such as rate (Mbit/s)",
+            ),
+            (
+                "at (s),rate (ms)\n1,1\n",
+                "line.csv:1: column 2 (rate (ms)): its unit is none of rate; expected a head with one, such as rate (Mbit/s)",
+            ),
+            (
+                "at (s),speed (Mb/s)\n1,1\n",
+                "line.csv:1: column 2 (speed (Mb/s)): unknown column \"speed\"; did you mean \"rate\"?",
+            ),
+            ("at (s),rates (Mb/s)\n1,1\n", "unknown column \"rates\"; did you mean \"rate\"?"),
             ("at (s),rate (Mb/s)\n1,1\n\n1,2\n", "line.csv:4: a time that is not behind that of the line before"),
             ("at (s),rate (Mb/s)\n1,1\n,2\n", "line.csv:3: no time of the change"),
             ("at (s),rate (Mb/s)\n1,1\n2,\n", "line.csv:3: a time, and nothing that changes"),
@@ -224,13 +327,60 @@ mod tests {
             ("at (s),rate (Mb/s)\n-1,1\n", "line.csv:2: -1000 ms is no time of a run"),
             ("at (s),rate (Mb/s)\n1e30,1\n", "line.csv:2: "),
             ("at (s),rate (Mb/s)\n1,1e30\n", "line.csv:2: "),
+            ("at (s),rate (Tb/s)\n1,1001\n", "line.csv:2: 1001000000 is no rate; expected 0, with which"),
             ("at (s),rate (Mb/s)\n1,0.0000001\n", "line.csv:2: 0.0000001 is no rate"),
-            ("at (s),time (s),rate (Mb/s)\n1,1,1\n", "line.csv: columns \"at\" and \"time\", which say the same"),
-            ("at (s),delay (ms),propagation (ms)\n1,1,1\n", "line.csv: columns \"propagation\" and \"delay\""),
+            (
+                "at (s),time (s),rate (Mb/s)\n1,1,1\n",
+                "line.csv:1: column 2 (time (s)): a column \"at\" says the same; expected one of them",
+            ),
+            (
+                "at (s),delay (ms),propagation (ms)\n1,1,1\n",
+                "line.csv:1: column 2 (delay (ms)): a column \"propagation\" says the same",
+            ),
             ("at (s),delay (ms)\n1,-1\n", "line.csv:2: -1 is no propagation"),
             ("at (s),delay (ms)\n1,x\n", "line.csv:2: column 2 (delay (ms)) = \"x\": not a number"),
         ] {
             assert!(refused(text).contains(words), "{words}: {}", refused(text));
         }
+    }
+
+    #[test]
+    fn all_mistakes_of_a_file_are_told_at_once_each_with_its_line() {
+        let text = "at (s),rate (Mb/s),delay (ms),speed\n\
+                    1,10,20,1\n\
+                    2,x,20,1\n\
+                    3,-5,20\n\
+                    1.5,-5,\"0,3\",1\n\
+                    NaN,4,-1,1\n\
+                    4,,,1\n";
+        let lines = [
+            "line.csv:1: column 4 (speed): unknown column \"speed\"; did you mean \"rate\"? (one of at, time, \
+             rate, propagation, delay, loss)",
+            "line.csv:3: column 2 (rate (Mb/s)) = \"x\": not a number; expected a number such as 93.5, with a point; its unit \
+             stands in the head, or behind every value",
+            "line.csv:4: 3 fields below 4 heads",
+            "line.csv:5: a time that is not behind that of the line before; expected times in order",
+            "line.csv:5: -5 is no rate; expected 0, with which the line stands still, or 1 b/s to 1000 Tb/s",
+            "line.csv:5: column 3 (delay (ms)) = \"0,3\": not a number; expected a point in the place of the comma",
+            "line.csv:6: column 1 (at (s)) = \"NaN\": not a number; expected a number such as 93.5, with a point; its unit \
+             stands in the head, or behind every value",
+            "line.csv:6: -1 is no propagation; expected a time that is not negative, below 500 years",
+            "and more, which are told when these are mended",
+        ];
+        assert_eq!(refused(text).lines().collect::<Vec<_>>(), lines);
+        let mended = text.replace(",speed", ",loss (%)").replace("2,x", "2,3").replace("3,-5,20\n", "");
+        let mended = mended.replace("1.5,-5,\"0,3\"", "3,5,0.3").replace("NaN,4,-1", "3.5,4,1");
+        assert!(changes("line.csv", &mended, AT).is_ok(), "{}", refused(&mended));
+        // A time out of order is no mistake of those behind it, and values are kept with their units where one has none.
+        assert_eq!(refused("at (s),loss (%)\n5,1\n1,1\n2,1\n").lines().count(), 1);
+        assert_eq!(
+            refused("at,rate\n1 s,10 Mb/s\n2 s,5 ms\n3 s,7\n4,1 Mb/s\n"),
+            "line.csv:3: column 2 (rate) = \"5 ms\": not of the kind of the values above it; expected quantities of one kind in a \
+             column\n\
+             line.csv:4: column 2 (rate) = \"7\": no unit, which the other values have; expected one behind every value, or in the \
+             head alone\n\
+             line.csv:5: column 1 (at) = \"4\": no unit, which the other values have; expected one behind every value, or in the \
+             head alone"
+        );
     }
 }

@@ -4,14 +4,11 @@
 //! again: an unknown key, the value of a setting, or a key that is missing. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
 
 use super::expand::UNKNOWN_NAME;
-use super::fault::UNKNOWN_KEY;
+use super::fault::{MOST, UNKNOWN_KEY};
 use super::load::{Document, UNUSED};
 use super::read::example;
-use super::tree::{Node, Origin, Value};
+use super::tree::{Entry, Node, Origin, Value};
 use super::{Choice, Fault, Place, Point};
-
-/// More are not told: who has so many starts at another place.
-const MOST: usize = 8;
 
 /// Keys on which others rest: whoever leaves them out changes what the rest means.
 const BASES: [&str; 13] =
@@ -102,29 +99,27 @@ impl Document {
             Err(fault) => fault,
         };
         let (mut faults, mut rest, mut removed) = (vec![first], self.clone(), Vec::new());
-        let mut is_more = false;
         while let Some(last) = faults.last() {
             let next = rest.without(last, &mut removed, &judge);
             let Some((without, fault)) = next.and_then(|next| present(next, &removed, &judge)) else {
                 break;
             };
-            is_more = faults.len() == MOST;
-            if is_more {
-                break;
-            }
             rest = without;
             faults.push(fault);
+            // One more than are told, so that it is known that there are more.
+            if faults.len() > MOST {
+                break;
+            }
         }
         // A name that is used by a slip of the pen is used by no other.
         let is_unused = |fault: &Fault| fault.problem().starts_with(UNUSED);
         if faults.iter().any(|fault| fault.problem().starts_with(UNKNOWN_NAME)) {
             faults.retain(|fault| !is_unused(fault));
         }
-        faults.sort_by_key(|fault| (is_unused(fault), fault.line_and_column()));
-        let more = is_more.then(|| Fault::new("and more, which are told when these are mended"));
-        let mut faults = faults.into_iter().chain(more);
-        let first = faults.next().unwrap_or_else(|| Fault::new("something is wrong"));
-        Err(first.and(faults.collect()))
+        let last = faults.split_off(faults.len().min(MOST));
+        faults.sort_by_key(|fault| (is_unused(fault), fault.file() != Some(self.file()), fault.line_and_column()));
+        faults.extend(last);
+        Err(Fault::all_of(faults).unwrap_or_else(|| Fault::new("something is wrong")))
     }
 
     /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no further. `removed` is what is left out.
@@ -135,7 +130,12 @@ impl Document {
         judge: &impl Fn(&Self) -> Result<T, Fault>,
     ) -> Option<(Self, Fault)> {
         let is_here = |fault: &Fault| fault.file() == Some(self.file());
-        let Some(Place::Line(line, column)) = fault.place().filter(|_| is_here(fault)) else {
+        if let Some(file) = fault.file().filter(|_| !is_here(fault)) {
+            let without = self.without_schedule(file)?;
+            let next = judge(&without).err()?;
+            return Some((without, next));
+        }
+        let Some(Place::Line(line, column)) = fault.place() else {
             return None;
         };
         let path = self.root().path_to(*line, *column)?;
@@ -179,6 +179,18 @@ impl Document {
         let is_known = next.missing().is_none_or(|key| meant == Some(key));
         let follows = is_known && removed.iter().any(|it| it.path.starts_with(next.path()));
         (!follows).then_some((without, next))
+    }
+
+    /// The document without the schedules that `file` has, with which something is wrong; nothing where there are none.
+    fn without_schedule(&self, file: &str) -> Option<Self> {
+        let mut without = self.clone();
+        let links = self.root().child("link").map(Node::entries).unwrap_or_default();
+        let has_file = |link: &&Entry| link.node.child("schedule").and_then(Node::plain).as_deref() == Some(file);
+        let of_file = links.iter().filter(has_file);
+        let places = of_file.map(|link| ["link".to_owned(), link.key.clone(), "schedule".to_owned()]);
+        // All of them: no `any`, which would stop at the first.
+        let removed = places.filter(|place| without.remove(place)).count();
+        (removed > 0).then_some(without)
     }
 
     /// The document in which the key at `path`, which is unknown, is called as it was meant, and what else is wrong with it. Nothing where that is no other key of its table,

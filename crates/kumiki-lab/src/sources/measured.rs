@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_octets::text::counted;
+
 use super::column::{Unit, amount, bracketed, split};
 use crate::rows::Parameter;
 use crate::scenario::{Amount, Fault, Place};
@@ -14,6 +16,8 @@ use crate::scenario::{Amount, Fault, Place};
 /// A file of measurements.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
+    /// The line of the heads.
+    heads: usize,
     pub(super) columns: Vec<Column>,
     /// The line of the file that each record is on.
     pub(super) lines: Vec<u64>,
@@ -28,18 +32,23 @@ pub(super) struct Column {
     pub(super) name: String,
     /// Which it is in the file, from 1, and its head there.
     place: (usize, String),
+    /// The unit that the head gives, where it is another than that of its name.
+    unit: Option<Unit>,
     /// Nothing where a field is empty.
     pub(super) cells: Vec<Option<Parameter>>,
 }
 
 impl Measured {
-    /// Reads `text`, called `file` in messages. `renamed` says what some columns are: a name, and the head that it has here.
-    pub(super) fn parse(file: &str, text: &str, renamed: &[(String, String)]) -> Result<Self, Fault> {
+    /// Reads `text`, called `file` in messages, and what is wrong with single lines, which it leaves out, and with single fields, which it takes for empty ones.
+    /// `renamed` says what some columns are: a name, and the head that it has here.
+    pub(super) fn parse(file: &str, text: &str, renamed: &[(String, String)]) -> Result<(Self, Vec<Fault>), Fault> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter(text))
             .comment(Some(b'#'))
             .trim(csv::Trim::All)
+            // How many fields a line has is looked at here: the other lines may have mistakes, too.
+            .flexible(true)
             .from_reader(text.as_bytes());
         let heads = reader.headers().map_err(|why| damaged((file, text), &why))?.clone();
         let mut last = heads.position().map_or(0, csv::Position::byte);
@@ -48,42 +57,49 @@ impl Measured {
         }
         let mut columns = columns((file, text), &heads, renamed)?;
         tell_apart((file, text), &columns)?;
-        let mut lines = Vec::new();
+        let (mut lines, mut faults) = (Vec::new(), Vec::new());
         let mut fields: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
         for record in reader.records() {
             let record = record.map_err(|why| damaged((file, text), &why))?;
             last = record.position().map_or(last, csv::Position::byte);
-            lines.push(record.position().map_or(0, |place| line_of(text, place)));
+            let line = record.position().map_or(0, |place| line_of(text, place));
+            if record.len() != heads.len() {
+                // What is opened by a quotation mark takes all that follows, to the end of the file.
+                if let Some(fault) = unclosed((file, text), last) {
+                    return Err(fault);
+                }
+                let problem = format!("{} below {}", counted(record.len(), "field"), counted(heads.len(), "head"));
+                faults.push(Fault::new(problem).in_file(file).in_place(in_column(line, 1)));
+                continue;
+            }
+            lines.push(line);
             for (column, field) in fields.iter_mut().zip(&record) {
                 column.push(field.to_owned());
             }
         }
-        // What is opened takes all that follows, to the end of the file.
         if let Some(fault) = unclosed((file, text), last) {
             return Err(fault);
         }
-        if lines.is_empty() {
+        if lines.is_empty() && faults.is_empty() {
             return Err(Fault::new("heads, and no line of values below them").in_file(file));
         }
-        for ((column, unit), fields) in columns.iter_mut().zip(&fields) {
-            let mut at = fields.iter().zip(&lines);
-            if let Some((field, line)) = at.find(|(field, _)| has_decimal_comma(field)) {
-                let (number, head) = &column.place;
-                let fault =
-                    Fault::at([format!("column {number} ({head})")], "not a number").found(format!("{field:?}"));
-                let place = Place::Line(usize::try_from(*line).unwrap_or(0), *number);
-                return Err(fault.expected("a point in the place of the comma").in_place(place).in_file(file));
+        for (column, fields) in columns.iter_mut().zip(&mut fields) {
+            for (field, line) in fields.iter_mut().zip(&lines) {
+                if has_decimal_comma(field) {
+                    let fault = column.fault("not a number", field, *line).in_file(file);
+                    faults.push(fault.expected("a point in the place of the comma"));
+                    field.clear();
+                }
             }
-            column.read(fields, *unit);
+            column.read(fields);
         }
         // Values may have given a column the unit of another's name.
         tell_apart((file, text), &columns)?;
-        let columns: Vec<Column> = columns.into_iter().map(|(column, _)| column).collect();
         let mut by_stem: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (place, column) in columns.iter().enumerate() {
             by_stem.entry(split(&column.name).0.to_owned()).or_default().push(place);
         }
-        Ok(Self { columns, lines, by_stem })
+        Ok((Self { heads: line_of_heads(text), columns, lines, by_stem }, faults))
     }
 
     /// The names of the columns that are called like `name` but for the unit.
@@ -101,35 +117,43 @@ impl Measured {
         places.filter_map(|place| self.columns.get(*place))
     }
 
-    /// That every value of a column is a number.
-    pub(super) fn check_numbers(&self, file: &str, name: &str) -> Result<(), Fault> {
-        let Some(column) = self.column(name) else {
-            return Ok(());
-        };
-        let is_word = |cell: &Option<Parameter>| matches!(cell, Some(Parameter::Text(_) | Parameter::Switch(_)));
-        // Where one value is no number, all are kept as words: those that are none have to be looked for.
-        let mut cells = column.cells.iter().zip(&self.lines);
-        let wrong = cells
-            .find(|(cell, _)| is_word(cell) && cell.as_ref().is_some_and(|cell| number(&cell.to_string()).is_none()));
-        let (number, head) = &column.place;
-        let at = |line: u64| Place::Line(usize::try_from(line).unwrap_or(0), *number);
-        let path = [format!("column {number} ({head})")];
-        match wrong {
-            Some((Some(cell), line)) => {
-                let text = cell.to_string();
-                let (problem, expected) = match text.parse::<f64>() {
-                    Ok(it) if it.is_finite() => ("larger than anything that is measured", "no more than 1e100"),
-                    _ => (
-                        "not a number",
-                        "a number such as 93.5, with a point; its unit stands in the head, or behind every value",
-                    ),
-                };
-                let fault = Fault::at(path, problem).found(format!("{text:?}")).expected(expected);
-                Err(fault.in_place(at(*line)).in_file(file))
-            }
-            _ => Ok(()),
-        }
+    /// The place of the head of the column of exactly that name, and its path in messages.
+    pub(super) fn head(&self, name: &str) -> Option<(Place, String)> {
+        let column = self.column(name)?;
+        Some((Place::Line(self.heads, column.place.0), column.path()))
     }
+
+    /// What of a column is no number: each as a fault of `file`, with the line.
+    pub(super) fn no_numbers(&self, file: &str, name: &str) -> Vec<Fault> {
+        let Some(column) = self.column(name) else {
+            return Vec::new();
+        };
+        let wrong = column.no_numbers().into_iter();
+        let faults = wrong.filter_map(|(at, fault)| Some((self.lines.get(at)?, fault)));
+        faults.map(|(line, fault)| fault.in_place(in_column(*line, column.place.0)).in_file(file)).collect()
+    }
+
+    /// Takes what of a column is no number for empty fields. It may get the unit of the others by that, and another name.
+    pub(super) fn leave_numbers(&mut self, name: &str) -> Option<()> {
+        let place = self.alike(name).position(|column| column.name == name);
+        let place = *self.by_stem.get(split(name).0)?.get(place?)?;
+        let column = self.columns.get_mut(place)?;
+        let wrong: Vec<usize> = column.no_numbers().into_iter().map(|(at, _)| at).collect();
+        if !wrong.is_empty() {
+            let text = |cell: &Option<Parameter>| cell.as_ref().map(Parameter::to_string).unwrap_or_default();
+            let mut fields: Vec<String> = column.cells.iter().map(text).collect();
+            for at in wrong {
+                fields.get_mut(at)?.clear();
+            }
+            column.read(&fields);
+        }
+        Some(())
+    }
+}
+
+/// A column of a line of the file.
+fn in_column(line: u64, column: usize) -> Place {
+    Place::Line(usize::try_from(line).unwrap_or(0), column)
 }
 
 /// What stands between the fields: whatever of the usual is there most often in the line of heads.
@@ -186,18 +210,13 @@ fn unclosed((file, text): (&str, &str), record: u64) -> Option<Fault> {
 }
 
 fn damaged((file, text): (&str, &str), why: &csv::Error) -> Fault {
-    let counted = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
-    if let Some(fault) = why.position().and_then(|place| unclosed((file, text), place.byte())) {
+    let place = why.position();
+    if let Some(fault) = place.and_then(|place| unclosed((file, text), place.byte())) {
         return fault;
     }
-    let (problem, place) = if let csv::ErrorKind::UnequalLengths { pos, expected_len, len } = why.kind() {
-        (format!("{} below {}", counted(*len, "field"), counted(*expected_len, "head")), pos.as_ref())
-    } else {
-        (why.to_string(), why.position())
-    };
-    let fault = Fault::new(problem).in_file(file);
-    match place.and_then(|place| usize::try_from(line_of(text, place)).ok()) {
-        Some(line) => fault.in_place(Place::Line(line, 1)),
+    let fault = Fault::new(why.to_string()).in_file(file);
+    match place {
+        Some(place) => fault.in_place(in_column(line_of(text, place), 1)),
         None => fault,
     }
 }
@@ -207,9 +226,9 @@ fn line_of_heads(text: &str) -> usize {
 }
 
 /// No two columns have one name.
-fn tell_apart((file, text): (&str, &str), columns: &[(Column, Option<Unit>)]) -> Result<(), Fault> {
+fn tell_apart((file, text): (&str, &str), columns: &[Column]) -> Result<(), Fault> {
     let mut known: BTreeMap<&str, &Column> = BTreeMap::new();
-    for (column, _) in columns {
+    for column in columns {
         let Column { name, place: (number, head), .. } = column;
         if let Some(Column { place: (earlier, other), .. }) = known.insert(name, column) {
             let problem = format!("column {earlier} ({other}) is called {name:?} too");
@@ -226,9 +245,9 @@ fn columns(
     (file, text): (&str, &str),
     heads: &csv::StringRecord,
     renamed: &[(String, String)],
-) -> Result<Vec<(Column, Option<Unit>)>, Fault> {
+) -> Result<Vec<Column>, Fault> {
     let first = line_of_heads(text);
-    let mut columns: Vec<(Column, Option<Unit>)> = Vec::new();
+    let mut columns: Vec<Column> = Vec::new();
     for (number, head) in (1..).zip(heads) {
         let given = renamed.iter().find(|(_, own)| own == head);
         let given = given.or_else(|| renamed.iter().find(|(_, own)| bracketed(own).is_some_and(|(it, _)| it == head)));
@@ -252,9 +271,9 @@ fn columns(
             let problem = format!("its unit is no unit of {name}");
             return Err(Fault::at(path, problem).in_place(line).in_file(file));
         }
-        columns.push((Column { name, place: (number, head.to_owned()), cells: Vec::new() }, unit));
+        columns.push(Column { name, place: (number, head.to_owned()), unit, cells: Vec::new() });
     }
-    if let Some((name, own)) = renamed.iter().find(|(name, _)| !columns.iter().any(|(it, _)| it.name == *name)) {
+    if let Some((name, own)) = renamed.iter().find(|(name, _)| !columns.iter().any(|it| it.name == *name)) {
         let heads: Vec<&str> = heads.iter().collect();
         return Err(Fault::unknown([format!("--column {name}={own}")], "head", own, &heads).in_file(file));
     }
@@ -285,15 +304,65 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Column {
+    /// How messages call it.
+    fn path(&self) -> String {
+        let (number, head) = &self.place;
+        format!("column {number} ({head})")
+    }
+
+    /// What is wrong with a field of it.
+    fn fault(&self, problem: &str, field: &str, line: u64) -> Fault {
+        Fault::at([self.path()], problem).found(format!("{field:?}")).in_place(in_column(line, self.place.0))
+    }
+
+    /// Which of the values are no numbers, and no quantities like the others.
+    fn no_numbers(&self) -> Vec<(usize, Fault)> {
+        let is_word = |cell: &Option<Parameter>| matches!(cell, Some(Parameter::Text(_) | Parameter::Switch(_)));
+        // Where one value is no number, all are kept as words: those that are none have to be looked for.
+        if !self.cells.iter().any(is_word) {
+            return Vec::new();
+        }
+        let texts = || self.cells.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.as_ref()?.to_string())));
+        let with_unit = |text: &str| amount(text).filter(|it| !matches!(it, Amount::Count(_)));
+        // The head has the unit, or every value has: where they are mixed, most of them say which it is.
+        let bare = texts().filter(|(_, text)| number(text).is_some()).count();
+        let is_bare = self.unit.is_some() || bare > texts().filter(|(_, text)| with_unit(text).is_some()).count();
+        let first = texts().find_map(|(_, text)| with_unit(&text)).filter(|_| !is_bare);
+        let is_right = |text: &str| match first {
+            Some(first) => amount(text).is_some_and(|it| it.is_like(first) || it.base() == 0),
+            None => number(text).is_some(),
+        };
+        let wrong = texts().filter(|(_, text)| !is_right(text));
+        let fault = |text: &str| {
+            let (problem, expected) = match (text.parse::<f64>(), first) {
+                (Ok(it), _) if it.is_finite() && number(text).is_none() => {
+                    ("larger than anything that is measured", "no more than 1e100")
+                }
+                (_, Some(_)) if with_unit(text).is_some() => {
+                    ("not of the kind of the values above it", "quantities of one kind in a column")
+                }
+                (Ok(_), Some(_)) => {
+                    ("no unit, which the other values have", "one behind every value, or in the head alone")
+                }
+                _ => (
+                    "not a number",
+                    "a number such as 93.5, with a point; its unit stands in the head, or behind every value",
+                ),
+            };
+            Fault::at([self.path()], problem).found(format!("{text:?}")).expected(expected)
+        };
+        wrong.map(|(at, text)| (at, fault(&text))).collect()
+    }
+
     /// Takes the values: numbers where all are, quantities where all are of one kind, switches, or words.
-    fn read(&mut self, fields: &[String], unit: Option<Unit>) {
+    fn read(&mut self, fields: &[String]) {
         let filled = || fields.iter().filter(|field| !field.is_empty());
         let each = |of: &dyn Fn(&str) -> Option<Parameter>| -> Vec<Option<Parameter>> {
             fields.iter().map(|field| if field.is_empty() { None } else { of(field) }).collect()
         };
         if filled().all(|field| number(field).is_some()) {
             let own = split(&self.name).1;
-            let times = unit.zip(own).and_then(|(from, to)| from.in_units_of(to)).unwrap_or(1.0);
+            let times = self.unit.zip(own).and_then(|(from, to)| from.in_units_of(to)).unwrap_or(1.0);
             self.cells = each(&|field| number(field).map(|it| Parameter::Number(it * times)));
             return;
         }

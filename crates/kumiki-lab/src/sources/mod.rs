@@ -95,7 +95,7 @@ impl Source {
                 return Err(Fault::new("a scenario, and no result").in_file(path).expected(RESULT));
             }
             let text = crate::scenario::fault::read_file(place)?;
-            Content::Measured(Measured::parse(path, &text, columns)?)
+            Self::of_csv(path, &text, columns)?.content
         };
         Ok(Self { name: name.map_or_else(stem, str::to_owned), path: path.to_owned(), content })
     }
@@ -111,10 +111,25 @@ impl Source {
     /// # Errors
     ///
     /// [`Fault`] where it is damaged, with its line.
+        let (measured, mut faults) = Self::of_damaged_csv(file, text, columns)?;
+        faults.sort_by_key(Fault::line_and_column);
+        Fault::all_of(faults).map_or(Ok(measured), Err)
+    }
+
+    /// The same where more is to be looked for: what is wrong with lines, which are left out, and with fields, which are taken for empty ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where nothing can be made of it, as of a file without heads.
+    pub(crate) fn of_damaged_csv(
+        file: &str,
+        text: &str,
+        columns: &[(String, String)],
+    ) -> Result<(Self, Vec<Fault>), Fault> {
     pub fn of_csv(file: &str, text: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
         let stem = Path::new(file).file_stem().map_or_else(|| file.to_owned(), |it| it.to_string_lossy().into_owned());
-        let content = Content::Measured(Measured::parse(file, text, columns)?);
-        Ok(Self { name: stem, path: file.to_owned(), content })
+        let (measured, faults) = Measured::parse(file, text, columns)?;
+        Ok((Self { name: stem, path: file.to_owned(), content: Content::Measured(measured) }, faults))
     }
 
     /// All that `arguments` name. Where two of them end alike, they are called by their whole paths.
@@ -230,7 +245,7 @@ impl Source {
     /// That every value of it is a number, as far as measurements have it.
     pub(crate) fn check_numbers(&self, found: &Found) -> Result<(), Fault> {
         match &self.content {
-            Content::Measured(measured) => measured.check_numbers(&self.path, &found.name),
+            Content::Measured(_) => Fault::all_of(self.no_numbers(found)).map_or(Ok(()), Err),
             Content::Results { rows, .. } => {
                 let cells = rows.iter().filter_map(|row| row.cell(&found.name));
                 let is_word = |cell: &Parameter| matches!(cell, Parameter::Text(_) | Parameter::Switch(_));
@@ -254,6 +269,33 @@ impl Source {
             let mut known: Vec<&str> = sources.iter().flat_map(Self::keys).collect();
             known.sort_unstable();
             known.dedup();
+    /// What of a column of measurements is no number, each with its line.
+    pub(crate) fn no_numbers(&self, found: &Found) -> Vec<Fault> {
+        match &self.content {
+            Content::Measured(measured) => measured.no_numbers(&self.path, &found.name),
+            Content::Results { .. } => Vec::new(),
+        }
+    }
+
+    /// Takes what of a column of measurements is no number for empty fields. What is there may have another name then.
+    pub(crate) fn leave_numbers(&mut self, found: &Found) {
+        if let Content::Measured(measured) = &mut self.content {
+            let _ = measured.leave_numbers(&found.name);
+        }
+    }
+
+    /// A fault of the head of a column of measurements, which messages call as it stands there.
+    pub(crate) fn of_head(&self, name: &str, problem: &str) -> Fault {
+        let head = match &self.content {
+            Content::Measured(measured) => measured.head(name),
+            Content::Results { .. } => None,
+        };
+        match head {
+            Some((place, path)) => Fault::at([path], problem).in_place(place).in_file(&self.path),
+            None => Fault::at([name], problem).in_file(&self.path),
+        }
+    }
+
             return Err(Fault::unknown(["--over"], "varied name", name, &known));
         }
         Ok(())
@@ -284,12 +326,12 @@ impl Source {
     /// That it has no value called `wanted`: which it has.
     pub(crate) fn lacks(&self, wanted: &str) -> Fault {
         let keys = self.keys();
-        if let (stem, Some(unit)) = column::split(wanted)
+        if let (stem, Some(_)) = column::split(wanted)
             && self.is_measured()
             && keys.contains(&stem)
         {
             let problem = format!("the column {stem:?} has no unit");
-            let expected = format!("a head with one, such as {stem} ({})", unit.in_heads());
+            let expected = format!("a head with one, such as {}", head(wanted));
             return Fault::new(problem).in_file(&self.path).expected(expected);
         }
         let what = if self.is_measured() { "column" } else { "value of the rows" };
@@ -441,6 +483,20 @@ fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
     if !path.is_file() {
         let shown = directory.display().to_string();
         let is_shard = directory.join(Output::JOURNAL).is_file();
+/// A name as the head of a column, with its unit behind it: `rate (Mbit/s)`.
+pub(crate) fn head(name: &str) -> String {
+    match column::split(name) {
+        (stem, Some(unit)) => format!("{stem} ({})", unit.in_heads()),
+        (stem, None) => stem.to_owned(),
+    }
+}
+
+/// A name without its unit, and whether it has one.
+pub(crate) fn stem(name: &str) -> (&str, bool) {
+    let (stem, unit) = column::split(name);
+    (stem, unit.is_some())
+}
+
         let problem = if is_shard { "only a journal: an interrupted run, or a shard" } else { "no rows.jsonl in it" };
         let fault = Fault::new(problem).in_file(&shown);
         return Err(if is_shard {

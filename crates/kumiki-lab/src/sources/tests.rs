@@ -88,13 +88,19 @@ fn what_is_damaged_is_refused_with_its_line_and_column() {
     assert_eq!(refused("a,b\n"), "mine.csv: heads, and no line of values below them");
     assert_eq!(refused(""), "mine.csv: no line of heads; the first line names the columns");
     for (text, line, found) in
-        [("a,b\n1,2\n3,4;5\n", 3, "4;5"), ("a,b\n1,inf\n", 2, "inf"), ("a,b\n1,64 KiB\n2,7 ms\n", 2, "64 KiB")]
+        [("a,b\n1,2\n3,4;5\n", 3, "4;5"), ("a,b\n1,inf\n", 2, "inf"), ("a,b\n1,64 KiB\n2,x\n", 3, "x")]
     {
         let source = Source::of_csv("mine.csv", text, &[]).unwrap();
         let refused = source.check_numbers(&source.find("b").unwrap()).unwrap_err().to_string();
         let wanted = format!("mine.csv:{line}: column 2 (b) = {found:?}: not a number; expected a number such as 93.5");
         assert!(refused.starts_with(&wanted), "{refused}");
     }
+    let several = refused("a,b\n1,\"2,5\"\n2\n3,4\n\"5,5\",6\n");
+    let lines: Vec<&str> = several.lines().filter_map(|line| line.split(": ").next()).collect();
+    assert_eq!(lines, ["mine.csv:2", "mine.csv:3", "mine.csv:5"], "{several}");
+    let source = Source::of_csv("mine.csv", "a,b\n1,x\n2,3\n3,y\n", &[]).unwrap();
+    let several = source.check_numbers(&source.find("b").unwrap()).unwrap_err().to_string();
+    assert!(several.contains("mine.csv:2: ") && several.contains("\nmine.csv:4: "), "{several}");
     let source = Source::of_csv("mine.csv", "a,b\n1,1e100\n2,-1e308\n", &[]).unwrap();
     assert_eq!(
         source.check_numbers(&source.find("b").unwrap()).unwrap_err().to_string(),
