@@ -81,8 +81,7 @@ impl Source {
     ///
     /// [`Fault`] where there is nothing, where rows cannot be read, or a file is damaged: with its line, and its column where it is about one.
     pub fn open(argument: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
-        let named = argument.split_once('=').filter(|(name, _)| !name.is_empty() && !Path::new(argument).exists());
-        let (name, path) = named.map_or((None, argument), |(name, path)| (Some(name), path));
+        let (name, path) = named(argument);
         let place = Path::new(path);
         let stem = || {
             let short = if place.is_dir() { place.file_name() } else { place.file_stem() };
@@ -111,6 +110,7 @@ impl Source {
     /// # Errors
     ///
     /// [`Fault`] where it is damaged, with its line.
+    pub fn of_csv(file: &str, text: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
         let (measured, mut faults) = Self::of_damaged_csv(file, text, columns)?;
         faults.sort_by_key(Fault::line_and_column);
         Fault::all_of(faults).map_or(Ok(measured), Err)
@@ -126,24 +126,34 @@ impl Source {
         text: &str,
         columns: &[(String, String)],
     ) -> Result<(Self, Vec<Fault>), Fault> {
-    pub fn of_csv(file: &str, text: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
         let stem = Path::new(file).file_stem().map_or_else(|| file.to_owned(), |it| it.to_string_lossy().into_owned());
         let (measured, faults) = Measured::parse(file, text, columns)?;
         Ok((Self { name: stem, path: file.to_owned(), content: Content::Measured(measured) }, faults))
     }
 
-    /// All that `arguments` name. Where two of them end alike, they are called by their whole paths.
+    /// All that `arguments` name. Where two of them end alike, they are called by their whole paths, unless they have names of their own.
     ///
     /// # Errors
     ///
-    /// As [`Source::open`].
+    /// As [`Source::open`], and where a name of its own is that of another, too.
     pub fn open_all(arguments: &[String], columns: &[(String, String)]) -> Result<Vec<Self>, Fault> {
         let sources = arguments.iter().map(|argument| Self::open(argument, columns));
         let mut sources: Vec<Self> = sources.collect::<Result<_, _>>()?;
         let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
-        for source in &mut sources {
-            if names.iter().filter(|name| **name == source.name).count() > 1 {
+        for (argument, source) in arguments.iter().zip(&mut sources) {
+            if named(argument).0.is_none() && names.iter().filter(|name| **name == source.name).count() > 1 {
                 source.name.clone_from(&source.path);
+            }
+        }
+        for (place, argument) in arguments.iter().enumerate() {
+            let Some(own) = named(argument).0 else {
+                continue;
+            };
+            let is_so_called = |(at, it): &(usize, &Self)| *at != place && it.name == own;
+            if let Some((at, _)) = sources.iter().enumerate().find(is_so_called) {
+                let other = arguments.get(at).map_or("", String::as_str);
+                let problem = format!("{own:?} is what {other} is called, too");
+                return Err(Fault::new(problem).in_file(argument).expected("a name for each"));
             }
         }
         Ok(sources)
@@ -259,16 +269,6 @@ impl Source {
         }
     }
 
-    /// That each of `names`, which count as runs, is something that is varied or a column in one of `sources`, as `--over` has them.
-    pub(crate) fn check_over(sources: &[Self], names: &[String]) -> Result<(), Fault> {
-        for name in names {
-            // `find` knows the load and the flow of rows, too.
-            if sources.iter().any(|source| source.find(name).is_some()) {
-                continue;
-            }
-            let mut known: Vec<&str> = sources.iter().flat_map(Self::keys).collect();
-            known.sort_unstable();
-            known.dedup();
     /// What of a column of measurements is no number, each with its line.
     pub(crate) fn no_numbers(&self, found: &Found) -> Vec<Fault> {
         match &self.content {
@@ -296,6 +296,16 @@ impl Source {
         }
     }
 
+    /// That each of `names`, which count as runs, is something that is varied or a column in one of `sources`, as `--over` has them.
+    pub(crate) fn check_over(sources: &[Self], names: &[String]) -> Result<(), Fault> {
+        for name in names {
+            // `find` knows the load and the flow of rows, too.
+            if sources.iter().any(|source| source.find(name).is_some()) {
+                continue;
+            }
+            let mut known: Vec<&str> = sources.iter().flat_map(Self::keys).collect();
+            known.sort_unstable();
+            known.dedup();
             return Err(Fault::unknown(["--over"], "varied name", name, &known));
         }
         Ok(())
@@ -473,16 +483,6 @@ fn in_unit(name: &str, value: &Parameter) -> String {
     }
 }
 
-/// Whether `wanted` means the column called `name`.
-pub(crate) fn is_same(wanted: &str, name: &str) -> bool {
-    column::factor(wanted, name).or_else(|| column::factor_of_shares(wanted, name)).is_some()
-}
-
-fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
-    let path = directory.join(Output::ROWS_JSONL);
-    if !path.is_file() {
-        let shown = directory.display().to_string();
-        let is_shard = directory.join(Output::JOURNAL).is_file();
 /// A name as the head of a column, with its unit behind it: `rate (Mbit/s)`.
 pub(crate) fn head(name: &str) -> String {
     match column::split(name) {
@@ -497,6 +497,22 @@ pub(crate) fn stem(name: &str) -> (&str, bool) {
     (stem, unit.is_some())
 }
 
+/// Whether `wanted` means the column called `name`.
+pub(crate) fn is_same(wanted: &str, name: &str) -> bool {
+    column::factor(wanted, name).or_else(|| column::factor_of_shares(wanted, name)).is_some()
+}
+
+/// The name that stands before what is named, where one does, and that.
+fn named(argument: &str) -> (Option<&str>, &str) {
+    let named = argument.split_once('=').filter(|(name, _)| !name.is_empty() && !Path::new(argument).exists());
+    named.map_or((None, argument), |(name, path)| (Some(name), path))
+}
+
+fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
+    let path = directory.join(Output::ROWS_JSONL);
+    if !path.is_file() {
+        let shown = directory.display().to_string();
+        let is_shard = directory.join(Output::JOURNAL).is_file();
         let problem = if is_shard { "only a journal: an interrupted run, or a shard" } else { "no rows.jsonl in it" };
         let fault = Fault::new(problem).in_file(&shown);
         return Err(if is_shard {
