@@ -13,6 +13,7 @@ pub mod plot;
 pub mod profile;
 pub mod progress;
 pub mod quantity;
+pub mod refusal;
 pub mod reproduce;
 pub mod rows;
 pub mod scenario;

@@ -36,6 +36,7 @@ pub use judge::{Crossed, Failure, Outcome};
 pub use parse::parse;
 
 use judge::{Judge, Strictness};
+use kumiki_lab::refusal::{self, Access};
 use kumiki_lab::scenario::Fault;
 
 /// How the names of scripts end.
@@ -69,8 +70,10 @@ pub fn find(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let entries: io::Result<Vec<PathBuf>> = folder.read_dir()?.map(|entry| entry.map(|entry| entry.path())).collect();
-    let mut entries = entries?;
+    let read = || folder.read_dir()?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<PathBuf>>>();
+    let mut entries = read().map_err(|why| {
+        io::Error::new(why.kind(), format!("{}: {}", folder.display(), refusal::words(folder, &why, Access::Read)))
+    })?;
     entries.sort();
     for path in entries {
         if path.is_dir() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::refusal::{self, Access};
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{OutputError, RowError};
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
@@ -76,7 +77,7 @@ impl From<OutputError> for Stop {
 /// That what `option` names cannot be made or written. Which place that is, and who may write there, the command line decides; how much room there is it does not.
 pub(crate) fn unwritable(option: &str, path: &Path, why: &io::Error) -> Stop {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    let said = format!("{option} {}: {why}", path.display());
+    let said = format!("{option} {}: {}", path.display(), refusal::words(path, why, Access::Write));
     if matches!(why.kind(), StorageFull | FileTooLarge | QuotaExceeded) {
         Stop::NoRoom(said)
     } else {
@@ -84,7 +85,13 @@ pub(crate) fn unwritable(option: &str, path: &Path, why: &io::Error) -> Stop {
     }
 }
 
-/// The same of a capture.
+/// That what `option` names, or the command itself where that is empty, cannot be read.
+pub(crate) fn unreadable(option: &str, path: &Path, why: &io::Error) -> Stop {
+    let blank = if option.is_empty() { "" } else { " " };
+    Stop::Input(format!("{option}{blank}{}: {}", path.display(), refusal::words(path, why, Access::Read)))
+}
+
+/// That a capture cannot be written.
 pub(crate) fn uncaptured(option: &str, path: &Path, why: CaptureError) -> Stop {
     if let CaptureError::Io(why) = why {
         return unwritable(option, path, &why);

@@ -10,7 +10,7 @@ use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::{Duration, Form};
 
-use crate::commands::{Stop, print};
+use crate::commands::{Stop, print, unreadable};
 use crate::live::option;
 
 /// What stands below the options.
@@ -146,8 +146,8 @@ impl LinesOptions {
             schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
         }
         if let Some(path) = &self.schedule {
-            let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule: {}{why}", path.display()));
-            let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
+            let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule {}{why}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|why| unreadable("--schedule", path, &why))?;
             for (number, line) in text.lines().enumerate() {
                 let at = timed(line);
                 schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);

@@ -14,7 +14,7 @@ use kumiki_lab::quantity::Octets;
 use kumiki_live::Duration;
 
 use crate::cli::Snap;
-use crate::commands::Stop;
+use crate::commands::{Stop, unreadable};
 use crate::delay::LinesOptions;
 use crate::live::option;
 
@@ -234,7 +234,7 @@ fn trace(option: &str, path: Option<&Path>) -> Result<Option<Arc<Opportunities>>
         return Ok(None);
     };
     let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("{option} {}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|why| wrong(&why))?;
+    let text = std::fs::read_to_string(path).map_err(|why| unreadable(option, path, &why))?;
     Opportunities::parse(&text).map(|times| Some(Arc::new(times))).map_err(|why| wrong(&why))
 }
 

@@ -16,7 +16,7 @@ use kumiki_pppd::{
 };
 
 use crate::cli::Snap;
-use crate::commands::Stop;
+use crate::commands::{Stop, unreadable};
 use crate::live::{BACKLOG, option};
 
 /// `kumiki ppp`.
@@ -338,8 +338,8 @@ fn secrets(path: &Path) -> Result<Vec<Secret>, Stop> {
 
 /// What is done wrong on purpose.
 fn script(path: &Path) -> Result<Script, Stop> {
-    let said = |why: &dyn core::fmt::Display| Stop::Input(format!("--script: {}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|why| said(&why))?;
+    let said = |why: &dyn core::fmt::Display| Stop::Input(format!("--script {}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|why| unreadable("--script", path, &why))?;
     Script::parse(&text).map_err(|why| said(&why))
 }
 

@@ -50,7 +50,10 @@ fn zero_has_no_prices_and_unknown_names_are_refused() {
     assert!(names().contains(&ZERO));
     let refused = load("zeor").unwrap_err().to_string();
     assert!(refused.starts_with("unknown profile \"zeor\"; did you mean \"zero\"? ("), "{refused}");
-    assert_eq!(load("profiles/no/such.toml").unwrap_err().to_string(), "profiles/no/such.toml: there is no such file");
+    assert_eq!(
+        load("profiles/no/such.toml").unwrap_err().to_string(),
+        "profiles/no/such.toml: there is no directory profiles"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::csv_form::{self, CsvForm};
 use super::{ReadError, Row, RowError, from_jsonl, to_jsonl};
+use crate::refusal::{self, Access};
 
 /// A directory for results.
 ///
@@ -37,7 +38,7 @@ pub enum OutputError {
         name: String,
     },
     /// The file system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), refusal::words(path, source, Access::Write))]
     Io {
         /// The file or directory.
         path: PathBuf,

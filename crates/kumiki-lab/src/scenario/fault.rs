@@ -8,11 +8,12 @@
 //! [`super::Point::locate`] adds the file, the line and the value as it is written there.
 
 use std::fmt;
-use std::io::{ErrorKind, Read as _};
+use std::io::Read as _;
 use std::path::Path;
 
 use super::hints;
 use crate::quantity::{Invalid, Quantity};
+use crate::refusal::{self, Access};
 use crate::shown;
 
 /// Something wrong with an input file or with `--set`.
@@ -348,16 +349,8 @@ pub(crate) fn read_file(path: &Path) -> Result<String, Fault> {
         let problem = "longer than 16 MiB, which no input file is";
         return Err(Fault::new(problem.to_owned()).in_file(&path.display().to_string()));
     }
-    read.map(|_| text).map_err(|why| {
-        let problem = if why.kind() == ErrorKind::NotFound {
-            "there is no such file".to_owned()
-        } else if why.kind() == ErrorKind::InvalidData {
-            "not UTF-8 text".to_owned()
-        } else {
-            why.to_string()
-        };
-        Fault::new(problem).in_file(&path.display().to_string())
-    })
+    read.map(|_| text)
+        .map_err(|why| Fault::new(refusal::words(path, &why, Access::Read)).in_file(&path.display().to_string()))
 }
 
 /// The name of `known` that `typed` is closest to: equal but for capitals, called so elsewhere, a few slips away, or the only one that begins or ends so.

@@ -410,7 +410,7 @@ fn a_wrong_value_from_set_is_said_to_be_from_there() {
 fn a_missing_file_and_an_unknown_name_are_said() {
     assert_eq!(
         Document::find("scenarios/none.toml").unwrap_err().to_string(),
-        "scenarios/none.toml: there is no such file"
+        "scenarios/none.toml: there is no directory scenarios"
     );
     let unknown = Document::find("none").unwrap_err().to_string();
     assert!(unknown.starts_with("there is no scenario \"none\""), "{unknown}");

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use kumiki_decode::{Capture, Decoder, Dissector, Format, Packet, Registry, Wish, show};
 
-use super::Stop;
+use super::{Stop, unreadable};
 use crate::cli;
 
 /// Decodes the file and prints what was asked for.
@@ -115,13 +115,7 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {
         return Ok(Box::new(io::stdin().lock()));
     }
     let name = path.display();
-    let file = File::open(path).map_err(|why| {
-        Stop::Input(if why.kind() == ErrorKind::NotFound {
-            format!("{name}: there is no such file")
-        } else {
-            format!("{name}: {why}")
-        })
-    })?;
+    let file = File::open(path).map_err(|why| unreadable("", path, &why))?;
     if file.metadata().is_ok_and(|about| about.is_dir()) {
         return Err(Stop::Input(format!("{name}: this is a directory; right: a file")));
     }

@@ -7,7 +7,7 @@ use kumiki_lab::rows::Output;
 use kumiki_lab::scenario::{Choice, Document};
 use serde_json::Value;
 
-use super::{Stop, print_words, shown};
+use super::{Stop, print_words, shown, unreadable};
 
 pub(super) fn run(directories: &[PathBuf]) -> Result<(), Stop> {
     if directories.is_empty() {
@@ -56,7 +56,7 @@ fn results(directory: &Path) -> Result<Vec<PathBuf>, Stop> {
     if has(directory) {
         return Ok(vec![directory.to_owned()]);
     }
-    let io = |why| Stop::Input(format!("{}: {why}", directory.display()));
+    let io = |why| unreadable("", directory, &why);
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).map_err(io)? {
         let place = entry.map_err(io)?.path();
@@ -77,7 +77,7 @@ fn result(place: &Path) -> Result<String, Stop> {
         return Ok(format!("{name}: {what}, and no run.json that says of what\n"));
     }
     let wrong = |why: String| Stop::Input(format!("{}: {why}", path.display()));
-    let text = fs::read_to_string(&path).map_err(|why| wrong(why.to_string()))?;
+    let text = fs::read_to_string(&path).map_err(|why| unreadable("", &path, &why))?;
     let run: Value = serde_json::from_str(&text).map_err(|why| wrong(why.to_string()))?;
     let word = |path: &str| run.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let count = |path: &str| run.pointer(path).and_then(Value::as_u64).unwrap_or_default();

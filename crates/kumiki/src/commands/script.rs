@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use kumiki_live::private;
 use kumiki_script::{Linux, Outcome, Script};
 
-use super::{Stop, print, uncaptured, unwritable};
+use super::{Stop, print, uncaptured, unreadable, unwritable};
 use crate::cli;
 
 /// Scripts that run at once against Linux: most of them wait most of the time.
@@ -24,11 +24,10 @@ enum Verdict {
 }
 
 pub(super) fn script(args: &cli::Script) -> Result<(), Stop> {
-    let input = |path: &Path, why: &dyn core::fmt::Display| Stop::Input(format!("{}: {why}", path.display()));
     let found = kumiki_script::find(&args.paths).map_err(|why| Stop::Input(why.to_string()))?;
     let mut scripts = Vec::new();
     for path in found {
-        let text = fs::read_to_string(&path).map_err(|why| input(&path, &why))?;
+        let text = fs::read_to_string(&path).map_err(|why| unreadable("", &path, &why))?;
         let read = kumiki_script::parse(&path.display().to_string(), &text);
         scripts.push((path, read.map_err(|wrong| Stop::Input(wrong.to_string()))?));
     }

@@ -43,7 +43,7 @@ use super::local::{MOST, Part, Receipt, Received, Settler, digest, directory_of,
 use super::show;
 use super::url::Url;
 use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
-use crate::commands::{Stop, print, shown};
+use crate::commands::{Stop, print, shown, unreadable};
 use crate::live::option;
 use placing::Whole;
 use rows::{Range, Rows};
@@ -723,8 +723,7 @@ pub(crate) fn run(
 ) -> Result<(), Stop> {
     let mut names = wanted.name.clone();
     if let Some(path) = &wanted.names {
-        let text = std::fs::read_to_string(path)
-            .map_err(|why| Stop::Input(format!("--names: {}: {why}", path_shown(path))))?;
+        let text = std::fs::read_to_string(path).map_err(|why| unreadable("--names", path, &why))?;
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         names.extend(lines.map(str::to_owned));
     }

@@ -8,7 +8,7 @@ use kumiki_live::logbook::Logbook;
 
 use crate::callers::{Callers, idle, memory, pcap_most};
 use crate::cli::Snap;
-use crate::commands::{Stop, print, shown};
+use crate::commands::{Stop, print, shown, unreadable};
 
 /// `kumiki x25 switch`.
 #[derive(Args, Debug)]
@@ -43,8 +43,7 @@ pub(super) struct SwitchArgs {
 }
 
 fn read(path: &Path) -> Result<kumiki_switch::Config, Stop> {
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|why| Stop::Input(format!("{}: {why}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|why| unreadable("", path, &why))?;
     Ok(kumiki_switch::parse(&path.display().to_string(), &text)?)
 }
 

@@ -1,0 +1,116 @@
+//! What the file system says no to, in words: what is in the way, and what would help.
+//!
+//! Every command tells of places so, whichever option names them. The number that the operating system has for its reason says nothing to who reads it.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// What was to be done with a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// It was to be read.
+    Read,
+    /// It, or a directory, was to be made or written.
+    Write,
+}
+
+/// Why `path` cannot be read or written, without its name. What somebody else put into words (an error that is not of the operating system) stays as it is.
+#[must_use]
+pub fn words(path: &Path, why: &io::Error, access: Access) -> String {
+    if why.kind() == ErrorKind::InvalidData {
+        return "not UTF-8 text".to_owned();
+    }
+    if why.raw_os_error().is_none() {
+        return why.to_string();
+    }
+    let other = match access {
+        Access::Read => "",
+        Access::Write => "; choose another place",
+    };
+    let problem = match (why.kind(), access) {
+        (ErrorKind::NotFound, _) => match (missing(path), access) {
+            (Some(above), Access::Write) => {
+                return format!("there is no directory {}; make it, or choose another place", above.display());
+            }
+            (Some(above), Access::Read) => format!("there is no directory {}", above.display()),
+            (None, Access::Read) => "there is no such file".to_owned(),
+            (None, Access::Write) => "nothing can be made there".to_owned(),
+        },
+        (ErrorKind::NotADirectory, _) => match in_the_way(path) {
+            Some(above) => format!("{} is no directory", above.display()),
+            None => "it is no directory".to_owned(),
+        },
+        (ErrorKind::AlreadyExists, _) => "something else is there".to_owned(),
+        (ErrorKind::IsADirectory, _) => return "it is a directory; expected a file".to_owned(),
+        (ErrorKind::PermissionDenied, Access::Read) => "the right to read it is missing".to_owned(),
+        (ErrorKind::PermissionDenied, Access::Write) => "the right to write there is missing".to_owned(),
+        (ErrorKind::ReadOnlyFilesystem, _) => "the file system there is read-only".to_owned(),
+        (ErrorKind::InvalidFilename, _) => "the name is too long".to_owned(),
+        _ => return plain(why),
+    };
+    format!("{problem}{other}")
+}
+
+/// What the operating system says, without its number.
+#[must_use]
+pub fn plain(why: &io::Error) -> String {
+    let text = why.to_string();
+    match text.rsplit_once(" (os error ") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
+/// The highest of the directories above `path` that is not there.
+fn missing(path: &Path) -> Option<&Path> {
+    above(path).take_while(|it| it.symlink_metadata().is_err()).last()
+}
+
+/// What is above `path` and no directory.
+fn in_the_way(path: &Path) -> Option<&Path> {
+    above(path).find(|it| it.exists() && !it.is_dir())
+}
+
+/// The directories that the name of `path` leads through, the lowest first.
+fn above(path: &Path) -> impl Iterator<Item = &Path> {
+    path.ancestors().skip(1).filter(|it| !it.as_os_str().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_in_the_way_is_named_with_what_would_help() {
+        let folder = kumiki_watchdog::process::Folder::new("refusal");
+        let path = |name: &str| folder.path(name);
+        let own = folder.place().display().to_string();
+        fs::write(path("file"), "\u{e9}").unwrap();
+        let write = |name: &str| words(&path(name), &fs::write(path(name), "").unwrap_err(), Access::Write);
+        let read = |name: &str| words(&path(name), &fs::read_to_string(path(name)).unwrap_err(), Access::Read);
+        let made = |name: &str| words(&path(name), &fs::create_dir_all(path(name)).unwrap_err(), Access::Write);
+        let missing = format!("there is no directory {own}/none");
+        assert_eq!(write("none/x/y"), format!("{missing}; make it, or choose another place"));
+        assert_eq!(read("none/x"), missing);
+        assert_eq!(read("none"), "there is no such file");
+        assert_eq!(write("file/x"), format!("{own}/file is no directory; choose another place"));
+        assert_eq!(read("file/x/y"), format!("{own}/file is no directory"));
+        assert_eq!(made("file/x"), format!("{own}/file is no directory; choose another place"));
+        assert_eq!(made("file"), "something else is there; choose another place");
+        assert_eq!(write(""), "it is a directory; expected a file");
+        assert_eq!(write(&"n".repeat(300)), "the name is too long; choose another place");
+        fs::write(path("latin"), [0xe9]).unwrap();
+        assert_eq!(read("latin"), "not UTF-8 text");
+        let denied = io::Error::from_raw_os_error(13);
+        assert_eq!(words(&path("x"), &denied, Access::Read), "the right to read it is missing");
+        assert_eq!(
+            words(&path("x"), &denied, Access::Write),
+            "the right to write there is missing; choose another place"
+        );
+        let full = io::Error::from_raw_os_error(28);
+        assert_eq!(words(&path("x"), &full, Access::Write), "No space left on device");
+        assert_eq!(words(&path("x"), &io::Error::other("it is a link"), Access::Write), "it is a link");
+    }
+}
