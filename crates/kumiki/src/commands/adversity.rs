@@ -25,6 +25,13 @@ pub(super) fn adversity(args: &cli::Adversity) -> Result<(), Stop> {
 }
 
 fn several(args: &cli::Adversity) -> Result<(), Stop> {
+    // What the parser asks for beside these it asks for no longer where `--count` or `--from` rules that out.
+    let of_one =
+        [("--pcap", args.pcap), ("--trace", args.trace), ("--shrink", args.shrink), ("--verbose", args.verbose)];
+    if let Some((option, _)) = of_one.into_iter().find(|(_, is_given)| *is_given) {
+        let why = format!("{option} is of one seed; expected --seed S, and neither --from nor --count");
+        return Err(Stop::Input(why));
+    }
     let jobs = match args.jobs {
         Some(jobs) => usize::from(jobs),
         None => std::thread::available_parallelism().map_or(1, usize::from),
