@@ -341,7 +341,7 @@ fn a_missing_key_is_looked_for_among_those_that_are_there() {
 fn octets_of_a_queue_and_controls_of_others_are_told_as_that() {
     let said = changed(&[("\"${queue}\"", "\"64 KiB\""), ("\"cubic\"", "\"bbr\"")]);
     let congestion = "host.a.tcp.congestion = \"bbr\": BBR is not among the congestion controls that there are; one of newreno, cubic, fixed";
-    let queue = "link.line.queue_frames = \"64 KiB\": this is \"64 KiB\"; expected a number from 0 to 4294967295: frames are counted, and 64 KiB are 44 of 1500 B (with queue = \"fq-codel\", aqm.memory is in octets)";
+    let queue = "link.line.queue_frames = \"64 KiB\": this is \"64 KiB\"; expected a whole number of frames from 0 to 4294967295, or a product of bandwidth and delay such as \"1 bdp\": frames are counted, and 64 KiB are 44 of 1500 B (with queue = \"fq-codel\", aqm.memory is in octets)";
     assert!(said.contains(congestion) && said.contains(queue), "{said}");
 }
 
@@ -416,7 +416,7 @@ fn queues_in_products_are_told_rightly() {
     assert!(many.contains("up to \"1000 bdp\", or so many frames"), "{many}");
     for odd in ["\"1 bdps\"", "\"50 %\"", "0.5"] {
         let odd = queue(odd);
-        let words = "expected a number from 0 to 4294967295, or a product of bandwidth and delay such as \"1 bdp\"";
+        let words = "expected a whole number of frames from 0 to 4294967295, or a product of bandwidth and delay such as \"1 bdp\"";
         assert!(odd.contains(words), "{odd}");
     }
     // What goes into ten seconds each way of 10 Gb/s, a thousand times.
@@ -431,4 +431,75 @@ fn a_synchronous_line_has_a_rate_by_which_its_queue_is_reckoned() {
     let text = text.replacen("\"${queue}\"", "\"1 bdp\"", 1);
     let said = said(&text).expect_err("`queue` is used nowhere");
     assert!(said.contains("queue") && !said.contains("bdp"), "{said}");
+}
+
+/// Two hosts of FDDI, or of packets over SONET/SDH: a queue in products is reckoned by the rate of each.
+#[test]
+fn queues_in_products_are_of_rings_and_of_sonet_too() {
+    let hosts = |layers: &str, device: &str, medium: &str| {
+        format!(
+            "title = \"x\"\n\
+             host.a = {{ graph = [\"netperf\", \"tcp\", \"ip\", {layers}, \"{device}\"], ip = {{ address = \"10.0.0.1/24\" }} }}\n\
+             host.b = {{ like = \"a\", ip = {{ address = \"10.0.0.2/24\" }} }}\n\
+             {medium}, queue_frames = \"2 bdp\" }}\n\
+             run = {{ duration = \"1 s\" }}\n\
+             load.l = {{ kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\", socket_buffer = \"64 KiB\" }}\n"
+        )
+    };
+    let reckoned = |text: &str| {
+        let document = Document::parse("x", "x.toml", text).unwrap();
+        let points = document.points(&Choice::default()).map_err(|fault| panic!("{fault}")).unwrap();
+        points[0].scenario.queues_of_paths.values().next().cloned().unwrap()
+    };
+    // Around it: two stations, each 1 us of latency and 4 ms of fibre; 100 Mb/s of 8.002 ms, twice, are 200,050 octets.
+    let ring = "ring.r = { ends = [\"a.f0\", \"b.f0\"], medium = \"fddi\", propagation = \"4 ms\", latency = \"1 us\"";
+    let told = reckoned(&hosts("\"arp\", \"llc_snap\", \"fddi\"", "f0", ring));
+    assert!(told.contains("134 frames of 1500 B: 100 Mb/s of a least round trip of 8002 us"), "{told}");
+    // The payload of OC-3c is 149.76 Mb/s; of 20 ms, twice, 748,800 octets.
+    let line = "link.l = { ends = [\"a.p0\", \"b.p0\"], medium = \"oc3c-pos\", propagation = \"10 ms\"";
+    let told = reckoned(&hosts("\"ppp\"", "p0", line));
+    assert!(told.contains("500 frames of 1500 B: 149.76 Mb/s of a least round trip of 20 ms"), "{told}");
+    let switch =
+        changed(&[("[link.line]", "[switch.s]\nkind = \"ethernet\"\nqueue_frames = \"1 bdp\"\n\n[link.line]")]);
+    let words = "a product of bandwidth and delay is of a line or a ring; the ports of a switch may have many rates; expected a \
+                 number of frames";
+    assert!(switch.contains(words), "{switch}");
+}
+
+#[test]
+fn names_without_letters_and_counts_of_nothing_are_refused_with_what_would_be_right() {
+    for (from, to, words) in [
+        (
+            "[load.bulk]",
+            "[load.\"\"]",
+            "x.toml:13: load.\"\": a load with an empty name; expected a name such as [load.NAME]",
+        ),
+        ("[link.line]", "[link.\" \"]", "a link with an empty name; expected a name such as [link.NAME]"),
+        ("[host.b]", "[host.\"\"]", "x.toml:5: host.\"\": a host with an empty name"),
+        ("[host.b]", "[host.\"b.c\"]", "a point in a name, where it stands between a host and its device"),
+        ("[host.b]", "[host.\"b.c\"]", "expected a name such as [host.b-c]"),
+        (
+            "\"ip\", \"l0\"]",
+            "\"ip\", \"\"]",
+            "a layer with an empty name; expected the name of a layer, or of a device at the end",
+        ),
+        ("\"8 KiB\"", "\"0 B\"", "load.bulk.message = \"0 B\": messages without octets; expected at least 1 B"),
+        (
+            "\"8 KiB\"",
+            "\"8 KiB\"\nsessions = 0",
+            "load.bulk.sessions = 0: a load without sessions; expected at least 1",
+        ),
+    ] {
+        let said = changed(&[(from, to)]);
+        assert!(said.contains(words), "{to}: {said}");
+    }
+    for (kind, words) in [
+        ("ttcp", "load.bulk.count = 0: no messages; expected at least 1"),
+        ("ping", "load.bulk.count = 0: no echoes; expected at least 1, or left out: without end"),
+        ("rpc", "load.bulk.count = 0: no exchanges; expected at least 1, or left out: without end"),
+        ("udp", "load.bulk.count = 0: no datagrams; expected at least 1, or left out: without end"),
+    ] {
+        let said = changed(&[("kind = \"netperf\"", &format!("kind = {kind:?}\ncount = 0"))]);
+        assert!(said.contains(words), "{kind}: {said}");
+    }
 }

@@ -21,12 +21,23 @@ pub enum Rule {
 /// What waits at each end of a medium with frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Settings)]
 pub struct Queue {
-    /// Frames that may wait at each end.
-    #[setting(0..=u32::MAX.into(), unset = "as many as come; with `fq-codel` 10240")]
+    /// Frames that may wait at each end, or so many products of bandwidth and delay, where the medium has one rate.
+    ///
+    /// How these are reckoned: [queues](scenarios.md#queues).
+    #[setting(
+        text = frames,
+        expected = "a whole number of frames from 0 to 4294967295, or a product of bandwidth and delay such as \"1 bdp\"",
+        unset = "as many as come; with `fq-codel` 10240"
+    )]
     pub queue_frames: Option<u32>,
     /// What decides about them.
     #[setting(flatten)]
     pub managed: Managed,
+}
+
+/// A number of frames. Products have become one before it is read.
+fn frames(text: &str) -> Option<u32> {
+    text.parse().ok()
 }
 
 /// What decides about frames that wait.

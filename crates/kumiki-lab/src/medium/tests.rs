@@ -82,7 +82,7 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
             "bit_errors = 1e-6\noctet_exact = false",
             "octet_exact: this is false, and only a line that is run octet by octet",
         ),
-        ("oc3c", "queue_frames = \"10 B\"", "queue_frames: this is \"10 B\"; expected a number from 0"),
+        ("oc3c", "queue_frames = \"10 B\"", "queue_frames: this is \"10 B\"; expected a whole number of frames from 0"),
         ("oc3c", "framing = 2", "framing: this is 2; expected a size from 0 B to 65535 B, with its unit"),
         (
             "point-to-point",

@@ -5,12 +5,18 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 
 use super::super::fault::Fault;
-use super::super::{Link, Scenario};
+use super::super::{Link, Ring, Scenario};
 use crate::medium::Line;
 use crate::quantity::{self, Octets};
 use crate::topology::{Topology, place};
 
-/// What a link carries that has no IP, or one that does not say how long its datagrams are.
+/// A ring of FDDI carries so many bits per second (ANSI X3.148).
+const FDDI: u64 = 100_000_000;
+
+/// Of each octet of a frame of SONET/SDH there are so many bits in a second: 8000 frames (ITU-T G.707).
+const BITS_OF_OCTETS_OF_FRAMES: u64 = 8 * 8000;
+
+/// What a line carries that has no IP, or one that does not say how long its datagrams are.
 const USUAL_MTU: u64 = 1500;
 
 /// More than that are no product of anything.
@@ -21,53 +27,72 @@ const UNIT: &str = "bdp";
 
 /// Puts a number of frames in the place of each `queue_frames` that is a product of bandwidth and delay.
 pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
-    for (name, link) in scenario.link.iter().filter(|(_, link)| times(link).is_none()) {
-        readable(link).map_err(|fault| fault.under(&["link", name]))?;
+    for (name, switch) in &scenario.switch {
+        of_ports(&switch.settings).map_err(|fault| fault.under(&["switch", name]))?;
     }
-    let is_wanted = |link: &&Link| times(link).is_some();
-    if !scenario.link.values().any(|link| is_wanted(&link)) {
+    let lines = scenario.link.iter().filter_map(|(name, link)| Some(("link", name, times(&link.settings)?)));
+    let rings = scenario.ring.iter().filter_map(|(name, ring)| Some(("ring", name, times(&ring.settings)?)));
+    let wanted: Vec<_> = lines.chain(rings).collect();
+    if wanted.is_empty() {
         return Ok(());
     }
     let delays = delays(scenario);
-    let mut found = BTreeMap::new();
-    for (name, link) in &scenario.link {
-        if let Some(times) = times(link) {
-            let queue = queue(scenario, (name, link), times, delays.get(name.as_str()).copied());
-            found.insert(name.clone(), queue.map_err(|fault| fault.under(&["link", name]))?);
-        }
+    let mut found = Vec::new();
+    for (section, name, times) in wanted {
+        let queue = carrier(scenario, section, name)
+            .and_then(|carrier| queue(scenario, (name, &carrier), times, delays.get(name.as_str()).copied()));
+        found.push((section, name.clone(), queue.map_err(|fault| fault.under(&[section, name]))?));
     }
-    for (name, (frames, words)) in found {
-        if let Some(link) = scenario.link.get_mut(&name) {
-            link.settings.insert("queue_frames".to_owned(), frames.into());
+    for (section, name, (frames, words)) in found {
+        let settings = match section {
+            "ring" => scenario.ring.get_mut(&name).map(|ring| &mut ring.settings),
+            _ => scenario.link.get_mut(&name).map(|link| &mut link.settings),
+        };
+        if let Some(settings) = settings {
+            settings.insert("queue_frames".to_owned(), frames.into());
         }
         scenario.queues_of_paths.insert(name, words);
     }
     Ok(())
 }
 
-/// How many products its queue is to have, in the words of the file and as a number where it is one; nothing where it is said otherwise.
-fn times(link: &Link) -> Option<(&str, Option<f64>)> {
-    let text = link.settings.get("queue_frames")?.as_str()?;
+/// That no queue of a switch is said in products: its ports may lead to lines of any rate.
+fn of_ports(settings: &toml::Table) -> Result<(), Fault> {
+    for (key, what) in [("queue_frames", "frames"), ("queue_cells", "cells")] {
+        let text = settings.get(key).and_then(toml::Value::as_str);
+        if let Some(text) = text.filter(|text| text.trim().to_ascii_lowercase().ends_with(UNIT)) {
+            let problem =
+                "a product of bandwidth and delay is of a line or a ring; the ports of a switch may have many rates";
+            let fault = Fault::at([key], problem).found(format!("{text:?}"));
+            return Err(fault.expected(format!("a number of {what}")));
+        }
+    }
+    Ok(())
+}
+
+/// How many products a queue is to have, in the words of the file and as a number where it is one; nothing where it is said otherwise.
+fn times(settings: &toml::Table) -> Option<(&str, Option<f64>)> {
+    let text = settings.get("queue_frames")?.as_str()?;
     let number = text.trim().to_ascii_lowercase();
     let number = number.strip_suffix(UNIT)?.trim().parse::<f64>().ok();
     Some((text, number.filter(|times| *times > 0.0 && *times <= MOST)))
 }
 
-/// The longest least round trip of the loads whose way leads over each line: twice the propagation of all that is on the way.
+/// The longest least round trip of the loads whose way leads over each line or ring: there and back on all that is on the way.
 fn delays(scenario: &Scenario) -> BTreeMap<String, Duration> {
     let topology = Topology::of(scenario);
-    let propagation = |line: &str| {
-        let of_line = scenario.link.get(line).and_then(|link| read(link).ok()).map(|line| line.propagation());
-        let of_ring = || scenario.ring.get(line).and_then(|ring| ring.ring().ok()).map(|ring| ring.propagation);
-        of_line.or_else(of_ring).unwrap_or_default()
+    let round_trip = |name: &str| {
+        let of_line = || Some(read(scenario.link.get(name)?).ok()?.propagation().as_nanos().saturating_mul(2));
+        let of_ring = || Some(around(scenario.ring.get(name)?).ok()?.as_nanos());
+        of_line().or_else(of_ring).unwrap_or_default()
     };
     let mut all: BTreeMap<String, Duration> = BTreeMap::new();
     for (from, to) in scenario.pairs() {
         let Some(way) = topology.way(place(from), place(to)) else {
             continue;
         };
-        let one_way = way.iter().fold(0_u64, |sum, hop| sum.saturating_add(propagation(hop.line).as_nanos()));
-        let both = Duration::from_nanos(one_way.saturating_mul(2));
+        let both = way.iter().fold(0_u64, |sum, hop| sum.saturating_add(round_trip(hop.line)));
+        let both = Duration::from_nanos(both);
         for hop in &way {
             let own = all.entry(hop.line.to_owned()).or_default();
             *own = (*own).max(both);
@@ -83,37 +108,42 @@ fn read(link: &Link) -> Result<Line, Fault> {
     link.line()
 }
 
-/// How fast it is, in bits per second, where that is one rate for all frames.
-fn rate(line: &Line) -> Option<u64> {
-    match line {
-        Line::Frames(frames) => frames.bits_per_second(),
-        Line::Synchronous(synchronous) => Some(synchronous.rate),
-        Line::Cells(_) | Line::Pos(_) => None,
-    }
+/// How long the way around a ring is: what goes to a station and what it answers go around it once together.
+fn around(ring: &Ring) -> Result<Duration, Fault> {
+    let mut own = ring.clone();
+    own.settings.remove("queue_frames");
+    let station = own.ring().map(|it| it.propagation.as_nanos().saturating_add(it.latency.as_nanos()))?;
+    Ok(Duration::from_nanos(station.saturating_mul(ring.ends.len() as u64)))
 }
 
-/// A queue that is neither a number nor a product is told with both that it may be.
-fn readable(link: &Link) -> Result<(), Fault> {
-    // How many frames octets are is said where they are read.
-    let is_octets = |queue: &toml::Value| queue.as_str().is_some_and(|text| quantity::parse::<Octets>(text).is_ok());
-    if link.settings.get("queue_frames").is_none_or(|queue| queue.as_integer().is_some() || is_octets(queue)) {
-        return Ok(());
+/// What has a queue: its medium, its ends, and how fast it is in bits per second, where that is one rate for all frames.
+struct Carrier<'a> {
+    medium: &'a str,
+    ends: &'a [String],
+    rate: Option<u64>,
+}
+
+fn carrier<'a>(scenario: &'a Scenario, section: &str, name: &str) -> Result<Carrier<'a>, Fault> {
+    let missing = || Fault::new("there is none");
+    if section == "ring" {
+        let ring = scenario.ring.get(name).ok_or_else(missing)?;
+        around(ring)?;
+        return Ok(Carrier { medium: &ring.medium, ends: &ring.ends, rate: Some(FDDI) });
     }
-    let has_rate = || read(link).is_ok_and(|line| rate(&line).is_some());
-    match link.line_at_first() {
-        Err(fault) if fault.path().last().is_some_and(|key| key == "queue_frames") && has_rate() => {
-            let expected =
-                format!("a number from 0 to {}, or a product of bandwidth and delay such as \"1 bdp\"", u32::MAX);
-            Err(fault.expected(expected))
-        }
-        Ok(_) | Err(_) => Ok(()),
-    }
+    let link = scenario.link.get(name).ok_or_else(missing)?;
+    let rate = match read(link)? {
+        Line::Frames(frames) => frames.bits_per_second(),
+        Line::Synchronous(synchronous) => Some(synchronous.rate),
+        Line::Pos(pos) => Some(pos.level.payload() * BITS_OF_OCTETS_OF_FRAMES),
+        Line::Cells(_) => None,
+    };
+    Ok(Carrier { medium: &link.medium, ends: &link.ends, rate })
 }
 
 /// How many frames the queue of a line has, and that in words.
 fn queue(
     scenario: &Scenario,
-    (name, link): (&str, &Link),
+    (name, carrier): (&str, &Carrier<'_>),
     (text, times): (&str, Option<f64>),
     delay: Option<Duration>,
 ) -> Result<(u32, String), Fault> {
@@ -121,14 +151,14 @@ fn queue(
     let times = times.ok_or_else(|| {
         wrong("no number of products").expected("\"1 bdp\", \"0.5 bdp\", up to \"1000 bdp\", or so many frames")
     })?;
-    let rate = rate(&read(link)?).ok_or_else(|| {
-        wrong(&format!("{} has no rate by which it could be reckoned", link.medium)).expected("a number of frames")
+    let rate = carrier.rate.ok_or_else(|| {
+        wrong(&format!("{} has no rate by which it could be reckoned", carrier.medium)).expected("a number of frames")
     })?;
     let delay = delay.filter(|delay| *delay > Duration::ZERO).ok_or_else(|| {
-        wrong("no load goes over this line and takes a while there, so nothing is under way")
+        wrong("no load goes this way and takes a while there, so nothing is under way")
             .expected("a number of frames, or a `propagation` on the way of a load")
     })?;
-    let mtu = mtu(scenario, link);
+    let mtu = mtu(scenario, carrier.ends);
     #[expect(clippy::cast_precision_loss, reason = "a queue is no longer than 2^32 frames")]
     let octets = times * rate as f64 * delay.as_secs_f64() / 8.0;
     #[expect(clippy::cast_precision_loss, reason = "an MTU has few digits")]
@@ -149,7 +179,7 @@ fn queue(
 }
 
 /// The longest datagram that those at its ends send there.
-fn mtu(scenario: &Scenario, link: &Link) -> u64 {
+fn mtu(scenario: &Scenario, ends: &[String]) -> u64 {
     let of_end = |end: &String| {
         let (host, device) = end.split_once('.')?;
         let host = scenario.host.get(host)?;
@@ -160,5 +190,5 @@ fn mtu(scenario: &Scenario, link: &Link) -> u64 {
         let text = of_interface.or_else(|| own.get("mtu"))?.as_str()?;
         Some(quantity::parse::<Octets>(text).ok()?.count())
     };
-    link.ends.iter().filter_map(of_end).max().unwrap_or(USUAL_MTU).max(1)
+    ends.iter().filter_map(of_end).max().unwrap_or(USUAL_MTU).max(1)
 }
