@@ -10,7 +10,7 @@ use kumiki_settings::HasKeys as _;
 
 use super::fault::{Fault, OF_NO_USE, nearest, quantity};
 use super::load::Profiles;
-use super::tree::{Node, Source, Value};
+use super::tree::{Entry, Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
 use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, groups, real};
 use crate::figure::Ink;
@@ -77,6 +77,8 @@ pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
                     .expected(format!("[{key}.NAME] above it")),
             ));
         }
+        let names = if NAMED.contains(&key) { entry.node.entries() } else { &[] };
+        names.iter().try_for_each(|named| name(source, key, named))?;
         if NAMED.contains(&key) && is_list {
             let problem = format!("this is a list, and each {key} has a name");
             return Err(source.locate(fault(problem).expected(format!("[{key}.NAME] above each"))));
@@ -84,6 +86,23 @@ pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
     }
     let lines = source.root.entries().iter().filter(|entry| WITH_LOSS.contains(&entry.key.as_str()));
     lines.into_iter().try_for_each(|entry| losses(source, &mut vec![&entry.key], &entry.node))
+}
+
+/// Results, figures and other tables call everything by its name.
+fn name(source: &Source<'_>, section: &str, named: &Entry) -> Result<(), Fault> {
+    let key = named.key.as_str();
+    let problem = if key.trim().is_empty() {
+        format!("a {section} with an empty name")
+    } else if key.contains('.') && ["host", "switch"].contains(&section) {
+        "a point in a name, where it stands between a host and its device, or a switch and its port".to_owned()
+    } else {
+        return Ok(());
+    };
+    let right = key.replace('.', "-");
+    let right = if right.trim().is_empty() { "NAME" } else { right.as_str() };
+    Err(source.locate(
+        fault_at(source, &[section, key], named.at, problem).expected(format!("a name such as [{section}.{right}]")),
+    ))
 }
 
 /// The keys at the top below which a loss is one of lines.
@@ -522,7 +541,12 @@ fn graph(name: &str, host: &Host) -> Result<(), Fault> {
     match graph {
         Graph::Chain(names) => {
             if names.is_empty() {
-                return Err(Fault::at(path, "a graph without layers"));
+                let expected = "the layers, uppermost first, such as [\"ttcp\", \"tcp\", \"ip\", \"atm0\"]";
+                return Err(Fault::at(path, "a graph without layers").expected(expected));
+            }
+            if names.iter().any(|name| name.trim().is_empty()) {
+                let problem = "a layer with an empty name";
+                return Err(Fault::at(path, problem).expected("the name of a layer, or of a device at the end"));
             }
             let unique: BTreeSet<&String> = names.iter().collect();
             if unique.len() < names.len() {
@@ -699,15 +723,25 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
             return Err(Fault::at([key], format!("{}{OF_NO_USE}; it is for {whose}", workload.kind)));
         }
     }
+    if workload.count == Some(0) {
+        let what = match workload.kind.as_str() {
+            "ping" => "no echoes",
+            "rpc" => "no exchanges",
+            "ttcp" => "no messages",
+            _ => "no datagrams",
+        };
+        let expected = format!("at least 1{}", if workload.kind == "ttcp" { "" } else { ", or left out: without end" });
+        return Err(Fault::at(["count"], what).expected(expected));
+    }
     let message: Octets = quantity(&["message"], &workload.message)?;
     if message.count() == 0 {
-        return Err(Fault::at(["message"], "messages without octets"));
+        return Err(Fault::at(["message"], "messages without octets").expected("at least 1 B"));
     }
     optional::<Rate>(&["rate"], workload.rate.as_deref())?;
     if let Some(read) = &workload.read
         && quantity::<Octets>(&["read"], read)?.count() == 0
     {
-        return Err(Fault::at(["read"], "reads without octets"));
+        return Err(Fault::at(["read"], "reads without octets").expected("at least 1 B"));
     }
     optional::<Octets>(&["socket_buffer"], workload.socket_buffer.as_deref())?;
     for (key, time) in [

@@ -254,7 +254,9 @@ impl Fault {
     #[must_use]
     pub fn words(&self) -> (String, Option<String>) {
         let parts = &*self.0;
-        let mut what = parts.path.iter().map(|key| shown::begun(key)).collect::<Vec<_>>().join(".");
+        // An empty name is seen in quotes.
+        let key = |key: &String| if key.is_empty() { "\"\"".to_owned() } else { shown::begun(key).to_string() };
+        let mut what = parts.path.iter().map(key).collect::<Vec<_>>().join(".");
         if let (false, Some(found)) = (what.is_empty(), &parts.found) {
             what.push_str(&format!(" = {}", shown::message(found)));
         }
