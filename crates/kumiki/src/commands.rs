@@ -52,7 +52,8 @@ pub(crate) enum Stop {
 
 impl From<Fault> for Stop {
     fn from(fault: Fault) -> Self {
-        Self::Input(fault.to_string())
+        // The input can be read; it is what it describes that cannot run.
+        if fault.is_of_topology() { Self::Failed(fault.to_string()) } else { Self::Input(fault.to_string()) }
     }
 }
 

@@ -387,7 +387,9 @@ impl Switches {
                     "with this line there are two ways between the Ethernet switches {one} and {other}, \
                      and no spanning tree: frames would go round for ever"
                 );
-                return Err(fault(&["link", name, "ends"], problem).expected("one way between two switches"));
+                return Err(fault(&["link", name, "ends"], problem)
+                    .of_topology()
+                    .expected("one way between two switches"));
             }
             joined.insert(near, far);
         }

@@ -362,7 +362,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
             let end = format!("{name}.{device}");
             if !plugged.contains(&&end) {
                 let fault = Fault::at(["host", name, "graph"], format!("no line ends on the device {device:?}"));
-                return Err(fault.expected(format!("{end:?} among the `ends` of a [link] or a [ring]")));
+                return Err(fault.of_topology().expected(format!("{end:?} among the `ends` of a [link] or a [ring]")));
             }
         }
     }
@@ -380,7 +380,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
 /// That a line ends where another one does.
 fn occupied(path: &[&str], end: &str) -> Fault {
     let host = end.split('.').next().unwrap_or(end);
-    let fault = Fault::at(path, "another line ends here already");
+    let fault = Fault::at(path, "another line ends here already").of_topology();
     fault.expected(format!("a device of its own for each line: another name at the end of the graph of {host}"))
 }
 
@@ -523,7 +523,7 @@ fn addresses(scenario: &Scenario) -> Result<(), Fault> {
                 }
                 if let Some(first) = seen.insert(address, host) {
                     let problem = format!("hosts {first} and {host} have the same address, {address}");
-                    return Err(Fault::at(path, problem).expected("an address of its own for each"));
+                    return Err(Fault::at(path, problem).of_topology().expected("an address of its own for each"));
                 }
             }
         }

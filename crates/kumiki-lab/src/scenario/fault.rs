@@ -31,6 +31,8 @@ struct Parts {
     suggestion: Option<String>,
     /// What would be accepted is a long list. Of keys it says little beside a suggestion; of values it may be what one is looking for.
     is_long: bool,
+    /// All values are right by themselves, and what they make together cannot work.
+    is_of_topology: bool,
     /// What else is wrong with the same input.
     others: Vec<Fault>,
 }
@@ -41,11 +43,11 @@ pub(super) const UNKNOWN_KEY: [&str; 2] = ["unknown key ", "unknown setting "];
 /// What is said of a key that the kind of its load, say, has no use for.
 pub(crate) const OF_NO_USE: &str = " has no use for it";
 
-/// More names than that are no help to who has a suggestion.
-const SHORT: usize = 12;
-
 /// More mistakes of one input are not told at once: who has so many starts at another place.
 pub(super) const MOST: usize = 8;
+
+/// More names than that are no help to who has a suggestion.
+const SHORT: usize = 12;
 
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,6 +98,19 @@ impl Fault {
         let mut fault = Self::at(path, format!("unknown {what} {name:?}")).one_of(&names);
         fault.0.suggestion = nearest(name, &names).map(|near| format!("{near:?}"));
         fault
+    }
+
+    /// That all values are right by themselves, and the network that they make together cannot work.
+    #[must_use]
+    pub(crate) fn of_topology(mut self) -> Self {
+        self.0.is_of_topology = true;
+        self
+    }
+
+    /// Whether all values are right by themselves, and only the network that they make together cannot work: there is no line or route, say.
+    #[must_use]
+    pub fn is_of_topology(&self) -> bool {
+        self.0.is_of_topology && self.others().iter().all(Self::is_of_topology)
     }
 
     /// With what would be accepted: `a list of names`.
@@ -161,6 +176,15 @@ impl Fault {
         self
     }
 
+    /// All of `faults` of one input, each in a line of its own, but no more than [`MOST`]; nothing where there are none.
+    #[must_use]
+    pub(crate) fn all_of(faults: Vec<Self>) -> Option<Self> {
+        let more = (faults.len() > MOST).then(|| Self::new("and more, which are told when these are mended"));
+        let mut faults = faults.into_iter().take(MOST).chain(more);
+        let first = faults.next()?;
+        Some(first.and(faults.collect()))
+    }
+
     /// What else is wrong with the same input.
     #[must_use]
     pub fn others(&self) -> &[Self] {
@@ -177,15 +201,6 @@ impl Fault {
     #[must_use]
     pub fn in_file(mut self, file: &str) -> Self {
         self.0.file = Some(file.to_owned());
-    /// All of `faults` of one input, each in a line of its own, but no more than [`MOST`]; nothing where there are none.
-    #[must_use]
-    pub(crate) fn all_of(faults: Vec<Self>) -> Option<Self> {
-        let more = (faults.len() > MOST).then(|| Self::new("and more, which are told when these are mended"));
-        let mut faults = faults.into_iter().take(MOST).chain(more);
-        let first = faults.next()?;
-        Some(first.and(faults.collect()))
-    }
-
         self
     }
 

@@ -121,7 +121,7 @@ fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
         let Some(resolver) = interface.resolver(host) else {
             let on = if framed == below { String::new() } else { format!(" on {framed}") };
             let problem = format!("{ip} stands on {below}{on}, and nothing finds the MAC addresses of others");
-            let fault = Fault::at(["host", name, "graph"], problem);
+            let fault = Fault::at(["host", name, "graph"], problem).of_topology();
             // ARP is a user of LLC there, as IP is.
             let snap = (framed == below && host.kind_of(framed) == "fddi").then_some("llc_snap");
             let device = interface.plug.rsplit('.').next();
@@ -157,7 +157,8 @@ pub(super) fn discovered(scenario: &Scenario) -> Result<(), Fault> {
                 let problem = format!("{ip} stands on {below}, and does not ask for the MAC addresses of others");
                 let path =
                     if said.is_some() { vec!["host", name, ip, "neighbours"] } else { vec!["host", name, "graph"] };
-                return Err(Fault::at(path, problem).expected(format!("{ip}.neighbours = \"discover\" (RFC 4861)")));
+                let expected = format!("{ip}.neighbours = \"discover\" (RFC 4861)");
+                return Err(Fault::at(path, problem).of_topology().expected(expected));
             }
         }
     }
@@ -179,7 +180,8 @@ fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
             if let Some(first) = seen.insert((interface.network, address.clone()), &interface.host) {
                 let problem = format!("host {first} has the address {address} already, on the same network");
                 let path = ["host", interface.host.as_str(), layer, "address"];
-                return Err(Fault::at(path, problem).expected("an address of its own, or none, for one is given out"));
+                let fault = Fault::at(path, problem).of_topology();
+                return Err(fault.expected("an address of its own, or none, for one is given out"));
             }
         }
     }

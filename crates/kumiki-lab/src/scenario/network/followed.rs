@@ -94,7 +94,7 @@ fn said(way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
     };
     let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
     let network = at.map_or_else(|| address.to_string(), |_| format!("{address}/32"));
-    Fault::at(path, problem).expected(format!(
+    Fault::at(path, problem).of_topology().expected(format!(
         "a route such as \"{network}\" to a router that leads to {to}, or no `routes` at all: then they are found"
     ))
 }

@@ -51,9 +51,11 @@ pub(super) fn ways(scenario: &Scenario) -> Result<(), Fault> {
             let path = ["load", name, "to"];
             return Err(match topology.obstacle(from, to) {
                 Some(host) => Fault::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
-                    .expected(format!("forwarding = true for the ip of {host}")),
+                    .expected(format!("forwarding = true for the ip of {host}"))
+                    .of_topology(),
                 None => Fault::at(path, format!("no line leads from {from} to {to}"))
-                    .expected("lines, channels of switches, and hosts with forwarding = true between them"),
+                    .expected("lines, channels of switches, and hosts with forwarding = true between them")
+                    .of_topology(),
             });
         }
     }
