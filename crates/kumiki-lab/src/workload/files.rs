@@ -10,7 +10,7 @@
 //! Both are those of [`kumiki_files`], which real files are moved with. Here the content is generated, what arrives is looked at, and
 //! time is taken. The one who begins puts a file at the other, or gets one that the other has.
 
-use kumiki_files::file_user::{self, FileClient, Operation, PutMode, Settings};
+use kumiki_files::file_user::{self, Failure, FileClient, Layer, Operation, PutMode, Settings};
 use kumiki_files::filestore::{self, FileServer, Guard, Memory, Name, ResponderConfig};
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Instant, Protocol, Request, Shape, TimerSlot, Token, Work,
@@ -245,7 +245,20 @@ impl FileUser {
         let client = self.client.plan();
         let operations = client.outcomes().iter();
         let failed = operations.filter_map(|outcome| outcome.result.as_ref().err());
-        failed.chain(client.failure()).next().map(ToString::to_string)
+        failed.chain(client.failure()).next().map(|failure| match failure.layer {
+            // What may help in a real network is none of what a scenario has.
+            Layer::Network => {
+                let remedy = "see what its lines lose, and when lines and hosts are up".to_owned();
+                Failure { remedy, ..failure.clone() }.to_string()
+            }
+            Layer::Local
+            | Layer::Transport
+            | Layer::Session
+            | Layer::Presentation
+            | Layer::Acse
+            | Layer::Ftam
+            | Layer::Mms => failure.to_string(),
+        })
     }
 }
 
