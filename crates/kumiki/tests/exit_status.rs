@@ -779,6 +779,139 @@ fn a_place_that_cannot_be_written_is_the_command_lines_mistake() {
     assert_eq!(folder.names(), ["file", "m.csv", "s.script", "x.toml"]);
 }
 
+/// What cannot be read is told alike by all, without numbers of the operating system.
+#[test]
+fn a_place_that_cannot_be_read_is_told_in_words() {
+    let folder = Folder::with("unread", TRANSFER);
+    folder.0.write("file", b"in the way");
+    folder.0.write("latin.toml", b"title = \"\xe9\"\n");
+    std::fs::create_dir(folder.0.path("dir.toml")).unwrap();
+    for (arguments, said) in [
+        (&["run", "file/x.toml"][..], "file/x.toml: file is no directory"),
+        (&["run", "none/x.toml"], "none/x.toml: there is no directory none"),
+        (&["run", "latin.toml"], "latin.toml: not UTF-8 text"),
+        (&["run", "dir.toml"], "dir.toml: it is a directory; expected a file"),
+        (&["decode", "none/x.pcap"], "none/x.pcap: there is no directory none"),
+        (&["decode", "x.pcap"], "x.pcap: there is no such file"),
+        (&["script", "x.script"], "x.script: there is no such file"),
+        (&["compare", "m.csv", "n.csv"], "m.csv: there is no such file"),
+        (&["list", "none"], "none: there is no such file"),
+        (&["ppp", "pty", "--script", "none/x"], "--script none/x: there is no directory none"),
+        #[cfg(target_os = "linux")]
+        (&["link", "--up-trace", "none/x", "--", "true"], "--up-trace none/x: there is no directory none"),
+        #[cfg(target_os = "linux")]
+        (&["x25", "switch", "file/x", "--check"], "file/x: file is no directory"),
+    ] {
+        let output = folder.kumiki(arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.starts_with(&format!("kumiki: {said}\n")), "{arguments:?}: {told}");
+    }
+    // And so is what cannot be written.
+    for (arguments, said) in [
+        (&["run", "x.toml", "--out", "file/below"][..], "--out file/below: file is no directory; choose another place"),
+        (
+            &["adversity", "--seed", "7", "--pcap", "--out", "file"],
+            "--out file: something else is there; choose another place",
+        ),
+        (
+            &["script", "s.script", "--pcap", "none/a/x"],
+            "--pcap none/a/x: there is no directory none; make it, or choose another place",
+        ),
+        (&["man", "file"], "man file: something else is there; choose another place"),
+    ] {
+        folder.0.write("s.script", SCRIPT.as_bytes());
+        let told = String::from_utf8(folder.kumiki(arguments).stderr).unwrap();
+        assert!(told.contains(&format!("kumiki: {said}\n")) && !told.contains("os error"), "{arguments:?}: {told}");
+    }
+}
+
+/// The parser does not ask for a seed where `--count` rules it out.
+#[test]
+fn captures_of_many_seeds_are_refused() {
+    let folder = Folder::new("adversity-many");
+    for option in ["--pcap", "--trace", "--shrink", "-v"] {
+        let told = refused(&folder.kumiki(&["adversity", "--count", "1", option, "--out", "seen"]));
+        assert!(told.contains("is of one seed; expected --seed S, and neither --from nor --count"), "{option}: {told}");
+    }
+    assert!(folder.names().is_empty());
+}
+
+/// A file that can be read and a network that cannot work: nothing is run, and it is no mistake of a value.
+#[test]
+fn a_topology_that_cannot_work_says_why_and_fails() {
+    let apart = |from: &str, to: &str| UNCONNECTED.replace("10.0.5.2", "10.0.0.2").replace(from, to);
+    let line = UNCONNECTED.lines().find(|line| line.starts_with("link.line")).unwrap();
+    let ring = "\
+        host.a = { graph = [\"netperf\", \"tcp\", \"ip\", \"fddi\", \"f0\"] }\n\
+        host.b.like = \"a\"\n\
+        ring.r = { ends = [\"a.f0\", \"b.f0\"], medium = \"fddi\" }\n\
+        run.duration = \"1 s\"\n\
+        load.bulk = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\" }\n";
+    let router = "\
+        host.near = { graph = [\"netperf\", \"tcp\", \"ip\", \"p0\"] }\n\
+        host.far.like = \"near\"\n\
+        host.mid = { graph = { ip = [\"l\", \"r\"] } }\n\
+        link.l = { ends = [\"near\", \"mid.l\"], medium = \"point-to-point\", rate = \"10 Mb/s\" }\n\
+        link.r = { ends = [\"mid.r\", \"far\"], medium = \"point-to-point\", rate = \"10 Mb/s\" }\n\
+        run.duration = \"1 s\"\n\
+        load.bulk = { kind = \"netperf\", from = \"near\", to = \"far\", message = \"8 KiB\" }\n";
+    for (text, words) in [
+        (apart(line, ""), "no line ends on the device \"p2p0\""),
+        (apart(line, &format!("{line}\n{}", line.replace("line", "more"))), "another line ends here already"),
+        (apart("10.0.0.2", "10.0.0.1"), "hosts far and near have the same address, 10.0.0.1"),
+        (ring.to_owned(), "nothing finds the MAC addresses of others"),
+        (router.to_owned(), "mid, on the way from near to far, does not forward"),
+    ] {
+        let folder =
+            Folder::with("topology", &format!("title = \"x\"\n{}", text.replace("title = \"Nobody is there\"\n", "")));
+        for command in ["run", "graph", "limit"] {
+            let output = folder.kumiki(&[command, "x.toml"]);
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(1), "{command}: {told}");
+            assert!(told.contains(words) && output.stdout.is_empty(), "{command}: {told}");
+        }
+        assert_eq!(folder.names(), ["x.toml"]);
+    }
+    // A wrong value beside it is a mistake of the file.
+    let wrong = apart("10.0.0.2", "10.0.0.1").replace("8 KiB", "8 KaB");
+    let told = refused(&Folder::with("topology", &wrong).kumiki(&["run", "x.toml"]));
+    assert!(told.contains("8 KaB") && told.contains("have the same address"), "{told}");
+}
+
+/// What helps in a real network is none of what a scenario has.
+#[test]
+fn a_file_that_finds_nobody_is_told_in_words_of_a_scenario() {
+    let text = include_str!("../../../scenarios/ftam-stall.toml");
+    let text = text.replace("duration = \"60 s\"", "duration = \"2000 s\"");
+    let folder = Folder::with("nobody", &format!("{text}\n[[event]]\nat = \"25 ms\"\nlink = \"line\"\nup = false\n"));
+    let output = folder.kumiki(&["run", "x.toml", "--quick"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("see what its lines lose, and when lines and hosts are up"), "{told}");
+    assert!(!told.contains("firewall"), "{told}");
+}
+
+#[test]
+fn two_results_have_two_names() {
+    let folder = Folder::new("names");
+    std::fs::create_dir(folder.0.path("other")).unwrap();
+    for file in ["m.csv", "n.csv", "other/m.csv"] {
+        folder.0.write(file, b"goodput_mbps\n1\n");
+    }
+    for command in [&["compare"][..], &["plot", "--x", "goodput_mbps"]] {
+        let said = |results: &[&str]| refused(&folder.kumiki(&[command, results].concat()));
+        let twice = "kumiki: a=m.csv: \"a\" is what a=n.csv is called, too; expected a name for each\n";
+        assert_eq!(said(&["a=m.csv", "a=n.csv"]), twice);
+        assert!(said(&["m.csv=n.csv", "m.csv", "other/m.csv"]).contains("is what m.csv is called, too"));
+    }
+    let told = |results: &[&str]| {
+        let output = folder.kumiki(&[&["compare"][..], results].concat());
+        assert!(output.status.success(), "{results:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(told(&["m=n.csv", "m.csv"]).contains("m.csv"), "the one without a name of its own is called by its path");
+    assert!(told(&["m.csv", "other/m.csv"]).contains("other/m.csv"));
+}
+
 /// Whatever is captured, it is asked for alike how much of each packet.
 #[test]
 fn every_command_with_captures_cuts_them() {
