@@ -69,6 +69,12 @@ fn a_mistake_is_told_where_it_is_with_what_is_meant() {
             "a table, such as confidence = { level = \"95 %\", width = \"5 %\" }",
         ),
         ("propagation", "delay", 11, "did you mean propagation, or impair.delay?"),
+        (
+            "propagation = \"10 ms\"",
+            "propagation = \"10 ms / 2\"",
+            11,
+            "expected arithmetic within the braces of a name, such as \"${rtt / 2}\"",
+        ),
         ("rate =", "bandwidth =", 10, "did you mean \"rate\"?"),
         (
             "[report]",

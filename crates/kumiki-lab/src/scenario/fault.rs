@@ -79,7 +79,12 @@ impl Fault {
     #[must_use]
     pub fn quantity<S: AsRef<str>>(path: impl IntoIterator<Item = S>, invalid: &Invalid) -> Self {
         let mut fault = Self::at(path, invalid.problem.clone()).found(format!("{:?}", invalid.found));
+        let is_sum = [" / ", " * ", " + ", " - "].iter().any(|it| invalid.found.contains(it));
         match &invalid.suggestion {
+            _ if is_sum => {
+                let right = "expected arithmetic within the braces of a name, such as \"${rtt / 2}\"";
+                fault.0.expected = Some(right.to_owned());
+            }
             Some(suggestion) => fault.0.expected = Some(format!("try {suggestion}")),
             None => fault.0.expected = Some(format!("expected {}", invalid.expected)),
         }
