@@ -509,3 +509,50 @@ fn names_without_letters_and_counts_of_nothing_are_refused_with_what_would_be_ri
         assert!(said.contains(words), "{kind}: {said}");
     }
 }
+
+#[test]
+fn what_newcomers_write_leads_to_what_is_meant() {
+    for (from, to, words) in [
+        ("\"point-to-point\"\nrate = \"10 Mb/s\"", "\"pos\"", "unknown medium \"pos\"; did you mean \"oc3c-pos\"?"),
+        ("\"point-to-point\"\nrate = \"10 Mb/s\"", "\"cellular\"", "did you mean \"trace\"?"),
+        (
+            "\"point-to-point\"",
+            "\"oc3c-pos\"",
+            "link.line.rate = \"10 Mb/s\": oc3c-pos has the rate of its name; expected no `rate`, or medium = \"point-to-point\"",
+        ),
+        (
+            "\"point-to-point\"",
+            "\"sync-2m\"",
+            "sync-2m has the rate of its name; expected no `rate`, or medium = \"synchronous\"",
+        ),
+        ("kind = \"netperf\"", "kind = \"icmp\"", "unknown load \"icmp\"; did you mean \"ping\"?"),
+        (
+            "[50, 100]",
+            "\"50-100\"",
+            "vary.queue = \"50-100\": a number without unit is wanted, not \"-100\"; did you mean the range \"50 .. 100\"?",
+        ),
+        (
+            "\"10 ms\"",
+            "\"${queue*2}\"",
+            "unknown name ${queue*2}; expected blanks around each sign, such as ${rtt / 2}",
+        ),
+        ("to = \"b\"", "to = \"a\"", "writes, and cannot read as well; expected another host, or another program"),
+        (
+            "[\"tcp\", \"ip\", \"l0\"]",
+            "[\"tcp\", \"ip\", \"east\", \"l0\"]",
+            "and what a layer with a name of its own is by `kind`) \"east\"",
+        ),
+        (
+            "[report]",
+            "[[event]]\nat = \"1 s\"\nlink = \"line\"\nstate = \"down\"\n[report]",
+            "unknown key \"state\"; did you mean up?",
+        ),
+        ("x = \"queue\"", "x = \"queue\"\nvalue = \"fairness\"", "did you mean \"jain\"?"),
+    ] {
+        let said = changed(&[(from, to)]);
+        assert!(said.contains(words), "{to}: {said}");
+    }
+    // What is on no way is told of the load alone.
+    let said = changed(&[("\"${queue}\"", "\"1 bdp\""), ("to = \"b\"", "to = \"c\"")]);
+    assert!(said.contains("load.bulk.to = \"c\"") && !said.contains("bdp"), "{said}");
+}

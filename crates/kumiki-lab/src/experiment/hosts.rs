@@ -136,7 +136,7 @@ fn protocol(
     let built = protocols::build(kind, settings, place).map_err(|fault| fault.under(&[node]))?;
     built.ok_or_else(|| {
         let known: Vec<&str> = kumiki_stack::kinds().collect();
-        let what = "kind of node (programs are named by the `from` and `to` of loads)";
+        let what = "kind of node (programs are named by the `from` and `to` of loads, and what a layer with a name of its own is by `kind`)";
         unknown(&["graph"], what, kind, &known)
     })
 }

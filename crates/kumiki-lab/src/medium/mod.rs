@@ -115,8 +115,21 @@ pub fn settings_of<T>(media: &[(&str, Make<T>)], medium: &str) -> Vec<Setting> {
 /// # Errors
 /// A [`Fault`] whose path begins at the keys of the link or ring.
 pub(crate) fn read<T>(media: &[(&str, Make<T>)], medium: &str, table: &toml::Table) -> Result<T, Fault> {
+    if table.contains_key("rate") && !WITH_RATE.contains(&medium) && media.iter().any(|(name, _)| *name == medium) {
+        let (of, other) = match medium {
+            "trace" => ("recording", " or medium = \"point-to-point\""),
+            _ if medium.starts_with("sync-") => ("name", " or medium = \"synchronous\""),
+            _ if media.len() == RINGS.len() => ("name", ""),
+            _ => ("name", " or medium = \"point-to-point\""),
+        };
+        let fault = Fault::at(["rate"], format!("{medium} has the rate of its {of}"));
+        return Err(fault.expected(format!("no `rate`{}{other}", if other.is_empty() { "" } else { "," })));
+    }
     named(media, ("medium", "medium"), medium, |name| name.to_owned(), table)
 }
+
+/// The media whose rate is set.
+const WITH_RATE: [&str; 2] = ["point-to-point", "synchronous"];
 
 /// The switch of the kind `kind`, of the settings in `table`.
 ///

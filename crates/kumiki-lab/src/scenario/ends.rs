@@ -51,7 +51,8 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
         }
         let writes: BTreeSet<&String> = load.from.0.iter().collect();
         if let Some(end) = load.to.0.iter().find(|end| writes.contains(end)) {
-            return Err(Fault::at(["load", name, "to"], format!("{end:?} writes, and cannot read as well")));
+            let fault = Fault::at(["load", name, "to"], format!("{end:?} writes, and cannot read as well"));
+            return Err(fault.expected("another host, or another program"));
         }
         for (key, ends) in [("from", &mut load.from), ("to", &mut load.to)] {
             let under = |fault: Fault| fault.under(&["load", name, key]);

@@ -10,6 +10,7 @@ use super::amount::Amount;
 use super::arithmetic;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Origin, Source, Value};
+use super::vary::is_name;
 
 /// How it begins what is said of a name that nobody has given.
 pub(super) const UNKNOWN_NAME: &str = "unknown name ${";
@@ -223,6 +224,9 @@ impl<'a> Expander<'a> {
         if name == NUMBER {
             return fault
                 .expected("`count` in the same host, switch or link: ${i} is the number of each of its members");
+        }
+        if !is_name(name) && name.contains(['+', '-', '*', '/']) {
+            return fault.expected("blanks around each sign, such as ${rtt / 2}");
         }
         match super::fault::nearest(name, &known) {
             Some(near) => fault.suggest(format!("${{{near}}}")),

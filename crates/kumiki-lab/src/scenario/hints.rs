@@ -1,7 +1,7 @@
 //! What others call what a scenario has, so that a message can say which is meant.
 
 /// A name that somebody may try, and the one that is here. It counts where the latter is among what is accepted.
-const ALSO_CALLED: [(&str, &str); 97] = [
+const ALSO_CALLED: [(&str, &str); 108] = [
     ("sweep", "vary"),
     ("matrix", "vary"),
     ("grid", "vary"),
@@ -99,6 +99,17 @@ const ALSO_CALLED: [(&str, &str); 97] = [
     ("bandwidth", "goodput_mbps"),
     ("y", "value"),
     ("columns", "series"),
+    ("pos", "oc3c-pos"),
+    ("sonet", "oc3c-pos"),
+    ("sdh", "oc3c-pos"),
+    ("atm", "oc3c-atm"),
+    ("cellular", "trace"),
+    ("lte", "trace"),
+    ("mahimahi", "trace"),
+    ("icmp", "ping"),
+    ("echo", "ping"),
+    ("state", "up"),
+    ("fairness", "jain"),
 ];
 
 /// Congestion controls that others have, as they are written and as they are called.

@@ -72,7 +72,9 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
         }
         Value::Text(text) => {
             let amounts = Amount::parse_list(text).map_err(|invalid| {
-                let fault = if text.chars().any(|c| c.is_ascii_digit()) {
+                let fault = if let Some((from, to)) = hyphened(text) {
+                    Fault::quantity(path, &invalid).suggest(format!("the range \"{from} .. {to}\""))
+                } else if text.chars().any(|c| c.is_ascii_digit()) {
                     Fault::quantity(path, &invalid)
                 } else {
                     Fault::at(path, "neither a list nor quantities").found(format!("{text:?}")).expected(format!(
@@ -91,6 +93,13 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
         Value::Table(_) => Err(fault_at(source, path, node.at, "this is a table")
             .expected("a list such as [1, 2], or a range such as \"0 ms .. 200 ms step 20 ms\"")),
     }
+}
+
+/// The ends of what others write as a range, `1-5`.
+fn hyphened(text: &str) -> Option<(&str, &str)> {
+    let (from, to) = text.split_once('-').map(|(from, to)| (from.trim(), to.trim()))?;
+    let is_amount = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    (is_amount(from) && Amount::parse(to).is_some()).then_some((from, to))
 }
 
 pub(super) fn of_amount(amount: Amount, at: Origin) -> Node {

@@ -36,11 +36,17 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let delays = delays(scenario);
+    let (delays, is_whole) = delays(scenario);
     let mut found = Vec::new();
     for (section, name, times) in wanted {
-        let queue = carrier(scenario, section, name)
-            .and_then(|carrier| queue(scenario, (name, &carrier), times, delays.get(name.as_str()).copied()));
+        let delay = delays.get(name.as_str()).copied();
+        if delay.is_none() && !is_whole {
+            // That a load has no way is said of the load, and not of what would be on it.
+            found.push((section, name.clone(), (1, String::new())));
+            continue;
+        }
+        let queue =
+            carrier(scenario, section, name).and_then(|carrier| queue(scenario, (name, &carrier), times, delay));
         found.push((section, name.clone(), queue.map_err(|fault| fault.under(&[section, name]))?));
     }
     for (section, name, (frames, words)) in found {
@@ -78,17 +84,19 @@ fn times(settings: &toml::Table) -> Option<(&str, Option<f64>)> {
     Some((text, number.filter(|times| *times > 0.0 && *times <= MOST)))
 }
 
-/// The longest least round trip of the loads whose way leads over each line or ring: there and back on all that is on the way.
-fn delays(scenario: &Scenario) -> BTreeMap<String, Duration> {
+/// The longest least round trip of the loads whose way leads over each line or ring: there and back on all that is on the way. And whether all of
+/// them have one.
+fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
     let topology = Topology::of(scenario);
     let round_trip = |name: &str| {
         let of_line = || Some(read(scenario.link.get(name)?).ok()?.propagation().as_nanos().saturating_mul(2));
         let of_ring = || Some(around(scenario.ring.get(name)?).ok()?.as_nanos());
         of_line().or_else(of_ring).unwrap_or_default()
     };
-    let mut all: BTreeMap<String, Duration> = BTreeMap::new();
+    let (mut all, mut is_whole): (BTreeMap<String, Duration>, bool) = (BTreeMap::new(), true);
     for (from, to) in scenario.pairs() {
         let Some(way) = topology.way(place(from), place(to)) else {
+            is_whole = false;
             continue;
         };
         let both = way.iter().fold(0_u64, |sum, hop| sum.saturating_add(round_trip(hop.line)));
@@ -98,7 +106,7 @@ fn delays(scenario: &Scenario) -> BTreeMap<String, Duration> {
             *own = (*own).max(both);
         }
     }
-    all
+    (all, is_whole)
 }
 
 /// The line, whatever its queue is.
