@@ -67,6 +67,7 @@ mod hints;
 pub(crate) mod label;
 pub(crate) mod like;
 mod load;
+mod names;
 mod network;
 mod read;
 mod real;

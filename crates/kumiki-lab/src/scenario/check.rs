@@ -10,9 +10,9 @@ use kumiki_settings::HasKeys as _;
 
 use super::fault::{Fault, OF_NO_USE, nearest, quantity};
 use super::load::Profiles;
-use super::tree::{Entry, Node, Source, Value};
+use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, groups, real};
+use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, groups, names, real};
 use crate::figure::Ink;
 use crate::quantity::{Distribution, Octets, Quantity, Rate, Share};
 use crate::rows::ValueName;
@@ -46,7 +46,7 @@ const SCALES: [&str; 3] = ["linear", "log2", "octets"];
 const LISTS: [&str; 5] = ["event", "skip", "compare", "trend", "claim"];
 
 /// The keys at the top below which each table has a name of its own.
-const NAMED: [&str; 5] = ["host", "switch", "link", "ring", "load"];
+pub(super) const NAMED: [&str; 5] = ["host", "switch", "link", "ring", "load"];
 
 /// Every key at the top is one that there is, since what stands under another one is looked for in vain elsewhere; and each is in the brackets that it needs.
 pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
@@ -77,8 +77,7 @@ pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
                     .expected(format!("[{key}.NAME] above it")),
             ));
         }
-        let names = if NAMED.contains(&key) { entry.node.entries() } else { &[] };
-        names.iter().try_for_each(|named| name(source, key, named))?;
+        names::check(source, entry)?;
         if NAMED.contains(&key) && is_list {
             let problem = format!("this is a list, and each {key} has a name");
             return Err(source.locate(fault(problem).expected(format!("[{key}.NAME] above each"))));
@@ -86,23 +85,6 @@ pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
     }
     let lines = source.root.entries().iter().filter(|entry| WITH_LOSS.contains(&entry.key.as_str()));
     lines.into_iter().try_for_each(|entry| losses(source, &mut vec![&entry.key], &entry.node))
-}
-
-/// Results, figures and other tables call everything by its name.
-fn name(source: &Source<'_>, section: &str, named: &Entry) -> Result<(), Fault> {
-    let key = named.key.as_str();
-    let problem = if key.trim().is_empty() {
-        format!("a {section} with an empty name")
-    } else if key.contains('.') && ["host", "switch"].contains(&section) {
-        "a point in a name, where it stands between a host and its device, or a switch and its port".to_owned()
-    } else {
-        return Ok(());
-    };
-    let right = key.replace('.', "-");
-    let right = if right.trim().is_empty() { "NAME" } else { right.as_str() };
-    Err(source.locate(
-        fault_at(source, &[section, key], named.at, problem).expected(format!("a name such as [{section}.{right}]")),
-    ))
 }
 
 /// The keys at the top below which a loss is one of lines.
