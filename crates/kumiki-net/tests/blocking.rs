@@ -1,6 +1,5 @@
 //! Sockets in the shape of std's, held against those of std: the same programs run over both.
 #![allow(clippy::unwrap_used, missing_docs)]
-#![cfg(all(feature = "host", target_os = "linux"))]
 
 use std::os::unix::net::UnixDatagram;
 

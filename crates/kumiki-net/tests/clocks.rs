@@ -1,6 +1,5 @@
 //! Hosts whose clocks go wrong, and what happens at given times.
 #![allow(clippy::unwrap_used, missing_docs)]
-#![cfg(feature = "sim")]
 
 use std::cell::RefCell;
 use std::rc::Rc;

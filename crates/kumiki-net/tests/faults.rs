@@ -1,6 +1,5 @@
 //! Hosts that crash, networks that break, and seeds that repeat.
 #![allow(clippy::unwrap_used, missing_docs)]
-#![cfg(feature = "sim")]
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,6 +1,5 @@
 //! A gateway between hosts in virtual time: what goes wrong with gateways elsewhere, case by case.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
-#![cfg(feature = "sim")]
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -144,7 +143,7 @@ fn both_directions_end_by_themselves_and_nothing_is_left() {
 
 // Z1 at full size.
 #[test]
-#[ignore = "20 s; `cargo test -p kumiki-net --test gateway -- --ignored --nocapture`"]
+#[ignore = "20 s; `cargo test -p kumiki-net --test sim -- gateway --ignored --nocapture`"]
 fn a_hundred_thousand_connections_leave_nothing() {
     none_is_left(100_000);
 }
@@ -226,7 +225,7 @@ fn who_ends_first_resets_is_refused_or_gives_up_leaves_nothing_either() {
 
 // The same at full size.
 #[test]
-#[ignore = "10 s; `cargo test -p kumiki-net --test gateway -- --ignored --nocapture`"]
+#[ignore = "10 s; `cargo test -p kumiki-net --test sim -- gateway --ignored --nocapture`"]
 fn ten_thousand_times_all_others_leave_nothing() {
     all_others_leave_nothing(10_000);
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 #![cfg(all(feature = "host", target_os = "linux"))]
 
+mod blocking;
 #[path = "host/edges.rs"]
 mod edges;
 #[path = "host/ethernet.rs"]

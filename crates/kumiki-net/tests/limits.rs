@@ -1,6 +1,5 @@
 //! What happens at the edges: many waiters, small buffers, hosts that are gone, addresses that cannot be.
 #![allow(clippy::unwrap_used, missing_docs)]
-#![cfg(feature = "sim")]
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};

@@ -1,6 +1,5 @@
 //! A service on hosts that crash and a network that breaks, with many seeds: each seed is the same again, on however many threads.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
-#![cfg(feature = "sim")]
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -204,7 +203,7 @@ fn a_service_on_hosts_that_crash_is_the_same_again_with_each_seed() {
 }
 
 #[test]
-#[ignore = "some minutes; `cargo test -p kumiki-net --test repeat -- --ignored --nocapture`"]
+#[ignore = "some minutes; `cargo test -p kumiki-net --test sim -- repeat --ignored --nocapture`"]
 fn ten_thousand_seeds_are_the_same_again() {
     repeats(10_000);
 }

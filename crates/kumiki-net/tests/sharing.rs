@@ -1,6 +1,5 @@
 //! Addresses that several sockets have, groups of hosts, and rules about packets.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::wildcard_enum_match_arm, missing_docs)]
-#![cfg(feature = "sim")]
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -1,6 +1,5 @@
 //! TCP sockets in virtual time.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
-#![cfg(feature = "sim")]
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! What goes wrong with stacks and gateways elsewhere, case by case, as far as it is no gateway's alone (`gateway.rs`) and needs no packets of
 //! its own (`host/`).
 #![allow(clippy::unwrap_used, missing_docs)]
-#![cfg(feature = "sim")]
 
 use std::time::Duration;
 
