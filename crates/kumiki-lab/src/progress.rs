@@ -6,15 +6,15 @@
 //! This is the one place in the laboratory that reads a clock: how long a person waits is not part of any result.
 
 use std::fmt;
-use std::io::{IsTerminal, Write};
+use std::io::Write as _;
 use std::time::{Duration, Instant};
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::shown;
 
+mod bar;
 mod course;
 
+use bar::Bar;
 use course::Course;
 pub(crate) use course::spoken;
 
@@ -57,7 +57,7 @@ pub struct Progress {
 }
 
 enum Form {
-    Bar(ProgressBar),
+    Bar(Bar),
     Lines,
     Told(Box<dyn FnMut(&Step<'_>)>),
     Hidden,
@@ -91,7 +91,7 @@ impl Progress {
     /// Starts `total` steps of `what` ("reproduce"): a bar where standard error is a terminal, lines otherwise.
     #[must_use]
     pub fn new(what: &str, total: u64) -> Self {
-        let form = if std::io::stderr().is_terminal() { Form::Bar(bar(what, total)) } else { Form::Lines };
+        let form = Bar::new(what, total).map_or(Form::Lines, Form::Bar);
         Self::with_form(what, total, form)
     }
 
@@ -125,7 +125,7 @@ impl Progress {
             Form::Bar(_) | Form::Lines | Form::Hidden => self.course.doing(&shown::line(what)),
         }
         if let Form::Bar(bar) = &self.form {
-            bar.set_message(self.course.beside());
+            bar.say(self.course.beside());
         }
     }
 
@@ -144,7 +144,7 @@ impl Progress {
     pub fn known(&mut self, cost: Cost, took: Duration) {
         self.course.done(cost, took);
         if let Form::Bar(bar) = &self.form {
-            bar.set_position(self.course.steps());
+            bar.at(self.course.steps());
         }
     }
 
@@ -157,7 +157,7 @@ impl Progress {
         match &self.form {
             Form::Bar(bar) => {
                 let _ = self.course.estimate(Duration::ZERO);
-                bar.set_message(self.course.beside());
+                bar.say(self.course.beside());
             }
             Form::Lines => {
                 if let Some(line) = self.course.first_line() {
@@ -178,9 +178,9 @@ impl Progress {
         let elapsed = now().saturating_duration_since(self.started);
         match &mut self.form {
             Form::Bar(bar) => {
-                bar.set_position(self.course.steps());
+                bar.at(self.course.steps());
                 let _ = self.course.estimate(elapsed);
-                bar.set_message(self.course.beside());
+                bar.say(self.course.beside());
             }
             Form::Lines => {
                 if let Some(line) = self.course.line(elapsed) {
@@ -198,7 +198,7 @@ impl Progress {
     /// Prints `text` on a line of its own without disturbing the bar: a warning. Nothing where progress is hidden.
     pub fn note(&self, text: &str) {
         match &self.form {
-            Form::Bar(bar) => bar.println(shown::lines(text)),
+            Form::Bar(bar) => bar.note(&shown::lines(text)),
             Form::Lines => say(&shown::lines(text)),
             Form::Told(_) | Form::Hidden => {}
         }
@@ -209,23 +209,13 @@ impl Progress {
         let line = self.course.last_line(now().saturating_duration_since(self.started));
         match self.form {
             Form::Bar(bar) => {
-                bar.finish_and_clear();
+                bar.end();
                 say(&line);
             }
             Form::Lines => say(&line),
             Form::Told(_) | Form::Hidden => {}
         }
     }
-}
-
-fn bar(what: &str, total: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    // A template that does not parse would be a mistake of ours; the crate's own bar will do then.
-    if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {elapsed}{wide_msg}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar.set_prefix(what.to_owned());
-    bar
 }
 
 /// Standard error may be closed; then there is nobody to tell.
