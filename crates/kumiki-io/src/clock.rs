@@ -256,6 +256,7 @@ impl Clock for ManualClock {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -39,6 +39,7 @@ mod outgoing;
 mod plugs;
 mod real;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 use attention::Attention;

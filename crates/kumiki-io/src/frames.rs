@@ -161,6 +161,7 @@ impl Datagrams {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use std::io::{Read as _, Write as _};
 

@@ -22,6 +22,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use crate::device::{Arrival, Descriptors, RealDevice, Sent};
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 /// The most octets of one read: a page of the largest size that is recycled.

@@ -21,6 +21,7 @@ use crate::device::{Arrival, Descriptors, RealDevice, Sent};
 #[cfg(target_os = "linux")]
 mod stamp;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 /// More octets than a datagram can have.

@@ -146,4 +146,5 @@ impl Work for Parities<'_> {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -342,6 +342,7 @@ impl Drop for Claim {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use core::sync::atomic::{AtomicU32, Ordering};
 

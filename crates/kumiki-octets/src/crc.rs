@@ -403,4 +403,5 @@ pub fn hec_correct(header: &mut [u8; 5]) -> HecOutcome {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

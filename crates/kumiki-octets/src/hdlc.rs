@@ -158,4 +158,5 @@ impl Unstuffer {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

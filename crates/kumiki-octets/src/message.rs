@@ -796,4 +796,5 @@ impl PartialEq for Message {
 impl Eq for Message {}
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

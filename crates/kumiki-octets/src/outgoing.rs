@@ -309,6 +309,7 @@ impl Outgoing {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use proptest::prelude::*;
 

@@ -203,6 +203,7 @@ impl fmt::Debug for Page {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use proptest::prelude::*;
 

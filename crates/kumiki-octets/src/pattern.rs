@@ -283,4 +283,5 @@ fn fill_counter(offset: u64, mut out: &mut [u8]) {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -373,4 +373,5 @@ impl Work for Adding<'_> {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

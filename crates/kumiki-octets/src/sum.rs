@@ -161,4 +161,5 @@ impl PartialEq for Sum {
 impl Eq for Sum {}
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -228,6 +228,7 @@ impl RealDevice for Console {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 #[cfg(target_os = "linux")]
 mod tests {
     use std::io::{Read as _, Write as _};

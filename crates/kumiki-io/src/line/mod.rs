@@ -23,6 +23,7 @@ mod console;
 mod opening;
 mod terminal;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 pub use console::{Console, HELD as CONSOLE_HELD};

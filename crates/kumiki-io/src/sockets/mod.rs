@@ -39,6 +39,7 @@ use crate::stream::{PIECE, Stream, deepen};
 mod config;
 mod slots;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 pub use config::{SocketsConfig, SocketsCounters, SocketsError};

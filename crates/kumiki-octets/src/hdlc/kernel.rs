@@ -299,4 +299,5 @@ fn unstuff_each(escape: &mut bool, octets: &[u8], accm: Accm, limit: usize, out:
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
