@@ -171,6 +171,7 @@ pub struct Scenario {
         default = "one run",
         example = "{ window = [\"16 KiB\", \"64 KiB\"] }"
     )]
+    // Empty in a point, which has one value of each.
     pub vary: toml::Table,
     /// How `--quick` shortens what is varied: fewer values for a name, or another one for a definition.
     #[serde(default)]

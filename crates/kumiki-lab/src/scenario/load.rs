@@ -312,12 +312,16 @@ impl Document {
             source.locate(fault)
         })?;
         let skips = section_list(&source, "skip")?;
+        // Each point has its own values. With all of them in the text of each, a thousand points would be a million values.
+        if let Some(vary) = root.child_mut("vary") {
+            vary.value = Value::Table(Vec::new());
+        }
         let (mut used, mut profiles) = (BTreeSet::new(), Profiles::new());
         let (file, sets) = (self.file.clone(), choice.set.clone());
         let shared = Arc::new(Shared {
             file,
             sets,
-            root: root.clone(),
+            root,
             written: Arc::clone(&self.root),
             is_settled,
             defines: defines.clone(),

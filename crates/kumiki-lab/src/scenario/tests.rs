@@ -40,6 +40,13 @@ fn varied(point: &Point) -> String {
     values.join(" ")
 }
 
+/// Else the time for all points, and their memory, would go with the square of how many there are.
+#[test]
+fn a_point_has_nothing_of_the_values_of_others() {
+    let points = points(&[], false);
+    assert!(points.len() > 1 && points.iter().all(|point| point.scenario.vary.is_empty()));
+}
+
 #[test]
 fn points_are_all_combinations_less_those_skipped_in_the_order_of_the_file() {
     let points = points(&[], false);
