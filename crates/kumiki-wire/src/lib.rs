@@ -41,6 +41,7 @@ mod malformed;
 pub use malformed::Malformed;
 
 /// Writes `octets` at the front of `out` and moves `out` past them.
+#[cfg(any(feature = "inet", feature = "x25", feature = "xtp"))]
 pub(crate) fn put<const N: usize>(out: &mut &mut [u8], octets: [u8; N]) {
     let here = core::mem::take(out);
     let have = here.len();
@@ -53,6 +54,7 @@ pub(crate) fn put<const N: usize>(out: &mut &mut [u8], octets: [u8; N]) {
 }
 
 /// Writes a run of octets whose length is known only at run time; otherwise as [`put`].
+#[cfg(any(feature = "inet", feature = "x25", feature = "xtp"))]
 pub(crate) fn put_slice(out: &mut &mut [u8], octets: &[u8]) {
     let here = core::mem::take(out);
     let have = here.len();
