@@ -15,6 +15,7 @@
 //! window = true                             # windows and shift counts are compared too
 //! push = true                               # where the PSH flag stands is compared
 //! quick_acks = true                         # it may acknowledge sooner than a line says
+//! resets = false                            # it sends no RST
 //! tolerance = "100 ms"
 //! ```
 
@@ -71,6 +72,8 @@ pub struct Same {
     pub push: bool,
     /// Whether it may acknowledge sooner than a line says, and more often: Linux does at the beginning of a connection.
     pub quick_acks: bool,
+    /// Whether it sends the RSTs of the script: it sends none where it gives up waiting for an acknowledgment.
+    pub resets: bool,
     /// How much later or earlier something may happen.
     pub tolerance: String,
 }
@@ -83,6 +86,7 @@ impl Default for Same {
             window: false,
             push: false,
             quick_acks: false,
+            resets: true,
             tolerance: "100 ms".to_owned(),
         }
     }

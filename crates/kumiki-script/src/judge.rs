@@ -60,6 +60,8 @@ pub(super) struct Strictness {
     pub(super) push: bool,
     /// Whether pure acknowledgments may come before they are due, and others beside them.
     pub(super) quick_acks: bool,
+    /// Whether RSTs have to come.
+    pub(super) resets: bool,
     /// Print what happens, and compare nothing.
     pub(super) record: bool,
 }
@@ -145,6 +147,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         let connection = line.connection;
         let compares = !self.strict.record;
         match &line.event {
+            Event::Out(segment) if !self.strict.resets && segment.flags.contains(Flags::RST) => return Ok(()),
             Event::Out(segment) if compares => return self.expect(line, time, segment),
             Event::Hear(hear) if compares => {
                 let at = self.instant(time);

@@ -91,7 +91,8 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 /// A setting is wrong.
 pub fn run(script: &Script, record: bool) -> Result<Outcome, Fault> {
     let stack = virtual_time::Virtual::new(&script.header)?;
-    let strict = Strictness { tolerance: Duration::ZERO, windows: true, push: true, quick_acks: false, record };
+    let strict =
+        Strictness { tolerance: Duration::ZERO, windows: true, push: true, quick_acks: false, resets: true, record };
     Ok(Judge::new(script, stack, strict).run())
 }
 
@@ -119,6 +120,7 @@ pub fn against_linux(
         windows: same.window,
         push: same.push,
         quick_acks: same.quick_acks,
+        resets: same.resets,
         record,
     };
     Ok(Some(Judge::new(script, subject, strict).run()))
