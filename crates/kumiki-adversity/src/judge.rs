@@ -113,12 +113,12 @@ fn endings<'a>(
             _ if case.transport == Transport::Xtp => xtp::may_end(case, own, reason.clone(), ends, evidence),
             Reason::Reset => seen.reset_came && (has_cut(peer) || done || given_up),
             Reason::Refused => seen.reset_came && (far_calls || listens_late || has_cut(peer) || given_up),
-            Reason::TimedOut => {
+            // It says that there was no path where somebody has complained of that meanwhile.
+            Reason::TimedOut | Reason::Unreachable(_) => {
                 (seen.in_vain >= enough || has_user_timeout(case, own)) && (case.may_lose() || has_cut(peer) || done)
             }
             Reason::NoSession => seen.reset_came || seen.reset_sent,
             Reason::User
-            | Reason::Unreachable
             | Reason::BadAddress
             | Reason::NoResources
             | Reason::Protocol

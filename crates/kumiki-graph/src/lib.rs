@@ -43,8 +43,8 @@ pub use rate::{Bucket, Rate};
 pub use rng::Rng;
 pub use service::{
     Accept, AccessPoint, Cause, Coalesce, Credit, ErrorControl, FlowControl, Handle, Indication, KeepAlive, Key,
-    Manage, Membership, Mode, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality, RateLimit,
-    Reason, Report, Request, Service, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
+    Manage, Membership, Mode, NoPath, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality,
+    RateLimit, Reason, Report, Request, Service, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
 };
 pub use time::{Duration, Instant, Maybe, Nanoseconds};
 pub use timers::{TimerId, Timers};

@@ -22,7 +22,7 @@ mod unit_data;
 
 pub use key::Key;
 pub use manage::{Manage, Problem, Report};
-pub use reason::{Cause, PeerCause, Reason, Violation};
+pub use reason::{Cause, NoPath, PeerCause, Reason, Violation};
 pub use special::{Parameters, Special};
 pub use unit_data::{UnitIndication, UnitRequest};
 

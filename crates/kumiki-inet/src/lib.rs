@@ -27,6 +27,7 @@ mod link_addresses;
 pub mod llc;
 mod numbers;
 pub mod raw_ip;
+mod reason;
 pub mod resolution;
 pub mod sim_ether;
 pub mod tcp;
@@ -37,3 +38,4 @@ pub mod vnet;
 
 pub use link_addresses::LinkAddresses;
 pub use numbers::{EtherType, IpProtocol};
+pub use reason::reason_of;

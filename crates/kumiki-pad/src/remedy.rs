@@ -12,7 +12,7 @@ pub fn remedy(why: &Reason) -> Option<&'static str> {
             Reason::TimedOut => {
                 "nobody answers: check the line, the address of --xot and the number called, or wait longer with --timeout"
             }
-            Reason::Unreachable => "there is no way to the address of --xot: check it and the network",
+            Reason::Unreachable(_) => "there is no way to the address of --xot: check it and the network",
             Reason::BadAddress => "no peer has that number: give one with --xot HOST",
             Reason::Violation(it) if it.is_first => "who answers does not speak XOT: check the port of --xot",
             Reason::Protocol | Reason::Violation(_) => "write a capture with --pcap, and report it",

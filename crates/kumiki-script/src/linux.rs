@@ -437,7 +437,9 @@ impl Kernel {
             Hear::Reset => &[Errno::CONNRESET, Errno::PIPE],
             Hear::Refused => &[Errno::CONNREFUSED],
             Hear::TimedOut => &[Errno::TIMEDOUT],
-            Hear::Unreachable => &[Errno::HOSTUNREACH, Errno::NETUNREACH, Errno::NOPROTOOPT],
+            Hear::Unreachable => &[Errno::HOSTUNREACH, Errno::NOPROTOOPT],
+            Hear::NetUnreachable => &[Errno::NETUNREACH],
+            Hear::Prohibited => &[Errno::ACCESS],
             Hear::Offered | Hear::Closed => return Ok(()),
         };
         match socket.error {

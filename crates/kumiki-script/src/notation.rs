@@ -316,11 +316,15 @@ pub enum Hear {
     TimedOut,
     /// There is no way to the peer.
     Unreachable,
+    /// There is no way to its network.
+    NetUnreachable,
+    /// The way to the peer is prohibited.
+    Prohibited,
 }
 
 impl Hear {
     /// Those without a number, and their names.
-    pub const ALL: [(Self, &'static str); 8] = [
+    pub const ALL: [(Self, &'static str); 10] = [
         (Self::Opened, "opened"),
         (Self::Offered, "offered"),
         (Self::Ended, "ended"),
@@ -329,6 +333,8 @@ impl Hear {
         (Self::Refused, "refused"),
         (Self::TimedOut, "timed_out"),
         (Self::Unreachable, "unreachable"),
+        (Self::NetUnreachable, "net_unreachable"),
+        (Self::Prohibited, "prohibited"),
     ];
 }
 

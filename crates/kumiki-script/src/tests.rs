@@ -33,7 +33,7 @@ const HANDSHAKE: &str =
 fn a_mistake_is_told_with_its_place_and_what_would_be_right() {
     assert_eq!(
         wrong("0 lisen"),
-        "x.script:1:3: \"lisen\" is no event; perhaps listen? There are listen, connect, accept, write, urge, read, shutdown, close, abort, set, readable, silence, fresh, opened, offered, ended, closed, reset, refused, timed_out, unreachable"
+        "x.script:1:3: \"lisen\" is no event; perhaps listen? There are listen, connect, accept, write, urge, read, shutdown, close, abort, set, readable, silence, fresh, opened, offered, ended, closed, reset, refused, timed_out, unreachable, net_unreachable, prohibited"
     );
     assert_eq!(
         wrong("# nothing\n\n+0.1 > P. 1:1001(100) ack 1"),

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Coalesce, Context, Credit, Handle, Indication, Instant, KeepAlive, Manage, Mode,
-    Notice, Open, Protocol, Quality, Reason, Request, Service, Shape,
+    NoPath, Notice, Open, Protocol, Quality, Reason, Request, Service, Shape,
 };
 use kumiki_octets::Message;
 use kumiki_octets::text::{are, counted};
@@ -257,7 +257,9 @@ impl Talk {
             Reason::Reset => Hear::Reset,
             Reason::Refused => Hear::Refused,
             Reason::TimedOut => Hear::TimedOut,
-            Reason::Unreachable => Hear::Unreachable,
+            Reason::Unreachable(NoPath::Network) => Hear::NetUnreachable,
+            Reason::Unreachable(NoPath::Host) => Hear::Unreachable,
+            Reason::Unreachable(NoPath::Prohibited) => Hear::Prohibited,
             Reason::User
             | Reason::BadAddress
             | Reason::NoResources

@@ -12,7 +12,7 @@
 //! Data for which there is no room is no lie, for without flow control ([`kumiki_graph::FlowControl::None`]) it is what happens. What the packet *says*
 //! counts no more than that of a refused one. What it *asks* (sync, EDGE, SREQ, DREQ) is heard, or its sender would never learn of it.
 
-use kumiki_graph::{Notice, Reason};
+use kumiki_graph::{NoPath, Notice, Reason};
 use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, Span, Traffic, code, val};
 use smallvec::SmallVec;
 
@@ -417,7 +417,7 @@ impl Endpoint {
         match problem {
             // Nothing has ever come back: nobody is there.
             Problem::Hard { .. } | Problem::NoNeighbour if self.exchange == Exchange::Calling => {
-                self.end(Some(Reason::Unreachable), ctx);
+                self.end(Some(Reason::Unreachable(NoPath::Host)), ctx);
             }
             Problem::TooBig { mtu } => {
                 let to = self.remote.ip().into();

@@ -4,7 +4,7 @@ use crate::WithTags;
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kumiki_graph::{
-    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Open, Quality, Reason, Request,
+    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, NoPath, Open, Quality, Reason, Request,
 };
 use kumiki_wire::xtp::Options;
 
@@ -51,7 +51,7 @@ impl Xtp {
         }
         for (above, open) in ready {
             let begun = if route.source.is_none() {
-                Err(Reason::Unreachable)
+                Err(Reason::Unreachable(NoPath::Network))
             } else {
                 self.begin_active(above, &open, route, cx)
             };

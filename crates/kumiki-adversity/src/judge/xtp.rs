@@ -30,8 +30,8 @@ pub(super) fn may_end(case: &Case, own: usize, reason: Reason, ends: &[Report; 2
         Reason::NoSession => seen.reset_came || seen.reset_sent,
         // Nothing protects the header of IPv6, and who complains of a wrong bit in it is believed as long as nobody has answered.
         // And ARP gives up.
-        Reason::Unreachable if !case.stack.has_ip() => case.may_lose(),
-        Reason::Unreachable => {
+        Reason::Unreachable(_) if !case.stack.has_ip() => case.may_lose(),
+        Reason::Unreachable(_) => {
             let weather = case.line.weather.iter();
             let bits = weather.map(|it| it.corrupt).sum::<f64>() > 0.0;
             case.version == Version::Six && case.stack == Stack::Ip && bits

@@ -182,7 +182,7 @@ impl Failure {
             Reason::NoResources => (Layer::Local, None, "use fewer associations at once"),
             Reason::Refused => (Layer::Network, None, "check host and port, and whether a responder runs there"),
             Reason::Reset | Reason::Down => (Layer::Network, None, "try again; check the line"),
-            Reason::TimedOut | Reason::Unreachable => {
+            Reason::TimedOut | Reason::Unreachable(_) => {
                 (Layer::Network, None, "check host and line, and firewalls between")
             }
             // Those of OSI say themselves what they have found.
@@ -202,7 +202,7 @@ impl Failure {
             | Reason::Reset
             | Reason::Refused
             | Reason::TimedOut
-            | Reason::Unreachable
+            | Reason::Unreachable(_)
             | Reason::BadAddress
             | Reason::NoResources
             | Reason::Protocol
@@ -215,7 +215,7 @@ impl Failure {
             code,
             meaning,
             remedy: remedy.to_owned(),
-            transient: matches!(reason, Reason::Reset | Reason::TimedOut | Reason::Unreachable | Reason::Down),
+            transient: matches!(reason, Reason::Reset | Reason::TimedOut | Reason::Unreachable(_) | Reason::Down),
             is_abort: is_abort(reason),
             diagnostics: Vec::new(),
         }

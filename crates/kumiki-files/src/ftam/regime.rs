@@ -447,7 +447,7 @@ impl Ftam {
             Reason::User
             | Reason::Reset
             | Reason::Refused
-            | Reason::Unreachable
+            | Reason::Unreachable(_)
             | Reason::BadAddress
             | Reason::NoResources
             | Reason::Protocol

@@ -18,8 +18,8 @@ pub enum Reason {
     Refused,
     /// The peer stopped answering.
     TimedOut,
-    /// No path to the peer, or it said so itself.
-    Unreachable,
+    /// No path to the peer, or it said so itself: where it ends.
+    Unreachable(NoPath),
     /// The address is in use, of the wrong kind, or not ours.
     BadAddress,
     /// No memory, no handle, no room for another caller.
@@ -35,6 +35,27 @@ pub enum Reason {
     /// Why, in the codes that a layer says to its peer. Going up it is what a layer of the peer, or of a network between, has said; going down, and
     /// where a layer keeps why it has refused a caller, it is what is said to the peer.
     Peer(PeerCause),
+}
+
+/// Where the path to a peer ends that cannot be reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoPath {
+    /// Short of the peer's network: there is no route to it.
+    Network,
+    /// Short of the peer: its network is reached, or nobody knows where it ends.
+    Host,
+    /// At somebody who may not let it through.
+    Prohibited,
+}
+
+impl fmt::Display for NoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Network => "no path to the peer's network",
+            Self::Host => "no path to the peer",
+            Self::Prohibited => "the path to the peer is prohibited",
+        })
+    }
 }
 
 impl Reason {
@@ -95,11 +116,11 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::Violation(violation) => return violation.fmt(f),
             Self::Peer(PeerCause(cause)) => return cause.fmt(f),
+            Self::Unreachable(path) => return path.fmt(f),
             Self::User => "a user asked for it",
             Self::Reset => "the peer reset the connection",
             Self::Refused => "the peer refused",
             Self::TimedOut => "the peer stopped answering",
-            Self::Unreachable => "no path to the peer",
             Self::BadAddress => "the address is in use or not ours",
             Self::NoResources => "out of memory or of room for another session",
             Self::Protocol => "the peer broke the protocol",

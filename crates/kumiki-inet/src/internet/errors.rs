@@ -1,6 +1,6 @@
 //! The errors of ICMP: sent about datagrams that we refuse, taken about datagrams that we sent.
 
-use kumiki_graph::{Above, Context, Indication, Problem, Report, Unit, Work};
+use kumiki_graph::{Above, Context, Indication, NoPath, Problem, Reason, Report, Unit, Work};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::IpParameters;
 
@@ -42,6 +42,18 @@ impl Trouble {
         if is_fatal { Problem::Hard { kind, code } } else { Problem::Soft { kind, code } }
     }
 
+    /// Why a conversation ends that ends by this; what was too big ends none.
+    fn reason<F: Family>(self) -> Option<Reason> {
+        let path = match self {
+            Self::TooBig(_) => return None,
+            Self::Unreachable(code) if code == F::NAMES.port => return Some(Reason::Refused),
+            Self::Unreachable(code) if F::NAMES.networks.contains(&code) => NoPath::Network,
+            Self::Unreachable(code) if F::NAMES.prohibited.contains(&code) => NoPath::Prohibited,
+            Self::Unreachable(_) | Self::TimeExceeded(_) | Self::Parameter(..) => NoPath::Host,
+        };
+        Some(Reason::Unreachable(path))
+    }
+
     /// What says `problem`.
     fn of<F: Family>(problem: Problem) -> Option<Self> {
         Some(match problem {
@@ -55,6 +67,11 @@ impl Trouble {
             },
         })
     }
+}
+
+/// [`reason_of`](crate::reason_of) of one version.
+pub(crate) fn reason_of<F: Family>(problem: Problem) -> Option<Reason> {
+    Trouble::of::<F>(problem)?.reason::<F>()
 }
 
 /// A datagram that an error may be about.

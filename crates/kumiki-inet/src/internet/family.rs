@@ -49,6 +49,11 @@ pub struct Names {
     /// Codes of unreachable that end a conversation (RFC 1122 section 4.2.3.9, RFC 9293 section 3.9.2.2). Codes that came
     /// later are not said to be fatal anywhere, so they are not.
     pub(crate) fatal: &'static [u8],
+    /// Code of unreachable: nobody has the port.
+    pub(crate) port: u8,
+    /// Codes of unreachable by which Linux tells programs that the network cannot be reached, and that they may not reach it. With all others the host cannot be.
+    pub(crate) networks: &'static [u8],
+    pub(crate) prohibited: &'static [u8],
 }
 
 /// A version of IP: what [`Ip`] leaves to it.

@@ -39,7 +39,7 @@ mod tests;
 pub(crate) use checksum::{complete_checksum, is_intact};
 pub(crate) use config::{ConfigError, check_interfaces};
 pub use counters::Counters;
-pub(crate) use errors::{About, Trouble};
+pub(crate) use errors::{About, Trouble, reason_of};
 pub(crate) use family::{Facts, Family, Names};
 pub(crate) use fragments::{FragmentKey, UNIT};
 pub use kumiki_graph::Rate;

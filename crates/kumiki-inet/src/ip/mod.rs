@@ -56,7 +56,8 @@ mod tests;
 use crate::internet;
 pub use crate::internet::{Counters, Rate, Reassembly};
 pub use config::{Config, ConfigError, Interface, Neighbours, Route, RouteError, Via};
-use family::{State, V4};
+use family::State;
+pub(crate) use family::V4;
 
 /// The protocol.
 pub type Ip = internet::Ip<V4>;

@@ -73,6 +73,9 @@ impl Family for V6 {
         no_route: unreachable::NO_ROUTE,
         no_neighbour: unreachable::ADDRESS,
         fatal: &[unreachable::PORT],
+        port: unreachable::PORT,
+        networks: &[unreachable::NO_ROUTE],
+        prohibited: &[unreachable::PROHIBITED, unreachable::POLICY, unreachable::REJECT],
     };
     const HEADER_LEN: u32 = 40;
     const MOST_DATA: u32 = 65535;

@@ -67,7 +67,8 @@ pub use crate::internet::{Counters, Rate, Reassembly};
 use addresses::{Own, Standing};
 pub use config::{Config, ConfigError, Discovery, Interface, Neighbours, Route, RouteError, Via};
 use discovery::Link;
-use family::{State, V6};
+use family::State;
+pub(crate) use family::V6;
 
 /// The protocol.
 pub type Ip = internet::Ip<V6>;

@@ -156,7 +156,7 @@ impl Tcp {
             }
             match problem {
                 Problem::TooBig { mtu } => session.on_too_big(mtu, seq, ctx),
-                Problem::Hard { code, .. } => session.on_hard_error(code, ctx),
+                Problem::Hard { .. } => session.on_hard_error(problem, ctx),
                 Problem::NoNeighbour => session.on_no_neighbour(ctx),
                 Problem::Soft { .. } => session.on_soft_error(problem, ctx),
             }

@@ -1,6 +1,6 @@
 //! What a session does when its timers expire.
 
-use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::tcp::Flags;
 
 use super::config::{AckTimer, Beat, Config};
@@ -74,8 +74,7 @@ impl Session {
                 self.dirty = true;
             }
             Timer::UserTimeout => {
-                ctx.shared.counters.timed_out += 1;
-                self.reset(Some(Reason::TimedOut), ctx);
+                self.give_up(ctx);
             }
             Timer::KeepAlive => self.on_keep_alive_timer(ctx),
             Timer::FinWait2 => {

@@ -8,7 +8,9 @@
 //! | FIN-WAIT-2 | the standard waits there for ever, which lets a peer that never sends its FIN hold a connection for good. Where the user has closed both ways nobody misses it, and it is forgotten after [`Config::fin_wait_2`], without a reset, as in Linux (tcp_fin_timeout) |
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
 
-use kumiki_graph::{Below, Duration, Indication, Instant, KeepAlive, Manage, Maybe, Notice, Quality, Reason, Request};
+use kumiki_graph::{
+    Below, Duration, Indication, Instant, KeepAlive, Manage, Maybe, NoPath, Notice, Problem, Quality, Reason, Request,
+};
 use kumiki_octets::{Blank, Message, Rare};
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
@@ -23,9 +25,9 @@ use super::timers::Timer;
 /// While memory is spent, a peer that was not heard of for so long is not tried again: the least R2 of RFC 9293 (SHLD-11).
 pub(super) const SOON: Duration = Duration::from_secs(100);
 
-/// What there is where somebody has asked for a user timeout or for keep-alive.
+/// What there is where somebody has asked for a user timeout or for keep-alive, or where something was wrong on the way.
 #[derive(Debug)]
-struct Asked {
+struct Unusual {
     /// USER_TIMEOUT as the user or the configuration has it.
     user_timeout: Maybe<Duration>,
     /// REMOTE_UTO.
@@ -33,20 +35,22 @@ struct Asked {
     keep_alive: KeepAlive,
     /// Keep-alive probes without an answer.
     probes: u32,
+    /// What was last said to be wrong since the peer answered.
+    problem: Option<Problem>,
 }
 
-impl Asked {
+impl Unusual {
     const NOTHING: Self =
-        Self { user_timeout: Maybe::NONE, remote: Maybe::NONE, keep_alive: KeepAlive::OFF, probes: 0 };
+        Self { user_timeout: Maybe::NONE, remote: Maybe::NONE, keep_alive: KeepAlive::OFF, probes: 0, problem: None };
 }
 
-impl Default for Asked {
+impl Default for Unusual {
     fn default() -> Self {
         Self::NOTHING
     }
 }
 
-impl Blank for Asked {
+impl Blank for Unusual {
     const BLANK: &'static Self = &Self::NOTHING;
 }
 
@@ -55,7 +59,7 @@ impl Blank for Asked {
 pub(crate) struct Patience {
     /// R2, as a count (MUST-21).
     pub(crate) retransmissions: u32,
-    asked: Rare<Asked>,
+    unusual: Rare<Unusual>,
     /// CHANGEABLE.
     changeable: bool,
     /// The next segment with room for it should carry the user timeout option.
@@ -79,7 +83,7 @@ impl Patience {
     pub(crate) fn new(config: &Config, quality: &Quality, now: Instant) -> Self {
         let mut patience = Self {
             retransmissions: config.max_retransmissions,
-            asked: Rare::new(),
+            unusual: Rare::new(),
             changeable: true,
             uto_due: config.user_timeout_option,
             heard: now,
@@ -91,10 +95,10 @@ impl Patience {
             tos: config.tos & DSCP,
         };
         if config.user_timeout.is_some() {
-            patience.asked.user_timeout = config.user_timeout.into();
+            patience.unusual.user_timeout = config.user_timeout.into();
         }
         if config.keep_alive {
-            patience.asked.keep_alive = config.keep_alive_times;
+            patience.unusual.keep_alive = config.keep_alive_times;
         }
         patience.choose(quality);
         patience
@@ -104,11 +108,11 @@ impl Patience {
     fn choose(&mut self, quality: &Quality) {
         if let Some(keep_alive) = quality.keep_alive {
             // MUST-24.
-            self.asked.keep_alive = keep_alive;
-            self.asked.probes = 0;
+            self.unusual.keep_alive = keep_alive;
+            self.unusual.probes = 0;
         }
         if let Some(limit) = quality.user_timeout {
-            self.asked.user_timeout = Some(limit).filter(|limit| !limit.is_zero()).into();
+            self.unusual.user_timeout = Some(limit).filter(|limit| !limit.is_zero()).into();
             // RFC 5482 section 3: what the user sets, no peer changes.
             self.changeable = false;
             self.uto_due = true;
@@ -124,6 +128,11 @@ impl Patience {
         self.tos = asked.tos.map_or(self.tos, |tos| tos & DSCP);
     }
 
+    /// Something is wrong on the way. It may pass, and is then why the connection ends only where nobody answers until that is given up (RFC 1122 section 4.2.3.9), as on Linux.
+    pub(crate) fn note(&mut self, problem: Problem) {
+        self.unusual.problem = Some(problem);
+    }
+
     /// Whether the user knows that there is no answer, and is to be told of one.
     pub(crate) const fn has_told(&self) -> bool {
         self.told
@@ -132,12 +141,12 @@ impl Patience {
     /// USER_TIMEOUT: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)) where the peer has a say (RFC 5482 section 3.1).
     /// L_LIMIT must be larger than RTO.
     fn limit(&self, config: &Config, rtt: &Rtt) -> Option<Duration> {
-        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.asked.remote.known())
+        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.unusual.remote.known())
         else {
-            return self.asked.user_timeout.known();
+            return self.unusual.user_timeout.known();
         };
         let (lower, upper) = (config.min_user_timeout, config.max_user_timeout);
-        let adv = self.asked.user_timeout.known().unwrap_or_default();
+        let adv = self.unusual.user_timeout.known().unwrap_or_default();
         Some(adv.max(remote).max(lower).min(upper).max(rtt.rto(&config.rto) * 2))
     }
 }
@@ -222,8 +231,7 @@ impl Session {
         let memory_is_spent = ctx.shared.memory.is_spent(ctx.shared.config.memory);
         let in_vain = memory_is_spent && ctx.now().saturating_since(self.patience.heard) >= SOON;
         if self.unanswered >= most || (in_vain && most < u32::MAX && !self.state.is_before_established()) {
-            ctx.shared.counters.timed_out += 1;
-            self.reset(Some(Reason::TimedOut), ctx);
+            self.give_up(ctx);
             return false;
         }
         self.unanswered = self.unanswered.saturating_add(1);
@@ -236,9 +244,25 @@ impl Session {
         true
     }
 
+    /// Nobody has answered for long enough: the user is told why, where that is known.
+    pub(super) fn give_up(&mut self, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.timed_out += 1;
+        let problem = self.patience.unusual.problem;
+        let reason = problem.map_or(Reason::TimedOut, |problem| self.reason_of(problem));
+        self.reset(Some(reason), ctx);
+    }
+
+    /// Why the connection ends that ends by `problem`.
+    pub(super) fn reason_of(&self, problem: Problem) -> Reason {
+        crate::reason_of(problem, self.pair.remote.ip()).unwrap_or(Reason::Unreachable(NoPath::Host))
+    }
+
     /// The peer has answered: what was sent arrives.
     pub(super) fn answered(&mut self, ctx: &mut Ctx<'_, '_>) {
         self.unanswered = 0;
+        if self.patience.unusual.problem.is_some() {
+            self.patience.unusual.problem = None;
+        }
         if core::mem::take(&mut self.patience.told) {
             self.advise(true, ctx);
             self.notify(Notice::Answered, ctx);
@@ -258,13 +282,14 @@ impl Session {
         ctx.cx.down(Below(0), Request::Manage(Box::new(advice)));
     }
 
-    /// The layer below says that something may be wrong on the way: the user is told and nothing else (SHLD-25, MUST-56), unless a call is to end by it
-    /// (RFC 5461).
-    pub(crate) fn on_soft_error(&mut self, problem: kumiki_graph::Problem, ctx: &mut Ctx<'_, '_>) {
+    /// The layer below says that something may be wrong on the way: the user is told, and told again where that is why nobody answers (SHLD-25, MUST-56),
+    /// unless a call is to end by it (RFC 5461).
+    pub(crate) fn on_soft_error(&mut self, problem: Problem, ctx: &mut Ctx<'_, '_>) {
         if ctx.shared.config.soft_errors_end_calls && self.state.is_before_established() {
-            self.end(Some(Reason::Unreachable), ctx);
+            self.end(Some(self.reason_of(problem)), ctx);
             return;
         }
+        self.patience.note(problem);
         self.notify(Notice::Problem(problem), ctx);
     }
 
@@ -285,7 +310,7 @@ impl Session {
     fn user_timeout(&self, ctx: &Ctx<'_, '_>) -> Option<Duration> {
         let config = &ctx.shared.config;
         if self.state.is_before_established() {
-            return self.patience.asked.user_timeout.known();
+            return self.patience.unusual.user_timeout.known();
         }
         self.patience.limit(config, &self.rtt)
     }
@@ -308,7 +333,7 @@ impl Session {
         }
         // It goes with the SYN and again with the first segment after it.
         self.patience.uto_due = syn;
-        option(self.patience.asked.user_timeout.known()?)
+        option(self.patience.unusual.user_timeout.known()?)
     }
 
     /// Whether the next segment with room for it tells the user timeout.
@@ -323,10 +348,10 @@ impl Session {
         }
         let unit = if told.minutes { 60 } else { 1 };
         let remote = Duration::from_secs(u64::from(told.value) * unit);
-        if self.patience.asked.remote.known() == Some(remote) {
+        if self.patience.unusual.remote.known() == Some(remote) {
             return;
         }
-        self.patience.asked.remote = Some(remote).into();
+        self.patience.unusual.remote = Some(remote).into();
         if self.patience.changeable {
             self.move_user_timeout(ctx);
         }
@@ -336,7 +361,7 @@ impl Session {
     // Keep-alive.
 
     pub(super) fn arm_keep_alive(&mut self, ctx: &mut Ctx<'_, '_>) {
-        let idle = self.patience.asked.keep_alive.idle;
+        let idle = self.patience.unusual.keep_alive.idle;
         if idle.is_zero() || !self.state.may_idle() {
             self.timers.clear(Timer::KeepAlive);
             return;
@@ -348,29 +373,28 @@ impl Session {
     /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as long as the
     /// user said (MUST-26, MUST-27).
     pub(super) fn on_keep_alive_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
-        let KeepAlive { idle, interval, count } = self.patience.asked.keep_alive;
+        let KeepAlive { idle, interval, count } = self.patience.unusual.keep_alive;
         if idle.is_zero() || !self.state.may_idle() {
             return;
         }
         let silent = ctx.now().saturating_since(self.patience.heard);
         if !self.board.is_empty() || self.send.unsent() > 0 {
             // Who has something to send will find out by that.
-            self.patience.asked.probes = 0;
+            self.patience.unusual.probes = 0;
             self.timers.set(Timer::KeepAlive, ctx.now() + idle, ctx.cx);
             return;
         }
         if silent < idle {
-            self.patience.asked.probes = 0;
+            self.patience.unusual.probes = 0;
             self.arm_keep_alive(ctx);
             return;
         }
         // MUST-29: one probe without an answer means nothing.
-        if self.patience.asked.probes >= count.max(2) {
-            ctx.shared.counters.timed_out += 1;
-            self.reset(Some(Reason::TimedOut), ctx);
+        if self.patience.unusual.probes >= count.max(2) {
+            self.give_up(ctx);
             return;
         }
-        self.patience.asked.probes += 1;
+        self.patience.unusual.probes += 1;
         ctx.shared.counters.keep_alives += 1;
         // SHLD-12: without data, from before the window, so that the peer must answer.
         let seq = self.board.nxt() - 1;

@@ -4,8 +4,8 @@ use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use kumiki_wire::inet::SourceRoute;
 
 use kumiki_graph::{
-    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened, Quality, Reason,
-    Request,
+    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Mode, NoPath, Open, Opened, Quality,
+    Reason, Request,
 };
 use kumiki_wire::inet::tcp::Seq;
 
@@ -61,7 +61,7 @@ impl Tcp {
         for (above, open) in ready {
             let opened = match source.ip() {
                 Some(source) => self.open_active(above, &open, source, how, cx),
-                None => Err(Reason::Unreachable),
+                None => Err(Reason::Unreachable(NoPath::Network)),
             };
             if let Err(reason) = opened {
                 refuse(above, open.user, reason, cx);

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kumiki_graph::{Duration, KeepAlive, Reason};
+use kumiki_graph::{Duration, KeepAlive, NoPath, Reason};
 use rustix::io::Errno;
 
 use crate::stream::HELD;
@@ -78,21 +78,12 @@ pub(super) fn reason_of(why: Errno) -> Reason {
         Errno::CONNREFUSED => Reason::Refused,
         Errno::TIMEDOUT => Reason::TimedOut,
         Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => Reason::Reset,
-        Errno::HOSTUNREACH
-        | Errno::NETUNREACH
-        | Errno::NETDOWN
-        | Errno::HOSTDOWN
-        // A firewall of this machine.
-        | Errno::ACCESS
-        | Errno::PERM => Reason::Unreachable,
-        Errno::ADDRINUSE
-        | Errno::ADDRNOTAVAIL
-        | Errno::AFNOSUPPORT
-        | Errno::INVAL
-        | Errno::NODEV => Reason::BadAddress,
-        Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM | Errno::AGAIN => {
-            Reason::NoResources
-        }
+        Errno::HOSTUNREACH | Errno::HOSTDOWN => Reason::Unreachable(NoPath::Host),
+        Errno::NETUNREACH | Errno::NETDOWN => Reason::Unreachable(NoPath::Network),
+        // A firewall, of this machine or on the way.
+        Errno::ACCESS | Errno::PERM => Reason::Unreachable(NoPath::Prohibited),
+        Errno::ADDRINUSE | Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT | Errno::INVAL | Errno::NODEV => Reason::BadAddress,
+        Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM | Errno::AGAIN => Reason::NoResources,
         _ => Reason::Down,
     }
 }

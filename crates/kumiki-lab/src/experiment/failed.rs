@@ -70,7 +70,7 @@ fn never_connected(host: &str, source: &Source, (failed, end): (Option<Instant>,
     let reason = source.sent().find_map(|sent| sent.aborted);
     let silent = reason.is_none();
     let why = match reason {
-        Some(Reason::Unreachable) => format!("{host} has no route to {peer}"),
+        Some(Reason::Unreachable(_)) => format!("{host} has no route to {peer}"),
         Some(why) => format!("{host} called {peer}: {why}"),
         None if failed.is_some() => format!("{host} lost its power before {peer} answered"),
         None if source.sent().all(|sent| sent.called.is_none_or(|called| called >= end)) => {

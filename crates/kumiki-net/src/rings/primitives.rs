@@ -9,7 +9,7 @@
 use core::net::{IpAddr, SocketAddr};
 use std::io;
 
-use kumiki_graph::{Coalesce, Duration, Handle, KeepAlive, Problem, Quality, Reason};
+use kumiki_graph::{Coalesce, Duration, Handle, KeepAlive, NoPath, Problem, Quality, Reason};
 use kumiki_io::shared::ring::{MOST_FIELDS, Received};
 use kumiki_octets::Message;
 use smallvec::SmallVec;
@@ -370,17 +370,19 @@ fn put_problem(fields: &mut Fields, problem: Problem) {
 }
 
 /// Reasons as numbers.
-const REASONS: [Reason; 10] = [
+const REASONS: [Reason; 12] = [
     Reason::User,
     Reason::Reset,
     Reason::Refused,
     Reason::TimedOut,
-    Reason::Unreachable,
+    Reason::Unreachable(NoPath::Host),
     Reason::BadAddress,
     Reason::NoResources,
     Reason::Protocol,
     Reason::Down,
     Reason::NoSession,
+    Reason::Unreachable(NoPath::Network),
+    Reason::Unreachable(NoPath::Prohibited),
 ];
 
 /// The number of a reason; one that says more than its kind is that the protocol was broken.

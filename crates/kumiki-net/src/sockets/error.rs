@@ -1,8 +1,9 @@
 //! Why a session ended, as sockets say it.
 
 use std::io;
+use std::net::IpAddr;
 
-use kumiki_graph::{Problem, Reason};
+use kumiki_graph::{NoPath, Problem, Reason};
 
 /// The error of a connection that has ended for this reason, of the kind that Linux's sockets have; the reason is its source and its text.
 pub(crate) fn of_reason(reason: &Reason) -> io::Error {
@@ -11,7 +12,9 @@ pub(crate) fn of_reason(reason: &Reason) -> io::Error {
         // What had gone before it was accepted was reset by its peer: nothing else ends a connection there.
         Reason::Reset | Reason::NoSession => io::ErrorKind::ConnectionReset,
         Reason::TimedOut => io::ErrorKind::TimedOut,
-        Reason::Unreachable => io::ErrorKind::HostUnreachable,
+        Reason::Unreachable(NoPath::Network) => io::ErrorKind::NetworkUnreachable,
+        Reason::Unreachable(NoPath::Host) => io::ErrorKind::HostUnreachable,
+        Reason::Unreachable(NoPath::Prohibited) => io::ErrorKind::PermissionDenied,
         Reason::BadAddress => io::ErrorKind::AddrNotAvailable,
         Reason::NoResources => io::ErrorKind::OutOfMemory,
         Reason::Down => return is_gone(None),
@@ -21,19 +24,17 @@ pub(crate) fn of_reason(reason: &Reason) -> io::Error {
     io::Error::new(kind, reason.to_string())
 }
 
-/// The error that a datagram has met on its way, as Linux tells it to a connected socket.
-pub(crate) fn of_problem(problem: Problem) -> io::Error {
-    let (kind, text) = match problem {
-        // Port unreachable is what nearly all of these are.
-        Problem::Hard { .. } => (io::ErrorKind::ConnectionRefused, "the peer does not take datagrams at that port"),
-        Problem::Soft { .. } => (io::ErrorKind::HostUnreachable, "no path to the peer"),
-        Problem::NoNeighbour => (io::ErrorKind::HostUnreachable, "nobody answers at the next hop"),
-        Problem::TooBig { .. } => {
-            // As Linux says it of what is longer than a datagram can be.
-            return Errno::MessageSize.into();
+/// The error that a datagram to `peer` has met on its way, as Linux tells it to a connected socket.
+pub(crate) fn of_problem(problem: Problem, peer: IpAddr) -> io::Error {
+    match kumiki_inet::reason_of(problem, peer) {
+        Some(Reason::Refused) => {
+            let text = "the peer does not take datagrams at that port";
+            io::Error::new(io::ErrorKind::ConnectionRefused, text)
         }
-    };
-    io::Error::new(kind, text)
+        Some(reason) => of_reason(&reason),
+        // Too long, which Linux says as of what is longer than a datagram can be.
+        None => Errno::MessageSize.into(),
+    }
 }
 
 /// The error of a call that TCP would not make.

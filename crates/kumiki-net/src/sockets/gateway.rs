@@ -492,7 +492,7 @@ impl Table {
         if let Some(handle) = handle
             && let Some(Socket::Flow(flow)) = self.sockets.get(handle)
         {
-            flow.error = Some(error::of_problem(problem));
+            flow.error = Some(error::of_problem(problem, remote.ip()));
             flow.readers.wake(&mut self.effects.woken);
         }
     }

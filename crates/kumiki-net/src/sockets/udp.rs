@@ -194,7 +194,7 @@ impl Table {
             if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle)
                 && socket.is_between(source.ip(), destination)
             {
-                socket.failed(error::of_problem(*problem), &mut self.effects);
+                socket.failed(error::of_problem(*problem, destination.ip()), &mut self.effects);
             }
         }
     }

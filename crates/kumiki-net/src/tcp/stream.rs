@@ -41,7 +41,7 @@ impl TcpStream {
     /// Dropping the future gives the call up.
     ///
     /// # Errors
-    /// `ConnectionRefused`, `TimedOut`, `HostUnreachable`; `AddrNotAvailable` where all local ports are in use towards the peer; those of
+    /// `ConnectionRefused`, `TimedOut`, `HostUnreachable`, `NetworkUnreachable`; `AddrNotAvailable` where all local ports are in use towards the peer; those of
     /// [`crate::lookup_host`]. Of several addresses, that of the first whose version of IP the host has.
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         let stack = Stack::current()?;

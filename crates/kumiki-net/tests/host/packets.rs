@@ -165,9 +165,10 @@ fn a_call_that_nobody_has_answered_ends_by_any_error_of_icmp() {
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     // Net, host and port unreachable, and the time to live at its end.
     for (icmp, kind) in [
-        ([3, 0], ErrorKind::HostUnreachable),
+        ([3, 0], ErrorKind::NetworkUnreachable),
         ([3, 1], ErrorKind::HostUnreachable),
         ([3, 3], ErrorKind::ConnectionRefused),
+        ([3, 11], ErrorKind::NetworkUnreachable),
         ([11, 0], ErrorKind::HostUnreachable),
     ] {
         let mut call = Box::pin(TcpStream::connect("10.0.0.2:7"));

@@ -15,7 +15,7 @@ pub(super) fn cleared(reason: &Reason) -> String {
         Reason::BadAddress => "CLR NP".to_owned(),
         Reason::NoResources => "CLR NC".to_owned(),
         Reason::Protocol | Reason::Violation(_) => "CLR ERR".to_owned(),
-        Reason::TimedOut | Reason::Refused | Reason::Unreachable | Reason::Down => {
+        Reason::TimedOut | Reason::Refused | Reason::Unreachable(_) | Reason::Down => {
             format!("CLR DER {reason}")
         }
         Reason::User | Reason::Reset | Reason::NoSession | Reason::Peer(_) => "CLR DTE".to_owned(),

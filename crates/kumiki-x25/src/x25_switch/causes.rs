@@ -35,7 +35,7 @@ pub(super) fn of_clear(reason: &Reason) -> x25::Told {
         (Reason::TimedOut, None) => (cause::CLEAR_REMOTE, diagnostic::TIMER_CALL),
         (Reason::BadAddress, None) => (cause::NOT_OBTAINABLE, diagnostic::CALLED),
         (Reason::NoResources, None) => (cause::CLEAR_CONGESTION, diagnostic::NO_CHANNEL),
-        (Reason::Refused | Reason::Unreachable | Reason::Down | Reason::Reset | Reason::NoSession, None) => {
+        (Reason::Refused | Reason::Unreachable(_) | Reason::Down | Reason::Reset | Reason::NoSession, None) => {
             (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE)
         }
     };
@@ -57,7 +57,7 @@ pub(super) fn of_reset(reason: &Reason) -> x25::Told {
         (Reason::NoResources, None) => (cause::RESET_CONGESTION, diagnostic::NONE),
         (
             Reason::Refused
-            | Reason::Unreachable
+            | Reason::Unreachable(_)
             | Reason::BadAddress
             | Reason::Down
             | Reason::Reset
@@ -72,7 +72,7 @@ pub(super) fn of_reset(reason: &Reason) -> x25::Told {
 pub(super) fn is_to_be_had_elsewhere(reason: &Reason) -> bool {
     match reason {
         Reason::Down
-        | Reason::Unreachable
+        | Reason::Unreachable(_)
         | Reason::Refused
         | Reason::Reset
         | Reason::TimedOut

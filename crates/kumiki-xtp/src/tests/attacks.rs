@@ -275,7 +275,7 @@ fn icmp_or_the_link_says_that_nobody_is_there() {
         pair.report(A, report(Problem::Soft { kind: 3, code: 0 }));
         pair.report(A, report(end));
         let heard = pair.heard(A);
-        assert_eq!(heard.last().unwrap(), "aborted: Unreachable");
+        assert_eq!(heard.last().unwrap(), "aborted: Unreachable(Host)");
         assert_eq!(heard.len(), 3);
     }
 }

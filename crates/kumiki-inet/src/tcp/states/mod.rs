@@ -28,7 +28,7 @@ pub(crate) use listen::{Listener, Verdict};
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{Credit, Handle, Indication, Problem, Quality, Reason};
+use kumiki_graph::{Credit, Handle, Indication, Problem, Quality};
 use kumiki_octets::Message;
 
 use super::segment::Segment;
@@ -192,25 +192,20 @@ impl Session {
     /// nobody has answered there is nothing to keep.
     pub(crate) fn on_no_neighbour(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.state.is_before_established() {
-            self.end(Some(Reason::Unreachable), ctx);
+            self.end(Some(self.reason_of(Problem::NoNeighbour)), ctx);
         } else {
             self.on_soft_error(Problem::NoNeighbour, ctx);
         }
     }
 
-    /// The layer below says that the peer, or its port, cannot be reached, by this code of ICMP's Destination Unreachable. Where nobody has the port the call is
-    /// refused as by a reset, and so it is on Linux.
-    pub(crate) fn on_hard_error(&mut self, code: u8, ctx: &mut Ctx<'_, '_>) {
-        /// RFC 792.
-        const PORT_UNREACHABLE: u8 = 3;
-        /// RFC 4443 section 3.1.
-        const PORT_UNREACHABLE_V6: u8 = 4;
-        let nobody_there = if self.pair.remote.ip().is_ipv4() { PORT_UNREACHABLE } else { PORT_UNREACHABLE_V6 };
+    /// The layer below says that the peer, or its port, cannot be reached. Where nobody has the port the call is refused as by a reset, and so it is on Linux.
+    pub(crate) fn on_hard_error(&mut self, problem: Problem, ctx: &mut Ctx<'_, '_>) {
         // SHLD-26 asks for an abort; RFC 5927 section 6.1 holds that against the ease of forging, and so do all current
         // stacks: once synchronized, only the time-out ends a connection.
         if self.state.is_before_established() {
-            let reason = if code == nobody_there { Reason::Refused } else { Reason::Unreachable };
-            self.end(Some(reason), ctx);
+            self.end(Some(self.reason_of(problem)), ctx);
+        } else {
+            self.patience.note(problem);
         }
     }
 }

@@ -232,7 +232,8 @@ fn many_connections_have_ports_of_their_own() {
 // RFC 9293: MUST-54, MUST-56
 #[test]
 fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
-    let (hard, soft) = (no_port(), Problem::Soft { kind: 3, code: 0 });
+    let (hard, soft) = (no_port(), no_route());
+    let noticed = format!("notice: Problem({soft:?})");
     let unreachable = |pair: &Pair, problem: Problem| {
         let first = pair.log.last().unwrap();
         let mut start = vec![0; 20];
@@ -242,12 +243,13 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     };
     // That nobody has the port is a refusal. That the next hop is silent our own link tells, and not ICMP.
     let no_protocol = Problem::Hard { kind: 3, code: 2 };
-    for (end, reason) in [(hard, "Refused"), (no_protocol, "Unreachable"), (Problem::NoNeighbour, "Unreachable")] {
+    let ends = [(hard, "Refused"), (no_protocol, "Unreachable(Host)"), (Problem::NoNeighbour, "Unreachable(Host)")];
+    for (end, reason) in ends {
         let mut pair = Pair::with_rule(plain(), plain(), |_| Vec::new());
         pair.call(A);
         let report = unreachable(&pair, soft);
         pair.report(A, report);
-        assert_eq!(core::mem::take(&mut pair.app(A).heard), ["notice: Problem(Soft { kind: 3, code: 0 })"]);
+        assert_eq!(core::mem::take(&mut pair.app(A).heard), [noticed.as_str()]);
         let report = unreachable(&pair, end);
         pair.report(A, report);
         assert_eq!(pair.app(A).heard, [format!("aborted: {reason}")]);
@@ -258,12 +260,12 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     pair.call(A);
     let report = unreachable(&pair, soft);
     pair.report(A, report);
-    assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+    assert_eq!(pair.app(A).heard, ["aborted: Unreachable(Network)"]);
     let mut pair = Pair::new(config(), plain(), ms(10)).connected();
     pair.write(A, b"under way");
     let report = unreachable(&pair, soft);
     pair.report(A, report);
-    assert_eq!(pair.app(A).heard, ["opened", "notice: Problem(Soft { kind: 3, code: 0 })"]);
+    assert_eq!(pair.app(A).heard, ["opened", &noticed]);
 
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
     pair.write(A, b"under way");
@@ -323,7 +325,7 @@ fn an_open_waits_to_know_its_route_but_not_for_ever() {
     assert_eq!(pair.log[0].header.options.mss, Some(800));
     pair.call(A);
     pair.report(A, route(Address::NONE, 0));
-    assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
+    assert_eq!(pair.app(A).heard, ["aborted: Unreachable(Network)"]);
 }
 
 #[test]

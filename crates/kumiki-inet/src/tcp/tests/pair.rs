@@ -394,6 +394,16 @@ pub(super) const fn no_port() -> Problem {
     if IPV6 { Problem::Hard { kind: 1, code: 4 } } else { Problem::Hard { kind: 3, code: 3 } }
 }
 
+/// No route leads to the peer's network, as a router on the way says it.
+pub(super) const fn no_route() -> Problem {
+    if IPV6 { Problem::Soft { kind: 1, code: 0 } } else { Problem::Soft { kind: 3, code: 0 } }
+}
+
+/// The router in the peer's network does not reach it.
+pub(super) const fn no_host() -> Problem {
+    if IPV6 { Problem::Soft { kind: 1, code: 3 } } else { Problem::Soft { kind: 3, code: 1 } }
+}
+
 fn anywhere() -> IpAddr {
     if IPV6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() }
 }

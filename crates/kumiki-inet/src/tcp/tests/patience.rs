@@ -165,6 +165,43 @@ fn a_call_is_tried_for_three_minutes_and_r1_is_told_of() {
     assert_eq!(pair.app(A).heard[1..], ["aborted: TimedOut"]);
 }
 
+#[test]
+fn who_is_given_up_after_a_soft_error_was_not_to_be_reached() {
+    let of = |limit| Quality { user_timeout: Some(limit), ..Quality::default() };
+    let ended = |pair: &mut Pair| pair.app(A).heard.last().cloned().unwrap();
+
+    // A call, and by the count.
+    let mut pair = deaf(plain(), plain(), 0, u64::MAX);
+    pair.call(A);
+    pair.icmp(A, no_host());
+    pair.run_for(secs(1000));
+    assert_eq!(ended(&mut pair), "aborted: Unreachable(Host)");
+
+    // By the count, and by the user timeout; the last that was told before the peer fell silent is why.
+    let problems = |pair: &mut Pair| {
+        pair.write(A, b"x");
+        pair.icmp(A, no_host());
+        pair.icmp(A, no_route());
+    };
+    for quality in [Quality::default(), of(secs(300))] {
+        let mut pair = deaf(plain(), plain(), 1, u64::MAX).connected();
+        pair.run_for(secs(1));
+        pair.change(A, quality);
+        problems(&mut pair);
+        pair.run_for(secs(10_000));
+        assert_eq!(ended(&mut pair), "aborted: Unreachable(Network)");
+    }
+
+    // Since then the peer has answered.
+    let mut pair = deaf(plain(), plain(), 2, u64::MAX).connected();
+    pair.change(A, of(secs(300)));
+    problems(&mut pair);
+    pair.run_for(secs(2));
+    pair.write(A, b"y");
+    pair.run_for(secs(400));
+    assert_eq!(ended(&mut pair), "aborted: TimedOut");
+}
+
 // RFC 9293: MUST-47, MUST-56, SHLD-20, SHLD-25
 #[test]
 fn a_user_hears_of_soft_errors_unless_it_does_not_want_to() {

@@ -2,7 +2,9 @@
 
 use core::net::SocketAddr;
 
-use kumiki_graph::{Accept, Address, Credit, Handle, Manage, Mode, Open, Quality, Reason, Request, Unit, UnitOptions};
+use kumiki_graph::{
+    Accept, Address, Credit, Handle, Manage, Mode, NoPath, Open, Quality, Reason, Request, Unit, UnitOptions,
+};
 use kumiki_inet::udp::Peer;
 use kumiki_octets::Message;
 use kumiki_wire::inet::{IpParameters, IpQuality};
@@ -169,7 +171,7 @@ impl Table {
             return Err(Reason::Refused);
         }
         if is_many(remote.ip()) || remote.ip().is_unspecified() || self.check_way(remote.ip()).is_err() {
-            return Err(Reason::Unreachable);
+            return Err(Reason::Unreachable(NoPath::Network));
         }
         Ok((below, What::Stream, quality))
     }

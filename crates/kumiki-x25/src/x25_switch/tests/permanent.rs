@@ -1,7 +1,7 @@
 //! Permanent circuits: between two lines, and from a line over XOT to another switch or to a peer that the test plays.
 
 use core::net::SocketAddr;
-use kumiki_graph::Parameters;
+use kumiki_graph::{NoPath, Parameters};
 
 use kumiki_graph::{Service, TimerSlot};
 use kumiki_wire::x25::xot::{self as wire, PvcSetup, status};
@@ -109,7 +109,7 @@ impl Protocol for Network {
             Request::Open(open) if open.mode == Mode::Active => {
                 self.asked.push((cx.now(), me));
                 if self.is_cut {
-                    return self.end(me, open.user, Reason::Unreachable, cx);
+                    return self.end(me, open.user, Reason::Unreachable(NoPath::Host), cx);
                 }
                 let provider = provider(self.connections.len(), other);
                 let mut users = [None; 2];
