@@ -8,7 +8,7 @@
 //! | Left out | sockets that others can reach |
 
 use std::io::{self, BufRead, BufReader, Read as _, Write};
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,17 +119,9 @@ impl Control {
     /// [`ControlError`] where there is something else, somebody listens there already, or the file cannot be made.
     pub fn listen(path: &Path) -> Result<Self, ControlError> {
         let failed = |why: &dyn core::fmt::Display| ControlError::new(path, why);
-        match std::fs::symlink_metadata(path) {
-            Ok(file) if !file.file_type().is_socket() => {
-                return Err(failed(&"there is a file that is no socket; choose another name"));
-            }
-            Ok(_) if UnixStream::connect(path).is_ok() => {
-                return Err(failed(&"somebody listens there already; choose another name"));
-            }
-            Ok(_) => std::fs::remove_file(path).map_err(|why| failed(&why))?,
-            Err(_) => {}
-        }
-        let listener = UnixListener::bind(path).map_err(|why| failed(&why))?;
+        let listener = kumiki_io::line::listen_at(path).map_err(|why| failed(&why))?;
+        // A thread of its own waits for callers.
+        listener.set_nonblocking(false).map_err(|why| failed(&why))?;
         let control = Self { path: path.to_owned(), listener: Some(listener) };
         let owner_only = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(path, owner_only).map_err(|why| failed(&why))?;

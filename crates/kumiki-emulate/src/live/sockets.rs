@@ -8,12 +8,11 @@
 
 use std::io;
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use kumiki_graph::Address;
-use kumiki_io::{Arrival, Descriptors, Frames, RealDevice, Sent};
+use kumiki_io::{Arrival, Descriptors, Frames, RealDevice, Sent, line};
 use kumiki_octets::Message;
 
 /// Opens what `text` says.
@@ -32,19 +31,12 @@ pub(super) fn open(text: &str) -> Result<Box<dyn RealDevice>, String> {
             Ok(Box::new(frames))
         }
         "datagrams" => {
-            make_room(path).map_err(said)?;
+            line::clear(path).map_err(said)?;
             let frames = UnixDatagram::bind(path).and_then(Frames::datagrams).map_err(said)?;
             Ok(Box::new(Named { device: Box::new(frames), _file: OnDisk(path.to_owned()) }))
         }
         other => Err(format!("`{other}` is no socket; expected listen:PATH, unix:PATH or datagrams:PATH")),
     }
-}
-
-/// Takes away a socket that an earlier run has left behind, and on which nobody listens.
-fn make_room(path: &Path) -> io::Result<()> {
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
-    let is_free = || matches!(UnixStream::connect(path), Err(why) if why.kind() == io::ErrorKind::ConnectionRefused);
-    if is_socket && is_free() { std::fs::remove_file(path) } else { Ok(()) }
 }
 
 /// The name of a socket of ours, which goes with it.
@@ -90,10 +82,8 @@ struct Listening {
 
 impl Listening {
     fn new(path: &Path) -> io::Result<Self> {
-        make_room(path)?;
-        let listener = UnixListener::bind(path)?;
+        let listener = line::listen_at(path)?;
         let file = OnDisk(path.to_owned());
-        listener.set_nonblocking(true)?;
         Ok(Self { listener, frames: None, _file: file })
     }
 

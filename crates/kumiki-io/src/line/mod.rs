@@ -28,7 +28,7 @@ mod tests;
 
 pub use console::{Console, HELD as CONSOLE_HELD};
 use opening::{Ends, Place};
-pub use opening::{LineError, Opening, ProgramEnd, listen_at};
+pub use opening::{LineError, Opening, ProgramEnd, clear, listen_at};
 
 /// The most octets of one read.
 pub const PIECE: usize = 64 * 1024;

@@ -270,10 +270,9 @@ impl Place {
         let source = match opening {
             Opening::Descriptor(_) | Opening::Standard => Source::Once(false),
             Opening::Terminal(..) | Opening::Connect(_) | Opening::Program(_) => Source::Anew,
-            Opening::Listen(path) => Source::Listener(listen(path).map_err(|why| {
-                let remedy = if why.kind() == io::ErrorKind::AddrInUse { "Somebody listens there" } else { "" };
-                failed(opening, "cannot listen there", why, remedy)
-            })?),
+            Opening::Listen(path) => {
+                Source::Listener(listen(path).map_err(|why| failed(opening, "cannot listen there", why, ""))?)
+            }
             Opening::Pty => {
                 let (master, name) =
                     terminal::new_pair().map_err(|why| failed(opening, "cannot make a pseudo terminal", why, ""))?;
@@ -457,27 +456,32 @@ fn listen(path: &Path) -> io::Result<Listener> {
     Ok(Listener(listen_at(path)?, path.to_owned()))
 }
 
-/// Listens on a Unix socket, which is made here; one on which nobody listens any more is replaced.
+/// Listens on a Unix socket, which is made here and waits for nothing; one on which nobody listens any more is replaced.
 ///
 /// # Errors
-/// Those of `bind(2)`: `AddrInUse` where somebody listens there, or where there is a file that is no socket.
+/// Those of `bind(2)`: `AddrInUse` where somebody listens there, or where there is a file that is no socket, and says which.
 pub fn listen_at(path: &Path) -> io::Result<UnixListener> {
-    let bind = || -> io::Result<UnixListener> {
-        let listener = UnixListener::bind(path)?;
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    };
-    match bind() {
-        // What a listener that was killed has left behind is in nobody's use.
-        Err(why) if why.kind() == io::ErrorKind::AddrInUse => {
-            let is_socket = std::fs::symlink_metadata(path)?.file_type().is_socket();
-            if !is_socket || UnixStream::connect(path).is_ok() {
-                return Err(why);
-            }
-            std::fs::remove_file(path)?;
-            bind()
-        }
-        bound => bound,
+    clear(path)?;
+    let listener = UnixListener::bind(path)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Makes room for a Unix socket: what one that was killed has left behind is in nobody's use, and goes.
+///
+/// # Errors
+/// `AddrInUse` where somebody has that socket, or where there is a file that is no socket, and says which.
+pub fn clear(path: &Path) -> io::Result<()> {
+    let in_use = |why: &str| Err(io::Error::new(io::ErrorKind::AddrInUse, format!("{why}; choose another name")));
+    match std::fs::symlink_metadata(path) {
+        // Whether it may be made there is found out when it is.
+        Err(_) => Ok(()),
+        Ok(file) if !file.file_type().is_socket() => in_use("there is a file that is no socket"),
+        // Of any other answer, such as that it is of another kind or of another user, somebody may be there.
+        Ok(_) => match UnixStream::connect(path) {
+            Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+            _ => in_use("somebody listens there already"),
+        },
     }
 }
 

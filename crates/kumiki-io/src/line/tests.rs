@@ -1,6 +1,6 @@
 use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -102,9 +102,29 @@ fn a_listener_has_one_peer_after_the_other() {
         assert!(matches!(next(&mut line), Arrival::Down));
     }
     let error = Line::open(&Opening::Listen(path.clone()), false);
-    assert!(error.unwrap_err().to_string().contains("Somebody listens"));
+    assert!(error.unwrap_err().to_string().contains("somebody listens"));
     drop(line);
     assert!(!path.exists());
+}
+
+#[test]
+fn only_a_socket_that_nobody_has_makes_room_for_another() {
+    let path = path("room");
+    let error = || listen_at(&path).unwrap_err().to_string();
+    // One of another kind is somebody's as well, and is left in its place.
+    let datagrams = UnixDatagram::bind(&path).unwrap();
+    assert!(error().contains("somebody listens"), "{}", error());
+    let peer = UnixDatagram::unbound().unwrap();
+    peer.connect(&path).unwrap();
+    drop(datagrams);
+    drop(listen_at(&path).unwrap());
+    let listener = listen_at(&path).unwrap();
+    assert!(error().contains("somebody listens"), "{}", error());
+    drop(listener);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "text").unwrap();
+    assert!(error().contains("no socket"), "{}", error());
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]
