@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use kumiki_emulate::live::{LiveCommand, LiveConfig, LiveEnd, lines, run_live};
+use kumiki_lab::experiment::LiveWorld;
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_live::Duration;
 
@@ -70,6 +71,24 @@ pub(crate) struct LiveArgs {
     gateway: GatewayOptions,
 }
 
+/// Whether a program runs at `host`, to which the terminal can be given.
+///
+/// # Errors
+/// Where programs run.
+fn check_attached(host: &str, world: &LiveWorld) -> Result<(), String> {
+    let programs = world.real().iter().filter(|it| it.real.run.is_some());
+    let hosts: Vec<&str> = programs.map(|it| it.name.as_str()).collect();
+    if hosts.contains(&host) {
+        return Ok(());
+    }
+    let known = if hosts.is_empty() {
+        format!("name one with --run {host}=COMMAND")
+    } else {
+        format!("programs run at: {}", hosts.join(", "))
+    };
+    Err(format!("--attach {host}: no program runs at that host; {known}"))
+}
+
 pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
     programs_have_the_output(args.pcap.as_deref())?;
     let mut set = args.scenario.set.clone();
@@ -91,6 +110,9 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
     if world.real().is_empty() {
         let why = "no host is real; name one with --run HOST=COMMAND, or with [host.NAME.real] in the file";
         return Err(Stop::Input(format!("{}: {why}", point.file())));
+    }
+    if let Some(host) = &args.attach {
+        check_attached(host, &world).map_err(Stop::Input)?;
     }
     let schedule = args.lines.schedule(LiveCommand::parse_timed)?;
     lines::judge(&world, &schedule).map_err(Stop::Input)?;

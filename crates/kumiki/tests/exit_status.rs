@@ -131,6 +131,14 @@ fn the_graph_of_a_scenario_that_cannot_be_run_is_refused() {
     assert_eq!(graph, run);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_terminal_goes_to_a_host_at_which_a_program_runs() {
+    let folder = Folder::with("attach", &UNCONNECTED.replace("10.0.5.2", "10.0.0.2"));
+    let said = refused(&folder.kumiki(&["live", "x.toml", "--run", "near=true", "--attach", "far"]));
+    assert_eq!(said, "kumiki: --attach far: no program runs at that host; programs run at: near\n");
+}
+
 #[test]
 fn missing_files_and_unknown_names_are_input_errors() {
     let folder = Folder::new("missing");

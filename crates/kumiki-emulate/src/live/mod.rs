@@ -133,11 +133,6 @@ pub fn run_live(
     } = config;
     let clock = RealClock::start();
     more_descriptors();
-    if let Some(host) = &attached
-        && !world.real().iter().any(|it| it.name == *host && it.real.run.is_some())
-    {
-        return Err(EmulateError(format!("no program runs at a host {host}, which is to be attached")));
-    }
     let mut ends = Ends::new(attached);
     let hosts = (!keep_hosts).then(|| hosts_file(world.known()));
     let known: Vec<IpAddr> = world.known().iter().map(|(_, address)| *address).collect();
