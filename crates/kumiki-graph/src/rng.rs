@@ -1,7 +1,10 @@
 //! Random numbers that repeat: a seed and a stream give the same numbers everywhere.
+//!
+//! How a number within bounds is made of drawn bits stands here, as the crate `rand` 0.10 does it: there it depends on a feature that anybody in the same
+//! build may ask for, and that would change all results.
 
 use chacha20::ChaCha8Rng;
-use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use chacha20::rand_core::{Rng as _, SeedableRng as _};
 
 /// A stream of random numbers (`ChaCha` with 8 rounds), fixed by its seed and stream number.
 #[derive(Debug)]
@@ -44,14 +47,20 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// A number in `0..bound`, each as likely as the other; 0 where `bound` is 0.
+    /// A number in `0..bound`, each as likely as the other but for one part in 2^64; 0 where `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        if bound == 0 { 0 } else { self.0.random_range(0..bound) }
+        if bound == 0 {
+            return 0;
+        }
+        // Canon's method with one step: the integer part of a fraction of 64 bits times the bound, with 64 bits more where they may carry.
+        let (whole, part) = product(self.next_u64(), bound);
+        let carries = part > bound.wrapping_neg() && part.checked_add(product(self.next_u64(), bound).0).is_none();
+        whole + u64::from(carries)
     }
 
-    /// A number in `0.0..1.0`.
+    /// A number in `0.0..1.0`, a multiple of 2^-53.
     pub fn unit(&mut self) -> f64 {
-        self.0.random()
+        (self.next_u64() >> 11) as f64 * (f64::EPSILON / 2.0)
     }
 
     /// True with probability `p`; never for `p` of 0 or less, always for 1 or more.
@@ -60,9 +69,36 @@ impl Rng {
     }
 }
 
+/// The upper and the lower half of a product.
+const fn product(a: u64, b: u64) -> (u64, u64) {
+    let product = a as u128 * b as u128;
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+    ((product >> 64) as u64, product as u64)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::prelude::{any, prop, prop_assert_eq, prop_oneof, proptest};
+    use rand::RngExt as _;
+
+    use super::Rng;
+
+    proptest! {
+        /// Of `rand`, as it is unless somebody asks for its feature `unbiased`.
+        #[test]
+        fn numbers_within_bounds_are_those_of_another_implementation(
+            seed: u64,
+            bounds in prop::collection::vec(prop_oneof![1..100_u64, any::<u64>(), (1 << 63)..=u64::MAX], 1..50),
+        ) {
+            let mut rng = Rng::new(seed, 3);
+            let mut other = rng.clone().0;
+            for bound in bounds {
+                let expected = if bound == 0 { 0 } else { other.random_range(0..bound) };
+                prop_assert_eq!(rng.below(bound), expected);
+                prop_assert_eq!(rng.unit(), other.random::<f64>());
+            }
+        }
+    }
 
     /// By another implementation of `ChaCha`, the crate `rand_chacha` 0.10. Another value changes every result of every experiment.
     #[test]
