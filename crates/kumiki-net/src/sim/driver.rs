@@ -6,6 +6,7 @@
 //! send something that arrives sooner than what was next.
 
 use core::future::poll_fn;
+use core::pin::pin;
 use core::task::{Poll, Waker};
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -212,6 +213,16 @@ async fn step_to(net: &Net, next: Instant) {
     }
 }
 
+/// What that says which ends first; where both end at once, `first`.
+pub(super) async fn first_of<T>(first: impl Future<Output = T>, second: impl Future<Output = T>) -> T {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    poll_fn(|cx| match first.as_mut().poll(cx) {
+        Poll::Pending => second.as_mut().poll(cx),
+        ready => ready,
+    })
+    .await
+}
+
 /// Moves time to `next`, or less far where a task rings before that: true where that may have let tasks run that have not come to rest.
 async fn go_to(net: &Net, idle: &Idle, next: Instant) -> bool {
     let bell = &net.clock().bell;
@@ -230,11 +241,16 @@ async fn go_to(net: &Net, idle: &Idle, next: Instant) -> bool {
         if last_line > net.now()
             && let Some(deadline) = net.clock().to_runtime(last_line)
         {
-            tokio::select! {
-                biased;
-                () = bell.rung() => return true,
-                () = idle.spun() => return true,
-                () = tokio::time::sleep_until(deadline) => {}
+            let noticed = async {
+                first_of(bell.rung(), idle.spun()).await;
+                true
+            };
+            let slept = async {
+                tokio::time::sleep_until(deadline).await;
+                false
+            };
+            if first_of(noticed, slept).await {
+                return true;
             }
             if idle.wait().await {
                 return true;

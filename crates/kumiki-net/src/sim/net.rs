@@ -16,7 +16,7 @@ use kumiki_sim::{ElementId, World};
 use tokio::runtime::{Builder, LocalOptions};
 
 use super::cloud::Cloud;
-use super::driver::{Polls, drive};
+use super::driver::{Polls, drive, first_of};
 use super::host::{self, Host, HostSlot, Names};
 use super::link::Link;
 use super::named::ToHosts;
@@ -442,11 +442,9 @@ impl Net {
             }
             // What they listen for is there before anybody calls.
             idle.wait().await;
-            let result = tokio::select! {
-                biased;
-                output = self.watched(future) => Ok(output),
-                error = drive(self, &idle, limit) => Err(error),
-            };
+            let (ended, drives) =
+                (async { Ok(self.watched(future).await) }, async { Err(drive(self, &idle, limit).await) });
+            let result = first_of(ended, drives).await;
             // In their order: the runtime would drop them in one of its own, and their sockets with them.
             for host in self.hosts() {
                 host.end_tasks();
