@@ -17,18 +17,30 @@
 //! # let _ = (adapters, wires, sar::HOST, sar::LINE, switch.counters());
 //! ```
 
+#[cfg(feature = "atm")]
 pub mod abr;
+#[cfg(feature = "atm")]
 mod analyser;
+#[cfg(feature = "atm")]
 mod checksum_unit;
+#[cfg(feature = "atm")]
 mod line;
+#[cfg(feature = "atm")]
 pub mod sar;
 mod slots;
+#[cfg(feature = "atm")]
 mod switch;
 
+#[cfg(feature = "atm")]
 pub use abr::AbrConfig;
+#[cfg(feature = "atm")]
 pub use analyser::{Analyser, Flow};
+#[cfg(feature = "atm")]
 pub use checksum_unit::ChecksumUnit;
+#[cfg(feature = "atm")]
 pub use sar::aal34::Aal34;
+#[cfg(feature = "atm")]
 pub use sar::{Adaptation, Sar, SarConfig};
 pub use slots::Slots;
+#[cfg(feature = "atm")]
 pub use switch::{CellCount, Erica, Feedback, OutputConfig, PortVc, Switch};

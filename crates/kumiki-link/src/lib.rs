@@ -19,12 +19,12 @@ mod occupancy;
 pub mod offload;
 mod queue;
 mod rate;
-#[cfg(feature = "ppp")]
+#[cfg(feature = "serial")]
 mod serial;
 mod shared;
-#[cfg(feature = "ppp")]
+#[cfg(feature = "serial")]
 pub mod sonet;
-#[cfg(feature = "ppp")]
+#[cfg(feature = "serial")]
 mod stepped;
 #[cfg(test)]
 mod testing;
@@ -44,9 +44,9 @@ pub use queue::{
     PieConfig, Waiting,
 };
 pub use rate::Rate;
-#[cfg(feature = "ppp")]
+#[cfg(feature = "serial")]
 pub use serial::{Carrier, Opportunities, OpportunityError, Serial, SerialConfig};
 pub use shared::Shared;
-#[cfg(feature = "ppp")]
+#[cfg(feature = "serial")]
 pub use stepped::{Changing, LineChange, Stepped};
 pub use wire::Wire;

@@ -14,25 +14,41 @@
 //!
 //! How many frames a receiver waits before it believes something stands beside it; those numbers are recalled too.
 
+#[cfg(feature = "ppp")]
 mod align;
 mod clock;
+#[cfg(feature = "ppp")]
 mod defect;
+#[cfg(feature = "ppp")]
 mod defects;
 mod envelope;
+#[cfg(feature = "ppp")]
 mod line;
+#[cfg(feature = "ppp")]
 mod noise;
+#[cfg(feature = "ppp")]
 mod pointer;
+#[cfg(feature = "ppp")]
 mod receiver;
+#[cfg(feature = "ppp")]
 mod section;
+#[cfg(feature = "ppp")]
 mod size;
+#[cfg(feature = "ppp")]
 mod transmitter;
 
 pub use clock::{Level, MOST_OFFSET_PPB, OctetClock};
+#[cfg(feature = "ppp")]
 pub use defect::{Defect, DefectReport};
+#[cfg(feature = "ppp")]
 pub use defects::Defects;
+#[cfg(feature = "ppp")]
 pub use receiver::{Heard, Receiver, ReceiverCounters};
+#[cfg(feature = "ppp")]
 pub use section::{Section, SectionConfig, Trouble, Troubled};
+#[cfg(feature = "ppp")]
 use size::Size;
+#[cfg(feature = "ppp")]
 pub use transmitter::{Alarm, Feedback, LineConfig, Transmitter, TransmitterCounters};
 
 #[cfg(test)]

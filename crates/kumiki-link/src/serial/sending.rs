@@ -23,6 +23,7 @@ pub(crate) struct Started {
     /// When its last bit is on the line.
     pub(crate) ends: Instant,
     /// On SONET/SDH: the first octet of payload that it has.
+    #[cfg_attr(not(feature = "ppp"), expect(dead_code, reason = "for their sections"))]
     pub(crate) first: u64,
     pub(crate) data: Message,
     pub(crate) address: Address,
@@ -154,6 +155,7 @@ impl Sending {
     }
 
     /// On SONET/SDH: the first octet of payload that no frame has.
+    #[cfg(feature = "ppp")]
     pub(crate) const fn next_free(&self) -> u64 {
         self.pace.next_free()
     }
