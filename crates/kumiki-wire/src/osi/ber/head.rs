@@ -46,7 +46,7 @@ impl Head {
     pub fn parse(octets: &[u8]) -> Result<(Self, usize), BerError> {
         // Most are two octets: a small number, and a short length.
         if let &[first, length, ..] = octets
-            && first != 0
+            && first & 0xdf != 0
             && first & 0x1f != 0x1f
             && length < 0x80
         {
