@@ -65,7 +65,7 @@ pub enum Inserted {
     Duplicate,
     /// Nothing of it lies in the window.
     Outside,
-    /// It would have passed the [`Limits`] and was dropped.
+    /// It would have passed the [`Limits`] and was dropped, but for a FIN behind it, which takes no room.
     Full,
 }
 
@@ -199,8 +199,14 @@ impl Reassembly {
         let end = start + text.len() as u64;
         let outcome = self.place(window, start, text, &mut duplicate);
         let fin_is_news = fin && self.take_fin(end);
-        if fin && alone && !fin_is_news && self.fin_place() == Some(end) {
-            note(&mut duplicate, end, end + 1);
+        if fin && !fin_is_news && self.fin_place() == Some(end) {
+            // A second copy of the FIN, behind a second copy of text or alone.
+            match &mut duplicate {
+                Some(block) if block.right == self::seq(end) => block.right += 1,
+                Some(_) => {}
+                None if alone => note(&mut duplicate, end, end + 1),
+                None => {}
+            }
         }
         self.dsack = duplicate.or(self.dsack);
         if fin_is_news && outcome == Inserted::Duplicate {

@@ -197,6 +197,8 @@ fn a_fin_behind_a_hole_is_a_block_of_its_own() {
     assert_eq!(on(20, 10, false), [(20, 31), (10, 15)]);
     assert_eq!(on(10, 2, false), [(10, 12), (10, 15), (20, 31)]);
     assert_eq!(on(30, 0, true), [(30, 31), (20, 31), (10, 15)]);
+    // A copy of text and FIN is one.
+    assert_eq!(on(25, 5, true), [(25, 31), (20, 31), (10, 15)]);
     assert_eq!(on(15, 5, false), [(10, 31)]);
     assert_eq!(on(0, 10, false), [(0, 31)]);
     for rcv_nxt in [0, 10, 15, 20, 30].map(|from| at + from) {
