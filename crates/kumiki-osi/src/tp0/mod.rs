@@ -451,9 +451,7 @@ impl Tp0 {
         }
         let waiting = u32::try_from(connection.waiting.len()).unwrap_or(u32::MAX);
         let messages = window.max(1).saturating_sub(connection.granted).saturating_sub(waiting);
-        // For half of the window at a time: each grant goes through all layers above. Who has none left waits for no more.
-        let is_due = messages >= window.div_ceil(2) || connection.granted == 0;
-        if connection.ends.state == State::Open && messages > 0 && is_due {
+        if connection.ends.state == State::Open && messages > 0 {
             connection.granted += messages;
             connection.ends.let_send(Credit::messages(messages), cx);
         }

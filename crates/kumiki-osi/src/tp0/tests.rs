@@ -213,27 +213,6 @@ fn what_the_user_has_not_granted_waits_and_stops_the_peer() {
 }
 
 #[test]
-fn credit_comes_for_half_of_the_window_at_a_time() {
-    for (window, grants) in
-        [(1, [1, 1, 1, 1]), (2, [1, 1, 1, 1]), (3, [0, 2, 0, 2]), (4, [0, 2, 0, 2]), (5, [0, 0, 3, 0])]
-    {
-        let mut pair = pair([Config { window, ..Config::default() }, Config::default()]);
-        let [session, _] = pair.stand();
-        pair.heard(0);
-        for (sent, expected) in (1..).zip(grants) {
-            // In two TPDUs each.
-            let (data, end) = (Message::from_octets(&[3; 3000]), true);
-            pair.say(0, Request::Data { session, data, end });
-            pair.exchange();
-            let heard = pair.heard(0);
-            let granted =
-                heard.iter().filter_map(|heard| heard.strip_prefix("credit ")?.parse::<u32>().ok()).sum::<u32>();
-            assert_eq!(granted, expected, "of {window}, after {sent}");
-        }
-    }
-}
-
-#[test]
 fn a_selector_that_nobody_has_is_refused_by_its_reason() {
     let mut pair = pair([Config::default(); 2]);
     let [a, b] = pair.devices;
