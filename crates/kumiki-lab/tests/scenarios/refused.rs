@@ -87,7 +87,7 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         (
             "oc48",
             "link.line.rate=1 Gb/s",
-            "unknown setting of oc48c-atm \"rate\"; one of propagation, clock_ppm, impair",
+            "oc48c-atm has the rate of its name; expected no `rate`, or medium = \"point-to-point\"",
         ),
         ("lossy", "link.line.rate=0 b/s", "this is 0 b/s; expected a rate from 1 b/s to 1000 Tb/s"),
         ("lossy", "link.line.medium=oc3", "did you mean \"oc3c\"?"),
