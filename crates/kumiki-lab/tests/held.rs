@@ -661,3 +661,34 @@ run = { duration = "60 s" }
         outcome.notes
     );
 }
+
+/// Three loads on two lines in a row: one of them over both, one over each.
+const PARKING_LOT: &str = r#"
+title = "Parking lot"
+host.a = { count = 3, graph = ["ip", "l0"] }
+host.b = { like = "a", count = 3 }
+host.r0 = { graph = { ip = ["l0", "l1", "out"] }, ip.forwarding = true }
+host.r1 = { graph = { ip = ["in", "out", "x", "y"] }, ip.forwarding = true }
+host.r2 = { graph = { ip = ["in", "l0", "l1"] }, ip.forwarding = true }
+link.a0 = { ends = ["a0", "r0.l0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.a1 = { ends = ["a1", "r0.l1"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.a2 = { ends = ["a2", "r1.x"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.b1 = { ends = ["r1.y", "b1"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.b0 = { ends = ["r2.l0", "b0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.b2 = { ends = ["r2.l1", "b2"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.one = { ends = ["r0.out", "r1.in"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms", queue_frames = "1 bdp", queue = "fq-codel" }
+link.two = { ends = ["r1.out", "r2.in"], medium = "point-to-point", rate = "20 Mb/s", propagation = "5 ms", queue_frames = "1 bdp", queue = "fq-codel" }
+load.long = { kind = "netperf", from = "a0", to = "b0", message = "8 KiB" }
+load.first = { kind = "netperf", from = "a1", to = "b1", message = "8 KiB" }
+load.second = { kind = "netperf", from = "a2", to = "b2", message = "8 KiB" }
+run = { warm_up = "3 s", duration = "10 s" }
+"#;
+
+/// Which of the two is the busier by a hair is chance; the narrower is the one whose share the long way has.
+#[test]
+fn who_has_its_share_of_one_full_line_is_bound_by_it_beside_another() {
+    let measured = run(&parse(PARKING_LOT), &[], 1, &Options::default()).measured;
+    for name in ["long", "first", "second"] {
+        assert_eq!(measured.bound(&measured.loads[name], None, None).name(), "link", "{name}");
+    }
+}

@@ -28,7 +28,9 @@ pub(super) fn set_parts(loads: &BTreeMap<String, Load>, results: &mut BTreeMap<S
     for result in results.values_mut() {
         let part = |flow: &Flow| {
             let time = time_of(result, flow);
-            let mean = met.get(flow.busiest.as_ref()?)?.mean(time)?;
+            // Of several full lines that binds which leaves least to each.
+            let means = flow.busiest.iter().filter_map(|line| met.get(line)?.mean(time));
+            let mean = means.reduce(f64::min)?;
             (flow.wants_more() && mean > 0.0).then(|| rate_mbps(flow.octets, time.1) / mean)
         };
         let parts: Vec<Option<f64>> = result.flows.iter().map(part).collect();

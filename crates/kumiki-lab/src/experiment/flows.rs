@@ -76,8 +76,8 @@ pub struct Flow {
     pub(super) opening: Duration,
     /// How long it was measured: a transfer until it ended, all others as long as their load.
     pub time: Duration,
-    /// That line.
-    pub(super) busiest: Option<Crossed>,
+    /// That line, and others on its way that were next to as busy.
+    pub(super) busiest: Vec<Crossed>,
     /// Its rate as a part of the mean of all that want more over that line while it is there; where others do.
     pub(super) part: Option<f64>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
@@ -187,7 +187,7 @@ impl Flow {
             time: writer
                 .opened
                 .map_or(Duration::ZERO, |opened| writer.end(Some(came)).unwrap_or(to).saturating_since(opened)),
-            busiest: None,
+            busiest: Vec::new(),
             part: None,
             held: BTreeMap::new(),
             spans: Vec::new(),

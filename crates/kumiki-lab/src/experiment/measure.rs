@@ -630,11 +630,12 @@ fn measure(
     let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
     let shares = presence.shares(name, &before.lines, &after.lines);
     let of_flow = |(number, (_, mut flow)): (usize, (_, Flow))| {
-        let lines = load.way(flow.way).iter().filter_map(|line| Some((line, *shares.get(line)?)));
-        let busiest = lines.max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let lines = || load.way(flow.way).iter().filter_map(|line| Some((line, *shares.get(line)?)));
+        let most = lines().map(|(_, share)| share).reduce(f64::max).unwrap_or(0.0);
         let marked = marks.share((name, load), (number, flow.way), (after.at, &after.lines));
-        flow.line = marked.unwrap_or_else(|| busiest.map_or(0.0, |(_, share)| share));
-        flow.busiest = busiest.map(|(line, _)| line.clone());
+        let busiest = lines().filter(|(_, share)| *share >= most * NEXT_TO).map(|(line, _)| line.clone()).collect();
+        flow.line = marked.unwrap_or(most);
+        flow.busiest = busiest;
         if has_exchanges {
             (flow.began, flow.time) = flow.own_time((before.at, after.at));
         } else if !whole_load || load.kind != Kind::Stream {
@@ -728,6 +729,9 @@ fn round_trips(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> 
     pings.for_each(|ping| all.add(ping.round_trips()));
     Some(all)
 }
+
+/// What is at least that part as busy as the busiest line on a way is next to as busy.
+const NEXT_TO: f64 = 0.99;
 
 /// How long each task of each host has run.
 fn tasks(world: &World) -> BTreeMap<String, Duration> {
