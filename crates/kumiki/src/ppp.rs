@@ -317,7 +317,7 @@ fn map(text: &str) -> Result<u32, String> {
 
 /// Names and secrets, one pair on each line.
 fn secrets(path: &Path) -> Result<Vec<Secret>, Stop> {
-    let text = private::read(path).map_err(|why| Stop::Input(format!("--secrets: {}: {why}", path.display())))?;
+    let text = private::read(path).map_err(|why| unreadable("--secrets", path, &why))?;
     let mut secrets = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -326,7 +326,7 @@ fn secrets(path: &Path) -> Result<Vec<Secret>, Stop> {
         }
         let Some((name, secret)) = line.split_once(char::is_whitespace) else {
             return Err(Stop::Input(format!(
-                "--secrets: {}, line {}: this has a name and no secret; expected both with a blank between",
+                "--secrets {}, line {}: this has a name and no secret; expected both with a blank between",
                 path.display(),
                 number + 1
             )));
@@ -628,8 +628,8 @@ mod tests {
         for (text, part) in [
             ("pty --run echo", "--to PORT or --listen PORT"),
             ("pty --run echo --listen 7 --no-ipv4", "--run needs IPv4"),
-            ("pty --secrets /nowhere/at/all", "--secrets: /nowhere"),
-            ("pty --script /nowhere/at/all", "--script: /nowhere"),
+            ("pty --secrets /nowhere/at/all", "--secrets /nowhere/at/all: there is no directory /nowhere"),
+            ("pty --script /nowhere/at/all", "--script /nowhere/at/all: there is no directory /nowhere"),
         ] {
             let Err(Stop::Input(said)) = run(&args(text).unwrap()) else {
                 panic!("{text} is no mistake");
