@@ -5,6 +5,7 @@
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Plan;
 use kumiki_lab::scenario::{Choice, Document};
+use kumiki_watchdog::process::Folder;
 
 const RIGHT: &str = r#"title = "One line"
 [host.a]
@@ -386,6 +387,33 @@ fn where_eight_mistakes_are_not_all_there_are_said_to_be_more() {
     let nine = wrong(9);
     assert_eq!(nine.lines().count(), 9, "{nine}");
     assert!(nine.ends_with("\nand more, which are told when these are mended"), "{nine}");
+}
+
+/// A schedule is told of whole, whether something is wrong with the scenario as well or not, and so is each of several.
+#[test]
+fn all_mistakes_of_schedules_are_told() {
+    let folder = Folder::new("schedules");
+    let [one, other] = ["one.csv", "other.csv"].map(|name| folder.path(name));
+    std::fs::write(&one, "at (s),rate (Mb/s)\n1,x\n2,-1\n3,y\n").unwrap();
+    std::fs::write(&other, "at (s),rate (Mb/s)\n1,-2\n2,3\n2,4\n").unwrap();
+    let [one, other] = [one, other].map(|path| path.display().to_string());
+    let of_one = ("propagation", &*format!("schedule = {one:?}\npropagation"));
+    let lines = |said: &str| {
+        let places = said.lines().map(|line| line.split(": ").next().unwrap().replace(folder.place().to_str().unwrap(), ""));
+        places.collect::<Vec<_>>()
+    };
+    let alone = changed(&[of_one]);
+    assert_eq!(lines(&alone), ["/one.csv:2", "/one.csv:3", "/one.csv:4"], "{alone}");
+    let second = format!("[link.second]\nends = [\"a\", \"b\"]\nmedium = \"point-to-point\"\nschedule = {other:?}\n[load.bulk]");
+    let both = changed(&[of_one, ("[load.bulk]", &second)]);
+    // Of a host at which two lines end, too: that comes first.
+    let each = ["x.toml:15", "/one.csv:2", "/one.csv:3", "/one.csv:4", "/other.csv:2", "/other.csv:4"];
+    assert_eq!(lines(&both), each, "{both}");
+    let many: String = (0..12).map(|at| format!("{at},x\n")).collect();
+    std::fs::write(&one, format!("at (s),rate (Mb/s)\n{many}")).unwrap();
+    let many = changed(&[of_one, ("duration", "warmup = \"1 s\"\nduration")]);
+    assert!(many.starts_with("x.toml:") && many.ends_with("\nand more, which are told when these are mended"), "{many}");
+    assert_eq!((many.lines().count(), many.matches("one.csv:").count()), (9, 7), "{many}");
 }
 
 #[test]

@@ -35,6 +35,8 @@ struct Parts {
     is_of_topology: bool,
     /// What else is wrong with the same input.
     others: Vec<Fault>,
+    /// More than these are wrong with it, which are not told.
+    has_more: bool,
 }
 
 /// How what is said of a key or a setting begins that stands where there is none of its name.
@@ -174,20 +176,24 @@ impl Fault {
         self
     }
 
-    /// With what else is wrong with the same input: each stands in a line of its own.
-    #[must_use]
-    pub(crate) fn and(mut self, others: Vec<Self>) -> Self {
-        self.0.others = others;
-        self
-    }
-
-    /// All of `faults` of one input, each in a line of its own, but no more than [`MOST`]; nothing where there are none.
+    /// All of `faults` of one input and what is told with them, each in a line of its own, but no more than [`MOST`]; nothing where there are none.
     #[must_use]
     pub(crate) fn all_of(faults: Vec<Self>) -> Option<Self> {
-        let more = (faults.len() > MOST).then(|| Self::new("and more, which are told when these are mended"));
-        let mut faults = faults.into_iter().take(MOST).chain(more);
-        let first = faults.next()?;
-        Some(first.and(faults.collect()))
+        let mut faults: Vec<Self> = faults.into_iter().flat_map(Self::apart).collect();
+        let has_more = faults.len() > MOST || faults.iter().any(|it| it.0.has_more);
+        faults.truncate(MOST);
+        faults.iter_mut().for_each(|it| it.0.has_more = false);
+        let mut faults = faults.into_iter();
+        let mut first = faults.next()?;
+        first.0.others = faults.collect();
+        first.0.has_more = has_more;
+        Some(first)
+    }
+
+    /// It and what else is wrong with the same input, each by itself; that there is more stays with the first.
+    pub(super) fn apart(mut self) -> Vec<Self> {
+        let others = core::mem::take(&mut self.0.others);
+        core::iter::once(self).chain(others.into_iter().flat_map(Self::apart)).collect()
     }
 
     /// What else is wrong with the same input.
@@ -347,7 +353,11 @@ impl fmt::Display for Fault {
         if let Some(right) = right {
             write!(f, "; {right}")?;
         }
-        self.others().iter().try_for_each(|other| write!(f, "\n{other}"))
+        self.others().iter().try_for_each(|other| write!(f, "\n{other}"))?;
+        if parts.has_more {
+            f.write_str("\nand more, which are told when these are mended")?;
+        }
+        Ok(())
     }
 }
 
@@ -398,4 +408,33 @@ pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
         .or_else(slips)
         .or_else(|| hints::longer(typed, known))
         .or_else(|| hints::shorter(typed, known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_mistakes_of_a_topology_are_of_it_as_few_are() {
+        for count in [1, MOST, MOST + 1, 12] {
+            let of = |others: Fault| {
+                let faults = (1..count).map(|number| Fault::new(format!("{number}")).of_topology());
+                Fault::all_of(faults.chain([others]).collect()).unwrap()
+            };
+            assert!(of(Fault::new("x").of_topology()).is_of_topology(), "{count}");
+            let told = of(Fault::new("x").of_topology()).to_string();
+            assert_eq!((told.lines().count(), told.contains("and more")), (count.min(MOST + 1), count > MOST), "{told}");
+        }
+        let both = vec![Fault::new("x").of_topology(), Fault::new("y")];
+        assert!(!Fault::all_of(both).unwrap().is_of_topology());
+    }
+
+    #[test]
+    fn what_is_told_with_others_is_told_of_each() {
+        let several = |count: usize| Fault::all_of((0..count).map(|it| Fault::new(format!("{it}"))).collect()).unwrap();
+        let all = Fault::all_of(vec![several(3), several(3)]).unwrap().to_string();
+        assert_eq!(all, "0\n1\n2\n0\n1\n2");
+        let more = Fault::all_of(vec![several(2), several(12)]).unwrap().to_string();
+        assert_eq!(more, "0\n1\n0\n1\n2\n3\n4\n5\nand more, which are told when these are mended");
+    }
 }

@@ -98,27 +98,30 @@ impl Document {
             Ok(judged) => return Ok(judged),
             Err(fault) => fault,
         };
+        // A name that is used by a slip of the pen is used by no other.
+        let is_unused = |fault: &Fault| fault.problem().starts_with(UNUSED);
+        let has_slip = |faults: &[Fault]| faults.iter().any(|fault| fault.problem().starts_with(UNKNOWN_NAME));
+        let is_told = |faults: &[Fault], fault: &Fault| !(is_unused(fault) && has_slip(faults));
         let (mut faults, mut rest, mut removed) = (vec![first], self.clone(), Vec::new());
         while let Some(last) = faults.last() {
+            // One more than are told, so that it is known that there are more.
+            if faults.iter().filter(|fault| is_told(&faults, fault)).count() > MOST {
+                break;
+            }
             let next = rest.without(last, &mut removed, &judge);
             let Some((without, fault)) = next.and_then(|next| present(next, &removed, &judge)) else {
                 break;
             };
             rest = without;
             faults.push(fault);
-            // One more than are told, so that it is known that there are more.
-            if faults.len() > MOST {
-                break;
-            }
         }
-        // A name that is used by a slip of the pen is used by no other.
-        let is_unused = |fault: &Fault| fault.problem().starts_with(UNUSED);
-        if faults.iter().any(|fault| fault.problem().starts_with(UNKNOWN_NAME)) {
+        if has_slip(&faults) {
             faults.retain(|fault| !is_unused(fault));
         }
-        let last = faults.split_off(faults.len().min(MOST));
-        faults.sort_by_key(|fault| (is_unused(fault), fault.file() != Some(self.file()), fault.line_and_column()));
-        faults.extend(last);
+        // A file that the scenario names may have several.
+        let mut faults: Vec<Fault> = faults.into_iter().flat_map(Fault::apart).collect();
+        let other = |fault: &Fault| (fault.file() != Some(self.file())).then(|| fault.file().map(str::to_owned));
+        faults.sort_by_cached_key(|fault| (is_unused(fault), other(fault), fault.line_and_column()));
         Err(Fault::all_of(faults).unwrap_or_else(|| Fault::new("something is wrong")))
     }
 
