@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::fault::{nearest, read_file};
 use super::tree::{Entry, Node, Origin, Source, Value};
-use super::{Fault, Place};
+use super::{Fault, Faults, Place};
 use crate::medium::FASTEST;
 use crate::rows::Parameter;
 use crate::sources::{Found, Source as Measurements, head, is_same, stem, told};
@@ -136,14 +136,13 @@ fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, Fault> {
         }
         steps.push(step);
     }
-    faults.sort_by_key(Fault::line_and_column);
-    Fault::all_of(faults).map_or(Ok(steps), Err)
+    faults.all().map_or(Ok(steps), Err)
 }
 
 /// A file of changes, and what is wrong with it.
 struct Reading {
     all: Measurements,
-    faults: Vec<Fault>,
+    faults: Faults,
     /// The lines with a field that is no number.
     wrong: BTreeSet<usize>,
 }
@@ -189,11 +188,8 @@ impl Reading {
     /// The column called `name`, in the unit that is wanted. What in it is no number is told.
     fn found(&mut self, name: &str, with_unit: &str, what: &str) -> Option<Found> {
         let there = self.all.find(name)?;
-        let no_numbers = self.all.no_numbers(&there);
-        self.wrong.extend(no_numbers.iter().filter_map(Fault::line));
-        self.faults.extend(no_numbers);
         // Without these the values may have a unit.
-        self.all.leave_numbers(&there);
+        self.wrong.extend(self.all.leave_numbers(&there, &mut self.faults));
         let found = self.all.find(with_unit);
         if found.is_none() {
             let there = self.all.find(name)?;

@@ -11,7 +11,7 @@ use kumiki_octets::text::counted;
 
 use super::column::{Unit, amount, bracketed, split};
 use crate::rows::Parameter;
-use crate::scenario::{Amount, Fault, Place};
+use crate::scenario::{Amount, Fault, Faults, Place};
 
 /// A file of measurements.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Column {
 impl Measured {
     /// Reads `text`, called `file` in messages, and what is wrong with single lines, which it leaves out, and with single fields, which it takes for empty ones.
     /// `renamed` says what some columns are: a name, and the head that it has here.
-    pub(super) fn parse(file: &str, text: &str, renamed: &[(String, String)]) -> Result<(Self, Vec<Fault>), Fault> {
+    pub(super) fn parse(file: &str, text: &str, renamed: &[(String, String)]) -> Result<(Self, Faults), Fault> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter(text))
@@ -57,19 +57,16 @@ impl Measured {
         }
         let mut columns = columns((file, text), &heads, renamed)?;
         tell_apart((file, text), &columns)?;
-        let (mut lines, mut faults) = (Vec::new(), Vec::new());
+        let (mut lines, mut faults) = (Vec::new(), Faults::default());
         let mut fields: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
         for record in reader.records() {
             let record = record.map_err(|why| damaged((file, text), &why))?;
             last = record.position().map_or(last, csv::Position::byte);
             let line = record.position().map_or(0, |place| line_of(text, place));
             if record.len() != heads.len() {
-                // What is opened by a quotation mark takes all that follows, to the end of the file.
-                if let Some(fault) = unclosed((file, text), last) {
-                    return Err(fault);
-                }
-                let problem = format!("{} below {}", counted(record.len(), "field"), counted(heads.len(), "head"));
-                faults.push(Fault::new(problem).in_file(file).in_place(in_column(line, 1)));
+                let problem = || format!("{} below {}", counted(record.len(), "field"), counted(heads.len(), "head"));
+                let fault = || Fault::new(problem()).in_file(file).in_place(in_column(line, 1));
+                faults.push_at(Some((whole(line), 1)), fault);
                 continue;
             }
             lines.push(line);
@@ -77,6 +74,7 @@ impl Measured {
                 column.push(field.to_owned());
             }
         }
+        // What is opened by a quotation mark takes all that follows, to the end of the file: it is in the last record.
         if let Some(fault) = unclosed((file, text), last) {
             return Err(fault);
         }
@@ -86,8 +84,9 @@ impl Measured {
         for (column, fields) in columns.iter_mut().zip(&mut fields) {
             for (field, line) in fields.iter_mut().zip(&lines) {
                 if has_decimal_comma(field) {
-                    let fault = column.fault("not a number", field, *line).in_file(file);
-                    faults.push(fault.expected("a point in the place of the comma"));
+                    let fault = || column.fault("not a number", field, *line).in_file(file);
+                    let at = Some((whole(*line), column.place.0));
+                    faults.push_at(at, || fault().expected("a point in the place of the comma"));
                     field.clear();
                 }
             }
@@ -123,37 +122,49 @@ impl Measured {
         Some((Place::Line(self.heads, column.place.0), column.path()))
     }
 
-    /// What of a column is no number: each as a fault of `file`, with the line.
-    pub(super) fn no_numbers(&self, file: &str, name: &str) -> Vec<Fault> {
+    /// Adds what of a column is no number to `faults` of `file`; which values these are.
+    pub(super) fn no_numbers(&self, file: &str, name: &str, faults: &mut Faults) -> Vec<usize> {
         let Some(column) = self.column(name) else {
             return Vec::new();
         };
-        let wrong = column.no_numbers().into_iter();
-        let faults = wrong.filter_map(|(at, fault)| Some((self.lines.get(at)?, fault)));
-        faults.map(|(line, fault)| fault.in_place(in_column(*line, column.place.0)).in_file(file)).collect()
+        let (first, wrong) = column.no_numbers();
+        for at in &wrong {
+            if let (Some(line), Some(Some(cell))) = (self.lines.get(*at), column.cells.get(*at)) {
+                let place = in_column(*line, column.place.0);
+                let fault = || column.no_number(&cell.to_string(), first).in_place(place).in_file(file);
+                faults.push_at(Some((whole(*line), column.place.0)), fault);
+            }
+        }
+        wrong
     }
 
-    /// Takes what of a column is no number for empty fields. It may get the unit of the others by that, and another name.
-    pub(super) fn leave_numbers(&mut self, name: &str) -> Option<()> {
+    /// Takes what of a column is no number for empty fields, and adds each to `faults` of `file`; their lines. It may get the unit of the others by that, and another name.
+    pub(super) fn leave_numbers(&mut self, file: &str, name: &str, faults: &mut Faults) -> Vec<usize> {
+        let wrong = self.no_numbers(file, name, faults);
         let place = self.alike(name).position(|column| column.name == name);
-        let place = *self.by_stem.get(split(name).0)?.get(place?)?;
-        let column = self.columns.get_mut(place)?;
-        let wrong: Vec<usize> = column.no_numbers().into_iter().map(|(at, _)| at).collect();
-        if !wrong.is_empty() {
+        let place = place.and_then(|place| self.by_stem.get(split(name).0)?.get(place));
+        if let Some(column) = place.and_then(|place| self.columns.get_mut(*place)).filter(|_| !wrong.is_empty()) {
             let text = |cell: &Option<Parameter>| cell.as_ref().map(Parameter::to_string).unwrap_or_default();
             let mut fields: Vec<String> = column.cells.iter().map(text).collect();
-            for at in wrong {
-                fields.get_mut(at)?.clear();
+            for at in &wrong {
+                if let Some(field) = fields.get_mut(*at) {
+                    field.clear();
+                }
             }
             column.read(&fields);
         }
-        Some(())
+        wrong.iter().filter_map(|at| self.lines.get(*at)).map(|line| whole(*line)).collect()
     }
 }
 
 /// A column of a line of the file.
 fn in_column(line: u64, column: usize) -> Place {
-    Place::Line(usize::try_from(line).unwrap_or(0), column)
+    Place::Line(whole(line), column)
+}
+
+/// The number of a line, as places have it.
+fn whole(line: u64) -> usize {
+    usize::try_from(line).unwrap_or(0)
 }
 
 /// What stands between the fields: whatever of the usual is there most often in the line of heads.
@@ -303,6 +314,11 @@ fn number(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|number| number.abs() <= LARGEST)
 }
 
+/// A quantity that is more than a number.
+fn with_unit(text: &str) -> Option<Amount> {
+    amount(text).filter(|it| !matches!(it, Amount::Count(_)))
+}
+
 impl Column {
     /// How messages call it.
     fn path(&self) -> String {
@@ -315,15 +331,14 @@ impl Column {
         Fault::at([self.path()], problem).found(format!("{field:?}")).in_place(in_column(line, self.place.0))
     }
 
-    /// Which of the values are no numbers, and no quantities like the others.
-    fn no_numbers(&self) -> Vec<(usize, Fault)> {
+    /// Which of the values are no numbers, and no quantities like the others, of which the first is given where there are any.
+    fn no_numbers(&self) -> (Option<Amount>, Vec<usize>) {
         let is_word = |cell: &Option<Parameter>| matches!(cell, Some(Parameter::Text(_) | Parameter::Switch(_)));
         // Where one value is no number, all are kept as words: those that are none have to be looked for.
         if !self.cells.iter().any(is_word) {
-            return Vec::new();
+            return (None, Vec::new());
         }
         let texts = || self.cells.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.as_ref()?.to_string())));
-        let with_unit = |text: &str| amount(text).filter(|it| !matches!(it, Amount::Count(_)));
         // The head has the unit, or every value has: where they are mixed, most of them say which it is.
         let bare = texts().filter(|(_, text)| number(text).is_some()).count();
         let is_bare = self.unit.is_some() || bare > texts().filter(|(_, text)| with_unit(text).is_some()).count();
@@ -332,26 +347,25 @@ impl Column {
             Some(first) => amount(text).is_some_and(|it| it.is_like(first) || it.base() == 0),
             None => number(text).is_some(),
         };
-        let wrong = texts().filter(|(_, text)| !is_right(text));
-        let fault = |text: &str| {
-            let (problem, expected) = match (text.parse::<f64>(), first) {
-                (Ok(it), _) if it.is_finite() && number(text).is_none() => {
-                    ("larger than anything that is measured", "no more than 1e100")
-                }
-                (_, Some(_)) if with_unit(text).is_some() => {
-                    ("not of the kind of the values above it", "quantities of one kind in a column")
-                }
-                (Ok(_), Some(_)) => {
-                    ("no unit, which the other values have", "one behind every value, or in the head alone")
-                }
-                _ => (
-                    "not a number",
-                    "a number such as 93.5, with a point; its unit stands in the head, or behind every value",
-                ),
-            };
-            Fault::at([self.path()], problem).found(format!("{text:?}")).expected(expected)
+        (first, texts().filter(|(_, text)| !is_right(text)).map(|(at, _)| at).collect())
+    }
+
+    /// What is wrong with a value that is none of those, beside `first` of them.
+    fn no_number(&self, text: &str, first: Option<Amount>) -> Fault {
+        let (problem, expected) = match (text.parse::<f64>(), first) {
+            (Ok(it), _) if it.is_finite() && number(text).is_none() => {
+                ("larger than anything that is measured", "no more than 1e100")
+            }
+            (_, Some(_)) if with_unit(text).is_some() => {
+                ("not of the kind of the values above it", "quantities of one kind in a column")
+            }
+            (Ok(_), Some(_)) => ("no unit, which the other values have", "one behind every value, or in the head alone"),
+            _ => (
+                "not a number",
+                "a number such as 93.5, with a point; its unit stands in the head, or behind every value",
+            ),
         };
-        wrong.map(|(at, text)| (at, fault(&text))).collect()
+        Fault::at([self.path()], problem).found(format!("{text:?}")).expected(expected)
     }
 
     /// Takes the values: numbers where all are, quantities where all are of one kind, switches, or words.

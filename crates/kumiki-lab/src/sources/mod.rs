@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
-use crate::scenario::{Amount, Fault, nearest};
+use crate::scenario::{Amount, Fault, Faults, nearest};
 
 mod column;
 mod condition;
@@ -111,9 +111,8 @@ impl Source {
     ///
     /// [`Fault`] where it is damaged, with its line.
     pub fn of_csv(file: &str, text: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
-        let (measured, mut faults) = Self::of_damaged_csv(file, text, columns)?;
-        faults.sort_by_key(Fault::line_and_column);
-        Fault::all_of(faults).map_or(Ok(measured), Err)
+        let (measured, faults) = Self::of_damaged_csv(file, text, columns)?;
+        faults.all().map_or(Ok(measured), Err)
     }
 
     /// The same where more is to be looked for: what is wrong with lines, which are left out, and with fields, which are taken for empty ones.
@@ -125,7 +124,7 @@ impl Source {
         file: &str,
         text: &str,
         columns: &[(String, String)],
-    ) -> Result<(Self, Vec<Fault>), Fault> {
+    ) -> Result<(Self, Faults), Fault> {
         let stem = Path::new(file).file_stem().map_or_else(|| file.to_owned(), |it| it.to_string_lossy().into_owned());
         let (measured, faults) = Measured::parse(file, text, columns)?;
         Ok((Self { name: stem, path: file.to_owned(), content: Content::Measured(measured) }, faults))
@@ -255,7 +254,11 @@ impl Source {
     /// That every value of it is a number, as far as measurements have it.
     pub(crate) fn check_numbers(&self, found: &Found) -> Result<(), Fault> {
         match &self.content {
-            Content::Measured(_) => Fault::all_of(self.no_numbers(found)).map_or(Ok(()), Err),
+            Content::Measured(measured) => {
+                let mut faults = Faults::default();
+                let _ = measured.no_numbers(&self.path, &found.name, &mut faults);
+                faults.all().map_or(Ok(()), Err)
+            }
             Content::Results { rows, .. } => {
                 let cells = rows.iter().filter_map(|row| row.cell(&found.name));
                 let is_word = |cell: &Parameter| matches!(cell, Parameter::Text(_) | Parameter::Switch(_));
@@ -269,18 +272,11 @@ impl Source {
         }
     }
 
-    /// What of a column of measurements is no number, each with its line.
-    pub(crate) fn no_numbers(&self, found: &Found) -> Vec<Fault> {
-        match &self.content {
-            Content::Measured(measured) => measured.no_numbers(&self.path, &found.name),
+    /// Takes what of a column of measurements is no number for empty fields, and adds each to `faults`; their lines. What is there may have another name then.
+    pub(crate) fn leave_numbers(&mut self, found: &Found, faults: &mut Faults) -> Vec<usize> {
+        match &mut self.content {
+            Content::Measured(measured) => measured.leave_numbers(&self.path, &found.name, faults),
             Content::Results { .. } => Vec::new(),
-        }
-    }
-
-    /// Takes what of a column of measurements is no number for empty fields. What is there may have another name then.
-    pub(crate) fn leave_numbers(&mut self, found: &Found) {
-        if let Content::Measured(measured) = &mut self.content {
-            let _ = measured.leave_numbers(&found.name);
         }
     }
 

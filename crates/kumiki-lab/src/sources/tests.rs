@@ -184,6 +184,20 @@ fn an_open_quotation_mark_is_told_with_its_line() {
     assert_eq!(closed.records().count(), 2);
 }
 
+/// Each line of it is looked at once, and of what is wrong no more is kept than is told.
+#[test]
+fn a_file_that_is_wrong_all_over_is_refused_by_its_first_lines() {
+    let text = format!("a,b\n{}", "1\n".repeat(200_000));
+    let (all, faults) = Source::of_damaged_csv("mine.csv", &text, &[]).unwrap();
+    assert_eq!(all.records().count(), 0);
+    let told = faults.all().unwrap().to_string();
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (9, "mine.csv:2: 1 field below 2 heads"), "{told}");
+    assert!(lines[8].starts_with("and more"), "{told}");
+    let opened = format!("{text}\"2,3\n4,5\n");
+    assert!(refused(&opened).starts_with("mine.csv:200002: a quotation mark opens a field here"));
+}
+
 #[test]
 fn queues_and_counters_that_there_are_not_are_told_with_those_that_there_are() {
     let mut row = Row { goodput_mbps: 9.5, ..Row::default() };
