@@ -102,10 +102,11 @@ pub(crate) fn uncaptured(option: &str, path: &Path, why: CaptureError) -> Stop {
 
 /// That the place for results cannot be opened: nothing has run yet.
 pub(crate) fn unopened(why: OutputError) -> Stop {
-    if let OutputError::Io { path, source } = why {
-        return unwritable("--out", &path, &source);
+    match why {
+        OutputError::Io { path, source } => unwritable("--out", &path, &source),
+        OutputError::Unread { path, source } => unreadable("", &path, &source),
+        why => Stop::Input(format!("--out: {why}")),
     }
-    Stop::Input(format!("--out: {why}"))
 }
 
 /// Runs one command.

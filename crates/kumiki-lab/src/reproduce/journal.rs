@@ -219,7 +219,7 @@ impl Stored {
         // Whoever panicked has left nothing half done: the place is looked for each time.
         let mut file = self.reader.file.lock().unwrap_or_else(PoisonError::into_inner);
         let read = file.seek(SeekFrom::Start(self.at)).and_then(|_| file.read_exact(&mut line));
-        read.map_err(|source| OutputError::Io { path: path.clone(), source })?;
+        read.map_err(|source| OutputError::Unread { path: path.clone(), source })?;
         value("point", &line)
             .map_err(|why| at(path, 0, format!("a point that was added to it is not there any more: {why}")))
     }
@@ -241,17 +241,18 @@ impl Journal {
     /// # Errors
     ///
     /// [`OutputError::Exists`] where one is there, which is neither to be gone on with nor to be replaced; [`OutputError::Journal`] with the line that is
-    /// damaged, or of something else; [`OutputError::Io`] where the file system refuses, or another process writes it.
+    /// damaged, or of something else; [`OutputError::Unread`] and [`OutputError::Io`] where the file system refuses, the last also where another process writes it.
     pub fn open(output: &Output, header: &Header, plan: &Plan, resume: bool) -> Result<Self, OutputError> {
         let path = output.path(Self::NAME);
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
         let io = |source| OutputError::Io { path: path.clone(), source };
+        let unread = |source| OutputError::Unread { path: path.clone(), source };
         let directory = lock_directory(output)?;
         // Where directories cannot be locked, held until the new file is in its place.
         let before = match File::open(&path) {
             Ok(file) => Some(file),
             Err(why) if why.kind() == io::ErrorKind::NotFound => None,
-            Err(why) => return Err(io(why)),
+            Err(source) => return Err(unread(source)),
         };
         if let Some(file) = &before {
             lock(file).map_err(io)?;
@@ -278,7 +279,7 @@ impl Journal {
         let end = text.len() as u64;
         let file = output.begin(Self::NAME, text.as_bytes())?;
         lock(&file).map_err(io)?;
-        let reader = Arc::new(Reader { path: path.clone(), file: Mutex::new(File::open(&path).map_err(io)?) });
+        let reader = Arc::new(Reader { path: path.clone(), file: Mutex::new(File::open(&path).map_err(unread)?) });
         Ok(Self { path, file, kept, keys, places, end, reader, older, is_dirty: false, _directory: directory })
     }
 
@@ -434,7 +435,7 @@ fn lock(file: &File) -> io::Result<()> {
 
 /// Those in the journal at `path` that are of the plan with `keys`, by their place in it; nothing where no line of it is whole: nothing had ended then.
 fn kept_in(path: &Path, header: &Header, keys: &[String]) -> Result<Option<BTreeMap<usize, Entry>>, OutputError> {
-    let octets = fs::read(path).map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    let octets = fs::read(path).map_err(|source| OutputError::Unread { path: path.to_owned(), source })?;
     if !octets.contains(&b'\n') && (octets.starts_with(BEGINNING) || BEGINNING.starts_with(&octets)) {
         return Ok(None);
     }
@@ -502,7 +503,7 @@ pub(super) fn put(entries: &mut BTreeMap<usize, Entry>, place: usize, entry: &En
 
 /// Reads a journal; a torn last line is passed over.
 pub(super) fn read(path: &Path) -> Result<Content, OutputError> {
-    let octets = fs::read(path).map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    let octets = fs::read(path).map_err(|source| OutputError::Unread { path: path.to_owned(), source })?;
     parse(&octets, path)
 }
 

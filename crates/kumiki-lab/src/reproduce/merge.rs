@@ -99,7 +99,7 @@ impl Merged {
         let entries = self.entries.into_iter().map(|(place, (directory, entry))| {
             let read = move |name: &str| {
                 let path = directory.join(name);
-                fs::read(&path).map_err(|source| OutputError::Io { path, source })
+                fs::read(&path).map_err(|source| OutputError::Unread { path, source })
             };
             (place, entry, read)
         });

@@ -65,7 +65,7 @@ impl Pieces {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Io`] where one cannot be read, or is not in memory and there is no `directory`.
+    /// [`OutputError::Unread`] where one cannot be read, or is not in memory and there is no `directory`.
     pub fn captures(&self, directory: Option<&Path>) -> Result<Vec<(String, Vec<u8>)>, OutputError> {
         let names = self.entries.values().flat_map(|entry| &entry.captures);
         names.map(|name| Ok((name.clone(), self.capture(name, directory)?))).collect()
@@ -78,10 +78,10 @@ impl Pieces {
         let Some(directory) = directory else {
             // A path below no directory would be one below wherever the process happens to be.
             let source = io::Error::new(io::ErrorKind::NotFound, "not in memory, and in no directory that is known");
-            return Err(OutputError::Io { path: name.into(), source });
+            return Err(OutputError::Unread { path: name.into(), source });
         };
         let path = directory.join(name);
-        fs::read(&path).map_err(|source| OutputError::Io { path, source })
+        fs::read(&path).map_err(|source| OutputError::Unread { path, source })
     }
 
     /// Takes what was in a journal before, of which nothing is run again.

@@ -37,7 +37,16 @@ pub enum OutputError {
         /// The name that was given.
         name: String,
     },
-    /// The file system refused.
+    /// Something that is there, or should be, cannot be read.
+    #[error("{}: {}", path.display(), refusal::words(path, source, Access::Read))]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// The reason of the file system.
+        #[source]
+        source: io::Error,
+    },
+    /// The file system refused to have something made or written.
     #[error("{}: {}", path.display(), refusal::words(path, source, Access::Write))]
     Io {
         /// The file or directory.
@@ -351,9 +360,9 @@ impl Part {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Io`] where the file system refuses.
+    /// [`OutputError::Unread`] where the file system refuses.
     pub(crate) fn reader(&self) -> Result<fs::File, OutputError> {
-        fs::File::open(&self.temporary).map_err(|source| OutputError::Io { path: self.path.clone(), source })
+        fs::File::open(&self.temporary).map_err(|source| OutputError::Unread { path: self.path.clone(), source })
     }
 
     /// Has it take its place, on the disk, whatever was there.
@@ -423,8 +432,8 @@ fn begin(path: &Path, is_private: bool) -> io::Result<fs::File> {
 ///
 /// # Errors
 ///
-/// [`OutputError::Io`] where the file cannot be read, [`OutputError::Read`] where a line of it is not a row.
+/// [`OutputError::Unread`] where the file cannot be read, [`OutputError::Read`] where a line of it is not a row.
 pub fn read_rows(path: &Path) -> Result<Vec<Row>, OutputError> {
-    let text = fs::read_to_string(path).map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    let text = fs::read_to_string(path).map_err(|source| OutputError::Unread { path: path.to_owned(), source })?;
     from_jsonl(&text).map_err(|source| OutputError::Read { path: path.to_owned(), source })
 }

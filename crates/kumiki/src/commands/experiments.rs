@@ -219,7 +219,7 @@ fn open(directory: &Path, force: bool) -> Result<Output, Stop> {
 
 /// That the journal cannot be begun: for its place, or for what is in it.
 fn unopened_journal(why: OutputError) -> Stop {
-    if matches!(why, OutputError::Io { .. }) { unopened(why) } else { why.into() }
+    if matches!(why, OutputError::Io { .. } | OutputError::Unread { .. }) { unopened(why) } else { why.into() }
 }
 
 /// Prints all rows as JSON Lines.
