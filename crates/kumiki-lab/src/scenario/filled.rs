@@ -168,28 +168,32 @@ impl Reading {
     /// The times of the changes.
     fn time(&mut self) -> Option<Found> {
         let name = ["at", "time"].into_iter().find(|name| self.all.find(name).is_some());
-        match name {
-            Some(name) => self.found(name, &format!("{name}_ms"), "time"),
-            None => {
-                self.faults.push(self.all.lacks("at"));
-                None
-            }
-        }
+        let Some(name) = name else {
+            self.faults.push(self.all.lacks("at"));
+            return None;
+        };
+        self.leave_numbers(name)?;
+        self.found(name, &format!("{name}_ms"), "time")
     }
 
     /// What it says of one kind of change; nothing where it says none, or nothing that can be read.
     fn column(&mut self, (name, with_unit, key): (&str, &str, &'static str)) -> Option<Column> {
+        self.leave_numbers(name)?;
         // A share without a unit is a part of one, as everywhere in a scenario.
         let is_bare = key == "loss" && self.all.find(with_unit).is_none();
         let found = self.found(name, if is_bare { name } else { with_unit }, key)?;
         Some(Column { key, found, times: if is_bare { 100.0 } else { 1.0 } })
     }
 
-    /// The column called `name`, in the unit that is wanted. What in it is no number is told.
-    fn found(&mut self, name: &str, with_unit: &str, what: &str) -> Option<Found> {
+    /// Tells what in the column called `name` is no number, and leaves it out: without it the others may have a unit. Nothing where there is no such column.
+    fn leave_numbers(&mut self, name: &str) -> Option<()> {
         let there = self.all.find(name)?;
-        // Without these the values may have a unit.
         self.wrong.extend(self.all.leave_numbers(&there, &mut self.faults));
+        Some(())
+    }
+
+    /// The column called `name`, in the unit that is wanted.
+    fn found(&mut self, name: &str, with_unit: &str, what: &str) -> Option<Found> {
         let found = self.all.find(with_unit);
         if found.is_none() {
             let there = self.all.find(name)?;
@@ -293,6 +297,9 @@ mod tests {
         assert_eq!(said("at (s),loss\n0,0.001\n1,0.07\n2,1\n"), expected);
         assert_eq!(said("at (s),loss\n0,0.1 %\n1,0.07\n2,100 %\n"), expected);
         assert!(refused("at (s),loss\n0,1.5\n").contains("line.csv:2: 1.5 is no loss"));
+        // Nor is one that has a unit taken for one without where another value is wrong.
+        let wrong = refused("at (s),loss\n0,2 %\n1,x\n2,50 %\n");
+        assert!(wrong.starts_with("line.csv:3: column 2 (loss) = \"x\": not a number") && !wrong.contains('\n'), "{wrong}");
     }
 
     #[test]
