@@ -459,6 +459,23 @@ fn queues_in_products_are_told_rightly() {
     assert!(long.contains("frames of 1500 B, and no queue has more than 4294967295"), "{long}");
 }
 
+/// Programs of real hosts need no way to each other, and that there is none explains no queue of a line over which nothing goes.
+#[test]
+fn a_queue_in_products_of_a_line_that_nobody_uses_is_refused_beside_real_hosts_apart() {
+    let apart = "title = \"x\"\n\
+                 host.a = { real = { run = \"true\" }, graph = [\"ip\", \"l0\"] }\n\
+                 host.b = { like = \"a\" }\n\
+                 host.c = { like = \"a\" }\n\
+                 host.d.graph = [\"ip\", \"l0\"]\n\
+                 link.line = { ends = [\"a\", \"b\"], medium = \"point-to-point\", rate = \"10 Mb/s\", propagation = \"10 ms\" }\n\
+                 link.alone = { ends = [\"c\", \"d\"], medium = \"point-to-point\", rate = \"10 Mb/s\", propagation = \"10 ms\", queue_frames = \"1 bdp\" }\n\
+                 run.duration = \"1 s\"\n";
+    let points = |text: &str| Document::parse("x", "x.toml", text).unwrap().points(&Choice::default());
+    let refused = points(apart).unwrap_err().to_string();
+    assert!(refused.starts_with("x.toml:7: link.alone.queue_frames = \"1 bdp\": no load goes this way"), "{refused}");
+    points(&apart.replace("\"1 bdp\"", "1")).unwrap();
+}
+
 #[test]
 fn a_synchronous_line_has_a_rate_by_which_its_queue_is_reckoned() {
     let text = RIGHT.replacen("\"point-to-point\"", "\"synchronous\"", 1);

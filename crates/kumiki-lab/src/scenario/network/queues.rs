@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 
 use super::super::fault::Fault;
-use super::super::{Link, Ring, Scenario};
+use super::super::{Link, Ring, Scenario, Workload};
+use super::lacks_way;
 use crate::medium::Line;
 use crate::quantity::{self, Octets};
 use crate::topology::{Topology, place};
@@ -84,8 +85,8 @@ fn times(settings: &toml::Table) -> Option<(&str, Option<f64>)> {
     Some((text, number.filter(|times| *times > 0.0 && *times <= MOST)))
 }
 
-/// The longest least round trip of the loads whose way leads over each line or ring: there and back on all that is on the way. And whether all of
-/// them have one.
+/// The longest least round trip of those whose way leads over each line or ring: there and back on all that is on the way. And whether all loads
+/// have one; programs of real hosts need none to each other.
 fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
     let topology = Topology::of(scenario);
     let round_trip = |name: &str| {
@@ -93,10 +94,9 @@ fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
         let of_ring = || Some(around(scenario.ring.get(name)?).ok()?.as_nanos());
         of_line().or_else(of_ring).unwrap_or_default()
     };
-    let (mut all, mut is_whole): (BTreeMap<String, Duration>, bool) = (BTreeMap::new(), true);
+    let mut all: BTreeMap<String, Duration> = BTreeMap::new();
     for (from, to) in scenario.pairs() {
         let Some(way) = topology.way(place(from), place(to)) else {
-            is_whole = false;
             continue;
         };
         let both = way.iter().fold(0_u64, |sum, hop| sum.saturating_add(round_trip(hop.line)));
@@ -106,6 +106,8 @@ fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
             *own = (*own).max(both);
         }
     }
+    let mut pairs = scenario.load.values().flat_map(Workload::pairs);
+    let is_whole = !pairs.any(|(from, to)| lacks_way(scenario, &topology, (place(from), place(to))));
     (all, is_whole)
 }
 
