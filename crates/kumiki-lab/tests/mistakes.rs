@@ -601,3 +601,22 @@ fn what_newcomers_write_leads_to_what_is_meant() {
     let said = changed(&[("\"${queue}\"", "\"1 bdp\""), ("to = \"b\"", "to = \"c\"")]);
     assert!(said.contains("load.bulk.to = \"c\"") && !said.contains("bdp"), "{said}");
 }
+
+/// A hyphen stands in many things that are no range: what is suggested is one, and nothing else is expected beside it.
+#[test]
+fn a_range_with_a_hyphen_is_told_as_the_range_that_it_would_be() {
+    let varied = |text: &str| changed(&[("[50, 100]", &format!("{text:?}"))]);
+    for (text, range) in [
+        ("1 - 5", "1 .. 5"),
+        ("50-100", "50 .. 100"),
+        ("10 ms-100 ms", "10 ms .. 100 ms step 10 ms"),
+        ("8 KiB - 64 KiB", "8 KiB .. 64 KiB step 8 KiB"),
+    ] {
+        let said = varied(text);
+        assert!(said.ends_with(&format!("; did you mean the range {range:?}?")), "{said}");
+    }
+    for text in ["1e-5", "5-1", "10 ms-5", "1-5 frames"] {
+        let said = varied(text);
+        assert!(said.starts_with("x.toml:24: vary.queue") && !said.contains("the range"), "{said}");
+    }
+}

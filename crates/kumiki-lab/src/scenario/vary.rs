@@ -72,8 +72,9 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
         }
         Value::Text(text) => {
             let amounts = Amount::parse_list(text).map_err(|invalid| {
-                let fault = if let Some((from, to)) = hyphened(text) {
-                    Fault::quantity(path, &invalid).suggest(format!("the range \"{from} .. {to}\""))
+                let fault = if let Some(range) = hyphened(text) {
+                    let fault = Fault::at(path, invalid.problem.clone()).found(format!("{text:?}"));
+                    fault.suggest(format!("the range {range:?}"))
                 } else if text.chars().any(|c| c.is_ascii_digit()) {
                     Fault::quantity(path, &invalid)
                 } else {
@@ -95,11 +96,13 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
     }
 }
 
-/// The ends of what others write as a range, `1-5`.
-fn hyphened(text: &str) -> Option<(&str, &str)> {
+/// What others write as a range, `1-5`, as a range; with units it has steps. Nothing where that would be none.
+fn hyphened(text: &str) -> Option<String> {
     let (from, to) = text.split_once('-').map(|(from, to)| (from.trim(), to.trim()))?;
-    let is_amount = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-    (is_amount(from) && Amount::parse(to).is_some()).then_some((from, to))
+    let [first, last] = [from, to].map(Amount::parse);
+    first.zip(last).filter(|(first, last)| first.is_like(*last))?;
+    let ranges = [format!("{from} .. {to}"), format!("{from} .. {to} step {from}")];
+    ranges.into_iter().find(|range| Amount::parse_list(range).is_ok())
 }
 
 pub(super) fn of_amount(amount: Amount, at: Origin) -> Node {
