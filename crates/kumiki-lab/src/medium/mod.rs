@@ -116,14 +116,14 @@ pub fn settings_of<T>(media: &[(&str, Make<T>)], medium: &str) -> Vec<Setting> {
 /// A [`Fault`] whose path begins at the keys of the link or ring.
 pub(crate) fn read<T>(media: &[(&str, Make<T>)], medium: &str, table: &toml::Table) -> Result<T, Fault> {
     if table.contains_key("rate") && !WITH_RATE.contains(&medium) && media.iter().any(|(name, _)| *name == medium) {
-        let (of, other) = match medium {
-            "trace" => ("recording", " or medium = \"point-to-point\""),
-            _ if medium.starts_with("sync-") => ("name", " or medium = \"synchronous\""),
-            _ if media.len() == RINGS.len() => ("name", ""),
-            _ => ("name", " or medium = \"point-to-point\""),
+        let (rate, other) = match medium {
+            "trace" => ("the rate of its recording", ", or medium = \"point-to-point\""),
+            _ if RINGS.iter().any(|(name, _)| *name == medium) => ("a rate of its own", ""),
+            _ if medium.starts_with("sync-") => ("the rate of its name", ", or medium = \"synchronous\""),
+            _ => ("the rate of its name", ", or medium = \"point-to-point\""),
         };
-        let fault = Fault::at(["rate"], format!("{medium} has the rate of its {of}"));
-        return Err(fault.expected(format!("no `rate`{}{other}", if other.is_empty() { "" } else { "," })));
+        let fault = Fault::at(["rate"], format!("{medium} has {rate}"));
+        return Err(fault.expected(format!("no `rate`{other}")));
     }
     named(media, ("medium", "medium"), medium, |name| name.to_owned(), table)
 }
