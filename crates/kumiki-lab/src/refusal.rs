@@ -17,11 +17,10 @@ pub enum Access {
 /// Why `path` cannot be read or written, without its name. What somebody else put into words (an error that is not of the operating system) stays as it is.
 #[must_use]
 pub fn words(path: &Path, why: &io::Error, access: Access) -> String {
-    if why.kind() == ErrorKind::InvalidData {
-        return "not UTF-8 text".to_owned();
-    }
     if why.raw_os_error().is_none() {
-        return why.to_string();
+        // What reads a file as text has no words of somebody else in its error.
+        let is_of_text = why.kind() == ErrorKind::InvalidData && why.get_ref().is_none();
+        return if is_of_text { "not UTF-8 text".to_owned() } else { why.to_string() };
     }
     let other = match access {
         Access::Read => "",
@@ -33,7 +32,7 @@ pub fn words(path: &Path, why: &io::Error, access: Access) -> String {
                 return format!("there is no directory {}; make it, or choose another place", above.display());
             }
             (Some(above), Access::Read) => format!("there is no directory {}", above.display()),
-            (None, Access::Read) => "there is no such file".to_owned(),
+            (None, Access::Read) => "there is nothing of that name".to_owned(),
             (None, Access::Write) => "nothing can be made there".to_owned(),
         },
         (ErrorKind::NotADirectory, _) => match in_the_way(path) {
@@ -94,7 +93,7 @@ mod tests {
         let missing = format!("there is no directory {own}/none");
         assert_eq!(write("none/x/y"), format!("{missing}; make it, or choose another place"));
         assert_eq!(read("none/x"), missing);
-        assert_eq!(read("none"), "there is no such file");
+        assert_eq!(read("none"), "there is nothing of that name");
         assert_eq!(write("file/x"), format!("{own}/file is no directory; choose another place"));
         assert_eq!(read("file/x/y"), format!("{own}/file is no directory"));
         assert_eq!(made("file/x"), format!("{own}/file is no directory; choose another place"));
@@ -112,5 +111,7 @@ mod tests {
         let full = io::Error::from_raw_os_error(28);
         assert_eq!(words(&path("x"), &full, Access::Write), "No space left on device");
         assert_eq!(words(&path("x"), &io::Error::other("it is a link"), Access::Write), "it is a link");
+        let damaged = io::Error::new(ErrorKind::InvalidData, "no capture");
+        assert_eq!(words(&path("x"), &damaged, Access::Read), "no capture");
     }
 }

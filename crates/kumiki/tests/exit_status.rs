@@ -142,7 +142,7 @@ fn the_terminal_goes_to_a_host_at_which_a_program_runs() {
 #[test]
 fn missing_files_and_unknown_names_are_input_errors() {
     let folder = Folder::new("missing");
-    assert_eq!(refused(&folder.kumiki(&["run", "none.toml"])), "kumiki: none.toml: there is no such file\n");
+    assert_eq!(refused(&folder.kumiki(&["run", "none.toml"])), "kumiki: none.toml: there is nothing of that name\n");
     let unknown = refused(&folder.kumiki(&["graph", "none"]));
     assert!(unknown.starts_with("kumiki: there is no scenario \"none\""), "{unknown}");
     assert!(folder.names().is_empty());
@@ -800,10 +800,10 @@ fn a_place_that_cannot_be_read_is_told_in_words() {
         (&["run", "latin.toml"], "latin.toml: not UTF-8 text"),
         (&["run", "dir.toml"], "dir.toml: it is a directory; expected a file"),
         (&["decode", "none/x.pcap"], "none/x.pcap: there is no directory none"),
-        (&["decode", "x.pcap"], "x.pcap: there is no such file"),
-        (&["script", "x.script"], "x.script: there is no such file"),
-        (&["compare", "m.csv", "n.csv"], "m.csv: there is no such file"),
-        (&["list", "none"], "none: there is no such file"),
+        (&["decode", "x.pcap"], "x.pcap: there is nothing of that name"),
+        (&["script", "x.script"], "x.script: there is nothing of that name"),
+        (&["compare", "m.csv", "n.csv"], "m.csv: there is nothing of that name"),
+        (&["list", "none"], "none: there is nothing of that name"),
         (&["ppp", "pty", "--script", "none/x"], "--script none/x: there is no directory none"),
         #[cfg(target_os = "linux")]
         (&["link", "--up-trace", "none/x", "--", "true"], "--up-trace none/x: there is no directory none"),

@@ -336,7 +336,7 @@ fn an_unknown_profile_is_named_with_those_there_are() {
     assert!(message.starts_with(start) && message.ends_with(end), "{message}");
     assert_eq!(
         refused("profile = \"zero\"", "profile = \"./none.toml\""),
-        "x.toml:11: host.a.profile = \"./none.toml\": ./none.toml: there is no such file"
+        "x.toml:11: host.a.profile = \"./none.toml\": ./none.toml: there is nothing of that name"
     );
 }
 
