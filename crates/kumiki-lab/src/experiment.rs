@@ -354,7 +354,7 @@ impl Experiment {
                 false
             });
             begin::begin(&mut self.world, &self.hosts, &self.loads);
-            before = measure::Moment::begin(&self.world, &self.hosts, &self.loads, &self.lines);
+            before = measure::Moment::begin(&self.world, &self.hosts, &self.loads, (&self.lines, &self.power));
         }
         // What writes for a time is measured over all of it.
         if self.loads.values().all(|load| load.until_done) {
@@ -382,7 +382,7 @@ impl Experiment {
                 false
             });
         }
-        let after = measure::Moment::take(&self.world, &self.hosts, &self.loads, &self.lines);
+        let after = measure::Moment::take(&self.world, &self.hosts, &self.loads, (&self.lines, &self.power));
         let measured = Measured {
             without_power: self.power.without(&self.world, &self.hosts, began),
             ..Measured::between(

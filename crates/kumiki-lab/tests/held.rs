@@ -556,11 +556,46 @@ fn a_transfer_that_does_not_end_says_what_is_missing_and_what_happened() {
     let cut = failure(20, 2, "way=put").unwrap();
     assert!(cut.contains("during the run: ") && cut.contains("line"), "{cut}");
     // What would be right is no longer time, but that line; and the row says how far it came.
-    assert!(cut.contains("link.line was not there at the end") && !cut.contains("`duration`"), "{cut}");
+    assert!(cut.contains("link.line was down from 0.002 s on; expected") && !cut.contains("`duration`"), "{cut}");
     let row = outcome(500, 4, "way=put").rows.remove(0);
     let told = (row.completions, row.measured_s, row.octets);
     assert!(told.0 == Some(0) && (0.49..0.5).contains(&told.1) && told.2 < 20_000, "{told:?}");
     assert_eq!(row.bound_by, "retransmission time-out");
+}
+
+/// A transfer that fails is told of what was missing then, is measured until then, and has nothing to do with what happens while others go on.
+#[test]
+fn what_happens_after_a_file_has_failed_is_not_why() {
+    let text = r#"
+title = "Failed"
+host.a.graph = { user = ["ftam"], ftam = ["acse"], acse = ["presentation"], presentation = ["session"], session = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["l0"] }
+host.b.graph = { keeper = ["ftam"], ftam = ["acse"], acse = ["presentation"], presentation = ["session"], session = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["l0"] }
+host.c.graph = ["ip", "l0"]
+host.d.like = "c"
+link.line = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s" }
+link.other = { ends = ["c", "d"], medium = "point-to-point", rate = "10 Mb/s" }
+load.file = { kind = "ftam", from = "a.user", to = "b.keeper", message = "8000 B", file = "20 MB", way = "put" }
+load.echo = { kind = "ping", from = "c", to = "d", message = "56 B", interval = "10 s" }
+run.duration = "2000 s"
+"#;
+    let told = |event: &str| {
+        let text = format!(
+            "{text}\n[[event]]\nat = \"1 s\"\nlink = \"line\"\n{event}\n[[event]]\nat = \"1500 s\"\nlink = \"line\"\nup = true\nrate = \"10 Mb/s\"\n[[event]]\nat = \"1990 s\"\nhost = \"b\"\nup = false\n"
+        );
+        Laboratory::default().run(&arrange::point(&parse(&text), &[])).unwrap()
+    };
+    for (event, why) in [("up = false", "was down"), ("rate = \"0 b/s\"", "had a rate of 0 b/s")] {
+        let outcome = told(event);
+        let failed = outcome.failed.unwrap();
+        let words =
+            format!("the peer stopped answering, and link.line {why} from 1 s on; expected that it is up again");
+        assert!(failed.contains(&words) && !failed.contains("host.b had no power"), "{failed}");
+        let row = outcome.rows.iter().find(|row| row.load.as_deref() == Some("file")).unwrap();
+        assert!((100.0..1490.0).contains(&row.measured_s), "{}", row.measured_s);
+        let goodput = row.octets as f64 * 8.0 / row.measured_s / 1e6;
+        assert!((row.goodput_mbps - goodput).abs() < 1e-9 && row.octets > 500_000, "{goodput} {row:?}");
+        assert_eq!(row.bound_by, "retransmission time-out");
+    }
 }
 
 /// A host that has lost its power does not get it back: more time would not help.

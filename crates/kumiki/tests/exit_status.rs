@@ -886,16 +886,23 @@ fn a_topology_that_cannot_work_says_why_and_fails() {
     assert!(told.contains("8 KaB") && told.contains("have the same address"), "{told}");
 }
 
-/// What helps in a real network is none of what a scenario has.
+/// What helps in a real network is none of what a scenario has: what was missing is told, or else where to look.
 #[test]
 fn a_file_that_finds_nobody_is_told_in_words_of_a_scenario() {
     let text = include_str!("../../../scenarios/ftam-stall.toml");
     let text = text.replace("duration = \"60 s\"", "duration = \"2000 s\"");
-    let folder = Folder::with("nobody", &format!("{text}\n[[event]]\nat = \"25 ms\"\nlink = \"line\"\nup = false\n"));
-    let output = folder.kumiki(&["run", "x.toml", "--quick"]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("see what its lines lose, and when lines and hosts are up"), "{told}");
-    assert!(!told.contains("firewall"), "{told}");
+    let down = format!("{text}\n[[event]]\nat = \"25 ms\"\nlink = \"line\"\nup = false\n");
+    let lossy = text.replace("[run]", "impair = { toward = \"receiver\", loss = 1.0 }\n\n[run]");
+    for (text, words) in [
+        (down, "the peer stopped answering, and link.line was down from 0.025 s on; expected that it is up again"),
+        (lossy, "the peer stopped answering; see what its lines lose, and when lines and hosts are up"),
+    ] {
+        let folder = Folder::with("nobody", &text);
+        let output = folder.kumiki(&["run", "x.toml", "--quick"]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains(words), "{told}");
+        assert!(!told.contains("firewall"), "{told}");
+    }
 }
 
 #[test]

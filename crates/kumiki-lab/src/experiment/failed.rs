@@ -2,46 +2,72 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_files::file_user::{Failure, Layer};
 use kumiki_graph::{Instant, Reason};
 use kumiki_sim::{HostId, World};
 
+use super::lines::Lines;
 use super::load::Load;
 use super::measure::Unconnected;
+use super::power::Power;
 use crate::quantity::in_seconds;
 use crate::workload::{FileUser, Source};
 
-/// What of what a load needs was there no more at the end, in words: hosts with their power, and the lines in `missing`.
-pub(super) fn gone(
-    (world, hosts): (&World, &BTreeMap<String, HostId>),
-    load: &Load,
-    missing: &[String],
-) -> Option<String> {
-    let down = load.hosts_on_the_way().find_map(|host| Some((host, world.down_since(*hosts.get(host)?)?)));
-    let power = down.map(|(host, since)| {
-        let since = in_seconds(since.saturating_since(Instant::ZERO));
-        format!("host.{host} had no power from {since} on; expected an event later than that, or power again for a host between the two")
-    });
-    power.or_else(|| {
-        let line = missing.first()?;
-        Some(format!(
-            "link.{line} was not there at the end; expected that it is up again, with a rate, while there is time"
-        ))
-    })
+/// What a load needs and did not have at an instant.
+#[derive(Debug)]
+pub(super) struct Gone {
+    /// In words, with since when.
+    what: String,
+    /// What would be right.
+    expected: &'static str,
+}
+
+impl Gone {
+    /// What `load` lacked when its `user` failed, or by `now` where that did not: the power of a host, or else a line.
+    ///
+    /// A user that was told why it failed knows better than who looks at hosts and lines.
+    pub(super) fn of(
+        (hosts, lines, power): (&BTreeMap<String, HostId>, &Lines, &Power),
+        world: &World,
+        load: &Load,
+        user: &FileUser,
+    ) -> Option<Self> {
+        if user.failure().is_some_and(|it| it.layer != Layer::Network || !it.transient || it.is_abort) {
+            return None;
+        }
+        let at = user.over().unwrap_or(world.now());
+        let from = |since: Instant| in_seconds(since.saturating_since(Instant::ZERO));
+        let host =
+            load.hosts_on_the_way().find_map(|host| Some((host, power.down_since(world, *hosts.get(host)?, at)?)));
+        if let Some((host, since)) = host {
+            let what = format!("host.{host} had no power from {} on", from(since));
+            let expected = "an event later than that, or power again for a host between the two";
+            return Some(Self { what, expected });
+        }
+        let (line, what, since) = lines.missing(load, at)?;
+        let what = format!("link.{line} {what} from {} on", from(since));
+        Some(Self { what, expected: "that it is up again, with a rate, while there is time" })
+    }
 }
 
 /// How far the file of `user` had come, and why no further.
-pub(super) fn unfinished(user: &FileUser, why: Option<String>) -> String {
+pub(super) fn unfinished(user: &FileUser, gone: Option<&Gone>) -> String {
     let (moved, file) = (user.moved(), user.file());
-    match why {
-        Some(why) if user.opened().is_none() => format!("there was no association: {why}"),
-        Some(why) => format!("{moved} of {file} octets were moved: {why}"),
-        None if user.opened().is_none() => {
-            "there was no association when the time was over; `duration` gives it more".to_owned()
+    let far = if user.opened().is_none() {
+        "there was no association".to_owned()
+    } else if moved == file {
+        format!("all {file} octets were moved, but it was not closed")
+    } else {
+        format!("{moved} of {file} octets were moved")
+    };
+    match (user.failure(), gone) {
+        (None, None) => format!("{far} when the time was over; `duration` gives it more"),
+        (Some(failure), None) => format!("{far}: {failure}"),
+        (None, Some(Gone { what, expected })) => format!("{far}: {what}; expected {expected}"),
+        (Some(failure), Some(Gone { what, expected })) => {
+            let failure = Failure { remedy: String::new(), ..failure };
+            format!("{far}: {failure}, and {what}; expected {expected}")
         }
-        None if moved == file => format!(
-            "all {file} octets were moved, but it was not closed when the time was over; `duration` gives it more"
-        ),
-        None => format!("{moved} of {file} octets were moved when the time was over; `duration` gives it more"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! How busy lines are while they are there: by schedules and events, and by the power of the hosts at their ends.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_sim::World;
@@ -82,7 +82,9 @@ impl Direction {
 #[derive(Default)]
 pub(super) struct Lines {
     /// What happens to them, in order of time.
-    coming: VecDeque<(Instant, Crossed, Cause, bool)>,
+    all: Vec<(Instant, Crossed, Cause, bool)>,
+    /// How much of that has happened.
+    happened: usize,
     /// Those to which something happens.
     changing: BTreeMap<Crossed, Direction>,
 }
@@ -116,12 +118,12 @@ impl Lines {
         }
         all.sort_by_key(|(at, ..)| *at);
         let changing = all.iter().map(|(_, crossed, ..)| (crossed.clone(), Direction::default())).collect();
-        Ok(Self { coming: all.into(), changing })
+        Ok(Self { all, happened: 0, changing })
     }
 
     /// When something happens to one of them.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.coming.front().map(|(at, ..)| *at)
+        self.all.get(self.happened).map(|(at, ..)| *at)
     }
 
     /// Takes note of what has happened.
@@ -131,22 +133,30 @@ impl Lines {
             return;
         }
         let counted: BTreeMap<Crossed, u64> = busy(world, self.changing.keys()).collect();
-        while let Some((_, crossed, cause, is_up)) = self.coming.pop_front_if(|(at, ..)| *at <= now) {
-            if let Some(direction) = self.changing.get_mut(&crossed) {
-                direction.change(cause, is_up, counted.get(&crossed).copied().unwrap_or(0), now);
+        while let Some((_, crossed, cause, is_up)) = self.all.get(self.happened).filter(|(at, ..)| *at <= now) {
+            if let Some(direction) = self.changing.get_mut(crossed) {
+                direction.change(cause.clone(), *is_up, counted.get(crossed).copied().unwrap_or(0), now);
             }
+            self.happened += 1;
         }
     }
 
-    /// The names of those of `load` that are down or stand still; not those whose hosts have no power.
-    pub(super) fn missing(&self, load: &Load) -> Vec<String> {
-        let is_missing = |crossed: &&Crossed| {
-            let causes = self.changing.get(crossed).into_iter().flat_map(|direction| &direction.missing);
-            causes.into_iter().any(|cause| !matches!(cause, Cause::Power(_)))
-        };
-        let missing: BTreeSet<&String> =
-            load.ways.iter().flatten().flatten().filter(is_missing).map(|crossed| &crossed.line).collect();
-        missing.into_iter().cloned().collect()
+    /// The first of those of `load` that was down or stood still at the instant `at`, which of the two, in words, and since when; not one whose hosts had no power.
+    pub(super) fn missing(&self, load: &Load, at: Instant) -> Option<(&str, &'static str, Instant)> {
+        let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
+        let mut missing: BTreeMap<(&Crossed, &Cause), Instant> = BTreeMap::new();
+        for (when, line, cause, is_up) in self.all.iter().take_while(|(when, ..)| *when <= at) {
+            match is_up {
+                true => drop(missing.remove(&(line, cause))),
+                false if crossed.contains(line) => drop(missing.entry((line, cause)).or_insert(*when)),
+                false => {}
+            }
+        }
+        missing.into_iter().find_map(|((crossed, cause), since)| match cause {
+            Cause::Down => Some((crossed.line.as_str(), "was down", since)),
+            Cause::Still => Some((crossed.line.as_str(), "had a rate of 0 b/s", since)),
+            Cause::Power(_) => None,
+        })
     }
 
     /// What became of those of `load` so far.

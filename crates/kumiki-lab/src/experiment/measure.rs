@@ -10,7 +10,7 @@ use kumiki_sim::{HostId, World};
 use super::bound::Bound;
 use super::cpus::{self, Cpus};
 use super::ends::Ends;
-use super::failed::{gone, unconnected, unfinished};
+use super::failed::{Gone, unconnected, unfinished};
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
 use super::held::{self, Held};
@@ -20,6 +20,7 @@ use super::load::{Kind, Load};
 use super::marks::Marks;
 use super::pace::Pace;
 use super::path::Crossed;
+use super::power::Power;
 use super::presence::Presence;
 use super::units::Units;
 use crate::medium::Waits;
@@ -139,21 +140,21 @@ pub(super) struct Snapshot {
     waited: Vec<Duration>,
     /// How long each line on the way was there, and busy.
     lines: BTreeMap<Crossed, Use>,
-    /// Those that are not there.
-    missing: Vec<String>,
+    /// What its file lacked.
+    gone: Option<Gone>,
     units: Units,
     /// What each sender had done, where others are to be compared with it.
     pub(super) senders: BTreeMap<Pair, Sender>,
 }
 
 impl Snapshot {
-    fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, lines: &Lines) -> Self {
+    fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, (lines, power): (&Lines, &Power)) -> Self {
         let sinks = progress(world, hosts, load);
         let sent = || sources(world, hosts, load).flat_map(|(_, source)| source.sent());
         Self {
             at: world.now(),
             lines: lines.used(world, load),
-            missing: lines.missing(load),
+            gone: file_user(world, hosts, load).and_then(|user| Gone::of((hosts, lines, power), world, load, user)),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             longest_gap: sinks.iter().flatten().map(|it| it.gaps.longest).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
@@ -237,9 +238,9 @@ impl Moment {
         world: &World,
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
-        lines: &Lines,
+        parts: (&Lines, &Power),
     ) -> Self {
-        let of_load = |(name, load): (&String, &Load)| (name.clone(), Snapshot::take(world, hosts, load, lines));
+        let of_load = |(name, load): (&String, &Load)| (name.clone(), Snapshot::take(world, hosts, load, parts));
         Self {
             at: world.now(),
             loads: loads.iter().map(of_load).collect(),
@@ -254,9 +255,9 @@ impl Moment {
         world: &World,
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
-        lines: &Lines,
+        parts: (&Lines, &Power),
     ) -> Self {
-        let mut moment = Self::take(world, hosts, loads, lines);
+        let mut moment = Self::take(world, hosts, loads, parts);
         for (name, load) in loads {
             if let Some(snapshot) = moment.loads.get_mut(name) {
                 snapshot.senders = flows::senders(world, hosts, load);
@@ -579,7 +580,7 @@ fn measure(
     let time = match arrivals {
         _ if load.kind == Kind::File => {
             let began = user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened });
-            let ended = user.and_then(FileUser::done).unwrap_or(after.at);
+            let ended = user.and_then(FileUser::over).unwrap_or(after.at);
             began.map_or(Duration::ZERO, |began| ended.saturating_since(began))
         }
         _ if load.until_done && load.kind == Kind::Stream => {
@@ -680,9 +681,8 @@ fn measure(
         unbegun,
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         failure: user.and_then(|user| {
-            let is_over = user.done().is_some() && user.failure().is_none();
-            let gone = || gone((world, hosts), load, &after.missing).or_else(|| user.failure());
-            (!is_over).then(|| unfinished(user, gone()))
+            let is_done = user.over().is_some() && user.failure().is_none();
+            (!is_done).then(|| unfinished(user, after.gone.as_ref()))
         }),
         unconnected: unconnected((world, hosts), load, &sources),
         units,

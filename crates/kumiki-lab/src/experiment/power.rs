@@ -66,6 +66,12 @@ impl Power {
         }
     }
 
+    /// Since when `host` had had no power at the instant `at`, where it had none.
+    pub(super) fn down_since(&self, world: &World, host: HostId, at: Instant) -> Option<Instant> {
+        let past = self.outages.iter().find(|(other, since, until)| *other == host && (*since..*until).contains(&at));
+        past.map(|(_, since, _)| *since).or_else(|| world.down_since(host).filter(|since| *since <= at))
+    }
+
     /// For how long since `from` each of `hosts` had no power, where it had none for some time.
     pub(super) fn without(
         &self,

@@ -145,8 +145,8 @@ pub struct FileUser {
     timer: TimerSlot,
     begun: Option<Instant>,
     opened: Option<Instant>,
-    done: Option<Instant>,
-    /// Who is told when the association stands, and when it is done.
+    over: Option<Instant>,
+    /// Who is told when the association stands, and when it is over.
     bell: Option<Bell>,
 }
 
@@ -176,12 +176,12 @@ impl FileUser {
             timer: TimerSlot::default(),
             begun: None,
             opened: None,
-            done: None,
+            over: None,
             bell: None,
         }
     }
 
-    /// One that rings `bell` when the association stands, and when the file is there.
+    /// One that rings `bell` when the association stands, and when the file is there, or will not be.
     #[must_use]
     pub fn ringing(self, bell: Option<Bell>) -> Self {
         Self { bell, ..self }
@@ -189,6 +189,15 @@ impl FileUser {
 
     fn ring(&self, ring: Ring) {
         self.bell.iter().for_each(|bell| bell.ring(ring));
+    }
+
+    /// Takes note of its being over.
+    fn note(&mut self, now: Instant) {
+        let plan = self.client.plan();
+        if self.over.is_none() && (plan.progress().over > 0 || plan.failure().is_some()) {
+            self.over = Some(now);
+            self.ring(Ring::Over { caller: Address::NONE });
+        }
     }
 
     /// What came, where the file is got; none where it is put.
@@ -215,10 +224,10 @@ impl FileUser {
         self.opened
     }
 
-    /// When the file was there, closed and deselected.
+    /// When it was over: the file was there, closed and deselected, or the transfer had failed.
     #[must_use]
-    pub const fn done(&self) -> Option<Instant> {
-        self.done
+    pub const fn over(&self) -> Option<Instant> {
+        self.over
     }
 
     /// Whether the association is over.
@@ -239,9 +248,9 @@ impl FileUser {
         self.client.plan().progress().octets
     }
 
-    /// What went wrong, in words.
+    /// What went wrong.
     #[must_use]
-    pub fn failure(&self) -> Option<String> {
+    pub fn failure(&self) -> Option<Failure> {
         let client = self.client.plan();
         let operations = client.outcomes().iter();
         let failed = operations.filter_map(|outcome| outcome.result.as_ref().err());
@@ -249,7 +258,7 @@ impl FileUser {
             // What may help in a real network is none of what a scenario has.
             Layer::Network => {
                 let remedy = "see what its lines lose, and when lines and hosts are up".to_owned();
-                Failure { remedy, ..failure.clone() }.to_string()
+                Failure { remedy, ..failure.clone() }
             }
             Layer::Local
             | Layer::Transport
@@ -257,7 +266,7 @@ impl FileUser {
             | Layer::Presentation
             | Layer::Acse
             | Layer::Ftam
-            | Layer::Mms => failure.to_string(),
+            | Layer::Mms => failure.clone(),
         })
     }
 }
@@ -294,10 +303,7 @@ impl Protocol for FileUser {
             cx.charge(Work::Call, after.elements.saturating_sub(before.elements));
             cx.charge(Work::Copy, octets * self.config.transfer.copies);
         }
-        if after.over > 0 && self.done.is_none() {
-            self.done = Some(cx.now());
-            self.ring(Ring::Over { caller: Address::NONE });
-        }
+        self.note(cx.now());
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
@@ -307,10 +313,12 @@ impl Protocol for FileUser {
         } else {
             self.client.expire(token, cx);
         }
+        self.note(cx.now());
     }
 
     fn settle(&mut self, cx: &mut Context<'_>) {
         self.client.settle(cx);
+        self.note(cx.now());
     }
 }
 
