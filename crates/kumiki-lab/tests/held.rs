@@ -598,6 +598,25 @@ run.duration = "2000 s"
     }
 }
 
+/// A ring is called so, and has no rate that could be given back.
+#[test]
+fn a_file_whose_ring_is_down_says_so() {
+    let station = |name: &str, number: u8, user: &str| {
+        format!(
+            "[host.{name}]\ngraph = {{ {user} = [\"ftam\"], ftam = [\"acse\"], acse = [\"presentation\"], presentation = [\"session\"], session = [\"tp0\"], tp0 = [\"tpkt\"], tpkt = [\"tcp\"], tcp = [\"ip\"], ip = [\"arp\"], arp = [\"llc\"], llc = [\"fddi\"], fddi = [\"f0\"] }}\nip = {{ address = \"10.0.0.{number}/24\", mtu = \"4352 B\", neighbours = \"below\" }}\narp = {{ addresses = [\"10.0.0.{number}\"] }}\nfddi = {{ address = \"02:00:00:00:00:0{number}\" }}\n"
+        )
+    };
+    let text = format!(
+        "title = \"Ring\"\nrun.duration = \"3 s\"\nevent = [{{ at = \"1 s\", ring = \"backbone\", up = false }}]\n{}{}[ring.backbone]\nends = [\"a.f0\", \"b.f0\"]\nmedium = \"fddi\"\n[load.file]\nkind = \"ftam\"\nfrom = \"a.user\"\nto = \"b.keeper\"\nmessage = \"8000 B\"\nfile = \"200 MB\"\nway = \"put\"\n",
+        station("a", 1, "user"),
+        station("b", 2, "keeper")
+    );
+    let failed = Laboratory::default().run(&arrange::point(&parse(&text), &[])).unwrap().failed.unwrap();
+    let words =
+        "octets were moved: ring.backbone was down from 1 s on; expected that it is up again while there is time";
+    assert!(failed.contains(words) && !failed.contains("link."), "{failed}");
+}
+
 /// A host that has lost its power does not get it back: more time would not help.
 #[test]
 fn a_file_whose_host_has_no_power_says_so() {

@@ -9,8 +9,10 @@ use kumiki_sim::{HostId, World};
 use super::lines::Lines;
 use super::load::Load;
 use super::measure::Unconnected;
+use super::path::Crossed;
 use super::power::Power;
 use crate::quantity::in_seconds;
+use crate::topology::HopKind;
 use crate::workload::{FileUser, Source};
 
 /// What a load needs and did not have at an instant.
@@ -44,9 +46,12 @@ impl Gone {
             let expected = "an event later than that, or power again for a host between the two";
             return Some(Self { what, expected });
         }
-        let (line, what, since) = lines.missing(load, at)?;
-        let what = format!("link.{line} {what} from {} on", from(since));
-        Some(Self { what, expected: "that it is up again, with a rate, while there is time" })
+        let (Crossed { line, way, .. }, what, since) = lines.missing(load, at)?;
+        let (section, expected) = match way {
+            HopKind::Ring => ("ring", "that it is up again while there is time"),
+            HopKind::FromA | HopKind::FromB => ("link", "that it is up again, with a rate, while there is time"),
+        };
+        Some(Self { what: format!("{section}.{line} {what} from {} on", from(since)), expected })
     }
 }
 

@@ -142,7 +142,7 @@ impl Lines {
     }
 
     /// The first of those of `load` that was down or stood still at the instant `at`, which of the two, in words, and since when; not one whose hosts had no power.
-    pub(super) fn missing(&self, load: &Load, at: Instant) -> Option<(&str, &'static str, Instant)> {
+    pub(super) fn missing(&self, load: &Load, at: Instant) -> Option<(&Crossed, &'static str, Instant)> {
         let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
         let mut missing: BTreeMap<(&Crossed, &Cause), Instant> = BTreeMap::new();
         for (when, line, cause, is_up) in self.all.iter().take_while(|(when, ..)| *when <= at) {
@@ -153,8 +153,8 @@ impl Lines {
             }
         }
         missing.into_iter().find_map(|((crossed, cause), since)| match cause {
-            Cause::Down => Some((crossed.line.as_str(), "was down", since)),
-            Cause::Still => Some((crossed.line.as_str(), "had a rate of 0 b/s", since)),
+            Cause::Down => Some((crossed, "was down", since)),
+            Cause::Still => Some((crossed, "had a rate of 0 b/s", since)),
             Cause::Power(_) => None,
         })
     }
