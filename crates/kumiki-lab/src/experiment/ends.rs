@@ -15,21 +15,21 @@ use kumiki_sim::{HostId, World};
 
 use super::flows::{self, Pair};
 use super::load::{Kind, Load};
-use crate::workload::Ring;
+use crate::workload::Happened;
 
-/// What a sender had done.
+/// What a sender had done at the two ends of its transfer.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Copies {
+pub(super) struct AtEnds {
     /// When its transfer was opened.
     pub(super) opened: Counts,
     /// When that was over, where it is.
     pub(super) over: Option<Counts>,
 }
 
-/// The copies of all senders.
+/// What all senders had done.
 #[derive(Default)]
 pub(super) struct Ends {
-    copies: BTreeMap<Pair, Copies>,
+    done: BTreeMap<Pair, AtEnds>,
     /// Of each load the connections of its transfers, by the address of who called; that of an association by none.
     callers: BTreeMap<(String, Address), Vec<Pair>>,
 }
@@ -54,10 +54,10 @@ impl Ends {
 
     fn look(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
         for (name, load) in loads {
-            for ring in load.bell.iter().flat_map(|bell| bell.take()) {
-                match ring {
-                    Ring::Opened { at, local, remote } => self.opened(world, hosts, (name, load), (at, local, remote)),
-                    Ring::Over { caller } => self.over(world, hosts, (name, load), caller),
+            for happened in load.bell.iter().flat_map(|bell| bell.take()) {
+                match happened {
+                    Happened::Opened { at, local, remote } => self.opened(world, hosts, (name, load), (at, local, remote)),
+                    Happened::Over { caller } => self.over(world, hosts, (name, load), caller),
                 }
             }
         }
@@ -80,7 +80,7 @@ impl Ends {
         for pair in pairs.iter().filter(|_| !load.from_request) {
             let opened = |record: &Record| record.counts_before(at);
             let opened = record(world, hosts, load, *pair).map_or_else(Counts::default, opened);
-            self.copies.insert(*pair, Copies { opened, over: None });
+            self.done.insert(*pair, AtEnds { opened, over: None });
         }
         self.callers.insert((name.to_owned(), local), pairs);
     }
@@ -89,14 +89,14 @@ impl Ends {
     fn over(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, (name, load): (&str, &Load), caller: Address) {
         for pair in self.callers.get(&(name.to_owned(), caller)).into_iter().flatten() {
             if let Some(record) = record(world, hosts, load, *pair) {
-                self.copies.entry(*pair).or_default().over.get_or_insert(record.counts);
+                self.done.entry(*pair).or_default().over.get_or_insert(record.counts);
             }
         }
     }
 
     /// Those of the sender of a connection, where its transfer was opened.
-    pub(super) fn of(&self, pair: &Pair) -> Option<Copies> {
-        self.copies.get(pair).copied()
+    pub(super) fn of(&self, pair: &Pair) -> Option<AtEnds> {
+        self.done.get(pair).copied()
     }
 }
 

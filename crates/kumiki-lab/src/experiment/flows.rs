@@ -7,7 +7,7 @@ use kumiki_graph::{Address, Duration, Instant, Reason};
 use kumiki_inet::tcp::{Limit, Record, Tcp};
 use kumiki_sim::{HostId, World};
 
-use super::ends::{Copies, Ends};
+use super::ends::{AtEnds, Ends};
 use super::held::{self, Held};
 use super::idle::Stood;
 use super::load::{Kind, Load};
@@ -115,7 +115,7 @@ impl Sender {
     }
 
     /// What it did from the opening of its transfer to the end of that, as far as it has come to one; the round trips are those of the whole connection.
-    fn between(record: &Record, Copies { opened, over }: Copies) -> Self {
+    fn between(record: &Record, AtEnds { opened, over }: AtEnds) -> Self {
         let until = over.unwrap_or(record.counts);
         Self {
             segments_sent: until.segments_sent.saturating_sub(opened.segments_sent),
@@ -523,9 +523,9 @@ pub(super) fn flows(
         let held = held::times(&spans);
         let spans = if keeps_spans { spans } else { Vec::new() };
         let without_power = without_power(world, hosts, load, way, before.at);
-        let copies = |pair: &Pair| ends.of(pair).filter(|_| load.is_measured_whole());
-        let since = |pair: &Pair, record: &Record| match (copies(pair), before.senders.get(pair)) {
-            (Some(copies), _) => Sender::between(record, copies),
+        let at_ends = |pair: &Pair| ends.of(pair).filter(|_| load.is_measured_whole());
+        let since = |pair: &Pair, record: &Record| match (at_ends(pair), before.senders.get(pair)) {
+            (Some(at_ends), _) => Sender::between(record, at_ends),
             (None, Some(earlier)) => Sender::of(record).since(earlier),
             (None, None) => Sender::of(record),
         };

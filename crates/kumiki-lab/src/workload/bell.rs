@@ -13,7 +13,7 @@ use kumiki_graph::{Address, Instant};
 
 /// What has happened to a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ring {
+pub enum Happened {
     /// It is open since that instant.
     Opened {
         /// By the clock of its host.
@@ -37,13 +37,13 @@ pub struct Bell(Arc<Rung>);
 #[derive(Debug, Default)]
 struct Rung {
     is_rung: AtomicBool,
-    rings: Mutex<Vec<Ring>>,
+    happened: Mutex<Vec<Happened>>,
 }
 
 impl Bell {
     /// Says that something has happened.
-    pub(super) fn ring(&self, ring: Ring) {
-        self.0.rings.lock().unwrap_or_else(PoisonError::into_inner).push(ring);
+    pub(super) fn ring(&self, happened: Happened) {
+        self.0.happened.lock().unwrap_or_else(PoisonError::into_inner).push(happened);
         self.0.is_rung.store(true, Ordering::Relaxed);
     }
 
@@ -55,8 +55,8 @@ impl Bell {
 
     /// What was said since then, in order.
     #[must_use]
-    pub fn take(&self) -> Vec<Ring> {
+    pub fn take(&self) -> Vec<Happened> {
         self.0.is_rung.store(false, Ordering::Relaxed);
-        core::mem::take(&mut *self.0.rings.lock().unwrap_or_else(PoisonError::into_inner))
+        core::mem::take(&mut *self.0.happened.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

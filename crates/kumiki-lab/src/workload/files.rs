@@ -22,7 +22,7 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::time::Zone;
 
 use super::sink::{Received, first_wrong};
-use super::{Bell, Opening, Ring, Transfer};
+use super::{Bell, Happened, Opening, Transfer};
 
 /// What the file is called.
 const NAME: &str = "FILE";
@@ -187,8 +187,8 @@ impl FileUser {
         Self { bell, ..self }
     }
 
-    fn ring(&self, ring: Ring) {
-        self.bell.iter().for_each(|bell| bell.ring(ring));
+    fn ring(&self, happened: Happened) {
+        self.bell.iter().for_each(|bell| bell.ring(happened));
     }
 
     /// Takes note of its being over.
@@ -196,7 +196,7 @@ impl FileUser {
         let plan = self.client.plan();
         if self.over.is_none() && (plan.progress().over > 0 || plan.failure().is_some()) {
             self.over = Some(now);
-            self.ring(Ring::Over { caller: Address::NONE });
+            self.ring(Happened::Over { caller: Address::NONE });
         }
     }
 
@@ -289,7 +289,7 @@ impl Protocol for FileUser {
         if matches!(indication, Indication::Opened(_)) && self.opened.is_none() {
             let at = cx.now();
             self.opened = Some(at);
-            self.ring(Ring::Opened { at, local: Address::NONE, remote: Address::NONE });
+            self.ring(Happened::Opened { at, local: Address::NONE, remote: Address::NONE });
         }
         let before = self.client.plan().progress();
         if self.config.file.way == Way::Get {

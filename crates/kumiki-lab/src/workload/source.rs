@@ -15,7 +15,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Message, Pattern};
 
-use super::{Bell, Opening, Ring, Transfer, in_turn, taken};
+use super::{Bell, Happened, Opening, Transfer, in_turn, taken};
 use crate::quantity::{Distribution, Octets};
 
 /// What a [`Source`] does.
@@ -131,8 +131,8 @@ impl Source {
         Self { bell, rings_when_written: when_written, ..self }
     }
 
-    fn ring(&self, ring: Ring) {
-        self.bell.iter().for_each(|bell| bell.ring(ring));
+    fn ring(&self, happened: Happened) {
+        self.bell.iter().for_each(|bell| bell.ring(happened));
     }
 
     /// All of a session is written.
@@ -142,7 +142,7 @@ impl Source {
         };
         let caller = session.sent.local;
         if session.sent.written.replace(now).is_none() && self.rings_when_written {
-            self.ring(Ring::Over { caller });
+            self.ring(Happened::Over { caller });
         }
     }
 
@@ -348,7 +348,7 @@ impl Protocol for Source {
                     session.provider = Some(opened.provider);
                     session.sent.opened = Some(now);
                     (session.sent.local, session.sent.remote) = (opened.local, opened.remote);
-                    self.ring(Ring::Opened { at: now, local: opened.local, remote: opened.remote });
+                    self.ring(Happened::Opened { at: now, local: opened.local, remote: opened.remote });
                 }
                 self.write(opened.user.index, cx);
             }
@@ -376,7 +376,7 @@ impl Protocol for Source {
                     session.sent.aborted = Some(reason);
                     session.provider = None;
                     let caller = session.sent.local;
-                    self.ring(Ring::Over { caller });
+                    self.ring(Happened::Over { caller });
                 }
             }
             Indication::Unit(_)
