@@ -466,7 +466,7 @@ impl Watch {
     /// Lets those look whose time has come.
     fn look(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
         if let Some(sampler) = self.sampler.as_mut().filter(|it| world.now() >= it.next()) {
-            sampler.take(world, hosts, loads);
+            sampler.take(world, hosts, (loads, &self.ends));
         }
         if let Some(steps) = self.steps.as_mut().filter(|it| world.now() >= it.next()) {
             steps.take(world, hosts, loads);

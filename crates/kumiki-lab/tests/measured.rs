@@ -389,6 +389,31 @@ run = { duration = "4 s", interval = "500 ms" }
     assert_eq!(of(SampleOf::Load, "echo"), [None; 8]);
 }
 
+/// Over time a transfer has what its row has: neither its lost SYNs, nor what is lost of its close. The line is not there at first, and for a while in the middle and at the end.
+#[test]
+fn what_a_transfer_sends_again_over_time_is_what_its_row_has() {
+    let text = r#"
+title = "Late"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "1 Mb/s", propagation = "10 ms", schedule = [
+    { at = "0 s", up = false }, { at = "3.5 s", up = true }, { at = "7.4 s", up = false }, { at = "9 s", up = true } ] }
+load.file = { kind = "ttcp", from = "a", to = "b", message = "8000 B", count = 20 }
+run = { duration = "60 s", interval = "500 ms" }
+"#;
+    let run = arrange::run(&parse(text), &[], 1, &Options::default());
+    let in_row = run.measured.loads["file"].sender().unwrap().retransmissions;
+    assert!(in_row > 0);
+    let samples = run.samples.unwrap().0;
+    for scope in [SampleOf::Load, SampleOf::Flow] {
+        let own = samples.iter().filter(|it| it.scope == scope && it.retransmissions.is_some_and(|count| count > 0));
+        let told: Vec<(f64, u64)> = own.map(|it| (it.time_s, it.retransmissions.unwrap())).collect();
+        assert_eq!(told.iter().map(|(_, count)| count).sum::<u64>(), in_row, "{scope:?}: {told:?}");
+        // The call was answered behind 7 s, and what was lost then is sent again behind 7.4 s.
+        assert!(told.iter().all(|(time, _)| *time > 7.4 && *time < 12.0), "{scope:?}: {told:?}");
+    }
+}
+
 /// How many frames the hosts called `names` sent from one time to another, both included.
 fn frames(run: &Run, names: &[&str], (from, to): (Instant, Instant)) -> u64 {
     let hosts = run.captured.iter().filter(|host| names.contains(&host.host.as_str()));

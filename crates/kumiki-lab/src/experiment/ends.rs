@@ -26,6 +26,13 @@ pub(super) struct AtEnds {
     pub(super) over: Option<Counts>,
 }
 
+impl AtEnds {
+    /// What it has sent again between the two, where it has done so much by now.
+    pub(super) fn sent_again(self, by_now: Counts) -> u64 {
+        self.over.unwrap_or(by_now).retransmissions.saturating_sub(self.opened.retransmissions)
+    }
+}
+
 /// What all senders had done.
 #[derive(Default)]
 pub(super) struct Ends {
@@ -56,7 +63,9 @@ impl Ends {
         for (name, load) in loads {
             for happened in load.bell.iter().flat_map(|bell| bell.take()) {
                 match happened {
-                    Happened::Opened { at, local, remote } => self.opened(world, hosts, (name, load), (at, local, remote)),
+                    Happened::Opened { at, local, remote } => {
+                        self.opened(world, hosts, (name, load), (at, local, remote))
+                    }
                     Happened::Over { caller } => self.over(world, hosts, (name, load), caller),
                 }
             }

@@ -115,11 +115,12 @@ impl Sender {
     }
 
     /// What it did from the opening of its transfer to the end of that, as far as it has come to one; the round trips are those of the whole connection.
-    fn between(record: &Record, AtEnds { opened, over }: AtEnds) -> Self {
+    fn between(record: &Record, at_ends: AtEnds) -> Self {
+        let AtEnds { opened, over } = at_ends;
         let until = over.unwrap_or(record.counts);
         Self {
             segments_sent: until.segments_sent.saturating_sub(opened.segments_sent),
-            retransmissions: until.retransmissions.saturating_sub(opened.retransmissions),
+            retransmissions: at_ends.sent_again(record.counts),
             timeouts: until.timeouts.saturating_sub(opened.timeouts),
             round_trips: record.round_trips.clone(),
         }
@@ -710,9 +711,22 @@ pub(super) fn association(world: &World, hosts: &BTreeMap<String, HostId>, load:
     Some(if writes { pair } else { (pair.1, pair.0) })
 }
 
-/// How many segments each sender of `load`'s hosts has sent again.
-pub(super) fn retransmissions(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> BTreeMap<Pair, u64> {
-    writing(world, hosts, load).map(|(pair, record)| (pair, record.counts.retransmissions)).collect()
+/// How many segments each sender of `load`'s hosts has sent again; of a transfer since its opening, and until its end, as in its row.
+pub(super) fn retransmissions(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+    ends: &Ends,
+) -> BTreeMap<Pair, u64> {
+    let of = |(pair, record): (Pair, &Record)| {
+        let sent_again = match ends.of(&pair).filter(|_| load.is_measured_whole()) {
+            Some(at_ends) => at_ends.sent_again(record.counts),
+            None if load.is_measured_whole() && !load.from_request => 0,
+            None => record.counts.retransmissions,
+        };
+        (pair, sent_again)
+    };
+    writing(world, hosts, load).map(of).collect()
 }
 
 /// The TCPs of `host`.

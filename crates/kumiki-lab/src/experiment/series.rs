@@ -9,6 +9,7 @@ use kumiki_sim::{HostId, World};
 use kumiki_wire::atm::cell::Vc;
 use serde::{Deserialize, Serialize};
 
+use super::ends::Ends;
 use super::flows::{self, Pair, matched, progress, tcps};
 use super::idle::Carry;
 use super::load::Load;
@@ -134,9 +135,14 @@ impl Sampler {
     }
 
     /// Looks at everything, and begins the next interval.
-    pub(super) fn take(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
+    pub(super) fn take(
+        &mut self,
+        world: &World,
+        hosts: &BTreeMap<String, HostId>,
+        (loads, ends): (&BTreeMap<String, Load>, &Ends),
+    ) {
         for (name, load) in loads {
-            self.load(world, hosts, name, load);
+            self.load(world, hosts, (name, load), ends);
         }
         self.queues(world);
         self.channels(world);
@@ -154,10 +160,10 @@ impl Sampler {
         super::measure::lossy(octets) * 8.0 / time / 1e6
     }
 
-    fn load(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, name: &str, load: &Load) {
+    fn load(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, (name, load): (&str, &Load), ends: &Ends) {
         let sinks = progress(world, hosts, load);
         let mut states: BTreeMap<&str, BTreeMap<Pair, Snapshot>> = BTreeMap::new();
-        let sent = flows::retransmissions(world, hosts, load);
+        let sent = flows::retransmissions(world, hosts, load, ends);
         let mut earlier = self.flows.remove(name).unwrap_or_default();
         let mut sum = 0;
         let mut sum_again = None;
