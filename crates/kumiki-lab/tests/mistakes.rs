@@ -399,12 +399,14 @@ fn all_mistakes_of_schedules_are_told() {
     let [one, other] = [one, other].map(|path| path.display().to_string());
     let of_one = ("propagation", &*format!("schedule = {one:?}\npropagation"));
     let lines = |said: &str| {
-        let places = said.lines().map(|line| line.split(": ").next().unwrap().replace(folder.place().to_str().unwrap(), ""));
+        let places =
+            said.lines().map(|line| line.split(": ").next().unwrap().replace(folder.place().to_str().unwrap(), ""));
         places.collect::<Vec<_>>()
     };
     let alone = changed(&[of_one]);
     assert_eq!(lines(&alone), ["/one.csv:2", "/one.csv:3", "/one.csv:4"], "{alone}");
-    let second = format!("[link.second]\nends = [\"a\", \"b\"]\nmedium = \"point-to-point\"\nschedule = {other:?}\n[load.bulk]");
+    let second =
+        format!("[link.second]\nends = [\"a\", \"b\"]\nmedium = \"point-to-point\"\nschedule = {other:?}\n[load.bulk]");
     let both = changed(&[of_one, ("[load.bulk]", &second)]);
     // Of a host at which two lines end, too: that comes first.
     let each = ["x.toml:15", "/one.csv:2", "/one.csv:3", "/one.csv:4", "/other.csv:2", "/other.csv:4"];
@@ -412,7 +414,10 @@ fn all_mistakes_of_schedules_are_told() {
     let many: String = (0..12).map(|at| format!("{at},x\n")).collect();
     std::fs::write(&one, format!("at (s),rate (Mb/s)\n{many}")).unwrap();
     let many = changed(&[of_one, ("duration", "warmup = \"1 s\"\nduration")]);
-    assert!(many.starts_with("x.toml:") && many.ends_with("\nand more, which are told when these are mended"), "{many}");
+    assert!(
+        many.starts_with("x.toml:") && many.ends_with("\nand more, which are told when these are mended"),
+        "{many}"
+    );
     assert_eq!((many.lines().count(), many.matches("one.csv:").count()), (9, 7), "{many}");
 }
 

@@ -212,7 +212,10 @@ mod tests {
             ("udp:5001 udp:5002 --set |both dely 5ms|", "try delay"),
             ("udp:5001 udp:5002 --set stats", "sets nothing"),
             ("udp:5001 udp:5002 --at 5 |both delay 5ms|", "--at: "),
-            ("udp:5001 udp:5002 --schedule /nowhere/at/all", "--schedule /nowhere/at/all: there is no directory /nowhere"),
+            (
+                "udp:5001 udp:5002 --schedule /nowhere/at/all",
+                "--schedule /nowhere/at/all: there is no directory /nowhere",
+            ),
             ("udp:5001 udp:5002 --for ever", "--for"),
         ] {
             let said = refused(text);

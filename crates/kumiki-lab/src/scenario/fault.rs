@@ -423,7 +423,11 @@ mod tests {
             };
             assert!(of(Fault::new("x").of_topology()).is_of_topology(), "{count}");
             let told = of(Fault::new("x").of_topology()).to_string();
-            assert_eq!((told.lines().count(), told.contains("and more")), (count.min(MOST + 1), count > MOST), "{told}");
+            assert_eq!(
+                (told.lines().count(), told.contains("and more")),
+                (count.min(MOST + 1), count > MOST),
+                "{told}"
+            );
         }
         let both = vec![Fault::new("x").of_topology(), Fault::new("y")];
         assert!(!Fault::all_of(both).unwrap().is_of_topology());

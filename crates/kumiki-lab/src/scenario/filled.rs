@@ -299,7 +299,10 @@ mod tests {
         assert!(refused("at (s),loss\n0,1.5\n").contains("line.csv:2: 1.5 is no loss"));
         // Nor is one that has a unit taken for one without where another value is wrong.
         let wrong = refused("at (s),loss\n0,2 %\n1,x\n2,50 %\n");
-        assert!(wrong.starts_with("line.csv:3: column 2 (loss) = \"x\": not a number") && !wrong.contains('\n'), "{wrong}");
+        assert!(
+            wrong.starts_with("line.csv:3: column 2 (loss) = \"x\": not a number") && !wrong.contains('\n'),
+            "{wrong}"
+        );
     }
 
     #[test]

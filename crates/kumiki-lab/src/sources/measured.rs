@@ -359,7 +359,9 @@ impl Column {
             (_, Some(_)) if with_unit(text).is_some() => {
                 ("not of the kind of the values above it", "quantities of one kind in a column")
             }
-            (Ok(_), Some(_)) => ("no unit, which the other values have", "one behind every value, or in the head alone"),
+            (Ok(_), Some(_)) => {
+                ("no unit, which the other values have", "one behind every value, or in the head alone")
+            }
             _ => (
                 "not a number",
                 "a number such as 93.5, with a point; its unit stands in the head, or behind every value",

@@ -61,7 +61,10 @@ fn a_line_delivers_when_its_recording_says() {
         |file: &str| over(&format!(r#"medium = "trace", traces = [{file:?}]"#), "1472 B", 1).err().unwrap().to_string();
     assert_eq!(said(&bad), format!("{bad}:3: \"x\" is no whole number of milliseconds"));
     let missing = said("no-such.up");
-    assert!(missing.contains("link.line.traces.0 = \"no-such.up\": no-such.up: there is nothing of that name"), "{missing}");
+    assert!(
+        missing.contains("link.line.traces.0 = \"no-such.up\": no-such.up: there is nothing of that name"),
+        "{missing}"
+    );
 }
 
 #[test]
