@@ -516,3 +516,29 @@ run.duration = "5 s"
     let unicast = row.counters["out"]["a_drops"] - row.counters["out"]["a_group_drops"];
     assert!(drops >= copies && unicast > 0, "{drops} {copies} {unicast}");
 }
+
+/// A transfer whose reader had all, and whose sender does not learn of it, is over where its reader had all.
+#[test]
+fn a_load_is_over_when_its_readers_have_all_whoever_does_not_learn_of_it() {
+    const LINE: &str = r#"
+title = "No last acknowledgment"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }
+load.t = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 100 }
+run = { duration = "20 s" }
+"#;
+    let time = |events: &str| {
+        let measured = arrange::run(&parse(&format!("{LINE}{events}")), &[], 1, &Options::default()).measured;
+        let load = &measured.loads["t"];
+        let flow = &load.flows[0];
+        assert_eq!(flow.octets, 819_200);
+        (load.time, flow.time)
+    };
+    let (whole, flow) = time("");
+    assert_eq!(whole, flow);
+    for event in [r#"link = "line", up = false, toward = "a""#, r#"host = "a", up = false"#] {
+        let found = time(&format!("event = [{{ at = \"719 ms\", {event} }}]"));
+        assert_eq!(found, (whole, flow), "{event}");
+    }
+}

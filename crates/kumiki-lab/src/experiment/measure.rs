@@ -573,6 +573,7 @@ fn measure(
     let whole_load = load.is_measured_whole();
     let before = if whole_load { &beginning } else { before };
     let user = file_user(world, hosts, load);
+    let flows_of = |held| flows::flows(world, hosts, load, &sinks, (before, held, waits, idle.is_of(name)), ends);
     // Several loads are compared, so the time is the same for all. A silence at an end belongs to what is measured.
     let arrivals = before.last.zip(after.last).filter(|(first, last)| {
         last > first && is_alone && load.is_steady && !before.is_silent() && !after.is_silent()
@@ -584,9 +585,14 @@ fn measure(
             began.map_or(Duration::ZERO, |began| ended.saturating_since(began))
         }
         _ if load.until_done && load.kind == Kind::Stream => {
-            let done = is_done(world, hosts, load);
             let written = if load.sender_clock { written(&sources) } else { None };
-            transfer_time(&sources, &sinks, written.or_else(|| (!done).then_some(after.at)))
+            let cut_off = written.or_else(|| {
+                // A sender that never learns that all has come is no reason to wait.
+                let is_over = || flows_of((before.at, after.at)).iter().all(|(_, flow)| flow.over.is_some());
+                let done = is_done(world, hosts, load) || (!sources.is_empty() && is_over());
+                (!done).then_some(after.at)
+            });
+            transfer_time(&sources, &sinks, cut_off)
         }
         Some((first, last)) => last.saturating_since(first),
         None => after.at.saturating_since(before.at),
@@ -602,14 +608,7 @@ fn measure(
     let since = began.or_else(first_arrival).unwrap_or(before.at);
     // What has an end is held from its opening on, and by nothing once it is over.
     let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
-    let flows = flows::flows(
-        world,
-        hosts,
-        load,
-        &sinks,
-        (before, held.unwrap_or((before.at, after.at)), waits, idle.is_of(name)),
-        ends,
-    );
+    let flows = flows_of(held.unwrap_or((before.at, after.at)));
     let exchanged = has_exchanges.then(|| exchange_time(&flows, (before.at, after.at)));
     let (since, time) = exchanged.unwrap_or((since, time));
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
