@@ -49,24 +49,21 @@ impl Ends {
         (hosts, loads): (&BTreeMap<String, HostId>, &BTreeMap<String, Load>),
         until: Instant,
     ) {
-        let bells = || loads.values().filter_map(|load| load.bell.as_ref());
-        if bells().next().is_none() {
+        // All loads have the same, if any.
+        let Some(bell) = loads.values().find_map(|load| load.bell.as_ref()) else {
             world.run_until(until);
             return;
-        }
-        while world.run_until_or(until, || bells().any(|bell| bell.is_rung())) {
-            self.look(world, hosts, loads);
-        }
-    }
-
-    fn look(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
-        for (name, load) in loads {
-            for happened in load.bell.iter().flat_map(|bell| bell.take()) {
+        };
+        while world.run_until_or(until, || bell.is_rung()) {
+            for (name, happened) in bell.take() {
+                let Some(load) = loads.get(&*name) else {
+                    continue;
+                };
                 match happened {
                     Happened::Opened { at, local, remote } => {
-                        self.opened(world, hosts, (name, load), (at, local, remote))
+                        self.opened(world, hosts, (&name, load), (at, local, remote));
                     }
-                    Happened::Over { caller } => self.over(world, hosts, (name, load), caller),
+                    Happened::Over { caller } => self.over(world, hosts, (&name, load), caller),
                 }
             }
         }

@@ -37,7 +37,7 @@ pub(super) struct Load {
     pub(super) servers: BTreeSet<SocketAddr>,
     /// Whether the time of a file begins when the association is asked for, and not when it stands.
     pub(super) from_request: bool,
-    /// What the programs of transfers with an end ring when one opens and when it is over.
+    /// What the programs of transfers with an end ring when one opens and when it is over: one for all loads.
     pub(super) bell: Option<Bell>,
 }
 

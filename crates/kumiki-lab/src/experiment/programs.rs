@@ -63,8 +63,9 @@ pub(super) fn of_scenario(
     profiles: &BTreeMap<String, Profile>,
 ) -> Result<(BTreeMap<String, Load>, Programs), Fault> {
     let (mut loads, mut programs) = (BTreeMap::new(), Programs::default());
+    let bell = Bell::default();
     for (name, workload) in &scenario.load {
-        let made = of_workload(workload, (scenario, topology), profiles);
+        let made = of_workload(workload, (scenario, topology), profiles, bell.of(name));
         let (load, more) = made.map_err(|fault| match fault.path() {
             [first, ..] if first == "host" => fault,
             _ => fault.under(&["load", name]),
@@ -99,6 +100,7 @@ fn of_workload(
     workload: &Workload,
     (scenario, topology): (&Scenario, &Topology<'_>),
     profiles: &BTreeMap<String, Profile>,
+    bell: Bell,
 ) -> Result<(Load, Programs), Fault> {
     let hosts = &scenario.host;
     let (kind, until_done) = kind(workload)?;
@@ -133,7 +135,7 @@ fn of_workload(
         from_request: workload.clock.as_deref() == Some("request"),
         bell: None,
     };
-    load.bell = load.is_measured_whole().then(Bell::default);
+    load.bell = Some(bell).filter(|_| load.is_measured_whole());
     if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
         let node = workload.to.0.get(number).map_or("", String::as_str);
         return Err(wrong("to", format!("{node:?} writes, and cannot read as well")));

@@ -30,33 +30,66 @@ pub enum Happened {
     },
 }
 
-/// A bell that several programs may ring. What is cloned is the same bell.
+/// A bell that the programs of several loads may ring. What is cloned is the same bell, and so is what is made for another load.
 #[derive(Clone, Debug, Default)]
-pub struct Bell(Arc<Rung>);
+pub struct Bell {
+    /// The load of who rings it.
+    load: Arc<str>,
+    rung: Arc<Rung>,
+}
 
 #[derive(Debug, Default)]
 struct Rung {
     is_rung: AtomicBool,
-    happened: Mutex<Vec<Happened>>,
+    happened: Mutex<Vec<(Arc<str>, Happened)>>,
 }
 
 impl Bell {
+    /// The same bell for the programs of `load`.
+    #[must_use]
+    pub fn of(&self, load: &str) -> Self {
+        Self { load: load.into(), rung: Arc::clone(&self.rung) }
+    }
+
     /// Says that something has happened.
     pub(super) fn ring(&self, happened: Happened) {
-        self.0.happened.lock().unwrap_or_else(PoisonError::into_inner).push(happened);
-        self.0.is_rung.store(true, Ordering::Relaxed);
+        let said = (Arc::clone(&self.load), happened);
+        self.rung.happened.lock().unwrap_or_else(PoisonError::into_inner).push(said);
+        self.rung.is_rung.store(true, Ordering::Relaxed);
     }
 
     /// Whether anybody has rung since what was said was last taken.
     #[must_use]
     pub fn is_rung(&self) -> bool {
-        self.0.is_rung.load(Ordering::Relaxed)
+        self.rung.is_rung.load(Ordering::Relaxed)
     }
 
-    /// What was said since then, in order.
+    /// What was said since then, in order, and of which load.
     #[must_use]
-    pub fn take(&self) -> Vec<Happened> {
-        self.0.is_rung.store(false, Ordering::Relaxed);
-        core::mem::take(&mut *self.0.happened.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn take(&self) -> Vec<(Arc<str>, Happened)> {
+        self.rung.is_rung.store(false, Ordering::Relaxed);
+        core::mem::take(&mut *self.rung.happened.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bell_tells_of_all_loads_in_order() {
+        let bell = Bell::default();
+        let [one, other] = ["one", "other"].map(|load| bell.of(load));
+        assert!(!bell.is_rung());
+        let over = Happened::Over { caller: Address::NONE };
+        let opened = Happened::Opened { at: Instant::ZERO, local: Address::NONE, remote: Address::NONE };
+        other.ring(opened);
+        one.clone().ring(over);
+        other.ring(over);
+        assert!(bell.is_rung() && one.is_rung());
+        let said = one.take();
+        let said: Vec<(&str, Happened)> = said.iter().map(|(load, happened)| (&**load, *happened)).collect();
+        assert_eq!(said, [("other", opened), ("one", over), ("other", over)]);
+        assert!(!bell.is_rung() && bell.take().is_empty());
     }
 }
