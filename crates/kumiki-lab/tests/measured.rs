@@ -542,3 +542,25 @@ run = { duration = "20 s" }
         assert_eq!(found, (whole, flow), "{event}");
     }
 }
+
+/// A load whose connections were all given up is aborted as they are, and no line or window bound it.
+#[test]
+fn a_load_of_which_all_was_given_up_is_aborted() {
+    for kind in [r#"kind = "ttcp", count = 1000"#, r#"kind = "netperf", sessions = 2"#] {
+        let text = format!(
+            r#"
+title = "Gone"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }}
+load.t = {{ {kind}, from = "a", to = "b", message = "8 KiB" }}
+event = [{{ at = "500 ms", link = "line", up = false }}]
+run = {{ duration = "2000 s" }}
+"#
+        );
+        let measured = arrange::run(&parse(&text), &[], 1, &Options::default()).measured;
+        let load = &measured.loads["t"];
+        assert_eq!(measured.bound(load, None, Some(9.65)).name(), "aborted", "{kind}");
+        assert_eq!(measured.bound_of_all(|_| Some(9.65)).name(), "aborted", "{kind}");
+    }
+}

@@ -296,7 +296,7 @@ impl Measured {
         let flows = flow.map_or(of.flows.as_slice(), core::slice::from_ref);
         if of.is_without_power(flows) {
             Bound::Power
-        } else if flow.is_some_and(|flow| flow.aborted.is_some()) {
+        } else if !flows.is_empty() && flows.iter().all(|flow| flow.aborted.is_some()) {
             Bound::Aborted
         } else if !flows.is_empty() && flows.iter().all(|flow| !flow.opened) {
             Bound::Held(Limit::Opening)
