@@ -105,7 +105,12 @@ pub(crate) fn unopened(why: OutputError) -> Stop {
     match why {
         OutputError::Io { path, source } => unwritable("--out", &path, &source),
         OutputError::Unread { path, source } => unreadable("", &path, &source),
-        why => Stop::Input(format!("--out: {why}")),
+        why @ (OutputError::Exists { .. }
+        | OutputError::Name { .. }
+        | OutputError::Row { .. }
+        | OutputError::Journal { .. }
+        | OutputError::Read { .. }
+        | _) => Stop::Input(format!("--out: {why}")),
     }
 }
 

@@ -37,7 +37,7 @@ impl Gone {
         if user.failure().is_some_and(|it| it.layer != Layer::Network || !it.transient || it.is_abort) {
             return None;
         }
-        let at = user.over().unwrap_or(world.now());
+        let at = user.over().unwrap_or_else(|| world.now());
         let from = |since: Instant| in_seconds(since.saturating_since(Instant::ZERO));
         let host =
             load.hosts_on_the_way().find_map(|host| Some((host, power.down_since(world, *hosts.get(host)?, at)?)));
