@@ -892,7 +892,7 @@ fn a_file_that_finds_nobody_is_told_in_words_of_a_scenario() {
     let text = include_str!("../../../scenarios/ftam-stall.toml");
     let text = text.replace("duration = \"60 s\"", "duration = \"2000 s\"");
     let down = format!("{text}\n[[event]]\nat = \"25 ms\"\nlink = \"line\"\nup = false\n");
-    let lossy = text.replace("[run]", "impair = { toward = \"receiver\", loss = 1.0 }\n\n[run]");
+    let lossy = text.replace("[run]", "impair = { toward = \"receiver\", loss = \"100 %\" }\n\n[run]");
     for (text, words) in [
         (down, "the peer stopped answering, and link.line was down from 0.025 s on; expected that it is up again"),
         (lossy, "the peer stopped answering; see what its lines lose, and when lines and hosts are up"),

@@ -179,7 +179,7 @@ fn a_file_without_rows_is_named() {
     let path = output.write("broken.jsonl", b"{}\n").unwrap();
     let refused = read_rows(&path).unwrap_err().to_string();
     assert!(refused.contains("broken.jsonl, line 1: missing field"), "{refused}");
-    assert!(matches!(read_rows(&output.path("missing")), Err(OutputError::Io { .. })));
+    assert!(matches!(read_rows(&output.path("missing")), Err(OutputError::Unread { .. })));
 }
 
 proptest! {
