@@ -495,28 +495,6 @@ fn loads_that_share_a_line_have_a_limit_together() {
     );
 }
 
-/// Requests of ARP go to all ports of a switch, and copies for which a port has no room are no loss of the load.
-#[test]
-fn copies_of_a_broadcast_are_counted_apart() {
-    let text = r#"
-title = "Incast"
-host.s = { count = 12, graph = ["ip", "arp", "eth", "lan"] }
-host.r.like = "s"
-switch.tor = { kind = "ethernet", queue_frames = 4 }
-link.in = { count = 12, ends = ["s${i}", "tor"], medium = "point-to-point", rate = "1 Gb/s", framing = "24 B" }
-link.out = { ends = ["tor", "r"], medium = "point-to-point", rate = "1 Gb/s", framing = "24 B" }
-load.answers = { kind = "ttcp", from = "s*", to = "r", message = "64 KiB", count = 1 }
-run.duration = "5 s"
-"#;
-    let row = Laboratory::default().run(&point(&parse(text), &[])).unwrap().rows.remove(0);
-    let sum = |name: &str| row.counters.values().filter_map(|counts| counts.get(name)).sum::<u64>();
-    let [drops, copies] = ["b_drops", "b_group_drops"].map(sum);
-    // 12 requests come at once to each of eleven other hosts, and to the one that is asked.
-    assert!(copies > 11 * 5, "{copies}");
-    let unicast = row.counters["out"]["a_drops"] - row.counters["out"]["a_group_drops"];
-    assert!(drops >= copies && unicast > 0, "{drops} {copies} {unicast}");
-}
-
 /// A transfer whose reader had all, and whose sender does not learn of it, is over where its reader had all.
 #[test]
 fn a_load_is_over_when_its_readers_have_all_whoever_does_not_learn_of_it() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::done::Wanted;
 use super::*;
+use crate::laboratory::Laboratory;
 use crate::rows::Scope;
 use crate::table::Cell;
 
@@ -312,4 +313,34 @@ fn where_nothing_waited_no_line_has_the_longest_queue() {
     let (none, some) = (with(0.0), with(2.0));
     assert!(!is_told(&none) && !has_column(&none));
     assert!(is_told(&some) && has_column(&some));
+}
+
+/// Requests of ARP go to all ports of a switch, and copies for which a port has no room are no loss of the load.
+#[test]
+fn copies_of_a_broadcast_are_counted_apart() {
+    let text = r#"
+title = "Incast"
+host.s = { count = 12, graph = ["ip", "arp", "eth", "lan"] }
+host.r.like = "s"
+switch.tor = { kind = "ethernet", queue_frames = 4 }
+link.in = { count = 12, ends = ["s${i}", "tor"], medium = "point-to-point", rate = "1 Gb/s", framing = "24 B" }
+link.out = { ends = ["tor", "r"], medium = "point-to-point", rate = "1 Gb/s", framing = "24 B" }
+load.answers = { kind = "ttcp", from = "s*", to = "r", message = "64 KiB", count = 1 }
+run.duration = "5 s"
+"#;
+    let document = Document::parse("incast", "incast.toml", text).unwrap();
+    let laboratory = Laboratory::default();
+    let plan = Plan::new(&[document], &Choice::default(), &laboratory).unwrap();
+    let results = run(&plan, laboratory, Options::default()).remove(0);
+    let row = results.rows().next().unwrap();
+    let sum = |name: &str| row.counters.values().filter_map(|counts| counts.get(name)).sum::<u64>();
+    let [drops, copies] = ["b_drops", "b_group_drops"].map(sum);
+    // 12 requests come at once to each of eleven other hosts, and to the one that is asked.
+    assert!(copies > 11 * 5, "{copies}");
+    let unicast = row.counters["out"]["a_drops"] - row.counters["out"]["a_group_drops"];
+    assert!(drops >= copies && unicast > 0, "{drops} {copies} {unicast}");
+    // All that is lost is on the way to the one that is asked.
+    let glance = results.glance();
+    let said = glance.iter().find(|(what, _)| what == "Lost on the way").map(|(_, said)| said.as_str());
+    assert_eq!(said, Some(format!("{unicast} frames or cells").as_str()));
 }
