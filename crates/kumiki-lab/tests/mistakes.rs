@@ -622,6 +622,6 @@ fn a_range_with_a_hyphen_is_told_as_the_range_that_it_would_be() {
     }
     for text in ["1e-5", "5-1", "10 ms-5", "1-5 frames"] {
         let said = varied(text);
-        assert!(said.starts_with("x.toml:24: vary.queue") && !said.contains("the range"), "{said}");
+        assert!(said.starts_with("x.toml:21: vary.queue") && !said.contains("the range"), "{said}");
     }
 }

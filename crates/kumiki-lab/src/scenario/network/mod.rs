@@ -44,7 +44,8 @@ pub(super) fn ways(scenario: &Scenario) -> Result<(), Fault> {
     for (name, load) in &scenario.load {
         for (from, to) in load.pairs() {
             let [from, to] = [from, to].map(place);
-            if !lacks_way(scenario, &topology, (from, to)) {
+            let are_there = [from, to].iter().all(|host| scenario.host.contains_key(*host));
+            if !are_there || from == to || topology.way(from, to).is_some() {
                 continue;
             }
             let path = ["load", name, "to"];
@@ -59,12 +60,6 @@ pub(super) fn ways(scenario: &Scenario) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-/// Whether two hosts are there, and no way leads from one to the other.
-fn lacks_way(scenario: &Scenario, topology: &Topology<'_>, (from, to): (&str, &str)) -> bool {
-    let are_there = [from, to].iter().all(|host| scenario.host.contains_key(*host));
-    are_there && from != to && topology.way(from, to).is_none()
 }
 
 /// A name with its number, so that s10 comes behind s9.

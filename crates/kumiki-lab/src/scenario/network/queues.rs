@@ -6,7 +6,6 @@ use kumiki_graph::Duration;
 
 use super::super::fault::Fault;
 use super::super::{Link, Ring, Scenario, Workload};
-use super::lacks_way;
 use crate::medium::Line;
 use crate::quantity::{self, Octets};
 use crate::topology::{Topology, place};
@@ -107,7 +106,7 @@ fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
         }
     }
     let mut pairs = scenario.load.values().flat_map(Workload::pairs);
-    let is_whole = !pairs.any(|(from, to)| lacks_way(scenario, &topology, (place(from), place(to))));
+    let is_whole = pairs.all(|(from, to)| place(from) == place(to) || topology.way(place(from), place(to)).is_some());
     (all, is_whole)
 }
 
