@@ -469,8 +469,8 @@ fn queues_in_products_are_told_rightly() {
 fn a_queue_in_products_of_a_line_that_nobody_uses_is_refused_beside_real_hosts_apart() {
     let apart = "title = \"x\"\n\
                  host.a = { real = { run = \"true\" }, graph = [\"ip\", \"l0\"] }\n\
-                 host.b = { like = \"a\" }\n\
-                 host.c = { like = \"a\" }\n\
+                 host.b = { real = { run = \"true\" }, graph = [\"ip\", \"l0\"] }\n\
+                 host.c = { real = { run = \"true\" }, graph = [\"ip\", \"l0\"] }\n\
                  host.d.graph = [\"ip\", \"l0\"]\n\
                  link.line = { ends = [\"a\", \"b\"], medium = \"point-to-point\", rate = \"10 Mb/s\", propagation = \"10 ms\" }\n\
                  link.alone = { ends = [\"c\", \"d\"], medium = \"point-to-point\", rate = \"10 Mb/s\", propagation = \"10 ms\", queue_frames = \"1 bdp\" }\n\
