@@ -87,9 +87,8 @@ impl<'a> Ledger<'a> {
         *self.drops += 1;
         if let Some(groups) = &mut self.groups {
             // IEEE 802.3 section 3.2.3: the first bit of the destination, which is the lowest of its octet.
-            let mut first = None;
-            frame.data.for_each(|octets| first = first.or_else(|| octets.first().copied()));
-            **groups += u64::from(first.is_some_and(|octet| octet & 1 == 1));
+            let mut first = [0];
+            **groups += u64::from(frame.data.copy_to(0, &mut first) && first[0] & 1 == 1);
         }
         if let Some((port, out)) = &mut self.told {
             let Waiting { number, address, .. } = frame;
