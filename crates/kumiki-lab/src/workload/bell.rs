@@ -16,7 +16,7 @@ use kumiki_graph::{Address, Instant};
 pub enum Happened {
     /// It is open since that instant.
     Opened {
-        /// By the clock of its host.
+        /// By the clock of the world.
         at: Instant,
         /// The address of who called; none of an association.
         local: Address,
