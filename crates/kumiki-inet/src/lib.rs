@@ -16,6 +16,7 @@
 //! those same terms; a unit that came over a virtual channel has that channel as its source.
 
 pub mod arp;
+mod assignment;
 pub mod eth;
 pub mod fddi;
 mod groups;
@@ -36,6 +37,7 @@ pub mod times;
 pub mod udp;
 pub mod vnet;
 
+pub use assignment::{Assignment, Authority, Change, Resolvers, Way};
 pub use link_addresses::LinkAddresses;
 pub use numbers::{EtherType, IpProtocol};
 pub use reason::reason_of;

@@ -5,7 +5,7 @@
 //! | Specification | RFC 826; RFC 1122 section 2.3.2 (timeout, one request a second, a queue) |
 //! | Above | users by EtherType: IP, whose interface is configured with [`crate::ip::Neighbours::Below`], XTP, by way of VNET too |
 //! | Below | Ethernet, or LLC/SNAP over FDDI or Ethernet (RFC 1390, RFC 1042), under the EtherTypes of the users and that of ARP |
-//! | Left out | announcements and defence of our own address (RFC 5227), proxies, reverse ARP |
+//! | Left out | defence of our own address, and of RFC 5227 all but what is said below; proxies, reverse ARP |
 //!
 //! It stands between its users and the link, as `kumiki_atm::atm_arp` does: IP hands down a datagram and the next hop, and this
 //! layer puts the station's address in its place. Groups need not be asked for (RFC 1112 section 6.4). Several users share
@@ -18,6 +18,12 @@
 //! waits, and whose it was is told where nobody answers ([`Problem::NoNeighbour`](kumiki_graph::Problem::NoNeighbour)). What was learned is good for [`Config::timeout`]. From four fifths of that time on its station is asked again,
 //! alone, whenever something is sent to it: a station that is there is never lost (RFC 1122 section 2.3.2.1 (2)).
 //!
+//! # Addresses of ours that come later
+//!
+//! IP tells them by [`Assignment`]. One that is to be probed is asked for [`Config::probes`] times, once a second, with no sender's address (RFC 5227 section
+//! 2.1.1, which waits a random time before that, and so do those who use it: RFC 2131 section 4.4.1). Where somebody else claims it meanwhile, or probes it too, IP hears that it is a duplicate; else
+//! that it may be had, and all on the link that we have it (section 2.3, one announcement of two).
+//!
 //! # Bounds
 //!
 //! At most [`Config::max_entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is
@@ -25,7 +31,7 @@
 //! sends to us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing, is the first to go. (One that answers for many
 //! addresses, and is sent to, can still put others out.)
 
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use kumiki_wire::inet::ethernet::MAC;
 
 use kumiki_graph::{
@@ -39,6 +45,7 @@ use kumiki_wire::inet::ethernet::MacAddr;
 use thiserror::Error;
 
 use crate::resolution::{self, Bounds, Cache, Found, OWN, below, user};
+use crate::{Assignment, Change};
 
 #[cfg(test)]
 mod tests;
@@ -64,6 +71,12 @@ pub struct Config {
     /// Datagrams that may wait for one next hop.
     #[setting(0..=65535)]
     pub queue: usize,
+    /// How often an address of ours that comes while IP runs is asked for before it is used, where whoever assigns it wants that.
+    #[setting(skip)]
+    pub probes: u8,
+    /// Whether IP tells our addresses while it runs, so that there need be none at first.
+    #[setting(skip)]
+    pub told_later: bool,
     /// Whether we stand for every address, as a gateway does to which all of the world is behind itself ([`any_destination`](crate::ip::Config::any_destination)):
     /// whoever is asked for is here, but who is known to be at another station, or is asked for by who is about to take the address (RFC 5227). And
     /// whoever sends us a datagram is at the station that it came from.
@@ -82,6 +95,8 @@ impl Config {
             max_entries: 512,
             unknown: 64,
             queue: 64,
+            probes: 1,
+            told_later: false,
             any_address: false,
         }
     }
@@ -128,7 +143,21 @@ pub struct Arp {
     /// What waits is a user's.
     cache: Cache<MacAddr, (Above, Box<Unit>)>,
     timer: TimerSlot,
+    /// Addresses that may become ours.
+    probed: Vec<Probe>,
     counters: Counters,
+}
+
+/// An address that may become ours: others are asked if they have it.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    address: Ipv4Addr,
+    /// The user who is to have it, and what it has asked for.
+    user: Above,
+    what: Assignment,
+    /// Questions that are left, and when the next one goes, or the last one's time is over.
+    left: u8,
+    next: Instant,
 }
 
 impl Arp {
@@ -137,12 +166,13 @@ impl Arp {
     /// # Errors
     /// [`ConfigError`] names what cannot be.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
-        if config.addresses.is_empty() {
+        if config.addresses.is_empty() && !config.told_later {
             return Err(ConfigError::NoAddress);
         }
         let nothing = [
             ("timeout", config.timeout.is_zero()),
             ("tries", config.tries == 0),
+            ("probes", config.probes == 0),
             ("max_entries", config.max_entries == 0),
             ("unknown", config.unknown == 0),
         ];
@@ -162,6 +192,7 @@ impl Arp {
             mac: None,
             cache: Cache::new(bounds),
             timer: TimerSlot::default(),
+            probed: Vec::new(),
             counters: Counters::default(),
         })
     }
@@ -241,8 +272,75 @@ impl Arp {
         packet(&header, station.unwrap_or(MacAddr::BROADCAST), cx);
     }
 
+    /// IP says which addresses are ours, or may be.
+    fn assign(&mut self, user: Above, what: Assignment, cx: &mut Context<'_>) {
+        match what.change {
+            Change::Address { address: IpAddr::V4(address), probe: true, .. } => {
+                self.probed.retain(|it| it.address != address);
+                self.probed.push(Probe { address, user, what, left: self.config.probes, next: cx.now() });
+                self.tick(cx);
+            }
+            Change::Address { address: IpAddr::V4(address), probe: false, .. } => {
+                if !self.config.addresses.contains(&address) {
+                    self.config.addresses.push(address);
+                }
+            }
+            Change::NoAddress(IpAddr::V4(address)) => {
+                self.config.addresses.retain(|it| *it != address);
+                self.probed.retain(|it| it.address != address);
+            }
+            Change::Address { .. }
+            | Change::NoAddress(_)
+            | Change::Duplicate(_)
+            | Change::Route(_)
+            | Change::NoRoute(_)
+            | Change::Mtu(_) => {}
+        }
+    }
+
+    /// Probes what is to be probed now; tells who wanted what nobody else has.
+    fn tick_probes(&mut self, cx: &mut Context<'_>) {
+        let (Some(mac), now) = (self.mac, cx.now()) else {
+            return;
+        };
+        let (mut ask, mut free) = (Vec::new(), Vec::new());
+        self.probed.retain_mut(|it| {
+            if it.next > now {
+                return true;
+            }
+            it.next = now + PROBE_INTERVAL;
+            match it.left.checked_sub(1) {
+                Some(left) => {
+                    it.left = left;
+                    ask.push(it.address);
+                }
+                None => free.push(*it),
+            }
+            !free.iter().any(|free| free.address == it.address)
+        });
+        for address in ask {
+            self.counters.requests_sent += 1;
+            claim(mac, (Ipv4Addr::UNSPECIFIED, address), cx);
+        }
+        for Probe { address, user, what, .. } in free {
+            self.counters.requests_sent += 1;
+            claim(mac, (address, address), cx);
+            tell(user, what.without_probe(), cx);
+        }
+    }
+
+    /// Somebody else has an address that was to become ours, or is about to have it.
+    fn lose(&mut self, address: Ipv4Addr, cx: &mut Context<'_>) {
+        while let Some(place) = self.probed.iter().position(|it| it.address == address) {
+            let lost = self.probed.swap_remove(place);
+            self.counters.conflicts += 1;
+            tell(lost.user, Assignment { change: Change::Duplicate(address.into()), ..lost.what }, cx);
+        }
+    }
+
     /// Time has passed: asks again, or gives up.
     fn tick(&mut self, cx: &mut Context<'_>) {
+        self.tick_probes(cx);
         let (again, gone) = self.cache.due(cx.now());
         self.unresolved(gone.len(), cx);
         for (next_hop, (user, unit)) in gone {
@@ -255,7 +353,8 @@ impl Arp {
     }
 
     fn set_timer(&mut self, cx: &mut Context<'_>) {
-        match self.cache.next_due().filter(|_| self.mac.is_some()) {
+        let probes = self.probed.iter().map(|it| it.next);
+        match self.cache.next_due().into_iter().chain(probes).min().filter(|_| self.mac.is_some()) {
             None => cx.clear_timer(&mut self.timer),
             Some(next) if self.timer.deadline() == Some(next) => {}
             Some(next) => cx.set_timer(&mut self.timer, Token::default(), next),
@@ -278,6 +377,9 @@ impl Arp {
             return;
         };
         let Header { sha, spa, tpa, .. } = header;
+        // Who asks for it from no address, and is not ourselves, is about to take it too (RFC 5227 section 2.1.1).
+        let is_probe = spa.is_unspecified() && header.op == Operation::Request && Some(sha) != self.mac;
+        self.lose(if is_probe { tpa } else { spa }, cx);
         if self.config.addresses.contains(&spa) {
             self.counters.conflicts += 1;
             cx.drop("our own address is claimed");
@@ -359,6 +461,20 @@ fn transmit(station: MacAddr, (user, unit): (Above, Box<Unit>), cx: &mut Context
     resolution::transmit(user, Address::from(station), unit, cx);
 }
 
+/// From one probe to the next, and from the last to the use of an address.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Asks all on the link for an address: from none, a probe; from itself, an announcement (RFC 5227 section 1.1).
+fn claim(mac: MacAddr, (spa, tpa): (Ipv4Addr, Ipv4Addr), cx: &mut Context<'_>) {
+    let header =
+        Header { hrd: hardware::ETHERNET, op: Operation::Request, sha: mac, spa, tha: MacAddr::default(), tpa };
+    packet(&header, MacAddr::BROADCAST, cx);
+}
+
+fn tell(user: Above, what: Assignment, cx: &mut Context<'_>) {
+    cx.up(user, Indication::Report(Box::new(Report::special(what))));
+}
+
 fn packet(header: &Header, to: MacAddr, cx: &mut Context<'_>) {
     let mut data = Message::new();
     header.emit(data.push(header.len()));
@@ -389,7 +505,16 @@ impl Protocol for Arp {
             Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits | Manage::Group { .. }) => {
                 cx.down(below(from), Request::Manage(manage));
             }
-            Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
+            Some(UnitRequest::Manage(manage)) => {
+                if let Manage::Special(special) = &*manage
+                    && let Some(&what) = special.get::<Assignment>()
+                {
+                    self.assign(from, what, cx);
+                } else {
+                    cx.drop("not a unit");
+                }
+            }
+            None => cx.drop("not a unit"),
         }
     }
 

@@ -5,6 +5,7 @@ use kumiki_wire::numbering::ETHER_TYPE;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
 use super::*;
+use crate::Authority;
 use crate::eth::{self, Eth};
 use crate::ip::{self, Interface, Ip, Neighbours};
 use kumiki_testkit::bench::Bench;
@@ -254,4 +255,90 @@ fn a_user_has_an_ether_type_and_not_that_of_arp() {
         let refused = bench.graph.connect(name, "arp").unwrap_err().to_string();
         assert!(refused.contains(why), "{refused}");
     }
+}
+
+/// A station that has no address at first.
+fn fresh() -> (Bench, DeviceId, NodeId) {
+    let mut bench = Bench::new();
+    let medium = bench.device("medium");
+    let eth = eth::Config { pad: false, ..eth::Config::new(MAC_A) };
+    bench.node("eth", &["medium"], Eth::new(eth).unwrap());
+    let config = Config { addresses: Vec::new(), told_later: true, ..Config::new(A) };
+    bench.node("arp", &["eth"], Arp::new(config).unwrap());
+    let interface = Interface { neighbours: Neighbours::Below, ..Interface::negotiated("arp") };
+    bench.node("ip", &["arp"], Ip::new(ip::Config::host(interface)).unwrap());
+    let user = bench.user("user", "ip", &[Key::of(IP_PROTOCOL, 17)]);
+    bench.start();
+    bench.requests();
+    (bench, medium, user)
+}
+
+fn assign(bench: &mut Bench, user: NodeId, change: Change) {
+    let what = Assignment { interface: 0, by: Authority::Server, change };
+    bench.say(user, Request::Manage(Box::new(Manage::special(what))));
+}
+
+fn told(bench: &mut Bench, user: NodeId) -> Vec<Change> {
+    let change = |report: &Report| {
+        if let Report::Special(what) = report { what.get::<Assignment>().map(|it| it.change) } else { None }
+    };
+    bench.reports(user).iter().filter_map(change).collect()
+}
+
+const fn ours(probe: bool) -> Change {
+    Change::Address { address: IpAddr::V4(A), prefix: 24, probe }
+}
+
+/// What was asked for: by whom, and whom.
+fn asked(bench: &mut Bench) -> Vec<(Ipv4Addr, Ipv4Addr)> {
+    let of = |(_, header): (MacAddr, Option<Header>)| header.map(|it| (it.spa, it.tpa));
+    sent(bench).into_iter().filter_map(of).collect()
+}
+
+#[test]
+fn an_address_that_nobody_claims_is_announced_used_and_answered_for() {
+    let (mut bench, medium, user) = fresh();
+    assign(&mut bench, user, ours(true));
+    assert_eq!(asked(&mut bench), [(Ipv4Addr::UNSPECIFIED, A)]);
+    bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, A));
+    assert!(sent(&mut bench).is_empty(), "it is not ours yet");
+    bench.pass(Duration::from_millis(999));
+    assert!(told(&mut bench, user).is_empty());
+    bench.pass(Duration::from_millis(1));
+    assert_eq!(told(&mut bench, user), [ours(false)]);
+    assert_eq!(asked(&mut bench), [(A, A)]);
+    bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, A));
+    assert_eq!(sent(&mut bench)[0].1.map(|it| (it.op, it.spa)), Some((Operation::Reply, A)));
+    assign(&mut bench, user, Change::NoAddress(A.into()));
+    bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, A));
+    assert!(sent(&mut bench).is_empty());
+}
+
+#[test]
+fn an_address_that_somebody_has_or_is_about_to_have_is_not_used() {
+    let claims = [
+        frame(MAC_A, Operation::Reply, A, Ipv4Addr::UNSPECIFIED),
+        frame(MacAddr::BROADCAST, Operation::Request, A, B),
+        frame(MacAddr::BROADCAST, Operation::Request, Ipv4Addr::UNSPECIFIED, A),
+    ];
+    for claim in claims {
+        let (mut bench, medium, user) = fresh();
+        assign(&mut bench, user, ours(true));
+        bench.octets(medium, &claim);
+        assert_eq!(told(&mut bench, user), [Change::Duplicate(A.into())]);
+        sent(&mut bench);
+        bench.pass(Duration::from_secs(10));
+        assert!(told(&mut bench, user).is_empty() && sent(&mut bench).is_empty());
+        assert_eq!(counters(&bench).conflicts, 1);
+    }
+}
+
+#[test]
+fn an_address_that_is_given_back_while_it_is_asked_for_is_forgotten() {
+    let (mut bench, _, user) = fresh();
+    assign(&mut bench, user, ours(true));
+    assign(&mut bench, user, Change::NoAddress(A.into()));
+    sent(&mut bench);
+    bench.pass(Duration::from_secs(10));
+    assert!(told(&mut bench, user).is_empty() && sent(&mut bench).is_empty());
 }

@@ -13,6 +13,7 @@ use super::reassembly::Overlap;
 use super::recent::Plain;
 use super::route::{Bits, Hop};
 use super::send::{Outgoing, Reach};
+use crate::Authority;
 
 /// What both versions have in a header, under the names of version 4.
 #[derive(Clone, Copy, Debug)]
@@ -117,8 +118,22 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn listens_to(ip: &Ip<Self>, address: Self::Address) -> bool;
     /// The way to `to` for a datagram that has, or will get, `source`.
     fn hop(ip: &mut Ip<Self>, to: Self::Address, source: Option<Self::Address>) -> Option<Hop<Self::Address>>;
-    /// The address of ours that goes with a datagram to `to` by `interface`.
-    fn select(ip: &Ip<Self>, interface: usize, to: Self::Address) -> Option<Self::Address>;
+    /// The address of ours that goes with a datagram to `to` by `hop`.
+    fn select(ip: &Ip<Self>, hop: Hop<Self::Address>, to: Self::Address) -> Option<Self::Address>;
+    /// Whether the layer below an interface answers for our addresses.
+    fn is_resolved_below(_: &Port<Self>) -> bool {
+        false
+    }
+    /// We have one more address on `interface`, whose network has so many bits: at once, or only when nobody claims it. `None`: it cannot be.
+    fn add(
+        ip: &mut Ip<Self>,
+        interface: usize,
+        own: (Self::Address, u8),
+        by: Authority,
+        cx: &mut Context<'_>,
+    ) -> Option<bool>;
+    /// It is ours no longer; how many bits its network had, if it was.
+    fn remove(ip: &mut Ip<Self>, interface: usize, address: Self::Address) -> Option<u8>;
     /// How the link address of `next` is found on the interface, if it can be.
     fn reach(port: &Port<Self>, next: Self::Address) -> Option<Reach>;
     /// A datagram has come from an address by way of a link address, to who [takes all](Ip::any_destination) and answers by the way that it came.

@@ -15,9 +15,11 @@
 //! | `fragments.rs`, `reassembly.rs` | datagrams in pieces, and their holes |
 //! | `errors.rs` | the errors of ICMP, both ways |
 //! | `route.rs`, `static_routes.rs` | longest prefix match, routes of configurations |
+//! | `assignment.rs` | addresses and routes that come and go |
 //! | `config.rs`, `settings.rs` | what is wrong with configurations, and what settings say alike |
 //! | `family.rs` | what differs, in one trait: words and numbers, addresses and ways, headers, fragments, ICMP |
 
+mod assignment;
 mod checksum;
 mod config;
 mod counters;

@@ -6,6 +6,7 @@ use kumiki_graph::{
     Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 
+use super::assignment::Given;
 use super::counters::Counters;
 use super::family::Family;
 use super::fragments::{FragmentHead, FragmentKey};
@@ -14,7 +15,7 @@ use super::recent::Recent;
 use super::route::{Bits, Routes};
 use super::static_routes::names;
 use crate::groups::Groups;
-use crate::{IpProtocol, LinkAddresses};
+use crate::{Assignment, IpProtocol, LinkAddresses};
 
 /// The kind of the timer of reassembly; a version has others for its own.
 pub(super) const REASSEMBLY_TIMER: u32 = 0;
@@ -27,6 +28,10 @@ pub struct Port<F: Family> {
     pub(crate) below: Option<Below>,
     /// The largest datagram as configured.
     most: u32,
+    /// As somebody has said while it ran.
+    wished: Option<u32>,
+    /// As the layer below says.
+    carried: u32,
     /// The largest datagram, as configured and as the layer below says.
     pub(crate) mtu: u32,
     burst: u32,
@@ -38,7 +43,26 @@ pub struct Port<F: Family> {
 impl<F: Family> Port<F> {
     /// On the layer `below`, for datagrams of `mtu` octets.
     pub(crate) fn new(below: &str, mtu: u32, own: F::Own, link: F::Link) -> Self {
-        Self { name: below.to_owned(), below: None, most: mtu, mtu, burst: 1, up: true, own, link }
+        Self {
+            name: below.to_owned(),
+            below: None,
+            most: mtu,
+            wished: None,
+            carried: u32::MAX,
+            mtu,
+            burst: 1,
+            up: true,
+            own,
+            link,
+        }
+    }
+
+    /// Somebody says how large datagrams may be; whether that changes anything.
+    pub(super) fn wish(&mut self, mtu: Option<u32>) -> bool {
+        self.wished = mtu;
+        let before = self.mtu;
+        self.mtu = self.wished.unwrap_or(self.most).min(self.most).min(self.carried);
+        self.mtu != before
     }
 }
 
@@ -50,6 +74,8 @@ pub struct Ip<F: Family> {
     /// Which interface each layer below is.
     pub(super) by_below: Vec<usize>,
     pub(crate) routes: Routes<F::Address>,
+    /// Those of them that came while it ran.
+    pub(crate) given: Vec<Given<F::Address>>,
     pub(crate) forwarding: bool,
     /// Datagrams to all addresses are ours.
     pub(crate) any_destination: bool,
@@ -85,6 +111,7 @@ impl<F: Family> Ip<F> {
             ports,
             by_below: Vec::new(),
             routes,
+            given: Vec::new(),
             forwarding: false,
             any_destination: false,
             host: None,
@@ -153,7 +180,7 @@ impl<F: Family> Ip<F> {
             return Report::Route { to, source: to, unit: F::MOST_DATA, burst: u32::MAX, bypass: None };
         }
         let found = F::hop(self, address, None).and_then(|hop| {
-            let source = F::select(self, hop.interface, address)?;
+            let source = F::select(self, hop, address)?;
             Some((source, self.ports.get(hop.interface)?))
         });
         found.map_or(nowhere, |(source, port)| Report::Route {
@@ -188,7 +215,13 @@ impl<F: Family> Ip<F> {
                 return;
             }
             // Routes are not chosen by whether somebody answers, so advice could not lead to another.
-            Manage::Session { .. } | Manage::Advise { .. } | Manage::Special(_) => return,
+            Manage::Session { .. } | Manage::Advise { .. } => return,
+            Manage::Special(what) => {
+                if let Some(&what) = what.get::<Assignment>() {
+                    self.assign(what, cx);
+                }
+                return;
+            }
         };
         cx.up(from, Indication::Report(Box::new(answer)));
     }
@@ -215,7 +248,9 @@ impl<F: Family> Ip<F> {
         match *report {
             Report::Limits { unit, burst } => {
                 let before = (port.mtu, port.burst);
-                (port.mtu, port.burst) = (port.most.min(unit), burst);
+                (port.carried, port.burst) = (unit, burst);
+                let wished = port.wished;
+                port.wish(wished);
                 if before != (port.mtu, port.burst) {
                     self.tell_curious(cx);
                 }
@@ -226,6 +261,9 @@ impl<F: Family> Ip<F> {
             Report::Special(ref what) => {
                 if let Some(&LinkAddresses { local, remote }) = what.get() {
                     F::adopt(self, interface, local, remote);
+                }
+                if let Some(&what) = what.get::<Assignment>() {
+                    self.found_out(interface, what, cx);
                 }
                 return;
             }

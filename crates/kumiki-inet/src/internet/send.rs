@@ -104,7 +104,7 @@ impl<F: Family> Ip<F> {
         let chosen = match (outgoing.source, local, hop) {
             (Some(source), ..) => Some(source),
             (None, true, _) => Some(destination),
-            (None, false, hop) => hop.and_then(|hop| F::select(self, hop.interface, destination)),
+            (None, false, hop) => hop.and_then(|hop| F::select(self, hop, destination)),
         };
         let header = chosen.ok_or(Refused::NoRoute).and_then(|source| {
             let completed = F::complete(self, &mut outgoing, (source, hop), &mut unit.data);

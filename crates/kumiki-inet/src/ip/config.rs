@@ -106,11 +106,15 @@ pub struct Interface {
     /// How many leading bits of the address name the network: 0 to 32.
     #[setting(skip)]
     pub prefix: u8,
+    /// More addresses of ours there, each with the length of its prefix.
+    #[setting(skip)]
+    pub further: Vec<(Ipv4Addr, u8)>,
     /// The address of the one host at the other end, where the network is a line.
     #[setting(text, expected = "an IPv4 address", unset = "none")]
     pub peer: Option<Ipv4Addr>,
     /// Whether our address and the peer's are those that the layer below agrees on with the peer, as PPP does
-    /// ([`LinkAddresses`](crate::LinkAddresses)). Our own has no network around it then.
+    /// ([`LinkAddresses`](crate::LinkAddresses)). Our own has no network around it then. Or ours comes otherwise while IP runs
+    /// ([`Assignment`](crate::Assignment)).
     #[setting(skip)]
     pub negotiated: bool,
     /// The largest datagram that is sent in one piece; where the layer below reports less, less.
@@ -129,6 +133,7 @@ impl Interface {
             below: below.to_owned(),
             address,
             prefix,
+            further: Vec::new(),
             peer: None,
             negotiated: false,
             mtu: 1500,
@@ -215,6 +220,15 @@ impl Config {
             if is_open || found.is_multicast() || found.is_broadcast() {
                 return Err(ConfigError::Address { below, found, expected: "a unicast address" });
             }
+            for &(found, prefix) in &it.further {
+                let below = it.below.clone();
+                if prefix > 32 {
+                    return Err(ConfigError::Prefix { below, found: prefix });
+                }
+                if found.is_unspecified() || found.is_multicast() || found.is_broadcast() {
+                    return Err(ConfigError::Address { below, found, expected: "a unicast address" });
+                }
+            }
         }
         Routes::check(&self.routes)?;
         self.table()
@@ -227,6 +241,9 @@ impl Config {
             // None has been agreed on yet.
             if !it.address.is_unspecified() {
                 routes.add(it.address, it.prefix, interface, None);
+            }
+            for &(own, prefix) in &it.further {
+                routes.add(own, prefix, interface, None);
             }
             if let Some(peer) = it.peer {
                 routes.add(peer, 32, interface, None);

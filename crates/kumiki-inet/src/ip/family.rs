@@ -10,6 +10,7 @@ use kumiki_wire::inet::{IpParameters, ethernet::ethertype};
 use kumiki_wire::numbering::{ETHER_TYPE, MAPOS_PROTOCOL, PPP_PROTOCOL};
 
 use super::{Config, Hop, Ip, Kind, Neighbours, Port, errors, source_route};
+use crate::Authority;
 use crate::internet::{self, Facts, Family, Fragment, FragmentKey, Names, Outgoing, Overlap, Reach, Trouble, UNIT};
 
 /// All hosts on this network (RFC 1112 section 4).
@@ -54,7 +55,8 @@ impl Family for V4 {
     type Address = Ipv4Addr;
     type Header = Header;
     type Options = Options;
-    type Own = Ipv4Addr;
+    /// Each with how many bits its network has; the first one where none fits better.
+    type Own = Vec<(Ipv4Addr, u8)>;
     type Link = Neighbours;
     type State = State;
 
@@ -117,13 +119,44 @@ impl Family for V4 {
             return routed();
         }
         // Not a matter of networks: the source's interface, a route for the group, or the first interface there is.
-        let own = source.and_then(|source| ip.ports.iter().position(|port| port.own == source));
+        let own =
+            source.and_then(|source| ip.ports.iter().position(|port| port.own.iter().any(|(own, _)| *own == source)));
         let on = |interface| Hop { interface, next: to };
         own.map(on).or_else(|| routed().filter(|_| to.is_multicast())).or_else(|| ip.first_up().map(on))
     }
 
-    fn select(ip: &Ip, interface: usize, _: Ipv4Addr) -> Option<Ipv4Addr> {
-        ip.ports.get(interface).map(|port| port.own)
+    /// The one on the network of the next hop, or else the first. To all hosts it may be none: who asks for an address has none (RFC 1122 section 3.2.1.3 (a)).
+    fn select(ip: &Ip, hop: Hop, to: Ipv4Addr) -> Option<Ipv4Addr> {
+        let own = &ip.ports.get(hop.interface)?.own;
+        let is_near = |(own, prefix): &&(Ipv4Addr, u8)| {
+            let mask = <Ipv4Addr as internet::Bits>::mask(*prefix);
+            own.to_bits() & mask == hop.next.to_bits() & mask
+        };
+        let found = own.iter().find(is_near).or_else(|| own.first()).map(|(own, _)| *own);
+        found.or_else(|| to.is_broadcast().then_some(Ipv4Addr::UNSPECIFIED))
+    }
+
+    fn is_resolved_below(port: &Port) -> bool {
+        port.link == Neighbours::Below
+    }
+
+    fn add(ip: &mut Ip, interface: usize, own: (Ipv4Addr, u8), _: Authority, _: &mut Context<'_>) -> Option<bool> {
+        ip.ports.get_mut(interface)?.own.push(own);
+        ip.learn_own();
+        Some(true)
+    }
+
+    fn remove(ip: &mut Ip, interface: usize, address: Ipv4Addr) -> Option<u8> {
+        let own = &mut ip.ports.get_mut(interface)?.own;
+        let place = own.iter().position(|(own, _)| *own == address)?;
+        let (_, prefix) = own.remove(place);
+        if let Some(it) = ip.state.config.interfaces.get_mut(interface)
+            && it.address == address
+        {
+            it.address = Ipv4Addr::UNSPECIFIED;
+        }
+        ip.learn_own();
+        Some(prefix)
     }
 
     fn reach(port: &Port, next: Ipv4Addr) -> Option<Reach> {

@@ -5,7 +5,7 @@
 //! | Specification | RFC 791, RFC 1122 section 3 (hosts), RFC 1812 sections 4.2, 4.3, 5.2, 5.3 (forwarding); RFC 6864 (identification), RFC 815 (reassembly), RFC 1191 (next-hop MTU), RFC 6633 (source quench) |
 //! | Above | users by protocol number: TCP, UDP, ICMP's queries, XTP |
 //! | Below | one layer for each interface: LLC/SNAP, VC multiplexing, ATMARP, PPP, Ethernet, a device |
-//! | Left out | options are passed on and handed out, but not acted on: a datagram with a source route that has not ended is refused; redirects, sent or taken; a cache of path MTUs (each transport session keeps its own); multicast forwarding and IGMP; several addresses of one interface; credit |
+//! | Left out | options are passed on and handed out, but not acted on: a datagram with a source route that has not ended is refused; redirects, sent or taken; a cache of path MTUs (each transport session keeps its own); multicast forwarding and IGMP; credit |
 //!
 //! | read | for |
 //! |---|---|
@@ -74,20 +74,27 @@ enum Kind {
     Broadcast,
 }
 
-/// The broadcast address of the network behind an interface; none where there are just two hosts (RFC 3021).
-fn broadcast(interface: &Interface) -> Option<Ipv4Addr> {
-    let mask = <Ipv4Addr as internet::Bits>::mask(interface.prefix);
-    (interface.prefix < 31).then(|| Ipv4Addr::from_bits(interface.address.to_bits() | !mask))
+/// The broadcast address of the network of an address of ours; none where there are just two hosts (RFC 3021).
+fn broadcast((own, prefix): (Ipv4Addr, u8)) -> Option<Ipv4Addr> {
+    let mask = <Ipv4Addr as internet::Bits>::mask(prefix);
+    (prefix < 31).then(|| Ipv4Addr::from_bits(own.to_bits() | !mask))
 }
 
-fn known(interfaces: &[Interface]) -> Vec<(u32, Kind)> {
-    let own = interfaces.iter().map(|it| (it.address, Kind::Own));
-    let networks = interfaces.iter().filter_map(broadcast);
+fn known(own: impl Iterator<Item = (Ipv4Addr, u8)> + Clone) -> Vec<(u32, Kind)> {
+    let networks = own.clone().filter_map(broadcast);
+    let own = own.map(|(own, _)| (own, Kind::Own));
     let all = own.chain(networks.map(|address| (address, Kind::Broadcast)));
     let mut known: Vec<_> = all.map(|(address, kind)| (address.to_bits(), kind)).collect();
     known.retain(|(address, _)| *address != 0);
     known.sort_unstable();
     known
+}
+
+/// The addresses that an interface begins with: none where its own comes later.
+fn own(interface: &Interface) -> Vec<(Ipv4Addr, u8)> {
+    let first = (interface.address, interface.prefix);
+    let first = Some(first).filter(|(own, _)| !own.is_unspecified());
+    first.into_iter().chain(interface.further.iter().copied()).collect()
 }
 
 impl Ip {
@@ -97,14 +104,14 @@ impl Ip {
     /// [`ConfigError`] names what cannot be, and what could.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let routes = config.check()?;
-        let port = |it: &Interface| Port::new(&it.below, it.mtu, it.address, it.neighbours.clone());
-        let ports = config.interfaces.iter().map(port).collect();
-        let known = known(&config.interfaces);
+        let port = |it: &Interface| Port::new(&it.below, it.mtu, own(it), it.neighbours.clone());
+        let ports: Vec<Port> = config.interfaces.iter().map(port).collect();
+        let known = known(ports.iter().flat_map(|port| port.own.iter().copied()));
         let mut ip = Self::of(ports, routes, (config.reassembly, config.errors), State { config, known });
         ip.forwarding = ip.state.config.forwarding;
         ip.any_destination = ip.state.config.any_destination;
         if let Some(below) = ip.state.config.host.clone() {
-            ip.stand_for(&below, Ipv4Addr::UNSPECIFIED, Neighbours::One);
+            ip.stand_for(&below, Vec::new(), Neighbours::One);
         }
         ip.configured.clone_from(&ip.state.config.groups);
         Ok(ip)
@@ -120,17 +127,38 @@ impl Ip {
 
     /// The layer below an interface has agreed on addresses with its peer.
     fn adopt(&mut self, interface: usize, local: Address, remote: Address) {
-        let State { config, known: ours } = &mut self.state;
+        let config = &mut self.state.config;
         let found = config.interfaces.get_mut(interface).zip(self.ports.get_mut(interface));
         let (Some((it, port)), Some(local)) = (found.filter(|(it, _)| it.negotiated), local.get()) else {
             return;
         };
-        (it.address, port.own) = (local, local);
+        port.own.retain(|(own, _)| *own != it.address && *own != local);
+        port.own.insert(0, (local, it.prefix));
+        it.address = local;
         it.peer = remote.get().filter(|remote: &Ipv4Addr| !remote.is_unspecified());
         // They were right before, and addresses of hosts change nothing about that.
         if let Ok(routes) = config.table() {
             self.routes = routes;
+            self.add_given();
         }
-        *ours = known(&config.interfaces);
+        self.learn_own();
+    }
+
+    /// Adds what has come while it ran to routes that are as the configuration has them.
+    fn add_given(&mut self) {
+        for (interface, port) in self.ports.iter().enumerate() {
+            let configured = self.state.config.interfaces.get(interface).map(own).unwrap_or_default();
+            for (own, prefix) in port.own.iter().filter(|it| !configured.contains(it)) {
+                self.routes.add(*own, *prefix, interface, None);
+            }
+        }
+        for (network, prefix, interface, router) in self.given.iter().copied() {
+            self.routes.add(network, prefix, interface, router);
+        }
+    }
+
+    /// The addresses of interfaces have changed.
+    fn learn_own(&mut self) {
+        self.state.known = known(self.ports.iter().flat_map(|port| port.own.iter().copied()));
     }
 }

@@ -9,6 +9,8 @@ use core::net::Ipv6Addr;
 
 use kumiki_graph::{Duration, Instant};
 
+use crate::{Assignment, Authority, Change};
+
 /// Two hours, below which no advertisement brings the lifetime of an address (RFC 4862 section 5.5.3 (e)).
 const TWO_HOURS: Duration = Duration::from_secs(7200);
 
@@ -28,8 +30,10 @@ pub(super) enum Standing {
 pub struct Own {
     pub(super) address: Ipv6Addr,
     pub(super) standing: Standing,
-    /// Made of a prefix that a router advertised.
-    pub(super) made: bool,
+    /// Who has said so, where it is not of the configuration.
+    pub(super) by: Option<Authority>,
+    /// How many leading bits of it name the network that it gave us a route to.
+    pub(super) prefix: Option<u8>,
     /// Until when it is preferred; for ever where `None`.
     pub(super) preferred: Option<Instant>,
     /// Until when it is valid; for ever where `None`.
@@ -40,11 +44,16 @@ pub struct Own {
 
 impl Own {
     pub(super) const fn new(address: Ipv6Addr, standing: Standing) -> Self {
-        Self { address, standing, made: false, preferred: None, valid: None, deprecated: false }
+        Self { address, standing, by: None, prefix: None, preferred: None, valid: None, deprecated: false }
     }
 
     pub(super) fn is_ours(&self) -> bool {
         self.standing == Standing::Ours
+    }
+
+    /// Made of a prefix that a router advertised.
+    pub(super) fn is_made(&self) -> bool {
+        self.by == Some(Authority::Router)
     }
 
     /// When something changes by itself.
@@ -55,6 +64,13 @@ impl Own {
         };
         let preferred = self.preferred.filter(|_| !self.deprecated);
         [asked, preferred, self.valid].into_iter().flatten().min()
+    }
+
+    /// What users are told of it, where it has come while IP runs.
+    pub(super) fn told(&self, interface: usize) -> Option<Assignment> {
+        let prefix = self.prefix.unwrap_or(64);
+        let change = Change::Address { address: self.address.into(), prefix, probe: false };
+        Some(Assignment { interface, by: self.by.filter(|_| self.is_ours())?, change })
     }
 
     /// A router has advertised its prefix again (RFC 4862 section 5.5.3 (e)).

@@ -18,9 +18,10 @@ use super::config::{Discovery, Neighbours};
 use super::errors::pseudo;
 use super::family::{About, V6, with_header};
 use super::neighbours::{Act, Advertised, Cache, Packet, State};
-use super::routers::Routers;
+use super::routers::{Routers, default_by};
 use super::{Hop, Ip};
 use crate::internet::{Family, is_intact};
+use crate::{Assignment, Authority, Change};
 
 /// Hop limit of all messages: nothing from beyond the link arrives with it (RFC 4861 section 3.1).
 const HOP_LIMIT: u8 = 255;
@@ -81,6 +82,14 @@ impl Discover {
     }
 }
 
+/// What an address is that is asked for so often, first at `next`.
+const fn standing(transmits: u8, next: Instant) -> Standing {
+    match transmits {
+        0 => Standing::Ours,
+        left => Standing::Tentative { left, next },
+    }
+}
+
 /// Half to one and a half of `average` (RFC 4861 section 6.3.2).
 pub(super) fn around(average: Duration, cx: &mut Context<'_>) -> Duration {
     let half = average / 2;
@@ -110,21 +119,26 @@ impl Ip {
             return;
         }
         it.cache.reachable = reachable;
-        let standing = match it.config.duplicate_transmits {
-            0 => Standing::Ours,
-            left => Standing::Tentative { left, next: first },
-        };
+        let standing = standing(it.config.duplicate_transmits, first);
         let asks = self.takes_advertisements(interface);
         if asks && let Some(it) = self.discover_at(interface) {
             it.routers.ask_from(solicit);
         }
         let local = configured.link_local.unwrap_or_else(|| link_local(mac.eui64()));
-        let rest = configured.addresses.into_iter().map(|(address, _)| address);
+        let rest = configured.addresses.into_iter().map(|(address, prefix)| (address, Some(prefix)));
         if let Some(port) = self.ports.get_mut(interface) {
-            let all = rest.chain([local]);
-            port.own = all.map(|it| Own::new(it, standing)).collect();
+            let all = rest.chain([(local, None)]);
+            let all = all.map(|(address, prefix)| Own { prefix, ..Own::new(address, standing) });
+            // Some may have come before.
+            let early = core::mem::take(&mut port.own).into_iter().map(|it| Own { standing, ..it });
+            port.own = all.chain(early).collect();
         }
         self.tick(cx);
+    }
+
+    /// What an address is that `interface` gets now.
+    pub(super) fn standing_of_new(&mut self, interface: usize, now: Instant) -> Standing {
+        standing(self.discover_at(interface).map_or(0, |it| it.config.duplicate_transmits), now)
     }
 
     // Time.
@@ -165,7 +179,7 @@ impl Ip {
         let (Some(retransmit), Some(port)) = (retransmit, self.ports.get_mut(interface)) else {
             return;
         };
-        let mut ask = Vec::new();
+        let (mut ask, mut told) = (Vec::new(), Vec::new());
         port.own.retain_mut(|own| {
             if let Standing::Tentative { left, next } = &mut own.standing
                 && *next <= now
@@ -175,11 +189,17 @@ impl Ip {
                     ask.push(own.address);
                 } else {
                     own.standing = Standing::Ours;
+                    told.extend(own.told(interface));
                 }
             }
             own.deprecated |= own.preferred.is_some_and(|until| until <= now);
-            own.valid.is_none_or(|until| until > now)
+            let is_valid = own.valid.is_none_or(|until| until > now);
+            told.extend(own.told(interface).filter(|_| !is_valid).map(|it| it.undone()));
+            is_valid
         });
+        for what in told {
+            self.tell(what, cx);
+        }
         for target in ask {
             // RFC 4862 section 5.4.2: from nobody, to all who might have it.
             let message = Icmp::NeighbourSolicitation { target };
@@ -435,6 +455,8 @@ impl Ip {
         let mut own = own.into_iter().flatten();
         if let Some(own) = own.find(|it| it.address == address) {
             own.standing = Standing::Duplicate;
+            let by = own.by.unwrap_or(Authority::Owner);
+            self.tell(Assignment { interface, by, change: Change::Duplicate(address.into()) }, cx);
         }
     }
 
@@ -462,8 +484,9 @@ impl Ip {
         let mut acts = Vec::new();
         if let Some(it) = self.discover_at(interface)
             && it.cache.advertised(cx.now(), said, &mut acts)
+            && it.routers.forget(target)
         {
-            it.routers.forget(target);
+            self.tell(default_by(interface, target).undone(), cx);
         }
         self.act(interface, acts, cx);
     }
@@ -472,14 +495,24 @@ impl Ip {
 pub(super) fn source_mac(options: &[Opt<'_>]) -> Option<MacAddr> {
     options.iter().find_map(|option| match option {
         Opt::Source(mac) => Some(*mac),
-        Opt::Target(_) | Opt::Prefix(_) | Opt::Redirected(_) | Opt::Mtu(_) | Opt::Other { .. } => None,
+        Opt::Target(_)
+        | Opt::Prefix(_)
+        | Opt::Redirected(_)
+        | Opt::Mtu(_)
+        | Opt::Resolvers { .. }
+        | Opt::Other { .. } => None,
     })
 }
 
 fn target_mac(options: &[Opt<'_>]) -> Option<MacAddr> {
     options.iter().find_map(|option| match option {
         Opt::Target(mac) => Some(*mac),
-        Opt::Source(_) | Opt::Prefix(_) | Opt::Redirected(_) | Opt::Mtu(_) | Opt::Other { .. } => None,
+        Opt::Source(_)
+        | Opt::Prefix(_)
+        | Opt::Redirected(_)
+        | Opt::Mtu(_)
+        | Opt::Resolvers { .. }
+        | Opt::Other { .. } => None,
     })
 }
 

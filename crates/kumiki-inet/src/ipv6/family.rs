@@ -12,10 +12,11 @@ use kumiki_wire::inet::ipv6::extension::{FRAGMENT_LEN, Fragment as FragmentHeade
 use kumiki_wire::inet::ipv6::{self, Header, LEN, MIN_MTU, PAYLOAD_LENGTH_OFFSET, next_header, solicited_node};
 use kumiki_wire::numbering::{ETHER_TYPE, PPP_PROTOCOL};
 
-use super::addresses::{self, Own, scope};
+use super::addresses::{self, Own, Standing, scope};
 use super::discovery::Link;
 use super::paths::Paths;
 use super::{Config, DiscoveryCounters, Hop, Ip, MAX_PAYLOAD, Port, errors};
+use crate::Authority;
 use crate::internet::{self, Facts, Family, Fragment, FragmentKey, Names, Outgoing, Overlap, Reach, Trouble, UNIT};
 
 /// Version 6.
@@ -107,7 +108,7 @@ impl Family for V6 {
             && !matches!(port.link, Link::Discover(_))
         {
             port.own.retain(|it| !it.address.is_unicast_link_local());
-            port.own.push(Own::new(local, addresses::Standing::Ours));
+            port.own.push(Own::new(local, Standing::Ours));
         }
     }
 
@@ -155,8 +156,8 @@ impl Family for V6 {
     }
 
     /// One of that interface, or else of another.
-    fn select(ip: &Ip, interface: usize, to: Ipv6Addr) -> Option<Ipv6Addr> {
-        let here = ip.ports.get(interface);
+    fn select(ip: &Ip, hop: Hop, to: Ipv6Addr) -> Option<Ipv6Addr> {
+        let here = ip.ports.get(hop.interface);
         let found = here.and_then(|port| addresses::select(&port.own, to));
         let elsewhere = || {
             let mut ports = ip.ports.iter();
@@ -164,6 +165,31 @@ impl Family for V6 {
             ports.find_map(|port| addresses::select(&port.own, to).filter(|_| global))
         };
         found.or_else(elsewhere)
+    }
+
+    fn add(
+        ip: &mut Ip,
+        interface: usize,
+        (address, prefix): (Ipv6Addr, u8),
+        by: Authority,
+        cx: &mut Context<'_>,
+    ) -> Option<bool> {
+        let standing = ip.standing_of_new(interface, cx.now());
+        // One that is asked about, or that is somebody else's, is begun anew.
+        if let Some(before) = Self::remove(ip, interface, address) {
+            ip.routes.remove(address, before, interface, None);
+        }
+        let own = &mut ip.ports.get_mut(interface)?.own;
+        own.push(Own { by: Some(by), prefix: Some(prefix), ..Own::new(address, standing) });
+        ip.tick(cx);
+        Some(standing == Standing::Ours)
+    }
+
+    fn remove(ip: &mut Ip, interface: usize, address: Ipv6Addr) -> Option<u8> {
+        let own = &mut ip.ports.get_mut(interface)?.own;
+        let place = own.iter().position(|it| it.address == address)?;
+        // Made ones have no route of their own.
+        Some(own.remove(place).prefix.unwrap_or(128))
     }
 
     /// What routers say considered (RFC 4861 section 6.3.4).
@@ -370,7 +396,7 @@ impl Family for V6 {
         let Header { source, destination, .. } = about.header;
         let spoken_to = Some(destination).filter(|&address| ip.speaks_for(address));
         let hop = Self::hop(ip, source, spoken_to);
-        spoken_to.is_some() || hop.is_some_and(|hop| Self::select(ip, hop.interface, source).is_some())
+        spoken_to.is_some() || hop.is_some_and(|hop| Self::select(ip, hop, source).is_some())
     }
 
     /// RFC 8201 section 4: what no link may be is not believed.

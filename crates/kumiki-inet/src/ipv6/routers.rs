@@ -2,22 +2,24 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 4861 section 6.3 (routers, as a host); RFC 4862 section 5.5 |
-//! | Differs | a router's advertisements are kept for 8 routers, 16 prefixes and 16 addresses of each interface; further ones are passed over |
+//! | Specification | RFC 4861 section 6.3 (routers, as a host); RFC 4862 section 5.5; RFC 8106 section 5.1 (resolvers) |
+//! | Differs | a router's advertisements are kept for 8 routers, 16 prefixes, 16 addresses and 8 resolvers of each interface; further ones are passed over |
 
-use core::net::Ipv6Addr;
+use core::net::{IpAddr, Ipv6Addr};
 
-use kumiki_graph::{Context, Duration, Instant};
+use kumiki_graph::users::tell_all;
+use kumiki_graph::{Context, Duration, Instant, Report};
 use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
 use kumiki_wire::inet::icmpv6::{Message as Icmp, Router as Told};
 use kumiki_wire::inet::ipv6::{ALL_ROUTERS, Header, MIN_MTU};
 
-use super::addresses::{Own, Standing, select};
+use super::addresses::{Own, select};
 use super::discovery::{Discover, Link, around, source_mac};
 use super::family::V6;
 use super::neighbours::{Cache, State};
 use super::{Hop, Ip};
 use crate::internet::{Family, mask};
+use crate::{Assignment, Authority, Change, Resolvers, Way};
 
 /// RTR_SOLICITATION_INTERVAL.
 const SOLICITATION_INTERVAL: Duration = Duration::from_secs(4);
@@ -26,6 +28,7 @@ const MOST_SOLICITATIONS: u8 = 3;
 const MOST_ROUTERS: usize = 8;
 const MOST_PREFIXES: usize = 16;
 const MOST_ADDRESSES: usize = 16;
+const MOST_RESOLVERS: usize = 8;
 
 /// A default router.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +45,31 @@ struct OnLink {
     until: Option<Instant>,
 }
 
+/// Who looks up names, as a router says.
+#[derive(Clone, Copy, Debug)]
+struct Resolver {
+    address: Ipv6Addr,
+    until: Option<Instant>,
+}
+
+/// The default route by `router`, as users are told of it.
+pub(super) fn default_by(interface: usize, router: Ipv6Addr) -> Assignment {
+    let way = Way { network: Ipv6Addr::UNSPECIFIED.into(), prefix: 0, router: Some(router.into()) };
+    Assignment { interface, by: Authority::Router, change: Change::Route(way) }
+}
+
+/// The network that a router says is on the link, as users are told of it.
+fn on_link(interface: usize, prefix: Ipv6Addr, len: u8) -> Assignment {
+    let way = Way { network: prefix.into(), prefix: len, router: None };
+    Assignment { interface, by: Authority::Router, change: Change::Route(way) }
+}
+
 /// What is known of the routers on an interface.
 #[derive(Debug, Default)]
 pub(super) struct Routers {
     known: Vec<Router>,
     prefixes: Vec<OnLink>,
+    resolvers: Vec<Resolver>,
     /// How often routers are still to be asked, and when next.
     solicit: Option<(u8, Instant)>,
     /// Whose turn it is among routers of which none is known to be reachable.
@@ -62,13 +85,37 @@ impl Routers {
     pub(super) fn next_due(&self) -> Option<Instant> {
         let known = self.known.iter().map(|it| it.until);
         let prefixes = self.prefixes.iter().filter_map(|it| it.until);
+        let resolvers = self.resolvers.iter().filter_map(|it| it.until);
         let solicit = self.solicit.map(|(_, next)| next);
-        known.chain(prefixes).chain(solicit).min()
+        known.chain(prefixes).chain(resolvers).chain(solicit).min()
     }
 
-    /// The neighbour `address` says that it is no router any more.
-    pub(super) fn forget(&mut self, address: Ipv6Addr) {
+    /// The neighbour `address` says that it is no router any more; whether it was one.
+    pub(super) fn forget(&mut self, address: Ipv6Addr) -> bool {
+        let before = self.known.len();
         self.known.retain(|router| router.address != address);
+        self.known.len() < before
+    }
+
+    /// Those that are in force.
+    fn resolvers(&self) -> Vec<IpAddr> {
+        self.resolvers.iter().map(|it| it.address.into()).collect()
+    }
+
+    /// A router tells of resolvers (RFC 8106 section 5.1).
+    fn resolve_by(&mut self, address: Ipv6Addr, until: Option<Instant>, is_alive: bool) {
+        match self.resolvers.iter().position(|it| it.address == address) {
+            Some(at) if !is_alive => drop(self.resolvers.remove(at)),
+            Some(at) => {
+                if let Some(it) = self.resolvers.get_mut(at) {
+                    it.until = until;
+                }
+            }
+            None if is_alive && self.resolvers.len() < MOST_RESOLVERS => {
+                self.resolvers.push(Resolver { address, until });
+            }
+            None => {}
+        }
     }
 
     /// RFC 4861 section 6.3.6: one that is not known to be silent, or else one after the other.
@@ -113,7 +160,15 @@ impl Ip {
         let Some(Discover { routers, mac, .. }) = self.discover_at(interface) else {
             return;
         };
-        routers.known.retain(|router| router.until > now);
+        let mut told: Vec<Assignment> = Vec::new();
+        routers.known.retain(|router| {
+            let is_there = router.until > now;
+            told.extend((!is_there).then(|| default_by(interface, router.address).undone()));
+            is_there
+        });
+        let before = routers.resolvers.len();
+        routers.resolvers.retain(|it| it.until.is_none_or(|until| until > now));
+        let resolvers = (routers.resolvers.len() < before).then(|| routers.resolvers());
         let late = |it: &OnLink| it.until.is_some_and(|until| until <= now);
         let gone: Vec<OnLink> = routers.prefixes.iter().copied().filter(late).collect();
         routers.prefixes.retain(|it| !late(it));
@@ -124,6 +179,13 @@ impl Ip {
         let own = *mac;
         for gone in gone {
             self.routes.remove(gone.prefix, gone.len, interface, None);
+            told.push(on_link(interface, gone.prefix, gone.len).undone());
+        }
+        for what in told {
+            self.tell(what, cx);
+        }
+        if let Some(servers) = resolvers {
+            self.tell_resolvers(interface, servers, cx);
         }
         if solicit.is_some() {
             let here = self.ports.get(interface).map(|port| port.own.as_slice());
@@ -179,9 +241,16 @@ impl Ip {
         if it.routers.known.len() < MOST_ROUTERS {
             it.routers.known.insert(known.unwrap_or(it.routers.known.len()), router);
         }
+        let is_there = it.routers.known.iter().any(|it| it.address == source && it.until > now);
         it.routers.known.retain(|router| router.until > now);
         if told.lifetime_s > 0 {
             it.routers.solicit = None;
+        }
+        let resolvers = it.routers.resolvers();
+        match (known.is_some(), is_there) {
+            (false, true) => self.tell(default_by(interface, source), cx),
+            (true, false) => self.tell(default_by(interface, source).undone(), cx),
+            (true, true) | (false, false) => {}
         }
         for option in options {
             match *option {
@@ -191,18 +260,30 @@ impl Ip {
                     }
                 }
                 Opt::Prefix(prefix) => self.prefix(interface, prefix, cx),
+                Opt::Resolvers { lifetime_s, addresses } => {
+                    let until = seconds(lifetime_s).map(|it| now + it);
+                    if let Some(it) = self.discover_at(interface) {
+                        addresses.iter().for_each(|a| it.routers.resolve_by((*a).into(), until, lifetime_s > 0));
+                    }
+                }
                 Opt::Mtu(_) | Opt::Source(_) | Opt::Target(_) | Opt::Redirected(_) | Opt::Other { .. } => {}
             }
         }
         self.heard(interface, source, source_mac(options), true, cx);
-        if before != self.ports.get(interface).map(V6::mtu) {
+        let mtu = self.ports.get(interface).map(V6::mtu);
+        if before != mtu {
             self.tell_curious(cx);
+            self.tell(Assignment { interface, by: Authority::Router, change: Change::Mtu(mtu) }, cx);
+        }
+        let now_resolvers = self.discover_at(interface).map(|it| it.routers.resolvers()).unwrap_or_default();
+        if now_resolvers != resolvers {
+            self.tell_resolvers(interface, now_resolvers, cx);
         }
         self.tick(cx);
     }
 
     /// A router tells of a prefix (RFC 4861 section 6.3.4, RFC 4862 section 5.5.3).
-    fn prefix(&mut self, interface: usize, told: Prefix, cx: &Context<'_>) {
+    fn prefix(&mut self, interface: usize, told: Prefix, cx: &mut Context<'_>) {
         let Prefix { len, prefix, valid_s, preferred_s, .. } = told;
         if len > 128 || prefix.is_unicast_link_local() || prefix.is_multicast() {
             return;
@@ -210,10 +291,10 @@ impl Ip {
         let now = cx.now();
         let valid = seconds(valid_s);
         if told.on_link {
-            self.prefix_on_link(interface, (prefix, len), valid.map(|it| now + it), valid_s > 0);
+            self.prefix_on_link(interface, (prefix, len), (valid.map(|it| now + it), valid_s > 0), cx);
         }
         let mac = self.discover_at(interface).and_then(|it| it.mac);
-        let transmits = self.discover_at(interface).map(|it| it.config.duplicate_transmits);
+        let standing = self.standing_of_new(interface, now);
         let (Some(mac), Some(port)) = (mac, self.ports.get_mut(interface)) else {
             return;
         };
@@ -225,25 +306,35 @@ impl Ip {
         let address = Ipv6Addr::from_bits(high | identifier);
         let known = port.own.iter_mut().find(|it| it.address == address);
         if let Some(own) = known {
-            if own.made {
+            if own.is_made() {
                 own.renew(now, seconds(preferred_s), valid);
             }
         } else if valid_s > 0 && port.own.len() < MOST_ADDRESSES {
-            let standing = match transmits {
-                None | Some(0) => Standing::Ours,
-                Some(left) => Standing::Tentative { left, next: now },
-            };
-            port.own.push(Own {
-                made: true,
+            let own = Own {
+                by: Some(Authority::Router),
                 preferred: seconds(preferred_s).map(|it| now + it),
                 valid: valid.map(|it| now + it),
                 deprecated: preferred_s == 0,
                 ..Own::new(address, standing)
-            });
+            };
+            port.own.push(own);
+            if let Some(what) = own.told(interface) {
+                self.tell(what, cx);
+            }
         }
     }
 
-    fn prefix_on_link(&mut self, interface: usize, (prefix, len): (Ipv6Addr, u8), until: Option<Instant>, alive: bool) {
+    fn tell_resolvers(&self, interface: usize, servers: Vec<IpAddr>, cx: &mut Context<'_>) {
+        tell_all(&Report::special(Resolvers { interface, by: Authority::Router, servers }), cx);
+    }
+
+    fn prefix_on_link(
+        &mut self,
+        interface: usize,
+        (prefix, len): (Ipv6Addr, u8),
+        (until, alive): (Option<Instant>, bool),
+        cx: &mut Context<'_>,
+    ) {
         let prefix = Ipv6Addr::from_bits(prefix.to_bits() & mask(len));
         let Some(it) = self.discover_at(interface) else {
             return;
@@ -254,6 +345,7 @@ impl Ip {
             Some(at) if !alive => {
                 it.routers.prefixes.remove(at);
                 self.routes.remove(prefix, len, interface, None);
+                self.tell(on_link(interface, prefix, len).undone(), cx);
             }
             Some(at) => {
                 if let Some(it) = it.routers.prefixes.get_mut(at) {
@@ -263,6 +355,7 @@ impl Ip {
             None if alive && it.routers.prefixes.len() < MOST_PREFIXES => {
                 it.routers.prefixes.push(OnLink { prefix, len, until });
                 self.routes.add(prefix, len, interface, None);
+                self.tell(on_link(interface, prefix, len), cx);
             }
             None => {}
         }

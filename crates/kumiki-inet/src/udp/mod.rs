@@ -451,7 +451,8 @@ impl Udp {
                         socket.remote = peer.remote;
                     }
                 }
-                None => cx.drop("management of another service"),
+                // Of IP's own.
+                None => cx.down(BELOW, Request::Manage(Box::new(Manage::Special(special)))),
             },
             Manage::Refuse { unit, problem } => self.refuse(unit, problem, cx),
             Manage::Session { .. } | Manage::Route { .. } | Manage::Advise { .. } | Manage::Narrow { .. } => {
@@ -473,7 +474,11 @@ impl Udp {
                 self.sources.clear();
                 tell_all(&report, cx);
             }
-            Report::Special(_) => {}
+            Report::Special(_) => {
+                // So they do where addresses come and go.
+                self.sources.clear();
+                tell_all(&report, cx);
+            }
         }
     }
 }

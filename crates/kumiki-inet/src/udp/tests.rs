@@ -499,3 +499,25 @@ fn a_full_receive_buffer_drops_until_the_user_has_read() {
     assert_eq!(bench.units(user).len(), 1);
     assert_eq!(bench.drops("udp", "receive buffer full"), 2);
 }
+
+#[test]
+fn what_ip_has_of_addresses_is_asked_by_way_of_udp_and_sources_follow_it() {
+    use crate::{Assignment, Authority, Change};
+    let (mut bench, _, user) = bench(Config::default());
+    opened(&mut bench, user, socket_address(ANY, 7));
+    let source = |bench: &mut Bench| {
+        bench.send(user, to(socket_address(B, 9), &[1]));
+        bench.sent_octets().pop().map(|it| it[15])
+    };
+    assert_eq!(source(&mut bench), Some(1));
+    let next = Ipv4Addr::new(10, 0, 0, 77);
+    let added = Change::Address { address: next.into(), prefix: 24, probe: false };
+    for change in [added, Change::NoAddress(A.into())] {
+        let what = Assignment { interface: 0, by: Authority::Owner, change };
+        bench.say(user, Request::Manage(Box::new(Manage::special(what))));
+        let reports = bench.reports(user);
+        let [Report::Special(told)] = &reports[..] else { panic!("{reports:?}") };
+        assert_eq!(told.get(), Some(&what));
+    }
+    assert_eq!(source(&mut bench), Some(77), "the source that was remembered has gone");
+}

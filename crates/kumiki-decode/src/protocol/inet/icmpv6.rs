@@ -158,6 +158,13 @@ fn options(reading: &mut Reading<'_>, mut at: usize) {
                 reading.around.quoted = quoted;
             }
             Opt::Mtu(mtu) => reading.field("mtu", at, len, mtu),
+            Opt::Resolvers { lifetime_s, addresses } => {
+                reading.field("resolver lifetime", at + 4, 4, lifetime_s);
+                for (number, address) in addresses.iter().enumerate() {
+                    let address = core::net::Ipv6Addr::from(*address);
+                    reading.field("resolver", at + 8 + 16 * number, 16, Value::text(address));
+                }
+            }
             Opt::Other { kind, data } => {
                 reading.named("option", at, len, data, option_name(kind));
             }

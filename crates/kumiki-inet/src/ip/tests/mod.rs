@@ -19,6 +19,7 @@ use crate::LinkAddresses;
 use crate::internet::Bits;
 use kumiki_testkit::bench::{Bench, hex};
 
+mod assignment;
 mod errors;
 mod fragments;
 mod real_host;

@@ -10,12 +10,12 @@ const MAC_A: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const MAC_B: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 const ROUTER: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xff);
 
-fn discovery(duplicate_transmits: u8) -> Discovery {
+pub(super) fn discovery(duplicate_transmits: u8) -> Discovery {
     Discovery { duplicate_transmits, advertisements: Some(false), ..Discovery::default() }
 }
 
 /// IPv6 with the address A on an Ethernet, and its user.
-fn station(discovery: Discovery) -> (Bench, DeviceId, NodeId) {
+pub(super) fn station(discovery: Discovery) -> (Bench, DeviceId, NodeId) {
     station_that(discovery, false)
 }
 
@@ -44,7 +44,7 @@ fn frame(to: MacAddr, packet: &[u8]) -> Vec<u8> {
 }
 
 /// What was sent: to which station, and the packet.
-fn frames(bench: &mut Bench) -> Vec<(MacAddr, Vec<u8>)> {
+pub(super) fn frames(bench: &mut Bench) -> Vec<(MacAddr, Vec<u8>)> {
     let to = |octets: &[u8]| MacAddr(octets[..6].try_into().unwrap());
     let sent = bench.sent_octets();
     sent.iter().map(|octets| (to(octets), octets[14..].to_vec())).collect()
@@ -61,6 +61,13 @@ fn advertisement(solicited: bool, overrides: bool, mac: MacAddr) -> Vec<u8> {
     let message = Icmp::NeighbourAdvertisement { router: false, solicited, overrides, target: B };
     let packet = icmp(message, &option(Opt::Target(mac)), |it| it.hop_limit = 255);
     frame(MAC_A, &packet)
+}
+
+/// Somebody's advertisement that an address is its own.
+pub(super) fn claims(target: Ipv6Addr) -> Vec<u8> {
+    let message = Icmp::NeighbourAdvertisement { router: false, solicited: false, overrides: true, target };
+    let packet = icmp(message, &option(Opt::Target(MAC_B)), |it| (it.hop_limit, it.destination) = (255, ALL_NODES));
+    frame(MacAddr::of_ipv6_group(ALL_NODES), &packet)
 }
 
 /// What the solicitations among what was sent ask for.
@@ -313,7 +320,7 @@ fn a_flood_to_strangers_holds_no_more_than_is_allowed() {
 }
 
 /// A router's advertisement.
-fn router_says(lifetime_s: u16, options: &[Opt<'_>]) -> Vec<u8> {
+pub(super) fn router_says(lifetime_s: u16, options: &[Opt<'_>]) -> Vec<u8> {
     let told = Router { hop_limit: 61, lifetime_s, ..Router::default() };
     let mut all = option(Opt::Source(MAC_B));
     for each in options {
@@ -325,7 +332,7 @@ fn router_says(lifetime_s: u16, options: &[Opt<'_>]) -> Vec<u8> {
     frame(MacAddr::of_ipv6_group(ALL_NODES), &packet)
 }
 
-fn prefix(valid_s: u32, preferred_s: u32) -> Opt<'static> {
+pub(super) fn prefix(valid_s: u32, preferred_s: u32) -> Opt<'static> {
     Opt::Prefix(Prefix {
         len: 64,
         on_link: true,

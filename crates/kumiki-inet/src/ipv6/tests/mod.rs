@@ -17,6 +17,7 @@ use super::*;
 use crate::LinkAddresses;
 use kumiki_testkit::bench::{Bench, hex};
 
+mod assignment;
 mod discovery;
 mod errors;
 mod fragments;

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 4861 section 4.6; link-layer addresses of Ethernet after RFC 2464 section 6 |
+//! | Specification | RFC 4861 section 4.6; link-layer addresses of Ethernet after RFC 2464 section 6; RFC 8106 section 5.1 (resolvers) |
 //! | Left out | all other options: read as [`Opt::Other`], to be skipped (RFC 4861 section 6.1) |
 
 use std::net::Ipv6Addr;
@@ -40,6 +40,13 @@ pub enum Opt<'a> {
     Redirected(&'a [u8]),
     /// Type 5: the largest packet that all on the link can take.
     Mtu(u32),
+    /// Type 25: who looks up names (RFC 8106 section 5.1).
+    Resolvers {
+        /// How long they may be asked, in seconds; all ones: for ever; 0: no longer.
+        lifetime_s: u32,
+        /// Their addresses; at least one.
+        addresses: &'a [[u8; 16]],
+    },
     /// Any other one, or one of these types whose length is that of another link's.
     Other {
         /// Type.
@@ -57,6 +64,7 @@ impl Opt<'_> {
         match self {
             Self::Source(_) | Self::Target(_) | Self::Mtu(_) => 8,
             Self::Prefix(_) => 32,
+            Self::Resolvers { addresses, .. } => 8 + 16 * addresses.len(),
             Self::Redirected(data) => (8 + data.len()).next_multiple_of(8),
             Self::Other { data, .. } => (2 + data.len()).next_multiple_of(8),
         }
@@ -93,6 +101,11 @@ impl Opt<'_> {
             Self::Mtu(mtu) => {
                 crate::put(out, [5, units, 0, 0]);
                 crate::put(out, mtu.to_be_bytes());
+            }
+            Self::Resolvers { lifetime_s, addresses } => {
+                crate::put(out, [25, units, 0, 0]);
+                crate::put(out, lifetime_s.to_be_bytes());
+                addresses.iter().for_each(|address| crate::put(out, *address));
             }
             Self::Other { kind, data } => {
                 crate::put(out, [kind, units]);
@@ -166,6 +179,10 @@ fn read<'a>(kind: u8, data: &'a [u8], option: &'a [u8]) -> Opt<'a> {
         }
         (4, [_, _, _, _, _, _, quoted @ ..]) => Opt::Redirected(quoted),
         (5, &[_, _, a, b, c, d]) => Opt::Mtu(u32::from_be_bytes([a, b, c, d])),
+        (25, &[_, _, a, b, c, d, ref addresses @ ..]) => match addresses.as_chunks() {
+            (addresses @ [_, ..], []) => Opt::Resolvers { lifetime_s: u32::from_be_bytes([a, b, c, d]), addresses },
+            _ => Opt::Other { kind: 25, data },
+        },
         (kind, data) => Opt::Other { kind, data },
     }
 }

@@ -84,8 +84,12 @@ fn options_are_read_one_after_the_other_and_unknown_ones_are_shown_as_such() {
         prefix: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0),
     };
     let nonce = Opt::Other { kind: 14, data: &[1, 2, 3, 4, 5, 6] };
-    let all = [Opt::Source(mac), nonce, Opt::Mtu(1400), Opt::Prefix(prefix), Opt::Target(mac)];
+    let servers = [[0xfd; 16], [0x20; 16]];
+    let resolvers = Opt::Resolvers { lifetime_s: 0x102, addresses: &servers };
+    let all = [Opt::Source(mac), nonce, Opt::Mtu(1400), Opt::Prefix(prefix), Opt::Target(mac), resolvers];
     let octets = all.map(option).concat();
+    // RFC 8106 section 5.1.
+    assert_eq!(octets[octets.len() - 40..octets.len() - 30], [25, 5, 0, 0, 0, 0, 1, 2, 0xfd, 0xfd]);
     assert_eq!(octets[..8], [1, 1, 2, 0, 0, 0, 0, 1]);
     assert_eq!(octets[16..24], [5, 1, 0, 0, 0, 0, 0x05, 0x78]);
     assert_eq!(octets[24..28], [3, 4, 64, 0xc0]);
@@ -100,6 +104,17 @@ fn an_option_of_no_length_ends_the_walk() {
     assert_eq!(read[0], Ok(Opt::Mtu(1280)));
     assert!(matches!(read[1], Err(Malformed::Length { found: 0, .. })));
     assert_eq!(read.len(), 2);
+}
+
+#[test]
+fn resolvers_that_are_not_whole_are_an_unknown_option() {
+    let whole = [&[25, 3, 0, 0, 0, 0, 0, 9][..], &[7; 16]].concat();
+    assert_eq!(Opts::new(&whole).next(), Some(Ok(Opt::Resolvers { lifetime_s: 9, addresses: &[[7; 16]] })));
+    for units in [1, 2, 4] {
+        let mut octets = vec![0; 8 * usize::from(units)];
+        (octets[0], octets[1]) = (25, units);
+        assert!(matches!(Opts::new(&octets).next(), Some(Ok(Opt::Other { kind: 25, .. }))), "{units}");
+    }
 }
 
 proptest! {
@@ -121,6 +136,7 @@ proptest! {
         let mut octets = octets;
         // Few units, so that there is more than one.
         if let Some(units) = octets.get_mut(1) { *units %= 6; }
+        if let Some(kind) = octets.get_mut(0) { *kind %= 26; }
         for read in Opts::new(&octets).map_while(Result::ok) {
             let out = option(read);
             prop_assert_eq!(Opts::new(&out).next(), Some(Ok(read)));
