@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use kumiki_graph::memory::Budget;
 use kumiki_graph::{Below, DeviceId, Duration, Graph, GraphError, Protocol, Rng, Service, TaskId};
+use kumiki_inet::Way;
 use kumiki_inet::arp::{self, Arp};
 use kumiki_inet::eth::{self, Eth};
 use kumiki_inet::icmp::IcmpEcho;
@@ -17,7 +18,7 @@ use kumiki_inet::udp::{self, Udp};
 use kumiki_wire::inet::ethernet::MacAddr;
 
 use crate::Stack;
-use crate::sockets::{Layers, Node};
+use crate::sockets::{Layers, Node, OwnLine};
 use crate::stack::Driver;
 
 /// The node of the sockets, by its name in the graph.
@@ -57,6 +58,8 @@ const FRAME: u32 = 14;
 )]
 pub struct Line {
     pub(crate) addresses: Vec<IpAddr>,
+    /// Whether it has IPv4, and IPv6, without an address of it too: that comes later.
+    pub(crate) later: [bool; 2],
     /// What a packet can carry, headers included.
     pub(crate) mtu: u32,
     /// The station that it is, where the line is an Ethernet.
@@ -79,7 +82,7 @@ pub(crate) struct LineRoute {
 
 impl Line {
     pub(crate) const fn plain(addresses: Vec<IpAddr>, mtu: u32) -> Self {
-        Self { addresses, mtu, mac: None, prefixes: None, routers: Vec::new(), routes: Vec::new() }
+        Self { addresses, later: [false; 2], mtu, mac: None, prefixes: None, routers: Vec::new(), routes: Vec::new() }
     }
 
     /// What the device carries at most, in octets.
@@ -168,10 +171,13 @@ impl Plan<'_> {
             return Err("a host without an address; expected one of IPv4 or of IPv6, unless it is a gateway".to_owned());
         }
         self.judge_gateway()?;
-        let addresses = self.lines.iter().flat_map(|it| it.addresses.clone()).collect();
-        let stack = Stack::new(layers, addresses, Rng::new(self.seed, u64::MAX - self.number()), driver);
+        let stack = Stack::new(layers, Vec::new(), Rng::new(self.seed, u64::MAX - self.number()), driver);
         stack.0.lock().is_one_of_several = self.part.is_some();
-        stack.0.lock().sources = self.sources();
+        {
+            let mut table = stack.0.lock();
+            table.have_lines(self.own_lines());
+            table.knows_ways = !self.is_gateway || !table.sources.is_empty();
+        }
         stack.0.lock().effects.budget.clone_from(&self.budget);
         if self.is_gateway {
             stack.0.lock().prepare_gateway();
@@ -213,15 +219,34 @@ impl Plan<'_> {
         if is_v4 { v4 } else { v6 }
     }
 
-    /// From which address what goes where is sent, as IP has it: the networks, each with the address.
-    fn sources(&self) -> Vec<(IpAddr, u8, IpAddr)> {
-        let mut all = Vec::new();
-        for line in self.lines {
-            all.extend(line.addresses.iter().map(|own| (*own, self.prefix(line, own.is_ipv4()), *own)));
-            let own = |network: IpAddr| line.addresses.iter().copied().find(|it| it.is_ipv4() == network.is_ipv4());
-            all.extend(line.ways().filter_map(|it| Some((it.network, it.prefix, own(it.network)?))));
-        }
-        all
+    /// What sockets know of each line.
+    fn own_lines(&self) -> Vec<OwnLine> {
+        let mut next = [0; 2];
+        let mut interface = |version: usize, is_there: bool| {
+            let place = next.get_mut(version).filter(|_| is_there)?;
+            *place += 1;
+            Some(*place - 1)
+        };
+        let own = |line: &Line| OwnLine {
+            addresses: line.addresses.iter().map(|own| (*own, self.prefix(line, own.is_ipv4()))).collect(),
+            routes: line.ways().map(|LineRoute { network, prefix, router }| Way { network, prefix, router }).collect(),
+            interfaces: [interface(0, self.has_v4(line)), interface(1, self.has_v6(line))],
+            mtu: line.mtu,
+            most: line.mtu,
+            ..OwnLine::default()
+        };
+        self.lines.iter().map(own).collect()
+    }
+
+    /// Whether `line` is an interface of IPv4.
+    fn has_v4(&self, line: &Line) -> bool {
+        self.v4(line).is_some() || line.later[0]
+    }
+
+    /// Whether it is one of IPv6.
+    fn has_v6(&self, line: &Line) -> bool {
+        let has_way = self.is_gateway && line.ways().any(|way| way.network.is_ipv6());
+        line.addresses.iter().any(IpAddr::is_ipv6) || line.later[1] || self.is_for_all() || has_way
     }
 
     /// Its address of IPv4 on `line`, if it has one, and how many leading bits of it name the network.
@@ -239,11 +264,8 @@ impl Plan<'_> {
     fn ip(&self) -> Result<Option<Version>, String> {
         let (mut interfaces, mut routes) = (Vec::new(), Vec::new());
         for (number, line) in self.lines.iter().enumerate() {
-            let Some((address, prefix)) = self.v4(line) else {
+            if !self.has_v4(line) {
                 continue;
-            };
-            if let Some(second) = line.all_v4().nth(1) {
-                return Err(format!("two addresses of IPv4 on one line, {address} and {second}; expected one"));
             }
             let (below, neighbours) = match line.mac {
                 None => ("raw_ip", ip::Neighbours::One),
@@ -254,7 +276,12 @@ impl Plan<'_> {
                 let via = router.and_then(v4).map_or_else(|| ip::Via::Interface(below.clone()), ip::Via::Gateway);
                 routes.extend(v4(network).map(|network| ip::Route { network, prefix, via }));
             }
-            interfaces.push(ip::Interface { mtu: line.mtu, neighbours, ..ip::Interface::new(&below, address, prefix) });
+            let own = match self.v4(line) {
+                Some((address, prefix)) => ip::Interface::new(&below, address, prefix),
+                None => ip::Interface::negotiated(&below),
+            };
+            let further = line.all_v4().skip(1).map(|it| (it, self.prefix(line, true))).collect();
+            interfaces.push(ip::Interface { mtu: line.mtu, neighbours, further, ..own });
         }
         let below = interfaces.iter().map(|it| it.below.clone()).collect();
         let Some(first) = interfaces.first() else {
@@ -273,7 +300,7 @@ impl Plan<'_> {
             let addresses: Vec<(Ipv6Addr, u8)> =
                 line.addresses.iter().copied().filter_map(v6).map(|it| (it, prefix)).collect();
             let has_way = self.is_gateway && line.ways().any(|way| way.network.is_ipv6());
-            if addresses.is_empty() && !(self.is_for_all() || has_way) {
+            if !self.has_v6(line) {
                 continue;
             }
             let below = named(if line.mac.is_some() { "eth" } else { "raw_ip" }, number);
@@ -320,8 +347,10 @@ impl Plan<'_> {
         let node = Eth::new(config).map_err(|error| error.to_string())?;
         graph.add_node(&eth, task, Box::new(node)).map_err(wrong)?;
         graph.connect(&eth, &device).map_err(wrong)?;
-        if let Some((own, _)) = self.v4(line) {
-            let mut config = arp::Config::new(own);
+        if self.has_v4(line) {
+            let own = self.v4(line).map(|(own, _)| own).into_iter().chain(line.all_v4().skip(1));
+            let mut config =
+                arp::Config { addresses: own.collect(), told_later: true, ..arp::Config::new(Ipv4Addr::UNSPECIFIED) };
             if self.is_gateway {
                 (config.any_address, config.timeout, config.max_entries) = (true, KNOWN, MOST_KNOWN);
             }

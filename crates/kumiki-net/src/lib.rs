@@ -65,6 +65,7 @@ pub mod host;
 mod io_shape;
 #[cfg(any(feature = "sim", feature = "host"))]
 mod layers;
+mod network;
 #[cfg(feature = "noq")]
 pub mod noq;
 #[cfg(any(feature = "quinn", feature = "noq"))]
@@ -86,6 +87,7 @@ pub use kumiki_wire::inet::Sharing;
 
 pub use addr::{ToSocketAddrs, lookup_host};
 pub use gateway::{Flow, Gateway, GatewayConfig, Refusal, TcpOffer, UdpFlow};
+pub use network::{Network, NetworkAddress, NetworkRoute, StackLine};
 pub use sockets::SocketCounts;
 #[cfg(all(feature = "host", target_os = "linux"))]
 pub use stack::MemoryUse;

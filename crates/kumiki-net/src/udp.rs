@@ -94,10 +94,10 @@ impl UdpSocket {
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.0.with(|table| {
             let (socket, _) = table.datagrams(self.0.handle)?;
-            let (local, remote, is_v6) = (socket.local(), socket.remote, socket.is_v6());
+            let (local, remote, is_v6, own) = (socket.local(), socket.remote, socket.is_v6(), socket.own);
             Ok(match remote {
                 Some(remote) if local.ip().is_unspecified() => {
-                    let own = table.source_for(remote.ip());
+                    let own = own.unwrap_or_else(|| table.source_for(remote.ip()));
                     let shown =
                         if let (IpAddr::V4(own), true) = (own, is_v6) { own.to_ipv6_mapped().into() } else { own };
                     SocketAddr::new(shown, local.port())

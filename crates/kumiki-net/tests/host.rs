@@ -13,6 +13,8 @@ mod exchange;
 mod faults;
 #[path = "host/hostile.rs"]
 mod hostile;
+#[path = "host/later.rs"]
+mod later;
 #[path = "host/lines.rs"]
 mod lines;
 #[path = "host/memory.rs"]

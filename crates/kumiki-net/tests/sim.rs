@@ -6,6 +6,7 @@ mod clocks;
 mod faults;
 mod gateway;
 mod limits;
+mod moving;
 mod repeat;
 mod sharing;
 mod streams;

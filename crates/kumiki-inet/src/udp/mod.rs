@@ -451,8 +451,11 @@ impl Udp {
                         socket.remote = peer.remote;
                     }
                 }
-                // Of IP's own.
-                None => cx.down(BELOW, Request::Manage(Box::new(Manage::Special(special)))),
+                // Of IP's own: what is sent after it goes from where it says.
+                None => {
+                    self.sources.clear();
+                    cx.down(BELOW, Request::Manage(Box::new(Manage::Special(special))));
+                }
             },
             Manage::Refuse { unit, problem } => self.refuse(unit, problem, cx),
             Manage::Session { .. } | Manage::Route { .. } | Manage::Advise { .. } | Manage::Narrow { .. } => {

@@ -37,7 +37,7 @@ impl HostConfig {
         Self { is_gateway: true, ..Self::new([]) }
     }
 
-    /// A host with these addresses, one of IPv4 at most, on a device that carries 1500 octets.
+    /// A host with these addresses on a device that carries 1500 octets.
     #[must_use]
     pub fn new(addresses: impl Into<Vec<IpAddr>>) -> Self {
         Self {
@@ -84,6 +84,12 @@ impl HostConfig {
     #[must_use]
     pub fn ethernet(self, mac: [u8; 6]) -> Self {
         self.first(|it| it.ethernet(mac))
+    }
+
+    /// Addresses may come later on the first device: see [`Line::later`].
+    #[must_use]
+    pub fn later(self, v4: bool, v6: bool) -> Self {
+        self.first(|it| it.later(v4, v6))
     }
 
     /// How many leading bits of our addresses on the first device name the network: see [`Line::prefixes`].

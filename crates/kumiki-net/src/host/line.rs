@@ -10,7 +10,8 @@ use crate::layers::{Line, LineRoute};
 const MTU: u32 = 1500;
 
 impl Line {
-    /// A device on which the host has these addresses, one of IPv4 at most, and that carries 1500 octets.
+    /// A device on which the host has these addresses, and that carries 1500 octets. Of several of one version of IP it is the one on the network of who gets a packet next that
+    /// this comes from, or else the first.
     ///
     /// Where it is the host's only device, and no Ethernet, all of the world is at its other end. Else it leads to the networks of its addresses, which
     /// have 24 and 64 bits unless [`Line::prefixes`] says otherwise, and where its [routers](Line::router) and [routes](Line::route) lead. Of several
@@ -18,6 +19,13 @@ impl Line {
     #[must_use]
     pub fn new(addresses: impl Into<Vec<IpAddr>>) -> Self {
         Self::plain(addresses.into(), MTU)
+    }
+
+    /// Addresses may come later ([`StackLine`](crate::StackLine)): the line has IPv4, where `v4` says so, and IPv6, where `v6` does, whether or not it has an address of it yet.
+    #[must_use]
+    pub const fn later(mut self, v4: bool, v6: bool) -> Self {
+        self.later = [v4, v6];
+        self
     }
 
     /// The device carries frames of Ethernet, such as a [TAP](super::Tun) or [those of a virtual machine](super::Frames), and this is our station there.

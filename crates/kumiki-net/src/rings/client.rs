@@ -68,6 +68,7 @@ impl RemoteStack {
         let _ = shared.set(Arc::downgrade(&stack.0));
         {
             let mut table = stack.0.lock();
+            table.knows_ways = !hello.sources.is_empty();
             table.sources = hello.sources;
             table.most = Some(hello.sockets);
             table.have_ports_of([false, true].map(|is_udp| {

@@ -130,6 +130,11 @@ impl State {
         self.by_address.insert(address, host);
     }
 
+    /// It is nobody's any more.
+    pub(super) fn remove(&mut self, address: IpAddr) {
+        self.by_address.remove(&address);
+    }
+
     /// A number of 64 bits that is another where anything was sent otherwise, or at another time.
     pub(super) fn digest(&self) -> u64 {
         self.digest.finish()

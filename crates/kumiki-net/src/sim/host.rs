@@ -45,7 +45,9 @@ pub(super) struct HostSlot {
     pieces: (ElementId, ElementId),
     config: tcp::Config,
     mtu: u32,
-    is_gateway: bool,
+    pub(super) is_gateway: bool,
+    /// Whether it has IPv4, and IPv6: addresses of these may come and go.
+    pub(super) versions: [bool; 2],
     /// What runs on it, from its start.
     pub(super) programs: Vec<Program>,
     /// Tasks that have not ended, and some that have.
@@ -101,27 +103,17 @@ where
 /// The layers of the host of this name and number, which has been started so often.
 fn graph(
     (name, number, starts): (&str, usize, u64),
-    addresses: &[IpAddr],
+    (addresses, versions): (&[IpAddr], [bool; 2]),
     (tcp, mtu, is_gateway): (&tcp::Config, u32, bool),
     net: &Net,
 ) -> Result<(Graph, Stack), SimError> {
     // What it draws hangs on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
-    let lines = lines(addresses, mtu);
-    let built = Plan { lines: &lines, tcp, is_gateway, budget: None, seed, part: None }.build(Box::new(driver));
+    // It leads everywhere.
+    let line = Line { prefixes: Some([0, 0]), later: versions, ..Line::plain(addresses.to_vec(), mtu) };
+    let built = Plan { lines: &[line], tcp, is_gateway, budget: None, seed, part: None }.build(Box::new(driver));
     built.map_err(|why| SimError::Host { host: name.to_owned(), why })
-}
-
-/// All is sent by the first line, which leads everywhere. An interface of IPv4 has one address; whoever has several hears them there, too, and nothing is
-/// plugged into the lines that the others are of.
-fn lines(addresses: &[IpAddr], mtu: u32) -> Vec<Line> {
-    let first = addresses.iter().position(IpAddr::is_ipv4);
-    let is_further = |(place, address): &(usize, &IpAddr)| address.is_ipv4() && Some(*place) != first;
-    let (further, own): (Vec<_>, Vec<_>) = addresses.iter().enumerate().partition(is_further);
-    let line = |prefixes, addresses| Line { prefixes: Some(prefixes), ..Line::plain(addresses, mtu) };
-    let own = line([0, 0], own.into_iter().map(|(_, address)| *address).collect());
-    core::iter::once(own).chain(further.into_iter().map(|(_, address)| line([32, 128], vec![*address]))).collect()
 }
 
 /// The addresses of the host of this number: 192.168.0.1, fd00::1 and so on.
@@ -190,7 +182,8 @@ pub(super) fn add(
 ) -> Result<Host, SimError> {
     let number = net.0.hosts.borrow().len();
     let config = net.0.tcp.borrow().clone();
-    let (graph, stack) = graph((name, number, 0), &addresses, (&config, mtu, is_gateway), net)?;
+    let versions = [true, false].map(|is_v4| addresses.iter().any(|it| it.is_ipv4() == is_v4));
+    let (graph, stack) = graph((name, number, 0), (&addresses, versions), (&config, mtu, is_gateway), net)?;
     let link = net.0.link.borrow().clone();
     let pieces = link.elements(link_seed(net, name));
     let mut world = net.0.world.borrow_mut();
@@ -220,6 +213,7 @@ pub(super) fn add(
         config,
         mtu,
         is_gateway,
+        versions,
         programs: Vec::new(),
         tasks: Vec::new(),
         starts: 0,
@@ -403,11 +397,17 @@ impl Host {
     }
 
     fn renew(&self) {
-        let (name, addresses, config, id, starts, (mtu, is_gateway)) = self.with(|it| {
-            it.starts += 1;
-            (it.name.clone(), it.addresses.clone(), it.config.clone(), it.id, it.starts, (it.mtu, it.is_gateway))
+        self.with(|it| it.starts += 1);
+        self.build_anew();
+    }
+
+    /// Other layers, which know nothing yet, take the place of those that it has.
+    pub(super) fn build_anew(&self) {
+        let (name, own, config, id, starts, (mtu, is_gateway)) = self.with(|it| {
+            let own = (it.addresses.clone(), it.versions);
+            (it.name.clone(), own, it.config.clone(), it.id, it.starts, (it.mtu, it.is_gateway))
         });
-        let renewed = graph((&name, self.number, starts), &addresses, (&config, mtu, is_gateway), &self.net);
+        let renewed = graph((&name, self.number, starts), (&own.0, own.1), (&config, mtu, is_gateway), &self.net);
         match renewed {
             Ok((graph, stack)) => {
                 // With the layers goes what they have on record.
@@ -455,7 +455,7 @@ impl Host {
         self
     }
 
-    fn others(&self) -> Vec<Self> {
+    pub(super) fn others(&self) -> Vec<Self> {
         self.net.hosts().into_iter().filter(|it| it.number != self.number).collect()
     }
 

@@ -44,6 +44,7 @@ mod cloud;
 mod driver;
 mod host;
 mod link;
+mod moving;
 mod named;
 mod net;
 mod netstat;

@@ -222,20 +222,14 @@ impl Net {
         Some(Host { net: self.clone(), number })
     }
 
-    /// A new host with these addresses: at most one of IPv4. A name has no spaces and no colon, no dot at its ends, is no address and not
+    /// A new host with these addresses; of several of one version what says no other is from the first. A name has no spaces and no colon, no dot at its ends, is no address and not
     /// `localhost`, for none of these would be looked up. Large and small letters are different ones.
     ///
     /// # Errors
     /// [`SimError::Host`] where the name or an address is taken, or an address cannot be a host's.
     pub fn host_at(&self, name: &str, addresses: impl Into<Vec<IpAddr>>) -> Result<Host, SimError> {
         self.refuse_more_hosts(name)?;
-        let addresses = addresses.into();
-        let v4 = addresses.iter().filter(|it| it.is_ipv4()).count();
-        if v4 > 1 {
-            let why = format!("{v4} of its addresses are of IPv4; expected one at most");
-            return Err(SimError::Host { host: name.to_owned(), why });
-        }
-        self.add_host(name, addresses, (host::MTU, false))
+        self.add_host(name, addresses.into(), (host::MTU, false))
     }
 
     /// As [`Net::host_at`], with packets of so many octets at most, and any addresses.

@@ -82,6 +82,8 @@ pub(crate) struct Datagrams {
     ports: SmallVec<[Port; 2]>,
     pub(crate) bound: Bound,
     pub(crate) remote: Option<SocketAddr>,
+    /// From which address it is connected, where it is at all of them: it stays, as in Linux.
+    pub(crate) own: Option<IpAddr>,
     received: VecDeque<Arrived>,
     error: Option<io::Error>,
     /// Its host is gone: everybody is told.
@@ -108,6 +110,7 @@ impl Datagrams {
             ports: below.map(port).collect(),
             bound,
             remote: None,
+            own: None,
             received: VecDeque::new(),
             error: None,
             is_host_gone: false,
@@ -146,6 +149,11 @@ impl Datagrams {
     pub(crate) fn is_between(&self, own: IpAddr, remote: SocketAddr) -> bool {
         let local = self.local().ip().to_canonical();
         self.remote == Some(remote) && (local.is_unspecified() || local == own)
+    }
+
+    /// From where it sends, where somebody wants it to be `wanted`, or nobody does.
+    pub(crate) fn source(&self, wanted: Option<IpAddr>) -> IpAddr {
+        wanted.or(self.own).unwrap_or_else(|| self.local().ip()).to_canonical()
     }
 
     /// The layer by which it reaches `remote`.
@@ -305,7 +313,7 @@ impl Datagrams {
         }
         let [loop_v4, loop_v6] = self.multicast_loop;
         how.to_ourselves = is_broadcast || if to.is_ipv4() { loop_v4 } else { loop_v6 };
-        let own = source.unwrap_or_else(|| self.local().ip()).to_canonical();
+        let own = self.source(source);
         let own = if own.is_ipv4() == to.is_ipv4() { own } else { unspecified(to.is_ipv4()) };
         let unit = Unit {
             source: Address::from(SocketAddr::new(own, self.local().port())),

@@ -17,6 +17,7 @@ mod stream;
 mod table;
 mod udp;
 mod wakers;
+mod ways;
 
 pub(crate) use answer::{Answer, Unreachable};
 pub(crate) use datagrams::{Arrived, Datagrams};
@@ -31,3 +32,5 @@ pub(crate) use stream::{Effects, Phase, Stream};
 pub use table::SocketCounts;
 pub(crate) use table::{Layers, Socket, Table, reached, unmapped};
 pub(crate) use wakers::Woken;
+#[cfg(any(feature = "sim", feature = "host"))]
+pub(crate) use ways::OwnLine;

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use kumiki_graph::sessions::Sessions;
-use kumiki_graph::{
-    Address, Below, Coalesce, Handle, Indication, Instant, Mode, Open, Quality, Reason, Report, Request, Rng,
-};
+use kumiki_graph::{Address, Below, Coalesce, Handle, Indication, Instant, Mode, Open, Quality, Reason, Request, Rng};
 use kumiki_inet::tcp::Withdrawn;
 
 use super::datagrams::{Datagrams, unspecified};
@@ -18,6 +16,8 @@ use super::guests::Guests;
 use super::listener::Listener;
 use super::ports::{Bound, Ports, Terms};
 use super::stream::{Effects, Phase, Stream};
+use super::wakers::Wakers;
+use super::ways::{self, OwnLine};
 
 /// As tokio has it.
 const BACKLOG: u32 = 1024;
@@ -98,6 +98,13 @@ pub(crate) struct Table {
     pub(super) addresses: Vec<IpAddr>,
     /// From which of them what goes where is sent, as IP has it: networks, each with the length of its prefix and the address.
     pub(crate) sources: Vec<(IpAddr, u8, IpAddr)>,
+    /// From where these two come: what is on each line.
+    pub(crate) lines: Vec<OwnLine>,
+    /// Another number each time that something of that changes, and who waits for it.
+    pub(crate) network_version: u64,
+    pub(super) network_watchers: Wakers,
+    /// Whether all ways are known here.
+    pub(crate) knows_ways: bool,
     pub(super) tcp_ports: Ports,
     pub(super) udp_ports: Ports,
     /// Who listens at an address: the first of them has TCP's callers, for all.
@@ -138,6 +145,10 @@ impl Table {
             layers,
             addresses,
             sources: Vec::new(),
+            lines: Vec::new(),
+            network_version: 0,
+            network_watchers: Wakers::default(),
+            knows_ways: false,
             tcp_ports: Ports::default(),
             udp_ports: Ports::default(),
             listeners: BTreeMap::new(),
@@ -198,7 +209,7 @@ impl Table {
     pub(super) fn check_way(&self, ip: IpAddr) -> io::Result<()> {
         let leads = |(network, prefix, _): &(IpAddr, u8, IpAddr)| is_in(ip, *network, *prefix);
         // That there is no IPv4 is told otherwise.
-        let is_judged = ip.is_ipv4() && self.layers.tcp.is_some() && !self.sources.is_empty();
+        let is_judged = ip.is_ipv4() && self.layers.tcp.is_some() && self.knows_ways;
         if !is_judged || ip.is_loopback() || is_many(ip) || self.sources.iter().any(leads) {
             return Ok(());
         }
@@ -247,6 +258,9 @@ impl Table {
         let from = bound.map(|bound| self.own_for(bound.local, remote));
         if from.is_some_and(|it| it.is_ipv4() != to.is_ipv4()) {
             return Err(error::Errno::AddressFamily.into());
+        }
+        if let Some(from) = from {
+            self.check_still_own(from.ip())?;
         }
         let unknown = SocketAddr::new(unspecified(to.is_ipv4()), 0);
         let mut stream = Stream::new(below, (from.unwrap_or(unknown), to), quality, &self.layers);
@@ -332,10 +346,11 @@ impl Table {
             Indication::Reset { session, reason } => self.ended(below, session, Some(reason)),
             Indication::Unit(unit) => self.datagram(below, *unit),
             Indication::Report(report) => {
-                if let Report::Special(what) = &*report
-                    && let Some(gone) = what.get::<Withdrawn>()
-                {
-                    self.withdrawn(below, gone.session);
+                if let Some(what) = ways::special(&report) {
+                    match what.get::<Withdrawn>() {
+                        Some(gone) => self.withdrawn(below, gone.session),
+                        None => self.told(below, what),
+                    }
                 }
                 self.unreachable(&report);
                 #[cfg(all(feature = "host", target_os = "linux"))]
@@ -442,6 +457,7 @@ impl Table {
             return;
         }
         self.why = why;
+        self.network_watchers.wake(&mut self.effects.woken);
         for handle in self.sockets.handles() {
             match self.sockets.get(handle) {
                 Some(Socket::Stream(stream)) => {

@@ -64,7 +64,10 @@ impl Table {
             return Err(error::no_broadcast());
         }
         self.check_way(remote.ip())?;
+        // IPv6 chooses each time: it knows more of its addresses than is known here.
+        let own = Some(self.source_for(remote.ip())).filter(|it| it.is_ipv4() && !it.is_unspecified());
         let (socket, effects) = self.datagrams(handle)?;
+        socket.own = own.filter(|_| socket.local().ip().is_unspecified());
         socket.connect(remote, effects);
         Ok(())
     }
@@ -86,6 +89,11 @@ impl Table {
         }
         if let Some(to) = to {
             self.check_way(reached(unmapped(to)).ip())?;
+        }
+        let (socket, _) = self.datagrams(handle)?;
+        let own = socket.source(source);
+        if self.gateway.is_none() {
+            self.check_still_own(own)?;
         }
         let (socket, effects) = self.datagrams(handle)?;
         let sent = socket.send(octets, to, (source, ecn), effects)?;
