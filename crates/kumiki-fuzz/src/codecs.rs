@@ -8,7 +8,7 @@ use kumiki_wire::inet::icmpv6::option::Opts;
 use kumiki_wire::inet::ipv6::extension::{Chain, Fragment};
 use kumiki_wire::inet::llc_snap;
 use kumiki_wire::inet::tcp::options::{Options, SackBlocks, items};
-use kumiki_wire::inet::{arp, ethernet, fddi, icmpv4, icmpv6, ipv4, ipv6, llc, rtp, tcp, udp};
+use kumiki_wire::inet::{arp, dhcp, ethernet, fddi, icmpv4, icmpv6, ipv4, ipv6, llc, rtp, tcp, udp};
 use kumiki_wire::ppp::mapos::{self, Address, Subnet, Width};
 use kumiki_wire::ppp::ppp;
 use kumiki_wire::ppp::ppp::{chap, control, ipcp, ipv6cp, lcp, lqr, pap, protocol};
@@ -52,6 +52,7 @@ fn run(octets: &[u8]) {
         9 => {
             again!(octets, |it: &[u8]| udp::Header::parse(it, 65_535));
             again!(octets, |it: &[u8]| rtp::Header::parse(it));
+            dhcp(octets);
             xtp(octets);
         }
         10 => tcp(octets),
@@ -73,6 +74,18 @@ fn run(octets: &[u8]) {
             }
         }
     }
+}
+
+/// As they are, and as the options of a message.
+fn dhcp(octets: &[u8]) {
+    again!(octets, |it: &[u8]| dhcp::Header::parse(it));
+    let empty = dhcp::Header::default();
+    let mut whole = vec![0; empty.len()];
+    empty.emit(&mut whole);
+    whole.truncate(dhcp::FIXED);
+    whole.extend([dhcp::code::KIND, 1, 5]);
+    whole.extend_from_slice(octets);
+    again!(&whole[..], |it: &[u8]| dhcp::Header::parse(it));
 }
 
 fn ethernet(octets: &[u8]) {

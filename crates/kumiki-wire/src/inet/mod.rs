@@ -1,6 +1,7 @@
-//! The internet: TCP, UDP, both versions of IP with ICMP, ARP, and the frames of LANs.
+//! The internet: TCP, UDP, both versions of IP with ICMP, ARP, DHCP, and the frames of LANs.
 
 pub mod arp;
+pub mod dhcp;
 pub mod ethernet;
 pub mod fddi;
 pub mod icmpv4;
