@@ -6,6 +6,7 @@
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
 //! | internet | [`ip`] and [`ipv6`], one program for two headers (`internet/`); [`icmp`] |
+//! | beside | [`dhcp`], on UDP, gives IP an address |
 //! | link | [`arp`], [`eth`], [`fddi`], [`llc`], [`raw_ip`], [`sim_ether`]; [`resolution`] is what resolvers have in common |
 //! | virtual | [`vnet`] |
 //!
@@ -17,6 +18,7 @@
 
 pub mod arp;
 mod assignment;
+pub mod dhcp;
 pub mod eth;
 pub mod fddi;
 mod groups;

@@ -14,8 +14,9 @@ use super::reassembly::{Reassembly, Table};
 use super::recent::Recent;
 use super::route::{Bits, Routes};
 use super::static_routes::names;
+use crate::dhcp::GiveBack;
 use crate::groups::Groups;
-use crate::{Assignment, IpProtocol, LinkAddresses};
+use crate::{Assignment, IpProtocol, LinkAddresses, Resolvers};
 
 /// The kind of the timer of reassembly; a version has others for its own.
 pub(super) const REASSEMBLY_TIMER: u32 = 0;
@@ -219,6 +220,9 @@ impl<F: Family> Ip<F> {
             Manage::Special(what) => {
                 if let Some(&what) = what.get::<Assignment>() {
                     self.assign(what, cx);
+                } else if what.is::<Resolvers>() || what.is::<GiveBack>() {
+                    // IP itself has no use for these.
+                    tell_all(&Report::Special(what), cx);
                 }
                 return;
             }
