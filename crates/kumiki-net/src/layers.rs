@@ -8,6 +8,7 @@ use kumiki_graph::memory::Budget;
 use kumiki_graph::{Below, DeviceId, Duration, Graph, GraphError, Protocol, Rng, Service, TaskId};
 use kumiki_inet::Way;
 use kumiki_inet::arp::{self, Arp};
+use kumiki_inet::dhcp::{self, Dhcp};
 use kumiki_inet::eth::{self, Eth};
 use kumiki_inet::icmp::IcmpEcho;
 use kumiki_inet::ip::{self, Ip};
@@ -23,6 +24,9 @@ use crate::stack::Driver;
 
 /// The node of the sockets, by its name in the graph.
 pub(crate) const SOCKETS: &str = "sockets";
+
+/// The client of DHCP.
+const DHCP: &str = "dhcp";
 
 /// The first line's device; those of others follow, in their order.
 pub(crate) const LINE: DeviceId = DeviceId(0);
@@ -60,6 +64,8 @@ pub struct Line {
     pub(crate) addresses: Vec<IpAddr>,
     /// Whether it has IPv4, and IPv6, without an address of it too: that comes later.
     pub(crate) later: [bool; 2],
+    /// Whether a server is asked for an address of IPv4.
+    pub(crate) dhcp: bool,
     /// What a packet can carry, headers included.
     pub(crate) mtu: u32,
     /// The station that it is, where the line is an Ethernet.
@@ -82,7 +88,16 @@ pub(crate) struct LineRoute {
 
 impl Line {
     pub(crate) const fn plain(addresses: Vec<IpAddr>, mtu: u32) -> Self {
-        Self { addresses, later: [false; 2], mtu, mac: None, prefixes: None, routers: Vec::new(), routes: Vec::new() }
+        Self {
+            addresses,
+            later: [false; 2],
+            dhcp: false,
+            mtu,
+            mac: None,
+            prefixes: None,
+            routers: Vec::new(),
+            routes: Vec::new(),
+        }
     }
 
     /// What the device carries at most, in octets.
@@ -171,11 +186,13 @@ impl Plan<'_> {
             return Err("a host without an address; expected one of IPv4 or of IPv6, unless it is a gateway".to_owned());
         }
         self.judge_gateway()?;
+        self.judge_dhcp()?;
         let stack = Stack::new(layers, Vec::new(), Rng::new(self.seed, u64::MAX - self.number()), driver);
         stack.0.lock().is_one_of_several = self.part.is_some();
         {
             let mut table = stack.0.lock();
             table.have_lines(self.own_lines());
+            table.asks_server = self.lines.iter().any(|line| line.dhcp);
             table.knows_ways = !self.is_gateway || !table.sources.is_empty();
         }
         stack.0.lock().effects.budget.clone_from(&self.budget);
@@ -200,6 +217,15 @@ impl Plan<'_> {
             )),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Only the first line, by which goes what is for all hosts, and an Ethernet, asks for an address.
+    fn judge_dhcp(&self) -> Result<(), String> {
+        let is_wrong = |(number, line): (usize, &Line)| line.dhcp && (number > 0 || line.mac.is_none());
+        if self.lines.iter().enumerate().any(is_wrong) || self.is_gateway && self.lines.iter().any(|it| it.dhcp) {
+            return Err("DHCP on a line that cannot have it; expected the first one of a host, an Ethernet".to_owned());
+        }
+        Ok(())
     }
 
     /// Whether all who call it are behind one device, whoever they are.
@@ -395,6 +421,13 @@ impl Plan<'_> {
         for (upper, lower) in [(SOCKETS, tcp), (SOCKETS, udp), (tcp, ip), (udp, ip), (icmp, ip)] {
             graph.connect(upper, lower)?;
         }
-        below.iter().try_for_each(|below| graph.connect(ip, below).map(drop))
+        below.iter().try_for_each(|below| graph.connect(ip, below).map(drop))?;
+        if ip == "ip"
+            && let Some(station) = self.lines.first().filter(|line| line.dhcp).and_then(|line| line.mac)
+        {
+            graph.add_node(DHCP, task, Box::new(Dhcp::new(dhcp::Config::new(station))))?;
+            graph.connect(DHCP, udp)?;
+        }
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 use kumiki_inet::{Change, Way};
 
 use crate::Stack;
+use crate::sockets::Table;
 
 /// An address of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,6 +103,12 @@ impl Stack {
     pub async fn network_after(&self, version: u64) -> io::Result<Network> {
         poll_fn(|cx| self.0.with(|table| table.poll_network(version, cx))).await?;
         Ok(self.network())
+    }
+
+    /// What a server has given is given back (RFC 2131 section 4.4.6), and none is asked any more: for a host that is about to end. A `host::HostStack` does so by
+    /// itself; who drives a host does as long after this as an answer to ARP may take.
+    pub fn release_addresses(&self) {
+        self.0.with(Table::release_addresses);
     }
 
     /// The line of this number, from 0, to change what is on it.

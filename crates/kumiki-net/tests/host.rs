@@ -3,6 +3,8 @@
 #![cfg(all(feature = "host", target_os = "linux"))]
 
 mod blocking;
+#[path = "host/dhcp.rs"]
+mod dhcp;
 #[path = "host/edges.rs"]
 mod edges;
 #[path = "host/ethernet.rs"]

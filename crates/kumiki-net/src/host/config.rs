@@ -92,6 +92,12 @@ impl HostConfig {
         self.first(|it| it.later(v4, v6))
     }
 
+    /// A server is asked for an address of IPv4 on the first device: see [`Line::dhcp`].
+    #[must_use]
+    pub fn dhcp(self) -> Self {
+        self.first(Line::dhcp)
+    }
+
     /// How many leading bits of our addresses on the first device name the network: see [`Line::prefixes`].
     #[must_use]
     pub fn prefixes(self, v4: u8, v6: u8) -> Self {

@@ -28,6 +28,16 @@ impl Line {
         self
     }
 
+    /// A server on the network is asked for an address of IPv4, and for what goes with it: prefix, routes, MTU, resolvers (RFC 2131). Of the first line of a host, which is an
+    /// Ethernet. The address is used when nobody has claimed it for a second, and is there as long as the server says.
+    #[must_use]
+    pub const fn dhcp(mut self) -> Self {
+        self.dhcp = true;
+        let [_, v6] = self.later;
+        self.later = [true, v6];
+        self
+    }
+
     /// The device carries frames of Ethernet, such as a [TAP](super::Tun) or [those of a virtual machine](super::Frames), and this is our station there.
     ///
     /// An address of IPv6 is used when nobody has claimed it for a second or two (RFC 4862).

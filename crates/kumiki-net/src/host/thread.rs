@@ -13,10 +13,14 @@ use kumiki_io::{Bell, Ended, RealClock, RealDevice, unguessable};
 use super::config::HostConfig;
 use super::engine::Engine;
 use super::engines::Engines;
+use crate::sockets::Table;
 use crate::{Gateway, Stack};
 
 /// How long the loop goes on before it looks up: there is nothing that it would see then and not before.
 const LONG: Duration = Duration::from_secs(3600);
+
+/// How long a host that gives its address back is given for that.
+const LAST: Duration = Duration::from_millis(100);
 
 /// A TCP/IP that runs in a thread of its own, or in one for each of its [queues](HostConfig::queues), until it is dropped: see the [module](super).
 #[derive(Debug)]
@@ -138,6 +142,10 @@ fn turn(engine: &mut Engine<RealClock>, ends: &AtomicBool) -> io::Result<()> {
         });
         engine.check()?;
         if ended == Ended::Done {
+            if engine.stack.0.with(Table::release_addresses) {
+                // Its last word goes to a station that may have to be asked for.
+                engine.executor.run(LAST, |_| false);
+            }
             return Ok(());
         }
     }

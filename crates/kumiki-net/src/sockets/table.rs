@@ -103,6 +103,8 @@ pub(crate) struct Table {
     /// Another number each time that something of that changes, and who waits for it.
     pub(crate) network_version: u64,
     pub(super) network_watchers: Wakers,
+    /// Whether a server is asked for an address.
+    pub(crate) asks_server: bool,
     /// Whether all ways are known here.
     pub(crate) knows_ways: bool,
     pub(super) tcp_ports: Ports,
@@ -148,6 +150,7 @@ impl Table {
             lines: Vec::new(),
             network_version: 0,
             network_watchers: Wakers::default(),
+            asks_server: false,
             knows_ways: false,
             tcp_ports: Ports::default(),
             udp_ports: Ports::default(),

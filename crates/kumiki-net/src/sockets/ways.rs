@@ -5,6 +5,7 @@ use core::task::{Context, Poll};
 use std::io;
 
 use kumiki_graph::{Below, Manage, Report, Request, Special};
+use kumiki_inet::dhcp::GiveBack;
 use kumiki_inet::{Assignment, Authority, Change, Resolvers, Way};
 
 use super::table::{Table, is_in, is_many};
@@ -218,6 +219,14 @@ impl Table {
         self.effects.requests.extend(requests);
         self.learn_lines();
         Ok(())
+    }
+
+    /// What a server has given is given back; whether one may have.
+    pub(crate) fn release_addresses(&mut self) -> bool {
+        if let Some(below) = self.layers.udp.filter(|_| self.asks_server && !self.is_down) {
+            self.effects.requests.push_back((below, Request::Manage(Box::new(Manage::special(GiveBack)))));
+        }
+        self.asks_server
     }
 
     /// Whether a datagram, or a call, can be from `own`, where that was chosen before: it may have gone since.
