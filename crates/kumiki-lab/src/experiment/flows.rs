@@ -33,7 +33,8 @@ pub struct Flow {
     pub octets: u64,
     /// And with what was read before.
     pub(super) octets_in_all: u64,
-    /// The longest time without progress, the end of the measurement included, and no longer than that; nothing where it never brought anything.
+    /// The longest time without progress of that in which it is measured, its beginning (from its call on) and its end included; nothing where it never brought
+    /// anything.
     pub longest_gap: Duration,
     /// From its call (the first SYN of TCP) until its reader had all, where it had an end.
     pub completion: Option<Duration>,
@@ -147,24 +148,15 @@ impl Sender {
 impl Flow {
     /// That of `writer`, which had brought `earlier` octets when it began to be measured.
     fn of(writer: &Writer, came: &Progress, earlier: u64, (from, to): (Instant, Instant)) -> Self {
-        let (octets, measured) = (came.octets - earlier, came.gaps.measured);
+        let octets = came.octets - earlier;
         let ended = came.ended.or(writer.ended);
         let silent = writer.called.filter(|_| came.last.is_none() && ended.is_none());
         // What ended before is not in what is measured.
         let completed = came.ended.filter(|ended| *ended >= from);
-        let longest_gap = match (came.last, came.ended) {
-            // What stops needs nothing more, and neither does what pauses.
-            (Some(last), None) => {
-                let until = writer.ended.map_or(to, |ended| ended.min(to));
-                let silent = came.awaited_since.map(|since| until.saturating_since(last.max(since).max(from)));
-                measured.max(silent.unwrap_or_default())
-            }
-            (_, Some(_)) | (None, None) => measured,
-        };
         Self {
             octets,
             octets_in_all: came.octets,
-            longest_gap,
+            longest_gap: Duration::ZERO,
             completion: completed.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
             waited: silent.map_or(Duration::ZERO, |since| to.saturating_since(since.max(from))),
             over: writer.end(Some(came)).or(ended),
@@ -243,6 +235,20 @@ impl Flow {
         (began, self.over.map_or(until, |over| over.min(until)).saturating_since(began))
     }
 
+    /// The longest of the silences of what `came` that are in the time in which it is measured.
+    pub(super) fn longest_silence(&self, came: &Progress) -> Duration {
+        let (Some(first), Some(last)) = (came.first, came.last) else {
+            return Duration::ZERO;
+        };
+        let (from, until) = (self.began, self.began + self.time);
+        // What was given up is silent for as long as it is measured; what has stopped needs nothing more, and neither does what pauses.
+        let until = self.over.filter(|_| self.aborted.is_none()).map_or(until, |over| over.min(until));
+        let awaited = self.called_at.map_or(from, |called| called.max(from));
+        let before = first.min(until).saturating_since(awaited);
+        let behind = came.awaited_since.map(|since| until.saturating_since(last.max(since).max(from)));
+        came.gaps.measured.max(before).max(behind.unwrap_or_default()).min(self.time)
+    }
+
     /// Whether its writer or its reader had no power for most of the time.
     pub(super) fn is_without_power(&self) -> bool {
         self.without_power > MOST
@@ -277,6 +283,7 @@ pub(super) struct Progress {
     /// Who called, where that is known.
     caller: Address,
     pub(super) octets: u64,
+    first: Option<Instant>,
     pub(super) last: Option<Instant>,
     /// Since when something more is to come, where that is later than the last; of exchanges, which may pause. None where nothing is.
     pub(super) awaited_since: Option<Instant>,
@@ -292,6 +299,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
     let stream = |received: Received| Progress {
         caller: received.caller,
         octets: received.octets,
+        first: received.first,
         last: received.last,
         awaited_since: received.last,
         gaps: received.gaps,
@@ -306,6 +314,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         let each = sink.received().map(|received| Progress {
             caller: received.caller,
             octets: received.octets,
+            first: received.first,
             last: received.last,
             awaited_since: received.last,
             gaps: received.gaps,
@@ -320,6 +329,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         let asked = |done: &Exchanged| Progress {
             caller: done.local,
             octets: done.octets,
+            first: done.first,
             last: done.last,
             awaited_since: done.awaited_since,
             gaps: done.gaps,
@@ -342,9 +352,9 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
 pub(super) const STOPPED: Duration = Duration::from_secs(1);
 
 /// Flows that brought something and then stood still, and those that should have brought something and did not.
-pub(super) fn stopped(flows: &[(Progress, Flow)]) -> u64 {
-    let still = |(progress, flow): &&(Progress, Flow)| {
-        if progress.octets > 0 { flow.longest_gap >= STOPPED } else { flow.writes && flow.waited >= STOPPED }
+pub(super) fn stopped(flows: &[Flow]) -> u64 {
+    let still = |flow: &&Flow| {
+        if flow.octets_in_all > 0 { flow.longest_gap >= STOPPED } else { flow.writes && flow.waited >= STOPPED }
     };
     flows.iter().filter(still).count() as u64
 }

@@ -625,11 +625,10 @@ fn measure(
     // Datagrams that were all sent are over, and have not stopped.
     // Nor have those that are silent for a time.
     let over = load.kind == Kind::Units && (!load.is_steady || is_done(world, hosts, load));
-    let stopped = if over { 0 } else { flows::stopped(&flows) };
     // What has not begun when it is time to stop never was to.
     let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
     let shares = presence.shares(name, &before.lines, &after.lines);
-    let of_flow = |(number, (_, mut flow)): (usize, (_, Flow))| {
+    let of_flow = |(number, (came, mut flow)): (usize, (Progress, Flow))| {
         let lines = || load.way(flow.way).iter().filter_map(|line| Some((line, *shares.get(line)?)));
         let most = lines().map(|(_, share)| share).reduce(f64::max).unwrap_or(0.0);
         let marked = marks.share((name, load), (number, flow.way), (after.at, &after.lines));
@@ -641,7 +640,7 @@ fn measure(
         } else if !whole_load || load.kind != Kind::Stream {
             (flow.began, flow.time) = (since, time);
         }
-        flow.longest_gap = flow.longest_gap.min(time);
+        flow.longest_gap = flow.longest_silence(&came);
         let is_to_begin = flow.is_unbegun() && (load.until_done || !was_to_begin);
         flow.is_to_come = is_to_begin || (load.until_done && flow.has_just_begun(after.at.saturating_since(before.at)));
         flow
@@ -675,7 +674,7 @@ fn measure(
         stood,
         waited,
         page_waits: after.page_waits - before.page_waits,
-        stopped,
+        stopped: if over { 0 } else { flows::stopped(&flows) },
         unfinished: if whole_load { unbegun + count(&flows, Flow::is_unfinished) } else { 0 },
         unbegun,
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),

@@ -61,6 +61,8 @@ pub struct Exchanged {
     pub remote: Address,
     /// Octets of responses.
     pub octets: u64,
+    /// When the first of them came.
+    pub first: Option<Instant>,
     /// When the last of them came.
     pub last: Option<Instant>,
     /// Since when a response is awaited, or a request is on its way: since that was asked; none in a pause.
@@ -108,6 +110,7 @@ impl Asking {
             local: Address::NONE,
             remote: Address::NONE,
             octets: 0,
+            first: None,
             last: None,
             awaited_since: None,
             gaps: Gaps::default(),
@@ -265,6 +268,7 @@ impl RpcClient {
             done.wrong_at = first_wrong(pattern, done.octets, data);
         }
         // The pause before a request is no silence.
+        done.first = done.first.or(Some(now));
         let last = done.last.replace(now).map(|last| last.max(session.asked));
         done.gaps.arrived(last, now);
         done.octets += data.len() as u64;
