@@ -594,7 +594,7 @@ run.duration = "2000 s"
         assert!((100.0..1490.0).contains(&row.measured_s), "{}", row.measured_s);
         let goodput = row.octets as f64 * 8.0 / row.measured_s / 1e6;
         assert!((row.goodput_mbps - goodput).abs() < 1e-9 && row.octets > 500_000, "{goodput} {row:?}");
-        assert_eq!(row.bound_by, "retransmission time-out");
+        assert_eq!(row.bound_by, "aborted");
     }
 }
 

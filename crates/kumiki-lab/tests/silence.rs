@@ -7,14 +7,12 @@ use kumiki_lab::reproduce::{Outcome, Runner as _};
 
 mod arrange;
 
-use arrange::{parse, point};
+use arrange::{graph_of_files, parse, point};
 
 /// A line of 20 Mb/s, 10 ms each way, that is not there from one time to another.
 fn outcome(load: &str, (down, up): (&str, &str), duration: &str) -> Outcome {
     let graph = |user: &str| match load.contains("ftam") {
-        true => format!(
-            r#"{{ {user} = ["ftam"], ftam = ["acse"], acse = ["presentation"], presentation = ["session"], session = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["l0"] }}"#
-        ),
+        true => graph_of_files(user),
         false => r#"["ip", "l0"]"#.to_owned(),
     };
     let [user, keeper] = ["user", "keeper"].map(graph);

@@ -6,6 +6,7 @@ use kumiki_files::file_user::{Failure, Layer};
 use kumiki_graph::{Instant, Reason};
 use kumiki_sim::{HostId, World};
 
+use super::flows;
 use super::lines::Lines;
 use super::load::Load;
 use super::measure::Unconnected;
@@ -37,7 +38,8 @@ impl Gone {
         if user.failure().is_some_and(|it| it.layer != Layer::Network || !it.transient || it.is_abort) {
             return None;
         }
-        let at = user.over().unwrap_or_else(|| world.now());
+        let given_up = || flows::file_given_up(world, hosts, load).map(|(at, _)| at);
+        let at = user.over().or_else(given_up).unwrap_or_else(|| world.now());
         let from = |since: Instant| in_seconds(since.saturating_since(Instant::ZERO));
         let host =
             load.hosts_on_the_way().find_map(|host| Some((host, power.down_since(world, *hosts.get(host)?, at)?)));

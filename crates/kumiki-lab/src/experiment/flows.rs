@@ -19,7 +19,7 @@ use crate::stats;
 use crate::workload::gaps::Gaps;
 use crate::workload::rpc::Exchanged;
 use crate::workload::sink::Received;
-use crate::workload::{FileKeeper, FileUser, RpcClient, Sink, Source, Times, UdpSink, UdpSource};
+use crate::workload::{FileKeeper, FileUser, RpcClient, RpcServer, Sink, Source, Times, UdpSink, UdpSource};
 
 /// More than this part of the time is most of it.
 pub(super) const MOST: f64 = 0.5;
@@ -200,6 +200,11 @@ impl Flow {
         self.writes && self.called && self.completion.is_none()
     }
 
+    /// Whether nothing of it is to come: it came to its end, or was given up, be it that it never opened.
+    pub(super) const fn is_over(&self) -> bool {
+        self.over.is_some() || (self.aborted.is_some() && !self.opened)
+    }
+
     /// Whether it was to write and would have begun after the end.
     pub(super) const fn is_unbegun(&self) -> bool {
         self.writes && !self.called
@@ -291,6 +296,8 @@ pub(super) struct Progress {
     pub(super) gaps: Gaps,
     pub(super) ended: Option<Instant>,
     pub(super) aborted: Option<Reason>,
+    /// When the end that answers gave up, of which the one that asks need not hear.
+    given_up: Option<Instant>,
     pub(super) wrong: Option<u64>,
 }
 
@@ -305,6 +312,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         gaps: received.gaps,
         ended: received.ended,
         aborted: received.aborted,
+        given_up: None,
         wrong: received.wrong_at,
     };
     let streams = |sink: &Sink| sink.received().map(stream).collect();
@@ -326,6 +334,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
     if load.kind == Kind::Rpc {
         // What counts is what comes back: to the programs that ask.
         let of = |from| program::<RpcClient>(world, hosts, from).into_iter().flat_map(RpcClient::exchanged);
+        let given_up = given_up(world, hosts, load);
         let asked = |done: &Exchanged| Progress {
             caller: done.local,
             octets: done.octets,
@@ -334,7 +343,8 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
             awaited_since: done.awaited_since,
             gaps: done.gaps,
             ended: done.closed,
-            aborted: done.aborted.clone(),
+            aborted: done.aborted.clone().or_else(|| given_up.get(&done.local).map(|(_, why)| (*why).clone())),
+            given_up: given_up.get(&done.local).map(|(at, _)| *at),
             wrong: done.wrong_at,
         };
         return load.from.iter().map(|from| of(from).map(asked).collect()).collect();
@@ -346,6 +356,25 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
     };
     load.to.iter().map(|to| of(to).unwrap_or_default()).collect()
+}
+
+/// The sessions that the end that answers has given up, or that were reset there, by the address of who asks: when, and why.
+fn given_up<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+) -> BTreeMap<Address, (Instant, &'a Reason)> {
+    let servers = load.to.iter().filter_map(|to| program::<RpcServer>(world, hosts, to));
+    servers.flat_map(RpcServer::aborted).map(|(caller, at, why)| (caller, (at, why))).collect()
+}
+
+/// Whether each session of a load that asks has ended, be it that only the other end knows.
+pub(super) fn all_answered(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> bool {
+    let given_up = given_up(world, hosts, load);
+    let is_over = |done: &Exchanged| given_up.contains_key(&done.local);
+    load.from
+        .iter()
+        .all(|from| program::<RpcClient>(world, hosts, from).is_some_and(|client| client.is_done(world.now(), is_over)))
 }
 
 /// A session without progress for so long has stopped.
@@ -436,7 +465,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         called: user.begun(),
         opened: user.opened(),
         ended: None,
-        aborted: None,
+        aborted: why_aborted(world, hosts, load, user),
         writes: true,
         written: None,
     });
@@ -453,6 +482,23 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         })
     });
     streams.chain(units).chain(file).chain(rpc).collect()
+}
+
+/// Why the association of the file of `user` ended before it was moved, where it did: as its own host knows, or the one that it has asked.
+fn why_aborted(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, user: &FileUser) -> Option<Reason> {
+    let keeper = || file_given_up(world, hosts, load).map(|(_, why)| why);
+    user.aborted().or_else(|| keeper().filter(|_| user.over().is_none())).cloned()
+}
+
+/// When the one who was asked for a file gave its association up, and why.
+pub(super) fn file_given_up<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+) -> Option<(Instant, &'a Reason)> {
+    let mut ends = load.from.iter().chain(&load.to);
+    let keeper = ends.find_map(|end| program::<FileKeeper>(world, hosts, end))?;
+    keeper.aborted().map(|(at, why)| (*at, why))
 }
 
 /// The sessions of one reader that no writer has been found for yet.
@@ -495,7 +541,9 @@ pub(super) fn flows(
 ) -> Vec<(Progress, Flow)> {
     let mut all = Vec::new();
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
-    for matched in matched(world, hosts, load, sinks) {
+    let matched = matched(world, hosts, load, sinks);
+    let unanswered = unanswered(world, hosts, &matched);
+    for (number, matched) in matched.into_iter().enumerate() {
         let Matched { from, writer, place, way } = matched;
         let reader = load.to.get(load.readers(way.0).start + way.1);
         for host in [Some(from), reader.map(|(host, _)| host.as_str())].into_iter().flatten() {
@@ -503,17 +551,20 @@ pub(super) fn flows(
         }
         let progress = place.and_then(|(sink, number)| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
         let earlier = place.and_then(|(sink, number)| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
-        let pair = pair_of(world, hosts, load, &writer);
+        let pair = unanswered.get(&number).copied().unwrap_or_else(|| pair_of(world, hosts, load, &writer));
         let back = (pair.1, pair.0);
         let record = records_of.get(from).and_then(|records| records.get(&pair)).copied();
         let peer = reader.and_then(|(host, _)| records_of.get(host.as_str())?.get(&back));
         let writes_until = has_power_until(world, hosts, load.from.get(way.0), before.at);
         // What stands still for want of power is held by nothing.
         let mut flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()));
-        let is_transfer = load.is_measured_whole() && load.kind == Kind::Stream && !flow.time.is_zero();
+        let is_transfer = load.is_measured_whole() && load.kind == Kind::Stream;
         let (held_from, held_until) = if is_transfer { (flow.began, flow.began + flow.time) } else { held_between };
-        let held_until = writes_until.min(held_until);
-        if let Some(called) = flow.called_at.filter(|_| is_transfer) {
+        // Nor is what has an end and comes to none, beyond what is measured of it.
+        let over = flow.over.filter(|_| load.until_done && load.kind == Kind::Rpc && flow.aborted.is_some());
+        let times = [Some(held_until), over, progress.given_up];
+        let held_until = times.into_iter().flatten().fold(writes_until, Instant::min);
+        if let Some(called) = flow.called_at.filter(|_| is_transfer && flow.opened) {
             flow.opening = flow.began.saturating_since(called);
         }
         let exchanged = place.and_then(|(client, number)| exchanged(world, hosts, load, client).nth(number));
@@ -553,6 +604,34 @@ pub(super) fn flows(
         all.push((progress, flow));
     }
     all
+}
+
+/// The connections of TCP of those sessions that have called and that nobody has answered, by their numbers: in the order of calling, those in which their hosts have
+/// begun to call the same peer.
+fn unanswered(world: &World, hosts: &BTreeMap<String, HostId>, matched: &[Matched<'_>]) -> BTreeMap<usize, Pair> {
+    let mut calls: BTreeMap<(&str, Address), Vec<(Instant, usize)>> = BTreeMap::new();
+    for (number, Matched { from, writer, .. }) in matched.iter().enumerate() {
+        if let Some(called) = writer.called.filter(|_| writer.opened.is_none() && writer.remote.socket().is_some()) {
+            calls.entry((from, writer.remote)).or_default().push((called, number));
+        }
+    }
+    let mut found = BTreeMap::new();
+    for ((host, remote), mut sessions) in calls {
+        sessions.sort_unstable();
+        let called = records(world, hosts, host).filter(|((_, to), _)| *to == remote);
+        let mut begun: Vec<(Instant, Pair)> =
+            called.filter_map(|(pair, record)| Some((only_called(record)?, pair))).collect();
+        begun.sort_by_key(|(at, _)| *at);
+        found.extend(sessions.into_iter().zip(begun).map(|((_, number), (_, pair))| (number, pair)));
+    }
+    found
+}
+
+/// When a connection began that has done nothing but call.
+fn only_called(record: &Record) -> Option<Instant> {
+    let mut spans = record.limits.spans(Instant::ZERO, Instant::FAR_FUTURE);
+    let (began, _, first) = spans.next()?;
+    (first == Limit::Opening && spans.next().is_none()).then_some(began)
 }
 
 /// Until when since `from` the host of `end` has had power: until now, where it has not failed. A host with a program of a load does not get it back.

@@ -27,7 +27,7 @@ use crate::medium::Waits;
 use crate::rows::Counters;
 use crate::stats;
 use crate::workload::ping::Echoes;
-use crate::workload::{FileUser, Ping, RpcClient, Source, Times, UdpSource};
+use crate::workload::{FileUser, Ping, Source, Times, UdpSource};
 
 /// A line that is busy for so much of the time in which it is there is full: losses in its queue cost the rest.
 pub(super) const FULL_LINE: f64 = 0.98;
@@ -215,10 +215,13 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
             all_done(world, hosts, load, |it: &Source| it.is_done(world.now()))
                 && received.iter().flatten().all(|it| it.ended.is_some() || it.aborted.is_some())
         }
-        Kind::File => file_user(world, hosts, load).is_some_and(FileUser::is_over),
+        Kind::File => {
+            file_user(world, hosts, load).is_some_and(FileUser::is_over)
+                || flows::file_given_up(world, hosts, load).is_some()
+        }
         Kind::Units => all_done(world, hosts, load, |it: &UdpSource| it.is_done(world.now())),
         Kind::Ping => all_done(world, hosts, load, |it: &Ping| it.is_done() || it.has_stopped(world.now())),
-        Kind::Rpc => all_done(world, hosts, load, |it: &RpcClient| it.is_done(world.now())),
+        Kind::Rpc => flows::all_answered(world, hosts, load),
     }
 }
 
@@ -581,14 +584,15 @@ fn measure(
     let time = match arrivals {
         _ if load.kind == Kind::File => {
             let began = user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened });
-            let ended = user.and_then(FileUser::over).unwrap_or(after.at);
+            let given_up = || flows::file_given_up(world, hosts, load).map(|(at, _)| at);
+            let ended = user.and_then(FileUser::over).or_else(given_up).unwrap_or(after.at);
             began.map_or(Duration::ZERO, |began| ended.saturating_since(began))
         }
         _ if load.until_done && load.kind == Kind::Stream => {
             let written = if load.sender_clock { written(&sources) } else { None };
             let cut_off = written.or_else(|| {
                 // A sender that never learns that all has come is no reason to wait.
-                let is_over = || flows_of((before.at, after.at)).iter().all(|(_, flow)| flow.over.is_some());
+                let is_over = || flows_of((before.at, after.at)).iter().all(|(_, flow)| flow.is_over());
                 let done = is_done(world, hosts, load) || (!sources.is_empty() && is_over());
                 (!done).then_some(after.at)
             });

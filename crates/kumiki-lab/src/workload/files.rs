@@ -13,7 +13,7 @@
 use kumiki_files::file_user::{self, Failure, FileClient, Layer, Operation, PutMode, Settings};
 use kumiki_files::filestore::{self, FileServer, Guard, Memory, Name, ResponderConfig};
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Instant, Protocol, Request, Shape, TimerSlot, Token, Work,
+    Above, Address, Below, Context, Indication, Instant, Protocol, Reason, Request, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
 use kumiki_osi_service::ftam::Moment;
@@ -146,6 +146,7 @@ pub struct FileUser {
     begun: Option<Instant>,
     opened: Option<Instant>,
     over: Option<Instant>,
+    aborted: Option<Reason>,
     /// Who is told when the association stands, and when it is over.
     bell: Option<Bell>,
 }
@@ -166,7 +167,11 @@ impl FileUser {
         };
         let client = file_user::Config {
             remote: config.remote,
-            settings: Settings { element: usize::try_from(file.element).unwrap_or(usize::MAX), ..Settings::default() },
+            settings: Settings {
+                element: usize::try_from(file.element).unwrap_or(usize::MAX),
+                recoveries: 0,
+                ..Settings::default()
+            },
             ..file_user::Config::default()
         };
         Self {
@@ -177,6 +182,7 @@ impl FileUser {
             begun: None,
             opened: None,
             over: None,
+            aborted: None,
             bell: None,
         }
     }
@@ -228,6 +234,12 @@ impl FileUser {
     #[must_use]
     pub const fn over(&self) -> Option<Instant> {
         self.over
+    }
+
+    /// Why the association ended before the transfer was over, where it did.
+    #[must_use]
+    pub const fn aborted(&self) -> Option<&Reason> {
+        self.aborted.as_ref()
     }
 
     /// Whether the association is over.
@@ -291,6 +303,11 @@ impl Protocol for FileUser {
             self.opened = Some(at);
             self.ring(Happened::Opened { at, local: Address::NONE, remote: Address::NONE });
         }
+        if let Indication::Aborted { reason, .. } = &indication
+            && self.over.is_none()
+        {
+            self.aborted.get_or_insert_with(|| reason.clone());
+        }
         let before = self.client.plan().progress();
         if self.config.file.way == Way::Get {
             self.reader.pop(&indication, cx);
@@ -311,7 +328,12 @@ impl Protocol for FileUser {
             self.begun = Some(cx.now());
             self.client.start(cx);
         } else {
+            let had_failed = self.client.plan().failure().is_some();
             self.client.expire(token, cx);
+            // It has waited for long enough, and gives the association up before TCP does.
+            if !had_failed && self.client.plan().failure().is_some() {
+                self.aborted.get_or_insert(Reason::TimedOut);
+            }
         }
         self.note(cx.now());
     }
@@ -337,6 +359,7 @@ pub struct FileKeeper {
     config: FileKeeperConfig,
     server: FileServer,
     reader: Reader,
+    aborted: Option<(Instant, Reason)>,
 }
 
 impl FileKeeper {
@@ -359,7 +382,14 @@ impl FileKeeper {
             config,
             server: FileServer::new(server, Guard::new(Box::new(store))),
             reader: Reader::new(file.pattern, config.transfer),
+            aborted: None,
         }
+    }
+
+    /// When the association was aborted that had not ended in order, and why.
+    #[must_use]
+    pub const fn aborted(&self) -> Option<&(Instant, Reason)> {
+        self.aborted.as_ref()
     }
 
     /// What came, where the file is put; none where it is got.
@@ -383,6 +413,9 @@ impl Protocol for FileKeeper {
     }
 
     fn pop(&mut self, below: Below, indication: Indication, cx: &mut Context<'_>) {
+        if let Indication::Aborted { reason, .. } = &indication {
+            self.aborted.get_or_insert_with(|| (cx.now(), reason.clone()));
+        }
         if self.config.file.way == Way::Put {
             self.reader.pop(&indication, cx);
         }

@@ -57,7 +57,7 @@ pub struct Exchanged {
     pub opened: Option<Instant>,
     /// Its address, once it is open.
     pub local: Address,
-    /// The peer's.
+    /// The peer's, once it has called.
     pub remote: Address,
     /// Octets of responses.
     pub octets: u64,
@@ -182,11 +182,11 @@ impl RpcClient {
         }
     }
 
-    /// Whether every session has ended; those that had not begun when it was time to stop never do.
+    /// Whether every session has ended, or another `is_over` as the peer knows; those that had not begun when it was time to stop never do.
     #[must_use]
-    pub fn is_done(&self, now: Instant) -> bool {
+    pub fn is_done(&self, now: Instant, other_is_over: impl Fn(&Exchanged) -> bool) -> bool {
         let is_over = self.config.opening.is_over(now);
-        let has_ended = |done: &Exchanged| done.closed.is_some() || done.aborted.is_some();
+        let has_ended = |done: &Exchanged| done.closed.is_some() || done.aborted.is_some() || other_is_over(done);
         self.exchanged().all(|done| has_ended(done) || (is_over && done.opened.is_none()))
     }
 
@@ -200,7 +200,7 @@ impl RpcClient {
             return;
         };
         if let Some(session) = self.session(number) {
-            session.done.called = Some(cx.now());
+            (session.done.called, session.done.remote) = (Some(cx.now()), peer);
         }
         cx.charge(Work::Call, 1);
         let open = Open {
@@ -403,6 +403,10 @@ pub struct RpcServerConfig {
 #[derive(Debug)]
 struct Answering {
     provider: Handle,
+    /// Who asks.
+    caller: Address,
+    /// When it was given up or reset, and why, where it did not end in order.
+    aborted: Option<(Instant, Reason)>,
     credit: u64,
     /// What has come of the length that a request begins with.
     header: Vec<u8>,
@@ -431,6 +435,11 @@ impl RpcServer {
     #[must_use]
     pub const fn new(config: RpcServerConfig) -> Self {
         Self { config, sessions: Vec::new(), refused: None }
+    }
+
+    /// The sessions that did not end in order: who asked, when that was, and why.
+    pub fn aborted(&self) -> impl Iterator<Item = (Address, Instant, &Reason)> {
+        self.sessions.iter().filter_map(|it| it.aborted.as_ref().map(|(at, why)| (it.caller, *at, why)))
     }
 
     fn session(&mut self, number: u32) -> Option<&mut Answering> {
@@ -473,6 +482,10 @@ impl RpcServer {
 }
 
 impl Answering {
+    const fn of(provider: Handle, caller: Address) -> Self {
+        Self { provider, caller, aborted: None, credit: 0, header: Vec::new(), rest: 0, response: None, sent: 0 }
+    }
+
     /// Takes the next octets of requests, each with so many `behind` its length, and adds the lengths of responses that are asked for.
     fn read(&mut self, mut octets: &[u8], behind: u64, asked: &mut Vec<u64>) {
         while !octets.is_empty() {
@@ -528,14 +541,7 @@ impl Protocol for RpcServer {
             Indication::Offered(offered) => {
                 let index = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
                 let user = Handle { index, generation: 0 };
-                self.sessions.push(Answering {
-                    provider: offered.provider,
-                    credit: 0,
-                    header: Vec::new(),
-                    rest: 0,
-                    response: None,
-                    sent: 0,
-                });
+                self.sessions.push(Answering::of(offered.provider, offered.remote));
                 let quality = self.config.quality;
                 cx.charge(Work::Call, 1);
                 let accept = Accept { session: offered.provider, user, quality, data: None, ..Accept::default() };
@@ -554,9 +560,10 @@ impl Protocol for RpcServer {
                 }
             }
             Indication::Aborted { session: user, reason, .. } if user == LISTEN => self.refused = Some(reason),
-            Indication::Aborted { session: user, .. } => {
+            Indication::Aborted { session: user, reason, .. } => {
                 if let Some(session) = self.session(user.index) {
                     session.response = None;
+                    session.aborted.get_or_insert((cx.now(), reason));
                 }
             }
             Indication::Unit(_)
@@ -581,14 +588,7 @@ mod tests {
         let requests: Vec<u8> =
             [5_u64, 70_000].iter().flat_map(|len| [&len.to_be_bytes()[..], &[0; 3]].concat()).collect();
         for size in 1..=requests.len() {
-            let mut session = Answering {
-                provider: Handle::default(),
-                credit: 0,
-                header: Vec::new(),
-                rest: 0,
-                response: None,
-                sent: 0,
-            };
+            let mut session = Answering::of(Handle::default(), Address::NONE);
             let mut asked = Vec::new();
             requests.chunks(size).for_each(|octets| session.read(octets, 3, &mut asked));
             assert_eq!(asked, [5, 70_000], "{size}");

@@ -54,7 +54,7 @@ pub struct Sent {
     pub opened: Option<Instant>,
     /// Its address, once it is open.
     pub local: Address,
-    /// The peer's.
+    /// The peer's, once it has called.
     pub remote: Address,
     /// Octets written.
     pub octets: u64,
@@ -190,7 +190,7 @@ impl Source {
         };
         let peer = *peer;
         if let Some(session) = self.session(handle(number)) {
-            session.sent.called = Some(cx.now());
+            (session.sent.called, session.sent.remote) = (Some(cx.now()), peer);
         }
         cx.charge(Work::Call, 1);
         let open = Open {

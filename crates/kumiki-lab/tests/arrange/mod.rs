@@ -60,6 +60,13 @@ pub(crate) fn parse(text: &str) -> Document {
     Document::parse("test", "test.toml", text).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
+/// A graph with the program `user` on the file service over TCP, as a scenario has it.
+pub(crate) fn graph_of_files(user: &str) -> String {
+    format!(
+        r#"{{ {user} = ["ftam"], ftam = ["acse"], acse = ["presentation"], presentation = ["session"], session = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["l0"] }}"#
+    )
+}
+
 /// The capture of everything in `run`.
 pub(crate) fn octets(run: &Run) -> Vec<u8> {
     capture::pcapng(&run.captured, Vec::new()).unwrap()

@@ -1,0 +1,111 @@
+//! Connections that TCP gives up, or that nobody ever answers.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
+
+use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::reproduce::{Outcome, Runner as _};
+use kumiki_lab::rows::{Row, Scope};
+
+mod arrange;
+
+use arrange::{graph_of_files, parse, point};
+
+/// Of `loads` over 10 Mb/s and 10 ms each way, where these `events` happen.
+fn outcome(loads: &str, events: &str, seconds: u32) -> Outcome {
+    let text = format!(
+        r#"
+title = "Given up"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = {{ ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }}
+{loads}
+run.duration = "{seconds} s"
+event = [{events}]
+"#
+    );
+    Laboratory::default().run(&point(&parse(&text), &[])).unwrap()
+}
+
+const DOWN: &str = "{ at = \"1 s\", link = \"line\", up = false }";
+
+fn bounds(rows: &[Row]) -> Vec<&str> {
+    rows.iter().map(|row| row.bound_by.as_str()).collect()
+}
+
+/// The end that answers has something under way and gives it up; the one that asks waits, and never hears of it.
+#[test]
+fn calls_that_the_other_end_gives_up_are_aborted() {
+    let call = "kind = \"rpc\", from = \"a\", to = \"b\", message = \"100 B\", response = \"20 kB\", sessions = 2";
+    let of = outcome(&format!("load.t = {{ {call}, count = 100 }}"), DOWN, 2000);
+    assert_eq!(bounds(&of.rows), ["aborted"; 4]);
+    for row in &of.rows {
+        // Until the last octet, and nothing holds them behind that.
+        assert!((0.9..1.0).contains(&row.measured_s) && row.longest_gap_s < Some(0.1), "{row:?}");
+        assert!(
+            (row.held.values().sum::<f64>() - 1.0).abs() < 1e-9 && !row.held.contains_key("retransmission time-out")
+        );
+        assert!(row.timeouts >= Some(15), "{row:?}");
+    }
+    // Without an end they are measured over all of the time, and held until they were given up.
+    let of = outcome(&format!("load.t = {{ {call} }}"), DOWN, 2000);
+    assert_eq!(bounds(&of.rows), ["aborted"; 4]);
+    for row in &of.rows {
+        assert!(row.measured_s == 2000.0 && row.longest_gap_s > Some(1998.0), "{row:?}");
+        assert!(row.held["retransmission time-out"] > 0.99, "{row:?}");
+    }
+    // As long as none is given up, nothing is.
+    let of = outcome(&format!("load.t = {{ {call}, count = 100 }}"), DOWN, 200);
+    assert_eq!(bounds(&of.rows), ["retransmission time-out"; 4]);
+}
+
+/// The file service waits for 15 minutes, TCP a little longer.
+#[test]
+fn files_whose_association_was_given_up_are_aborted() {
+    let [user, keeper] = ["user", "keeper"].map(graph_of_files);
+    for way in ["put", "get"] {
+        let text = format!(
+            r#"
+title = "Given up"
+host.a.graph = {user}
+host.b.graph = {keeper}
+link.line = {{ ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }}
+load.f = {{ kind = "ftam", from = "a.user", to = "b.keeper", message = "8000 B", file = "1 MB", way = "{way}" }}
+run.duration = "2000 s"
+event = [{{ at = "300 ms", link = "line", up = false }}]
+"#
+        );
+        let of = Laboratory::default().run(&point(&parse(&text), &[])).unwrap();
+        assert_eq!(bounds(&of.rows), ["aborted"; 3], "{way}");
+        assert!(of.failed.unwrap().contains("the peer stopped answering"), "{way}");
+        for row in of.rows {
+            assert!((900.0..901.0).contains(&row.measured_s) && row.longest_gap_s <= Some(row.measured_s), "{row:?}");
+            assert!(row.segments_sent > Some(200) && row.timeouts > Some(10), "{way}: {row:?}");
+        }
+    }
+}
+
+/// What was sent in vain says why: three calls in six seconds, of each session.
+#[test]
+fn what_calls_that_nobody_answers_have_sent_is_in_their_rows() {
+    let units = r#"load.u = { kind = "udp", from = "b", to = "a", message = "100 B", rate = "8 kb/s" }"#;
+    let down = r#"{ at = "0 s", link = "line", up = false }"#;
+    for kind in ["kind = \"netperf\"", "kind = \"ttcp\", count = 5", "kind = \"rpc\"", "kind = \"rpc\", count = 5"] {
+        let loads =
+            format!("{units}\nload.t = {{ {kind}, from = \"a\", to = \"b\", message = \"1000 B\", sessions = 3 }}");
+        let of = outcome(&loads, down, 6);
+        let counted = |row: &Row| [row.segments_sent, row.retransmissions, row.timeouts];
+        let mut flows = of.rows.iter().filter(|row| row.scope == Scope::Flow && row.load.as_deref() == Some("t"));
+        let counter = |name: &str| of.rows[0].counters["a.tcp"].get(name).copied();
+        assert!(flows.clone().count() == 3 && flows.all(|row| counted(row) == [Some(3), Some(2), Some(2)]), "{kind}");
+        let load = of.rows.iter().find(|row| row.scope == Scope::Load && row.load.as_deref() == Some("t")).unwrap();
+        assert_eq!(counted(load), [Some(9), counter("retransmissions"), counter("timeouts")], "{kind}");
+        assert_eq!(load.bound_by, "opening", "{kind}");
+    }
+    // Sessions that begin when the line is gone, beside one that had been open before. The last was given up after two minutes and does not keep the others waiting.
+    let load = r#"load.t = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 100, sessions = 3, stagger = "600 ms" }"#;
+    let of = outcome(load, DOWN, 2000);
+    let sent: Vec<Option<u64>> = of.rows[2..].iter().map(|row| row.segments_sent).collect();
+    assert!(sent[0] > Some(500) && sent[1] > Some(100) && sent[2] == Some(8), "{sent:?}");
+    assert_eq!(bounds(&of.rows[3..]), ["aborted"; 2]);
+    assert!(of.rows[..2].iter().all(|row| row.measured_s < 1.0), "{:?}", of.rows[0]);
+}
