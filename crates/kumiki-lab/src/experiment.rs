@@ -10,6 +10,7 @@ mod failed;
 mod fair;
 mod fault;
 mod flows;
+mod given_up;
 mod held;
 mod hosts;
 mod idle;
@@ -19,6 +20,7 @@ mod load;
 mod marks;
 mod measure;
 mod media;
+mod outages;
 mod pace;
 mod path;
 mod power;
@@ -57,6 +59,7 @@ use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
 use load::Load;
 pub use measure::{LoadResult, Measured, Unconnected};
+use outages::Outages;
 use pace::Pace;
 use power::Power;
 use presence::Presence;
@@ -127,6 +130,7 @@ pub struct Experiment {
     parts: Option<u32>,
     power: Power,
     lines: Lines,
+    outages: Outages,
     /// Who takes note of when packets of exchanges wait, where there are such.
     waits: Option<Arc<Waits>>,
     captured: Vec<Captured>,
@@ -283,7 +287,7 @@ impl Experiment {
             .map_err(|(host, graph_error)| fault::fault(&["host", &host, "graph"], graph_error.to_string()))?;
         let runs = &scenario.run;
         let warm_up = runs.warm_up.as_ref().map(|text| fault::quantity(&["run", "warm_up"], text)).transpose()?;
-        let lines = Lines::of(scenario, &loads)?;
+        let (lines, outages) = (Lines::of(scenario, &loads)?, Outages::of(scenario, &loads)?);
         Ok(Self {
             world,
             hosts,
@@ -295,6 +299,7 @@ impl Experiment {
             parts: options.parts,
             power,
             lines,
+            outages,
             waits,
             captured,
             real,
@@ -354,7 +359,12 @@ impl Experiment {
                 false
             });
             begin::begin(&mut self.world, &self.hosts, &self.loads);
-            before = measure::Moment::begin(&self.world, &self.hosts, &self.loads, (&self.lines, &self.power));
+            before = measure::Moment::begin(
+                &self.world,
+                &self.hosts,
+                &self.loads,
+                (&self.lines, &self.outages, &self.power),
+            );
         }
         // What writes for a time is measured over all of it.
         if self.loads.values().all(|load| load.until_done) {
@@ -382,7 +392,8 @@ impl Experiment {
                 false
             });
         }
-        let after = measure::Moment::take(&self.world, &self.hosts, &self.loads, (&self.lines, &self.power));
+        let after =
+            measure::Moment::take(&self.world, &self.hosts, &self.loads, (&self.lines, &self.outages, &self.power));
         let measured = Measured {
             without_power: self.power.without(&self.world, &self.hosts, began),
             ..Measured::between(

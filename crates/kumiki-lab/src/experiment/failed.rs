@@ -1,36 +1,34 @@
 //! Why a load had no connection at all, or its file did not come to its end: in words, with what would be right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_files::file_user::{Failure, Layer};
 use kumiki_graph::{Instant, Reason};
 use kumiki_sim::{HostId, World};
 
-use super::flows;
-use super::lines::Lines;
+use super::given_up;
 use super::load::Load;
 use super::measure::Unconnected;
-use super::path::Crossed;
+use super::outages::Outages;
 use super::power::Power;
 use crate::quantity::in_seconds;
-use crate::topology::HopKind;
 use crate::workload::{FileUser, Source};
 
 /// What a load needs and did not have at an instant.
 #[derive(Debug)]
 pub(super) struct Gone {
-    /// In words, with since when.
-    what: String,
-    /// What would be right.
-    expected: &'static str,
+    /// Hosts without power, in words, each with since when.
+    hosts: Vec<String>,
+    /// Lines that were not there.
+    lines: Vec<String>,
 }
 
 impl Gone {
-    /// What `load` lacked when its `user` failed, or by `now` where that did not: the power of a host, or else a line.
+    /// What `load` lacked when its `user` failed, or by `now` where that did not; nothing where it had all.
     ///
     /// A user that was told why it failed knows better than who looks at hosts and lines.
     pub(super) fn of(
-        (hosts, lines, power): (&BTreeMap<String, HostId>, &Lines, &Power),
+        (hosts, outages, power): (&BTreeMap<String, HostId>, &Outages, &Power),
         world: &World,
         load: &Load,
         user: &FileUser,
@@ -38,28 +36,62 @@ impl Gone {
         if user.failure().is_some_and(|it| it.layer != Layer::Network || !it.transient || it.is_abort) {
             return None;
         }
-        let given_up = || flows::file_given_up(world, hosts, load).map(|(at, _)| at);
+        let given_up = || given_up::of_file(world, hosts, load).map(|(at, _)| at);
         let at = user.over().or_else(given_up).unwrap_or_else(|| world.now());
-        let from = |since: Instant| in_seconds(since.saturating_since(Instant::ZERO));
-        let host =
-            load.hosts_on_the_way().find_map(|host| Some((host, power.down_since(world, *hosts.get(host)?, at)?)));
-        if let Some((host, since)) = host {
-            let what = format!("host.{host} had no power from {} on", from(since));
-            let expected = "an event later than that, or power again for a host between the two";
-            return Some(Self { what, expected });
+        let on_the_way: BTreeSet<&str> = load.hosts_on_the_way().collect();
+        let down = on_the_way.into_iter().filter_map(|host| {
+            let since = power.down_since(world, *hosts.get(host)?, at)?;
+            Some(format!("host.{host} had no power from {} on", since_the_beginning(since)))
+        });
+        let gone = Self { hosts: down.collect(), lines: outages.at(load, at) };
+        (!gone.hosts.is_empty() || !gone.lines.is_empty()).then_some(gone)
+    }
+
+    /// What was missing.
+    fn what(&self) -> String {
+        let mut all: Vec<&str> = self.hosts.iter().chain(&self.lines).map(String::as_str).take(TOLD).collect();
+        let more = (self.hosts.len() + self.lines.len()).saturating_sub(TOLD);
+        let rest = format!("and {more} more");
+        if more > 0 {
+            all.push(&rest);
         }
-        let (Crossed { line, way, .. }, what, since) = lines.missing(load, at)?;
-        let (section, expected) = match way {
-            HopKind::Ring => ("ring", "that it is up again while there is time"),
-            HopKind::FromA | HopKind::FromB => ("link", "that it is up again, with a rate, while there is time"),
-        };
-        Some(Self { what: format!("{section}.{line} {what} from {} on", from(since)), expected })
+        all.join(", ")
+    }
+
+    /// What would be right, `in_time`.
+    fn expected(&self, in_time: &str) -> String {
+        let power = "an event later than that, or power again for a host between the two";
+        let hosts = (!self.hosts.is_empty()).then(|| power.to_owned());
+        // A ring has no rate that could be given back.
+        let rate = if self.lines.iter().all(|line| line.starts_with("ring.")) { "" } else { ", with a rate," };
+        let lines = (!self.lines.is_empty()).then(|| {
+            let (lines, are) = match (self.hosts.len(), self.lines.len()) {
+                (0, 1) => ("it", "is"),
+                (_, 1) => ("the line", "is"),
+                _ => ("the lines", "are"),
+            };
+            let loss = if self.lines.iter().any(|line| line.contains("lost")) { "without such a loss, " } else { "" };
+            format!("that {lines} {are} up again{rate} {loss}{in_time}")
+        });
+        hosts.into_iter().chain(lines).collect::<Vec<_>>().join(", and ")
     }
 }
 
-/// How far the file of `user` had come, and why no further.
-pub(super) fn unfinished(user: &FileUser, gone: Option<&Gone>) -> String {
-    let (moved, file) = (user.moved(), user.file());
+/// So many things that were missing are told.
+const TOLD: usize = 5;
+
+fn since_the_beginning(at: Instant) -> String {
+    in_seconds(at.saturating_since(Instant::ZERO))
+}
+
+/// How far the file of `user` had come, of which its reader has so many octets, and why no further; `given_up` by the one who was asked for it, at that time and for that reason.
+pub(super) fn unfinished(
+    user: &FileUser,
+    moved: u64,
+    given_up: Option<(Instant, &Reason)>,
+    gone: Option<&Gone>,
+) -> String {
+    let file = user.file();
     let far = if user.opened().is_none() {
         "there was no association".to_owned()
     } else if moved == file {
@@ -67,13 +99,26 @@ pub(super) fn unfinished(user: &FileUser, gone: Option<&Gone>) -> String {
     } else {
         format!("{moved} of {file} octets were moved")
     };
-    match (user.failure(), gone) {
+    let failed = user.failure().map(|failure| match gone {
+        Some(_) => Failure { remedy: String::new(), ..failure }.to_string(),
+        None => failure.to_string(),
+    });
+    let own = user.aborted().and(user.over()).map(|at| format!("given up at {}", since_the_beginning(at)));
+    let others = given_up.filter(|_| user.over().is_none());
+    let others =
+        others.map(|(at, why)| format!("given up by the one who was asked at {}: {why}", since_the_beginning(at)));
+    let (why, in_time) = match (failed, own, others) {
+        (Some(failure), Some(at), _) => (Some(format!("{at}: {failure}")), "before that"),
+        (Some(failure), None, _) => (Some(failure), "while there is time"),
+        (None, _, Some(others)) => (Some(others), "before that"),
+        (None, _, None) => (None, "while there is time"),
+    };
+    match (why, gone) {
         (None, None) => format!("{far} when the time was over; `duration` gives it more"),
-        (Some(failure), None) => format!("{far}: {failure}"),
-        (None, Some(Gone { what, expected })) => format!("{far}: {what}; expected {expected}"),
-        (Some(failure), Some(Gone { what, expected })) => {
-            let failure = Failure { remedy: String::new(), ..failure };
-            format!("{far}: {failure}, and {what}; expected {expected}")
+        (Some(why), None) => format!("{far}: {why}"),
+        (None, Some(gone)) => format!("{far}: {}; expected {}", gone.what(), gone.expected(in_time)),
+        (Some(why), Some(gone)) => {
+            format!("{far}: {why}, and {}; expected {}", gone.what(), gone.expected(in_time))
         }
     }
 }

@@ -8,6 +8,7 @@ use kumiki_inet::tcp::{Limit, Record, Tcp};
 use kumiki_sim::{HostId, World};
 
 use super::ends::{AtEnds, Ends};
+use super::given_up;
 use super::held::{self, Held};
 use super::idle::Stood;
 use super::load::{Kind, Load};
@@ -19,7 +20,7 @@ use crate::stats;
 use crate::workload::gaps::Gaps;
 use crate::workload::rpc::Exchanged;
 use crate::workload::sink::Received;
-use crate::workload::{FileKeeper, FileUser, RpcClient, RpcServer, Sink, Source, Times, UdpSink, UdpSource};
+use crate::workload::{FileKeeper, FileUser, RpcClient, Sink, Source, Times, UdpSink, UdpSource};
 
 /// More than this part of the time is most of it.
 pub(super) const MOST: f64 = 0.5;
@@ -334,7 +335,7 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
     if load.kind == Kind::Rpc {
         // What counts is what comes back: to the programs that ask.
         let of = |from| program::<RpcClient>(world, hosts, from).into_iter().flat_map(RpcClient::exchanged);
-        let given_up = given_up(world, hosts, load);
+        let given_up = given_up::by_servers(world, hosts, load);
         let asked = |done: &Exchanged| Progress {
             caller: done.local,
             octets: done.octets,
@@ -356,25 +357,6 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
     };
     load.to.iter().map(|to| of(to).unwrap_or_default()).collect()
-}
-
-/// The sessions that the end that answers has given up, or that were reset there, by the address of who asks: when, and why.
-fn given_up<'a>(
-    world: &'a World,
-    hosts: &BTreeMap<String, HostId>,
-    load: &Load,
-) -> BTreeMap<Address, (Instant, &'a Reason)> {
-    let servers = load.to.iter().filter_map(|to| program::<RpcServer>(world, hosts, to));
-    servers.flat_map(RpcServer::aborted).map(|(caller, at, why)| (caller, (at, why))).collect()
-}
-
-/// Whether each session of a load that asks has ended, be it that only the other end knows.
-pub(super) fn all_answered(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> bool {
-    let given_up = given_up(world, hosts, load);
-    let is_over = |done: &Exchanged| given_up.contains_key(&done.local);
-    load.from
-        .iter()
-        .all(|from| program::<RpcClient>(world, hosts, from).is_some_and(|client| client.is_done(world.now(), is_over)))
 }
 
 /// A session without progress for so long has stopped.
@@ -408,7 +390,7 @@ pub(super) struct Writer {
     pub(super) local: Address,
     pub(super) remote: Address,
     /// When it began to call.
-    called: Option<Instant>,
+    pub(super) called: Option<Instant>,
     opened: Option<Instant>,
     /// When the last datagram left, where no more are to follow.
     ended: Option<Instant>,
@@ -465,7 +447,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         called: user.begun(),
         opened: user.opened(),
         ended: None,
-        aborted: why_aborted(world, hosts, load, user),
+        aborted: given_up::why_of_file(world, hosts, load, user),
         writes: true,
         written: None,
     });
@@ -482,23 +464,6 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         })
     });
     streams.chain(units).chain(file).chain(rpc).collect()
-}
-
-/// Why the association of the file of `user` ended before it was moved, where it did: as its own host knows, or the one that it has asked.
-fn why_aborted(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, user: &FileUser) -> Option<Reason> {
-    let keeper = || file_given_up(world, hosts, load).map(|(_, why)| why);
-    user.aborted().or_else(|| keeper().filter(|_| user.over().is_none())).cloned()
-}
-
-/// When the one who was asked for a file gave its association up, and why.
-pub(super) fn file_given_up<'a>(
-    world: &'a World,
-    hosts: &BTreeMap<String, HostId>,
-    load: &Load,
-) -> Option<(Instant, &'a Reason)> {
-    let mut ends = load.from.iter().chain(&load.to);
-    let keeper = ends.find_map(|end| program::<FileKeeper>(world, hosts, end))?;
-    keeper.aborted().map(|(at, why)| (*at, why))
 }
 
 /// The sessions of one reader that no writer has been found for yet.
@@ -542,7 +507,7 @@ pub(super) fn flows(
     let mut all = Vec::new();
     let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
     let matched = matched(world, hosts, load, sinks);
-    let unanswered = unanswered(world, hosts, &matched);
+    let unanswered = given_up::unanswered(world, hosts, &matched);
     for (number, matched) in matched.into_iter().enumerate() {
         let Matched { from, writer, place, way } = matched;
         let reader = load.to.get(load.readers(way.0).start + way.1);
@@ -604,34 +569,6 @@ pub(super) fn flows(
         all.push((progress, flow));
     }
     all
-}
-
-/// The connections of TCP of those sessions that have called and that nobody has answered, by their numbers: in the order of calling, those in which their hosts have
-/// begun to call the same peer.
-fn unanswered(world: &World, hosts: &BTreeMap<String, HostId>, matched: &[Matched<'_>]) -> BTreeMap<usize, Pair> {
-    let mut calls: BTreeMap<(&str, Address), Vec<(Instant, usize)>> = BTreeMap::new();
-    for (number, Matched { from, writer, .. }) in matched.iter().enumerate() {
-        if let Some(called) = writer.called.filter(|_| writer.opened.is_none() && writer.remote.socket().is_some()) {
-            calls.entry((from, writer.remote)).or_default().push((called, number));
-        }
-    }
-    let mut found = BTreeMap::new();
-    for ((host, remote), mut sessions) in calls {
-        sessions.sort_unstable();
-        let called = records(world, hosts, host).filter(|((_, to), _)| *to == remote);
-        let mut begun: Vec<(Instant, Pair)> =
-            called.filter_map(|(pair, record)| Some((only_called(record)?, pair))).collect();
-        begun.sort_by_key(|(at, _)| *at);
-        found.extend(sessions.into_iter().zip(begun).map(|((_, number), (_, pair))| (number, pair)));
-    }
-    found
-}
-
-/// When a connection began that has done nothing but call.
-fn only_called(record: &Record) -> Option<Instant> {
-    let mut spans = record.limits.spans(Instant::ZERO, Instant::FAR_FUTURE);
-    let (began, _, first) = spans.next()?;
-    (first == Limit::Opening && spans.next().is_none()).then_some(began)
 }
 
 /// Until when since `from` the host of `end` has had power: until now, where it has not failed. A host with a program of a load does not get it back.
@@ -832,7 +769,7 @@ pub(super) fn tcps<'a>(
 }
 
 /// What each connection of TCP on `host` did. An address may come again, where one is over: then the last counts.
-fn records<'a>(
+pub(super) fn records<'a>(
     world: &'a World,
     hosts: &BTreeMap<String, HostId>,
     host: &str,

@@ -141,24 +141,6 @@ impl Lines {
         }
     }
 
-    /// The first of those of `load` that was down or stood still at the instant `at`, which of the two, in words, and since when; not one whose hosts had no power.
-    pub(super) fn missing(&self, load: &Load, at: Instant) -> Option<(&Crossed, &'static str, Instant)> {
-        let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
-        let mut missing: BTreeMap<(&Crossed, &Cause), Instant> = BTreeMap::new();
-        for (when, line, cause, is_up) in self.all.iter().take_while(|(when, ..)| *when <= at) {
-            match is_up {
-                true => drop(missing.remove(&(line, cause))),
-                false if crossed.contains(line) => drop(missing.entry((line, cause)).or_insert(*when)),
-                false => {}
-            }
-        }
-        missing.into_iter().find_map(|((crossed, cause), since)| match cause {
-            Cause::Down => Some((crossed, "was down", since)),
-            Cause::Still => Some((crossed, "had a rate of 0 b/s", since)),
-            Cause::Power(_) => None,
-        })
-    }
-
     /// What became of those of `load` so far.
     pub(super) fn used(&self, world: &World, load: &Load) -> BTreeMap<Crossed, Use> {
         let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();

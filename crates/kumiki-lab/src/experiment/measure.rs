@@ -13,11 +13,13 @@ use super::ends::Ends;
 use super::failed::{Gone, unconnected, unfinished};
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
+use super::given_up;
 use super::held::{self, Held};
 use super::idle::{Idle, Stood};
 use super::lines::{Lines, Use};
 use super::load::{Kind, Load};
 use super::marks::Marks;
+use super::outages::Outages;
 use super::pace::Pace;
 use super::path::Crossed;
 use super::power::Power;
@@ -148,13 +150,18 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, (lines, power): (&Lines, &Power)) -> Self {
+    fn take(
+        world: &World,
+        hosts: &BTreeMap<String, HostId>,
+        load: &Load,
+        (lines, outages, power): (&Lines, &Outages, &Power),
+    ) -> Self {
         let sinks = progress(world, hosts, load);
         let sent = || sources(world, hosts, load).flat_map(|(_, source)| source.sent());
         Self {
             at: world.now(),
             lines: lines.used(world, load),
-            gone: file_user(world, hosts, load).and_then(|user| Gone::of((hosts, lines, power), world, load, user)),
+            gone: file_user(world, hosts, load).and_then(|user| Gone::of((hosts, outages, power), world, load, user)),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             longest_gap: sinks.iter().flatten().map(|it| it.gaps.longest).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
@@ -217,11 +224,11 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
         }
         Kind::File => {
             file_user(world, hosts, load).is_some_and(FileUser::is_over)
-                || flows::file_given_up(world, hosts, load).is_some()
+                || given_up::of_file(world, hosts, load).is_some()
         }
         Kind::Units => all_done(world, hosts, load, |it: &UdpSource| it.is_done(world.now())),
         Kind::Ping => all_done(world, hosts, load, |it: &Ping| it.is_done() || it.has_stopped(world.now())),
-        Kind::Rpc => flows::all_answered(world, hosts, load),
+        Kind::Rpc => given_up::all_answered(world, hosts, load),
     }
 }
 
@@ -241,7 +248,7 @@ impl Moment {
         world: &World,
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
-        parts: (&Lines, &Power),
+        parts: (&Lines, &Outages, &Power),
     ) -> Self {
         let of_load = |(name, load): (&String, &Load)| (name.clone(), Snapshot::take(world, hosts, load, parts));
         Self {
@@ -258,7 +265,7 @@ impl Moment {
         world: &World,
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
-        parts: (&Lines, &Power),
+        parts: (&Lines, &Outages, &Power),
     ) -> Self {
         let mut moment = Self::take(world, hosts, loads, parts);
         for (name, load) in loads {
@@ -584,7 +591,7 @@ fn measure(
     let time = match arrivals {
         _ if load.kind == Kind::File => {
             let began = user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened });
-            let given_up = || flows::file_given_up(world, hosts, load).map(|(at, _)| at);
+            let given_up = || given_up::of_file(world, hosts, load).map(|(at, _)| at);
             let ended = user.and_then(FileUser::over).or_else(given_up).unwrap_or(after.at);
             began.map_or(Duration::ZERO, |began| ended.saturating_since(began))
         }
@@ -684,7 +691,7 @@ fn measure(
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         failure: user.and_then(|user| {
             let is_done = user.over().is_some() && user.failure().is_none();
-            (!is_done).then(|| unfinished(user, after.gone.as_ref()))
+            (!is_done).then(|| unfinished(user, octets, given_up::of_file(world, hosts, load), after.gone.as_ref()))
         }),
         unconnected: unconnected((world, hosts), load, &sources),
         units,

@@ -254,12 +254,6 @@ impl FileUser {
         self.config.file.len
     }
 
-    /// Octets of it that were moved.
-    #[must_use]
-    pub fn moved(&self) -> u64 {
-        self.client.plan().progress().octets
-    }
-
     /// What went wrong.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {

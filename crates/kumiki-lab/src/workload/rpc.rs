@@ -563,7 +563,7 @@ impl Protocol for RpcServer {
             Indication::Aborted { session: user, reason, .. } => {
                 if let Some(session) = self.session(user.index) {
                     session.response = None;
-                    session.aborted.get_or_insert((cx.now(), reason));
+                    session.aborted.get_or_insert_with(|| (cx.now(), reason));
                 }
             }
             Indication::Unit(_)
