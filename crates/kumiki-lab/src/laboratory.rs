@@ -76,20 +76,11 @@ impl Laboratory {
         if let Some(position) = measured.total.wrong {
             return Err(format!("octet {position} arrived wrong").into());
         }
-        let failed = measured.total.failure.as_ref().map(|why| {
+        let failed = notes::failed(measured).map(|why| {
             // What happened to hosts and lines may be why.
-            let why =
-                core::iter::once(why.clone()).chain(notes::happened(&point.scenario, run.ended)).collect::<Vec<_>>();
-            format!("the transfer of the file did not end: {}", why.join("; "))
+            let happened = notes::happened(&point.scenario, run.ended);
+            core::iter::once(why).chain(happened).collect::<Vec<_>>().join("; ")
         });
-        // One of several that is only unlucky is a result, too.
-        let all = measured.loads.values().all(|load| load.unconnected.is_some());
-        for (name, load) in &measured.loads {
-            if let Some(none) = load.unconnected.as_ref().filter(|it| all || !it.silent) {
-                let of = if measured.loads.len() > 1 { format!(" for load.{name}") } else { String::new() };
-                return Err(format!("no connection was established{of}: {}", none.why).into());
-            }
-        }
         let mut notes = notes::notes(measured, &point.scenario);
         notes.extend(notes::without_power(measured));
         notes.extend(queues::endless(measured, &point.scenario));

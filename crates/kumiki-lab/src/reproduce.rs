@@ -280,9 +280,11 @@ impl Results {
 
     /// The points that have captures: what they are, and the names of these below the directory of results.
     pub fn captures(&self) -> impl Iterator<Item = (String, &[String])> {
-        let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
-        let done = done.filter(|(_, done)| !done.captures.is_empty());
-        done.map(|(point, done)| (point.label(), done.captures.as_slice()))
+        let all = self.points.iter().map(|(point, result)| {
+            let (Ok(Done { captures, .. }) | Err(Failed { captures, .. })) = result;
+            (point, captures)
+        });
+        all.filter(|(_, captures)| !captures.is_empty()).map(|(point, captures)| (point.label(), captures.as_slice()))
     }
 
     /// The figures, each with the name of its file without `.svg`.

@@ -145,3 +145,26 @@ fn what_calls_that_nobody_answers_have_sent_is_in_their_rows() {
     assert_eq!(bounds(&of.rows[3..]), ["aborted"; 2]);
     assert!(of.rows[..2].iter().all(|row| row.measured_s < 1.0), "{:?}", of.rows[0]);
 }
+
+/// A load that never had a connection is a failure where there is no other, or where it was refused, whatever its kind; its rows are there in any case.
+#[test]
+fn a_load_without_a_connection_has_rows() {
+    let down = r#"{ at = "0 s", link = "line", up = false }"#;
+    let units = r#"load.u = { kind = "udp", from = "b", to = "a", message = "100 B", rate = "80 b/s" }"#;
+    for kind in ["kind = \"netperf\"", "kind = \"ttcp\", count = 5", "kind = \"rpc\"", "kind = \"rpc\", count = 5"] {
+        let load = format!("load.t = {{ {kind}, from = \"a\", to = \"b\", message = \"1000 B\" }}");
+        for (seconds, bound, why) in
+            [(6, "opening", "nobody answered until the end"), (300, "aborted", "the peer stopped answering")]
+        {
+            let alone = outcome(&load, down, seconds);
+            assert_eq!(bounds(&alone.rows), [bound; 3], "{kind}");
+            let failed = alone.failed.unwrap();
+            assert!(failed.starts_with("no connection was established: ") && failed.contains(why), "{kind}: {failed}");
+            // Beside another that is only unlucky, and a longer run makes no failure of it.
+            let beside = outcome(&format!("{load}\n{units}"), down, seconds);
+            let own: Vec<&Row> = beside.rows.iter().filter(|row| row.load.as_deref() == Some("t")).collect();
+            assert_eq!((beside.failed, own.len(), own[0].bound_by.as_str()), (None, 2, bound), "{kind}");
+            assert!(beside.notes.iter().any(|note| note.contains(why)), "{kind}: {:?}", beside.notes);
+        }
+    }
+}

@@ -146,7 +146,8 @@ impl Job {
     fn ended(&mut self) -> Result<Outcome, OutputError> {
         let results = self.pieces.results(&self.plan);
         let (left, all) = results.iter().map(|it| it.left()).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        let run = self.provenance.end(&self.plan, (all - left, all));
+        let failed = results.iter().map(|it| it.failures().len()).sum();
+        let run = self.provenance.end(&self.plan, (all - left, all), failed);
         let mut directory = None;
         if let Some((output, mut journal)) = self.to.take() {
             // Python may go to another directory before it asks for files.

@@ -417,6 +417,40 @@ fn what_would_be_run_is_told_and_nothing_is_written() {
     assert!(text.contains("\"state\":\"runs\"") && text.contains("out already has a result"), "{text}");
 }
 
+/// Nobody answers at the first of two points. What it has to show is kept and marked, and no command takes it for a result.
+#[test]
+fn a_point_that_failed_is_kept_and_is_no_result() {
+    let lossy =
+        UNCONNECTED.replace("10.0.5.2", "10.0.0.2").replace("\"10 ms\"", "\"10 ms\", impair.loss = \"${loss}\"");
+    let folder = Folder::with("failed", &format!("{lossy}vary.loss = [\"100 %\", \"0 %\"]\n"));
+    for out in ["before", "after"] {
+        let ran = folder.kumiki(&["run", "x.toml", "--out", out, "--pcap", "--trace"]);
+        assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    }
+    let rows = std::fs::read_to_string(folder.0.path("before/rows.jsonl")).unwrap();
+    let marked: Vec<bool> = rows.lines().map(|row| row.contains("\"failed\":true")).collect();
+    assert_eq!(marked, [true, true, true, false, false, false], "{rows}");
+    assert!(rows.lines().take(3).all(|row| row.contains("\"bound_by\":\"opening\"")), "{rows}");
+    let captures = folder.0.names("before/captures/x");
+    let of = |point: &str, name: &str| captures.contains(&format!("{point}-{name}"));
+    assert!(["000", "001"].iter().all(|point| of(point, "near.pcapng") && of(point, "trace.csv")), "{captures:?}");
+    let page = std::fs::read_to_string(folder.0.path("before/report.html")).unwrap();
+    assert!(page.contains("nobody answered until the end") && page.contains("loss 100 %, failed"), "the page");
+    let text = |output: &Output| String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
+    let listed = text(&folder.kumiki(&["scenarios", "before"]));
+    assert!(listed.contains("before: x: 2 of 2 points (1 failed), "), "{listed}");
+    let said = "before: 1 point has failed and is left out: loss 100 %";
+    let compared = text(&folder.kumiki(&["compare", "before", "after"]));
+    assert!(compared.contains(said) && !compared.contains("│ loss 100 %"), "{compared}");
+    let drawn = text(&folder.kumiki(&["plot", "before", "--x", "round_trip_ms.mean", "-o", "f.svg"]));
+    assert!(drawn.contains(said), "{drawn}");
+    // Where all have failed there is nothing to compare.
+    let all = folder.kumiki(&["run", "x.toml", "--out", "none", "--set", "loss=100 %"]);
+    assert_eq!(all.status.code(), Some(1), "{all:?}");
+    let none = refused(&folder.kumiki(&["compare", "none", "after"]));
+    assert!(none.contains("none: all of its points have failed, so there is no result in it"), "{none}");
+}
+
 #[test]
 fn results_are_listed_compared_and_drawn_beside_measurements() {
     let folder = Folder::with("compared", UNCONNECTED.replace("10.0.5.2", "10.0.0.2").as_str());

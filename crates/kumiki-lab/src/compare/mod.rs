@@ -239,7 +239,13 @@ impl Comparison {
             equal: 0,
             points,
             alone,
-            notes: notes.into_iter().chain(unused).chain(unmet).chain(left_out).collect(),
+            notes: notes
+                .into_iter()
+                .chain(sources.iter().filter_map(Source::failed))
+                .chain(unused)
+                .chain(unmet)
+                .chain(left_out)
+                .collect(),
             hint: hint(&sides),
         };
         let is_none = |difference: &Difference| difference.value == 0.0;

@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_files::file_user::{Failure, Layer};
-use kumiki_graph::{Instant, Reason};
+use kumiki_graph::{Address, Instant, Reason};
 use kumiki_sim::{HostId, World};
 
 use super::given_up;
 use super::load::Load;
-use super::measure::Unconnected;
+use super::measure::{Unconnected, program};
 use super::outages::Outages;
 use super::power::Power;
 use crate::quantity::in_seconds;
-use crate::workload::{FileUser, Source};
+use crate::workload::rpc::Exchanged;
+use crate::workload::source::Sent;
+use crate::workload::{FileUser, RpcClient, Source};
 
 /// What a load needs and did not have at an instant.
 #[derive(Debug)]
@@ -123,35 +125,54 @@ pub(super) fn unfinished(
     }
 }
 
-/// Why `load` has never had a connection, where it has had none: what kept the first of its writers.
-pub(super) fn unconnected(
-    (world, hosts): (&World, &BTreeMap<String, HostId>),
-    load: &Load,
-    sources: &[(usize, &Source)],
-) -> Option<Unconnected> {
-    let mut all = sources.iter().map(|(number, source)| {
-        let (host, _) = load.from.get(*number)?;
-        let failed = hosts.get(host).and_then(|id| world.down_since(*id));
-        never_connected(host, source, (failed, world.now()))
+/// What a session of a program that calls has done to be open.
+struct Call {
+    called: Option<Instant>,
+    opened: Option<Instant>,
+    aborted: Option<Reason>,
+}
+
+/// Why `load` has never had a connection, where it is of connections and has had none: what kept the first of its writers.
+pub(super) fn unconnected(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<Unconnected> {
+    let mut all = load.from.iter().filter_map(|from| {
+        let (peer, calls) = calls(world, hosts, from)?;
+        let failed = hosts.get(&from.0).and_then(|id| world.down_since(*id));
+        Some(never_connected(&from.0, peer, &calls, (failed, world.now())))
     });
     let first = all.next()??;
     all.all(|other| other.is_some()).then_some(first)
 }
 
-/// Why `source` on `host`, whose power failed at some time if it did, has never had a connection by the `end`, where it has had none.
-fn never_connected(host: &str, source: &Source, (failed, end): (Option<Instant>, Instant)) -> Option<Unconnected> {
-    if source.sent().count() == 0 || source.sent().any(|sent| sent.opened.is_some()) {
+/// Whom the program at `from` calls first, and its sessions, where it is one that calls.
+fn calls(world: &World, hosts: &BTreeMap<String, HostId>, from: &(String, String)) -> Option<(Address, Vec<Call>)> {
+    if let Some(client) = program::<RpcClient>(world, hosts, from) {
+        let of = |it: &Exchanged| Call { called: it.called, opened: it.opened, aborted: it.aborted.clone() };
+        return Some((*client.peer()?, client.exchanged().map(of).collect()));
+    }
+    let source = program::<Source>(world, hosts, from)?;
+    let of = |it: Sent| Call { called: it.called, opened: it.opened, aborted: it.aborted };
+    Some((*source.peer()?, source.sent().map(of).collect()))
+}
+
+/// Why the program on `host` that made these `calls` has never had a connection to `peer` by the `end`, where it has had none; the power of the host `failed` at some time if it did.
+fn never_connected(
+    host: &str,
+    peer: Address,
+    calls: &[Call],
+    (failed, end): (Option<Instant>, Instant),
+) -> Option<Unconnected> {
+    if calls.is_empty() || calls.iter().any(|call| call.opened.is_some()) {
         return None;
     }
-    let peer = source.peer()?;
     let peer = peer.socket().map_or_else(|| peer.to_string(), |at| at.ip().to_string());
-    let reason = source.sent().find_map(|sent| sent.aborted);
-    let silent = reason.is_none();
+    let reason = calls.iter().find_map(|call| call.aborted.clone());
+    // That TCP has given up calling is a matter of how long the run is.
+    let silent = matches!(reason, None | Some(Reason::TimedOut));
     let why = match reason {
         Some(Reason::Unreachable(_)) => format!("{host} has no route to {peer}"),
         Some(why) => format!("{host} called {peer}: {why}"),
         None if failed.is_some() => format!("{host} lost its power before {peer} answered"),
-        None if source.sent().all(|sent| sent.called.is_none_or(|called| called >= end)) => {
+        None if calls.iter().all(|call| call.called.is_none_or(|called| called >= end)) => {
             format!("{host} was not to call {peer} before the end")
         }
         None => format!("{host} called {peer}, and nobody answered until the end"),

@@ -619,7 +619,9 @@ fn measure(
     let since = began.or_else(first_arrival).unwrap_or(before.at);
     // What has an end is held from its opening on, and by nothing once it is over.
     let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
-    let flows = flows_of(held.unwrap_or((before.at, after.at)));
+    // What never opened has no time in which anything could.
+    let never = (before.at, if load.kind == Kind::File { before.at } else { after.at });
+    let flows = flows_of(held.unwrap_or(never));
     let exchanged = has_exchanges.then(|| exchange_time(&flows, (before.at, after.at)));
     let (since, time) = exchanged.unwrap_or((since, time));
     let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
@@ -693,7 +695,7 @@ fn measure(
             let is_done = user.over().is_some() && user.failure().is_none();
             (!is_done).then(|| unfinished(user, octets, given_up::of_file(world, hosts, load), after.gone.as_ref()))
         }),
-        unconnected: unconnected((world, hosts), load, &sources),
+        unconnected: unconnected(world, hosts, load),
         units,
         round_trips: round_trips(world, hosts, load),
         echoes: {

@@ -45,6 +45,20 @@ pub(super) fn happened(scenario: &Scenario, end: Instant) -> Vec<String> {
     told("during the run", before).into_iter().chain(late).collect()
 }
 
+/// Why a run is no result: a file did not come to its end, or there was no connection where one was refused, or where none was at all. One of several loads that
+/// nobody answers, or that TCP has given up calling, is only unlucky, and that is a result, too.
+pub(super) fn failed(measured: &Measured) -> Option<String> {
+    let file = measured.total.failure.as_ref().map(|why| format!("the transfer of the file did not end: {why}"));
+    file.or_else(|| {
+        let all = measured.loads.values().all(|load| load.unconnected.is_some());
+        measured.loads.iter().find_map(|(name, load)| {
+            let none = load.unconnected.as_ref().filter(|it| all || !it.silent)?;
+            let of = if measured.loads.len() > 1 { format!(" for load.{name}") } else { String::new() };
+            Some(format!("no connection was established{of}: {}", none.why))
+        })
+    })
+}
+
 fn notes_of(load: &LoadResult) -> Vec<String> {
     let sessions = load.flows.len();
     let mut aborted: BTreeMap<String, u64> = BTreeMap::new();

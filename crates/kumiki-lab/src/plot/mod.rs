@@ -75,6 +75,7 @@ struct Drawn {
 pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<String>), Fault> {
     Source::check_over(sources, &options.over)?;
     let mut left_out = Condition::lacking(&options.conditions, sources)?;
+    left_out.extend(sources.iter().filter_map(Source::failed));
     let x = x_name(sources, options)?;
     let x = resolved(sources, &x)?;
     let y = resolved(sources, &options.y)?;

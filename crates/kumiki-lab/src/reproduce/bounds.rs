@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::glance::{self, lossy};
 use super::held::mean_held;
-use super::{Done, Results, words};
+use super::{Done, Failed, Results, words};
 use crate::rows::{Row, Scope};
 use crate::scenario::Point;
 use crate::stats;
@@ -326,7 +326,7 @@ impl Results {
 
     /// What a title says of whose values a table has.
     pub(super) fn of_runs(&self) -> &'static str {
-        let several = self.done().any(|(_, done)| done.rows.iter().any(|row| row.repetition > 0));
+        let several = self.done().any(|(_, done)| done.iter().any(|row| row.repetition > 0));
         let is_trimmed = |point: &Point| point.scenario.run.repeat.as_ref().is_some_and(|repeat| repeat.trim > 0);
         match several {
             true if self.done().any(|(point, _)| is_trimmed(point)) => {
@@ -337,8 +337,13 @@ impl Results {
         }
     }
 
-    fn done(&self) -> impl Iterator<Item = (&Point, &Done)> {
-        self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)))
+    /// The points that have rows: those that failed, too, whose rows say how far they came.
+    fn done(&self) -> impl Iterator<Item = (&Point, &[Row])> {
+        let all = self.points.iter().map(|(point, result)| {
+            let (Ok(Done { rows, .. }) | Err(Failed { rows, .. })) = result;
+            (point, rows.as_slice())
+        });
+        all.filter(|(_, rows)| !rows.is_empty())
     }
 }
 
@@ -379,12 +384,12 @@ impl Done {
     /// What bound a load, or all together, in its runs.
     pub(super) fn bound(&self, load: Option<&String>) -> String {
         let row = self.rows.iter().find(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
-        row.map_or_else(String::new, |row| bound_in(&runs_of(self, row)))
+        row.map_or_else(String::new, |row| bound_in(&runs_of(&self.rows, row)))
     }
 }
 
 /// The rows of all runs that are of the same as `row`.
-pub(super) fn runs_of<'a>(done: &'a Done, row: &Row) -> Vec<&'a Row> {
+pub(super) fn runs_of<'a>(done: &'a [Row], row: &Row) -> Vec<&'a Row> {
     let is_same = |it: &&Row| (it.scope, &it.load, it.flow) == (row.scope, &row.load, row.flow);
     let mut seen: Vec<u32> = Vec::new();
     // A row for each task of a host says the same of the load.
@@ -393,18 +398,23 @@ pub(super) fn runs_of<'a>(done: &'a Done, row: &Row) -> Vec<&'a Row> {
         seen.push(row.repetition);
         is_first
     };
-    done.rows.iter().filter(is_same).filter(is_first).collect()
+    done.iter().filter(is_same).filter(is_first).collect()
 }
 
 fn head(parts: impl IntoIterator<Item = Option<String>>) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-fn first_run(done: &Done, scope: Scope) -> impl Iterator<Item = &Row> {
-    done.rows.iter().filter(move |row| row.repetition == 0 && row.scope == scope)
+/// That the row is of a point that has failed.
+fn failed(row: &Row) -> Option<String> {
+    row.failed.then(|| "failed".to_owned())
 }
 
-fn count_flows(done: &Done, load: Option<&String>) -> u64 {
+fn first_run(done: &[Row], scope: Scope) -> impl Iterator<Item = &Row> {
+    done.iter().filter(move |row| row.repetition == 0 && row.scope == scope)
+}
+
+fn count_flows(done: &[Row], load: Option<&String>) -> u64 {
     first_run(done, Scope::Flow).filter(|row| load.is_none() || row.load.as_ref() == load).count() as u64
 }
 
@@ -430,13 +440,13 @@ fn are_calls(point: &Point, row: &Row) -> bool {
 /// The kind of load that has no goodput.
 const ECHOES: &str = "ping";
 
-fn loads_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
+fn loads_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
     let is_alone = point.scenario.load.len() < 2;
-    let total = done.rows.first().filter(|_| !is_alone);
+    let total = done.first().filter(|_| !is_alone);
     let mut rows: Vec<&Row> = first_run(done, Scope::Load).chain(total).collect();
     if rows.is_empty() {
         // Where nothing runs there are no loads either.
-        rows.extend(done.rows.first());
+        rows.extend(done.first());
     }
     let told = |row: &'a Row| {
         let load = row.load.clone().filter(|_| !is_alone);
@@ -448,9 +458,9 @@ fn loads_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
         Told {
             has_goodput: !is_echo(point, row),
             are_calls: are_calls(point, row),
-            head: head([Some(point.label()), load, all]),
+            head: head([Some(point.label()), failed(row), load, all]),
             rows: runs_of(done, row),
-            of_all: done.rows.first().filter(|_| of_all).map(|first| runs_of(done, first)).unwrap_or_default(),
+            of_all: done.first().filter(|_| of_all).map(|first| runs_of(done, first)).unwrap_or_default(),
             flows,
         }
     };
@@ -458,14 +468,14 @@ fn loads_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
 }
 
 /// The flows of loads that have several.
-fn flows_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
+fn flows_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
     let is_alone = point.scenario.load.len() < 2;
     let of_several = |row: &&Row| count_flows(done, row.load.as_ref()) > 1;
     let told = |row: &'a Row| {
         let load = row.load.clone().filter(|_| !is_alone);
         let flow = row.flow.map(|flow| format!("flow {flow}"));
         Told {
-            head: head([Some(point.label()), load, flow]),
+            head: head([Some(point.label()), failed(row), load, flow]),
             rows: runs_of(done, row),
             of_all: Vec::new(),
             flows: None,
@@ -477,13 +487,13 @@ fn flows_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
 }
 
 /// Of each load that has several flows, all of these.
-fn many_of<'a>(point: &Point, done: &'a Done) -> Vec<Told<'a>> {
+fn many_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
     let is_alone = point.scenario.load.len() < 2;
     let told = |row: &'a Row| {
         let flows = first_run(done, Scope::Flow).filter(|flow| flow.load == row.load);
         let load = row.load.clone().filter(|_| !is_alone);
         Told {
-            head: head([Some(point.label()), load]),
+            head: head([Some(point.label()), failed(row), load]),
             rows: flows.collect(),
             of_all: Vec::new(),
             flows: None,

@@ -47,11 +47,13 @@ pub(super) struct Failed {
     pub(super) why: String,
     /// What its runs have to show all the same.
     pub(super) rows: Vec<Row>,
+    /// And its captures, as a point with a result has them.
+    pub(super) captures: Vec<String>,
 }
 
 impl From<String> for Failed {
     fn from(why: String) -> Self {
-        Self { why, rows: Vec::new() }
+        Self { why, rows: Vec::new(), captures: Vec::new() }
     }
 }
 
@@ -99,6 +101,8 @@ pub(super) fn repeat(
         captures.extend(outcome.captures.into_iter().map(|(name, octets)| (repetition, name, octets)));
         if let Some(why) = outcome.failed {
             runs.push(ran);
+            // What its other runs have brought is no result either: the point is these runs together.
+            runs.iter_mut().flat_map(|ran| &mut ran.rows).for_each(|row| row.failed = true);
             return Ok(Repeated { runs, captures, failed: Some(failed(why)) });
         }
         values.push(own_value(&ran.rows, &point)?);
@@ -168,7 +172,8 @@ impl Done {
     /// Why it failed, where it did.
     pub(super) fn of_entry(point: &Point, entry: Entry) -> Result<Self, Failed> {
         if let Some(why) = entry.failed {
-            return Err(Failed { why, rows: entry.runs.into_iter().flat_map(|ran| ran.rows).collect() });
+            let rows = entry.runs.into_iter().flat_map(|ran| ran.rows).collect();
+            return Err(Failed { why, rows, captures: entry.captures });
         }
         let done = Self::of(point, entry.runs)?;
         Ok(Self { captures: entry.captures, ..done })

@@ -76,7 +76,8 @@ impl Results {
             let of_load = |row: &Row| report.load.is_none() || scope == Scope::Total || row.load == report.load;
             let is_one_of =
                 |done: &Done, row: &Row| done.rows.iter().any(|it| it.load == row.load && it.flow == Some(1));
-            let named = |(point, done, row)| (bar(point, row, is_one_of(done, row)), mean_held(&runs_of(done, row)));
+            let named =
+                |(point, done, row)| (bar(point, row, is_one_of(done, row)), mean_held(&runs_of(&done.rows, row)));
             first_runs.filter(|(.., row)| of_load(row)).map(named).collect()
         };
         let bars = match (report.held.as_deref(), first.scenario.paper) {

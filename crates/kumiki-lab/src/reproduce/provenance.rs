@@ -50,9 +50,9 @@ impl Provenance {
         self
     }
 
-    /// The text of `run.json`, with what is known at the end, of so many points of all.
+    /// The text of `run.json`, with what is known at the end: so many points of all are done, of which so many have failed.
     #[must_use]
-    pub fn end(&self, plan: &Plan, (done, all): (usize, usize)) -> String {
+    pub fn end(&self, plan: &Plan, (done, all): (usize, usize), failed: usize) -> String {
         let described: Vec<Described> = plan.described().collect();
         let profiles: BTreeMap<String, String> = described.iter().flat_map(|it| it.profiles.clone()).collect();
         let scenario = |it: Described| json!({ "name": it.name, "points": it.points, "first_seed": it.seed, "sha256": it.sha256, "first_point": it.text });
@@ -68,7 +68,7 @@ impl Provenance {
             "machine": machine(),
             "started": self.started,
             "took_s": self.before_s + self.since.elapsed().as_secs_f64(),
-            "points": { "done": done, "all": all },
+            "points": { "done": done, "failed": failed, "all": all },
         });
         format!("{value:#}\n")
     }
@@ -104,7 +104,7 @@ mod tests {
         let begin = || Provenance::begin("kumiki merge".to_owned(), "2026-01-03T00:00:00Z".to_owned());
         let plan = Plan { parts: [].into(), choice: crate::scenario::Choice::default(), costs: [].into() };
         let said = |provenance: Provenance| -> (String, f64) {
-            let run: Value = serde_json::from_str(&provenance.end(&plan, (0, 0))).unwrap();
+            let run: Value = serde_json::from_str(&provenance.end(&plan, (0, 0), 0)).unwrap();
             (run["started"].as_str().unwrap().to_owned(), run["took_s"].as_f64().unwrap().floor())
         };
         let all = [&one, &other, &one, &torn, &folder.path("none")];

@@ -244,10 +244,8 @@ impl Plan {
         };
         match result {
             Ok(Repeated { runs, captures, failed }) => {
-                // A point that failed is run again, with captures of its own.
-                if failed.is_none() {
-                    entry.captures = options.keep(files(&part.name, point.index, captures))?;
-                }
+                // Those of a point that failed are what one wants to look at.
+                entry.captures = options.keep(files(&part.name, point.index, captures))?;
                 (entry.runs, entry.failed) = (runs, failed);
             }
             Err(why) if why == NOT_RUN => return Ok(()),

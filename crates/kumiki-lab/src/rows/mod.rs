@@ -127,6 +127,8 @@ pub struct Row {
     pub limit_mbps: Option<f64>,
     /// What bound the result: link, host, pages, what held TCP back for the most time, or another protocol's window.
     pub bound_by: String,
+    /// Whether its point has failed: then it says how far that came, and is no result.
+    pub failed: bool,
     /// Jain's fairness index over the sessions that were to write, where anything was written.
     pub jain: Option<f64>,
     /// What held the writing connections of TCP back, as shares of the measured time that add up to 1.
@@ -244,7 +246,7 @@ impl Row {
     }
 
     /// The fields behind those that are varied, in their order, which hold one value each.
-    fn fields(&self) -> [(&'static str, Option<Parameter>); 23] {
+    fn fields(&self) -> [(&'static str, Option<Parameter>); 24] {
         let (count, number) = (Parameter::Count, Parameter::Number);
         let text = |text: &String| Parameter::Text(text.clone());
         [
@@ -262,6 +264,7 @@ impl Row {
             ("longest_gap_s", self.longest_gap_s.map(number)),
             ("limit_mbps", self.limit_mbps.map(number)),
             ("bound_by", Some(text(&self.bound_by))),
+            ("failed", Some(Parameter::Switch(self.failed))),
             ("jain", self.jain.map(number)),
             ("segments_sent", self.segments_sent.map(count)),
             ("retransmissions", self.retransmissions.map(count)),
@@ -352,6 +355,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "goodput_mbps" => goodput = Some(map.next_value()?),
                 "limit_mbps" => row.limit_mbps = map.next_value()?,
                 "bound_by" => row.bound_by = map.next_value()?,
+                "failed" => row.failed = map.next_value()?,
                 "jain" => row.jain = map.next_value()?,
                 "paper_mbps" => row.paper_mbps = map.next_value()?,
                 "profile" => row.profile = map.next_value()?,

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use kumiki_octets::text::counted;
 use serde_json::Value;
 
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
@@ -39,8 +40,32 @@ pub struct Source {
 
 #[derive(Clone, Debug)]
 enum Content {
-    Results { rows: Vec<Row>, run: Option<Value> },
+    Results {
+        /// Those of points that have not failed.
+        rows: Vec<Row>,
+        /// What the others are.
+        failed: Vec<String>,
+        run: Option<Value>,
+    },
     Measured(Measured),
+}
+
+impl Content {
+    /// A row of a point that has failed says how far that came, and is no result.
+    fn of_rows(rows: Vec<Row>, run: Option<Value>) -> Self {
+        let (failed, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.failed);
+        let mut labels: Vec<String> = Vec::new();
+        for row in failed {
+            let varied = row.varied.iter().filter(|(name, _)| !MEASURED.contains(&name.as_str()));
+            let own = varied.map(|(name, value)| labelled(name, value));
+            let series = Some(row.series.clone()).filter(|series| !series.is_empty());
+            let label = series.into_iter().chain(own).collect::<Vec<_>>().join(", ");
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        Self::Results { rows, failed: labels, run }
+    }
 }
 
 /// A value of the records of one source: what it is called there, and by what its numbers are multiplied to be in the unit that was asked for.
@@ -88,7 +113,13 @@ impl Source {
             short.map_or_else(|| path.to_owned(), |it| it.to_string_lossy().into_owned())
         };
         let content = if place.is_dir() {
-            Content::Results { rows: rows(place)?, run: run(place)? }
+            let content = Content::of_rows(rows(place)?, run(place)?);
+            match &content {
+                Content::Results { rows, failed, .. } if rows.is_empty() && !failed.is_empty() => {
+                    return Err(Fault::new("all of its points have failed, so there is no result in it").in_file(path));
+                }
+                Content::Results { .. } | Content::Measured(_) => content,
+            }
         } else {
             if place.extension().is_some_and(|it| it == "toml") && place.is_file() {
                 return Err(Fault::new("a scenario, and no result").in_file(path).expected(RESULT));
@@ -102,7 +133,24 @@ impl Source {
     /// The rows of a result that is at hand, and what its `run.json` would say.
     #[must_use]
     pub fn of_rows(name: &str, rows: Vec<Row>, run: Option<Value>) -> Self {
-        Self { name: name.to_owned(), path: name.to_owned(), content: Content::Results { rows, run } }
+        Self { name: name.to_owned(), path: name.to_owned(), content: Content::of_rows(rows, run) }
+    }
+
+    /// Which points of it have failed, and so are no results, in words.
+    pub(crate) fn failed(&self) -> Option<String> {
+        const TOLD: usize = 5;
+        let Content::Results { failed, .. } = &self.content else {
+            return None;
+        };
+        let first = failed.first()?;
+        let told = failed.iter().take(TOLD).filter(|label| !label.is_empty()).map(String::as_str);
+        let more = failed.len().saturating_sub(TOLD);
+        let more = (more > 0).then(|| format!("and {more} more"));
+        let told: Vec<&str> = told.chain(more.as_deref()).collect();
+        let points = counted(failed.len() as u64, "point");
+        let (have, are) = if failed.len() == 1 { ("has", "is") } else { ("have", "are") };
+        let colon = if failed.len() == 1 && first.is_empty() { "" } else { ": " };
+        Some(format!("{}: {points} {have} failed and {are} left out{colon}{}", self.name, told.join("; ")))
     }
 
     /// Measurements as the text of a CSV file, which messages call `file`; `columns` as for [`Source::open`].

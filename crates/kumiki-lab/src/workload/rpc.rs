@@ -168,6 +168,12 @@ impl RpcClient {
         Self { config, sessions, end: TimerSlot::default() }
     }
 
+    /// Whom the first session asks.
+    #[must_use]
+    pub fn peer(&self) -> Option<&Address> {
+        in_turn(&self.config.peers, 0)
+    }
+
     /// What each session did.
     pub fn exchanged(&self) -> impl Iterator<Item = &Exchanged> {
         self.sessions.iter().map(|session| &session.done)

@@ -13,6 +13,7 @@ use kumiki_lab::rows::{Output, OutputError, TABLES, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
 use kumiki_live::{Bell, Wish};
+use kumiki_octets::text::counted;
 
 use super::{Stop, flows, print, print_words, shown, unopened};
 use crate::cli;
@@ -70,7 +71,7 @@ fn go_on<R: Runner + Send + 'static>(
     let kept = journal.kept();
     let steps = (0..plan.len()).filter(|place| shard.has(*place)).count();
     // Whoever goes on with it knows when it began, whatever ends it.
-    output.write(Output::RUN, provenance.end(plan, (kept, steps)).as_bytes())?;
+    output.write(Output::RUN, provenance.end(plan, (kept, steps), 0).as_bytes())?;
     let mut progress = Progress::new(what, u64::try_from(steps).unwrap_or(u64::MAX));
     let captured = captured(plan, args, |place| shard.has(place) && !journal.has(place));
     if let Some((_, told)) = captured.filter(|(octets, _)| *octets >= MANY) {
@@ -92,6 +93,7 @@ fn go_on<R: Runner + Send + 'static>(
     progress.finish();
     let results = ran?;
     let left: usize = results.iter().map(|result| result.left().0).sum();
+    let failed = count_failed(&results);
     if wish.is_made() && left > 0 {
         let done = steps - left;
         if done == 0 {
@@ -100,7 +102,7 @@ fn go_on<R: Runner + Send + 'static>(
             let _ = std::fs::remove_dir(output.directory());
         }
         if done > 0 {
-            output.rewrite(Output::RUN, provenance.end(plan, (done, steps)).as_bytes())?;
+            output.rewrite(Output::RUN, provenance.end(plan, (done, steps), failed).as_bytes())?;
         }
         return Err(Stop::Ended { status: wish.status(), why: interrupted((done, steps), output) });
     }
@@ -113,9 +115,12 @@ fn go_on<R: Runner + Send + 'static>(
     if shard.is_whole() && !has_rows(&results) {
         // A file without rows would be in the way of the next attempt.
         journal.discard()?;
-        return tell(&results, output, Wanted::of(args));
+        let told = tell(&results, output, Wanted::of(args));
+        // Nor would an empty directory help anybody.
+        let _ = std::fs::remove_dir(output.directory());
+        return told;
     }
-    output.rewrite(Output::RUN, provenance.end(plan, (steps, steps)).as_bytes())?;
+    output.rewrite(Output::RUN, provenance.end(plan, (steps, steps), failed).as_bytes())?;
     if !output.path(Journal::NAME).is_file() {
         let place = args.out.display();
         eprintln!(
@@ -128,8 +133,9 @@ fn go_on<R: Runner + Send + 'static>(
             print_rows(&results)?;
         }
         let place = shown(&args.out.display().to_string());
+        let (points, are) = (counted(steps as u64, "point"), if steps == 1 { "is" } else { "are" });
         eprintln!(
-            "kumiki: the {steps} points of shard {shard} are in {place}; `kumiki merge DIR... --out DIR` makes one result of all shards"
+            "kumiki: the {points} of shard {shard} {are} in {place}; `kumiki merge DIR... --out DIR` makes one result of all shards"
         );
         return failures(&results);
     }
@@ -195,7 +201,7 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
         ))
     })?;
     let results = merged.results(&output).map_err(unopened_journal)?;
-    let run = provenance.end(&plan, (plan.len(), plan.len()));
+    let run = provenance.end(&plan, (plan.len(), plan.len()), count_failed(&results));
     output.write(Output::RUN, run.as_bytes()).map_err(unopened_journal)?;
     tell(&results, &output, Wanted { json: args.json, parquet: false })
 }
@@ -301,6 +307,11 @@ fn captures(result: &Results, output: &Output) -> Option<String> {
     let folder = output.path(Output::CAPTURES).join(result.name());
     let files = if count == 1 { "file" } else { "files" };
     (count > 0).then(|| format!("{} ({count} {files})\n", folder.display()))
+}
+
+/// How many points have failed.
+fn count_failed(results: &[Results]) -> usize {
+    results.iter().map(|result| result.failures().len()).sum()
 }
 
 /// The points that have failed, if any.
