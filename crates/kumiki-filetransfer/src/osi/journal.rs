@@ -170,6 +170,8 @@ struct Opened {
     name: Name,
     writing: bool,
     octets: u64,
+    /// Where it is read from, once it is: what is before that another association may have carried.
+    from: Option<u64>,
     /// Of a file that is read, all there are; of one that is written, where that began.
     size: u64,
 }
@@ -189,7 +191,8 @@ impl<S: Filestore> Journaled<S> {
     }
 
     fn keep(&mut self, file: FileId, name: &Name, writing: bool, size: u64) {
-        let opened = Opened { name: name.clone(), writing, octets: if writing { size } else { 0 }, size };
+        let octets = if writing { size } else { 0 };
+        let opened = Opened { name: name.clone(), writing, octets, from: None, size };
         self.opened.insert(file, opened);
     }
 }
@@ -293,6 +296,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         if let Some(opened) = self.opened.get_mut(&file) {
             let end = offset.saturating_add(data.len() as u64);
             opened.octets = opened.octets.max(end);
+            opened.from = Some(opened.from.map_or(offset, |from| from.min(offset)));
         }
         Ok(data)
     }
@@ -329,11 +333,15 @@ impl<S: Filestore> Filestore for Journaled<S> {
     }
 
     fn close(&mut self, file: FileId) {
-        if let Some(Opened { name, writing, octets, size }) = self.opened.remove(&file) {
+        if let Some(Opened { name, writing, octets, from, size }) = self.opened.remove(&file) {
             let name = shown(&name);
             if writing {
                 self.book
                     .changed(format!("began to write {name} (gave up at {octets})", octets = counted(octets, "octet")));
+            } else if let Some(from) = from.filter(|from| *from > 0) {
+                let carried = octets.saturating_sub(from);
+                let size = counted(size, "octet");
+                self.book.saw(format!("read {name} ({carried} of {size}, from {from} on)"));
             } else if octets < size {
                 self.book.saw(format!("read {name} ({octets} of {size})", size = counted(size, "octet")));
             } else {
@@ -407,6 +415,21 @@ mod tests {
         let lie = "a@10.9.9.9:1: removed x".into();
         store.authenticate(&Login { initiator: Some(&lie), account: None, password: None }).unwrap();
         assert_eq!(book.read().user.unwrap(), "\"a@10.9.9.9:1: removed x\"");
+    }
+
+    #[test]
+    fn what_an_association_that_goes_on_has_carried_is_told() {
+        let (mut store, book, user) = store();
+        let octets = Message::from_octets(&[7; 600]);
+        store.store.put(&name("big"), ContentsType::default(), octets, now());
+        for (from, told) in [(0, "read big (600 octets)"), (420, "read big (180 of 600 octets, from 420 on)")] {
+            let (file, _) = store.read_from(&user, &name("big"), now()).unwrap();
+            for offset in (from..600).step_by(60) {
+                store.read(file, offset, 60).unwrap();
+            }
+            store.close(file);
+            assert!(book.read().shown().ends_with(told), "{}", book.read().shown());
+        }
     }
 
     #[test]
