@@ -82,6 +82,7 @@ impl Laboratory {
             core::iter::once(why).chain(happened).collect::<Vec<_>>().join("; ")
         });
         let mut notes = notes::notes(measured, &point.scenario);
+        notes.extend(notes::at_other_times(measured, &point.scenario));
         notes.extend(notes::without_power(measured));
         notes.extend(queues::endless(measured, &point.scenario));
         notes.extend(queues::in_phase(measured, &point.scenario));

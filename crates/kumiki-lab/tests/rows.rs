@@ -702,3 +702,28 @@ fn who_had_no_call_to_make_is_not_told_as_treated_unfairly() {
     // Of those that ask for all of the time, who begins too late had less of it than the others.
     assert!((jain("sessions = 4, think = \"10 ms\", stagger = \"6 s\"") - 0.25).abs() < 1e-9);
 }
+
+/// Two files of 1 MB, one behind the other on 10 Mb/s, have 9 Mb/s each, and the line never carried 18.
+#[test]
+fn a_total_of_what_was_not_there_at_one_time_is_told() {
+    let more = |second: &str| {
+        let load = r#"kind = "ttcp", from = "a", to = "b", message = "8000 B", count = 125"#;
+        let (row, _, notes) = alone(load, &format!("load.y = {{ {second} }}\nrun.duration = \"10 s\""));
+        (row, notes.into_iter().find(|note| note.starts_with("the total is the sum")))
+    };
+    let file = r#"kind = "ttcp", from = "a", to = "b", message = "8000 B", count = 125, start = "${start}""#;
+    let (row, note) = more(&file.replace("${start}", "4 s"));
+    let note = note.unwrap();
+    // From the opening of the first, 20 ms after the beginning, to the end of the second, which is as long after its own.
+    let time = 4.0 + row.measured_s;
+    let rate = 16.0 / time;
+    assert!(
+        note.contains(&format!("over the {time:.2} s")) && note.ends_with(&format!("it was {rate:.2} Mb/s")),
+        "{note}"
+    );
+    // Datagrams have all of the time, and so has the other: the sum is what there was.
+    let units = r#"kind = "udp", from = "a", to = "b", message = "1000 B", rate = "1 Mb/s""#;
+    let text = ALONE.to_owned() + &format!("load.y = {{ {units} }}\nrun.duration = \"10 s\"\n");
+    let notes = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().notes;
+    assert!(notes.iter().all(|note| !note.starts_with("the total is the sum")), "{notes:?}");
+}

@@ -27,6 +27,27 @@ pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     notes
 }
 
+/// That the total is more than all loads brought together over the time of all of them, where they were not there at one time: it is the sum of what each brought over
+/// its own.
+pub(super) fn at_other_times(measured: &Measured, scenario: &Scenario) -> Option<String> {
+    const MORE: f64 = 1.02;
+    // What is shown so many times is another sum.
+    if scenario.report.load.is_some() || scenario.load.values().any(|load| load.times.is_some()) {
+        return None;
+    }
+    let bring = || measured.loads.values().filter(|load| !load.time.is_zero());
+    let (began, ended) = (bring().map(|load| load.began).min()?, bring().map(|load| load.began + load.time).max()?);
+    let time = ended.saturating_since(began).as_secs_f64();
+    let octets: u64 = bring().flat_map(|load| &load.flows).map(|flow| flow.octets).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
+    let whole = octets as f64 * 8.0 / time / 1e6;
+    (bring().count() > 1 && measured.total.goodput_mbps > whole * MORE).then(|| {
+        format!(
+            "the total is the sum of what each load brought over its own time, and they were not all there at once: over the {time:.2} s from the first beginning to the last end it was {whole:.2} Mb/s"
+        )
+    })
+}
+
 /// So many of what happens are told; an event may come again and again.
 const TOLD: usize = 5;
 
