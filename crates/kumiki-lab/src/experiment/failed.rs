@@ -105,7 +105,7 @@ pub(super) fn unfinished(
         Some(_) => Failure { remedy: String::new(), ..failure }.to_string(),
         None => failure.to_string(),
     });
-    let own = user.aborted().and(user.over()).map(|at| format!("given up at {}", since_the_beginning(at)));
+    let own = user.aborted().and_then(|_| user.over()).map(|at| format!("given up at {}", since_the_beginning(at)));
     let others = given_up.filter(|_| user.over().is_none());
     let others =
         others.map(|(at, why)| format!("given up by the one who was asked at {}: {why}", since_the_beginning(at)));
