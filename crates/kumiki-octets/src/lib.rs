@@ -67,7 +67,7 @@ pub use beginning::Beginning;
 pub use budget::{Account, Budget, Claim};
 pub use form::Form;
 pub use gathering::{Gathering, Refused};
-pub use message::{Checksum, Message, Meta};
+pub use message::{Checksum, FreeMessages, Message, Meta};
 pub use number::Number;
 pub use numbering::Numbering;
 pub use outgoing::Outgoing;

@@ -7,13 +7,15 @@
 //! A message also carries what a network card would be told of it ([`Meta`]): how to cut it, and what is known of its
 //! checksum.
 
+mod free;
 mod sums;
 
-use core::cell::RefCell;
 use core::fmt;
 use core::mem::ManuallyDrop;
 
 use smallvec::SmallVec;
+
+pub use free::FreeMessages;
 
 use crate::slice::{INLINE, TOGETHER};
 use crate::{Beginning, Lease, Page, Pattern, Short, Slice, Sum};
@@ -85,14 +87,6 @@ struct Inner {
 /// A clone shares the content and copies the headers.
 pub struct Message(ManuallyDrop<Box<Inner>>);
 
-/// How many messages without octets each thread keeps for the next ones, last in, first out. No result depends on it.
-const KEPT: usize = 1024;
-
-thread_local! {
-    #[expect(clippy::vec_box, reason = "what is kept is the allocation")]
-    static FREE: RefCell<Vec<Box<Inner>>> = const { RefCell::new(Vec::new()) };
-}
-
 impl Drop for Message {
     fn drop(&mut self) {
         #[expect(unsafe_code, reason = "a value can be moved out of what is being dropped in no other way")]
@@ -100,14 +94,7 @@ impl Drop for Message {
         let mut inner = unsafe { ManuallyDrop::take(&mut self.0) };
         // Before the stack is borrowed: what goes with the last slice of a lease is not known here.
         inner.body.clear();
-        // A thread that is shutting down has no stack any more; its memory goes back to the allocator.
-        let _ = FREE.try_with(|free| {
-            if let Ok(mut free) = free.try_borrow_mut()
-                && free.len() < KEPT
-            {
-                free.push(inner);
-            }
-        });
+        free::keep(inner);
     }
 }
 
@@ -137,8 +124,7 @@ impl Message {
     /// A message of no octets.
     #[must_use]
     pub fn new() -> Self {
-        let kept = FREE.try_with(|free| free.try_borrow_mut().ok()?.pop());
-        let inner = match kept.ok().flatten() {
+        let inner = match free::again() {
             Some(mut inner) => {
                 // The octets of the head are written before they are shown.
                 (inner.start, inner.body_len, inner.meta) = (HEADROOM, 0, Meta::default());
