@@ -1,10 +1,12 @@
 //! What every piece of a medium is to the executor, and what crosses its ports.
 
+#[cfg(feature = "serial")]
+use crate::LineEnd;
 use crate::{CircuitManage, Occupancy};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use kumiki_graph::{Address, Instant, Report};
+use kumiki_graph::{Address, Duration, Instant, Report};
 use kumiki_octets::Message;
 use kumiki_wire::atm::cell::rm::CellRate;
 
@@ -222,5 +224,34 @@ pub trait Element: Send {
     /// At what rate channels may send now, of an adapter for which the network says that.
     fn cell_rates(&self) -> Vec<(Address, CellRate)> {
         Vec::new()
+    }
+
+    /// Whether it is a line: what is due there comes before all else at that instant, in a world in virtual time. Of lines that are due at once, the one that
+    /// was added first comes first.
+    fn is_line(&self) -> bool {
+        false
+    }
+
+    /// Of a line: whether frames wait to go on it, which they do when the line is next asked for anything.
+    fn has_waiting(&self) -> bool {
+        false
+    }
+
+    /// Of a line whose directions know nothing of each other: how long after a frame has begun to go on it at the earliest it arrives.
+    fn look_ahead(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Takes both ends out of such a line, which carries and counts nothing until they are [joined](Element::join_ends) again: the end at port 0, and that at
+    /// port 1.
+    #[cfg(feature = "serial")]
+    fn take_ends(&mut self) -> Option<[LineEnd; 2]> {
+        None
+    }
+
+    /// Puts in the ends that were [taken out](Element::take_ends), with all that has gone on at them.
+    #[cfg(feature = "serial")]
+    fn join_ends(&mut self, ends: [LineEnd; 2]) {
+        drop(ends);
     }
 }

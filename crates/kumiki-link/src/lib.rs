@@ -45,7 +45,7 @@ pub use queue::{
 };
 pub use rate::Rate;
 #[cfg(feature = "serial")]
-pub use serial::{Carrier, Opportunities, OpportunityError, Serial, SerialConfig};
+pub use serial::{Carrier, LineEnd, Opportunities, OpportunityError, Serial, SerialConfig};
 pub use shared::Shared;
 #[cfg(feature = "serial")]
 pub use stepped::{Changing, LineChange, Stepped};

@@ -62,6 +62,16 @@ impl<E: Element> Element for Shared<E> {
     fn cell_rates(&self) -> Vec<(Address, CellRate)> {
         self.with(|it| it.cell_rates())
     }
+
+    fn is_line(&self) -> bool {
+        self.with(|it| it.is_line())
+    }
+
+    fn has_waiting(&self) -> bool {
+        self.with(|it| it.has_waiting())
+    }
+
+    // It is not had in two: who else owns it would look at an empty line.
 }
 
 #[cfg(feature = "ppp")]

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Duration, Instant};
 
-use crate::{Element, Impaired, Impairment, Occupancy, Outlet, Serial, SerialConfig, Unit};
+use crate::{Element, Impaired, Impairment, LineEnd, Occupancy, Outlet, Serial, SerialConfig, Unit};
 
 /// What can be changed at a given time.
 pub trait Changing: Element {
@@ -104,6 +104,27 @@ impl<E: Changing> Element for Stepped<E> {
 
     fn waiting(&self, now: Instant) -> u64 {
         self.element.waiting(now)
+    }
+
+    fn is_line(&self) -> bool {
+        self.element.is_line()
+    }
+
+    fn has_waiting(&self) -> bool {
+        self.element.has_waiting()
+    }
+
+    /// None while there are changes to come: they are of both ends at once.
+    fn look_ahead(&self) -> Option<Duration> {
+        if self.steps.is_empty() { self.element.look_ahead() } else { None }
+    }
+
+    fn take_ends(&mut self) -> Option<[LineEnd; 2]> {
+        if self.steps.is_empty() { self.element.take_ends() } else { None }
+    }
+
+    fn join_ends(&mut self, ends: [LineEnd; 2]) {
+        self.element.join_ends(ends);
     }
 }
 

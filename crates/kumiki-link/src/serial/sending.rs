@@ -138,6 +138,11 @@ impl Sending {
         Backlog { busy: self.busy, frames: self.frames, octets: self.discipline.octets() }
     }
 
+    /// Whether anything waits.
+    pub(crate) const fn has_waiting(&self) -> bool {
+        self.frames > 0
+    }
+
     /// What the discipline counts beside drops and marks, by its name at a line's end `end` (0, or else 1).
     pub(crate) fn counters(&self, end: usize) -> impl Iterator<Item = (&'static str, u64)> {
         let named = move |Counter { names: [_, a, b], value }| (if end == 0 { a } else { b }, value);

@@ -2,6 +2,9 @@
 
 use proptest::prelude::*;
 
+use kumiki_graph::Address;
+use kumiki_octets::Message;
+
 use super::*;
 use crate::{MarkFrom, Rate};
 
