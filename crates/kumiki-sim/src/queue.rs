@@ -1,4 +1,7 @@
-//! The event queue: what happens next, in order of time and, where times are equal, of being scheduled.
+//! The event queue: what happens next, in order of time and, where times are equal, lines in the order of being added and then all else in that of being scheduled.
+//!
+//! *Why lines first:* what comes over a line then happens before anything that its receiver does by itself at that instant, whatever was scheduled when. So the
+//! order does not depend on what happened at the other end of the line, and a world in parts has the same (see `parts.rs`).
 
 use kumiki_graph::Instant;
 
@@ -23,6 +26,9 @@ pub(crate) struct Queue {
     /// it moves once instead of leaving the heap and coming back.
     taken: Option<usize>,
 }
+
+/// Lines have their numbers as parties for an order, which are below this.
+const FIRST_ARMED: u64 = 1 << 32;
 
 #[derive(Clone, Copy, Debug)]
 struct Event {
@@ -49,9 +55,26 @@ impl Queue {
         self.places.len() - 1
     }
 
+    /// When `party` is next due, and its place in the order.
+    pub(crate) fn armed(&mut self, party: usize) -> Option<(Instant, u64)> {
+        self.first();
+        let place = self.places.get(party).filter(|place| **place != NOWHERE)?;
+        self.heap.get(*place as usize).map(|event| (event.at, event.order))
+    }
+
     /// Sets when `party` is next due; `None` where it waits for others. A party armed for the time that it is armed for
     /// already keeps its place in the order, unless its event has just been taken.
     pub(crate) fn arm(&mut self, party: usize, deadline: Option<Instant>) {
+        self.arm_as(party, deadline, false);
+    }
+
+    /// The same for a line.
+    pub(crate) fn arm_line(&mut self, party: usize, deadline: Option<Instant>) {
+        self.arm_as(party, deadline, true);
+    }
+
+    #[inline]
+    fn arm_as(&mut self, party: usize, deadline: Option<Instant>, is_line: bool) {
         let Some(&place) = self.places.get(party) else {
             return;
         };
@@ -61,17 +84,18 @@ impl Queue {
             (None, None) => {}
             (Some(place), None) => self.remove(place),
             (Some(place), Some(at)) if self.heap[place].at == at && !happened => {}
-            (Some(place), Some(at)) => {
+            (armed, Some(at)) => {
                 self.order += 1;
-                let event = &mut self.heap[place];
-                (event.at, event.order) = (at, self.order);
-                self.settle(place);
-            }
-            (None, Some(at)) => {
-                self.order += 1;
-                let (order, party) = (self.order, u32::try_from(party).unwrap_or(NOWHERE));
-                self.heap.push(Event { at, order, party });
-                self.rise(self.heap.len() - 1);
+                let order = if is_line { party as u64 } else { FIRST_ARMED + self.order };
+                if let Some(place) = armed {
+                    let event = &mut self.heap[place];
+                    (event.at, event.order) = (at, order);
+                    self.settle(place);
+                } else {
+                    let party = u32::try_from(party).unwrap_or(NOWHERE);
+                    self.heap.push(Event { at, order, party });
+                    self.rise(self.heap.len() - 1);
+                }
             }
         }
     }
@@ -184,14 +208,19 @@ mod tests {
         fn agrees_with_a_list(steps in prop::collection::vec((0usize..12, prop::option::of(0u64..40), any::<bool>()), 1..300)) {
             let mut queue = Queue::default();
             let mut list = [None; 12];
+            // Some are lines.
+            let line = |party: usize| (party % 3 == 2).then_some(party);
             for _ in &list {
                 queue.add_party();
             }
             for (order, (party, deadline, pop)) in steps.into_iter().enumerate() {
                 let deadline = deadline.map(Instant::from_nanos);
-                queue.arm(party, deadline);
+                match line(party) {
+                    Some(party) => queue.arm_line(party, deadline),
+                    None => queue.arm(party, deadline),
+                }
                 if list[party].map(|(at, _)| at) != deadline {
-                    list[party] = deadline.map(|at| (at, order));
+                    list[party] = deadline.map(|at| (at, line(party).unwrap_or(100 + order)));
                 }
                 let first = list.iter().enumerate().filter_map(|(party, event)| Some(((*event)?, party))).min();
                 // To look removes what was taken, so not after every step.

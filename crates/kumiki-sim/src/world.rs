@@ -1,14 +1,18 @@
 //! The world: hosts, the media between them, and virtual time.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use kumiki_graph::{Address, DeviceId, Duration, GraphError, Instant, Tapped};
-use kumiki_link::{CellRate, Element, Occupancy, Outlet, Unit};
+use kumiki_link::{CellRate, Element, LineEnd, Occupancy, Unit};
+
+mod cores;
+mod divide;
+mod part;
 
 use crate::clock::Clock;
 use crate::host::Host;
-use crate::queue::Queue;
+use cores::Divided;
+use part::{HostSlot, Medium, Part, Piece};
 
 /// A host, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -28,44 +32,6 @@ pub enum Plug {
     /// A way out of the world, by a number of the caller's: what leaves by it is [kept](World::take_left), and what [comes](World::arrive) by it is from
     /// somewhere else.
     Outside(usize),
-}
-
-struct Medium {
-    name: String,
-    element: Box<dyn Element>,
-    wires: Vec<Option<Plug>>,
-    node: usize,
-}
-
-struct HostSlot {
-    host: Host,
-    wires: Vec<Option<Plug>>,
-    node: usize,
-    down_since: Option<Instant>,
-    /// Where it is not that of the world.
-    clock: Option<Clock>,
-}
-
-impl HostSlot {
-    /// What its clock says when the world's says `at`.
-    fn own(&self, at: Instant) -> Instant {
-        self.clock.map_or(at, |clock| clock.own(at))
-    }
-
-    /// When its clock says `own`.
-    fn world(&self, own: Instant) -> Instant {
-        self.clock.map_or(own, |clock| clock.world(own))
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Node {
-    Host(u32),
-    Medium(u32),
-}
-
-fn number(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Things happen again and again at one instant, and time does not go on.
@@ -97,57 +63,23 @@ pub enum Standstill {
 ///
 /// Build it ([`World::add_host`], [`World::add_element`], [`World::plug`]), start it once, then run it as far as needed.
 /// The same parts and seeds give the same events in the same order.
+///
+/// Lines come first: what comes over one at some instant comes before all that its receiver does by itself then. So what happens does not depend on how many
+/// [cores](World::set_cores) do it.
+#[derive(Default)]
 pub struct World {
-    hosts: Vec<HostSlot>,
-    media: Vec<Medium>,
-    nodes: Vec<Node>,
-    queue: Queue,
-    now: Instant,
-    under_way: VecDeque<(Plug, Unit)>,
-    /// What is joined to each way out, and what has left by them.
+    /// All hosts and media, unless they are divided.
+    whole: Part,
+    divided: Option<Box<Divided>>,
+    cores: usize,
+    /// What is joined to each way out.
     outside: Vec<Option<Plug>>,
-    left: VecDeque<(usize, Instant, Unit)>,
-    outlet: Outlet,
-    handed_down: VecDeque<(DeviceId, Unit)>,
     /// Hosts that somebody may have changed between runs.
     touched: Vec<usize>,
-    events: u64,
-    unplugged: u64,
     /// Those in whose place others are.
     replaced: Vec<(HostId, Host)>,
-    lost: u64,
     /// The first two plugs that could not be joined.
     misplugged: Option<(String, GraphError)>,
-    /// How many rounds an instant may have, and how many are left to the present one.
-    rounds: u64,
-    rounds_left: u64,
-    standstill: Option<Standstill>,
-}
-
-impl Default for World {
-    fn default() -> Self {
-        Self {
-            hosts: Vec::new(),
-            media: Vec::new(),
-            nodes: Vec::new(),
-            queue: Queue::default(),
-            now: Instant::ZERO,
-            under_way: VecDeque::new(),
-            outside: Vec::new(),
-            left: VecDeque::new(),
-            outlet: Outlet::default(),
-            handed_down: VecDeque::new(),
-            touched: Vec::new(),
-            events: 0,
-            unplugged: 0,
-            replaced: Vec::new(),
-            lost: 0,
-            misplugged: None,
-            rounds: ROUNDS,
-            rounds_left: ROUNDS,
-            standstill: None,
-        }
-    }
 }
 
 /// Seconds of real time; an honest world in which nothing takes any time moves gigabytes in so many.
@@ -165,31 +97,88 @@ impl World {
     ///
     /// Where work and lines are free, any amount of it may happen at one instant, and so may an endless exchange. A world
     /// that comes to this limit stops for good, and [`World::standstill`] tells where.
-    pub const fn set_rounds(&mut self, rounds: u64) {
-        self.rounds = rounds;
-        self.rounds_left = rounds;
+    pub fn set_rounds(&mut self, rounds: u64) {
+        for part in self.parts_mut() {
+            (part.rounds, part.rounds_left) = (rounds, rounds);
+        }
+    }
+
+    /// From the next run on up to so many cores may run this world, each on a thread of its own, one of them the caller's: see [`World::run_until`]. All that happens is the same.
+    ///
+    /// It is divided at lines that are long, for what happens at one end of such a line is felt at the other only after a while; where it has none, one core
+    /// runs it. Only `run_until` uses several, and only as long as no wire is changed.
+    pub fn set_cores(&mut self, cores: usize) {
+        self.join();
+        self.cores = cores;
+    }
+
+    /// In how many parts it was run last.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        self.divided.as_ref().map_or(1, |divided| divided.parts.len())
     }
 
     /// Where time stands still, if it does; to be asked after a run.
     #[must_use]
-    pub const fn standstill(&self) -> Option<&Standstill> {
-        self.standstill.as_ref()
+    pub fn standstill(&self) -> Option<&Standstill> {
+        self.each_part().find_map(|part| part.standstill.as_ref())
+    }
+
+    fn each_part(&self) -> impl Iterator<Item = &Part> {
+        core::iter::once(&self.whole).chain(self.divided.iter().flat_map(|divided| &divided.parts))
+    }
+
+    fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
+        core::iter::once(&mut self.whole).chain(self.divided.iter_mut().flat_map(|divided| &mut divided.parts))
+    }
+
+    /// The part that the host `id` is in, and its number there.
+    fn part_of(&mut self, id: HostId) -> Option<(&mut Part, usize)> {
+        match &mut self.divided {
+            None => Some((&mut self.whole, id.0)),
+            Some(divided) => divided.host_mut(id.0),
+        }
+    }
+
+    fn slot(&self, id: HostId) -> Option<&HostSlot> {
+        match &self.divided {
+            None => self.whole.hosts.get(id.0),
+            Some(divided) => divided.host(id.0),
+        }
+    }
+
+    fn slot_mut(&mut self, id: HostId) -> Option<&mut HostSlot> {
+        let (part, number) = self.part_of(id)?;
+        part.hosts.get_mut(number)
+    }
+
+    fn host_count(&self) -> usize {
+        self.divided.as_ref().map_or(self.whole.hosts.len(), |divided| divided.hosts.len())
+    }
+
+    fn slots(&self) -> impl Iterator<Item = &HostSlot> {
+        (0..self.host_count()).filter_map(|number| self.slot(HostId(number)))
+    }
+
+    /// Media that are in one piece, in their order, and those that are in two.
+    fn pieces(&self) -> impl Iterator<Item = (&Medium, Option<[&LineEnd; 2]>)> {
+        let count = self.divided.as_ref().map_or(self.whole.media.len(), |divided| divided.media.len());
+        (0..count).filter_map(|number| match &self.divided {
+            None => Some((self.whole.media.get(number)?, None)),
+            Some(divided) => divided.medium(number),
+        })
     }
 
     /// Adds a host.
     pub fn add_host(&mut self, host: Host) -> HostId {
-        let node = self.queue.add_party();
-        self.nodes.push(Node::Host(number(self.hosts.len())));
-        self.hosts.push(HostSlot { host, wires: Vec::new(), node, down_since: None, clock: None });
-        HostId(self.hosts.len() - 1)
+        self.join();
+        HostId(self.whole.add_host(HostSlot::new(host)))
     }
 
     /// Adds a piece of a medium.
     pub fn add_element(&mut self, name: &str, element: Box<dyn Element>) -> ElementId {
-        let node = self.queue.add_party();
-        self.nodes.push(Node::Medium(number(self.media.len())));
-        self.media.push(Medium { name: name.to_owned(), element, wires: Vec::new(), node });
-        ElementId(self.media.len() - 1)
+        self.join();
+        ElementId(self.whole.add_medium(Medium::new(name, Piece::Whole(element), Vec::new())))
     }
 
     /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which something is plugged already,
@@ -198,10 +187,11 @@ impl World {
     /// Two devices can be joined without a medium. These, and those into which nothing is plugged, have sent a PDU as soon as
     /// they have it.
     pub fn plug(&mut self, a: Plug, b: Plug) {
+        self.join();
         if let Some(why) = self.is_taken(a).or_else(|| self.is_taken(b)) {
             let (one, other) = (self.name(a), self.name(b));
             let hosts = [a, b].map(|plug| match plug {
-                Plug::Device(host, _) => self.hosts.get(host.0).map(|it| it.host.name.clone()),
+                Plug::Device(host, _) => self.slot(host).map(|it| it.host.name.clone()),
                 Plug::Port(..) | Plug::Outside(_) => None,
             });
             let host = hosts.into_iter().flatten().next().unwrap_or_default();
@@ -209,16 +199,8 @@ impl World {
             return;
         }
         for (from, to) in [(a, b), (b, a)] {
-            let (wires, number) = match from {
-                Plug::Device(host, device) => match self.hosts.get_mut(host.0) {
-                    Some(host) => (&mut host.wires, device.0),
-                    None => continue,
-                },
-                Plug::Port(element, port) => match self.media.get_mut(element.0) {
-                    Some(medium) => (&mut medium.wires, port),
-                    None => continue,
-                },
-                Plug::Outside(way) => (&mut self.outside, way),
+            let Some((wires, number)) = self.wires_mut(from) else {
+                continue;
             };
             if wires.len() <= number {
                 wires.resize(number + 1, None);
@@ -233,22 +215,28 @@ impl World {
     /// one in, while the world runs. What is in a piece that was taken out still leaves it, by the wires that it has. Plugs that nobody has
     /// are left as they are.
     pub fn lead(&mut self, from: Plug, to: Plug) {
-        let (wires, number) = match from {
-            Plug::Device(host, device) => (self.hosts.get_mut(host.0).map(|it| &mut it.wires), device.0),
-            Plug::Port(element, port) => (self.media.get_mut(element.0).map(|it| &mut it.wires), port),
-            Plug::Outside(way) => (Some(&mut self.outside), way),
-        };
-        if let Some(wire) = wires.and_then(|wires| wires.get_mut(number)) {
+        self.join();
+        if let Some((wires, number)) = self.wires_mut(from)
+            && let Some(wire) = wires.get_mut(number)
+        {
             *wire = Some(to);
         }
     }
 
-    /// Where a wire is plugged in, or would be.
+    /// Where a wire is plugged in, or would be, of a world that is whole.
     fn wires(&self, plug: Plug) -> Option<(&[Option<Plug>], usize)> {
         Some(match plug {
-            Plug::Device(host, device) => (&self.hosts.get(host.0)?.wires, device.0),
-            Plug::Port(element, port) => (&self.media.get(element.0)?.wires, port),
+            Plug::Device(host, device) => (&self.whole.hosts.get(host.0)?.wires, device.0),
+            Plug::Port(element, port) => (&self.whole.media.get(element.0)?.wires, port),
             Plug::Outside(way) => (&self.outside, way),
+        })
+    }
+
+    fn wires_mut(&mut self, plug: Plug) -> Option<(&mut Vec<Option<Plug>>, usize)> {
+        Some(match plug {
+            Plug::Device(host, device) => (&mut self.whole.hosts.get_mut(host.0)?.wires, device.0),
+            Plug::Port(element, port) => (&mut self.whole.media.get_mut(element.0)?.wires, port),
+            Plug::Outside(way) => (&mut self.outside, way),
         })
     }
 
@@ -257,7 +245,7 @@ impl World {
         let name = self.name(plug);
         let has_device = match plug {
             Plug::Device(host, device) => {
-                let host = self.hosts.get(host.0);
+                let host = self.slot(host);
                 host.is_none_or(|it| device.0 < it.host.graph.devices())
             }
             Plug::Port(..) | Plug::Outside(_) => true,
@@ -274,7 +262,7 @@ impl World {
     /// What a plug is called.
     fn name(&self, plug: Plug) -> String {
         match plug {
-            Plug::Device(id, device) => match self.hosts.get(id.0) {
+            Plug::Device(id, device) => match self.slot(id) {
                 Some(it) => {
                     let name = it.host.graph.device_names().nth(device.0);
                     let name = name.map_or_else(|| device.0.to_string(), ToOwned::to_owned);
@@ -282,7 +270,7 @@ impl World {
                 }
                 None => format!("host number {}", id.0),
             },
-            Plug::Port(id, port) => match self.media.get(id.0) {
+            Plug::Port(id, port) => match self.whole.media.get(id.0) {
                 Some(medium) => format!("port {port} of `{}`", medium.name),
                 None => format!("medium number {}", id.0),
             },
@@ -298,59 +286,63 @@ impl World {
         if let Some(graph_error) = self.misplugged.clone() {
             return Err(graph_error);
         }
-        for number in 0..self.hosts.len() {
-            if let Some(slot) = self.hosts.get_mut(number) {
-                let (name, now) = (slot.host.name.clone(), slot.own(self.now));
+        self.join();
+        let whole = &mut self.whole;
+        for number in 0..whole.hosts.len() {
+            if let Some(slot) = whole.hosts.get_mut(number) {
+                let (name, now) = (slot.host.name.clone(), slot.own(whole.now));
                 slot.host.graph.start(now).map_err(|graph_error| (name, graph_error))?;
             }
-            self.arm_host(number);
+            whole.arm_host(number);
         }
-        for medium in &self.media {
-            self.queue.arm(medium.node, medium.element.next_deadline());
+        for number in 0..whole.media.len() {
+            whole.arm_medium(number);
         }
         Ok(())
     }
 
     /// The present time.
     #[must_use]
-    pub const fn now(&self) -> Instant {
-        self.now
+    pub fn now(&self) -> Instant {
+        self.divided.as_ref().map_or(self.whole.now, |divided| divided.now)
     }
 
-    /// How many events there have been.
+    /// How many events there have been. Alone of all counts this depends on the number of cores: a line between two of them has those of both its ends.
     #[must_use]
-    pub const fn events(&self) -> u64 {
-        self.events
+    pub fn events(&self) -> u64 {
+        self.each_part().map(|part| part.events).sum()
     }
 
     /// How many units left by a plug into which nothing is plugged.
     #[must_use]
-    pub const fn unplugged(&self) -> u64 {
-        self.unplugged
+    pub fn unplugged(&self) -> u64 {
+        self.each_part().map(|part| part.unplugged).sum()
     }
 
     /// The host `id`.
     #[must_use]
     pub fn host(&self, id: HostId) -> Option<&Host> {
-        self.hosts.get(id.0).map(|slot| &slot.host)
+        self.slot(id).map(|slot| &slot.host)
     }
 
     /// As [`World::host`], to look into its graph between runs. What is changed there, such as an input put in or a message
     /// let go, takes effect when the next run begins.
     pub fn host_mut(&mut self, id: HostId) -> Option<&mut Host> {
-        let slot = self.hosts.get_mut(id.0)?;
+        self.slot(id)?;
         if self.touched.last() != Some(&id.0) {
             self.touched.push(id.0);
         }
-        Some(&mut slot.host)
+        self.slot_mut(id).map(|slot| &mut slot.host)
     }
 
     /// The power of the host `id` fails, if it is there: nothing happens on it from now on, and what comes for it is lost. What it has given to media goes
     /// on. It can still be looked at: it is as it was.
     pub fn take_down(&mut self, id: HostId) {
-        if let Some(slot) = self.hosts.get_mut(id.0) {
-            slot.down_since.get_or_insert(self.now);
-            self.queue.arm(slot.node, None);
+        if let Some((part, number)) = self.part_of(id)
+            && let Some(slot) = part.hosts.get_mut(number)
+        {
+            slot.down_since.get_or_insert(part.now);
+            part.queue.arm(slot.node, None);
         }
     }
 
@@ -360,23 +352,29 @@ impl World {
     /// # Errors
     /// The [`GraphError`], where its graph is not complete.
     pub fn bring_back(&mut self, id: HostId, host: Host) -> Result<(), GraphError> {
-        let Some(slot) = self.hosts.get_mut(id.0) else {
+        let Some((part, number)) = self.part_of(id) else {
             return Ok(());
         };
-        self.replaced.push((id, core::mem::replace(&mut slot.host, host)));
+        let Some(slot) = part.hosts.get_mut(number) else {
+            return Ok(());
+        };
+        let before = core::mem::replace(&mut slot.host, host);
         slot.down_since = None;
-        let now = slot.own(self.now);
-        slot.host.graph.start(now)?;
-        self.arm_host(id.0);
-        Ok(())
+        let now = slot.own(part.now);
+        let started = slot.host.graph.start(now);
+        if started.is_ok() {
+            part.arm_host(number);
+        }
+        self.replaced.push((id, before));
+        started
     }
 
     /// From now on the clock of the host `id` goes so many millionths faster than the world's, or slower where that is negative, and with it all that the
     /// host does by it: the timers of its graph, and how fast its CPUs and adapters are. What has crossed its taps before is to be
     /// [taken](World::take_tapped) first.
     pub fn set_clock_rate(&mut self, id: HostId, millionths: i32) {
-        let now = self.now;
-        if let Some(slot) = self.hosts.get_mut(id.0) {
+        let now = self.now();
+        if let Some(slot) = self.slot_mut(id) {
             slot.clock = Some(Clock::new(now, slot.own(now), millionths));
             self.touched.push(id.0);
         }
@@ -385,19 +383,19 @@ impl World {
     /// What the clock of the host `id` says when the world's says `at`, which is not before that clock was set.
     #[must_use]
     pub fn own_time(&self, id: HostId, at: Instant) -> Instant {
-        self.hosts.get(id.0).map_or(at, |slot| slot.own(at))
+        self.slot(id).map_or(at, |slot| slot.own(at))
     }
 
     /// When the clock of the host `id` says `own`, by the world's.
     #[must_use]
     pub fn time_of(&self, id: HostId, own: Instant) -> Instant {
-        self.hosts.get(id.0).map_or(own, |slot| slot.world(own))
+        self.slot(id).map_or(own, |slot| slot.world(own))
     }
 
     /// Since when the host `id` has had no power, if so.
     #[must_use]
     pub fn down_since(&self, id: HostId) -> Option<Instant> {
-        self.hosts.get(id.0)?.down_since
+        self.slot(id)?.down_since
     }
 
     /// The hosts in whose place others began, as they were then, in that order.
@@ -407,58 +405,73 @@ impl World {
 
     /// How many units came for hosts that were down.
     #[must_use]
-    pub const fn lost(&self) -> u64 {
-        self.lost
+    pub fn lost(&self) -> u64 {
+        self.each_part().map(|part| part.lost).sum()
     }
 
     /// All hosts, in the order of being added.
     pub fn hosts(&self) -> impl Iterator<Item = &Host> {
-        self.hosts.iter().map(|slot| &slot.host)
+        self.slots().map(|slot| &slot.host)
     }
 
     /// The media's counters, by name.
     pub fn media(&self) -> impl Iterator<Item = (&str, Vec<(&'static str, u64)>)> {
-        self.media.iter().map(|medium| (medium.name.as_str(), medium.element.counters()))
+        self.pieces().map(|(medium, ends)| {
+            let counters = match ends {
+                None => medium.piece.element().counters(),
+                Some(ends) => LineEnd::counters_of(ends),
+            };
+            (medium.name.as_str(), counters)
+        })
     }
 
     /// What ports of media with many have counted, by the medium's name and the number of the port.
     pub fn ports(&self) -> impl Iterator<Item = (&str, usize, Vec<(&'static str, u64)>)> {
-        self.media.iter().flat_map(|medium| {
-            let ports = medium.element.port_counters().into_iter();
+        self.pieces().flat_map(|(medium, _)| {
+            let ports = medium.piece.element().port_counters().into_iter();
             ports.map(|(port, counters)| (medium.name.as_str(), port, counters))
         })
     }
 
     /// How long the media's queues were until now, by the medium's name and that of the queue.
     pub fn queues(&self) -> impl Iterator<Item = (&str, Cow<'static, str>, Occupancy)> {
-        self.media.iter().flat_map(|medium| {
-            let queues = medium.element.queues(self.now).into_iter();
-            queues.map(|(queue, occupancy)| (medium.name.as_str(), queue, occupancy))
+        self.pieces().flat_map(|(medium, ends)| {
+            let queues = match ends {
+                None => medium.piece.element().queues(self.now()),
+                Some(ends) => LineEnd::queues_of(ends, self.now()),
+            };
+            queues.into_iter().map(|(queue, occupancy)| (medium.name.as_str(), queue, occupancy))
         })
     }
 
     /// How many frames and PDUs wait in media now, behind the adapters of hosts.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.media.iter().map(|medium| medium.element.waiting(self.now)).sum()
+        let waiting = |(medium, ends): (&Medium, Option<[&LineEnd; 2]>)| match ends {
+            None => medium.piece.element().waiting(self.now()),
+            Some(ends) => LineEnd::queues_of(ends, self.now()).iter().map(|(_, queue)| queue.length()).sum(),
+        };
+        self.pieces().map(waiting).sum()
     }
 
     /// At what rate channels may send now, by the medium's name and the channel, where the network says that.
     pub fn cell_rates(&self) -> impl Iterator<Item = (&str, Address, CellRate)> {
-        self.media.iter().flat_map(|medium| {
-            let rates = medium.element.cell_rates().into_iter();
+        self.pieces().flat_map(|(medium, _)| {
+            let rates = medium.piece.element().cell_rates().into_iter();
             rates.map(|(channel, rate)| (medium.name.as_str(), channel, rate))
         })
     }
 
     /// Takes what the hosts' taps have seen since this was last asked, by host, at the times of the world; of a host that was replaced that comes first.
     pub fn take_tapped(&mut self) -> Vec<(HostId, Vec<Tapped>)> {
-        let before = self.replaced.iter_mut().map(|(id, host)| (*id, host));
-        let present = self.hosts.iter_mut().enumerate().map(|(number, slot)| (HostId(number), &mut slot.host));
-        let seen = before.chain(present).map(|(id, host)| (id, host.graph.take_tapped()));
-        let mut seen: Vec<_> = seen.filter(|(_, seen)| !seen.is_empty()).collect();
+        let mut seen: Vec<_> = self.replaced.iter_mut().map(|(id, host)| (*id, host.graph.take_tapped())).collect();
+        for number in 0..self.host_count() {
+            let id = HostId(number);
+            seen.extend(self.slot_mut(id).map(|slot| (id, slot.host.graph.take_tapped())));
+        }
+        seen.retain(|(_, seen)| !seen.is_empty());
         for (id, seen) in &mut seen {
-            if let Some(clock) = self.hosts.get(id.0).and_then(|slot| slot.clock) {
+            if let Some(clock) = self.slot(*id).and_then(|slot| slot.clock) {
                 seen.iter_mut().for_each(|it| it.at = clock.world(it.at));
             }
         }
@@ -467,46 +480,57 @@ impl World {
 
     /// When the next event is due; at once where a host may have been changed from outside.
     pub fn next_event_at(&mut self) -> Option<Instant> {
-        if self.touched.is_empty() { self.queue.next_at() } else { Some(self.now) }
+        if self.touched.is_empty() {
+            self.parts_mut().filter_map(|part| part.queue.next_at()).min()
+        } else {
+            Some(self.now())
+        }
     }
 
     /// Something has come by the way out `way`, at the present time: it goes on from there at once. By a way to which nothing is joined it goes nowhere.
     pub fn arrive(&mut self, way: usize, unit: Unit) {
+        self.join();
         match self.outside.get(way).copied().flatten() {
-            Some(plug) => self.under_way.push_back((plug, unit)),
-            None => self.unplugged += 1,
+            Some(plug) => self.whole.under_way.push_back((plug, unit)),
+            None => self.whole.unplugged += 1,
         }
-        self.carry();
+        self.whole.carry();
     }
 
     /// The next that has left by a way out, which one, and when.
     pub fn take_left(&mut self) -> Option<(usize, Instant, Unit)> {
-        self.left.pop_front()
+        self.whole.left.pop_front()
     }
 
-    /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`].
+    /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`]. All that lines count is as of that time.
     pub fn run_until(&mut self, end: Instant) {
-        self.run_until_or(end, || false);
+        if end < self.now() {
+            return;
+        }
+        if self.cores > 1 && self.divided.is_none() {
+            self.divide();
+        }
+        self.step_touched();
+        match &mut self.divided {
+            None => self.whole.run_until(end),
+            Some(divided) => divided.run_until(end),
+        }
     }
 
     /// As [`World::run_until`], but no further than the first event after which `stops` says so, which is asked after each; true where it has. What else is due at that
     /// instant then happens in the next run, as it would have.
     pub fn run_until_or(&mut self, end: Instant, mut stops: impl FnMut() -> bool) -> bool {
-        if end < self.now {
+        self.join();
+        if end < self.now() {
             return false;
         }
-        for number in core::mem::take(&mut self.touched) {
-            self.step_host(number);
-            self.carry();
-        }
-        while self.standstill.is_none() && self.next_event(end) {
+        self.step_touched();
+        while self.whole.standstill.is_none() && self.whole.next_event(end) {
             if stops() {
                 return true;
             }
         }
-        if self.standstill.is_none() {
-            self.set_now(end);
-        }
+        self.whole.run_until(end);
         false
     }
 
@@ -514,144 +538,29 @@ impl World {
     /// it is nothing. True where `done` ended the run.
     pub fn run_until_done(&mut self, end: Instant, every: Duration, mut done: impl FnMut(&Self) -> bool) -> bool {
         let every = every.max(Duration::from_nanos(1));
-        while self.now < end && self.standstill.is_none() {
+        while self.now() < end && self.standstill().is_none() {
             if done(self) {
                 return true;
             }
-            self.run_until((self.now + every).min(end));
+            self.run_until((self.now() + every).min(end));
         }
         done(self)
     }
 
-    /// Lets the next event by `end` happen; false where there is none.
-    fn next_event(&mut self, end: Instant) -> bool {
-        let Some((at, node)) = self.queue.pop(end) else {
-            return false;
-        };
-        self.set_now(at);
-        self.events += 1;
-        match self.nodes.get(node).copied() {
-            Some(Node::Host(number)) => self.step_host(number as usize),
-            Some(Node::Medium(number)) => {
-                let number = number as usize;
-                if let Some(medium) = self.media.get_mut(number) {
-                    medium.element.poll(at, &mut self.outlet);
-                }
-                self.collect(number);
+    /// Lets the hosts go on that somebody may have changed.
+    fn step_touched(&mut self) {
+        for number in core::mem::take(&mut self.touched) {
+            if let Some((part, number)) = self.part_of(HostId(number)) {
+                part.step_host(number);
+                part.carry();
             }
-            None => {}
-        }
-        self.carry();
-        true
-    }
-
-    const fn set_now(&mut self, at: Instant) {
-        if at.as_nanos() != self.now.as_nanos() {
-            self.rounds_left = self.rounds;
-        }
-        self.now = at;
-    }
-
-    fn step_host(&mut self, number: usize) {
-        let Some(slot) = self.hosts.get_mut(number).filter(|slot| slot.down_since.is_none()) else {
-            return;
-        };
-        let now = slot.own(self.now);
-        let deadline = loop {
-            let host = &mut slot.host;
-            let next = host.step(now, &mut self.rounds_left, &mut self.handed_down);
-            let mut sent_at_once = false;
-            while let Some((device, unit)) = self.handed_down.pop_front() {
-                let plug = slot.wires.get(device.0).copied().flatten();
-                match plug {
-                    Some(plug) => self.under_way.push_back((plug, unit)),
-                    None => self.unplugged += 1,
-                }
-                if !matches!(plug, Some(Plug::Port(..))) {
-                    host.sent(now, device);
-                    sent_at_once = true;
-                }
-            }
-            if !sent_at_once {
-                break next;
-            }
-        };
-        self.queue.arm(slot.node, deadline.map(|at| slot.world(at).max(self.now)));
-        if let Some(graph) = slot.host.graph.standstill() {
-            let (host, graph) = (slot.host.name.clone(), graph.clone());
-            self.standstill.get_or_insert(Standstill::Graph { host, graph });
-        }
-        if self.rounds_left == 0 {
-            let name = slot.host.name.clone();
-            self.stand_still(name);
-        }
-    }
-
-    fn stand_still(&mut self, node: String) {
-        let (at, rounds) = (self.now, self.rounds);
-        self.standstill.get_or_insert(Standstill::Rounds { at, rounds, node });
-    }
-
-    /// Takes what left the medium `number` and arms it anew.
-    fn collect(&mut self, number: usize) {
-        let Some(medium) = self.media.get_mut(number) else {
-            return;
-        };
-        while let Some((port, unit)) = self.outlet.take() {
-            match medium.wires.get(port).copied().flatten() {
-                Some(plug) => self.under_way.push_back((plug, unit)),
-                None => self.unplugged += 1,
-            }
-        }
-        let deadline = medium.element.next_deadline();
-        self.queue.arm(medium.node, deadline.map(|at| at.max(self.now)));
-        self.rounds_left = self.rounds_left.saturating_sub(1);
-        if self.rounds_left == 0 {
-            let name = medium.name.clone();
-            self.stand_still(name);
-        }
-    }
-
-    /// Brings everything that is under way where it goes, and what that sets off in turn.
-    fn carry(&mut self) {
-        while self.standstill.is_none()
-            && let Some((plug, unit)) = self.under_way.pop_front()
-        {
-            match plug {
-                Plug::Device(host, device) => {
-                    if let Some(slot) = self.hosts.get_mut(host.0) {
-                        if slot.down_since.is_some() {
-                            self.lost += 1;
-                            continue;
-                        }
-                        let now = slot.own(self.now);
-                        slot.host.receive(now, device, unit);
-                        self.step_host(host.0);
-                    }
-                }
-                Plug::Port(element, port) => {
-                    if let Some(medium) = self.media.get_mut(element.0) {
-                        medium.element.offer(self.now, port, unit, &mut self.outlet);
-                        self.collect(element.0);
-                    }
-                }
-                Plug::Outside(way) => self.left.push_back((way, self.now, unit)),
-            }
-        }
-    }
-
-    fn arm_host(&mut self, number: usize) {
-        if let Some(slot) = self.hosts.get_mut(number) {
-            let deadline = slot.host.next_deadline();
-            let deadline = deadline.map(|at| slot.world(at).max(self.now));
-            self.queue.arm(slot.node, deadline);
         }
     }
 }
 
 impl core::fmt::Debug for World {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "World at {} with {} hosts and {} media", self.now, self.hosts.len(), self.media.len())
+        write!(f, "World at {} with {} hosts and {} media", self.now(), self.host_count(), self.pieces().count())
     }
 }
 

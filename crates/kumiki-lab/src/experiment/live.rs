@@ -63,7 +63,7 @@ impl LiveWorld {
 
     /// The time of the world.
     #[must_use]
-    pub const fn now(&self) -> Instant {
+    pub fn now(&self) -> Instant {
         self.world.now()
     }
 
@@ -98,7 +98,7 @@ impl LiveWorld {
 
     /// Where time stands still, if it does: then nothing happens any more.
     #[must_use]
-    pub const fn standstill(&self) -> Option<&Standstill> {
+    pub fn standstill(&self) -> Option<&Standstill> {
         self.world.standstill()
     }
 

@@ -1,3 +1,5 @@
+mod cores;
+
 use kumiki_graph::{Below, DeviceId, Duration, Graph, Indication, Instant, Prices, Request, TimerSlot, Unit, Work};
 use kumiki_octets::Message;
 
