@@ -61,6 +61,11 @@ impl Laboratory {
     ///
     /// As [`Runner::run`].
     pub fn run_with(&self, point: &Point, given: &BTreeMap<String, Profile>) -> Result<Outcome, Failure> {
+        self.run_as(point, given, 1)
+    }
+
+    /// The same on up to so many cores.
+    fn run_as(&self, point: &Point, given: &BTreeMap<String, Profile>, cores: usize) -> Result<Outcome, Failure> {
         if let Some((_, load)) = counts_octets(point) {
             return Self::step(point, load);
         }
@@ -68,7 +73,7 @@ impl Laboratory {
             .then(|| warm_up(point, given))
             .transpose()?;
         let point = &warmed_up(point, found);
-        let run = Self::build(point, given, &self.options(point))?.run();
+        let run = Self::build(point, given, &self.options(point))?.run_on(cores);
         if let Some(standstill) = &run.standstill {
             return Err(standstill.to_string().into());
         }
@@ -282,6 +287,10 @@ impl Runner for Laboratory {
 
     fn run(&self, point: &Point) -> Result<Outcome, Failure> {
         self.run_with(point, &BTreeMap::new())
+    }
+
+    fn run_on(&self, point: &Point, cores: usize) -> Result<Outcome, Failure> {
+        self.run_as(point, &BTreeMap::new(), cores)
     }
 }
 

@@ -99,6 +99,16 @@ pub trait Runner: Sync {
     ///
     /// [`Failure`] where it ran and failed; the other points run all the same.
     fn run(&self, point: &Point) -> Result<Outcome, Failure>;
+
+    /// The same on up to so many cores, where that is faster.
+    ///
+    /// # Errors
+    ///
+    /// As [`Runner::run`].
+    fn run_on(&self, point: &Point, cores: usize) -> Result<Outcome, Failure> {
+        let _ = cores;
+        self.run(point)
+    }
 }
 
 /// What captures show of connections, by the name of the scenario.

@@ -364,7 +364,7 @@ pub(crate) struct Results {
     #[cfg(feature = "parquet")]
     #[arg(long, conflicts_with = "shard")]
     pub(crate) parquet: bool,
-    /// How many points are run at once; as many as there are cores unless given
+    /// How many points are run at once; as many as there are cores unless given. Where there are fewer points, each may run on several
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
 }

@@ -69,10 +69,10 @@ pub(super) struct Repeated {
 /// The captures of a point: which repetition, the name of the file, its octets.
 pub(super) type Captures = Vec<(u32, String, Vec<u8>)>;
 
-/// All repetitions of one point.
+/// All repetitions of one point, each on up to so many cores.
 pub(super) fn repeat(
     runner: &impl Runner,
-    point: &Point,
+    (point, cores): (&Point, usize),
     most: Option<u32>,
     interruption: &Interruption,
 ) -> Result<Repeated, String> {
@@ -93,7 +93,7 @@ pub(super) fn repeat(
         let seed = known.seed.wrapping_add(repetition.into());
         Arc::make_mut(&mut point.scenario).run.seed = seed;
         let failed = |why: String| if is_one_of_several { format!("seed {seed}: {why}") } else { why };
-        let outcome = runner.run(&point).map_err(|why: Failure| failed(why.to_string()))?;
+        let outcome = runner.run_on(&point, cores).map_err(|why: Failure| failed(why.to_string()))?;
         let mut ran = Ran { notes: outcome.notes, limits: outcome.limits, ..Ran::default() };
         for row in outcome.rows {
             ran.rows.push(identified(row, &known, &point, (seed, repetition))?);

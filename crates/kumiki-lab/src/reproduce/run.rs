@@ -51,7 +51,7 @@ impl fmt::Debug for Interruption {
 /// How a plan is run.
 #[derive(Debug, Default)]
 pub struct Options<'a> {
-    /// How many points are run at once; at least one is.
+    /// How many points are run at once; at least one is. Where there are fewer, each is run on several cores.
     pub jobs: usize,
     /// Whether somebody wants an end. Then the rest is not run, and what runs is lost.
     pub interruption: Interruption,
@@ -168,6 +168,8 @@ impl Plan {
         let (sender, ended) = mpsc::sync_channel(1);
         let next = Arc::new(AtomicUsize::new(0));
         let jobs = options.jobs.clamp(1, queue.len().max(1));
+        // Fewer points than may run at once: each has its part of the rest.
+        let cores = options.jobs.max(1) / jobs;
         let queue: Arc<[usize]> = queue.into();
         let begin = |_| {
             let (plan, runner, sender) = (self.clone(), Arc::clone(runner), sender.clone());
@@ -179,7 +181,7 @@ impl Plan {
                         return;
                     };
                     let began = Stopwatch::start();
-                    let result = repeat(&*runner, point, plan.choice.runs, &interruption);
+                    let result = repeat(&*runner, (point, cores), plan.choice.runs, &interruption);
                     // Nobody listens any more where there is an end, or a capture could not be written.
                     if sender.send(Ended { place, took: began.elapsed(), result }).is_err() {
                         return;
