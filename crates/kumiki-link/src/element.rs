@@ -170,6 +170,9 @@ impl Outlet {
     }
 }
 
+/// Who is told when something was busy: from one time until another, each at or behind the end of the one before.
+pub type BusyWatch = Box<dyn FnMut(Instant, Instant) + Send>;
+
 /// A piece of a medium.
 ///
 /// Times given to one element never go back. After every call the executor asks for the next deadline again.
@@ -219,6 +222,14 @@ pub trait Element: Send {
     /// How many frames and PDUs wait in it at `now`, be it a part of one.
     fn waiting(&self, now: Instant) -> u64 {
         self.queues(now).iter().map(|(_, queue)| queue.length()).sum()
+    }
+
+    /// From here on tells `watch` when what comes in at `port` keeps the line busy: of each frame when it goes on the line, and until when it is on it, which is
+    /// then yet to come. Of a ring that is when any of its stations has something to send, and waits for the token or has it, whatever `port` is. False
+    /// where it tells nothing.
+    fn watch_busy(&mut self, port: usize, watch: BusyWatch) -> bool {
+        let _ = (port, watch);
+        false
     }
 
     /// At what rate channels may send now, of an adapter for which the network says that.

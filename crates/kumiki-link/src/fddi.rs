@@ -43,7 +43,7 @@ mod station;
 mod tests;
 mod token;
 
-use crate::{Backlog, Counter, Discipline, DropTail, Element, Outlet, Rate, Unit};
+use crate::{Backlog, BusyWatch, Counter, Discipline, DropTail, Element, Outlet, Rate, Unit};
 use station::Station;
 pub use station::Tally;
 use token::Token;
@@ -146,6 +146,14 @@ pub struct Fddi {
     copied: u64,
     unknown: u64,
     strangers: u64,
+    watch: Option<Watched>,
+}
+
+/// Who is told when anybody had something to send.
+struct Watched {
+    tell: BusyWatch,
+    /// Since when somebody has, as far as is not told.
+    since: Option<Instant>,
 }
 
 impl Fddi {
@@ -200,6 +208,7 @@ impl Fddi {
             copied: 0,
             unknown: 0,
             strangers: 0,
+            watch: None,
         })
     }
 
@@ -236,6 +245,17 @@ impl Fddi {
         // Offsets begin where something comes to a station, and it leaves its latency later.
         let (from_here, there) = (offset(from) + latency, offset(to));
         if to > from { there.saturating_sub(from_here) } else { (there + self.around).saturating_sub(from_here) }
+    }
+
+    /// Tells who watches, after something has happened.
+    fn tell(&mut self, now: Instant) {
+        let Some(Watched { tell, since }) = &mut self.watch else {
+            return;
+        };
+        if let Some(since) = since.filter(|since| *since < now) {
+            tell(since, now);
+        }
+        *since = self.stations.iter().any(Station::is_busy).then_some(now);
     }
 
     fn schedule(&mut self, at: Instant, event: Event) {
@@ -360,6 +380,7 @@ impl Element for Fddi {
         if station.offer(now, (data, address), is_frame, (port, out)) {
             self.look_for_capture();
         }
+        self.tell(now);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -385,9 +406,15 @@ impl Element for Fddi {
                 self.next_capture = None;
                 self.capture(now, number, out);
             } else {
-                return;
+                break;
             }
         }
+        self.tell(now);
+    }
+
+    fn watch_busy(&mut self, _port: usize, watch: BusyWatch) -> bool {
+        self.watch = Some(Watched { tell: watch, since: None });
+        true
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

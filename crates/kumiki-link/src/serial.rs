@@ -19,7 +19,7 @@ pub use carrier::Carrier;
 pub use end::LineEnd;
 pub use recorded::{Opportunities, OpportunityError};
 
-use crate::{Backlog, Discipline, DropTail, Element, Occupancy, Outlet, Unit};
+use crate::{Backlog, BusyWatch, Discipline, DropTail, Element, Occupancy, Outlet, Unit};
 
 /// What a [`Serial`] line is like, the same in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,6 +148,11 @@ impl Element for Serial {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         LineEnd::counters_of(self.ends.each_ref())
+    }
+
+    fn watch_busy(&mut self, port: usize, watch: BusyWatch) -> bool {
+        self.end_mut(port).sending.watch(watch);
+        true
     }
 
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {

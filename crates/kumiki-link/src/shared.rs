@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Address, Instant};
 
-use crate::{CellRate, Element, Occupancy, Outlet, Unit};
+use crate::{BusyWatch, CellRate, Element, Occupancy, Outlet, Unit};
 
 /// An element that has a second owner. What it does next it does at its own deadlines, so what changes it must bring none of them forward.
 #[derive(Debug, Default)]
@@ -53,6 +53,10 @@ impl<E: Element> Element for Shared<E> {
 
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         self.with(|it| it.queues(now))
+    }
+
+    fn watch_busy(&mut self, port: usize, watch: BusyWatch) -> bool {
+        self.with(|it| it.watch_busy(port, watch))
     }
 
     fn waiting(&self, now: Instant) -> u64 {

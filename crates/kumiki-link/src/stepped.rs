@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Duration, Instant};
 
-use crate::{Element, Impaired, Impairment, LineEnd, Occupancy, Outlet, Serial, SerialConfig, Unit};
+use crate::{BusyWatch, Element, Impaired, Impairment, LineEnd, Occupancy, Outlet, Serial, SerialConfig, Unit};
 
 /// What can be changed at a given time.
 pub trait Changing: Element {
@@ -100,6 +100,10 @@ impl<E: Changing> Element for Stepped<E> {
 
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         self.element.queues(now)
+    }
+
+    fn watch_busy(&mut self, port: usize, watch: BusyWatch) -> bool {
+        self.element.watch_busy(port, watch)
     }
 
     fn waiting(&self, now: Instant) -> u64 {

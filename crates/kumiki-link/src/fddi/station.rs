@@ -76,7 +76,7 @@ impl Station {
     }
 
     /// Whether a frame that comes must wait for another: one that waits for the token, too, even where no other does.
-    const fn is_busy(&self) -> bool {
+    pub(super) const fn is_busy(&self) -> bool {
         self.waits_since.is_some() || self.sending.is_some()
     }
 

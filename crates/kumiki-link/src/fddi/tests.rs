@@ -353,3 +353,25 @@ fn a_ring_is_an_element_like_others() {
     assert_eq!(times[1], times[0] + 5);
     assert_eq!(bench.counter(ring, "frames"), 1);
 }
+
+/// While a station waits for the token the ring is not idle, be it that nothing is sent.
+#[test]
+fn a_ring_is_busy_as_long_as_somebody_has_something_to_send() {
+    let stations: Vec<StationConfig> = (0..3).map(|number| station(number, 600, 100_000)).collect();
+    let mut ring = Fddi::new(&stations).unwrap();
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::<(Instant, Instant)>::new()));
+    let teller = std::sync::Arc::clone(&told);
+    let is_told = ring.watch_busy(0, Box::new(move |from, until| teller.lock().unwrap().push((from, until))));
+    assert!(is_told);
+    let (ring, seen) = run(ring, vec![(10_000, 1, frame(1, MAC[2], 1000, 1)), (10_000, 2, frame(2, MAC[0], 1000, 2))]);
+    let told = told.lock().unwrap();
+    assert_eq!(told.first().map(|(from, _)| *from), Some(ns(10_000)));
+    assert!(told.windows(2).all(|pair| pair[0].1 == pair[1].0), "{told:?}");
+    // Until the last of the two has left; much longer than the two frames take.
+    let last =
+        seen.sent.iter().map(|(at, ..)| *at).max().unwrap_or_else(|| seen.frames.iter().map(|it| it.0).min().unwrap());
+    let busy = told.iter().fold(Duration::ZERO, |sum, (from, until)| sum + until.saturating_since(*from));
+    assert!(told.last().unwrap().1 <= ns(last), "{told:?} {seen:?}");
+    let sent = ring.counters().into_iter().find(|(name, _)| *name == "busy_ns").unwrap().1;
+    assert!(busy.as_nanos() > sent + 90_000, "{busy:?} {sent}");
+}

@@ -9,7 +9,7 @@ use kumiki_octets::Message;
 use super::Opportunities;
 use super::carrier::Pace;
 use super::{Carrier, SerialConfig};
-use crate::{Backlog, Counter, Discipline, Ledger, Occupancy, Outlet, Unit, Waiting};
+use crate::{Backlog, BusyWatch, Counter, Discipline, Ledger, Occupancy, Outlet, Unit, Waiting};
 
 /// The end of a frame on the line, for [`Unit::Sent`].
 struct Leaving {
@@ -64,6 +64,7 @@ pub(crate) struct Sending {
     /// Whether frames are Ethernet's, and those to groups counted apart.
     has_groups: bool,
     occupancy: Occupancy,
+    watch: Option<BusyWatch>,
 }
 
 impl Sending {
@@ -81,6 +82,7 @@ impl Sending {
             tally: Tally::default(),
             has_groups: false,
             occupancy: Occupancy::default(),
+            watch: None,
         }
     }
 
@@ -102,6 +104,11 @@ impl Sending {
     /// From here on frames are Ethernet's, and those to groups that are given up are counted apart.
     pub(crate) const fn count_groups(&mut self) {
         self.has_groups = true;
+    }
+
+    /// From here on `watch` is told of each frame from when until when it is on the line.
+    pub(crate) fn watch(&mut self, watch: BusyWatch) {
+        self.watch = Some(watch);
     }
 
     /// Whether they are.
@@ -213,6 +220,9 @@ impl Sending {
         let gap = at > self.free_at;
         self.free_at = self.pace.carry(&self.config.carrier, at, (gap, fresh), size);
         self.tally.busy += self.free_at.saturating_since(before);
+        if let Some(watch) = &mut self.watch {
+            watch(before, self.free_at);
+        }
         self.tally.frames += 1;
         self.bits += self.config.carrier.bits_of_size(size);
         data.set_lease(None);

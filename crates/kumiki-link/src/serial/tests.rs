@@ -329,3 +329,21 @@ proptest! {
         prop_assert_eq!(found, frames.len() - usize::from(!opening_flag && frames[0].1 == 0));
     }
 }
+
+/// Two frames of 100 octets with 2 of overhead go one behind the other at 8 Mb/s, one octet a microsecond, and a third comes later. What waits is told of
+/// with the time at which it went, though nobody asked the line then.
+#[test]
+fn who_watches_a_line_is_told_when_it_is_busy() {
+    let mut line = Serial::new(config(Rate::bits_per_second(8_000_000)), DropTail::UNLIMITED);
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let teller = Arc::clone(&told);
+    let is_told = line.watch_busy(0, Box::new(move |from, until| teller.lock().unwrap().push((from, until))));
+    assert!(is_told);
+    let us = |us: u64| Instant::from_nanos(us * 1000);
+    let mut out = Outlet::default();
+    line.offer(us(10), 0, frame(100, 1), &mut out);
+    line.offer(us(20), 0, frame(100, 2), &mut out);
+    line.offer(us(20), 1, frame(100, 3), &mut out);
+    line.offer(us(400), 0, frame(100, 4), &mut out);
+    assert_eq!(*told.lock().unwrap(), [(us(10), us(112)), (us(112), us(214)), (us(400), us(502))]);
+}

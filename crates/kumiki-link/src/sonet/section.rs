@@ -20,7 +20,7 @@ use super::line::{Came, Line};
 use super::noise::Noise;
 use super::{Alarm, Level, LineConfig, OctetClock};
 use crate::serial::sending::{Sending, Started};
-use crate::{Carrier, Discipline, DropTail, Element, Occupancy, Outlet, SerialConfig, Unit};
+use crate::{BusyWatch, Carrier, Discipline, DropTail, Element, Occupancy, Outlet, SerialConfig, Unit};
 
 /// What a [`Section`] is like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -309,6 +309,11 @@ impl Element for Section {
         if self.watch.is_none_or(|watch| watch <= now) {
             self.arm(Some(now));
         }
+    }
+
+    fn watch_busy(&mut self, port: usize, watch: BusyWatch) -> bool {
+        let sending = self.sending.get_mut(port).map(|sending| sending.watch(watch));
+        sending.is_some()
     }
 
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
