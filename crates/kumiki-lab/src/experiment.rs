@@ -21,6 +21,7 @@ mod marks;
 mod measure;
 mod media;
 mod outages;
+mod occupied;
 mod pace;
 mod path;
 mod power;
@@ -60,6 +61,7 @@ pub use live::{LeftPacket, LiveWorld};
 use load::Load;
 pub use measure::{LoadResult, Measured, Unconnected};
 use outages::Outages;
+use occupied::AllOccupied;
 use pace::Pace;
 use power::Power;
 use presence::Presence;
@@ -131,6 +133,7 @@ pub struct Experiment {
     power: Power,
     lines: Lines,
     outages: Outages,
+    occupied: AllOccupied,
     /// Who takes note of when packets of exchanges wait, where there are such.
     waits: Option<Arc<Waits>>,
     captured: Vec<Captured>,
@@ -269,8 +272,9 @@ impl Experiment {
         check_captures(&options.captures, &captured)?;
         let servers: BTreeSet<SocketAddr> = loads.values().flat_map(|load| &load.servers).copied().collect();
         let waits = (!servers.is_empty()).then(|| Waits::of(servers));
+        let mut occupied = AllOccupied::of(&loads);
         let checksum_units = by_host.iter().map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
-        let ends = media::Ends {
+        let mut ends = media::Ends {
             hosts: &ends,
             outside: &outside,
             switches: &media::add_switches(scenario, &mut world)?,
@@ -279,9 +283,10 @@ impl Experiment {
             most_waiting,
             live: options.live,
             waits: waits.as_ref(),
+            occupied: &mut occupied,
         };
-        let live_lines = media::add_links(scenario, &ends, &mut world)?;
-        rings::add_rings(scenario, &ends, &mut world)?;
+        let live_lines = media::add_links(scenario, &mut ends, &mut world)?;
+        rings::add_rings(scenario, &mut ends, &mut world)?;
         world
             .start()
             .map_err(|(host, graph_error)| fault::fault(&["host", &host, "graph"], graph_error.to_string()))?;
@@ -300,6 +305,7 @@ impl Experiment {
             power,
             lines,
             outages,
+            occupied,
             waits,
             captured,
             real,
@@ -359,7 +365,6 @@ impl Experiment {
             marks: marks::Marks::new(&self.loads),
             presence: Presence::of(&self.loads, (began, end)),
             pace: Pace::default(),
-            idle: idle::Idle::new(&self.loads),
             ends: ends::Ends::default(),
         };
         let mut before = measure::Moment::default();
@@ -411,7 +416,7 @@ impl Experiment {
                 &self.hosts,
                 &self.loads,
                 (&before, &after),
-                (&watch.marks, &watch.presence, &watch.pace, &watch.idle, &watch.ends),
+                (&watch.marks, &watch.presence, &watch.pace, &self.occupied, &watch.ends),
                 self.waits.as_deref(),
             )
         };
@@ -444,13 +449,14 @@ impl Experiment {
                 .into_iter()
                 .chain(self.power.next())
                 .chain(self.lines.next())
+                .chain(self.occupied.next())
                 .min()
                 .map_or(end, |next| next.min(end));
             let (ends, of) = (&mut watch.ends, (&self.hosts, &self.loads));
             let is_done = run(&mut self.world, next, &mut |world, until| ends.run(world, of, until));
             watch.look(&self.world, &self.hosts, &self.loads);
-            watch.idle.look((&self.world, &self.lines), &self.loads);
-            let mut is_news = watch.marks.look((&self.world, &self.lines), &self.hosts, &self.loads);
+            self.occupied.look((&self.world, &self.lines), &self.loads);
+            let mut is_news = watch.marks.look(&self.world, &self.hosts, &self.loads);
             self.power.change(&mut self.world);
             self.lines.change(&self.world);
             is_news |= watch.presence.look(&self.world, &self.lines, &self.loads);
@@ -471,7 +477,6 @@ struct Watch {
     marks: marks::Marks,
     presence: Presence,
     pace: Pace,
-    idle: idle::Idle,
     ends: ends::Ends,
 }
 
@@ -480,7 +485,7 @@ impl Watch {
     fn next(&self) -> Option<Instant> {
         let sampler = self.sampler.as_ref().map(series::Sampler::next);
         let steps = self.steps.as_ref().map(steps::Steps::next);
-        let others = [self.marks.next(), self.presence.next(), self.idle.next()];
+        let others = [self.marks.next(), self.presence.next()];
         sampler.into_iter().chain(steps).chain(others.into_iter().flatten()).min()
     }
 

@@ -746,3 +746,93 @@ fn who_has_its_share_of_one_full_line_is_bound_by_it_beside_another() {
         assert_eq!(measured.bound(&measured.loads[name], None, None).name(), "link", "{name}");
     }
 }
+
+/// A transfer over a line of 1 ms each way.
+const SHORT: &str = r#"
+title = "Short"
+host.a = { graph = ["ip", "l0"], tcp = { initial_window_segments = "${first}" } }
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "${rate}", propagation = "1 ms" }
+load.t = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = "${count}" }
+run.duration = "5 s"
+define = { rate = "500 Mb/s", first = 10, count = 100 }
+"#;
+
+/// What is named is what gains more if it is given: the rate, or the window. Whether a run is a hundredth of a second long or ten times that does not matter, nor when it begins.
+#[test]
+fn a_short_transfer_is_bound_by_what_would_make_it_faster() {
+    let measured = |set: &[&str]| run(&parse(SHORT), set, 1, &Options::default()).measured;
+    for (rate, twice, count, bound) in [
+        ("500 Mb/s", "1 Gb/s", 60, "slow start"),
+        ("500 Mb/s", "1 Gb/s", 98, "link"),
+        ("500 Mb/s", "1 Gb/s", 100, "link"),
+        ("2 Gb/s", "4 Gb/s", 400, "slow start"),
+        ("2 Gb/s", "4 Gb/s", 800, "link"),
+    ] {
+        let set = [format!("rate={rate}"), format!("count={count}"), "first=10".to_owned()];
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let found = measured(&set);
+        let load = &found.loads["t"];
+        let twice = measured(&[&set[..], &[&format!("rate={twice}")]].concat()).total.goodput_mbps;
+        let window = measured(&[&set[..], &["first=8000"]].concat()).total.goodput_mbps;
+        let said = [None, load.flows.first()].map(|flow| found.bound(load, flow, None).name());
+        assert_eq!(said, [bound; 2], "{rate}, {count}: {} {twice} {window}", load.goodput_mbps);
+        assert_eq!(twice >= window, bound == "link", "{rate}, {count}: {} {twice} {window}", load.goodput_mbps);
+    }
+}
+
+/// The only idle time is that of slow start and of the ends; what the window is after the loss that ends slow start costs nothing, for the queue is never empty.
+#[test]
+fn a_line_that_is_full_behind_slow_start_is_the_line() {
+    let text = SHORT.replace("propagation = \"1 ms\"", "propagation = \"10 ms\", queue_frames = 40");
+    let measured = |set: &[&str]| {
+        let found = run(&parse(&text), &[&["rate=20 Mb/s"], set].concat(), 1, &Options::default()).measured;
+        (found.bound(&found.loads["t"], None, None).name(), found.total.goodput_mbps, found.total.held()[0].0)
+    };
+    for count in ["count=125", "count=200"] {
+        let (bound, goodput, held) = measured(&[count]);
+        let (.., faster, _) = measured(&[count, "rate=40 Mb/s"]);
+        assert_eq!((bound, held), ("link", Limit::Loss), "{count}");
+        assert!(faster > 1.6 * goodput, "{count}: {goodput} {faster}");
+    }
+    // So it is of what writes for a time.
+    let endless =
+        text.replace("kind = \"ttcp\"", "kind = \"netperf\"").replace("count = \"${count}\"", "start = \"0 s\"");
+    let endless = endless.replace("5 s", "1 s");
+    let found = run(&parse(&endless), &["rate=20 Mb/s"], 1, &Options::default()).measured;
+    assert_eq!(found.bound(&found.loads["t"], None, Some(19.3)).name(), "link", "{:?}", found.total.held());
+}
+
+/// One begins each 20 ms and has 17 ms to send: a faster line changes nothing of what they bring together. Two with a small buffer leave the line idle in each
+/// round trip.
+#[test]
+fn flows_that_begin_one_after_another_are_bound_by_that() {
+    let text = SHORT.replace("propagation = \"1 ms\"", "propagation = \"10 ms\"");
+    let bound = |more: &str, set: &[&str]| {
+        let text = text.replace("count = \"${count}\"", more);
+        let found = run(&parse(&text), set, 1, &Options::default()).measured;
+        (found.bound(&found.loads["t"], None, None).name(), found.total.goodput_mbps)
+    };
+    for (stagger, most) in [("20 ms", 1.02), ("exponential 20 ms", 1.03)] {
+        let more = format!("count = 5, sessions = 50, stagger = \"{stagger}\"");
+        let (paced, goodput) = bound(&more, &["rate=20 Mb/s"]);
+        let (.., faster) = bound(&more, &["rate=40 Mb/s"]);
+        assert_eq!(paced, "application");
+        assert!(faster < most * goodput, "{goodput} {faster}");
+    }
+    // Faster than the line takes them.
+    assert_eq!(bound("count = 5, sessions = 50, stagger = \"10 ms\"", &["rate=20 Mb/s"]).0, "link");
+    let small = "count = 40, sessions = 2, socket_buffer = \"14 KiB\"";
+    assert_eq!(bound(small, &["rate=10 Mb/s"]).0, "send buffer");
+}
+
+/// All that is idle is what the last octets take to the reader.
+#[test]
+fn an_incast_that_keeps_its_line_full_is_bound_by_it_however_short_it_is() {
+    for senders in [4, 6] {
+        let measured = measured_incast_of("64 KiB", senders, 10_000);
+        let load = &measured.loads["answers"];
+        assert!(load.goodput_mbps > 900.0, "{}", load.goodput_mbps);
+        assert_eq!(measured.bound(load, None, Some(949.0)).name(), "link", "{senders}");
+    }
+}

@@ -86,7 +86,7 @@ pub struct Flow {
     pub(super) held: BTreeMap<Limit, f64>,
     /// The same with its times, in order, until they are looked at.
     pub(super) spans: Vec<Held>,
-    /// What held it while no line on its way was busy, where it has an end.
+    /// What held it while no line on its way was busy.
     pub(super) stood: Stood,
     /// How long its lines take from one end to the other, when nothing else is on them.
     pub(super) propagation: Duration,
@@ -253,6 +253,11 @@ impl Flow {
         let before = first.min(until).saturating_since(awaited);
         let behind = came.awaited_since.map(|since| until.saturating_since(last.max(since).max(from)));
         came.gaps.measured.max(before).max(behind.unwrap_or_default()).min(self.time)
+    }
+
+    /// The shortest of its round trips, of which the handshake's is the first.
+    pub(super) fn least_round_trip(&self) -> Duration {
+        self.sender.as_ref().and_then(|sender| sender.round_trips.least()).unwrap_or_default()
     }
 
     /// Whether its writer or its reader had no power for most of the time.
@@ -495,13 +500,13 @@ impl Unmatched {
 }
 
 /// The sessions of `load`, writer by writer and in the order of opening: what came of each, that since `before`, and what held it from one time to another,
-/// or, of a transfer, in its own; with when that was, where somebody `keeps_spans`.
+/// or, of a transfer, in its own.
 pub(super) fn flows(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
     sinks: &[Vec<Progress>],
-    (before, held_between, waits, keeps_spans): (&Snapshot, (Instant, Instant), Option<&Waits>, bool),
+    (before, held_between, waits): (&Snapshot, (Instant, Instant), Option<&Waits>),
     ends: &Ends,
 ) -> Vec<(Progress, Flow)> {
     let mut all = Vec::new();
@@ -548,7 +553,6 @@ pub(super) fn flows(
             (None, _) => Vec::new(),
         };
         let held = held::times(&spans);
-        let spans = if keeps_spans { spans } else { Vec::new() };
         let without_power = without_power(world, hosts, load, way, before.at);
         let at_ends = |pair: &Pair| ends.of(pair).filter(|_| load.is_measured_whole());
         let since = |pair: &Pair, record: &Record| match (at_ends(pair), before.senders.get(pair)) {

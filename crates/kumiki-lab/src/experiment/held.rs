@@ -16,7 +16,7 @@ use kumiki_inet::tcp::{Limit, Record};
 
 use super::flows::{Flow, MOST};
 use super::idle::Stood;
-use super::measure::{FULL_LINE, lossy};
+use super::measure::lossy;
 use crate::medium::Span;
 
 /// From when until when what held a connection.
@@ -82,41 +82,48 @@ pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
     shares.sum::<f64>() >= NEARLY_ALL
 }
 
-/// Whether a line carried what flows with an end had to send for as long as they had anything, and that for most of their `time`: the rest is what the first octets and
-/// the last take to the other end (`propagation`), and what is waited for between one thing to send and the next. A program that writes slowly leaves a line idle, too; the
-/// pauses of one that asks (`are_calls`) do not.
-pub(super) fn filled(
-    stood: &Stood,
-    time: Duration,
-    propagation: Duration,
-    (are_calls, are_several): (bool, bool),
-) -> bool {
-    // What an interval has that is not theirs, at the beginning and the end, is then less than the rest that is allowed.
-    const INTERVALS: usize = 100;
-    // Of several the last may wait for a timer while all others are through: beside a line that was busy for nine tenths of the time that is not what binds them.
-    const FULL_OF_SEVERAL: f64 = 0.9;
-    let for_limit = |limit: &Limit| match limit {
-        Limit::SendBuffer
+/// What flows waited for while their lines stood idle and what could be taken away without a faster line, in seconds: windows, timers, round trips, a program that writes
+/// slowly. Not what the first octets and the last take to the other end (`propagation`, `Closing`), nor the pauses of a program that asks (`are_calls`).
+fn others(stood: &Stood, propagation: Duration, are_calls: bool) -> f64 {
+    let counts = |limit: &Limit| match limit {
+        Limit::Closing => false,
+        Limit::Application => !are_calls,
+        Limit::Opening
+        | Limit::RoundTrip
+        | Limit::Queue
+        | Limit::SendBuffer
         | Limit::ReceiveWindow
         | Limit::SlowStart
         | Limit::Loss
         | Limit::Mark
         | Limit::Window
         | Limit::Pacing
-        | Limit::Timeout => true,
-        Limit::Application => !are_calls,
-        Limit::Opening
-        | Limit::RoundTrip
-        | Limit::Queue
         | Limit::Coalescing
         | Limit::DelayedAcknowledgment
-        | Limit::Closing => false,
+        | Limit::Timeout => true,
     };
-    let limited: f64 = stood.held.iter().filter(|(limit, _)| for_limit(limit)).map(|(_, seconds)| seconds).sum();
-    let limited = (limited - propagation.as_secs_f64()).max(0.0);
-    let busy = stood.there - stood.idle();
-    let full = if are_several { FULL_OF_SEVERAL } else { FULL_LINE };
-    stood.intervals >= INTERVALS && busy > MOST * time.as_secs_f64() && busy >= full * (busy + limited)
+    let all: f64 = stood.held.iter().filter(|(limit, _)| counts(limit)).map(|(_, seconds)| seconds).sum();
+    (all - propagation.as_secs_f64()).max(0.0)
+}
+
+/// Whether a line was full for most of the `time` of flows, and one of twice the rate would save more of it, half of the time for which it was full, than all else could that they waited for.
+pub(super) fn filled(stood: &Stood, time: Duration, propagation: Duration, are_calls: bool) -> bool {
+    stood.full > MOST * time.as_secs_f64() && stood.full / 2.0 >= others(stood, propagation, are_calls)
+}
+
+/// Whether the pace at which flows begin, the last of them so long after the first (`spread`), keeps a load from being through in less `time`: all that is idle in it would be
+/// saved by beginning sooner, and all else saves no more than there is left when the last has begun.
+pub(super) fn paced(
+    stood: &Stood,
+    (time, spread): (Duration, Duration),
+    propagation: Duration,
+    are_calls: bool,
+) -> bool {
+    let [time, spread] = [time, spread].map(Duration::as_secs_f64);
+    let idle = time - stood.there + stood.idle();
+    let other = (stood.full / 2.0).max(others(stood, propagation, are_calls)).min(time - spread);
+    // Without a line of which anything is known nothing is idle.
+    stood.there > 0.0 && idle.min(spread) > other
 }
 
 /// Whether transfers took longer to be opened than they did from then on, all together.
@@ -196,24 +203,35 @@ mod tests {
         }
     }
 
+    fn stood(full: f64, held: &[(Limit, f64)]) -> Stood {
+        Stood { there: 10.0, full, held: held.iter().copied().collect() }
+    }
+
     #[test]
-    fn a_line_is_filled_by_what_waits_for_no_window_while_it_is_idle() {
+    fn a_line_fills_a_time_where_twice_the_rate_would_save_more_than_all_else() {
         use Limit::{Application, Closing, Loss, RoundTrip, SlowStart};
-        let stood = |held: &[(Limit, f64)]| Stood { there: 10.0, intervals: 500, held: held.iter().copied().collect() };
-        let is = |held: &[(Limit, f64)], calls| {
-            filled(&stood(held), Duration::from_secs(10), Duration::from_millis(150), (calls, false))
+        let is = |full, held: &[(Limit, f64)], calls| {
+            filled(&stood(full, held), Duration::from_secs(10), Duration::from_millis(150), calls)
         };
-        assert!(is(&[(RoundTrip, 2.0), (Closing, 1.0), (SlowStart, 0.15)], false));
-        // 2 % of seven seconds, beyond the propagation.
-        assert!(is(&[(RoundTrip, 3.0), (Loss, 0.28)], false) && !is(&[(RoundTrip, 3.0), (Loss, 0.31)], false));
-        assert!(!is(&[(RoundTrip, 5.1)], false));
-        assert!(is(&[(Application, 4.0)], true) && !is(&[(Application, 4.0)], false));
-        // A short one is not known well enough.
-        let short = Stood { intervals: 99, ..stood(&[]) };
-        assert!(!filled(&short, Duration::from_secs(10), Duration::ZERO, (false, false)));
-        // Of several a tenth may be lost.
-        let several = |lost| filled(&stood(&[(Loss, lost)]), Duration::from_secs(10), Duration::ZERO, (false, true));
-        assert!(several(0.9) && !several(1.1));
+        assert!(is(6.0, &[(RoundTrip, 1.0), (Closing, 1.0), (SlowStart, 2.15)], false));
+        assert!(!is(6.0, &[(RoundTrip, 1.0), (Loss, 2.16)], false));
+        // Not where it is full for less than most of the time, be it that nothing else is waited for.
+        assert!(is(5.1, &[], false) && !is(4.9, &[], false));
+        assert!(is(6.0, &[(Application, 4.0)], true) && !is(6.0, &[(Application, 4.0)], false));
+    }
+
+    #[test]
+    fn flows_are_paced_where_what_is_idle_between_them_is_more_than_what_follows_the_last() {
+        let is = |full, there, spread, held: &[(Limit, f64)]| {
+            let stood = Stood { there, ..stood(full, held) };
+            paced(&stood, (Duration::from_secs(10), Duration::from_millis(spread)), Duration::ZERO, false)
+        };
+        // Nobody is there for 2 s of 10, and the last takes half a second; or somebody always is, and waits for a window.
+        assert!(is(8.0, 8.0, 9500, &[]) && is(0.0, 10.0, 9500, &[(Limit::SlowStart, 2.0)]));
+        // They come faster than the line takes them, or all at once and one waits for a timer.
+        assert!(!is(9.8, 10.0, 5000, &[(Limit::SlowStart, 0.2)]));
+        assert!(!is(4.0, 10.0, 100, &[(Limit::Timeout, 6.0)]));
+        assert!(!is(0.0, 0.0, 9500, &[]));
     }
 
     #[test]

@@ -1,173 +1,144 @@
-//! When the lines of a load stood idle, and what held its transfers or calls then: that is what its goodput lacks.
+//! When the lines of flows stood idle and what held the flows then, for that is what their goodput lacks; and when a line was full.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | none |
-//! | Of which loads | those with an end of their own: of several flows the last may go on for long after the others, and of one a line carries nothing at the beginning and the end |
-//! | Counts | the time in which no line on the way of a flow was busy; each moment in equal parts for the flows that were there, whatever held them. So a few that wait while all others are through count as much as many did before |
-//! | Left out | when within an interval a line was busy: an interval is 1 ms at first, and never more than a five-hundredth of the time so far |
+//! | Idle | the time in which no line on the way of a flow was busy; each moment in equal parts for the flows that were there, whatever held them. So a few that wait while all others are through count as much as many did before |
+//! | Full | the time in which a line on the way was busy for a round trip or longer without a break: then it is what a sender waits for, whatever window it has, where one that is busy for less leaves each window to be waited for. Moments count as above |
+//! | Left out | what of several lines on a way happens within a thousandth of the time |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::Limit;
-use kumiki_sim::World;
 
 use super::held::Held;
-use super::lines::{Lines, Use};
-use super::load::{Kind, Load};
+use super::occupied::{AllOccupied, Occupied, ratio};
 use super::path::Crossed;
+use crate::medium::Span;
 
-/// An interval at first.
-const FIRST: Duration = Duration::from_millis(1);
-
-/// With so many intervals, two become one.
-const MOST: usize = 1024;
-
-/// What is counted whole when it begins, as frames are, in the intervals in which it goes on.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Carry(Duration);
-
-impl Carry {
-    /// How much of what has been `counted` since the last interval is in this one; the rest is in the next.
-    pub(super) fn within(&mut self, counted: Duration, interval: Duration) -> Duration {
-        let all = self.0 + counted;
-        self.0 = all.saturating_sub(interval);
-        all.min(interval)
-    }
-}
-
-/// What flows with an end were held by while their lines stood idle.
+/// What flows were held by while their lines stood idle, and when these were full.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Stood {
     /// For how long one was there, in seconds, and a line on its way is known.
     pub(super) there: f64,
-    /// In how many intervals that was.
-    pub(super) intervals: usize,
+    /// For how long of that a line was full, in seconds.
+    pub(super) full: f64,
     /// What held those that were there while no line on their ways was busy, in seconds; each moment counts once, whoever was there.
     pub(super) held: BTreeMap<Limit, f64>,
 }
 
 impl Stood {
-    /// For how long no line was busy, in seconds.
+    /// For how long no line was busy while a flow was there, in seconds.
     pub(super) fn idle(&self) -> f64 {
         self.held.values().sum()
     }
 }
 
-/// A line as it was looked at.
-#[derive(Default)]
-struct Line {
-    used: Use,
-    carry: Carry,
-    /// For how much of each interval it was not busy.
-    idle: Vec<Duration>,
+/// A flow, as far as it is needed here.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    /// The lines on its way.
+    pub(super) way: &'a [Crossed],
+    /// What held it, in order.
+    pub(super) spans: &'a [Held],
+    /// The shortest of its round trips.
+    pub(super) round_trip: Duration,
 }
 
-/// The lines of a load by now, and what was looked at of them so far.
-pub(super) struct Idle {
-    every: Duration,
-    next: Option<Instant>,
-    /// The end of each interval.
-    ends: Vec<Instant>,
-    loads: BTreeMap<String, BTreeMap<Crossed, Line>>,
-}
+/// The lines of a load, and when each was busy.
+pub(super) struct Idle(BTreeMap<Crossed, Occupied>);
 
 impl Idle {
-    /// Of those of `loads` that have an end.
-    pub(super) fn new(loads: &BTreeMap<String, Load>) -> Self {
-        let has_end = |load: &Load| load.until_done && matches!(load.kind, Kind::Stream | Kind::Rpc | Kind::File);
-        let loads: BTreeMap<_, _> =
-            loads.iter().filter(|(_, load)| has_end(load)).map(|(name, _)| (name.clone(), BTreeMap::new())).collect();
-        let next = (!loads.is_empty()).then_some(Instant::ZERO + FIRST);
-        Self { every: FIRST, next, ends: Vec::new(), loads }
+    /// That of what `crosses` these lines, as far as anything is known of them.
+    pub(super) fn of<'a>(crosses: impl Iterator<Item = &'a Crossed>, all: &AllOccupied) -> Self {
+        let crossed: BTreeSet<&Crossed> = crosses.collect();
+        Self(crossed.into_iter().filter_map(|crossed| Some((crossed.clone(), all.line(crossed)?))).collect())
     }
 
-    /// When to look.
-    pub(super) const fn next(&self) -> Option<Instant> {
-        self.next
+    /// For what part of that time the busiest line on this way was busy; `None` where nobody knows.
+    pub(super) fn busiest(&self, way: &[Crossed], (from, until): Span) -> Option<f64> {
+        let lines = way.iter().filter_map(|crossed| self.0.get(crossed));
+        let busy = lines.map(|line| line.by(until).saturating_sub(line.by(from)));
+        Some(ratio(busy.max()?, until.saturating_since(from)))
     }
 
-    /// Whether the lines of the load called `name` are looked at.
-    pub(super) fn is_of(&self, name: &str) -> bool {
-        self.loads.contains_key(name)
-    }
-
-    /// Looks, where it is time to.
-    pub(super) fn look(&mut self, (world, lines): (&World, &Lines), loads: &BTreeMap<String, Load>) {
-        let now = world.now();
-        if self.next.is_none_or(|next| now < next) {
-            return;
-        }
-        let interval = now.saturating_since(self.ends.last().copied().unwrap_or(Instant::ZERO));
-        for (name, own) in &mut self.loads {
-            let Some(load) = loads.get(name) else {
-                continue;
-            };
-            for (crossed, used) in lines.used(world, load) {
-                let line = own.entry(crossed).or_default();
-                let busy = line.carry.within(used.busy_since(line.used), interval);
-                line.used = used;
-                line.idle.push(interval.saturating_sub(busy));
-            }
-        }
-        self.ends.push(now);
-        if self.ends.len() >= MOST {
-            self.halve();
-        }
-        self.next = Some(now + self.every);
-    }
-
-    /// Makes one interval of two.
-    fn halve(&mut self) {
-        self.every += self.every;
-        let every_second = self.ends.chunks(2).filter_map(|pair| pair.last().copied());
-        self.ends = every_second.collect();
-        for line in self.loads.values_mut().flat_map(BTreeMap::values_mut) {
-            let sum = |pair: &[Duration]| pair.iter().fold(Duration::ZERO, |all, idle| all + *idle);
-            line.idle = line.idle.chunks(2).map(sum).collect();
-        }
-    }
-
-    /// What held `flows` of the load called `name` while no line on their ways was busy. Each has its lines, and what held it, in order.
-    pub(super) fn stood<'a>(&self, name: &str, flows: impl Iterator<Item = (&'a [Crossed], &'a [Held])>) -> Stood {
-        let Some(lines) = self.loads.get(name) else {
-            return Stood::default();
-        };
-        let mut all: Vec<Interval> = self.ends.iter().map(|_| Interval::default()).collect();
-        for (way, spans) in flows {
+    /// What held `flows` from one time to another while no line on their ways was busy, and for how long one was full.
+    pub(super) fn stood<'a>(&self, (from, until): Span, flows: impl Iterator<Item = Seen<'a>>) -> Stood {
+        const INTERVALS: u64 = 1000;
+        let whole = until.saturating_since(from).as_nanos();
+        let ends: Vec<Instant> = (1..=INTERVALS)
+            .map(|place| {
+                let part = u128::from(whole) * u128::from(place) / u128::from(INTERVALS);
+                from + Duration::from_nanos(u64::try_from(part).unwrap_or(whole))
+            })
+            .collect();
+        let mut all: Vec<Interval> = ends.iter().map(|_| Interval::default()).collect();
+        for Seen { way, spans, round_trip } in flows {
             let ways: BTreeSet<&Crossed> = way.iter().collect();
-            let known: Vec<&Line> = ways.into_iter().filter_map(|crossed| lines.get(crossed)).collect();
+            let mut known: Vec<Known<'_>> = ways
+                .into_iter()
+                .filter_map(|crossed| self.0.get(crossed))
+                .map(|line| Known { line, so_far: line.by(from), full: line.full((from, until), round_trip) })
+                .collect();
             let mut rest = spans.iter().peekable();
-            let mut began = Instant::ZERO;
-            for (place, (ended, interval)) in self.ends.iter().zip(&mut all).enumerate() {
+            let mut began = from;
+            for (ended, interval) in ends.iter().zip(&mut all) {
+                let length = ended.saturating_since(began);
                 // Of a line of which nobody knows nothing can be said.
-                let idle = known.iter().filter_map(|line| line.idle.get(place)).min();
-                let part = idle.map_or(0.0, |idle| ratio(*idle, ended.saturating_since(began)));
+                let busiest = known.iter_mut().map(|known| known.busy_until(*ended)).max();
+                let idle = busiest.map_or(0.0, |busy| ratio(length.saturating_sub(busy), length));
+                let full = known.iter().map(|known| known.full_within((began, *ended))).max();
+                let full = full.map_or(0.0, |full| ratio(full, length));
                 let mut there = Duration::ZERO;
                 while let Some((since, until, limit)) = rest.peek().filter(|(since, ..)| since < ended) {
                     let own = (*until).min(*ended).saturating_since((*since).max(began));
                     there += own;
-                    *interval.held.entry(*limit).or_insert(0.0) += own.as_secs_f64() * part;
+                    *interval.held.entry(*limit).or_insert(0.0) += own.as_secs_f64() * idle;
                     if until > ended {
                         break;
                     }
                     rest.next();
                 }
                 interval.all += there;
+                interval.full += there.as_secs_f64() * full;
                 interval.longest = interval.longest.max(there);
-                interval.known = interval.known.max(if idle.is_some() { there } else { Duration::ZERO });
+                interval.known = interval.known.max(if busiest.is_some() { there } else { Duration::ZERO });
                 began = *ended;
             }
         }
         let mut stood = Stood::default();
-        for Interval { held: own, all, longest, known } in all {
+        for Interval { held: own, all, full, longest, known } in all {
             let part = ratio(longest, all);
             stood.there += known.as_secs_f64();
-            stood.intervals += usize::from(!known.is_zero());
+            stood.full += full * part;
             own.into_iter().for_each(|(limit, seconds)| *stood.held.entry(limit).or_insert(0.0) += seconds * part);
         }
         stood
+    }
+}
+
+/// A line on the way of a flow.
+struct Known<'a> {
+    line: &'a Occupied,
+    /// How long it had been busy by the end of the last interval.
+    so_far: Duration,
+    full: Vec<Span>,
+}
+
+impl Known<'_> {
+    /// For how long it was busy in the interval that ends then, and follows the last that was asked for.
+    fn busy_until(&mut self, ended: Instant) -> Duration {
+        let so_far = self.line.by(ended);
+        so_far.saturating_sub(core::mem::replace(&mut self.so_far, so_far))
+    }
+
+    /// For how long it was full in that time.
+    fn full_within(&self, (began, ended): Span) -> Duration {
+        let first = self.full.partition_point(|(_, until)| *until <= began);
+        let within = self.full.iter().skip(first).take_while(|(since, _)| *since < ended);
+        within
+            .fold(Duration::ZERO, |sum, (since, until)| sum + (*until).min(ended).saturating_since((*since).max(began)))
     }
 }
 
@@ -180,13 +151,10 @@ struct Interval {
     longest: Duration,
     /// The same of those of whose lines anything is known.
     known: Duration,
+    /// For how long, all together, a line on the way of each was full, in seconds.
+    full: f64,
     /// What held them, in seconds, as far as their lines were idle.
     held: BTreeMap<Limit, f64>,
-}
-
-/// 0 of no time.
-fn ratio(part: Duration, whole: Duration) -> f64 {
-    if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() }
 }
 
 #[cfg(test)]
@@ -202,60 +170,56 @@ mod tests {
         Crossed::of(&Hop { line: "l", kind: HopKind::FromA, out: "a.l0", into: "b.l0" })
     }
 
-    #[test]
-    fn a_frame_that_goes_on_is_busy_in_each_interval() {
-        let ms = Duration::from_millis;
-        let mut carry = Carry::default();
-        let within: Vec<Duration> = [25, 0, 0, 0].map(|counted| carry.within(ms(counted), ms(10))).into();
-        assert_eq!(within, [ms(10), ms(10), ms(5), ms(0)]);
+    /// A line that is busy at these times.
+    fn busy(spans: &[(u64, u64)]) -> Idle {
+        let mut line = Occupied::default();
+        spans.iter().for_each(|(from, until)| line.busy(at(*from), at(*until)));
+        Idle([(crossed(), line)].into())
     }
 
-    /// A line without a name is on the way of all, and full for the first 10 of 20 ms.
-    fn idle(busy_ms: &[u64]) -> Idle {
-        let idle = busy_ms.iter().map(|busy| Duration::from_millis(1 - busy)).collect();
-        let line = Line { idle, ..Line::default() };
-        let ends = (1..=busy_ms.len() as u64).map(at).collect();
-        let loads = [("x".to_owned(), BTreeMap::from([(crossed(), line)]))].into();
-        Idle { every: FIRST, next: None, ends, loads }
+    /// Flows over it that are held so from 0 to 20 ms, with a round trip of that many ms.
+    fn stood(of: &Idle, way: &[Crossed], flows: &[&[Held]], round_trip: u64) -> Stood {
+        let round_trip = Duration::from_millis(round_trip);
+        of.stood((at(0), at(20)), flows.iter().map(|spans| Seen { way, spans, round_trip }))
     }
 
-    fn busy_for_the_first_half() -> Idle {
-        idle(&[[1; 10], [0; 10]].concat())
+    fn is(found: f64, expected_ms: f64) -> bool {
+        (found * 1e3 - expected_ms).abs() < 1e-9
     }
 
     #[test]
     fn the_last_counts_for_all_of_the_time_in_which_it_is_alone() {
-        let way = [crossed()];
         let through = [(at(0), at(12), Limit::Loss)];
         let last = [(at(0), at(10), Limit::Loss), (at(10), at(20), Limit::Timeout)];
         let flows = [&through[..], &through[..], &through[..], &last[..]];
-        let stood = busy_for_the_first_half().stood("x", flows.into_iter().map(|spans| (&way[..], spans)));
-        assert!((stood.there - 0.02).abs() < 1e-9 && stood.intervals == 20, "{stood:?}");
+        let stood = stood(&busy(&[(0, 10)]), &[crossed()], &flows, 5);
+        assert!(is(stood.there, 20.0) && is(stood.full, 10.0), "{stood:?}");
         let held = stood.held;
         // 2 ms are shared by four, of which three are held by losses; 8 are the last one's alone.
-        let of = |limit| held.get(&limit).copied().unwrap_or(0.0) * 1e3;
-        assert!((of(Limit::Loss) - 1.5).abs() < 1e-9 && (of(Limit::Timeout) - 8.5).abs() < 1e-9, "{held:?}");
+        let of = |limit| held.get(&limit).copied().unwrap_or(0.0);
+        assert!(is(of(Limit::Loss), 1.5) && is(of(Limit::Timeout), 8.5), "{held:?}");
     }
 
+    /// A window that goes round each 4 ms and takes 3 of them leaves the line to be waited for as little as one that takes 1.
     #[test]
-    fn what_two_intervals_had_one_of_twice_the_length_has() {
-        let way = [crossed()];
-        let spans = [(at(4), at(20), Limit::Timeout)];
-        let mut halved = busy_for_the_first_half();
-        halved.halve();
-        assert_eq!((halved.ends.len(), halved.every), (10, FIRST + FIRST));
-        let held = |of: &Idle| of.stood("x", [(&way[..], &spans[..])].into_iter()).held;
-        // 10 ms of the 16 in which it waits.
-        for idle in [&halved, &busy_for_the_first_half()] {
-            let held = held(idle);
-            assert!(held.len() == 1 && (held[&Limit::Timeout] - 0.01).abs() < 1e-9, "{held:?}");
-        }
+    fn a_line_that_is_busy_for_less_than_a_round_trip_is_not_full() {
+        let windows: Vec<(u64, u64)> = (0..3).map(|round| (round * 4, round * 4 + 3)).chain([(12, 18)]).collect();
+        let flow: [Held; 1] = [(at(0), at(20), Limit::SlowStart)];
+        let stood = stood(&busy(&windows), &[crossed()], &[&flow[..]], 4);
+        assert!(is(stood.full, 6.0) && is(stood.idle(), 5.0), "{stood:?}");
     }
 
     #[test]
     fn of_lines_of_which_nobody_knows_nothing_is_said() {
         let spans = [(at(0), at(20), Limit::Timeout)];
-        let stood = busy_for_the_first_half().stood("x", [(&[][..], &spans[..])].into_iter());
+        let stood = stood(&busy(&[(0, 10)]), &[], &[&spans[..]], 1);
         assert!(stood.held.values().all(|seconds| *seconds == 0.0) && stood.there == 0.0, "{stood:?}");
+    }
+
+    #[test]
+    fn the_busiest_line_of_a_way_counts() {
+        let idle = busy(&[(0, 5), (15, 40)]);
+        assert_eq!(idle.busiest(&[crossed()], (at(0), at(20))), Some(0.5));
+        assert_eq!(idle.busiest(&[], (at(0), at(20))), None);
     }
 }

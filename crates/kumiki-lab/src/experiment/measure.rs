@@ -15,11 +15,12 @@ use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
 use super::given_up;
 use super::held::{self, Held};
-use super::idle::{Idle, Stood};
+use super::idle::{Idle, Seen, Stood};
 use super::lines::{Lines, Use};
 use super::load::{Kind, Load};
 use super::marks::Marks;
 use super::outages::Outages;
+use super::occupied::AllOccupied;
 use super::pace::Pace;
 use super::path::Crossed;
 use super::power::Power;
@@ -59,7 +60,9 @@ pub struct LoadResult {
     pub jain: Option<f64>,
     /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
-    /// What held its flows while no line on their ways was busy, where they have an end.
+    /// Whether its flows have an end.
+    has_end: bool,
+    /// What held its flows while no line on their ways was busy.
     stood: Stood,
     /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows.
     pub(super) without_power: f64,
@@ -319,6 +322,8 @@ impl Measured {
         } else if of.is_all_there() && limit_mbps.is_none_or(|limit| of.rate_while_writing() <= limit) {
             // What came at last, and was more than the line took while it was written, has waited for that.
             Bound::Held(Limit::Application)
+        } else if flow.is_none() && of.is_paced(limit_mbps) {
+            Bound::Held(Limit::Application)
         } else if of.waits_for_line(flow, limit_mbps) {
             Bound::Link
         } else if held::waited_to_open(flows) {
@@ -354,7 +359,7 @@ impl Measured {
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
         (before, after): (&Moment, &Moment),
-        (marks, presence, pace, idle, ends): (&Marks, &Presence, &Pace, &Idle, &Ends),
+        (marks, presence, pace, occupied, ends): (&Marks, &Presence, &Pace, &AllOccupied, &Ends),
         waits: Option<&Waits>,
     ) -> Self {
         let busy = ((before.at, &before.cpus), (after.at, &after.cpus));
@@ -363,7 +368,7 @@ impl Measured {
             let beginning = Snapshot::default();
             let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
             let who = (name.as_str(), load, loads.len() == 1);
-            let result = measure(world, hosts, (before, after), who, (marks, presence, idle, ends), waits);
+            let result = measure(world, hosts, (before, after), who, (presence, occupied, ends), waits);
             let mut own = match load.is_measured_whole() {
                 true => marks.cpus(name, busy.1).unwrap_or_else(|| cpu.clone()),
                 false => presence.cpus(name, busy),
@@ -469,10 +474,7 @@ impl LoadResult {
         if matches!(flows, [one] if one.is_locked_out()) {
             return false;
         }
-        // Between an answer and the next request there is nothing to carry.
-        let are_exchanges = flows.iter().all(|flow| flow.exchanges.is_some());
-        let full = if are_exchanges { FULL_OF_EXCHANGES } else { FULL };
-        if limit_mbps.is_some_and(|limit| self.rate_while_writing() >= limit * full) {
+        if self.reaches(limit_mbps, flows) {
             return true;
         }
         if held::waits_for_program(&flow.map_or_else(|| self.held(), Flow::held)) {
@@ -483,13 +485,31 @@ impl LoadResult {
         !has_less && (flow.map_or(self.line, |flow| flow.line) >= FULL_LINE || self.fills_line(flow))
     }
 
-    /// Whether what it, or a `flow` of it, had to send filled a line for as long as there was any, where it has an end.
+    /// Whether it, or `flows` of it, came so near to what the line allows that the rest is lost at the ends of the measurement.
+    fn reaches(&self, limit_mbps: Option<f64>, flows: &[Flow]) -> bool {
+        // Between an answer and the next request there is nothing to carry.
+        let full = if flows.iter().all(|flow| flow.exchanges.is_some()) { FULL_OF_EXCHANGES } else { FULL };
+        limit_mbps.is_some_and(|limit| self.rate_while_writing() >= limit * full)
+    }
+
+    /// Whether what it, or a `flow` of it, had to send filled a line for as long as there was any.
     fn fills_line(&self, flow: Option<&Flow>) -> bool {
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
-        let are_calls = !flows.is_empty() && flows.iter().all(|flow| flow.exchanges.is_some());
-        let propagation = flows.iter().map(|flow| flow.propagation).max().unwrap_or_default();
         let (stood, time) = flow.map_or((&self.stood, self.time), |flow| (&flow.stood, flow.time));
-        held::filled(stood, time, propagation, (are_calls, flows.len() > 1))
+        held::filled(stood, time, propagation(flows), are_calls(flows))
+    }
+
+    /// Whether its flows, which have an end, begin one after the other and are through so soon that it is the pace of that that binds it.
+    fn is_paced(&self, limit_mbps: Option<f64>) -> bool {
+        let calls = || self.flows.iter().filter_map(|flow| flow.called_at);
+        let (Some(first), Some(last)) = (calls().min(), calls().max()) else {
+            return false;
+        };
+        let spread = last.saturating_since(first.max(self.began)).min(self.time);
+        let times = (self.time, spread);
+        self.has_end
+            && !self.reaches(limit_mbps, &self.flows)
+            && held::paced(&self.stood, times, propagation(&self.flows), are_calls(&self.flows))
     }
 
     /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP. Those of unlike loads
@@ -503,7 +523,7 @@ impl LoadResult {
     /// where that was a part of the time worth a word.
     #[must_use]
     pub fn held_while_idle(&self) -> Option<Vec<(Limit, f64)>> {
-        let is_worth_a_word = self.idle_seconds() > self.time.as_secs_f64() * (1.0 - FULL);
+        let is_worth_a_word = self.has_end && self.idle_seconds() > self.time.as_secs_f64() * (1.0 - FULL);
         // One has nobody to go on after.
         (self.flows.len() > 1 && is_worth_a_word).then(|| held::shares_of(&self.stood.held))
     }
@@ -523,6 +543,7 @@ impl LoadResult {
             all.part = load.part.filter(|_| loads.len() == 1);
             if loads.len() == 1 {
                 all.stood.clone_from(&load.stood);
+                (all.began, all.has_end) = (load.began, load.has_end);
             }
             all.cpu.clone_from(&load.cpu);
             all.flows.extend(load.flows.iter().cloned());
@@ -573,7 +594,7 @@ fn measure(
     hosts: &BTreeMap<String, HostId>,
     (before, after): (&Snapshot, &Snapshot),
     (name, load, is_alone): (&str, &Load, bool),
-    (marks, presence, idle, ends): (&Marks, &Presence, &Idle, &Ends),
+    (presence, occupied, ends): (&Presence, &AllOccupied, &Ends),
     waits: Option<&Waits>,
 ) -> LoadResult {
     let sinks = progress(world, hosts, load);
@@ -583,7 +604,7 @@ fn measure(
     let whole_load = load.is_measured_whole();
     let before = if whole_load { &beginning } else { before };
     let user = file_user(world, hosts, load);
-    let flows_of = |held| flows::flows(world, hosts, load, &sinks, (before, held, waits, idle.is_of(name)), ends);
+    let flows_of = |held| flows::flows(world, hosts, load, &sinks, (before, held, waits), ends);
     // Several loads are compared, so the time is the same for all. A silence at an end belongs to what is measured.
     let arrivals = before.last.zip(after.last).filter(|(first, last)| {
         last > first && is_alone && load.is_steady && !before.is_silent() && !after.is_silent()
@@ -641,12 +662,12 @@ fn measure(
     // What has not begun when it is time to stop never was to.
     let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
     let shares = presence.shares(name, &before.lines, &after.lines);
-    let of_flow = |(number, (came, mut flow)): (usize, (Progress, Flow))| {
+    let idle = Idle::of(load.ways.iter().flatten().flatten(), occupied);
+    let has_end = load.until_done;
+    let of_flow = |(came, mut flow): (Progress, Flow)| {
         let lines = || load.way(flow.way).iter().filter_map(|line| Some((line, *shares.get(line)?)));
         let most = lines().map(|(_, share)| share).reduce(f64::max).unwrap_or(0.0);
-        let marked = marks.share((name, load), (number, flow.way), (after.at, &after.lines));
         let busiest = lines().filter(|(_, share)| *share >= most * NEXT_TO).map(|(line, _)| line.clone()).collect();
-        flow.line = marked.unwrap_or(most);
         flow.busiest = busiest;
         if has_exchanges {
             (flow.began, flow.time) = flow.own_time((before.at, after.at));
@@ -654,20 +675,24 @@ fn measure(
             (flow.began, flow.time) = (since, time);
         }
         flow.longest_gap = flow.longest_silence(&came);
+        // What has an end is there for its own time alone; beside that nothing is said of the time in which a line was not there.
+        let own = idle.busiest(load.way(flow.way), (flow.began, flow.began + flow.time));
+        flow.line = if has_end { own.unwrap_or(most) } else { own.unwrap_or_default().max(most) };
         let is_to_begin = flow.is_unbegun() && (load.until_done || !was_to_begin);
         flow.is_to_come = is_to_begin || (load.until_done && flow.has_just_begun(after.at.saturating_since(before.at)));
         flow
     };
-    let mut flows: Vec<Flow> = flows.into_iter().enumerate().map(of_flow).collect();
+    let mut flows: Vec<Flow> = flows.into_iter().map(of_flow).collect();
     let spans: Vec<Vec<Held>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.spans)).collect();
-    let each = flows.iter().zip(&spans).map(|(flow, spans)| (load.way(flow.way), spans.as_slice()));
-    let stood = idle.stood(name, each);
     for (flow, spans) in flows.iter_mut().zip(&spans) {
         let way = load.way(flow.way);
-        flow.stood = idle.stood(name, core::iter::once((way, spans.as_slice())));
+        let own = core::iter::once(seen(load, flow, spans));
+        flow.stood = idle.stood((flow.began, flow.began + flow.time), own);
         flow.propagation =
             way.iter().filter_map(|line| load.propagation.get(line)).fold(Duration::ZERO, |sum, it| sum + *it);
     }
+    let each = flows.iter().zip(&spans).map(|(flow, spans)| seen(load, flow, spans));
+    let stood = idle.stood((since, since + time), each);
     // Echoes are no flows, but go there and back.
     let asked = || pairs(load).filter(|_| load.kind == Kind::Ping);
     let busiest = |way| load.way(way).iter().filter_map(|line| shares.get(line).copied()).reduce(f64::max);
@@ -684,6 +709,7 @@ fn measure(
         jain: jain(&flows),
         line,
         without_power: without_power.unwrap_or(0.0),
+        has_end,
         stood,
         waited,
         page_waits: after.page_waits - before.page_waits,
@@ -709,6 +735,21 @@ fn measure(
         ..LoadResult::default()
     };
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
+}
+
+/// Whether all of `flows` are of exchanges.
+fn are_calls(flows: &[Flow]) -> bool {
+    !flows.is_empty() && flows.iter().all(|flow| flow.exchanges.is_some())
+}
+
+/// How long the longest way of `flows` takes.
+fn propagation(flows: &[Flow]) -> Duration {
+    flows.iter().map(|flow| flow.propagation).max().unwrap_or_default()
+}
+
+/// What is to be known of a `flow` of `load` that was held so.
+fn seen<'a>(load: &'a Load, flow: &Flow, spans: &'a [Held]) -> Seen<'a> {
+    Seen { way: load.way(flow.way), spans, round_trip: flow.least_round_trip() }
 }
 
 /// Each writer of `load` with each of its readers, by their numbers.

@@ -12,6 +12,7 @@ use siphasher::sip::SipHasher13;
 
 use super::changing::LiveLine;
 use super::fault::{Fault, fault, unknown};
+use super::occupied::AllOccupied;
 use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Step, Waits, Wrong};
 use crate::scenario::{Host, Link, Scenario};
 use crate::topology::legs_of_cells;
@@ -34,6 +35,8 @@ pub(super) struct Ends<'a> {
     pub(super) live: bool,
     /// Who takes note of when packets of exchanges wait, where there are such.
     pub(super) waits: Option<&'a Arc<Waits>>,
+    /// Who takes note of when lines are busy.
+    pub(super) occupied: &'a mut AllOccupied,
 }
 
 /// Puts the lines of `scenario` into `world`. Returns those that can be changed from outside, by name.
@@ -42,7 +45,7 @@ pub(super) struct Ends<'a> {
 /// A [`Fault`] whose path begins at the top of the scenario.
 pub(super) fn add_links(
     scenario: &Scenario,
-    ends: &Ends<'_>,
+    ends: &mut Ends<'_>,
     world: &mut World,
 ) -> Result<BTreeMap<String, LiveLine>, Fault> {
     let mut live = BTreeMap::new();
@@ -64,11 +67,11 @@ fn add_link(
     name: &str,
     (link, medium, steps): (&Link, &Line, &[Step]),
     scenario: &Scenario,
-    ends: &Ends<'_>,
+    ends: &mut Ends<'_>,
     world: &mut World,
 ) -> Result<Option<LiveLine>, Fault> {
     let seed = seed_of(ends.seed, name, Random::Medium);
-    let (queues, element, serial) = match medium {
+    let (queues, mut element, serial) = match medium {
         Line::Frames(frames) => {
             let queues = queues(frames, link, ends.switches, scenario)?;
             if ends.live {
@@ -83,6 +86,7 @@ fn add_link(
             ([medium::Queue::default(); 2], medium.element(seed, steps)?, None)
         }
     };
+    ends.occupied.watch(name, &mut *element);
     let line = world.add_element(name, element);
     let mut live = LiveLine::new((&link.medium, medium), link.ends.clone(), (queues, seed), serial);
     for (port, end) in link.ends.iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::scenario::{Ring, Scenario};
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn add_rings(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
+pub(super) fn add_rings(scenario: &Scenario, ends: &mut Ends<'_>, world: &mut World) -> Result<(), Fault> {
     for (name, ring) in &scenario.ring {
         let steps = scenario.ring_changes(name)?;
         add_ring(name, (ring, &steps), scenario, ends, world).map_err(|fault| fault.under(&["ring", name]))?;
@@ -23,13 +23,14 @@ fn add_ring(
     name: &str,
     (ring, steps): (&Ring, &[Step]),
     scenario: &Scenario,
-    ends: &Ends<'_>,
+    ends: &mut Ends<'_>,
     world: &mut World,
 ) -> Result<(), Fault> {
     let medium = ring.ring()?;
     let medium = if let Some(most) = ends.most_waiting { medium.bounded(most) } else { medium };
-    let built =
+    let mut built =
         medium.element(ring.ends.iter().map(|end| address(scenario, end)), seed_of(ends.seed, name, Random::Medium))?;
+    ends.occupied.watch(name, &mut built);
     let element = world.add_element(name, Box::new(built));
     for (port, end) in ring.ends.iter().enumerate() {
         let seed = || seed_of(ends.seed, name, Random::End(port));

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ends::Ends;
 use super::flows::{self, Pair, matched, progress, tcps};
-use super::idle::Carry;
 use super::load::Load;
+use super::occupied::Carry;
 use crate::figure::{Axis, Figure, Point, Series, Shape};
 use crate::scenario::Happening;
 

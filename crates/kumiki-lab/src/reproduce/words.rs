@@ -54,7 +54,10 @@ const WORDS: [(&str, &str); 22] = [
     ("loss", "datagrams or echoes were lost, and no line was full"),
     ("window", "the window was full, of what is no TCP"),
     ("opening", "the handshake was not over"),
-    ("application", "the program had written nothing more, though it might"),
+    (
+        "application",
+        "the program had written nothing more, though it might; of several transfers together, the next had not begun",
+    ),
     ("round trip", "all that was written was under way, and the program waited for the answer"),
     (
         "queue",
