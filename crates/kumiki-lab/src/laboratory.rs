@@ -162,9 +162,12 @@ impl Laboratory {
         drawn: Lines,
     ) -> Result<String, String> {
         let mut text = String::new();
-        let ladder = limit::of_load(&point.scenario, load)?;
-        if point.scenario.load.len() > 1 {
-            let _ = writeln!(text, "{name}: {} -> {}", load.from.0.join(", "), load.to.0.join(", "));
+        let ladder = limit::of_counted(&point.scenario, load)?;
+        let [from, to] = [&load.from, &load.to].map(|ends| ends.0.join(", "));
+        if load.kind == "rpc" {
+            let _ = writeln!(text, "{name}: {to} -> {from}, the way back: of rpc the answers count");
+        } else if point.scenario.load.len() > 1 {
+            let _ = writeln!(text, "{name}: {from} -> {to}");
         }
         text += &limit::table(&ladder, printed).draw(Layout { lines: drawn, width: None });
         let lines = limit::lines(&point.scenario, load)?;

@@ -836,3 +836,31 @@ fn an_incast_that_keeps_its_line_full_is_bound_by_it_however_short_it_is() {
         assert_eq!(measured.bound(load, None, Some(949.0)).name(), "link", "{senders}");
     }
 }
+
+/// A ring of 60 us from station to station, where a token that comes late goes on.
+const RING: &str = r#"
+title = "Ring"
+host.s = { count = 4, graph = ["tcp", "ip", "arp", "llc", "fddi", "fddi0"], ip.mtu = "4352 B" }
+host.r.like = "s"
+ring.ring = { ends = ["s0.fddi0", "s1.fddi0", "s2.fddi0", "s3.fddi0", "r.fddi0"], medium = "fddi", propagation = "60 us", ttrt = "${ttrt}", queue_frames = 10000 }
+load.bulk = { kind = "netperf", from = "${from}", to = "r", message = "8 KiB", socket_buffer = "1 MiB" }
+run = { warm_up = "1 s", duration = "1 s" }
+define = { ttrt = "4 ms", from = "s*" }
+"#;
+
+/// A turn of the token is n (T - D) of n T + D for n stations that always have something to send; acknowledgments cost some hundredths, the more the shorter a turn is.
+#[test]
+fn a_ring_is_full_while_stations_wait_for_its_token() {
+    for (ttrt, from) in [("4 ms", "s*"), ("4 ms", "s1"), ("8 ms", "s*"), ("2 ms", "s1")] {
+        let set = [format!("ttrt={ttrt}"), format!("from={from}")];
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let rows = Laboratory::default().run(&arrange::point(&parse(RING), &set)).unwrap().rows;
+        let of_limit = rows[0].goodput_mbps / rows[0].limit_mbps.unwrap();
+        assert!((0.95..1.0).contains(&of_limit), "{ttrt} {from}: {of_limit}");
+        assert!(rows.iter().all(|row| row.bound_by == "link"), "{ttrt} {from}");
+    }
+    // A small window leaves the ring idle.
+    let small = RING.replace("1 MiB", "8 KiB");
+    let rows = Laboratory::default().run(&arrange::point(&parse(&small), &["from=s1"])).unwrap().rows;
+    assert_ne!(rows[0].bound_by, "link");
+}

@@ -42,7 +42,7 @@ pub(super) struct Seen<'a> {
     pub(super) way: &'a [Crossed],
     /// What held it, in order.
     pub(super) spans: &'a [Held],
-    /// The shortest of its round trips.
+    /// How long its short round trips take.
     pub(super) round_trip: Duration,
 }
 

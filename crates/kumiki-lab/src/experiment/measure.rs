@@ -325,7 +325,8 @@ impl Measured {
         } else if flow.is_none() && of.is_paced(limit_mbps) {
             Bound::Held(Limit::Application)
         } else if of.waits_for_line(flow, limit_mbps) {
-            Bound::Link
+            let taken = of.cpu.iter().map(|(cpu, busy)| Self::taken(of, cpu, *busy)).fold(0.0, f64::max);
+            if of.works_more(flow, limit_mbps, taken) { Bound::Host } else { Bound::Link }
         } else if held::waited_to_open(flows) {
             Bound::Held(Limit::Opening)
         } else {
@@ -490,6 +491,15 @@ impl LoadResult {
         // Between an answer and the next request there is nothing to carry.
         let full = if flows.iter().all(|flow| flow.exchanges.is_some()) { FULL_OF_EXCHANGES } else { FULL };
         limit_mbps.is_some_and(|limit| self.rate_while_writing() >= limit * full)
+    }
+
+    /// Whether a CPU that is `taken` for such a part of the time is what a line waits for that is not full to the limit: one that is busy for less, since what is written to it
+    /// comes no faster.
+    fn works_more(&self, flow: Option<&Flow>, limit_mbps: Option<f64>, taken: f64) -> bool {
+        const NEARLY_ALL: f64 = 0.9;
+        let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
+        let line = flow.map_or(self.line, |flow| flow.line);
+        taken >= NEARLY_ALL && taken > line && line < FULL_LINE && !self.reaches(limit_mbps, flows)
     }
 
     /// Whether what it, or a `flow` of it, had to send filled a line for as long as there was any.
@@ -749,7 +759,7 @@ fn propagation(flows: &[Flow]) -> Duration {
 
 /// What is to be known of a `flow` of `load` that was held so.
 fn seen<'a>(load: &'a Load, flow: &Flow, spans: &'a [Held]) -> Seen<'a> {
-    Seen { way: load.way(flow.way), spans, round_trip: flow.least_round_trip() }
+    Seen { way: load.way(flow.way), spans, round_trip: flow.short_round_trip() }
 }
 
 /// Each writer of `load` with each of its readers, by their numbers.

@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn frames_one_behind_the_other_are_one_time() {
         let mut line = Occupied::default();
-        [(2, 3), (3, 4), (4, 6), (9, 10)].map(|(from, until)| line.busy(at(from), at(until)));
+        [(2, 3), (3, 4), (4, 6), (9, 10)].into_iter().for_each(|(from, until)| line.busy(at(from), at(until)));
         assert_eq!(line.0.len(), 4);
         assert_eq!([1, 3, 8, 10, 20].map(|it| line.by(at(it))), [0, 1, 4, 5, 5].map(ms));
         assert_eq!(line.full((at(0), at(20)), ms(2)), [(at(2), at(6))]);

@@ -27,10 +27,6 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     let known = point.row();
     let allowed = |(name, load): (&'_ String, &Workload)| {
         let measured = measured.loads.get(name)?;
-        // What counts of calls comes back.
-        let back =
-            (load.kind == "rpc").then(|| Workload { from: load.to.clone(), to: load.from.clone(), ..load.clone() });
-        let load = back.as_ref().unwrap_or(load);
         let between = |(from, time): (Instant, Duration)| {
             let from = from.saturating_since(Instant::ZERO);
             limit::of_all_between(&point.scenario, load, (from, from + time)).ok()

@@ -1,5 +1,7 @@
 //! What the layers that Kumiki knows take.
 
+use kumiki_octets::text::counted;
+
 use super::{Cost, Line, Overhead};
 
 fn overhead(name: &str, cost: Cost, note: &str) -> Overhead {
@@ -106,13 +108,27 @@ pub fn fddi_ring() -> Line {
     Line { name: "FDDI ring".to_owned(), bits_per_second: 100_000_000 }
 }
 
-/// What one station can have of a ring at most: of each target rotation, in nanoseconds, the token is `away` at least so long as it
-/// takes around the ring and to be sent again.
+/// What `stations` that always have something to send can have of a ring at most, together: n (T - D) of each n T + D, where the token is `away` for D as it goes around once and
+/// is sent again, and T is the `target` (TTRT) and a `frame`, all in nanoseconds.
+///
+/// By the rules of the timed token a station sends for what is left of the target since the token came to it last. Where nobody has sent in between that is T - D, and when the token is
+/// back then, T is over, and it has to be passed on. So have all stations before it seen T go by. To the next one it comes D after the last time, and that sends for T - D. From one
+/// turn to send to the next it is T and the step to the next station, and n of these steps are once around, D. One alone is its own next one: its step is D.
+///
+/// A frame that is begun at the end of a turn is ended. What that takes beyond the turn counts against a later one, but where this is too short for a frame and has one all the same
+/// nothing is paid back: a turn has up to a frame more than the target leaves.
 #[must_use]
-pub fn token(away: u32, target: u32) -> Overhead {
-    let cost = Cost::Share { kept: target.saturating_sub(away), of: target };
-    let note = format!("{away} ns around and of its own in each target of {target} ns");
-    overhead("token", cost, &note)
+pub fn token(away: u32, target: u32, frame: u32, stations: u32) -> Overhead {
+    let [away_ns, target_ns, frame_ns, count] = [away, target, frame, stations.max(1)].map(u64::from);
+    let turn = target_ns + frame_ns;
+    let of = (count * turn).saturating_add(away_ns);
+    let kept = count * turn.saturating_sub(away_ns);
+    // No ring has so many stations that a share of so many nanoseconds would have to be exact.
+    let too_many = of.ilog2().saturating_sub(u32::BITS - 1);
+    let [kept, of] = [kept, of].map(|it| u32::try_from(it >> too_many).unwrap_or(u32::MAX));
+    let by = counted(stations.max(1), "station");
+    let note = format!("{by}; {away} ns around and of its own, in a target of {target} ns and a frame");
+    overhead("token", Cost::Share { kept, of }, &note)
 }
 
 /// What is around a frame on an FDDI ring (ISO 9314): preamble, delimiters, check sequence and frame status.
@@ -297,6 +313,13 @@ pub fn xot() -> Overhead {
 #[must_use]
 pub fn tpkt() -> Overhead {
     overhead("TPKT", Cost::Octets(4), "RFC 1006: version, length")
+}
+
+/// A message that goes by itself, since the next one waits for it, is cut into full segments of `size` octets and a rest.
+#[must_use]
+pub fn alone(size: u32) -> Overhead {
+    let note = format!("of {size} octets and a rest: the next message waits for this one");
+    overhead("segments", Cost::Pieces(size), &note)
 }
 
 /// A stream cuts what comes one behind the other into segments of `size` octets.

@@ -22,16 +22,16 @@ mod tests;
 pub use course::{is_changing, of_all_between};
 use kumiki_octets::text::counted;
 pub use layers::{
-    aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing, cell_headers, ds3, ds3_plcp,
-    eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, lapb, lapb_ether, llc, llc_snap, mapos,
-    oc, ppp, presentation, rm_cells, segments, session, sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25,
-    x25_iface, x25_packets, xot, xtp,
+    aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, alone, bit_stuffing, cell_headers, ds3,
+    ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, lapb, lapb_ether, llc,
+    llc_snap, mapos, oc, ppp, presentation, rm_cells, segments, session, sonet, stuffing, tcp, token, tp0, tpdus, tpkt,
+    udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
 use packet::Packet;
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};
 pub(crate) use stack::directions;
-pub use stack::{lines, of_all, of_load, of_loads, of_mix};
+pub use stack::{lines, of_all, of_counted, of_load, of_loads, of_mix};
 
 /// A line, before anything has taken its share.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! From a scenario to the ladder of its stack.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Duration;
 use kumiki_inet::tcp::defaults;
@@ -8,18 +8,19 @@ use kumiki_link::sonet::Level;
 use kumiki_octets::Pattern;
 use kumiki_octets::bit_stuffing::BitCounter;
 use kumiki_octets::hdlc::{Accm, FLAG};
+use kumiki_wire::inet::fddi::{LINE_OVERHEAD, MAX_INFORMATION};
 use kumiki_wire::ppp::hdlc::FcsKind;
 
 use super::graph::Stack;
 use super::layers::header;
 use super::{
-    Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing,
-    cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, ladder,
-    lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, rm_cells, segments, session, sonet, stuffing, tcp,
-    token, tp0, tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
+    Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, alone,
+    bit_stuffing, cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4,
+    ipv6, ladder, lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, rm_cells, segments, session, sonet,
+    stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
 use crate::medium::{self, Framed, Frames, Slotted};
-use crate::quantity::{self, Octets};
+use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::{Link, Ring, Scenario, Workload};
 use crate::topology::{Hop, HopKind, Topology, place};
 
@@ -45,20 +46,38 @@ const AAL34: &str = "3/4";
 pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     let topology = Topology::of(scenario);
     let (from, to) = load.pairs().next().ok_or("nobody writes")?;
-    let ladders = of_pair(scenario, load, &topology, (from, to))?;
+    slowest(of_pair(scenario, load, &topology, (from, to), None)?, from)
+}
+
+/// The same of what counts of a load, and in the direction in which that goes: of calls (`rpc`) the answers, from who is asked, in the packets in which each of them goes by itself where
+/// all have one length.
+///
+/// # Errors
+/// As [`of_load`].
+pub fn of_counted(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
+    let Some(calls) = Calls::of(load) else {
+        return of_load(scenario, load);
+    };
+    let topology = Topology::of(scenario);
+    let (from, to) = load.pairs().next().ok_or("nobody asks")?;
+    slowest(of_pair(scenario, load, &topology, (to, from), calls.answer)?, to)
+}
+
+fn slowest(ladders: Vec<(Direction<'_>, Ladder)>, from: &str) -> Result<Ladder, String> {
     let slowest = ladders.into_iter().map(|(_, ladder)| ladder).reduce(slower);
     slowest.ok_or_else(|| format!("no line ends on a device of `{from}`"))
 }
 
-/// The lines between the first writer of a load and its reader, in the order of the way, and what each alone leaves, in Mb/s.
+/// The lines between the first writer of a load and its reader, in the order of the way of what counts, and what each alone leaves, in Mb/s; of calls behind these the lines of the
+/// requests, where they leave answers less than they would have without.
 ///
 /// # Errors
 /// As [`of_load`].
 pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<(String, f64)>, String> {
     let topology = Topology::of(scenario);
     let pair = load.pairs().next().ok_or("nobody writes")?;
-    let ladders = of_pair(scenario, load, &topology, pair)?;
-    Ok(ladders.into_iter().map(|((line, _), ladder)| (line.to_owned(), ladder.goodput_mbps().as_f64())).collect())
+    let lines = of_counted_pair(scenario, load, &topology, pair)?;
+    Ok(lines.into_iter().map(|((line, _), rate)| (line.to_owned(), rate)).collect())
 }
 
 /// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike and what one cannot use is left to the others (max-min).
@@ -92,15 +111,9 @@ pub fn of_mix<'a>(scenario: &Scenario, mix: impl Iterator<Item = (&'a Workload, 
     Some(sum / fullest)
 }
 
-/// What each line on the way of what counts leaves each pair alone: of calls of the answers. None of echoes, and where it is not known.
+/// What each line on the way of what counts leaves each pair alone. None of echoes, and where it is not known.
 fn of_answers<'a>(scenario: &'a Scenario, load: &Workload) -> Option<Vec<Vec<(Direction<'a>, f64)>>> {
-    let topology = Topology::of(scenario);
-    let of = |(from, to)| {
-        let pair = if load.kind == "rpc" { (to, from) } else { (from, to) };
-        let ladders = of_pair(scenario, load, &topology, pair).ok()?;
-        Some(ladders.into_iter().map(|(direction, ladder)| (direction, ladder.goodput_mbps().as_f64())).collect())
-    };
-    if load.kind == "ping" { None } else { load.pairs().map(of).collect() }
+    if load.kind == "ping" { None } else { pairs(scenario, load).ok() }
 }
 
 /// The directions of lines that what counts of a load goes over.
@@ -108,14 +121,62 @@ pub(crate) fn directions<'a>(scenario: &'a Scenario, load: &Workload) -> Vec<(&'
     of_answers(scenario, load).into_iter().flatten().flatten().map(|(direction, _)| direction).collect()
 }
 
-/// What each line on the way of each pair leaves alone, in Mb/s.
+/// What each line on the way of what counts leaves each pair alone, in Mb/s.
 pub(super) fn pairs<'a>(scenario: &'a Scenario, load: &Workload) -> Result<Vec<Vec<(Direction<'a>, f64)>>, String> {
     let topology = Topology::of(scenario);
-    let of = |pair| {
-        let ladders = of_pair(scenario, load, &topology, pair)?;
-        Ok(ladders.into_iter().map(|(direction, ladder)| (direction, ladder.goodput_mbps().as_f64())).collect())
+    load.pairs().map(|pair| of_counted_pair(scenario, load, &topology, pair)).collect()
+}
+
+/// The same of one pair, in the order of the way.
+fn of_counted_pair<'a>(
+    scenario: &'a Scenario,
+    load: &Workload,
+    topology: &Topology<'a>,
+    (from, to): (&str, &str),
+) -> Result<Vec<(Direction<'a>, f64)>, String> {
+    let rates = |(from, to), alone, part: f64| {
+        let ladders = of_pair(scenario, load, topology, (from, to), alone)?;
+        let rate = |(direction, ladder): (_, Ladder)| (direction, ladder.goodput_mbps().as_f64() * part);
+        Ok::<_, String>(ladders.into_iter().map(rate).collect::<Vec<_>>())
     };
-    load.pairs().map(of).collect()
+    let Some(calls) = Calls::of(load) else {
+        return rates((from, to), None, 1.0);
+    };
+    let mut lines = rates((to, from), calls.answer, 1.0)?;
+    let Some(answer) = calls.answer else {
+        return Ok(lines);
+    };
+    // With each answer goes a request.
+    let part = f64::from(answer) / f64::from(calls.request);
+    for (direction, rate) in rates((from, to), Some(calls.request), part)? {
+        match lines.iter_mut().find(|(it, _)| *it == direction) {
+            // Both go around a ring.
+            Some((_, both)) => *both = 1.0 / (1.0 / *both + 1.0 / rate),
+            None => lines.push((direction, rate)),
+        }
+    }
+    Ok(lines)
+}
+
+/// The lengths of calls, in octets.
+struct Calls {
+    request: u32,
+    /// Where all have the same.
+    answer: Option<u32>,
+}
+
+impl Calls {
+    /// Those of `load`, where it is of calls.
+    fn of(load: &Workload) -> Option<Self> {
+        let octets = |text: &str| match Distribution::<Octets>::parse(text) {
+            Ok(Distribution::Constant(octets)) => u32::try_from(octets.count()).ok(),
+            Ok(Distribution::Exponential(_) | Distribution::Uniform(..) | Distribution::Pareto(..)) | Err(_) => None,
+        };
+        let request = octets(&load.message).unwrap_or(1).max(1);
+        // Without one it is as long as the request.
+        let answer = load.response.as_deref().map_or(Some(request), octets).filter(|octets| *octets > 0);
+        (load.kind == "rpc").then_some(Self { request, answer })
+    }
 }
 
 /// What `pairs` can have together, where each direction of a line carries such a `part` of what it does alone.
@@ -164,12 +225,13 @@ fn slower(one: Ladder, other: Ladder) -> Ladder {
 /// A direction of a line; both of a ring are one.
 pub(super) type Direction<'a> = (&'a str, bool);
 
-/// The ladders of all lines from one node to another.
+/// The ladders of all lines from one node to another; over TCP of messages of so many octets each of which goes `alone`, or else of full segments.
 fn of_pair<'a>(
     scenario: &'a Scenario,
     load: &Workload,
     topology: &Topology<'a>,
     (from, to): (&str, &str),
+    alone: Option<u32>,
 ) -> Result<Vec<(Direction<'a>, Ladder)>, String> {
     let (name, node) = from.split_once('.').ok_or_else(|| format!("from = \"{from}\": write it as host.node"))?;
     let stack =
@@ -190,14 +252,14 @@ fn of_pair<'a>(
         routers.push(Forwarded::of(stack, router, leg)?);
     }
     let path_mtu = routers.iter().filter_map(|router| router.mtu).min();
-    let (upper, payload) = layers_above(load, &stack, &path, path_mtu)?;
+    let (upper, payload) = layers_above(load, &stack, &path, (path_mtu, alone))?;
     // Below the writer's IP the layers are its own; on a further leg those of the router.
     let count = upper.below_ip;
-    let mut all = lines_of(scenario, load, &stack, first, (&upper.layers, payload))?;
+    let mut all = lines_of((scenario, topology), load, &stack, first, (&upper.layers, payload))?;
     for router in &routers {
         let mut layers = router.layers.clone();
         layers.extend(upper.layers.iter().skip(count).cloned());
-        all.extend(lines_of(scenario, load, &router.stack, router.leg, (&layers, payload))?);
+        all.extend(lines_of((scenario, topology), load, &router.stack, router.leg, (&layers, payload))?);
     }
     Ok(all)
 }
@@ -249,7 +311,7 @@ fn down_to<'a>(stack: &Stack<'a>, node: &str, leg: &[Hop<'_>]) -> Option<Vec<&'a
 
 /// The ladders of the lines of `leg`, with `layers` above them.
 fn lines_of<'a>(
-    scenario: &'a Scenario,
+    (scenario, topology): (&'a Scenario, &Topology<'a>),
     load: &Workload,
     stack: &Stack<'_>,
     leg: &[Hop<'a>],
@@ -271,7 +333,9 @@ fn lines_of<'a>(
     };
     let of_hop = |hop: &Hop<'a>| {
         let (line, mut own) = match (hop.kind, scenario.link.get(hop.line), scenario.ring.get(hop.line)) {
-            (HopKind::Ring, _, Some(ring)) => around(ring)?,
+            (HopKind::Ring, _, Some(ring)) => {
+                around(ring, senders_on(scenario, topology, hop.line), (layers, payload))?
+            }
             (_, Some(link), _) => medium(link, &cells, &stuffed)?,
             _ => return Err(format!("there is no line `{}`", hop.line)),
         };
@@ -330,14 +394,14 @@ fn layers_above<'a>(
     load: &Workload,
     stack: &Stack<'a>,
     path: &[&'a str],
-    path_mtu: Option<u32>,
+    (path_mtu, alone_octets): (Option<u32>, Option<u32>),
 ) -> Result<(Upper, u32), String> {
     let mut layers = Vec::new();
     let mut to_ip = 0;
     let (mut mtu, mut mss, mut options) = (None, None, 0);
     let mut datagrams = false;
     // Layers above that cut and frame messages themselves, and where TCP stands below them.
-    let (mut messages, mut stream) = (false, None);
+    let (mut messages, mut stream, mut tcp_at) = (false, None, None);
     let mut ip_header = 20;
     let mut transport = 20;
     // Below SimEther a frame is the data of a datagram: what is there adds its headers and decides nothing.
@@ -368,7 +432,8 @@ fn layers_above<'a>(
                 let stamped = timestamps(stack, node);
                 mss = octets(stack, node, "mss")?;
                 options = if stamped { 12 } else { 0 };
-                stream = Some(layers.len()).filter(|_| messages);
+                tcp_at = Some(layers.len());
+                stream = tcp_at.filter(|_| messages);
                 layers.push(tcp(stamped));
             }
             "udp" => {
@@ -445,8 +510,13 @@ fn layers_above<'a>(
     if let (Some(place), Some(size)) = (stream, segment) {
         layers.insert(place, segments(size));
     }
+    let whole = tcp_at.filter(|_| !messages).zip(segment.filter(|size| *size > 0)).zip(alone_octets);
+    if let Some(((place, size), _)) = whole {
+        layers.insert(place, alone(size));
+    }
     layers.reverse();
     let payload = match segment {
+        _ if let Some((_, octets)) = whole => octets,
         Some(size) if !datagrams && !messages => size,
         Some(_) | None => message()?,
     };
@@ -493,15 +563,37 @@ fn parse_octets(place: &str, text: &str) -> Result<u32, String> {
     u32::try_from(octets.count()).map_err(|_| format!("{place} = \"{text}\": 4 GiB or more in a packet"))
 }
 
-/// A ring and what it takes, lowest first.
-fn around(ring: &Ring) -> Result<(Line, Vec<Overhead>), String> {
+/// A ring and what it takes, lowest first, where so many stations send frames with these `layers` above them.
+fn around(
+    ring: &Ring,
+    stations: usize,
+    (layers, payload): (&[Overhead], u32),
+) -> Result<(Line, Vec<Overhead>), String> {
     let built = ring.ring().and_then(|it| it.element(ring.ends.iter().map(|_| None), 0));
     let built = built.map_err(|fault| fault.to_string())?;
     let nanos = |time: Duration| u32::try_from(time.as_nanos()).unwrap_or(u32::MAX);
     // Whoever has held the token sends it on.
     let away = built.around() + kumiki_link::fddi::token_time();
-    let layers = vec![token(nanos(away), nanos(built.ttrt())), fddi_framing()];
-    Ok((fddi_ring(), layers))
+    let mut own = vec![fddi_framing()];
+    let whole: Vec<Overhead> = own.iter().chain(layers).cloned().collect();
+    let octets = ladder(&fddi_ring(), &whole, payload).map_err(|error| error.to_string())?.packet_octets.ceil();
+    // What is longer goes as several.
+    let octets = octets.min((LINE_OVERHEAD + MAX_INFORMATION) as u128);
+    let frame = kumiki_link::fddi::RATE.time_of_octets(u64::try_from(octets).unwrap_or(0));
+    let stations = u32::try_from(stations).unwrap_or(u32::MAX);
+    own.insert(0, token(nanos(away), nanos(built.ttrt()), nanos(frame), stations));
+    Ok((fddi_ring(), own))
+}
+
+/// How many stations of the ring called `name` send what counts of loads: of calls the answers.
+fn senders_on(scenario: &Scenario, topology: &Topology<'_>, name: &str) -> usize {
+    let loads = scenario.load.values().filter(|load| load.kind != "ping");
+    let pairs = loads.flat_map(|load| {
+        load.pairs().map(|(from, to)| if load.kind == "rpc" { (to, from) } else { (from, to) }).collect::<Vec<_>>()
+    });
+    let ways = pairs.filter_map(|(from, to)| topology.way(place(from), place(to)));
+    let hops = ways.flatten().filter(|hop| hop.kind == HopKind::Ring && hop.line == name);
+    hops.map(|hop| hop.out).collect::<BTreeSet<_>>().len()
 }
 
 /// What octet stuffing adds to the content of the load, on average; of headers it is not counted.

@@ -402,3 +402,53 @@ proptest! {
         prop_assert!(found.steps.windows(2).all(|pair| pair[0].rate_mbps.checked_sub(pair[1].rate_mbps).is_some()));
     }
 }
+
+/// A target of 4 ms of which the token is away for 0.2 ms: one station sends for 3.8 of 4.2 ms, four for 15.2 of 16.2. What does not fit into 32 bits is a share all the same.
+#[test]
+fn stations_of_a_ring_have_what_the_timed_token_leaves_them() {
+    let share = |frame, stations| match super::token(200_000, 4_000_000, frame, stations).cost {
+        Cost::Share { kept, of } => f64::from(kept) / f64::from(of),
+        cost => panic!("{cost:?}"),
+    };
+    for (frame, stations, expected) in
+        [(0, 1, 3.8 / 4.2), (0, 4, 15.2 / 16.2), (400_000, 1, 4.2 / 4.6), (0, 10_000, 38_000.0 / 40_000.2)]
+    {
+        assert!((share(frame, stations) - expected).abs() < 1e-8, "{frame} {stations}");
+    }
+}
+
+/// Calls of `request` octets, with what else is said of them, over 10 Mb/s.
+fn calls(request: &str, response: &str) -> Scenario {
+    let text = format!(
+        r#"
+title = "Calls"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms" }}
+load.calls = {{ kind = "rpc", from = "a", to = "b", message = "{request}"{response} }}
+run.duration = "1 s"
+"#
+    );
+    let document = crate::scenario::Document::parse("calls", "calls.toml", &text).unwrap();
+    let choice = crate::scenario::Choice { set: Vec::new(), quick: false, runs: None };
+    let mut points = document.points(&choice).unwrap();
+    std::sync::Arc::unwrap_or_clone(points.remove(0).scenario)
+}
+
+#[test]
+fn of_calls_the_limit_is_that_of_answers_which_go_by_themselves() {
+    let all = |request, response: &str| {
+        let scenario = calls(request, response);
+        let load = scenario.load.values().next().unwrap();
+        let ladder = super::of_counted(&scenario, load).unwrap().goodput_mbps().as_f64();
+        [ladder, super::of_all(&scenario, load).unwrap()].map(|mbps| format!("{mbps:.3}"))
+    };
+    // 200 octets of 252; a full segment and 552 octets, in 2104.
+    assert_eq!(all("100 B", ", response = \"200 B\""), ["7.937"; 2]);
+    assert_eq!(all("100 B", ", response = \"2 kB\""), ["9.506"; 2]);
+    // Of what is drawn segments may be full. Without a length of its own an answer has that of the request.
+    assert_eq!(all("100 B", ", response = \"exponential 2 kB\""), ["9.653"; 2]);
+    assert_eq!(all("1448 B", ""), ["9.653"; 2]);
+    // Each answer of 100 octets needs a request of 1000: 1052 on the line for each 100.
+    assert_eq!(all("1000 B", ", response = \"100 B\""), ["6.579", "0.951"]);
+}
