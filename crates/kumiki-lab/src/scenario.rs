@@ -443,14 +443,23 @@ impl Link {
         medium::read(&medium::LINES, &self.medium, &self.settings)
     }
 
-    /// The same without its schedule, which may have very many steps to read.
+    /// What it is at 0 s, without the rest of its schedule, which may have very many steps to read.
     ///
     /// # Errors
     /// As [`Self::line`].
     pub(crate) fn line_at_first(&self) -> Result<medium::Line, Fault> {
         let own = self.settings.iter().filter(|(key, _)| *key != "schedule");
-        let own = own.map(|(key, value)| (key.clone(), value.clone())).collect();
-        medium::read(&medium::LINES, &self.medium, &own)
+        let mut own: toml::Table = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let steps = self.settings.get("schedule").and_then(toml::Value::as_array);
+        let is_first = |step: &&toml::Value| {
+            let at = step.get("at").and_then(toml::Value::as_str);
+            at.is_some_and(|at| crate::quantity::parse::<kumiki_graph::Duration>(at).is_ok_and(|at| at.is_zero()))
+        };
+        let first: Vec<toml::Value> = steps.into_iter().flatten().take_while(is_first).cloned().collect();
+        if !first.is_empty() {
+            own.insert("schedule".to_owned(), toml::Value::Array(first));
+        }
+        Ok(medium::read(&medium::LINES, &self.medium, &own)?.at_first())
     }
 
     /// What it is, in a few words: medium, rate, propagation, what decides about its queues, and whether it is switched, changes or is impaired.

@@ -188,17 +188,19 @@ load.x = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "20 Mb
 run = { warm_up = "2 s", duration = "3 s" }
 "#;
     let full = 10.0 * 1000.0 / 1028.0;
-    for (event, seconds) in [
-        ("at = \"2 s\", link = \"line\", rate = \"500 kb/s\"", 0.3 + 2.7 * 0.05),
-        ("at = \"2 s\", link = \"first\", rate = \"500 kb/s\"", 0.5 + 2.5 * 0.05),
-        ("at = \"4 s\", link = \"line\", rate = \"0 b/s\"", 2.3),
-        ("at = \"4 s\", link = \"line\", up = false", 2.0),
-        ("at = \"4 s\", link = \"first\", up = false", 2.3),
+    // What is on a line that becomes slower keeps its time: a packet, for as much of it as the line has lost.
+    let packet = 8e-3;
+    for (event, seconds, kept) in [
+        ("at = \"2 s\", link = \"line\", rate = \"500 kb/s\"", 0.3 + 2.7 * 0.05, 0.95 * packet),
+        ("at = \"2 s\", link = \"first\", rate = \"500 kb/s\"", 0.5 + 2.5 * 0.05, 0.95 * packet),
+        ("at = \"4 s\", link = \"line\", rate = \"0 b/s\"", 2.3, packet),
+        ("at = \"4 s\", link = \"line\", up = false", 2.0, 0.0),
+        ("at = \"4 s\", link = \"first\", up = false", 2.3, 0.0),
     ] {
         let text = format!("event = [{{ {event} }}]\n{text}");
         let row = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().rows.remove(0);
         let limit = row.limit_mbps.unwrap();
-        assert!((limit - full * seconds / 3.0).abs() < 0.01, "{event}: {limit}");
+        assert!((limit - (full * seconds + kept) / 3.0).abs() < 0.01, "{event}: {limit}");
         assert!((0.97..1.02).contains(&(row.goodput_mbps / limit)), "{event}: {} of {limit}", row.goodput_mbps);
     }
 }
@@ -726,4 +728,34 @@ fn a_total_of_what_was_not_there_at_one_time_is_told() {
     let text = ALONE.to_owned() + &format!("load.y = {{ {units} }}\nrun.duration = \"10 s\"\n");
     let notes = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().notes;
     assert!(notes.iter().all(|note| !note.starts_with("the total is the sum")), "{notes:?}");
+}
+
+/// A line that a schedule makes another one from its beginning on.
+#[test]
+fn a_line_is_what_its_schedule_says_at_0_s() {
+    let first = ALONE
+        .replace("queue_frames = 50", "queue_frames = \"1 bdp\", schedule = [{ at = \"0 s\", rate = \"40 Mb/s\", propagation = \"50 ms\" }, { at = \"900 s\", rate = \"1 Mb/s\" }]")
+        + "run = { warm_up = \"2 s\", duration = \"3 s\" }\n";
+    let point = point(&parse(&first), &[]);
+    let queue = point.scenario.link["line"].settings["queue_frames"].as_integer();
+    // 40 Mb/s for 100 ms, in frames of 1500 octets.
+    assert_eq!(queue, Some(334));
+    let text = Laboratory::limit(&point, Lines::Unicode).unwrap();
+    assert!(text.contains("38.613"), "{text}");
+    let rows = Laboratory::default().run(&point).unwrap().rows;
+    assert!((rows[0].limit_mbps.unwrap() - 38.613).abs() < 1e-3, "{:?}", rows[0].limit_mbps);
+}
+
+/// A transfer of two packets, the first of which is on the line when that stands still for 200 ms.
+#[test]
+fn what_keeps_its_time_where_a_line_becomes_slower_is_no_more_than_the_limit() {
+    let text = ALONE
+        .replace("propagation = \"10 ms\"", "propagation = \"1 ms\", schedule = [{ at = \"${still} us\", rate = \"0 b/s\" }, { at = \"200 ms\", rate = \"20 Mb/s\" }]")
+        .replace("kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\"", "kind = \"ttcp\", from = \"a\", to = \"b\", message = \"100 B\", count = 20")
+        + "run.duration = \"5 s\"\ndefine.still = 0\n";
+    for still in ["still=2200", "still=2500", "still=3000", "still=4000"] {
+        let rows = Laboratory::default().run(&point(&parse(&text), &[still])).unwrap().rows;
+        let (goodput, limit) = (rows[2].goodput_mbps, rows[2].limit_mbps.unwrap());
+        assert!(goodput > 0.0 && goodput <= limit, "{still}: {goodput} of {limit}");
+    }
 }

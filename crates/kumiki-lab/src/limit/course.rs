@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Duration;
 
-use super::stack::{Direction, pairs, together};
+use super::stack::{Direction, of_counted, pairs, together};
 use crate::medium::{self, Framed, Frames, Line, Step};
 use crate::scenario::{Link, Scenario, Workload};
 
@@ -25,6 +25,8 @@ impl Carries {
 #[derive(Clone, Copy)]
 enum Change {
     Up(bool),
+    /// The frame that is on the line keeps its time, and this part of it comes on top of what the line carries from then on.
+    Kept(f64),
     /// From then on so much more comes, or less, as a part of what is written.
     More(f64),
 }
@@ -38,6 +40,7 @@ enum Change {
 pub fn of_all_between(scenario: &Scenario, load: &Workload, (from, to): (Duration, Duration)) -> Result<f64, String> {
     let pairs = pairs(scenario, load)?;
     let mut carries: BTreeMap<Direction<'_>, Carries> = BTreeMap::new();
+    let frame = frame(scenario, load);
     let (mut since, mut sum) = (from, 0.0);
     for (at, direction, change) in at_reader(scenario, &pairs).into_iter().filter(|(at, ..)| *at < to) {
         if at > since {
@@ -47,14 +50,22 @@ pub fn of_all_between(scenario: &Scenario, load: &Workload, (from, to): (Duratio
         let carries = carries.entry(direction).or_insert(Carries { is_up: true, rate: 1.0 });
         match change {
             Change::Up(up) => carries.is_up = up,
+            Change::Kept(part) if at > from => sum += part * frame,
+            Change::Kept(_) => {}
             Change::More(part) => carries.rate += part,
         }
     }
     let now = rate(&pairs, &carries);
-    if since == from || from >= to {
+    if (since == from && sum == 0.0) || from >= to {
         return Ok(now);
     }
     Ok((sum + now * (to - since).as_secs_f64()) / (to - from).as_secs_f64())
+}
+
+/// The user data of a packet of `load`, in 10^6 bit.
+fn frame(scenario: &Scenario, load: &Workload) -> f64 {
+    let octets = of_counted(scenario, load).map_or(0, |ladder| ladder.payload_octets);
+    f64::from(octets) * 8.0 / 1e6
 }
 
 /// Whether any line is other than it is written at some time of the run.
@@ -100,7 +111,7 @@ struct State {
 fn states<'a>(scenario: &'a Scenario, pairs: &[Vec<(Direction<'a>, f64)>]) -> BTreeMap<&'a str, State> {
     let names = pairs.iter().flatten().map(|((name, _), _)| *name);
     let names: BTreeSet<&str> = names.collect();
-    let of = |name: &str| scenario.link.get(name)?.line().ok().map(|line| line.propagation());
+    let of = |name: &str| scenario.link.get(name)?.line_at_first().ok().map(|line| line.propagation());
     let state = |name| (name, State { part: 1.0, propagation: of(name).unwrap_or_default() });
     names.into_iter().map(state).collect()
 }
@@ -167,6 +178,10 @@ fn at_reader<'a>(
                 let latest = latest.entry(direction).or_default();
                 *latest = (*latest).max(step.at + behind);
                 all.push((*latest, direction, Change::Up(up)));
+            }
+            if is.part < was.part {
+                let last = step.at + was.propagation + behind;
+                all.push((last, direction, Change::Kept(1.0 - is.part / was.part)));
             }
             // The last that was sent as it was, and the first that was not.
             let [last, first] = [was, is].map(|state| step.at + state.propagation + behind);

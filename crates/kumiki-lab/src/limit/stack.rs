@@ -659,7 +659,7 @@ fn medium(
     let at = |name: &str, bits_per_second| (Line { name: name.to_owned(), bits_per_second }, Vec::new());
     let flags = |both: bool| if both { 2 } else { 1 };
     let fcs = |kind: FcsKind| u32::try_from(kind.len()).unwrap_or(0);
-    Ok(match link.line().map_err(|fault| fault.to_string())? {
+    Ok(match link.line_at_first().map_err(|fault| fault.to_string())? {
         medium::Line::Cells(line) => {
             let (line, mut layers) = match line.slotted {
                 Slotted::Oc3c => sonet_line(3),

@@ -406,9 +406,11 @@ proptest! {
 /// A target of 4 ms of which the token is away for 0.2 ms: one station sends for 3.8 of 4.2 ms, four for 15.2 of 16.2. What does not fit into 32 bits is a share all the same.
 #[test]
 fn stations_of_a_ring_have_what_the_timed_token_leaves_them() {
-    let share = |frame, stations| match super::token(200_000, 4_000_000, frame, stations).cost {
-        Cost::Share { kept, of } => f64::from(kept) / f64::from(of),
-        cost => panic!("{cost:?}"),
+    let share = |frame, stations| {
+        let Cost::Share { kept, of } = super::token(200_000, 4_000_000, frame, stations).cost else {
+            panic!("a token is a share")
+        };
+        f64::from(kept) / f64::from(of)
     };
     for (frame, stations, expected) in
         [(0, 1, 3.8 / 4.2), (0, 4, 15.2 / 16.2), (400_000, 1, 4.2 / 4.6), (0, 10_000, 38_000.0 / 40_000.2)]

@@ -207,6 +207,17 @@ impl Frames {
         Ok((self.stepped(line.clone(), steps), line))
     }
 
+    /// As it is at 0 s, where that is said by its schedule; of a line that stands still then with the rate beside it.
+    pub(super) fn at_first(mut self) -> Self {
+        for step in self.schedule.iter().take_while(|step| step.at.is_zero()) {
+            if let (Framed::Line(rate), Some(first)) = (&mut self.framed, step.rate.filter(|rate| *rate > 0)) {
+                *rate = first;
+            }
+            self.propagation = step.propagation.unwrap_or(self.propagation);
+        }
+        self
+    }
+
     fn config(&self) -> SerialConfig {
         let carrier = Carrier::Plain { rate: self.rate().off_by(self.clock_ppm), overhead: self.framing };
         SerialConfig { carrier, propagation: self.propagation, say_sent: true }

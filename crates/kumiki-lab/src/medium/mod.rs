@@ -183,6 +183,14 @@ impl Line {
         self
     }
 
+    /// As it is at 0 s, where it has a schedule that says so.
+    pub(crate) fn at_first(self) -> Self {
+        match self {
+            Self::Frames(frames) => Self::Frames(frames.at_first()),
+            Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => self,
+        }
+    }
+
     /// As it goes into the world, with the seed of what is random on it, and how it changes.
     ///
     /// # Errors

@@ -110,11 +110,11 @@ fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
     (all, is_whole)
 }
 
-/// The line, whatever its queue is.
+/// The line as it is at 0 s, whatever its queue is.
 fn read(link: &Link) -> Result<Line, Fault> {
     let mut link = link.clone();
     link.settings.remove("queue_frames");
-    link.line()
+    link.line_at_first()
 }
 
 /// How long the way around a ring is: what goes to a station and what it answers go around it once together.
