@@ -70,6 +70,8 @@ pub struct Flow {
     pub(super) way: (usize, usize),
     /// For which part of the measured time its writer or its reader had no power.
     pub(super) without_power: f64,
+    /// Since when one of them has had none, where that is so at the end.
+    pub(super) powerless_since: Option<Instant>,
     /// For which part of the measured time in which it was there, and the load wrote, the busiest line on its way was busy.
     pub(super) line: f64,
     /// When its measurement began: that of a transfer when it was opened.
@@ -175,6 +177,7 @@ impl Flow {
             is_to_come: false,
             way: (0, 0),
             without_power: 0.0,
+            powerless_since: None,
             line: 0.0,
             began: writer.opened.unwrap_or(to),
             opening: Duration::ZERO,
@@ -271,6 +274,20 @@ impl Flow {
         self.held().iter().any(|(limit, share)| *limit == Limit::Timeout && *share > MOST)
     }
 
+    /// How long it took to be opened, from its call, where it is a transfer.
+    #[must_use]
+    pub const fn opening(&self) -> Duration {
+        self.opening
+    }
+
+    /// Until when it was waited for: until it was over, or an end of it had no power any more; nothing where neither is so.
+    fn waited_until(&self) -> Option<Instant> {
+        match (self.over, self.powerless_since) {
+            (Some(over), Some(powerless)) => Some(over.min(powerless)),
+            (over, powerless) => over.or(powerless),
+        }
+    }
+
     /// What it brought over the time in which it was measured, in 10^6 bit/s.
     #[must_use]
     pub fn goodput_mbps(&self) -> f64 {
@@ -363,6 +380,14 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
     };
     load.to.iter().map(|to| of(to).unwrap_or_default()).collect()
+}
+
+/// For how much of the time from one instant to another nothing but power was waited for, of flows that have an end: the last of them that are not over, where an end of each has none.
+pub(super) fn waits_for_power(flows: &[Flow], (from, to): (Instant, Instant)) -> Duration {
+    let is_through = flows.iter().all(|flow| flow.over.is_some() || flow.powerless_since.is_none());
+    let until: Option<Vec<Instant>> = flows.iter().map(Flow::waited_until).collect();
+    let last = until.and_then(|until| until.into_iter().max()).filter(|_| !is_through);
+    last.map_or(Duration::ZERO, |last| to.saturating_since(last.max(from)))
 }
 
 /// A session without progress for so long has stopped.
@@ -555,6 +580,7 @@ pub(super) fn flows(
         };
         let held = held::times(&spans);
         let without_power = without_power(world, hosts, load, way, before.at);
+        let powerless_since = Some(power_until(world, hosts, load, way, before.at)).filter(|at| *at < world.now());
         let at_ends = |pair: &Pair| ends.of(pair).filter(|_| load.is_measured_whole());
         let since = |pair: &Pair, record: &Record| match (at_ends(pair), before.senders.get(pair)) {
             (Some(at_ends), _) => Sender::between(record, at_ends),
@@ -570,7 +596,19 @@ pub(super) fn flows(
         let exchanges = exchanged.map(|done| done.times.measured());
         let with_opening = exchanged.map(|done| done.with_opening.measured());
         let from = from.to_owned();
-        let flow = Flow { sender, from, delays, exchanges, with_opening, way, held, spans, without_power, ..flow };
+        let flow = Flow {
+            sender,
+            from,
+            delays,
+            exchanges,
+            with_opening,
+            way,
+            held,
+            spans,
+            without_power,
+            powerless_since,
+            ..flow
+        };
         all.push((progress, flow));
     }
     all
@@ -587,16 +625,27 @@ fn has_power_until(
     failed.map_or_else(|| world.now(), |failed| failed.max(from))
 }
 
-/// For which part of the time since `from` that writer of `load`, or that reader of it, has had no power.
-pub(super) fn without_power(
+/// Until when since `from` both that writer of `load` and that reader of it have had power.
+fn power_until(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
     (writer, reader): (usize, usize),
     from: Instant,
-) -> f64 {
+) -> Instant {
     let ends = [load.from.get(writer), load.to.get(load.readers(writer).start + reader)];
-    let until = ends.map(|end| has_power_until(world, hosts, end, from)).into_iter().min().unwrap_or(from);
+    ends.map(|end| has_power_until(world, hosts, end, from)).into_iter().min().unwrap_or(from)
+}
+
+/// For which part of the time since `from` that writer of `load`, or that reader of it, has had no power.
+pub(super) fn without_power(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+    way: (usize, usize),
+    from: Instant,
+) -> f64 {
+    let until = power_until(world, hosts, load, way, from);
     let [whole, without] = [from, until].map(|since| world.now().saturating_since(since).as_secs_f64());
     if whole > 0.0 { without / whole } else { 0.0 }
 }

@@ -64,7 +64,7 @@ pub struct LoadResult {
     has_end: bool,
     /// What held its flows while no line on their ways was busy.
     stood: Stood,
-    /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows.
+    /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows; of what has an end, for which part nothing else was waited for.
     pub(super) without_power: f64,
     /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
     pub cpu: BTreeMap<String, f64>,
@@ -430,7 +430,8 @@ impl LoadResult {
     fn is_without_power(&self, flows: &[Flow]) -> bool {
         match flows {
             [] => self.without_power > flows::MOST,
-            _ => flows.iter().all(Flow::is_without_power),
+            [_] => flows.iter().all(Flow::is_without_power),
+            _ => self.without_power > flows::MOST || flows.iter().all(Flow::is_without_power),
         }
     }
 
@@ -718,7 +719,10 @@ fn measure(
         part,
         jain: jain(&flows),
         line,
-        without_power: without_power.unwrap_or(0.0),
+        without_power: without_power.unwrap_or_else(|| {
+            let waits = if has_end { flows::waits_for_power(&flows, (since, since + time)) } else { Duration::ZERO };
+            if time.is_zero() { 0.0 } else { waits.as_secs_f64() / time.as_secs_f64() }
+        }),
         has_end,
         stood,
         waited,

@@ -3,7 +3,8 @@
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Duration, Instant};
+use kumiki_octets::text::counted;
 
 use crate::experiment::{LoadResult, Measured};
 use crate::quantity::in_seconds;
@@ -13,12 +14,12 @@ use crate::stats;
 /// What a reader of the table should know beside the rates, of one load where that is all that is shown.
 pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     if let Some(load) = scenario.report.load.as_ref().and_then(|name| measured.loads.get(name)) {
-        return notes_of(load);
+        return notes_of(load, measured);
     }
     let mut notes = Vec::new();
     let loads = scenario.loads().into_iter();
     for (name, load) in loads.filter_map(|(name, _)| measured.loads.get_key_value(name)) {
-        let own = notes_of(load);
+        let own = notes_of(load, measured);
         match measured.loads.len() {
             1 => notes.extend(own),
             _ => notes.extend(own.into_iter().map(|note| format!("{name}: {note}"))),
@@ -80,7 +81,7 @@ pub(super) fn failed(measured: &Measured) -> Option<String> {
     })
 }
 
-fn notes_of(load: &LoadResult) -> Vec<String> {
+fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
     let sessions = load.flows.len();
     let mut aborted: BTreeMap<String, u64> = BTreeMap::new();
     for reason in load.flows.iter().filter_map(|flow| flow.aborted.as_ref()) {
@@ -106,6 +107,7 @@ fn notes_of(load: &LoadResult) -> Vec<String> {
         notes.push(format!("{ended} of {} transfers{of_those} came to their end", ended + begun));
     }
     notes.extend(stragglers(load));
+    notes.extend(unheard(load, measured));
     notes.extend(load.units.map(|units| units.to_string()));
     notes.extend(load.echoes.map(|echoes| echoes.to_string()));
     notes
@@ -123,6 +125,22 @@ fn stragglers(load: &LoadResult) -> Option<String> {
             part * 100.0,
             limit.name(),
             share * 100.0
+        )
+    })
+}
+
+/// That flows opened late and broadcasts were given up: what a host asks all others, so that it can call.
+fn unheard(load: &LoadResult, measured: &Measured) -> Option<String> {
+    // ARP asks again after a second.
+    const ASKS_AGAIN: Duration = Duration::from_secs(1);
+    let late = load.flows.iter().filter(|flow| flow.opening() >= ASKS_AGAIN).count() as u64;
+    let is_of_groups = |name: &str| name.ends_with("_group_drops");
+    let mut counts = measured.counters.values().flatten();
+    let are_dropped = counts.any(|(name, count)| is_of_groups(name) && *count > 0);
+    (late > 0 && are_dropped).then(|| {
+        format!(
+            "{late} of {} took a second or more to open, and broadcasts found no room in full queues: who asks for a MAC address (ARP) asks again after a second",
+            counted(load.flows.len() as u64, "session"),
         )
     })
 }
