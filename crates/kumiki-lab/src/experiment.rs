@@ -11,6 +11,7 @@ mod fair;
 mod fault;
 mod flows;
 mod given_up;
+mod full;
 mod held;
 mod hosts;
 mod idle;

@@ -281,7 +281,7 @@ impl Flow {
     }
 
     /// Until when it was waited for: until it was over, or an end of it had no power any more; nothing where neither is so.
-    fn waited_until(&self) -> Option<Instant> {
+    pub(super) fn waited_until(&self) -> Option<Instant> {
         match (self.over, self.powerless_since) {
             (Some(over), Some(powerless)) => Some(over.min(powerless)),
             (over, powerless) => over.or(powerless),
@@ -380,14 +380,6 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
     };
     load.to.iter().map(|to| of(to).unwrap_or_default()).collect()
-}
-
-/// For how much of the time from one instant to another nothing but power was waited for, of flows that have an end: the last of them that are not over, where an end of each has none.
-pub(super) fn waits_for_power(flows: &[Flow], (from, to): (Instant, Instant)) -> Duration {
-    let is_through = flows.iter().all(|flow| flow.over.is_some() || flow.powerless_since.is_none());
-    let until: Option<Vec<Instant>> = flows.iter().map(Flow::waited_until).collect();
-    let last = until.and_then(|until| until.into_iter().max()).filter(|_| !is_through);
-    last.map_or(Duration::ZERO, |last| to.saturating_since(last.max(from)))
 }
 
 /// A session without progress for so long has stopped.

@@ -23,7 +23,7 @@ use super::outages::Outages;
 use super::occupied::AllOccupied;
 use super::pace::Pace;
 use super::path::Crossed;
-use super::power::Power;
+use super::power::{self, Power};
 use super::presence::Presence;
 use super::units::Units;
 use crate::medium::Waits;
@@ -36,10 +36,10 @@ use crate::workload::{FileUser, Ping, Source, Times, UdpSource};
 pub(super) const FULL_LINE: f64 = 0.98;
 
 /// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
-const FULL: f64 = 0.99;
+pub(super) const FULL: f64 = 0.99;
 
 /// The same of exchanges alone, which leave it empty between an answer and the next request.
-const FULL_OF_EXCHANGES: f64 = 0.8;
+pub(super) const FULL_OF_EXCHANGES: f64 = 0.8;
 
 /// The figures of a load, or of all together.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -61,9 +61,9 @@ pub struct LoadResult {
     /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
     pub line: f64,
     /// Whether its flows have an end.
-    has_end: bool,
+    pub(super) has_end: bool,
     /// What held its flows while no line on their ways was busy.
-    stood: Stood,
+    pub(super) stood: Stood,
     /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows; of what has an end, for which part nothing else was waited for.
     pub(super) without_power: f64,
     /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
@@ -410,7 +410,7 @@ impl LoadResult {
     }
 
     /// What it delivered while it was measured, over the part of that time in which it wrote, in 10^6 bit/s.
-    fn rate_while_writing(&self) -> f64 {
+    pub(super) fn rate_while_writing(&self) -> f64 {
         let part = self.part.map(|(_, part)| part).filter(|part| !part.is_zero());
         part.map_or(self.goodput_mbps, |part| self.goodput_mbps * self.time.as_secs_f64() / part.as_secs_f64())
     }
@@ -485,42 +485,6 @@ impl LoadResult {
         let parts: Vec<f64> = flows.iter().filter_map(|flow| flow.part).collect();
         let has_less = stats::mean(&parts).is_some_and(|part| part < LESS);
         !has_less && (flow.map_or(self.line, |flow| flow.line) >= FULL_LINE || self.fills_line(flow))
-    }
-
-    /// Whether it, or `flows` of it, came so near to what the line allows that the rest is lost at the ends of the measurement.
-    fn reaches(&self, limit_mbps: Option<f64>, flows: &[Flow]) -> bool {
-        // Between an answer and the next request there is nothing to carry.
-        let full = if flows.iter().all(|flow| flow.exchanges.is_some()) { FULL_OF_EXCHANGES } else { FULL };
-        limit_mbps.is_some_and(|limit| self.rate_while_writing() >= limit * full)
-    }
-
-    /// Whether a CPU that is `taken` for such a part of the time is what a line waits for that is not full to the limit: one that is busy for less, since what is written to it
-    /// comes no faster.
-    fn works_more(&self, flow: Option<&Flow>, limit_mbps: Option<f64>, taken: f64) -> bool {
-        const NEARLY_ALL: f64 = 0.9;
-        let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
-        let line = flow.map_or(self.line, |flow| flow.line);
-        taken >= NEARLY_ALL && taken > line && line < FULL_LINE && !self.reaches(limit_mbps, flows)
-    }
-
-    /// Whether what it, or a `flow` of it, had to send filled a line for as long as there was any.
-    fn fills_line(&self, flow: Option<&Flow>) -> bool {
-        let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
-        let (stood, time) = flow.map_or((&self.stood, self.time), |flow| (&flow.stood, flow.time));
-        held::filled(stood, time, propagation(flows), are_calls(flows))
-    }
-
-    /// Whether its flows, which have an end, begin one after the other and are through so soon that it is the pace of that that binds it.
-    fn is_paced(&self, limit_mbps: Option<f64>) -> bool {
-        let calls = || self.flows.iter().filter_map(|flow| flow.called_at);
-        let (Some(first), Some(last)) = (calls().min(), calls().max()) else {
-            return false;
-        };
-        let spread = last.saturating_since(first.max(self.began)).min(self.time);
-        let times = (self.time, spread);
-        self.has_end
-            && !self.reaches(limit_mbps, &self.flows)
-            && held::paced(&self.stood, times, propagation(&self.flows), are_calls(&self.flows))
     }
 
     /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP. Those of unlike loads
@@ -720,7 +684,7 @@ fn measure(
         jain: jain(&flows),
         line,
         without_power: without_power.unwrap_or_else(|| {
-            let waits = if has_end { flows::waits_for_power(&flows, (since, since + time)) } else { Duration::ZERO };
+            let waits = if has_end { power::waits_for_power(&flows, (since, since + time)) } else { Duration::ZERO };
             if time.is_zero() { 0.0 } else { waits.as_secs_f64() / time.as_secs_f64() }
         }),
         has_end,
@@ -749,16 +713,6 @@ fn measure(
         ..LoadResult::default()
     };
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
-}
-
-/// Whether all of `flows` are of exchanges.
-fn are_calls(flows: &[Flow]) -> bool {
-    !flows.is_empty() && flows.iter().all(|flow| flow.exchanges.is_some())
-}
-
-/// How long the longest way of `flows` takes.
-fn propagation(flows: &[Flow]) -> Duration {
-    flows.iter().map(|flow| flow.propagation).max().unwrap_or_default()
 }
 
 /// What is to be known of a `flow` of `load` that was held so.

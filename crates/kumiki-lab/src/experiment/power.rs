@@ -6,6 +6,8 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::{Config, Tcp};
 use kumiki_sim::{Host, HostId, World};
 
+use super::flows::Flow;
+
 /// What happens to a host.
 enum Change {
     /// It has no power any more.
@@ -88,4 +90,12 @@ impl Power {
         };
         hosts.iter().filter_map(of).collect()
     }
+}
+
+/// For how much of the time from one instant to another nothing but power was waited for, of flows that have an end: the last of them that are not over, where an end of each has none.
+pub(super) fn waits_for_power(flows: &[Flow], (from, to): (Instant, Instant)) -> Duration {
+    let is_through = flows.iter().all(|flow| flow.over.is_some() || flow.powerless_since.is_none());
+    let until: Option<Vec<Instant>> = flows.iter().map(Flow::waited_until).collect();
+    let last = until.and_then(|until| until.into_iter().max()).filter(|_| !is_through);
+    last.map_or(Duration::ZERO, |last| to.saturating_since(last.max(from)))
 }
