@@ -17,6 +17,7 @@ use crate::rows::{Output, OutputError, Row};
 use crate::scenario::{Choice, Document, Fault, Point};
 
 mod bounds;
+mod captures;
 mod claims;
 mod cost;
 mod courses;

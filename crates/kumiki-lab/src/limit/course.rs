@@ -68,6 +68,29 @@ fn frame(scenario: &Scenario, load: &Workload) -> f64 {
     f64::from(octets) * 8.0 / 1e6
 }
 
+/// What part of what is written each direction of a line of `ways` carries on average until `to`, where that changes.
+pub(crate) fn parts<'a>(
+    scenario: &'a Scenario,
+    ways: &[Vec<(Direction<'a>, f64)>],
+    to: Duration,
+) -> BTreeMap<Direction<'a>, f64> {
+    let whole = Carries { is_up: true, rate: 1.0 };
+    let mut all: BTreeMap<Direction<'a>, (Carries, Duration, f64)> = BTreeMap::new();
+    for (at, direction, change) in at_reader(scenario, ways).into_iter().filter(|(at, ..)| *at < to) {
+        let (carries, since, sum) = all.entry(direction).or_insert((whole, Duration::ZERO, 0.0));
+        *sum += carries.part() * at.saturating_sub(*since).as_secs_f64();
+        *since = at.max(*since);
+        match change {
+            Change::Up(up) => carries.is_up = up,
+            Change::More(part) => carries.rate += part,
+        }
+    }
+    let mean = |(carries, since, sum): (Carries, Duration, f64)| {
+        (sum + carries.part() * to.saturating_sub(since).as_secs_f64()) / to.as_secs_f64()
+    };
+    all.into_iter().map(|(direction, it)| (direction, mean(it))).collect()
+}
+
 /// Whether any line is other than it is written at some time of the run.
 #[must_use]
 pub fn is_changing(scenario: &Scenario) -> bool {

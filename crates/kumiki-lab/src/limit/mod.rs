@@ -19,6 +19,7 @@ mod stack;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use course::parts;
 pub use course::{is_changing, of_all_between};
 use kumiki_octets::text::counted;
 pub use layers::{
@@ -30,7 +31,7 @@ pub use layers::{
 use packet::Packet;
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};
-pub(crate) use stack::directions;
+pub(crate) use stack::{Direction, of_way};
 pub use stack::{lines, of_all, of_counted, of_load, of_loads, of_mix};
 
 /// A line, before anything has taken its share.
@@ -104,6 +105,8 @@ pub struct Ladder {
     pub payload_octets: u32,
     /// Octets that a packet takes below everything that goes by packets.
     pub packet_octets: Ratio,
+    /// How many pieces a packet is in, where layers below cut it: of messages that share segments, a part of one too.
+    pub pieces: Ratio,
     /// Cells that a packet takes, where there are cells and a whole number of them.
     pub cells: Option<u128>,
     /// Octets of a packet that only fill its last cell.
@@ -156,7 +159,14 @@ pub fn ladder(line: &Line, layers: &[Overhead], payload_octets: u32) -> Result<L
         rate = step.rate_mbps;
         steps.push(step);
     }
-    Ok(Ladder { steps, payload_octets, packet_octets: size, cells: packet.cells, padding_octets: packet.padding })
+    Ok(Ladder {
+        steps,
+        payload_octets,
+        packet_octets: size,
+        pieces: packet.count().ok_or_else(|| LadderError::TooBig(line.name.clone()))?,
+        cells: packet.cells,
+        padding_octets: packet.padding,
+    })
 }
 
 fn check(layer: &Overhead) -> Result<(), LadderError> {

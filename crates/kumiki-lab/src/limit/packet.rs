@@ -33,6 +33,11 @@ impl Packet {
         self.of_pieces()?.checked_add(self.among)
     }
 
+    /// How many pieces it has.
+    pub(super) fn count(&self) -> Option<Ratio> {
+        self.pieces.iter().try_fold(Ratio::ZERO, |sum, (count, _)| sum.checked_add(*count))
+    }
+
     fn of_pieces(&self) -> Option<Ratio> {
         let mut pieces = self.pieces.iter();
         pieces.try_fold(Ratio::ZERO, |sum, (count, octets)| sum.checked_add(count.checked_mul(Ratio::whole(*octets))?))
@@ -80,8 +85,7 @@ impl Packet {
     /// Fills the last cell of each piece. What is among the octets is taken as spread over the pieces by their number.
     fn fill(&mut self, octets: u128) -> Option<()> {
         let before = self.size()?;
-        let number = self.pieces.iter().try_fold(Ratio::ZERO, |sum, (count, _)| sum.checked_add(*count))?;
-        let among = self.among.checked_div(number)?;
+        let among = self.among.checked_div(self.count()?)?;
         let mut cells = Ratio::ZERO;
         for (count, piece) in &mut self.pieces {
             let size = Ratio::whole(*piece).checked_add(among)?;

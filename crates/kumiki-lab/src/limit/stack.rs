@@ -116,9 +116,15 @@ fn of_answers<'a>(scenario: &'a Scenario, load: &Workload) -> Option<Vec<Vec<(Di
     if load.kind == "ping" { None } else { pairs(scenario, load).ok() }
 }
 
-/// The directions of lines that what counts of a load goes over.
-pub(crate) fn directions<'a>(scenario: &'a Scenario, load: &Workload) -> Vec<(&'a str, bool)> {
-    of_answers(scenario, load).into_iter().flatten().flatten().map(|(direction, _)| direction).collect()
+/// What each line on the way from `from` to `to`, nodes of a load, leaves alone, in Mb/s; none where that is not known.
+pub(crate) fn of_way<'a>(
+    scenario: &'a Scenario,
+    load: &Workload,
+    topology: &Topology<'a>,
+    way: (&str, &str),
+) -> Vec<(Direction<'a>, f64)> {
+    let ladders = of_pair(scenario, load, topology, way).unwrap_or_default();
+    ladders.into_iter().map(|(direction, ladder)| (direction, ladder.goodput_mbps().as_f64())).collect()
 }
 
 /// What each line on the way of what counts leaves each pair alone, in Mb/s.
@@ -223,7 +229,7 @@ fn slower(one: Ladder, other: Ladder) -> Ladder {
 }
 
 /// A direction of a line; both of a ring are one.
-pub(super) type Direction<'a> = (&'a str, bool);
+pub(crate) type Direction<'a> = (&'a str, bool);
 
 /// The ladders of all lines from one node to another; over TCP of messages of so many octets each of which goes `alone`, or else of full segments.
 fn of_pair<'a>(

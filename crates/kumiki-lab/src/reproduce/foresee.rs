@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Plan, Shard, cost};
+use super::{Plan, Shard, captures};
 use crate::capture::Layers;
 use crate::progress::{Cost, spoken};
 use crate::table::{Cell, Table};
@@ -76,7 +76,7 @@ impl Plan {
     pub fn captured(&self, what: (&Layers, u32), wanted: impl Fn(usize) -> bool) -> f64 {
         let points = self.parts.iter().flat_map(|part| &part.points).enumerate();
         let wanted = points.filter(|(place, _)| wanted(*place));
-        wanted.map(|(_, point)| cost::captured(point, self.choice.runs, what)).sum()
+        wanted.map(|(_, point)| captures::foreseen(point, self.choice.runs, what)).sum()
     }
 }
 
