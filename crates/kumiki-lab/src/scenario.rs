@@ -483,7 +483,7 @@ impl Link {
 /// A ring of hosts.
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 pub struct Ring {
-    /// The stations, each `host.device`, in the order in which the token goes; two at least.
+    /// The stations, each `host.device`, in the order in which the token goes; two at least. A host alone is its one device.
     #[key(is = "a list of names", example = "[\"a.f0\", \"b.f0\", \"c.f0\"]")]
     pub ends: Vec<String>,
     /// What it is made of.
@@ -505,6 +505,15 @@ impl Ring {
             count => count,
         };
         names.zip(next).map(|(one, other)| [one, other]).take(count)
+    }
+
+    /// What the queue and the counters of the station `end` are called: as its host, and as host and device where that is on the ring twice.
+    #[must_use]
+    pub fn station<'a>(&self, end: &'a str) -> &'a str {
+        let host = |end: &'a str| end.split_once('.').map_or(end, |(host, _)| host);
+        let own = host(end);
+        let is_of_host = |other: &&String| other.strip_prefix(own).is_some_and(|rest| rest.starts_with('.'));
+        if self.ends.iter().filter(is_of_host).count() > 1 { end } else { own }
     }
 
     /// What it is, with its settings.

@@ -207,12 +207,12 @@ pub trait Element: Send {
     /// Counters for results, as (name, count), in a fixed order.
     fn counters(&self) -> Vec<(&'static str, u64)>;
 
-    /// Of an element with many ports, what each of those that are used has counted, by its number.
-    fn port_counters(&self) -> Vec<(usize, Vec<(&'static str, u64)>)> {
+    /// Of an element with many ports, what each of those that are used has counted, by its number or name.
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
         Vec::new()
     }
 
-    /// How long its queues were until `now`, by the letter that is before their counters (`a`, `b`) or the number of their port; those of cells
+    /// How long its queues were until `now`, by the letter that is before their counters (`a`, `b`) or the number or name of their port; those of cells
     /// where a switch is told to follow them.
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         let _ = now;

@@ -31,6 +31,7 @@
 //! An adapter copies frames for its own address and for groups, and one without an address all of them. The source, when its
 //! frame is back, sees whether somebody knew the address (A) and copied the frame (C): counters say how often.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Duration, Instant};
@@ -43,7 +44,7 @@ mod station;
 mod tests;
 mod token;
 
-use crate::{Backlog, BusyWatch, Counter, Discipline, DropTail, Element, Outlet, Rate, Unit};
+use crate::{Backlog, BusyWatch, Counter, Discipline, DropTail, Element, Occupancy, Outlet, Rate, Unit};
 use station::Station;
 pub use station::Tally;
 use token::Token;
@@ -130,9 +131,11 @@ enum Holder {
 /// stations, `busy_ns` in which frames were sent, `tokens` held, `late` tokens that a station with frames had to pass on,
 /// `longest_rotation_ns` between two tokens at one station, `ttrt_ns`, `copied` and `unknown`, frames that came back with and without
 /// the indicators A and C, and `strangers`, units that are no frames of FDDI; and what the disciplines count beside drops and marks, of all
-/// stations together.
+/// stations together. Those of each station are its own, and so is its queue, by its number or by the name that [`Fddi::called`] has given it.
 pub struct Fddi {
     stations: Vec<Station>,
+    /// Of those that have one.
+    names: Vec<String>,
     /// From the first station to each one, its own latency not counted.
     offsets: Vec<Duration>,
     /// The whole way around.
@@ -198,6 +201,7 @@ impl Fddi {
         let token = Token { left: winner, at: Instant::ZERO };
         Ok(Self {
             stations: stations.map(|(config, discipline)| Station::new(*config, discipline, ttrt)).collect(),
+            names: Vec::new(),
             offsets,
             around,
             ttrt,
@@ -210,6 +214,16 @@ impl Fddi {
             strangers: 0,
             watch: None,
         })
+    }
+
+    /// The same, whose stations have these names, in their order.
+    #[must_use]
+    pub fn called(self, names: Vec<String>) -> Self {
+        Self { names, ..self }
+    }
+
+    fn name(&self, number: usize) -> Cow<'static, str> {
+        self.names.get(number).cloned().unwrap_or_else(|| number.to_string()).into()
     }
 
     /// The target that the bids have led to.
@@ -442,5 +456,30 @@ impl Element for Fddi {
             }
         }
         all
+    }
+
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
+        let of = |(number, station): (usize, &Station)| {
+            let Tally { frames, octets: taken, drops, marks, tokens, late, longest_rotation } = station.tally();
+            let busy = octets(usize::try_from(taken).unwrap_or(usize::MAX));
+            let mut all = vec![
+                ("frames", frames),
+                ("octets", taken),
+                ("drops", drops),
+                ("marks", marks),
+                ("busy_ns", busy.as_nanos()),
+                ("tokens", tokens),
+                ("late", late),
+                ("longest_rotation_ns", longest_rotation.as_nanos()),
+            ];
+            all.extend(station.counters().into_iter().map(|Counter { names: [name, ..], value }| (name, value)));
+            (self.name(number), all)
+        };
+        self.stations.iter().enumerate().map(of).collect()
+    }
+
+    fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
+        let stations = self.stations.iter().enumerate();
+        stations.map(|(number, station)| (self.name(number), station.occupancy(now))).collect()
     }
 }

@@ -47,7 +47,7 @@ impl<E: Element> Element for Shared<E> {
         self.with(|it| it.counters())
     }
 
-    fn port_counters(&self) -> Vec<(usize, Vec<(&'static str, u64)>)> {
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
         self.with(|it| it.port_counters())
     }
 

@@ -94,7 +94,7 @@ impl<E: Changing> Element for Stepped<E> {
         self.element.counters()
     }
 
-    fn port_counters(&self) -> Vec<(usize, Vec<(&'static str, u64)>)> {
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
         self.element.port_counters()
     }
 

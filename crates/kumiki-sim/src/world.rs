@@ -425,8 +425,8 @@ impl World {
         })
     }
 
-    /// What ports of media with many have counted, by the medium's name and the number of the port.
-    pub fn ports(&self) -> impl Iterator<Item = (&str, usize, Vec<(&'static str, u64)>)> {
+    /// What ports of media with many have counted, by the medium's name and the number or name of the port.
+    pub fn ports(&self) -> impl Iterator<Item = (&str, Cow<'static, str>, Vec<(&'static str, u64)>)> {
         self.pieces().flat_map(|(medium, _)| {
             let ports = medium.piece.element().port_counters().into_iter();
             ports.map(|(port, counters)| (medium.name.as_str(), port, counters))

@@ -115,7 +115,7 @@ pub struct Measured {
     pub cpu: BTreeMap<String, f64>,
     /// Counters of all layers, by `host.layer`, while measuring.
     pub counters: Counters,
-    /// How long the queues of lines with frames were while measuring, by `line.a` (what its first end sends) and `line.b`.
+    /// How long the queues of lines with frames were while measuring, by `line.a` (what its first end sends) and `line.b`; of rings by `ring.host`.
     pub queues: BTreeMap<String, Occupancy>,
     /// How long each task ran, by `host.task`.
     pub tasks: BTreeMap<String, Duration>,

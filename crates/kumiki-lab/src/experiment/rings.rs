@@ -28,8 +28,8 @@ fn add_ring(
 ) -> Result<(), Fault> {
     let medium = ring.ring()?;
     let medium = if let Some(most) = ends.most_waiting { medium.bounded(most) } else { medium };
-    let mut built =
-        medium.element(ring.ends.iter().map(|end| address(scenario, end)), seed_of(ends.seed, name, Random::Medium))?;
+    let stations = ring.ends.iter().map(|end| (ring.station(end).to_owned(), address(scenario, end)));
+    let mut built = medium.element(stations, seed_of(ends.seed, name, Random::Medium))?;
     ends.occupied.watch(name, &mut built);
     let element = world.add_element(name, Box::new(built));
     for (port, end) in ring.ends.iter().enumerate() {

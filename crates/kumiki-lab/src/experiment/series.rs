@@ -41,7 +41,7 @@ pub struct Sample {
     pub time_s: f64,
     /// What it is of.
     pub scope: SampleOf,
-    /// The load, the queue as `line.a` or `switch.0`, or the channel as `host.device VC 0/100`.
+    /// The load, the queue as `line.a`, `switch.0` or `ring.host`, or the channel as `host.device VC 0/100`.
     pub name: String,
     /// The number of the flow among those of its load.
     pub flow: Option<u32>,
@@ -255,7 +255,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// By the name of the queue: of the ends of lines and of the ports of switches. A ring has its own name.
+    /// By the name of the queue: of the ends of lines, the ports of switches and the stations of rings. A ring has its own name, too.
     fn all(world: &World) -> BTreeMap<String, Self> {
         let mut all: BTreeMap<String, Self> = BTreeMap::new();
         for (line, counters) in world.media() {
@@ -263,7 +263,7 @@ impl Counted {
                 if let Some((end, what @ ("drops" | "marks" | "busy_ns"))) = key.split_once('_') {
                     all.entry(format!("{line}.{end}")).or_default().set(what, count);
                 } else if key == "busy_ns" {
-                    // One at a time sends on a ring, whose stations have the queues.
+                    // One at a time sends on a ring.
                     all.entry(line.to_owned()).or_default().set(key, count);
                 }
             }

@@ -8,7 +8,7 @@ use kumiki_graph::Duration;
 use kumiki_link::Occupancy;
 
 use crate::experiment::{Flow, Limit, LoadResult, Measured};
-use crate::medium::{Line, Rule};
+use crate::medium::{Line, Queue, Rule};
 use crate::scenario::{Scenario, Workload};
 use crate::topology::{HopKind, Topology, place};
 
@@ -21,56 +21,88 @@ const NOTABLE: f64 = 0.01;
 /// What grows at one rate is past its middle for half of the time, and for no less than this where arrivals are uneven.
 const PASSED: f64 = 0.2;
 
+/// Who sends into a queue without an end.
+struct Sender<'a> {
+    /// The line or ring.
+    name: &'a str,
+    /// The host and its device.
+    end: &'a str,
+    /// What the queue is called.
+    queue: String,
+    /// What has its counters, and what stands before their names.
+    counters: String,
+    prefix: &'static str,
+}
+
+/// All of them. A switch says itself how much may wait for its ports.
+fn senders(scenario: &Scenario) -> Vec<Sender<'_>> {
+    // Of this rule there is always room for so many and no more.
+    let is_endless = |queue: &Queue| queue.queue_frames.is_none() && queue.managed.queue != Rule::FqCodel;
+    let mut all = Vec::new();
+    for (name, link) in &scenario.link {
+        if matches!(link.line(), Ok(Line::Frames(frames)) if is_endless(&frames.queue)) {
+            let ends = link.ends.iter().zip([("a", "a_"), ("b", "b_")]);
+            let own = ends.filter(|(end, _)| !scenario.switch.contains_key(place(end)));
+            all.extend(own.map(|(end, (letter, prefix))| Sender {
+                name,
+                end,
+                queue: format!("{name}.{letter}"),
+                counters: name.clone(),
+                prefix,
+            }));
+        }
+    }
+    for (name, ring) in &scenario.ring {
+        if ring.ring().is_ok_and(|it| is_endless(&it.queue)) {
+            all.extend(ring.ends.iter().map(|end| {
+                let station = format!("{name}.{}", ring.station(end));
+                Sender { name, end, queue: station.clone(), counters: station, prefix: "" }
+            }));
+        }
+    }
+    all
+}
+
 /// Which queues without an end grew for all of the measured time, or from some time on to its end: more came than their lines take.
 #[expect(clippy::cast_precision_loss, reason = "counts for a sentence")]
 pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     let mut told = Vec::new();
-    for (name, link) in &scenario.link {
-        let Ok(Line::Frames(frames)) = link.line() else {
+    for sender in senders(scenario) {
+        let Sender { name, end, queue, counters, prefix } = sender;
+        let queue = measured.queues.get(&queue);
+        let counters = measured.counters.get(&counters);
+        let count = |what: &str| counters?.get(&format!("{prefix}{what}")).copied();
+        let (Some(queue), Some(sent), Some(busy)) = (queue, count("frames"), count("busy_ns")) else {
             continue;
         };
-        // Of this rule there is always room for so many and no more.
-        if frames.queue.queue_frames.is_some() || frames.queue.managed.queue == Rule::FqCodel {
+        let (before, grown) = (queue.began_with(), queue.length().saturating_sub(queue.began_with()) as f64);
+        let (whole, is_full) = (queue.whole(), busy as f64 >= queue.whole().as_nanos() as f64 * FULL);
+        // What grows at one rate is half of the time on either side of its middle; what has grown and then stayed is not, nor a burst at the end.
+        let middle = queue.quantile(0.5).saturating_sub(before) as f64 / grown;
+        // Nor is what falls and rises, as behind bursts: that passes its middle anew each time, and here for the last time.
+        let half = queue.length().midpoint(before);
+        let passed = queue.longer_for(half);
+        let has_passed = passed.as_secs_f64() >= whole.as_secs_f64() * PASSED;
+        if grown < (sent as f64 * NOTABLE).max(1.0) || !has_passed {
             continue;
         }
-        for (end, letter) in link.ends.iter().zip(["a", "b"]) {
-            // A switch says itself how much may wait for its ports.
-            let is_own = !scenario.switch.contains_key(place(end));
-            let queue = measured.queues.get(&format!("{name}.{letter}")).filter(|_| is_own);
-            let counters = measured.counters.get(name);
-            let count = |what: &str| counters?.get(&format!("{letter}_{what}")).copied();
-            let (Some(queue), Some(sent), Some(busy)) = (queue, count("frames"), count("busy_ns")) else {
-                continue;
-            };
-            let (before, grown) = (queue.began_with(), queue.length().saturating_sub(queue.began_with()) as f64);
-            let (whole, is_full) = (queue.whole(), busy as f64 >= queue.whole().as_nanos() as f64 * FULL);
-            // What grows at one rate is half of the time on either side of its middle; what has grown and then stayed is not, nor a burst at the end.
-            let middle = queue.quantile(0.5).saturating_sub(before) as f64 / grown;
-            // Nor is what falls and rises, as behind bursts: that passes its middle anew each time, and here for the last time.
-            let half = queue.length().midpoint(before);
-            let passed = queue.longer_for(half);
-            let has_passed = passed.as_secs_f64() >= whole.as_secs_f64() * PASSED;
-            if grown < (sent as f64 * NOTABLE).max(1.0) || !has_passed {
-                continue;
-            }
-            let growing = queue.longer_for(before);
-            let part = growing.as_secs_f64() / whole.as_secs_f64();
-            let (when, time_on_line) = if is_full && (0.3..0.8).contains(&middle) {
-                ("for all of the measured time".to_owned(), 1.0)
-            } else if part < 1.0 && is_even(queue, half, passed, growing) {
-                // Meanwhile the line was busy all the time.
-                let time = growing.as_nanos() as f64 / busy as f64;
-                (format!("for the last {:.0} % of the measured time", part * 100.0), time)
-            } else {
-                continue;
-            };
-            let more = grown / (sent as f64 * time_on_line) * 100.0;
-            told.push(format!(
-                "{name}: what {end} sends there waits in a queue without an end (`queue_frames` is not set), which grew {when}, from {before} to {} frames: \
-                 {more:.1} % more came than the line takes, so delays and lengths are those of the `duration`",
-                queue.length()
-            ));
-        }
+        let growing = queue.longer_for(before);
+        let part = growing.as_secs_f64() / whole.as_secs_f64();
+        let (when, time_on_line) = if is_full && (0.3..0.8).contains(&middle) {
+            ("for all of the measured time".to_owned(), 1.0)
+        } else if part < 1.0 && is_even(queue, half, passed, growing) {
+            // Meanwhile the line was busy all the time.
+            let time = growing.as_nanos() as f64 / busy as f64;
+            (format!("for the last {:.0} % of the measured time", part * 100.0), time)
+        } else {
+            continue;
+        };
+        let more = grown / (sent as f64 * time_on_line) * 100.0;
+        told.push(format!(
+            "{name}: what {end} sends there waits in a queue without an end (`queue_frames` is not set), which grew {when}, from {before} to {} frames: \
+             {more:.1} % more came than the line takes, so delays and lengths are those of the `duration`",
+            queue.length()
+        ));
     }
     told
 }
@@ -119,7 +151,7 @@ pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> 
 #[cfg(test)]
 mod tests {
     use crate::laboratory::Laboratory;
-    use crate::reproduce::Runner as _;
+    use crate::reproduce::{Outcome, Runner as _};
     use crate::scenario::{Choice, Document};
 
     fn notes(text: &str, set: &[&str]) -> Vec<String> {
@@ -178,6 +210,48 @@ define.rate = "12 Mb/s"
         assert!(!told(&rate));
         // Short bursts of which too much comes on the whole do let it grow.
         assert!(told(&[&rate[..], &["rate=24 Mb/s", "on=10 ms", "off=10 ms"]].concat()));
+    }
+
+    const RING: &str = r#"
+title = "A ring"
+host.a.graph = ["tcp", "ip", "arp", "llc", "fddi", "f0"]
+host.b.like = "a"
+host.c.like = "a"
+ring.r = { ends = ["a", "b.f0", "c"], medium = "fddi", propagation = "10 us", queue_frames = "${queue}" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run = { warm_up = "200 ms", duration = "1 s", interval = "100 ms" }
+define.queue = "1 bdp"
+"#;
+
+    fn measured(text: &str, set: &[&str]) -> Outcome {
+        let document = Document::parse("queue", "queue.toml", text).unwrap();
+        let set = set.iter().map(|it| (*it).to_owned()).collect();
+        let points = document.points(&Choice { set, ..Choice::default() }).unwrap();
+        Laboratory::default().run(&points[0]).unwrap()
+    }
+
+    /// What a station may be without the token for is in a product of bandwidth and delay: with as much TCP has all of the ring, as with room for all.
+    #[test]
+    fn stations_of_a_ring_have_queues_and_one_product_is_enough() {
+        let of = |queue: &str| measured(RING, &[queue]).rows.remove(0);
+        let [all, one, few] = ["queue=1000", "queue=1 bdp", "queue=0.01 bdp"].map(of);
+        assert!(one.goodput_mbps > 0.97 * all.goodput_mbps, "{} of {}", one.goodput_mbps, all.goodput_mbps);
+        assert!(few.goodput_mbps < 0.7 * all.goodput_mbps, "{} of {}", few.goodput_mbps, all.goodput_mbps);
+        let names: Vec<&str> = few.queues.keys().map(String::as_str).collect();
+        assert_eq!(names, ["r.a", "r.b", "r.c"]);
+        assert!(few.queues["r.a"]["max"] >= 1.0 && few.queues["r.c"]["max"] == 0.0);
+        let drops = |place: &str| few.counters[place]["drops"];
+        assert!(drops("r") > 0);
+        assert_eq!(drops("r"), drops("r.a") + drops("r.b") + drops("r.c"));
+    }
+
+    #[test]
+    fn a_queue_without_an_end_at_a_station_of_a_ring_is_told_of() {
+        let flood = RING.replace("\"tcp\"", "\"udp\"").replace("netperf\"", "udp\", rate = \"120 Mb/s\"");
+        let flood =
+            flood.replace("8 KiB", "1000 B").replace(", queue_frames = \"${queue}\"", "").replace("define", "#");
+        let told = notes(&flood, &[]).into_iter().find(|note| note.contains("without an end")).unwrap();
+        assert!(told.starts_with("r: what a.f0 sends there waits in a queue without an end"), "{told}");
     }
 
     const PHASE: &str = r#"

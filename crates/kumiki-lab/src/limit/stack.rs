@@ -575,7 +575,7 @@ fn around(
     stations: usize,
     (layers, payload): (&[Overhead], u32),
 ) -> Result<(Line, Vec<Overhead>), String> {
-    let built = ring.ring().and_then(|it| it.element(ring.ends.iter().map(|_| None), 0));
+    let built = ring.ring().and_then(|it| it.element(ring.ends.iter().map(|end| (end.clone(), None)), 0));
     let built = built.map_err(|fault| fault.to_string())?;
     let nanos = |time: Duration| u32::try_from(time.as_nanos()).unwrap_or(u32::MAX);
     // Whoever has held the token sends it on.

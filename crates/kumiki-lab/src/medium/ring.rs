@@ -49,20 +49,21 @@ impl Ring {
         schedule::of_path(steps, own.map(|(_, impairment)| impairment), end)
     }
 
-    /// The ring of stations with these addresses, those by which their adapters know which frames to copy, and the seed of what is random on it.
+    /// The ring of stations with these names and addresses, those by which their adapters know which frames to copy, and the seed of what is random on it.
     ///
     /// # Errors
     /// A [`Fault`] whose path begins at the keys of the ring.
     pub(crate) fn element(
         &self,
-        addresses: impl IntoIterator<Item = Option<MacAddr>>,
+        stations: impl IntoIterator<Item = (String, Option<MacAddr>)>,
         seed: u64,
     ) -> Result<Fddi, Fault> {
         let Self { propagation, latency, ttrt, .. } = *self;
         let station = |address| StationConfig { address, latency, propagation, ttrt };
+        let (names, addresses): (Vec<String>, Vec<_>) = stations.into_iter().unzip();
         let stations: Vec<_> = addresses.into_iter().map(station).collect();
         let queues = (0..stations.len()).map(|number| self.queue.discipline(seed, number)).collect();
-        Fddi::with_disciplines(&stations, queues).map_err(said)
+        Fddi::with_disciplines(&stations, queues).map(|ring| ring.called(names)).map_err(said)
     }
 }
 

@@ -590,20 +590,30 @@ fn group<'a>(known: impl Iterator<Item = &'a String>, name: &'a str) -> Option<(
 
 /// `end` is a device of a host or a port of a switch.
 fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
+    let is_ring = path.first() == Some(&"ring");
+    let switches = scenario.switch.keys().filter(|_| !is_ring);
+    let known: Vec<&String> = scenario.host.keys().chain(switches).collect();
+    let what = if is_ring { "host" } else { "host or switch" };
     let (owner, rest) = end.split_once('.').map_or((end, None), |(owner, rest)| (owner, Some(rest)));
-    let is_one = scenario.host.contains_key(owner) || scenario.switch.contains_key(owner);
-    if let Some((count, group)) = group(scenario.host.keys().chain(scenario.switch.keys()), owner).filter(|_| !is_one) {
+    if let Some((count, group)) = group(known.iter().copied(), owner).filter(|_| !known.contains(&&owner.to_owned())) {
         let rest = rest.map_or_else(String::new, |rest| format!(".{rest}"));
-        let problem = format!("{owner:?} is {count} of them, and a line has two ends");
-        return Err(Fault::at(path, problem)
-            .expected(format!("as many lines: count = {count} beside `ends`, and \"{group}${{i}}{rest}\" in it")));
+        return Err(if is_ring {
+            let expected = format!("a name for each: \"{group}0{rest}\", \"{group}1{rest}\" and so on");
+            Fault::at(path, format!("{owner:?} is {count} of them")).expected(expected)
+        } else {
+            let lines = format!("as many lines: count = {count} beside `ends`, and \"{group}${{i}}{rest}\" in it");
+            Fault::at(path, format!("{owner:?} is {count} of them, and a line has two ends")).expected(lines)
+        });
+    }
+    if is_ring && scenario.switch.contains_key(owner) {
+        return Err(Fault::at(path, format!("{owner} is a switch, and none is a station of a ring")).expected("a host"));
     }
     let Some((owner, plug)) = end.split_once('.') else {
-        let known: Vec<&String> = scenario.host.keys().chain(scenario.switch.keys()).collect();
-        return Err(if known.iter().any(|name| *name == end) {
-            Fault::at(path, "no \".\"").expected("\"host.device\" or \"switch.port\"")
-        } else {
-            Fault::unknown(path, "host or switch", end, &known)
+        let fault = Fault::at(path, "no \".\"");
+        return Err(match (known.iter().any(|name| *name == end), is_ring) {
+            (true, true) => fault.expected("\"host.device\""),
+            (true, false) => fault.expected("\"host.device\" or \"switch.port\""),
+            (false, _) => Fault::unknown(path, what, end, &known),
         });
     };
     if let Some(host) = scenario.host.get(owner) {
@@ -629,8 +639,7 @@ fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
                 .expected(format!("0 to {}", switch.ports.saturating_sub(1)))),
         };
     }
-    let known: Vec<&String> = scenario.host.keys().chain(scenario.switch.keys()).collect();
-    Err(Fault::unknown(path, "host or switch", owner, &known))
+    Err(Fault::unknown(path, what, owner, &known))
 }
 
 /// That `toward` of what goes wrong is one of `ends`.

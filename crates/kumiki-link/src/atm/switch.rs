@@ -311,9 +311,9 @@ impl Element for Switch {
         counters
     }
 
-    fn port_counters(&self) -> Vec<(usize, Vec<(&'static str, u64)>)> {
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
         let outputs = self.outputs.iter().enumerate();
-        outputs.filter_map(|(port, it)| Some((port, it.counters()?))).collect()
+        outputs.filter_map(|(port, it)| Some((port.to_string().into(), it.counters()?))).collect()
     }
 
     /// Cells wait here, and of which PDU they are it does not know.

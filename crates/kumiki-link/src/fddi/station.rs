@@ -12,7 +12,7 @@ use kumiki_wire::inet::fddi::{LEN, LINE_OVERHEAD};
 
 use super::StationConfig;
 use super::token::turns;
-use crate::{Backlog, Counter, Discipline, Ledger, Outlet, Unit, Waiting};
+use crate::{Backlog, Counter, Discipline, Ledger, Occupancy, Outlet, Unit, Waiting};
 
 /// What a station has done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,6 +36,9 @@ pub struct Tally {
 pub(super) struct Station {
     pub(super) config: StationConfig,
     discipline: Box<dyn Discipline>,
+    /// How many frames wait there.
+    frames: u64,
+    occupancy: Occupancy,
     /// Since when there has been something to send.
     waits_since: Option<Instant>,
     /// The frame that is being sent: its number and address.
@@ -52,6 +55,8 @@ impl Station {
         Self {
             config,
             discipline,
+            frames: 0,
+            occupancy: Occupancy::default(),
             waits_since: None,
             sending: None,
             offered: 0,
@@ -68,6 +73,11 @@ impl Station {
     pub(super) fn backlog(&self) -> Backlog {
         let (frames, octets) = (self.discipline.frames(), self.discipline.octets());
         Backlog { busy: self.is_busy(), frames, octets }
+    }
+
+    /// How long the queue was, until `now`: a frame that waits for the token is in it, and one that is sent is not.
+    pub(super) fn occupancy(&self, now: Instant) -> Occupancy {
+        self.occupancy.until(now, self.frames)
     }
 
     /// What the discipline counts beside drops and marks.
@@ -111,8 +121,13 @@ impl Station {
 
     /// Looks at `now` whether anything waits.
     fn waits(&mut self, now: Instant) {
+        let frames = self.discipline.frames();
+        if frames != self.frames {
+            self.occupancy.change(now, self.frames);
+            self.frames = frames;
+        }
         let since = self.waits_since.unwrap_or(now);
-        self.waits_since = (self.discipline.frames() > 0).then_some(since);
+        self.waits_since = (frames > 0).then_some(since);
     }
 
     /// Takes the next frame to be sent at `now`.

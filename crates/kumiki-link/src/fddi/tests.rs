@@ -103,6 +103,26 @@ fn a_frame_is_sent_when_the_token_comes_and_arrives_with_its_last_symbol() {
     assert_eq!(counter(&ring, "busy_ns"), 128 * 80);
 }
 
+/// Two frames of 128 octets wait for the token until 1000 ns, and the second for the first, for 10,240 ns more.
+#[test]
+fn a_frame_waits_in_the_queue_of_its_station_until_it_is_sent() {
+    let stations = [0, 1, 2].map(|number| station(number, 600, 1000));
+    let ring = Fddi::new(&stations).unwrap().called(["a", "b", "c"].map(str::to_owned).to_vec());
+    let (ring, _) = run(ring, (0..2).map(|id| (0, 1, frame(1, MAC[0], 100, id))).collect());
+    let queues = ring.queues(ns(20_000));
+    let held = |frames| queues[1].1.longer_in_all(frames).as_nanos();
+    assert_eq!((queues[1].0.as_ref(), held(1), held(0)), ("b", 1000, 1000 + 128 * 80));
+    assert_eq!(
+        (queues[0].0.as_ref(), queues[0].1.quantile(1.0), queues[0].1.whole()),
+        ("a", 0, Duration::from_micros(20))
+    );
+    let of_station = ring.port_counters();
+    for (name, sent) in [("frames", 2), ("octets", 2 * 128), ("busy_ns", 2 * 128 * 80), ("drops", 0)] {
+        let count = |number: usize| of_station[number].1.iter().find(|(it, _)| *it == name).unwrap().1;
+        assert_eq!([0, 1, 2].map(count), [0, sent, 0], "{name}");
+    }
+}
+
 /// A token that nobody wants goes round and round: it is at station 2 at 1000 + 600 + 1000 = 2600 ns, and every 4800 ns again.
 #[test]
 fn an_idle_token_is_where_it_would_be() {

@@ -68,7 +68,11 @@ pub const COUNTERS: [CounterGroup; 16] = [
         place: "`counters.SWITCH` over all ports, and `counters.SWITCH.PORT`",
         counters: &ATM_SWITCH,
     },
-    CounterGroup { of: "Rings", place: "`counters.RING`, over all stations", counters: &RING },
+    CounterGroup {
+        of: "Rings",
+        place: "`counters.RING` over all stations, and `counters.RING.HOST` of each",
+        counters: &RING,
+    },
     CounterGroup { of: "Ethernet switches", place: "`counters.SWITCH`", counters: &SWITCH },
     CounterGroup { of: "Telephone exchanges", place: "`counters.SWITCH`", counters: &EXCHANGE },
 ];
@@ -310,7 +314,7 @@ const RING: [CounterMeaning; 15] = [
     of("octets", "octets", "of the ring that these took"),
     of("drops", "frames", "given up, or that are none"),
     of("marks", "frames", "marked for congestion (ECN CE)"),
-    of("busy_ns", "nanoseconds", "in which anybody sent"),
+    of("busy_ns", "nanoseconds", "in which anybody sent; of a station, in which it did"),
     of("tokens", "tokens", "held"),
     of("late", "tokens", "passed on though there were frames: they had come late"),
     of("longest_rotation_ns", "nanoseconds", "the longest between two tokens at one station, since the start"),
@@ -375,7 +379,9 @@ pub fn unit_of_counter(place: &str, name: &str) -> Option<&'static str> {
         let counters = COUNTERS.iter().filter(is_own).flat_map(|group| group.counters);
         counters.into_iter().find(|counter| counter.name == name)
     };
-    find(name).or_else(|| find(bare)).map(|counter| counter.unit)
+    // A station of a ring is called as a node of a host might be.
+    let of_station = || RING.iter().find(|counter| is_of_host && counter.name == name);
+    find(name).or_else(|| find(bare)).or_else(of_station).map(|counter| counter.unit)
 }
 
 /// Between the name of a line and the end towards which it impairs.

@@ -8,7 +8,7 @@ use super::natural;
 
 /// Names the device or port of each end that names a host or switch alone, and counts the ports of switches that do not say how many they have.
 pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
-    let Scenario { host: hosts, switch: switches, link: links, .. } = scenario;
+    let Scenario { host: hosts, switch: switches, link: links, ring: rings, .. } = scenario;
     let mut taken: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for end in links.values().flat_map(|link| &link.ends) {
         if let Some((switch, port)) = end.split_once('.')
@@ -32,6 +32,15 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
                 let free = (0..).find(|port| !ports.contains(port)).unwrap_or_default();
                 ports.insert(free);
                 *end = format!("{end}.{free}");
+            }
+        }
+    }
+    for (name, ring) in rings {
+        for (number, end) in ring.ends.iter_mut().enumerate() {
+            let host = hosts.get(end.as_str()).filter(|_| !end.contains('.'));
+            if let Some(host) = host {
+                let device = device(host, end);
+                *end = device.map_err(|fault| fault.under(&["ring", name, "ends", &number.to_string()]))?;
             }
         }
     }

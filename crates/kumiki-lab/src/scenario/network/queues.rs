@@ -117,12 +117,15 @@ fn read(link: &Link) -> Result<Line, Fault> {
     link.line_at_first()
 }
 
-/// How long the way around a ring is: what goes to a station and what it answers go around it once together.
+/// How long it takes around a ring: what goes to a station and what it answers go around it once together, and each may wait for the token, which is meant to be back within its
+/// target.
 fn around(ring: &Ring) -> Result<Duration, Fault> {
     let mut own = ring.clone();
     own.settings.remove("queue_frames");
-    let station = own.ring().map(|it| it.propagation.as_nanos().saturating_add(it.latency.as_nanos()))?;
-    Ok(Duration::from_nanos(station.saturating_mul(ring.ends.len() as u64)))
+    let own = own.ring()?;
+    let station = own.propagation.as_nanos().saturating_add(own.latency.as_nanos());
+    let fibre = station.saturating_mul(ring.ends.len() as u64);
+    Ok(Duration::from_nanos(fibre.saturating_add(own.ttrt.as_nanos())))
 }
 
 /// What has a queue: its medium, its ends, and how fast it is in bits per second, where that is one rate for all frames.
