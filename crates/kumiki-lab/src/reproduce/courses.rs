@@ -106,8 +106,10 @@ fn table(figure: &Figure, happens: &[Happening]) -> Table {
             crate::stats::mean(&values).map_or_else(Cell::empty, |mean| Cell::number(mean, 2))
         };
         let mut cells: Vec<Cell> = curves.iter().map(mean).collect();
+        // What happens at the end of an interval is seen in the next one.
+        let is_seen = |at: f64| at >= before && at < until;
         let said: Vec<String> =
-            happens.iter().filter(|it| is_in(it.at.as_secs_f64())).map(ToString::to_string).collect();
+            happens.iter().filter(|it| is_seen(it.at.as_secs_f64())).map(ToString::to_string).collect();
         if !happens.is_empty() {
             cells.push(Cell::text(said.join("; ")));
         }
@@ -149,5 +151,26 @@ event = [{ at = "20500 ms", link = "line", up = false }, { at = "40 s", link = "
         let course = course(&points[0], &samples);
         assert_eq!(course.notes, ["At 20.5 s: link.line down."]);
         assert!(!format!("{:?}", course.figures).contains("link.line up"));
+    }
+
+    #[test]
+    fn a_change_stands_in_the_row_of_the_time_behind_it() {
+        let text = r#"
+title = "A line"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run = { duration = "3 s", interval = "1 s" }
+event = [{ at = "0 s", link = "line", up = true }, { at = "1 s", link = "line", up = false }]
+"#;
+        let document = Document::parse("line", "line.toml", text).unwrap();
+        let points = document.points(&Choice::default()).unwrap();
+        let samples = "time_s,scope,name,goodput_mbps\n1,load,bulk,9\n2,load,bulk,0\n3,load,bulk,0\n";
+        let course = course(&points[0], &Samples::of_csv(samples).unwrap());
+        let (_, table) = &course.figures[0];
+        let rows = table.rows.iter().map(|(until, cells)| format!("{until} {:?}", cells.last().unwrap()));
+        let rows: Vec<String> = rows.collect();
+        assert!(rows[0].contains("up") && rows[1].contains("down") && !rows[2].contains("down"), "{rows:?}");
     }
 }
