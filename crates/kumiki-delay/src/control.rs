@@ -8,7 +8,7 @@
 //! | Left out | sockets that others can reach |
 
 use std::io::{self, BufRead, BufReader, Read as _, Write};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::asking::Asking;
 use super::command::Command;
+use kumiki_lab::refusal::{self, Access};
 use kumiki_live::Form;
 
 /// The longest line that is read; nobody needs one as long.
@@ -102,13 +103,13 @@ pub struct ControlError {
     pub path: PathBuf,
     /// What is wrong.
     pub why: String,
-    /// Whether whoever listens there has refused the line.
-    pub is_refused: bool,
+    /// Whether who named the file, or wrote the line, has to mend it: the file is none, or whoever listens there has refused the line.
+    pub is_mistake: bool,
 }
 
 impl ControlError {
     fn new(path: &Path, why: impl core::fmt::Display) -> Self {
-        Self { path: path.to_owned(), why: why.to_string(), is_refused: false }
+        Self { path: path.to_owned(), why: why.to_string(), is_mistake: false }
     }
 }
 
@@ -118,13 +119,13 @@ impl Control {
     /// # Errors
     /// [`ControlError`] where there is something else, somebody listens there already, or the file cannot be made.
     pub fn listen(path: &Path) -> Result<Self, ControlError> {
-        let failed = |why: &dyn core::fmt::Display| ControlError::new(path, why);
-        let listener = kumiki_io::line::listen_at(path).map_err(|why| failed(&why))?;
+        let failed = |why: io::Error| ControlError::new(path, refusal::words(path, &why, Access::Write));
+        let listener = kumiki_io::line::listen_at(path).map_err(failed)?;
         // A thread of its own waits for callers.
-        listener.set_nonblocking(false).map_err(|why| failed(&why))?;
+        listener.set_nonblocking(false).map_err(failed)?;
         let control = Self { path: path.to_owned(), listener: Some(listener) };
         let owner_only = std::fs::Permissions::from_mode(0o600);
-        std::fs::set_permissions(path, owner_only).map_err(|why| failed(&why))?;
+        std::fs::set_permissions(path, owner_only).map_err(failed)?;
         Ok(control)
     }
 
@@ -158,27 +159,39 @@ fn accept<C: Send + 'static>(listener: &UnixListener, asking: &Asking<C>) {
     }
 }
 
+/// That nobody is reached at `path`.
+fn unheard(path: &Path, why: &io::Error) -> ControlError {
+    let is_of_socket = why.kind() == io::ErrorKind::ConnectionRefused;
+    let words = if is_of_socket {
+        // A file that is no socket is refused in the same way.
+        let is_socket = std::fs::metadata(path).is_ok_and(|it| it.file_type().is_socket());
+        if is_socket { "nobody listens there any more" } else { "it is no socket" }.to_owned()
+    } else {
+        refusal::words(path, why, Access::Read)
+    };
+    let why = format!("{words}; `kumiki delay`, `link` or `live` with --control and this path would listen there");
+    ControlError { is_mistake: words != "nobody listens there any more", ..ControlError::new(path, why) }
+}
+
 /// Has the delay generator, or the network, that listens at `path` carry out one line.
 ///
 /// # Errors
 /// [`ControlError`] where nobody listens there, or where the line is wrong.
 pub fn send(path: &Path, command: &str) -> Result<String, ControlError> {
-    let failed = |why: &dyn core::fmt::Display| ControlError::new(path, why);
     if command.contains('\n') {
-        return Err(failed(&"one line at a time"));
+        return Err(ControlError::new(path, "one line at a time"));
     }
-    let mut stream = UnixStream::connect(path).map_err(|why| {
-        failed(&format!("{why}; `kumiki delay`, `link` or `live` with --control and this path would listen there"))
-    })?;
-    writeln!(stream, "{command}").map_err(|why| failed(&why))?;
+    let mut stream = UnixStream::connect(path).map_err(|why| unheard(path, &why))?;
+    let failed = |why: io::Error| ControlError::new(path, refusal::plain(&why));
+    writeln!(stream, "{command}").map_err(failed)?;
     let mut answer = String::new();
     for line in BufReader::new(stream).lines() {
-        let line = line.map_err(|why| failed(&why))?;
+        let line = line.map_err(failed)?;
         if line == OK {
             return Ok(answer);
         }
         if let Some(why) = line.strip_prefix(ERROR) {
-            return Err(ControlError { is_refused: true, ..failed(&why) });
+            return Err(ControlError { is_mistake: true, ..ControlError::new(path, why) });
         }
         answer.push_str(&line);
         answer.push('\n');
@@ -187,5 +200,5 @@ pub fn send(path: &Path, command: &str) -> Result<String, ControlError> {
     if Command::parse(command) == Ok(Command::Quit) {
         return Ok(answer);
     }
-    Err(failed(&"it has ended before it answered"))
+    Err(ControlError::new(path, "it has ended before it answered"))
 }

@@ -20,6 +20,7 @@ use kumiki_graph::Duration;
 use kumiki_io::{Clock as _, RealClock, RealDevice, Wish};
 use serde_json::json;
 
+use kumiki_lab::scenario::Fault;
 #[cfg(target_os = "linux")]
 use kumiki_live::walls;
 use kumiki_live::{Form, LiveError, system};
@@ -37,7 +38,7 @@ mod tests;
 
 pub use asking::{Asked, Asking};
 pub use command::{Change, Command, HELP, SETTINGS_HELP, Way};
-pub use control::{Control, send};
+pub use control::{Control, ControlError, send};
 pub use ends::End;
 pub use engine::{Ended, Engine};
 pub use kumiki_graph::Instant;
@@ -95,8 +96,7 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     let mut engine = engine.telling(config.form == Form::Json, say.clone());
     let wish = Wish::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     let control = config.control.as_deref();
-    let mut control =
-        control.map(Control::listen).transpose().map_err(|why| LiveError::Line(format!("--control {why}")))?;
+    let mut control = control.map(Control::listen).transpose().map_err(|why| Fault::new(format!("--control {why}")))?;
     // Ahead of the threads, which have them from here.
     #[cfg(target_os = "linux")]
     {

@@ -27,9 +27,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
-use kumiki_delay::{Asking, Command, Control, Engine, Path};
+use kumiki_delay::{Asking, Command, Control, ControlError, Engine, Path};
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock, RealDevice};
+use kumiki_lab::refusal::{self, Access};
 use kumiki_link::Opportunities;
 use kumiki_pcapng::LinkType;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -103,11 +104,40 @@ pub struct Config {
 
 /// Why no program was run.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct EmulateError(String);
+#[error("{why}")]
+pub struct EmulateError {
+    why: String,
+    is_mistake: bool,
+}
+
+impl EmulateError {
+    fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_mistake: false }
+    }
+
+    /// That nothing can be made or written at `path`, which `option` names.
+    fn of_place(option: &str, path: &std::path::Path, why: &io::Error) -> Self {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let is_full = matches!(why.kind(), StorageFull | FileTooLarge | QuotaExceeded);
+        let words = refusal::words(path, why, Access::Write);
+        Self { why: format!("{option} {}: {words}", path.display()), is_mistake: !is_full }
+    }
+
+    /// Whether the command line has to be mended: it names a place that is none.
+    #[must_use]
+    pub const fn is_mistake(&self) -> bool {
+        self.is_mistake
+    }
+}
+
+impl From<ControlError> for EmulateError {
+    fn from(why: ControlError) -> Self {
+        Self { why: format!("--control {why}"), is_mistake: true }
+    }
+}
 
 fn failed(what: &str) -> impl Fn(io::Error) -> EmulateError + '_ {
-    move |why| EmulateError(format!("{what}: {why}"))
+    move |why| EmulateError::new(format!("{what}: {}", refusal::plain(&why)))
 }
 
 /// Runs the program until it has ended and what it sent has arrived. Says with `say` what goes wrong on the way, and what has crossed where that is asked
@@ -118,7 +148,10 @@ fn failed(what: &str) -> impl Fn(io::Error) -> EmulateError + '_ {
 pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) -> Result<u8, EmulateError> {
     if std::env::var_os(VARIABLE).is_some() {
         let why = format!("this is inside another `kumiki link`, as {VARIABLE} says, and that has the same addresses");
-        return Err(EmulateError(why));
+        return Err(EmulateError::new(why));
+    }
+    if let Some(path) = config.report.as_deref() {
+        refusal::try_place(path).map_err(|why| EmulateError::of_place("--report", path, &why))?;
     }
     // Ahead of the threads, of which a proxy has some.
     let clock = RealClock::start();
@@ -126,8 +159,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let ends = [("program", LinkType::RawIp), ("gateway", LinkType::RawIp)];
     let capture = config.pcap.as_deref().map(|path| Capture::create((path, config.snaplen), ends, clock));
     let capture = capture.transpose()?;
-    let control = config.control.as_deref().map(Control::listen).transpose();
-    let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
+    let mut control = config.control.as_deref().map(Control::listen).transpose()?;
     let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;
     let on_hop = near.under_way();
     more_descriptors();
@@ -179,7 +211,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
         let words: Vec<_> = config.program.iter().map(|word| word.to_string_lossy()).collect();
         let program = if words.is_empty() { "A proxy".to_owned() } else { words.join(" ") };
         report::write(path, &program, status, &crossed)
-            .map_err(|why| EmulateError(format!("--report {}: {why}", path.display())))?;
+            .map_err(|why| EmulateError { is_mistake: false, ..EmulateError::of_place("--report", path, &why) })?;
     }
     capture.map_or(Ok(()), |capture| capture.finish())?;
     Ok(status)

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender};
 
 use kumiki_io::{RealClock, RealDevice};
+use kumiki_lab::refusal;
 use kumiki_net::host::HostStack;
 
 use crate::namespace::{self, Files, Namespace, Network, Passing, Program};
@@ -39,13 +40,14 @@ impl Near {
         if let Some(address) = config.proxy {
             let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;
             let proxy = Proxy::start(address, Box::new(near), config.mtu, config.loopback, say.clone());
-            let proxy = proxy.map_err(|why| EmulateError(format!("--proxy {address}: {why}")))?;
+            let proxy =
+                proxy.map_err(|why| EmulateError::new(refusal::unnumbered(&format!("--proxy {address}: {why}"))))?;
             return Ok((Self::Proxy(proxy), Box::new(far)));
         }
         let files = Files { resolver: (!config.keep_resolver).then_some(namespace::GATEWAY_4.into()), hosts: None };
         let network = Network::of_link(config.mtu);
         let begun = Namespace::begin(&config.program, &network, &files, io::stdin().as_fd());
-        let (namespace, tun) = begun.map_err(EmulateError)?;
+        let (namespace, tun) = begun.map_err(EmulateError::new)?;
         Ok((Self::Namespace(Some(namespace)), Box::new(tun)))
     }
 
@@ -61,10 +63,10 @@ impl Near {
         let heard = signals::hear().map_err(&listening)?;
         let program = match self {
             Self::Namespace(namespace) => {
-                let namespace = namespace.take().ok_or_else(|| EmulateError("the program has run".to_owned()))?;
+                let namespace = namespace.take().ok_or_else(|| EmulateError::new("the program has run".to_owned()))?;
                 let passing = namespace.passing().map_err(failed("the program's process"))?;
                 heard.pass_on(Some(passing), seen).map_err(listening)?;
-                namespace.go().map_err(EmulateError)?
+                namespace.go().map_err(EmulateError::new)?
             }
             Self::Proxy(proxy) if config.program.is_empty() => {
                 heard.pass_on(None, seen).map_err(listening)?;
@@ -73,7 +75,7 @@ impl Near {
             }
             Self::Proxy(proxy) => match start(&config.program, proxy.address()) {
                 Ok(program) => {
-                    let passing = Passing::to(&program).map_err(EmulateError)?;
+                    let passing = Passing::to(&program).map_err(EmulateError::new)?;
                     heard.pass_on(Some(passing), seen).map_err(listening)?;
                     program
                 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Address, Request};
 use kumiki_io::{Arrival, Clock as _, Descriptors, RealClock, RealDevice, Sent};
+use kumiki_lab::refusal;
 use kumiki_link::offload;
 use kumiki_live::private;
 use kumiki_octets::Message;
@@ -39,9 +40,11 @@ impl Capture {
         devices: impl IntoIterator<Item = (&'a str, LinkType)>,
         clock: RealClock,
     ) -> Result<Self, EmulateError> {
-        let wrong = |why: &dyn core::fmt::Display| EmulateError(format!("--pcap {}: {why}", path.display()));
-        let file = private::create(path).map_err(|why| wrong(&why))?;
-        Self::begin((file, snaplen), devices, clock).map_err(|why| wrong(&why))
+        let file = private::create(path).map_err(|why| EmulateError::of_place("--pcap", path, &why))?;
+        Self::begin((file, snaplen), devices, clock).map_err(|why| match why {
+            CaptureError::Io(why) => EmulateError::of_place("--pcap", path, &why),
+            why => EmulateError::new(format!("--pcap {}: {why}", path.display())),
+        })
     }
 
     fn begin<'a>(
@@ -89,7 +92,7 @@ impl Capture {
             Some(why) => Err(why),
             None => writing.file.take().map_or(Ok(()), |file| file.finish().map(drop)),
         };
-        ended.map_err(|why| EmulateError(format!("--pcap: {why}")))
+        ended.map_err(|why| EmulateError::new(refusal::unnumbered(&format!("--pcap: {why}"))))
     }
 }
 

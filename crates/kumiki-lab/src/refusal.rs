@@ -2,6 +2,7 @@
 //!
 //! Every command tells of places so, whichever option names them. The number that the operating system has for its reason says nothing to who reads it.
 
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -18,9 +19,12 @@ pub enum Access {
 #[must_use]
 pub fn words(path: &Path, why: &io::Error, access: Access) -> String {
     if why.raw_os_error().is_none() {
-        // What reads a file as text has no words of somebody else in its error.
-        let is_of_text = why.kind() == ErrorKind::InvalidData && why.get_ref().is_none();
-        return if is_of_text { "not UTF-8 text".to_owned() } else { why.to_string() };
+        match (why.kind(), why.get_ref()) {
+            (_, Some(said)) => return said.to_string(),
+            // What reads a file as text has no words of somebody else in its error.
+            (ErrorKind::InvalidData, None) => return "not UTF-8 text".to_owned(),
+            (_, None) => {}
+        }
     }
     let other = match access {
         Access::Read => "",
@@ -53,11 +57,45 @@ pub fn words(path: &Path, why: &io::Error, access: Access) -> String {
 /// What the operating system says, without its number.
 #[must_use]
 pub fn plain(why: &io::Error) -> String {
-    let text = why.to_string();
-    match text.rsplit_once(" (os error ") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
+    unnumbered(&why.to_string())
+}
+
+/// `text` without the numbers that the operating system has for its reasons.
+#[must_use]
+pub fn unnumbered(text: &str) -> String {
+    const BEFORE: &str = " (os error ";
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((words, after)) = rest.split_once(BEFORE) {
+        out.push_str(words);
+        let number = after.split_once(')').filter(|(number, _)| number.bytes().all(|it| it.is_ascii_digit()));
+        rest = match number {
+            Some((_, behind)) => behind,
+            None => {
+                out.push_str(BEFORE);
+                after
+            }
+        };
     }
+    out.push_str(rest);
+    out
+}
+
+/// Tries whether a file can be written at `path`, so that nobody does what has no place to go to. What is no file, such as a pipe or a device, is not opened, and none is left.
+///
+/// # Errors
+/// Why not.
+pub fn try_place(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => return Ok(()),
+        Ok(_) | Err(_) => {}
+    }
+    let was_there = fs::symlink_metadata(path).is_ok();
+    fs::OpenOptions::new().append(true).create(true).open(path)?;
+    if !was_there {
+        // What stays is empty, and is written soon.
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
 }
 
 /// The highest of the directories above `path` that is not there.
@@ -113,5 +151,30 @@ mod tests {
         assert_eq!(words(&path("x"), &io::Error::other("it is a link"), Access::Write), "it is a link");
         let damaged = io::Error::new(ErrorKind::InvalidData, "no capture");
         assert_eq!(words(&path("x"), &damaged, Access::Read), "no capture");
+    }
+
+    #[test]
+    fn numbers_of_the_operating_system_are_left_out_wherever_they_stand() {
+        for (text, wanted) in [
+            ("a: Permission denied (os error 13); ask", "a: Permission denied; ask"),
+            ("x (os error 2) and y (os error 111)", "x and y"),
+            ("in (os error x) it stays", "in (os error x) it stays"),
+            ("none", "none"),
+        ] {
+            assert_eq!(unnumbered(text), wanted);
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_tried_is_left_as_it_was() {
+        let folder = kumiki_watchdog::process::Folder::new("place");
+        let path = |name: &str| folder.path(name);
+        try_place(&path("new")).unwrap();
+        assert!(!path("new").exists());
+        fs::write(path("old"), "text").unwrap();
+        try_place(&path("old")).unwrap();
+        assert_eq!(fs::read_to_string(path("old")).unwrap(), "text");
+        assert_eq!(try_place(folder.place()).unwrap_err().kind(), ErrorKind::IsADirectory);
+        assert_eq!(try_place(&path("none/x")).unwrap_err().kind(), ErrorKind::NotFound);
     }
 }

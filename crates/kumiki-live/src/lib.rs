@@ -28,8 +28,10 @@ use kumiki_link::Impaired;
 use capture::Capture;
 use kumiki_lab::capture::Stream;
 use kumiki_lab::medium::FrameImpair;
+pub use kumiki_lab::refusal;
 use kumiki_lab::scenario::tree::{Node, Origin};
 use kumiki_lab::scenario::{self, Fault, Place};
+use kumiki_pcapng::CaptureError;
 use private::CaptureBudget;
 
 #[cfg(target_os = "linux")]
@@ -474,12 +476,24 @@ pub enum LiveError {
     #[error("{0}")]
     Start(#[from] kumiki_io::CannotStart),
     /// The operating system refused what the run needs.
-    #[error("{what}: {why}")]
+    #[error("{what}: {}", refusal::plain(why))]
     System {
         /// What.
         what: String,
         /// Its reason.
         why: io::Error,
+    },
+    /// A place that was named cannot be had.
+    #[error("{option} {}: {}", path.display(), refusal::words(path, why, *access))]
+    Place {
+        /// By which option.
+        option: &'static str,
+        /// The place.
+        path: PathBuf,
+        /// The reason of the file system.
+        why: io::Error,
+        /// What was to be done there.
+        access: refusal::Access,
     },
     /// The line or the device cannot be had, or is of no more use.
     #[error("{0}")]
@@ -541,6 +555,12 @@ pub fn date() -> String {
 pub fn spare() -> Option<std::os::fd::OwnedFd> {
     use std::os::fd::AsFd as _;
     io::stderr().as_fd().try_clone_to_owned().ok()
+}
+
+/// That what `option` names cannot be had.
+pub fn place(option: &'static str, path: &Path, access: refusal::Access) -> impl FnOnce(io::Error) -> LiveError {
+    let path = path.to_owned();
+    move |why| LiveError::Place { option, path, why, access }
 }
 
 /// What the operating system says where `what` did not go.
@@ -684,7 +704,16 @@ pub fn begin_capture(
 ) -> Result<Option<Capture>, LiveError> {
     let capture =
         Capture::begin(path, budget, |file| Stream::new(graph, (upper, upper), lower, (file, budget.snaplen())));
-    Ok(capture.map_err(|why| Fault::new(format!("--pcap: {}: {why}", path.display())))?)
+    capture.map_err(|why| uncaptured(path, why))
+}
+
+/// That no capture can begin at `path`.
+#[must_use]
+pub fn uncaptured(path: &Path, why: CaptureError) -> LiveError {
+    match why {
+        CaptureError::Io(why) => place("--pcap", path, refusal::Access::Write)(why),
+        why => Fault::new(format!("--pcap {}: {why}", path.display())).into(),
+    }
 }
 
 /// Has standard error say, once, that captures have ended, and why: standard output may be a line or JSON.

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kumiki_octets::text::counted;
 
+use crate::refusal::unnumbered;
 use crate::report::Form;
 
 /// Standard output, with no buffer in between: what it does not take is known at once, and not kept to be written in front of something else.
@@ -68,7 +69,7 @@ impl<O: Write, E: Write> Logbook<O, E> {
     /// Writes a line, which has no end yet.
     pub fn tell(&self, line: &str) {
         let mut state = self.state();
-        if !(state.catch_up() && state.put(&format!("{line}\n"))) {
+        if !(state.catch_up() && state.put(&format!("{}\n", unnumbered(line)))) {
             state.lose();
         }
     }

@@ -103,7 +103,7 @@ fn what_cannot_be_is_refused_before_a_line_is_opened() {
     assert!(refused(&wrong).contains("mru"));
     wrong.daemon.mru = 1500;
     wrong.pcap = Some("/nowhere/at/all".into());
-    assert!(refused(&wrong).contains("--pcap: /nowhere/at/all"));
+    assert!(refused(&wrong).contains("--pcap /nowhere/at/all: there is no directory /nowhere"));
 }
 
 #[test]

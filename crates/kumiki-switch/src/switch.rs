@@ -30,7 +30,7 @@ use kumiki_live::memory::Memory;
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::{Kind, Throttle};
 use kumiki_live::walls::{self, Needs, Walls};
-use kumiki_live::{LOOK, LiveError, date, system};
+use kumiki_live::{LOOK, LiveError, date, system, uncaptured};
 
 /// How long CLEAR packets have to leave, and their confirmations to come.
 const CLEARING: Duration = Duration::from_millis(500);
@@ -195,13 +195,13 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
     let mut capture = match &wanted.pcap {
         None => None,
         Some(path) => {
-            let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
+            let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap {}: {why}", path.display()));
             let taps: Vec<(&str, &str, &str)> =
                 built.packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
             let begun = Capture::begin(path, &captures, |file| {
                 Stream::several(&mut built.graph, &taps, (file, captures.snaplen()))
             });
-            let begun = begun.map_err(|why| fault(&why))?;
+            let begun = begun.map_err(|why| uncaptured(path, why))?;
             Some(begun.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?)
         }
     };

@@ -1,7 +1,7 @@
 //! The commands.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kumiki_lab::laboratory::Laboratory;
@@ -84,6 +84,17 @@ pub(crate) fn unwritable(option: &str, path: &Path, why: &io::Error) -> Stop {
     } else {
         Stop::Input(said)
     }
+}
+
+/// Tries whether a file can be written where `option` says, before anything is done for it. None is left.
+pub(crate) fn has_place(option: &str, path: &Path) -> Result<(), Stop> {
+    refusal::try_place(path).map_err(|why| unwritable(option, path, &why))
+}
+
+/// Where a capture is to be that begins when somebody has been reached, where one can be made there.
+pub(crate) fn capture_place(path: Option<&Path>) -> Result<Option<PathBuf>, Stop> {
+    path.map_or(Ok(()), |path| has_place("--pcap", path))?;
+    Ok(path.map(Path::to_owned))
 }
 
 /// That what `option` names, or the command itself where that is empty, cannot be read.

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &DelayArgs) -> Result<(), Stop> {
         // What is a line there whoever listens knows: it may be `kumiki live`.
         let answer = kumiki_delay::send(Path::new(path), line).map_err(|error| {
             let why = format!("--send {error}");
-            if error.is_refused { Stop::Input(why) } else { Stop::Failed(why) }
+            if error.is_mistake { Stop::Input(why) } else { Stop::Failed(why) }
         })?;
         return print(&answer);
     }

@@ -9,7 +9,7 @@ use kumiki_filetransfer::files::hash;
 use kumiki_filetransfer::osi::Serves;
 use kumiki_live::{Duration, private};
 
-use crate::commands::{Stop, print};
+use crate::commands::{Stop, print, unwritable};
 use crate::files::daemon::{self, serve};
 use crate::files::password;
 use crate::ftam::element;
@@ -102,7 +102,7 @@ fn entry(user: &str, file: Option<&Path>, rounds: u32) -> Result<(), Stop> {
     let line = hash(user, password.as_bytes(), &salt, rounds);
     match file {
         None => print(&format!("{line}\n")),
-        Some(path) => put(path, user, &line).map_err(|why| Stop::Failed(format!("--file: {}: {why}", path.display()))),
+        Some(path) => put(path, user, &line).map_err(|why| unwritable("--file", path, &why)),
     }
 }
 

@@ -202,6 +202,7 @@ pub(crate) fn run(args: &LinkArgs) -> Result<(), Stop> {
     match kumiki_emulate::run(&config, say) {
         Ok(0) => Ok(()),
         Ok(status) => Err(Stop::Ended { status, why: String::new() }),
+        Err(why) if why.is_mistake() => Err(Stop::Input(why.to_string())),
         Err(why) => Err(Stop::Ended { status: FAILED, why: why.to_string() }),
     }
 }

@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kumiki_lab::quantity::{self, Octets, Quantity};
+use kumiki_lab::refusal::Access;
 use kumiki_lab::scenario::Fault;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening, Ping, PingConfig, Talker, TalkerConfig, Transfer};
@@ -12,7 +13,7 @@ use kumiki_live::{
 };
 
 use crate::cli;
-use crate::commands::Stop;
+use crate::commands::{Stop, unreadable, unwritable};
 
 /// The least MTU of a link of IPv6 (RFC 8200, section 5).
 const IPV6_MTU: u16 = 1280;
@@ -32,6 +33,8 @@ impl From<LiveError> for Stop {
     fn from(why: LiveError) -> Self {
         match why {
             LiveError::Input(_) | LiveError::Start(_) => Self::Input(why.to_string()),
+            LiveError::Place { option, path, why, access: Access::Write } => unwritable(option, &path, &why),
+            LiveError::Place { option, path, why, access: Access::Read } => unreadable(option, &path, &why),
             LiveError::System { .. } | LiveError::Line(_) => Self::Failed(why.to_string()),
             #[cfg(target_os = "linux")]
             LiveError::Walls(_) => Self::Failed(why.to_string()),

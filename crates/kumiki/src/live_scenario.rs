@@ -141,6 +141,7 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
         Ok(LiveEnd::TimeUp) => (TIME_UP, "the time was up, and programs had not ended".to_owned()),
         Ok(LiveEnd::Signal(signal)) => (u8::try_from(128 + signal).unwrap_or(u8::MAX), String::new()),
         Ok(LiveEnd::Failed) => (kumiki_emulate::FAILED, String::new()),
+        Err(why) if why.is_mistake() => return Err(Stop::Input(why.to_string())),
         Err(why) => (kumiki_emulate::FAILED, why.to_string()),
     };
     Err(Stop::Ended { status, why })

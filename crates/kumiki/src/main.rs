@@ -36,6 +36,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use commands::Stop;
+use kumiki_lab::refusal::unnumbered;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     };
     // Where a program has a status of its own there is nothing to say of it.
     if !why.is_empty() {
-        eprintln!("kumiki: {}", commands::lines_shown(&why));
+        eprintln!("kumiki: {}", commands::lines_shown(&unnumbered(&why)));
     }
     ExitCode::from(status)
 }

@@ -1,5 +1,6 @@
 //! `kumiki stack`: from the command line to [`kumiki_net::rings`].
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use kumiki_live::Network;
 use kumiki_net::host::{HostConfig, HostDriver, Nowhere, RealDevice};
 use kumiki_net::rings::{Limits, StackServer};
 
-use crate::commands::{Stop, lines_shown};
+use crate::commands::{Stop, lines_shown, unwritable};
 use crate::live::option;
 
 /// `kumiki stack`.
@@ -99,6 +100,10 @@ pub(crate) fn run(args: &StackArgs) -> Result<(), Stop> {
     (limits.programs, limits.sockets) = (args.programs, args.sockets);
     let failed = |why: std::io::Error| Stop::Failed(why.to_string());
     let driver = HostDriver::new(device, &config).map_err(failed)?;
-    StackServer::run(driver, &args.at, args.mode, limits)
-        .map_err(|why| Stop::Failed(format!("--at {}: {why}", args.at.display())))
+    StackServer::run(driver, &args.at, args.mode, limits).map_err(|why| match why.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied | ErrorKind::AddrInUse => {
+            unwritable("--at", &args.at, &why)
+        }
+        _ => Stop::Failed(format!("--at {}: {why}", args.at.display())),
+    })
 }

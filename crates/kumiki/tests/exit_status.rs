@@ -522,7 +522,7 @@ fn options_of_responders_that_have_no_effect_or_no_sense_are_refused_for_what_is
         (&["--anonymous", "--listen", "[::1"], &["no address"]),
         (
             &["--anonymous", "--listen", "127.0.0.1:0", "--pcap", "none/x"],
-            &["--pcap: none: there is no such directory"],
+            &["--pcap none/x: there is no directory none; make it, or choose another place"],
         ),
     ] {
         let told = refused(&folder.kumiki(&[&ftamd[..], more].concat()));
@@ -848,7 +848,50 @@ fn a_place_that_cannot_be_read_is_told_in_words() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(told.starts_with(&format!("kumiki: {said}\n")), "{arguments:?}: {told}");
     }
-    // And so is what cannot be written.
+    // And so is what cannot be written, before anything begins.
+    for (arguments, said) in [
+        (
+            &["run", "x.toml", "--out", "file/below", "--dry-run"][..],
+            "--out file/below: file is no directory; choose another place",
+        ),
+        (
+            &["link", "--pcap", "none/x", "--", "true"],
+            "--pcap none/x: there is no directory none; make it, or choose another place",
+        ),
+        (&["link", "--report", ".", "--", "true"], "--report .: it is a directory; expected a file"),
+        (
+            &["link", "--control", "none/x", "--", "true"],
+            "--control none/x: there is no directory none; make it, or choose another place",
+        ),
+        (&["ftamd", "--anonymous", "--root", "none"], "--root none: there is nothing of that name"),
+        (&["mmsd", "--anonymous", "--root", "file"], "--root file: it is no directory"),
+        (&["ftamd", "--root", ".", "--passwords", "none"], "--passwords none: there is nothing of that name"),
+        (
+            &["ftamd", "--root", ".", "--anonymous", "--port-file", "none/x"],
+            "--port-file none/x: there is no directory none; make it, or choose another place",
+        ),
+        (&["mms", "ls", "--pcap", ".", "mms://127.0.0.1:1/"], "--pcap .: it is a directory; expected a file"),
+        (
+            &["mms", "get", "mms://127.0.0.1:1/a", "none/x"],
+            "none: there is no such directory; make it, or choose another place",
+        ),
+        (&["ftam", "put", "none", "ftam://127.0.0.1:1/a"], "none: there is nothing of that name"),
+        (
+            &["mms", "ls", "--password-file", "none", "mms://127.0.0.1:1/"],
+            "--password-file none: there is nothing of that name",
+        ),
+        (
+            &["delay", "--send", "none", "stats"],
+            "--send none: there is nothing of that name; `kumiki delay`, `link` or `live` with --control and this path would listen there",
+        ),
+        (&["decode", "."], ".: it is a directory; expected a file"),
+        (&["merge", "file"], "file: it is no directory; expected one that `run --shard` has left"),
+    ] {
+        let run = folder.kumiki(arguments);
+        let told = String::from_utf8(run.stderr).unwrap();
+        assert!(told.contains(&format!("kumiki: {said}\n")), "{arguments:?}: {told}");
+        assert_eq!(run.status.code(), Some(2), "{arguments:?}: {told}");
+    }
     for (arguments, said) in [
         (&["run", "x.toml", "--out", "file/below"][..], "--out file/below: file is no directory; choose another place"),
         (

@@ -9,6 +9,7 @@ use std::os::fd::AsFd as _;
 use kumiki_io::tun::Layer;
 use kumiki_io::{Packets, RealClock, RealDevice, Tun, TunConfig, TunError};
 use kumiki_lab::experiment::RealHost;
+use kumiki_lab::refusal;
 
 use super::programs::Waiting;
 use super::serial::Serial;
@@ -62,7 +63,7 @@ impl Ends {
         clock: RealClock,
         say: &(impl Fn(&str) + Clone + Send + Sync + 'static),
     ) -> Result<(), EmulateError> {
-        let said = |why: String| EmulateError(format!("host {}: {why}", host.name));
+        let said = |why: String| EmulateError::new(refusal::unnumbered(&format!("host {}: {why}", host.name)));
         let RealHost { name, real, addresses, mtu, power: _ } = host;
         if let Some(command) = &real.run {
             let is_attached = self.attached.as_ref() == Some(name);

@@ -153,9 +153,8 @@ pub fn run_live(
         ends.watch(capture);
     }
     let (told, events) = channel();
-    let control = control.as_deref().map(Control::listen).transpose();
-    let mut control = control.map_err(|why| EmulateError(format!("--control {why}")))?;
-    let scene = Scene::new(world, schedule).map_err(EmulateError)?;
+    let mut control = control.as_deref().map(Control::listen).transpose()?;
+    let scene = Scene::new(world, schedule).map_err(EmulateError::new)?;
     let engine = Engine::new(clock, scene, ends.devices, say.clone());
     let network = Running::start(clock, engine.map_err(failed("no descriptor to wait with"))?, told.clone())?;
     if let Some(control) = &mut control {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_files::filestore::{Detached, FileId, Filestore, Form, Login, Name, NewFile, Start, StoreError, User};
+use kumiki_live::refusal;
 use kumiki_octets::{Account, Claim, Message, Page};
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
@@ -365,17 +366,18 @@ fn entries<D: Disk>(disk: &D, directory: &D::File) -> usize {
 
 /// What the system says, as a diagnostic; `otherwise` where it is nothing in particular.
 fn fault(why: Errno, otherwise: i64, name: &Name) -> StoreError {
+    let said = || format!("{name}: {}", refusal::plain(&why.into()));
     match why {
         Errno::NOENT | Errno::NOTDIR => StoreError::missing(name),
         Errno::EXIST => StoreError::exists(name),
         Errno::NAMETOOLONG => StoreError::permanent(3027, name.to_string()),
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => StoreError::space(format!("{name}: {why}")),
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => StoreError::space(said()),
         Errno::NOTEMPTY => StoreError::permanent(3007, "the directory is not empty"),
         Errno::LOOP | Errno::XDEV => StoreError::permanent(11, format!("{name} is a link")),
-        Errno::ACCESS | Errno::PERM | Errno::ROFS => StoreError::permanent(11, format!("{name}: {why}")),
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM => StoreError::transient(9, format!("{name}: {why}")),
-        Errno::IO => StoreError::permanent(5031, format!("{name}: {why}")),
-        _ => StoreError::permanent(otherwise, format!("{name}: {why}")),
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => StoreError::permanent(11, said()),
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => StoreError::transient(9, said()),
+        Errno::IO => StoreError::permanent(5031, said()),
+        _ => StoreError::permanent(otherwise, said()),
     }
 }
 

@@ -53,8 +53,9 @@ use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::gate::{Gate, Turnstile};
 use kumiki_live::memory::{self, Memory};
 use kumiki_live::private::CaptureBudget;
+use kumiki_live::refusal::Access;
 use kumiki_live::throttle::{Kind, Throttle};
-use kumiki_live::{LOOK, LiveError, date, spare, system};
+use kumiki_live::{LOOK, LiveError, date, place, spare, system};
 
 /// Where callers come in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -309,10 +310,10 @@ pub fn serve(
     ready: &mut dyn FnMut(&[Listen]) -> Result<(), LiveError>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Served, LiveError> {
-    let root = daemon.root.display().to_string();
     // What a crash has left goes, and what is there counts.
-    let opened = open_root(&System, &daemon.root).map_err(system(root.clone()))?;
-    let mut quota = Quota::count(&System, &opened, daemon.quota).map_err(system(root))?;
+    let unread = || place("--root", &daemon.root, Access::Read);
+    let opened = open_root(&System, &daemon.root).map_err(unread())?;
+    let mut quota = Quota::count(&System, &opened, daemon.quota).map_err(unread())?;
     quota = quota.with_entries_of_one(daemon.serves.entries());
     if let Some(files) = daemon.files {
         quota = quota.with_entries(files);

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with, sockopt};
 
 use kumiki_live::line::Connection;
+use kumiki_live::refusal;
 
 /// How often the wish to end is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -61,7 +62,7 @@ fn refused(host: &Host, at: SocketAddr, why: Errno) -> Failure {
     let at = if host.name == at.ip().to_string() { String::new() } else { format!(" ({at})") };
     failure(
         Some(code),
-        format!("{host}{at}: {what}: {}", io::Error::from(why)),
+        format!("{host}{at}: {what}: {}", refusal::plain(&io::Error::from(why))),
         remedy,
         !matches!(why, Errno::ACCESS | Errno::PERM),
     )
@@ -77,7 +78,7 @@ pub(super) fn connected(
 ) -> Result<Connection, Failure> {
     let found = (host.name.as_str(), host.port).to_socket_addrs();
     let found = found.map_err(|why| {
-        let meaning = format!("{}: no address is known: {why}", host.name);
+        let meaning = format!("{}: no address is known: {}", host.name, refusal::plain(&why));
         failure(None, meaning, "check the name, and the name server", false)
     })?;
     let mut last = None;

@@ -11,7 +11,7 @@ use kumiki_lab::progress::Progress;
 use kumiki_live::private;
 use kumiki_octets::text::counted;
 
-use super::{Stop, print, uncaptured, unwritable};
+use super::{Stop, has_place, print, uncaptured, unwritable};
 use crate::cli;
 
 /// So many failing seeds are printed.
@@ -121,6 +121,11 @@ fn one(seed: u64, args: &cli::Adversity) -> Result<(), Stop> {
     if args.verbose || args.shrink {
         print(&case.to_string())?;
     }
+    if args.pcap || args.trace {
+        // Nothing is tried whose captures have no place.
+        fs::create_dir_all(&args.out).map_err(|why| unwritable("--out", &args.out, &why))?;
+        has_place("--out", &args.out.join(format!("adversity-{seed}-tcp.csv")))?;
+    }
     let outcome = go(&case, options)?;
     print(&told(&outcome))?;
     for file in write(&outcome, args)? {
@@ -164,7 +169,6 @@ fn write(outcome: &Outcome, args: &cli::Adversity) -> Result<Vec<PathBuf>, Stop>
         return Ok(files);
     }
     let folder = &args.out;
-    fs::create_dir_all(folder).map_err(|why| unwritable("--out", folder, &why))?;
     let seed = outcome.seed;
     for captured in &outcome.captured {
         let path = folder.join(format!("adversity-{seed}-{}.pcapng", captured.host));

@@ -114,10 +114,9 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let name = path.display();
     let file = File::open(path).map_err(|why| unreadable("", path, &why))?;
     if file.metadata().is_ok_and(|about| about.is_dir()) {
-        return Err(Stop::Input(format!("{name}: this is a directory; right: a file")));
+        return Err(unreadable("", path, &ErrorKind::IsADirectory.into()));
     }
     Ok(Box::new(file))
 }

@@ -12,7 +12,7 @@ use kumiki_lab::stats::Level;
 
 use super::compare::{column, level};
 use super::experiments::{jobs, layout};
-use super::{Stop, lines_shown, print, print_words, unwritable};
+use super::{Stop, has_place, lines_shown, print, print_words, unwritable};
 use crate::cli;
 
 #[derive(Args, Debug)]
@@ -64,7 +64,7 @@ pub(super) fn run(args: &FitArgs) -> Result<(), Stop> {
     if let Some(path) = args.out.as_ref().filter(|path| exists(path) && !args.force) {
         return Err(Stop::Input(format!("--out {}: it is there already; --force replaces it", path.display())));
     }
-    args.out.as_deref().map_or(Ok(()), has_place)?;
+    args.out.as_deref().map_or(Ok(()), |path| has_place("--out", path))?;
     let document = Document::find(&args.scenario.name)?;
     let choice = Choice { set: args.scenario.set.clone(), quick: false, runs: None };
     let source = Source::open(&args.measurements, &args.column)?;
@@ -98,18 +98,6 @@ pub(super) fn run(args: &FitArgs) -> Result<(), Stop> {
         }
         None => print(&format!("\n{profile}")),
     }
-}
-
-/// That a file can be written there, so that nobody waits for prices that have no place. None is left.
-fn has_place(path: &Path) -> Result<(), Stop> {
-    let was_there = fs::symlink_metadata(path).is_ok();
-    let opened = fs::OpenOptions::new().append(true).create(true).open(path);
-    opened.map_err(|why| unwritable("--out", path, &why))?;
-    if !was_there {
-        // What stays is empty, and is written soon.
-        let _ = fs::remove_file(path);
-    }
-    Ok(())
 }
 
 /// The name by which a scenario finds the profile in a file: a bare name would be that of a profile of ours.

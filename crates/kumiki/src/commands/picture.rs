@@ -28,5 +28,12 @@ pub(super) fn write(path: &Path, svg: &str) -> Result<(), Stop> {
         }
         _ => {}
     }
-    fs::write(path, svg).map_err(|why| unwritable("--out", path, &why))
+    let was_there = path.exists();
+    fs::write(path, svg).map_err(|why| {
+        if !was_there {
+            // Half a picture is none.
+            let _ = fs::remove_file(path);
+        }
+        unwritable("--out", path, &why)
+    })
 }

@@ -4,6 +4,8 @@ use std::io::IsTerminal as _;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use kumiki_lab::refusal::unnumbered;
+
 use crate::commands::{lines_shown, shown};
 
 /// A bar, or none.
@@ -60,7 +62,7 @@ impl Bar {
 
     /// A line of its own.
     pub(crate) fn say(&self, line: &str) {
-        let line = lines_shown(line);
+        let line = lines_shown(&unnumbered(line));
         match &self.bar {
             Some(bar) => bar.suspend(|| eprintln!("{line}")),
             None => eprintln!("{line}"),

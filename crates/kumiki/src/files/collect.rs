@@ -39,11 +39,11 @@ use kumiki_filetransfer::osi::{
 use serde_json::{Map, Value};
 
 use super::bar::Bar;
-use super::local::{MOST, Part, Receipt, Received, Settler, digest, directory_of, path_shown};
+use super::local::{MOST, Part, Receipt, Received, Settler, digest, directory_of};
 use super::show;
 use super::url::Url;
 use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
-use crate::commands::{Stop, print, shown, unreadable};
+use crate::commands::{Stop, print, shown, unreadable, unwritable};
 use crate::live::option;
 use placing::Whole;
 use rows::{Range, Rows};
@@ -209,8 +209,7 @@ impl<'a, D: Disk> Collection<'a, D> {
         settler: Settler<D>,
     ) -> Result<Self, Stop> {
         let settle = option("--settle", &wanted.settle)?;
-        let into = path_shown(&wanted.into);
-        make_directories(&disk, &wanted.into).map_err(|why| Stop::Failed(format!("{into}: {why}")))?;
+        make_directories(&disk, &wanted.into).map_err(|why| unwritable("--into", &wanted.into, &why.into()))?;
         let path = wanted.state.clone().unwrap_or_else(|| wanted.into.join(STATE));
         let state = State::open_on(disk.clone(), &path, &url.place())?;
         let taken = state.files().values().map(|entry| entry.local.clone()).collect();

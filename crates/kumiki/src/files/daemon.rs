@@ -13,12 +13,12 @@ use kumiki_filetransfer::osi::{
 use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::walls::{Access, Calls, Needs, above, raise};
-use kumiki_live::{Duration, Form, LiveError, private};
+use kumiki_live::{Duration, Form, LiveError, place, private, refusal};
 
 use super::{url, work};
 use crate::callers::{Callers, memory, pcap_most};
 use crate::cli::Snap;
-use crate::commands::{Stop, shown};
+use crate::commands::{Stop, has_place, shown};
 use crate::live::{option, some_time};
 use crate::walls;
 
@@ -223,8 +223,8 @@ impl Place {
 
 /// The users of a file, or only these.
 fn passwords_of(path: &Path, users: &[String]) -> Result<Passwords, String> {
-    let said = |why: &dyn core::fmt::Display| format!("--passwords: {}: {why}", path.display());
-    let text = private::read(path).map_err(|why| said(&why))?;
+    let said = |why: &dyn core::fmt::Display| format!("--passwords {}: {why}", path.display());
+    let text = private::read(path).map_err(|why| said(&refusal::words(path, &why, refusal::Access::Read)))?;
     let passwords = Passwords::parse(&text).map_err(|why| said(&why))?;
     if users.is_empty() {
         return Ok(passwords);
@@ -285,8 +285,8 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
     let access = if args.who.read_only { Access::Read } else { Access::Write };
     let mut places = vec![(root.clone(), access)];
     let captures = args.pcap.as_deref();
-    if let Some(folder) = captures.map(above).filter(|it| !it.is_dir()) {
-        return Err(Stop::Input(format!("--pcap: {}: there is no such directory", folder.display())));
+    for (option, path) in [("--pcap", captures), ("--port-file", args.port_file.as_deref())] {
+        path.map_or(Ok(()), |path| has_place(option, path))?;
     }
     // The whole directory, for what replaces the file is another file.
     let secrets = args.who.passwords.as_deref();
@@ -338,8 +338,7 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
             lines.push_str(&format!("{at}\n"));
         }
         if let Some(path) = &args.port_file {
-            write_whole(path, &lines)
-                .map_err(|why| LiveError::System { what: format!("--port-file: {}", path.display()), why })?;
+            write_whole(path, &lines).map_err(place("--port-file", path, refusal::Access::Write))?;
         }
         // All is open, and nobody has been let in.
         raise(&walls, &needs)?;

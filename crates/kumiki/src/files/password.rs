@@ -7,12 +7,11 @@ use kumiki_filetransfer::osi::Password;
 use kumiki_live::{private, secret};
 
 use super::work::INTERRUPTED;
-use crate::commands::{Stop, shown};
+use crate::commands::{Stop, shown, unreadable};
 
 /// The first line of a file.
 fn of_file(path: &Path) -> Result<String, Stop> {
-    let said = |why: &dyn core::fmt::Display| Stop::Input(format!("--password-file: {}: {why}", path.display()));
-    let text = private::read(path).map_err(|why| said(&why))?;
+    let text = private::read(path).map_err(|why| unreadable("--password-file", path, &why))?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 

@@ -15,7 +15,7 @@ use super::local::{Contents, Out, Part, Place, note_beside, part_of, path_shown}
 use super::show;
 use super::url::Url;
 use crate::cli::Snap;
-use crate::commands::{Stop, lines_shown, print, shown};
+use crate::commands::{Stop, capture_place, lines_shown, print, shown};
 use crate::live::option;
 
 /// How much is told.
@@ -99,7 +99,7 @@ pub(crate) fn call(url: &Url, line: &Line, calls: impl FnOnce() -> Result<Calls,
         application_context: url.context,
         calls: calls()?,
         patience,
-        pcap: line.pcap.clone(),
+        pcap: capture_place(line.pcap.as_deref())?,
         snaplen: line.snap.length(),
     };
     warn(call.lower.carrier, call.lower.tpdu_size);
@@ -312,7 +312,7 @@ pub(crate) fn get(
             return Err(Stop::Input("--resume goes on with a file, and standard output is none".to_owned()));
         }
         None => Box::new(Out::standard().with_newlines(is_text)),
-        Some(path) => match Place::of(path).map_err(Stop::Failed)? {
+        Some(path) => match Place::of(path).map_err(Stop::Input)? {
             Place::Stream(path) if resume => {
                 return Err(Stop::Input(format!(
                     "--resume goes on with a file, and {} is a device, a FIFO or a socket",
@@ -320,7 +320,7 @@ pub(crate) fn get(
                 )));
             }
             Place::Stream(path) => {
-                let (out, its) = Out::open(&path).map_err(Stop::Failed)?;
+                let (out, its) = Out::open(&path).map_err(Stop::Input)?;
                 receipt = Some(its);
                 Box::new(out.with_newlines(is_text))
             }
@@ -329,6 +329,7 @@ pub(crate) fn get(
                 if let Some(contents_type) = &contents_type {
                     place.push_str(&format!(" as {contents_type}"));
                 }
+                Part::try_place(&path).map_err(Stop::Input)?;
                 let (mut part, its) = Part::begin(&path, &place, resume).map_err(Stop::Failed)?;
                 match call.calls.protocol() {
                     Protocols::Mms => restart_at = part.known(),
@@ -431,19 +432,15 @@ pub(crate) fn put(
         (true, true) => {
             return Err(Stop::Input("--resume goes on with a file, and standard input is none".to_owned()));
         }
-        (true, false) => Contents::of_standard_input(),
-        (false, _) => Contents::of(file),
+        (true, false) => Contents::of_standard_input().map_err(Stop::Failed),
+        (false, _) => Contents::of(file).map_err(Stop::Input),
     };
-    let contents = contents.and_then(|contents| contents.with_newlines(is_text));
-    let contents = contents.and_then(|contents| {
-        if !resume {
-            return Ok(contents);
-        }
+    let mut contents = contents?.with_newlines(is_text).map_err(Stop::Failed)?;
+    if resume {
         let ends = if is_text { " with CR LF" } else { "" };
         let place = format!("{mode:?} as {contents_type}{ends} {} {name}", call.host);
-        contents.recovering(file, &place)
-    });
-    let contents = contents.map_err(Stop::Failed)?;
+        contents = contents.recovering(file, &place).map_err(Stop::Failed)?;
+    }
     let size = contents.size;
     let put = Operation::Put { name: name.to_owned(), contents_type, mode, source: Box::new(contents) };
     let done = work(call, vec![put], manner, Some(size)).and_then(|outcomes| all_done(&outcomes).map(|()| outcomes));

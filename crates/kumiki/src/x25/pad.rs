@@ -19,7 +19,7 @@ use kumiki_pad::{
 
 use crate::callers::{Callers, idle, memory, pcap_most};
 use crate::cli::Snap;
-use crate::commands::{Stop, shown};
+use crate::commands::{Stop, capture_place, shown};
 use crate::live::{or_forever, some_time};
 
 /// XOT's port (RFC 1613), and Telnet's.
@@ -210,7 +210,7 @@ pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
         packet: reach.packet,
         window: reach.window,
         patience: some_time("--timeout", &reach.timeout)?,
-        pcap: reach.pcap.clone(),
+        pcap: capture_place(reach.pcap.as_deref())?,
         pcap_budget: CaptureBudget::new(pcap_most(&reach.pcap_most)?, reach.snap.length()),
         walls: args.walls.walls()?,
         ..Network::default()

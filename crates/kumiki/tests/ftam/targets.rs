@@ -82,10 +82,10 @@ fn a_directory_that_is_not_there_is_told_before_anything_is_fetched() {
     let nobody = kumiki_watchdog::Port::new().unwrap();
     let url = format!("ftam://{}/x", nobody.at());
     let get = |target: &str| folder.ftam(&["get", &url, target]);
-    get("none/").failed(1, &["none/", "no such directory"]);
-    get("none/x").failed(1, &["none: no file can be made in this directory: No such file"]);
+    get("none/").failed(2, &["none/", "no such directory"]);
+    get("none/x").failed(2, &["none: there is no such directory; make it, or choose another place"]);
     folder.write("file", b"old");
-    get("file/").failed(1, &["Not a directory"]);
+    get("file/").failed(2, &["file/: it is no directory; choose another place"]);
     get("file").failed(3, &["nobody listens"]);
     assert_eq!(folder.names("."), ["file", "root"]);
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use kumiki_filetransfer::files::disk::System;
 use kumiki_filetransfer::osi::{Message, Page, Secured, Source};
 
+use kumiki_lab::refusal::{self, Access};
+
 use super::note::Note;
 use super::path_shown;
 use crate::files::newlines::globalise;
@@ -37,11 +39,11 @@ impl Contents {
     /// Opens a file.
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
         let name = path_shown(path);
-        let said = |why: io::Error| format!("{name}: {why}");
+        let said = |why: io::Error| format!("{name}: {}", refusal::words(path, &why, Access::Read));
         let file = File::open(path).map_err(said)?;
         let metadata = file.metadata().map_err(said)?;
         if metadata.is_dir() {
-            return Err(format!("{name}: this is a directory"));
+            return Err(said(io::ErrorKind::IsADirectory.into()));
         }
         let size = metadata.len();
         Ok(Self { file, name, size, seen: Some(metadata), note: None, interrupted: None })

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_filetransfer::files::disk::{Disk, OFlags};
+use kumiki_lab::refusal::{self, Access};
 use sha2::{Digest as _, Sha256};
 
 use crate::commands::shown;
@@ -54,7 +55,9 @@ impl Place {
     pub(crate) fn of(target: &Path) -> Result<Self, String> {
         let said = |why: &dyn core::fmt::Display| format!("{}: {why}", path_shown(target));
         match std::fs::metadata(target) {
-            Ok(it) if it.is_dir() => Err(said(&"this is a directory")),
+            Ok(it) if it.is_dir() => {
+                Err(said(&refusal::words(target, &io::ErrorKind::IsADirectory.into(), Access::Write)))
+            }
             Ok(it) if !it.is_file() => Ok(Self::Stream(target.to_owned())),
             Ok(_) => {
                 let is_link = target.symlink_metadata().is_ok_and(|it| it.is_symlink());
@@ -74,7 +77,7 @@ impl Place {
                 }
                 Err(said(&"too many links"))
             }
-            Err(why) => Err(said(&why)),
+            Err(why) => Err(said(&refusal::words(target, &why, Access::Write))),
         }
     }
 }

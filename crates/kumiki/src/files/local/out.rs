@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use kumiki_filetransfer::osi::{Message, Secured, Sink};
+use kumiki_lab::refusal::{self, Access};
 use sha2::{Digest as _, Sha256};
 
 use super::{Receipt, path_shown};
@@ -56,7 +57,7 @@ impl Out {
             }
             Ok(Box::new(OpenOptions::new().write(true).open(path)?))
         });
-        let to = opened.map_err(|why| format!("{name}: {why}"))?;
+        let to = opened.map_err(|why| format!("{name}: {}", refusal::words(path, &why, Access::Write)))?;
         let receipt = Receipt::default();
         let out = Self {
             to,

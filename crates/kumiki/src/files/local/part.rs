@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 
 use kumiki_filetransfer::files::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};
 use kumiki_filetransfer::osi::{Message, Secured, Sink};
+use kumiki_lab::refusal::{self, Access};
 
 use super::note::{self, Note};
 use super::settler::{Settler, Whole};
@@ -58,7 +59,7 @@ fn of_ours<D: Disk>(disk: &D, note: &Path, may_lack: bool) -> Result<(), String>
 
 /// What an earlier run has left under a name, if there is something; a link is not followed.
 fn open_left<D: Disk>(disk: &D, part: &Path) -> Result<Option<D::File>, String> {
-    let said = |why: io::Error| format!("{}: {why}", path_shown(part));
+    let said = |why: io::Error| format!("{}: {}", path_shown(part), refusal::words(part, &why, Access::Write));
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match disk.open(None, part, flags, 0) {
         Ok(file) => file,
@@ -82,11 +83,13 @@ fn taken(part: &Path) -> String {
 
 /// Makes an unfinished file where none was.
 fn create_part<D: Disk>(disk: &D, part: &Path) -> Result<D::File, String> {
-    create(disk, part).map_err(
-        |why| {
-            if why == Errno::EXIST { taken(part) } else { format!("{}: {why}", path_shown(part)) }
-        },
-    )
+    create(disk, part).map_err(|why| {
+        if why == Errno::EXIST {
+            taken(part)
+        } else {
+            format!("{}: {}", path_shown(part), refusal::words(part, &why.into(), Access::Write))
+        }
+    })
 }
 
 /// Makes a file under a name that nobody has.
@@ -167,8 +170,16 @@ fn unnamed<D: Disk>(disk: &D, directory: &Path) -> Result<(D::File, PathBuf), St
             },
             Err(Errno::EXIST) => number += 1,
             // Its name means nothing to whoever asked for another one.
-            Err(why) => return Err(format!("{}: no file can be made in this directory: {why}", path_shown(directory))),
+            Err(why) => return Err(format!("{}: {}", path_shown(directory), unmade(directory, &why.into()))),
         }
+    }
+}
+
+/// Why no file can be made in a directory.
+fn unmade(directory: &Path, why: &io::Error) -> String {
+    match why.kind() {
+        io::ErrorKind::NotFound => "there is no such directory; make it, or choose another place".to_owned(),
+        _ => refusal::words(directory, why, Access::Write),
     }
 }
 
@@ -199,10 +210,23 @@ pub(crate) struct Part<D: Disk = System> {
 }
 
 impl Part {
+    /// Tries whether a file can be made beside `target`, before anybody is called. None is left.
+    pub(crate) fn try_place(target: &Path) -> Result<(), String> {
+        let directory = directory_of(target);
+        let tried = directory.join(format!("{UNFINISHED}{}", std::process::id()));
+        let unmade = |why: io::Error| match why.kind() {
+            // It fails for want of room when there is something to be written.
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Ok(()),
+            _ => Err(format!("{}: {}", path_shown(directory), unmade(directory, &why))),
+        };
+        refusal::try_place(&tried).or_else(unmade)
+    }
+
     /// Begins on the disk of this machine.
     pub(crate) fn begin(target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
         if target.is_dir() {
-            return Err(format!("{}: this is a directory", path_shown(target)));
+            let why = refusal::words(target, &io::ErrorKind::IsADirectory.into(), Access::Write);
+            return Err(format!("{}: {why}", path_shown(target)));
         }
         Self::begin_on(System, target, place, resume)
     }
@@ -217,7 +241,7 @@ impl<D: Disk> Part<D> {
             return Self::with(disk, file, part, target, place, false);
         }
         let part = part_of(target);
-        let said = |why: io::Error| format!("{}: {why}", path_shown(&part));
+        let said = |why: io::Error| format!("{}: {}", path_shown(&part), refusal::words(&part, &why, Access::Write));
         let bare = bare(&place.escape_debug().to_string());
         let file = match open_left(&disk, &part)? {
             Some(file) => file,
