@@ -625,3 +625,112 @@ fn a_range_with_a_hyphen_is_told_as_the_range_that_it_would_be() {
         assert!(said.starts_with("x.toml:21: vary.queue") && !said.contains("the range"), "{said}");
     }
 }
+
+/// Three hosts on a switch, with `arp` or without.
+fn segment(changes: &[(&str, &str)]) -> String {
+    let mut text = r#"title = "x"
+host.h = { count = 3, graph = ["ip", "arp", "eth", "lan"] }
+switch.s = { kind = "ethernet", queue_frames = 50 }
+link.in = { count = 3, ends = ["h${i}", "s"], medium = "point-to-point", rate = "10 Mb/s", framing = "24 B" }
+load.t = { kind = "netperf", from = ["h0", "h1"], to = "h2", message = "8 KiB" }
+run = { duration = "2 s" }
+"#
+    .to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    said(&text).expect_err(&text)
+}
+
+/// Where values are wrong and the network cannot work either, both are told, and the values decide the exit status.
+#[test]
+fn that_nothing_finds_mac_addresses_hides_no_wrong_value() {
+    const NO_ARP: (&str, &str) = ("\"arp\", ", "");
+    let alone = segment(&[NO_ARP]);
+    assert!(alone.starts_with("x.toml:2: host.h0.graph") && !alone.contains('\n'), "{alone}");
+    for (from, to, words) in [
+        ("\"2 s\"", "\"-2 s\"", "x.toml:6: run.duration"),
+        ("\"8 KiB\"", "\"8 KiX\"", "x.toml:5: load.t.message"),
+        ("to = \"h2\"", "to = \"h9\"", "x.toml:5: load.t.to"),
+    ] {
+        let both = segment(&[NO_ARP, (from, to)]);
+        assert!(both.contains(words), "{both}");
+    }
+    let both = segment(&[NO_ARP, ("\"2 s\"", "\"2 x\"")]);
+    assert_eq!(both.lines().count(), 2, "{both}");
+    assert!(both.contains("nothing finds the MAC addresses"), "{both}");
+}
+
+#[test]
+fn a_wrong_unit_in_a_group_of_lines_is_no_missing_key() {
+    let unit = segment(&[("10 Mb/s", "10 Mq/s")]);
+    assert_eq!(unit, "x.toml:4: link.in0.rate = \"10 Mq/s\": unknown unit \"Mq/s\"; try Mb/s");
+}
+
+#[test]
+fn nothing_is_told_of_what_stands_nowhere_in_the_file() {
+    let block = changed(&[("message =", "block =")]);
+    assert!(block.contains("unknown key \"block\"; did you mean message?") && !block.contains("clock"), "{block}");
+    // What looks like a slip of another key has a value that this key cannot have.
+    let other = changed(&[("message =", "clack = \"8 KiB\"\nmassage =")]);
+    assert!(!other.contains("load.bulk.clock"), "{other}");
+}
+
+#[test]
+fn layers_that_there_are_not_and_transports_on_transports_are_told_at_their_graph() {
+    let unknown = changed(&[("\"ip\", \"l0\"]", "\"ipv4\", \"l0\"]")]);
+    assert!(
+        unknown.starts_with(
+            "x.toml:3: host.a.graph = [\"tcp\", \"ipv4\", \"l0\"]: unknown kind of layer \"ipv4\"; did you mean \"ip\"?"
+        ),
+        "{unknown}"
+    );
+    let both = changed(&[("\"ip\", \"l0\"]", "\"icmp\", \"ip\", \"l0\"]")]);
+    assert!(both.starts_with("x.toml:3: host.a.graph") && both.contains("tcp stands on icmp"), "{both}");
+}
+
+#[test]
+fn a_load_that_would_end_before_it_begins_is_told_at_its_event() {
+    let event = |first: &str, second: &str| {
+        let events = format!(
+            "[[event]]\nat = \"1 s\"\nload = \"bulk\"\n{first}\n[[event]]\nat = \"2 s\"\nload = \"bulk\"\n{second}\n[vary]"
+        );
+        changed(&[("[vary]", &events), ("queue = [50, 100]", "queue = [50, 0.5]")])
+    };
+    let wrong = event("up = false", "up = true");
+    assert!(
+        wrong.contains("x.toml:25: event.1.at = \"2 s\": the load would end at 1 s, before it begins at 2 s"),
+        "{wrong}"
+    );
+    assert!(!event("up = true", "up = false").contains("before it begins"));
+}
+
+#[test]
+fn all_names_that_are_none_are_told_at_once() {
+    let names =
+        changed(&[("[host.b]", "[host.\"\"]"), ("[link.line]", "[link.\" \"]"), ("[load.bulk]", "[load.\"\"]")]);
+    let lines: Vec<&str> = names.lines().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(lines, ["x.toml:5", "x.toml:7", "x.toml:13"], "{names}");
+}
+
+#[test]
+fn what_else_is_wrong_with_a_ring_is_told_of_rings() {
+    let ring = |ends: &str| {
+        let text = format!(
+            "title = \"x\"\nhost.s = {{ count = 3, graph = [\"ip\", \"arp\", \"llc_snap\", \"fddi\", \"f0\"] }}\n\
+             switch.w = {{ kind = \"ethernet\", ports = 2 }}\nring.r = {{ ends = {ends}, medium = \"fddi\" }}\n\
+             load.t = {{ kind = \"netperf\", from = \"s0\", to = \"s2\", message = \"8 KiB\" }}\nrun.duration = \"1 s\"\n"
+        );
+        said(&text).err().unwrap_or_default()
+    };
+    assert!(!ring("[\"s0\", \"s1\", \"s2.f0\"]").contains("ring"), "{}", ring("[\"s0\", \"s1\", \"s2.f0\"]"));
+    for (ends, words) in [
+        ("[\"s\", \"s1\", \"s2\"]", "\"s\" is 3 of them; expected a name for each: \"s0\", \"s1\" and so on"),
+        ("[\"s0\", \"w\", \"s2\"]", "w is a switch, and none is a station of a ring; expected a host"),
+        ("[\"s0\", \"s7\", \"s2\"]", "unknown host \"s7\""),
+    ] {
+        let said = ring(ends);
+        assert!(said.contains("x.toml:4: ring.r.ends") && said.contains(words), "{said}");
+    }
+}

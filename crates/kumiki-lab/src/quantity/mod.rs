@@ -179,6 +179,8 @@ impl Quantity for Duration {
         unit("min", 60_000_000_000),
         unit("h", 3_600_000_000_000),
     ];
+    const REFUSED: &'static [(&'static str, &'static str, &'static str)] =
+        &[("m", "it stands for minutes as often as for milliseconds", "min or ms")];
 
     fn from_base(base: u64) -> Self {
         Self::from_nanos(base)

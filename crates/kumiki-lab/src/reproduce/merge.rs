@@ -1,13 +1,14 @@
 //! One result of the journals of several shards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::journal::{self, Content, Entry, Header, Journal};
 use super::run::done;
 use super::shard::Shard;
 use super::{Failure, Outcome, Plan, Results, Runner};
+use crate::refusal::{self, Access};
 use crate::rows::{Output, OutputError};
 use crate::scenario::Point;
 
@@ -29,6 +30,21 @@ impl Runner for Nobody {
     }
 }
 
+/// Why there is no journal to be read in a directory.
+fn unusable(directory: &Path, journal: &Path) -> Option<String> {
+    match fs::metadata(directory) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Some("there is no such directory".to_owned()),
+        Err(why) => return Some(refusal::words(directory, &why, Access::Read)),
+        Ok(found) if !found.is_dir() => return Some("it is no directory".to_owned()),
+        Ok(_) => {}
+    }
+    match fs::metadata(journal) {
+        Ok(found) if found.is_file() => None,
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Some(refusal::words(journal, &why, Access::Read)),
+        Ok(_) | Err(_) => Some("no journal in it".to_owned()),
+    }
+}
+
 impl Merged {
     /// Reads the journals in these directories and puts them together. Every point has to be in one of them.
     ///
@@ -40,8 +56,7 @@ impl Merged {
         let mut contents: Vec<(&Path, PathBuf, Content)> = Vec::new();
         for directory in directories {
             let path = directory.join(Journal::NAME);
-            if !path.is_file() {
-                let why = if directory.is_dir() { "no journal in it" } else { "there is no such directory" };
+            if let Some(why) = unusable(directory, &path) {
                 return Err(journal::at(directory, 0, format!("{why}; expected one that `run --shard` has left")));
             }
             let content = journal::read(&path)?;

@@ -51,6 +51,7 @@ pub(super) const NAMED: [&str; 5] = ["host", "switch", "link", "ring", "load"];
 /// Every key at the top is one that there is, since what stands under another one is looked for in vain elsewhere; and each is in the brackets that it needs.
 pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
     let known: Vec<&str> = Scenario::KEYS.iter().map(|key| key.name).collect();
+    names::check(source)?;
     for entry in source.root.entries() {
         let key = entry.key.as_str();
         let fault = |problem: String| fault_at(source, &[key], entry.at, problem);
@@ -77,7 +78,6 @@ pub(super) fn sections(source: &Source<'_>) -> Result<(), Fault> {
                     .expected(format!("[{key}.NAME] above it")),
             ));
         }
-        names::check(source, entry)?;
         if NAMED.contains(&key) && is_list {
             let problem = format!("this is a list, and each {key} has a name");
             return Err(source.locate(fault(problem).expected(format!("[{key}.NAME] above each"))));

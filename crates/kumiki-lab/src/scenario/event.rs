@@ -279,7 +279,14 @@ fn begin_or_end(load: &mut Workload, up: bool, at: &str) -> Result<(), Fault> {
         return Err(Fault::at(["load"], problem).expected("another load for what comes later"));
     }
     *place = Some(at.to_owned());
-    Ok(())
+    let time = |text: &Option<String>| text.as_deref().and_then(|text| crate::quantity::parse::<Duration>(text).ok());
+    match (time(&load.start), time(&load.stop)) {
+        (Some(start), Some(stop)) if stop <= start => {
+            let problem = format!("the load would end at {stop}, before it begins at {start}");
+            Err(Fault::at(["at"], problem).expected("`up = true` first, or none: a load begins with the run"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Puts the members of groups in the place of stars; every name is one of `known`.

@@ -35,8 +35,8 @@ struct Parts {
     is_of_topology: bool,
     /// What else is wrong with the same input.
     others: Vec<Fault>,
-    /// More than these are wrong with it, which are not told.
-    has_more: bool,
+    /// More than these are wrong with it, which are not told; so many, or 0 where nobody has counted them.
+    more: Option<usize>,
 }
 
 /// How what is said of a key or a setting begins that stands where there is none of its name.
@@ -133,7 +133,7 @@ impl Fault {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         self.0.is_long = names.len() > SHORT;
         self.0.expected = match names.as_slice() {
-            [] => None,
+            [] => Some("there is none".to_owned()),
             [only] => Some(format!("there is only {only}")),
             _ => Some(format!("one of {}", names.join(", "))),
         };
@@ -180,14 +180,25 @@ impl Fault {
     #[must_use]
     pub(crate) fn all_of(faults: Vec<Self>) -> Option<Self> {
         let mut faults: Vec<Self> = faults.into_iter().flat_map(Self::apart).collect();
-        let has_more = faults.len() > MOST || faults.iter().any(|it| it.0.has_more);
+        let untold: Vec<usize> = faults.iter_mut().filter_map(|it| it.0.more.take()).collect();
+        // Of more than one input, or where these are too many, nobody has counted all.
+        let more = match untold.as_slice() {
+            [] if faults.len() <= MOST => None,
+            [count] if faults.len() <= MOST => Some(*count),
+            _ => Some(0),
+        };
         faults.truncate(MOST);
-        faults.iter_mut().for_each(|it| it.0.has_more = false);
         let mut faults = faults.into_iter();
         let mut first = faults.next()?;
         first.0.others = faults.collect();
-        first.0.has_more = has_more;
+        first.0.more = more;
         Some(first)
+    }
+
+    /// With so many more, which are not told.
+    pub(super) fn and_more(mut self, count: usize) -> Self {
+        self.0.more = Some(count);
+        self
     }
 
     /// It and what else is wrong with the same input, each by itself; that there is more stays with the first.
@@ -354,11 +365,26 @@ impl fmt::Display for Fault {
             write!(f, "; {right}")?;
         }
         self.others().iter().try_for_each(|other| write!(f, "\n{other}"))?;
-        if parts.has_more {
-            f.write_str("\nand more, which are told when these are mended")?;
+        match parts.more {
+            None => Ok(()),
+            Some(0) => f.write_str("\nand more, which are told when these are mended"),
+            Some(1) => f.write_str("\nand 1 more, which is told when these are mended"),
+            Some(count) => write!(f, "\nand {} more, which are told when these are mended", in_thousands(count)),
         }
-        Ok(())
     }
+}
+
+/// A number with commas between its thousands.
+fn in_thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Reads a quantity written at `path`.
@@ -400,12 +426,15 @@ pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
             // Where all letters differ it is another name.
             (*distance < letters || name.starts_with(typed)) && *distance <= (name.chars().count() / 3).clamp(1, 3)
         });
-        near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+        // Of those that are as near, the one that begins as it was typed.
+        let begins = |name: &str| typed.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
+        near.min_by_key(|(distance, name)| (*distance, core::cmp::Reverse(begins(name)))).map(|(_, name)| name)
     };
     exact
         .or_else(|| hints::also_called(typed, known))
         .or_else(|| hints::member(typed, known))
         .or_else(slips)
+        .or_else(|| hints::nearly_called(typed, known))
         .or_else(|| hints::longer(typed, known))
         .or_else(|| hints::shorter(typed, known))
 }

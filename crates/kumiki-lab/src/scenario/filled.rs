@@ -87,11 +87,17 @@ fn read(file: &str, at: Origin) -> Result<Vec<Node>, Fault> {
 /// The changes in `text`; all mistakes are told at once, as far as one does not follow from another.
 fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, Fault> {
     let (all, faults) = Measurements::of_damaged_csv(file, text, &[])?;
-    let mut reading = Reading { all, faults, wrong: BTreeSet::new() };
+    let wrong = all.told_lines().iter().copied().collect();
+    let mut reading = Reading { all, faults, wrong, misread: false };
     reading.check_heads();
     let time = reading.time();
     let columns: Vec<Column> = CHANGES.into_iter().filter_map(|it| reading.column(it)).collect();
-    let Reading { all, mut faults, wrong } = reading;
+    let says_nothing = CHANGES.iter().all(|(name, ..)| reading.all.find(name).is_none());
+    if time.is_some() && says_nothing && !reading.misread {
+        let fault = Fault::new("times, and nothing that changes").in_file(file);
+        reading.faults.push(fault.expected("a column of rates, propagations or losses, such as rate (Mbit/s)"));
+    }
+    let Reading { all, mut faults, wrong, .. } = reading;
     let (mut steps, mut before) = (Vec::new(), None);
     for record in all.records() {
         let line = usize::try_from(record.line()).unwrap_or(0);
@@ -145,6 +151,20 @@ struct Reading {
     faults: Faults,
     /// The lines with a field that is no number.
     wrong: BTreeSet<usize>,
+    /// Whether a head says nothing of a line, for whatever reason: it may be the one that is missed.
+    misread: bool,
+}
+
+/// A head with the unit that is usual.
+fn usual_head(name: &str) -> &'static str {
+    match name {
+        "at" => "at (s)",
+        "time" => "time (s)",
+        "rate" => "rate (Mbit/s)",
+        "propagation" => "propagation (ms)",
+        "delay" => "delay (ms)",
+        _ => "loss (%)",
+    }
 }
 
 impl Reading {
@@ -152,10 +172,20 @@ impl Reading {
     fn check_heads(&mut self) {
         let is_known = |head: &str| HEADS.iter().any(|name| is_same(name, head));
         for other in self.all.keys().into_iter().filter(|head| !is_known(head)) {
+            if let Some((name, unit)) = self.all.unknown_unit(other) {
+                let fault = self.all.of_head(other, &format!("unknown unit {unit:?}"));
+                let near =
+                    HEADS.into_iter().find(|head| head.eq_ignore_ascii_case(name)).or_else(|| nearest(name, &HEADS));
+                let like = near.unwrap_or("at");
+                self.faults.push(fault.expected(format!("a head such as {}", usual_head(like))));
+                self.misread = true;
+                continue;
+            }
             let (stem, _) = stem(other);
             let fault = self.all.of_head(other, &format!("unknown column {stem:?}")).one_of(&HEADS);
             let near = nearest(stem, &HEADS);
             self.faults.push(fault.suggest_if(near));
+            self.misread = true;
         }
         for [one, other] in [["at", "time"], ["propagation", "delay"]] {
             if let (Some(_), Some(found)) = (self.all.find(one), self.all.find(other)) {
@@ -169,7 +199,10 @@ impl Reading {
     fn time(&mut self) -> Option<Found> {
         let name = ["at", "time"].into_iter().find(|name| self.all.find(name).is_some());
         let Some(name) = name else {
-            self.faults.push(self.all.lacks("at"));
+            if !self.misread {
+                let fault = Fault::new("no column of times").in_file(self.all.path());
+                self.faults.push(fault.expected("one called at or time, such as at (s)"));
+            }
             return None;
         };
         self.leave_numbers(name)?;
@@ -308,7 +341,17 @@ mod tests {
     #[test]
     fn a_file_that_is_no_schedule_is_refused_with_its_line() {
         for (text, words) in [
-            ("rate (Mb/s)\n1\n", "no column is called \"at\""),
+            ("rate (Mb/s)\n1\n", "line.csv: no column of times; expected one called at or time, such as at (s)"),
+            ("at (s)\n1\n2\n", "line.csv: times, and nothing that changes; expected a column of rates"),
+            (
+                "at (s),delay (Ms)\n1,1\n",
+                "line.csv:1: column 2 (delay (Ms)): unknown unit \"Ms\"; expected a head such as delay (ms)",
+            ),
+            (
+                "at (sek),rate (Mb/s)\n1,1\n",
+                "column 1 (at (sek)): unknown unit \"sek\"; expected a head such as at (s)",
+            ),
+            ("at (s),rat (Mb/s)\n1,1\n", "unknown column \"rat\"; did you mean \"rate\"?"),
             (
                 "at,rate (Mb/s)\n1,1\n",
                 "line.csv:1: column 1 (at): it has no unit; expected a head with one, such as at (ms)",
@@ -351,6 +394,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wrong_with_a_field_is_no_empty_one_as_well() {
+        let commas = refused("at (s);rate (Mb/s)\n0;1,5\n1;2,5\n");
+        assert_eq!(commas.lines().count(), 2, "{commas}");
+        let heads = refused("0,10\n1,5\n");
+        assert_eq!(heads, "line.csv:1: numbers in the place of heads; expected a first line that names the columns");
+    }
+
+    #[test]
     fn all_mistakes_of_a_file_are_told_at_once_each_with_its_line() {
         let text = "at (s),rate (Mb/s),delay (ms),speed\n\
                     1,10,20,1\n\
@@ -371,7 +422,7 @@ mod tests {
             "line.csv:6: column 1 (at (s)) = \"NaN\": not a number; expected a number such as 93.5, with a point; its unit \
              stands in the head, or behind every value",
             "line.csv:6: -1 is no propagation; expected a time that is not negative, below 500 years",
-            "and more, which are told when these are mended",
+            "and 1 more, which is told when these are mended",
         ];
         assert_eq!(refused(text).lines().collect::<Vec<_>>(), lines);
         let mended = text.replace(",speed", ",loss (%)").replace("2,x", "2,3").replace("3,-5,20\n", "");

@@ -1,7 +1,7 @@
 //! What others call what a scenario has, so that a message can say which is meant.
 
 /// A name that somebody may try, and the one that is here. It counts where the latter is among what is accepted.
-const ALSO_CALLED: [(&str, &str); 108] = [
+const ALSO_CALLED: [(&str, &str); 112] = [
     ("sweep", "vary"),
     ("matrix", "vary"),
     ("grid", "vary"),
@@ -110,6 +110,10 @@ const ALSO_CALLED: [(&str, &str); 108] = [
     ("echo", "ping"),
     ("state", "up"),
     ("fairness", "jain"),
+    ("block", "message"),
+    ("down", "up"),
+    ("ftp", "ftam"),
+    ("ipv4", "ip"),
 ];
 
 /// Congestion controls that others have, as they are written and as they are called.
@@ -146,6 +150,13 @@ pub(super) fn meant_by(typed: &str) -> impl Iterator<Item = &'static str> {
 /// What is called `typed` elsewhere, of `known`.
 pub(super) fn also_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     meant_by(typed).find_map(|meant| known.iter().find(|name| **name == meant).copied())
+}
+
+/// What is called elsewhere by a name of which `typed` is a slip, of `known`.
+pub(super) fn nearly_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    let is_slip = |name: &str| name.len() > SHORTEST && strsim::osa_distance(name, typed) == 1;
+    let meant = ALSO_CALLED.iter().filter(|(name, _)| is_slip(name)).map(|(_, meant)| *meant);
+    meant.into_iter().find_map(|meant| known.iter().find(|name| **name == meant).copied())
 }
 
 /// The member of a group that is written with its number in brackets, as lists have it: `r0` for `r[0]`.
@@ -217,6 +228,8 @@ mod tests {
             ("s[2]", None),
             // Another letter in the place of the only one is another name.
             ("c", None),
+            ("troughput", Some("goodput_mbps")),
+            ("bandwith", Some("rate")),
             ("fifo", None),
         ] {
             assert_eq!(nearest(typed, &known), meant, "{typed}");

@@ -526,10 +526,10 @@ impl Point {
         real::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
         ends::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
         event::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
-        network::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
+        let interfaces = network::settle(&mut scenario).map_err(|fault| resolved.locate(fault))?;
         directions::settle(&mut scenario);
         check::scenario(&scenario, known)
-            .and_then(|()| network::ways(&scenario))
+            .and_then(|()| network::check(&scenario, &interfaces))
             .map_err(|fault| resolved.locate(fault))?;
         let named = |host: &Host| known.get_key_value(host.profile_name());
         let profiles = scenario.host.values().filter_map(named).map(|(name, it)| (name.clone(), Arc::clone(it)));

@@ -5,10 +5,13 @@ use super::check::NAMED;
 use super::tree::{Entry, Source};
 use super::vary::fault_at;
 
-/// What is below a key at the top, where that is one of names.
-pub(super) fn check(source: &Source<'_>, section: &Entry) -> Result<(), Fault> {
-    let all = if NAMED.contains(&section.key.as_str()) { section.node.entries() } else { &[] };
-    all.iter().try_for_each(|named| name(source, &section.key, named))
+/// What is below the keys at the top that are of named tables: all that is wrong.
+pub(super) fn check(source: &Source<'_>) -> Result<(), Fault> {
+    let sections = source.root.entries().iter().filter(|section| NAMED.contains(&section.key.as_str()));
+    let of_section = |section: &Entry| -> Vec<Fault> {
+        section.node.entries().iter().filter_map(|named| name(source, &section.key, named).err()).collect()
+    };
+    Fault::all_of(sections.flat_map(of_section).collect()).map_or(Ok(()), Err)
 }
 
 /// Results, figures and other tables call everything by its name.

@@ -5,6 +5,7 @@
 
 use super::expand::UNKNOWN_NAME;
 use super::fault::{MOST, UNKNOWN_KEY};
+use super::groups;
 use super::load::{Document, UNUSED};
 use super::read::example;
 use super::tree::{Entry, Node, Origin, Value};
@@ -27,6 +28,14 @@ struct Removed {
     at: Origin,
 }
 
+/// What is other than in the file.
+#[derive(Default)]
+struct Touched {
+    removed: Vec<Removed>,
+    /// The places to which unknown keys were moved: nothing is there in the file.
+    renamed: Vec<Vec<String>>,
+}
+
 impl Removed {
     /// Whether `fault` says that it is missing.
     fn is_missed_by(&self, fault: &Fault) -> bool {
@@ -39,7 +48,11 @@ impl Removed {
             let is_of_table = fault.path().split_last().is_some_and(|(_, other)| own == other);
             is_of_table && fault.problem().contains(&format!("`{key}`"))
         };
-        self.path.starts_with(fault.path()) && is_named() || is_beside()
+        // Of a group it is said of each member.
+        let is_of = |own: &String, other: &String| own == other || groups::is_member(other, own);
+        let is_below =
+            self.path.len() >= fault.path().len() && self.path.iter().zip(fault.path()).all(|(a, b)| is_of(a, b));
+        is_below && is_named() || is_beside()
     }
 }
 
@@ -102,19 +115,20 @@ impl Document {
         let is_unused = |fault: &Fault| fault.problem().starts_with(UNUSED);
         let has_slip = |faults: &[Fault]| faults.iter().any(|fault| fault.problem().starts_with(UNKNOWN_NAME));
         let is_told = |faults: &[Fault], fault: &Fault| !(is_unused(fault) && has_slip(faults));
-        let (mut faults, mut rest, mut removed) = (vec![first], self.clone(), Vec::new());
+        let (mut faults, mut rest, mut touched) = (vec![first], self.clone(), Touched::default());
         while let Some(last) = faults.last() {
             // One more than are told, so that it is known that there are more.
             if faults.iter().filter(|fault| is_told(&faults, fault)).count() > MOST {
                 break;
             }
-            let next = rest.without(last, &mut removed, &judge);
-            let Some((without, fault)) = next.and_then(|next| present(next, &removed, &judge)) else {
+            let next = rest.without(last, &mut touched, &judge);
+            let Some((without, fault)) = next.and_then(|next| present(next, &touched.removed, &judge)) else {
                 break;
             };
             rest = without;
             faults.push(fault);
         }
+        faults.retain(|fault| !touched.renamed.iter().any(|own| fault.path().starts_with(own)));
         if has_slip(&faults) {
             faults.retain(|fault| !is_unused(fault));
         }
@@ -125,11 +139,11 @@ impl Document {
         Err(Fault::all_of(faults).unwrap_or_else(|| Fault::new("something is wrong")))
     }
 
-    /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no further. `removed` is what is left out.
+    /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no further. `touched` is what is left out or moved.
     fn without<T>(
         &self,
         fault: &Fault,
-        removed: &mut Vec<Removed>,
+        touched: &mut Touched,
         judge: &impl Fn(&Self) -> Result<T, Fault>,
     ) -> Option<(Self, Fault)> {
         let is_here = |fault: &Fault| fault.file() == Some(self.file());
@@ -157,9 +171,11 @@ impl Document {
         let rests = BASES.contains(&key) || APART.contains(&section) || path.len() < 2;
         // What is said of a whole table is that something is not in it.
         let is_table = self.root().reach(&path).1.is_some_and(|node| matches!(node.value, Value::Table(_)));
-        if is_unknown && let Some(renamed) = self.renamed(&path, fault, judge) {
-            return Some(renamed);
+        if is_unknown && let Some((own, with, next)) = self.renamed(&path, fault, judge) {
+            touched.renamed.push(own);
+            return Some((with, next));
         }
+        let removed = &mut touched.removed;
         match (path.as_slice(), fault.meant()) {
             // Much rests on a whole section: it stands where it was meant to stand.
             ([section], Some(meant)) if is_unknown && is_table => without.rename(section, meant)?,
@@ -196,14 +212,14 @@ impl Document {
         (removed > 0).then_some(without)
     }
 
-    /// The document in which the key at `path`, which is unknown, is called as it was meant, and what else is wrong with it. Nothing where that is no other key of its table,
+    /// The document in which the key at `path`, which is unknown, is called as it was meant, where it stands then, and what else is wrong with it. Nothing where that is no other key of its table,
     /// or its value is wrong for it.
     fn renamed<T>(
         &self,
         path: &[String],
         fault: &Fault,
         judge: &impl Fn(&Self) -> Result<T, Fault>,
-    ) -> Option<(Self, Fault)> {
+    ) -> Option<(Vec<String>, Self, Fault)> {
         let meant = fault.meant()?.trim_matches('"');
         let is_key = meant.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let (_, table) = path.split_last().filter(|(_, table)| is_key && !table.is_empty())?;
@@ -218,7 +234,7 @@ impl Document {
         with.remove(path);
         let next = judge(&with).err()?;
         let is_of_another = next.file() == Some(self.file()) && !next.path().starts_with(&own);
-        is_of_another.then_some((with, next))
+        is_of_another.then_some((own, with, next))
     }
 
     /// The document with a stand-in for `key`, which is missing at `table`, and what else is wrong with it.

@@ -1,7 +1,7 @@
 //! That layers stand on what they can stand on, as far as everybody knows it: what else fits on what is told by who builds them.
 
 use super::fault::Fault;
-use super::{Graph, Host, Scenario};
+use super::{Graph, Host, Scenario, Workload, nearest};
 
 /// The kinds of layers that speak to others by what is below them.
 const NEED_MORE: [&str; 6] = ["tcp", "udp", "icmp", "xtp", "ip", "ipv6"];
@@ -29,7 +29,23 @@ fn of_host(name: &str, host: &Host) -> Result<(), Fault> {
                 let problem = format!("{upper} stands on {lower}, and it is the other way round");
                 return Err(Fault::at(path, problem).expected(format!("{lower} above {upper}, the device last")));
             }
+            if TRANSPORT.contains(&kind) && TRANSPORT.contains(&below) {
+                let problem = format!("{upper} stands on {lower}, and each of them stands on an ip of its own accord");
+                return Err(Fault::at(path, problem).expected(format!(
+                    "one of them above the ip, or a table: {{ {upper} = [\"ip\"], {lower} = [\"ip\"], ip = [\"l0\"] }}"
+                )));
+            }
         }
+    }
+    // What is neither a device nor a program is a layer.
+    let carries = |node: &str| graph.nodes().into_iter().any(|upper| graph.below(upper).contains(&node));
+    let layers = graph.nodes().into_iter().filter(|node| !graph.below(node).is_empty() && carries(node));
+    let known: Vec<&str> = kumiki_stack::kinds().collect();
+    // What is like none of them may be a device in the wrong place, which is told elsewhere.
+    let is_slip =
+        |kind: &&str| !known.contains(kind) && !Workload::KINDS.contains(kind) && nearest(kind, &known).is_some();
+    if let Some(kind) = layers.map(|node| host.kind_of(node)).find(is_slip) {
+        return Err(Fault::unknown(path, "kind of layer", kind, &known));
     }
     let last = graph.devices().into_iter().find(|node| NEED_MORE.contains(&host.kind_of(node)));
     let Some(last) = last else {

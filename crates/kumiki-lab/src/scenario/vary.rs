@@ -96,12 +96,16 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
     }
 }
 
-/// What others write as a range, `1-5`, as a range; with units it has steps. Nothing where that would be none.
+/// What others write as a range, `1-5` or `1 to 5`, as a range; with units it has steps. Nothing where that would be none.
 fn hyphened(text: &str) -> Option<String> {
-    let (from, to) = text.split_once('-').map(|(from, to)| (from.trim(), to.trim()))?;
+    let parts = text.split_once(" to ").or_else(|| text.split_once('-'));
+    let (from, to) = parts.map(|(from, to)| (from.trim(), to.trim()))?;
     let [first, last] = [from, to].map(Amount::parse);
     first.zip(last).filter(|(first, last)| first.is_like(*last))?;
-    let ranges = [format!("{from} .. {to}"), format!("{from} .. {to} step {from}")];
+    // Where it begins with nothing there are five steps.
+    let fifth = last.map(|last| last.with_base(last.base() / 5).to_string()).unwrap_or_default();
+    let ranges =
+        [format!("{from} .. {to}"), format!("{from} .. {to} step {from}"), format!("{from} .. {to} step {fifth}")];
     ranges.into_iter().find(|range| Amount::parse_list(range).is_ok())
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Measured {
     pub(super) columns: Vec<Column>,
     /// The line of the file that each record is on.
     pub(super) lines: Vec<u64>,
+    /// The lines with a field that was told of and is taken for an empty one.
+    pub(super) told: Vec<usize>,
     /// By the name without its unit, where among `columns` those are that are called so.
     by_stem: BTreeMap<String, Vec<usize>>,
 }
@@ -55,9 +57,15 @@ impl Measured {
         if heads.iter().all(str::is_empty) {
             return Err(Fault::new("no line of heads; the first line names the columns").in_file(file));
         }
+        if heads.iter().all(|head| number(head).is_some()) {
+            let fault = Fault::new("numbers in the place of heads").in_file(file);
+            return Err(fault
+                .in_place(Place::Line(line_of_heads(text), 1))
+                .expected("a first line that names the columns"));
+        }
         let mut columns = columns((file, text), &heads, renamed)?;
         tell_apart((file, text), &columns)?;
-        let (mut lines, mut faults) = (Vec::new(), Faults::default());
+        let (mut lines, mut faults, mut told) = (Vec::new(), Faults::default(), Vec::new());
         let mut fields: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
         for record in reader.records() {
             let record = record.map_err(|why| damaged((file, text), &why))?;
@@ -88,6 +96,7 @@ impl Measured {
                     let at = Some((whole(*line), column.place.0));
                     faults.push_at(at, || fault().expected("a point in the place of the comma"));
                     field.clear();
+                    told.push(whole(*line));
                 }
             }
             column.read(fields);
@@ -98,7 +107,7 @@ impl Measured {
         for (place, column) in columns.iter().enumerate() {
             by_stem.entry(split(&column.name).0.to_owned()).or_default().push(place);
         }
-        Ok((Self { heads: line_of_heads(text), columns, lines, by_stem }, faults))
+        Ok((Self { heads: line_of_heads(text), columns, lines, told, by_stem }, faults))
     }
 
     /// The names of the columns that are called like `name` but for the unit.
@@ -120,6 +129,20 @@ impl Measured {
     pub(super) fn head(&self, name: &str) -> Option<(Place, String)> {
         let column = self.column(name)?;
         Some((Place::Line(self.heads, column.place.0), column.path()))
+    }
+
+    /// The name and the unit in the head of a column, where there is one in brackets that nobody knows.
+    pub(super) fn unknown_unit(&self, name: &str) -> Option<(&str, &str)> {
+        let (_, head) = &self.column(name)?.place;
+        let (name, unit) = head.strip_suffix(')')?.rsplit_once('(')?;
+        bracketed(head).is_none().then(|| (name.trim_end(), unit))
+    }
+
+    /// Adds what is no number of columns that have a unit to `faults` of `file`: what else is asked of them, they hold numbers.
+    pub(super) fn no_quantities(&self, file: &str, faults: &mut Faults) {
+        for column in self.columns.iter().filter(|column| split(&column.name).1.is_some()) {
+            let _ = self.no_numbers(file, &column.name, faults);
+        }
     }
 
     /// Adds what of a column is no number to `faults` of `file`; which values these are.

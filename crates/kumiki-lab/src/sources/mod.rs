@@ -159,7 +159,12 @@ impl Source {
     ///
     /// [`Fault`] where it is damaged, with its line.
     pub fn of_csv(file: &str, text: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
-        let (measured, faults) = Self::of_damaged_csv(file, text, columns)?;
+        let (measured, mut faults) = Self::of_damaged_csv(file, text, columns)?;
+        if !faults.is_empty()
+            && let Content::Measured(measured) = &measured.content
+        {
+            measured.no_quantities(file, &mut faults);
+        }
         faults.all().map_or(Ok(measured), Err)
     }
 
@@ -328,6 +333,22 @@ impl Source {
         }
     }
 
+    /// The lines of measurements with a field that was told of and is taken for an empty one.
+    pub(crate) fn told_lines(&self) -> &[usize] {
+        match &self.content {
+            Content::Measured(measured) => &measured.told,
+            Content::Results { .. } => &[],
+        }
+    }
+
+    /// The name and the unit in the head of a column of measurements, where there is one in brackets that nobody knows.
+    pub(crate) fn unknown_unit(&self, name: &str) -> Option<(&str, &str)> {
+        match &self.content {
+            Content::Measured(measured) => measured.unknown_unit(name),
+            Content::Results { .. } => None,
+        }
+    }
+
     /// A fault of the head of a column of measurements, which messages call as it stands there.
     pub(crate) fn of_head(&self, name: &str, problem: &str) -> Fault {
         let head = match &self.content {
@@ -387,6 +408,14 @@ impl Source {
             let problem = format!("the column {stem:?} has no unit");
             let expected = format!("a head with one, such as {}", head(wanted));
             return Fault::new(problem).in_file(&self.path).expected(expected);
+        }
+        let misread = self.keys().into_iter().find_map(|name| Some((name, self.unknown_unit(name)?)));
+        if let Some((name, (_, unit))) = misread.filter(|(_, (stem, _))| {
+            let wanted = column::split(wanted).0;
+            stem.to_lowercase().replace(' ', "_") == wanted
+        }) {
+            let expected = format!("a head with another, such as {}", head(wanted));
+            return self.of_head(name, &format!("unknown unit {unit:?}")).expected(expected);
         }
         let what = if self.is_measured() { "column" } else { "value of the rows" };
         let fault = Fault::new(format!("no {what} is called {wanted:?}")).in_file(&self.path);

@@ -193,7 +193,7 @@ fn a_file_that_is_wrong_all_over_is_refused_by_its_first_lines() {
     let told = faults.all().unwrap().to_string();
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!((lines.len(), lines[0]), (9, "mine.csv:2: 1 field below 2 heads"), "{told}");
-    assert!(lines[8].starts_with("and more"), "{told}");
+    assert!(lines[8].starts_with("and 199,992 more"), "{told}");
     let opened = format!("{text}\"2,3\n4,5\n");
     assert!(refused(&opened).starts_with("mine.csv:200002: a quotation mark opens a field here"));
 }
@@ -238,4 +238,15 @@ fn empty_cells_are_told_with_their_lines() {
     assert_eq!(of("goodput_mbps", &records).as_deref(), Some(told));
     let one = "m.csv: 1 of 2 lines has no goodput_mbps and is not drawn (line 4)";
     assert_eq!(of("goodput_mbps", &records[..2]).as_deref(), Some(one));
+}
+
+/// A line of too few fields, and a comma, hide no word in the place of a number, where the head says that numbers are there.
+#[test]
+fn structure_hides_no_values() {
+    let refused = |text: &str| Source::of_csv("m.csv", text, &[]).unwrap_err().to_string();
+    let lines = |said: &str| said.lines().map(|line| line.split(": ").next().unwrap().to_owned()).collect::<Vec<_>>();
+    let fields = refused("window (KiB),goodput (Mbit/s)\n16,abc\n32,x\n64,1,2\n128,nan\n256,-5\nfoo,7\n");
+    assert_eq!(lines(&fields), ["m.csv:2", "m.csv:3", "m.csv:4", "m.csv:5", "m.csv:7"], "{fields}");
+    let comma = refused("window,goodput_mbps\n1,1\n2,2 Mb\n3,\"2,5\"\n4,7\n");
+    assert_eq!(lines(&comma), ["m.csv:3", "m.csv:4"], "{comma}");
 }

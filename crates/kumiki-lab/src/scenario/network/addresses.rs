@@ -14,7 +14,7 @@ const FRAMED: [&str; 2] = ["eth", "fddi"];
 const RESOLVERS: [&str; 3] = ["arp", "atm_arp", "mapos"];
 
 /// An interface of an `ip` that a line ends below.
-pub(super) struct Interface {
+pub(in crate::scenario) struct Interface {
     pub(super) host: String,
     /// The node of IP.
     pub(super) ip: String,
@@ -103,13 +103,12 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
             lower_layers(host, interface, &mut free);
         }
     }
-    resolved(scenario, &all)?;
     alone(scenario, &all)?;
     Ok(all)
 }
 
 /// Something finds the addresses of neighbours wherever frames have some.
-fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
+pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
     for interface in all {
         let Some(host) = scenario.host.get(&interface.host) else {
             continue;

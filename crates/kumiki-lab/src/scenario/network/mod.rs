@@ -25,21 +25,29 @@ mod tests;
 use super::Scenario;
 use super::fault::Fault;
 use crate::topology::{Topology, place};
+pub(super) use addresses::Interface;
 
-/// Fills in what is not given.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
+/// Fills in what is not given; the interfaces of all hosts.
+pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
     plugs::settle(scenario)?;
     let interfaces = addresses::settle(scenario)?;
-    addresses::discovered(scenario)?;
     circuits::settle(scenario, &interfaces);
     let given = routes::given(scenario);
     routes::settle(scenario, &interfaces);
     followed::check(scenario, &interfaces, &given)?;
-    queues::settle(scenario)
+    queues::settle(scenario)?;
+    Ok(interfaces)
+}
+
+/// That the network can work, where all values in it are right: MAC addresses are found, and for each load there is a way.
+pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), Fault> {
+    addresses::resolved(scenario, interfaces)?;
+    addresses::discovered(scenario)?;
+    ways(scenario)
 }
 
 /// For each load there is a way to each of its readers.
-pub(super) fn ways(scenario: &Scenario) -> Result<(), Fault> {
+fn ways(scenario: &Scenario) -> Result<(), Fault> {
     let topology = Topology::of(scenario);
     for (name, load) in &scenario.load {
         for (from, to) in load.pairs() {
