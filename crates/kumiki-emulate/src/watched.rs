@@ -41,9 +41,11 @@ impl Capture {
         clock: RealClock,
     ) -> Result<Self, EmulateError> {
         let file = private::create(path).map_err(|why| EmulateError::of_place("--pcap", path, &why))?;
-        Self::begin((file, snaplen), devices, clock).map_err(|why| match why {
-            CaptureError::Io(why) => EmulateError::of_place("--pcap", path, &why),
-            why => EmulateError::new(format!("--pcap {}: {why}", path.display())),
+        Self::begin((file, snaplen), devices, clock).map_err(|why| {
+            if let CaptureError::Io(why) = &why {
+                return EmulateError::of_place("--pcap", path, why);
+            }
+            EmulateError::new(format!("--pcap {}: {why}", path.display()))
         })
     }
 

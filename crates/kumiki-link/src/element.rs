@@ -173,6 +173,9 @@ impl Outlet {
 /// Who is told when something was busy: from one time until another, each at or behind the end of the one before.
 pub type BusyWatch = Box<dyn FnMut(Instant, Instant) + Send>;
 
+/// Counters for results, as (name, count).
+pub type Counts = Vec<(&'static str, u64)>;
+
 /// A piece of a medium.
 ///
 /// Times given to one element never go back. After every call the executor asks for the next deadline again.
@@ -208,7 +211,7 @@ pub trait Element: Send {
     fn counters(&self) -> Vec<(&'static str, u64)>;
 
     /// Of an element with many ports, what each of those that are used has counted, by its number or name.
-    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Counts)> {
         Vec::new()
     }
 

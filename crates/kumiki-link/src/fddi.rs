@@ -44,7 +44,9 @@ mod station;
 mod tests;
 mod token;
 
-use crate::{Backlog, BusyWatch, Counter, Discipline, DropTail, Element, Occupancy, Outlet, Rate, Unit};
+use crate::{
+    Backlog, BusyWatch, Counter, Counts, Discipline, DropTail, Element, Occupancy, Outlet, Rate, Unit,
+};
 use station::Station;
 pub use station::Tally;
 use token::Token;
@@ -458,7 +460,7 @@ impl Element for Fddi {
         all
     }
 
-    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Counts)> {
         let of = |(number, station): (usize, &Station)| {
             let Tally { frames, octets: taken, drops, marks, tokens, late, longest_rotation } = station.tally();
             let busy = octets(usize::try_from(taken).unwrap_or(usize::MAX));

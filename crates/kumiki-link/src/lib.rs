@@ -31,7 +31,7 @@ mod testing;
 mod wire;
 
 pub use circuit::{CircuitManage, CircuitReport, Cleared};
-pub use element::{BusyWatch, CellRun, Element, Outlet, Unit};
+pub use element::{BusyWatch, CellRun, Counts, Element, Outlet, Unit};
 #[cfg(feature = "ppp")]
 pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
 pub use flow::{Flow, Piece, Sight, flow_hash};

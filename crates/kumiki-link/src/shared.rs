@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Address, Instant};
 
-use crate::{BusyWatch, CellRate, Element, Occupancy, Outlet, Unit};
+use crate::{BusyWatch, CellRate, Counts, Element, Occupancy, Outlet, Unit};
 
 /// An element that has a second owner. What it does next it does at its own deadlines, so what changes it must bring none of them forward.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl<E: Element> Element for Shared<E> {
         self.with(|it| it.counters())
     }
 
-    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Counts)> {
         self.with(|it| it.port_counters())
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Duration, Instant};
 
-use crate::{BusyWatch, Element, Impaired, Impairment, LineEnd, Occupancy, Outlet, Serial, SerialConfig, Unit};
+use crate::{BusyWatch, Counts, Element, Impaired, Impairment, LineEnd, Occupancy, Outlet, Serial, SerialConfig, Unit};
 
 /// What can be changed at a given time.
 pub trait Changing: Element {
@@ -94,7 +94,7 @@ impl<E: Changing> Element for Stepped<E> {
         self.element.counters()
     }
 
-    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Counts)> {
         self.element.port_counters()
     }
 

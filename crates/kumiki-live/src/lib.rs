@@ -710,10 +710,10 @@ pub fn begin_capture(
 /// That no capture can begin at `path`.
 #[must_use]
 pub fn uncaptured(path: &Path, why: CaptureError) -> LiveError {
-    match why {
-        CaptureError::Io(why) => place("--pcap", path, refusal::Access::Write)(why),
-        why => Fault::new(format!("--pcap {}: {why}", path.display())).into(),
+    if let CaptureError::Io(why) = why {
+        return place("--pcap", path, refusal::Access::Write)(why);
     }
+    Fault::new(format!("--pcap {}: {why}", path.display())).into()
 }
 
 /// Has standard error say, once, that captures have ended, and why: standard output may be a line or JSON.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use kumiki_graph::{Address, DeviceId, Duration, GraphError, Instant, Tapped};
-use kumiki_link::{CellRate, Element, LineEnd, Occupancy, Unit};
+use kumiki_link::{CellRate, Counts, Element, LineEnd, Occupancy, Unit};
 
 mod cores;
 mod divide;
@@ -426,7 +426,7 @@ impl World {
     }
 
     /// What ports of media with many have counted, by the medium's name and the number or name of the port.
-    pub fn ports(&self) -> impl Iterator<Item = (&str, Cow<'static, str>, Vec<(&'static str, u64)>)> {
+    pub fn ports(&self) -> impl Iterator<Item = (&str, Cow<'static, str>, Counts)> {
         self.pieces().flat_map(|(medium, _)| {
             let ports = medium.piece.element().port_counters().into_iter();
             ports.map(|(port, counters)| (medium.name.as_str(), port, counters))

@@ -154,6 +154,9 @@ impl Output {
         // Of the folders above it the highest that is missing; it is the attempt that tells, as rights and file systems may refuse it.
         let above = output.directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.is_dir());
         let highest = above.last().unwrap_or(&output.directory);
+        if highest != output.directory && highest.exists() {
+            return Err(OutputError::Io { path: output.directory, source: io::ErrorKind::NotADirectory.into() });
+        }
         fs::create_dir(highest).and_then(|()| fs::remove_dir(highest)).map_err(|source| output.unmade(source))
     }
 

@@ -12,7 +12,7 @@ use super::fault::{Fault, OF_NO_USE, nearest, quantity};
 use super::load::Profiles;
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, groups, names, real};
+use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, groups, names, network, real};
 use crate::figure::Ink;
 use crate::quantity::{Distribution, Octets, Quantity, Rate, Share};
 use crate::rows::ValueName;
@@ -307,7 +307,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
         for (number, end) in line.ends.iter().enumerate() {
             let number = number.to_string();
             let path = ["link", name.as_str(), "ends", number.as_str()];
-            plug(scenario, &path, end)?;
+            network::plug(scenario, &path, end)?;
             if !plugged.insert(end) {
                 return Err(occupied(&path, end));
             }
@@ -326,7 +326,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
         for (number, end) in round.ends.iter().enumerate() {
             let number = number.to_string();
             let path = ["ring", name.as_str(), "ends", number.as_str()];
-            plug(scenario, &path, end)?;
+            network::plug(scenario, &path, end)?;
             if !plugged.insert(end) {
                 return Err(occupied(&path, end));
             }
@@ -581,67 +581,6 @@ fn round(graph: &Graph) -> Option<Vec<&str>> {
     }
 }
 
-/// How many hosts or switches `name` means, as `s*` or as the name of a group, and what its members are called.
-fn group<'a>(known: impl Iterator<Item = &'a String>, name: &'a str) -> Option<(usize, &'a str)> {
-    let group = name.strip_suffix('*').unwrap_or(name);
-    let count = known.filter(|it| groups::is_member(it, group)).count();
-    (count > 0).then_some((count, group))
-}
-
-/// `end` is a device of a host or a port of a switch.
-fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
-    let is_ring = path.first() == Some(&"ring");
-    let switches = scenario.switch.keys().filter(|_| !is_ring);
-    let known: Vec<&String> = scenario.host.keys().chain(switches).collect();
-    let what = if is_ring { "host" } else { "host or switch" };
-    let (owner, rest) = end.split_once('.').map_or((end, None), |(owner, rest)| (owner, Some(rest)));
-    if let Some((count, group)) = group(known.iter().copied(), owner).filter(|_| !known.contains(&&owner.to_owned())) {
-        let rest = rest.map_or_else(String::new, |rest| format!(".{rest}"));
-        return Err(if is_ring {
-            let expected = format!("a name for each: \"{group}0{rest}\", \"{group}1{rest}\" and so on");
-            Fault::at(path, format!("{owner:?} is {count} of them")).expected(expected)
-        } else {
-            let lines = format!("as many lines: count = {count} beside `ends`, and \"{group}${{i}}{rest}\" in it");
-            Fault::at(path, format!("{owner:?} is {count} of them, and a line has two ends")).expected(lines)
-        });
-    }
-    if is_ring && scenario.switch.contains_key(owner) {
-        return Err(Fault::at(path, format!("{owner} is a switch, and none is a station of a ring")).expected("a host"));
-    }
-    let Some((owner, plug)) = end.split_once('.') else {
-        let fault = Fault::at(path, "no \".\"");
-        return Err(match (known.iter().any(|name| *name == end), is_ring) {
-            (true, true) => fault.expected("\"host.device\""),
-            (true, false) => fault.expected("\"host.device\" or \"switch.port\""),
-            (false, _) => Fault::unknown(path, what, end, &known),
-        });
-    };
-    if let Some(host) = scenario.host.get(owner) {
-        let Some(graph) = &host.graph else {
-            return Ok(());
-        };
-        let devices = graph.devices();
-        if devices.contains(&plug) {
-            return Ok(());
-        }
-        let fault = Fault::unknown(path, &format!("device of host {owner}"), plug, &devices);
-        return Err(if graph.nodes().contains(&plug) {
-            Fault::at(path, format!("the layer {plug:?} of host {owner} is no device, as it stands on another"))
-                .one_of(&devices)
-        } else {
-            fault
-        });
-    }
-    if let Some(switch) = scenario.switch.get(owner) {
-        return match plug.parse::<usize>() {
-            Ok(port) if port < switch.ports => Ok(()),
-            _ => Err(Fault::at(path, format!("switch {owner} has no port {plug:?}"))
-                .expected(format!("0 to {}", switch.ports.saturating_sub(1)))),
-        };
-    }
-    Err(Fault::unknown(path, what, owner, &known))
-}
-
 /// That `toward` of what goes wrong is one of `ends`.
 fn toward(impairment: Option<(Option<&str>, Impairment)>, ends: &[String]) -> Result<(), Fault> {
     let (toward, _) = impairment.unwrap_or_default();
@@ -652,7 +591,7 @@ fn toward(impairment: Option<(Option<&str>, Impairment)>, ends: &[String]) -> Re
 fn node(scenario: &Scenario, path: &[&str], name: &str) -> Result<(), Fault> {
     let (host, node) = name.split_once('.').map_or((name, None), |(host, node)| (host, Some(node)));
     let Some(found) = scenario.host.get(host) else {
-        if let Some((count, _)) = group(scenario.host.keys(), host) {
+        if let Some((count, _)) = groups::meant(scenario.host.keys(), host) {
             let rest = node.map_or_else(String::new, |node| format!(".{node}"));
             return Err(Fault::at(path, format!("{host:?} is a group of {count}"))
                 .expected(format!("\"{host}*{rest}\" for all of them, or \"{host}0{rest}\" for one")));

@@ -88,6 +88,13 @@ pub(super) fn is_member(name: &str, group: &str) -> bool {
     number(name, group).is_some()
 }
 
+/// How many hosts or switches `name` means, as `s*` or as the name of a group, and what its members are called.
+pub(super) fn meant<'a>(known: impl Iterator<Item = &'a String>, name: &'a str) -> Option<(usize, &'a str)> {
+    let group = name.strip_suffix('*').unwrap_or(name);
+    let count = known.filter(|it| is_member(it, group)).count();
+    (count > 0).then_some((count, group))
+}
+
 /// The number of the member `name` of `group`.
 pub(super) fn number(name: &str, group: &str) -> Option<u32> {
     let digits = name.strip_prefix(group)?;

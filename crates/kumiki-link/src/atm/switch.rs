@@ -22,7 +22,7 @@ use kumiki_octets::Message;
 use kumiki_wire::atm::cell::rm::Rm;
 
 use super::Slots;
-use crate::{CellRun, Element, Occupancy, Outlet, Unit};
+use crate::{CellRun, Counts, Element, Occupancy, Outlet, Unit};
 pub use feedback::{Erica, Feedback};
 use output::{Output, Source};
 
@@ -311,7 +311,7 @@ impl Element for Switch {
         counters
     }
 
-    fn port_counters(&self) -> Vec<(Cow<'static, str>, Vec<(&'static str, u64)>)> {
+    fn port_counters(&self) -> Vec<(Cow<'static, str>, Counts)> {
         let outputs = self.outputs.iter().enumerate();
         outputs.filter_map(|(port, it)| Some((port.to_string().into(), it.counters()?))).collect()
     }

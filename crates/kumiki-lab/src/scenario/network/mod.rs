@@ -26,6 +26,7 @@ use super::Scenario;
 use super::fault::Fault;
 use crate::topology::{Topology, place};
 pub(super) use addresses::Interface;
+pub(super) use plugs::plug;
 
 /// Fills in what is not given; the interfaces of all hosts.
 pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {

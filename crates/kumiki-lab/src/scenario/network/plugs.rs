@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::fault::Fault;
-use super::super::{Graph, Host, Scenario};
+use super::super::{Graph, Host, Scenario, groups};
 use super::natural;
 
 /// Names the device or port of each end that names a host or switch alone, and counts the ports of switches that do not say how many they have.
@@ -62,4 +62,60 @@ fn device(host: &Host, name: &str) -> Result<String, Fault> {
             Err(Fault::new(format!("host {name} has several devices")).one_of(&ends))
         }
     }
+}
+
+/// `end` is a device of a host or a port of a switch.
+pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
+    let is_ring = path.first() == Some(&"ring");
+    let switches = scenario.switch.keys().filter(|_| !is_ring);
+    let known: Vec<&String> = scenario.host.keys().chain(switches).collect();
+    let what = if is_ring { "host" } else { "host or switch" };
+    let (owner, rest) = end.split_once('.').map_or((end, None), |(owner, rest)| (owner, Some(rest)));
+    if let Some((count, group)) =
+        groups::meant(known.iter().copied(), owner).filter(|_| !known.contains(&&owner.to_owned()))
+    {
+        let rest = rest.map_or_else(String::new, |rest| format!(".{rest}"));
+        return Err(if is_ring {
+            let expected = format!("a name for each: \"{group}0{rest}\", \"{group}1{rest}\" and so on");
+            Fault::at(path, format!("{owner:?} is {count} of them")).expected(expected)
+        } else {
+            let lines = format!("as many lines: count = {count} beside `ends`, and \"{group}${{i}}{rest}\" in it");
+            Fault::at(path, format!("{owner:?} is {count} of them, and a line has two ends")).expected(lines)
+        });
+    }
+    if is_ring && scenario.switch.contains_key(owner) {
+        return Err(Fault::at(path, format!("{owner} is a switch, and none is a station of a ring")).expected("a host"));
+    }
+    let Some((owner, plug)) = end.split_once('.') else {
+        let fault = Fault::at(path, "no \".\"");
+        return Err(match (known.iter().any(|name| *name == end), is_ring) {
+            (true, true) => fault.expected("\"host.device\""),
+            (true, false) => fault.expected("\"host.device\" or \"switch.port\""),
+            (false, _) => Fault::unknown(path, what, end, &known),
+        });
+    };
+    if let Some(host) = scenario.host.get(owner) {
+        let Some(graph) = &host.graph else {
+            return Ok(());
+        };
+        let devices = graph.devices();
+        if devices.contains(&plug) {
+            return Ok(());
+        }
+        let fault = Fault::unknown(path, &format!("device of host {owner}"), plug, &devices);
+        return Err(if graph.nodes().contains(&plug) {
+            Fault::at(path, format!("the layer {plug:?} of host {owner} is no device, as it stands on another"))
+                .one_of(&devices)
+        } else {
+            fault
+        });
+    }
+    if let Some(switch) = scenario.switch.get(owner) {
+        return match plug.parse::<usize>() {
+            Ok(port) if port < switch.ports => Ok(()),
+            _ => Err(Fault::at(path, format!("switch {owner} has no port {plug:?}"))
+                .expected(format!("0 to {}", switch.ports.saturating_sub(1)))),
+        };
+    }
+    Err(Fault::unknown(path, what, owner, &known))
 }

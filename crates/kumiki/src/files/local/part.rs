@@ -177,10 +177,10 @@ fn unnamed<D: Disk>(disk: &D, directory: &Path) -> Result<(D::File, PathBuf), St
 
 /// Why no file can be made in a directory.
 fn unmade(directory: &Path, why: &io::Error) -> String {
-    match why.kind() {
-        io::ErrorKind::NotFound => "there is no such directory; make it, or choose another place".to_owned(),
-        _ => refusal::words(directory, why, Access::Write),
+    if why.kind() == io::ErrorKind::NotFound {
+        return "there is no such directory; make it, or choose another place".to_owned();
     }
+    refusal::words(directory, why, Access::Write)
 }
 
 /// A file that is being fetched.
@@ -214,10 +214,12 @@ impl Part {
     pub(crate) fn try_place(target: &Path) -> Result<(), String> {
         let directory = directory_of(target);
         let tried = directory.join(format!("{UNFINISHED}{}", std::process::id()));
-        let unmade = |why: io::Error| match why.kind() {
+        let unmade = |why: io::Error| {
             // It fails for want of room when there is something to be written.
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Ok(()),
-            _ => Err(format!("{}: {}", path_shown(directory), unmade(directory, &why))),
+            if matches!(why.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                return Ok(());
+            }
+            Err(format!("{}: {}", path_shown(directory), unmade(directory, &why)))
         };
         refusal::try_place(&tried).or_else(unmade)
     }
