@@ -100,10 +100,11 @@ pub(crate) fn run(args: &StackArgs) -> Result<(), Stop> {
     (limits.programs, limits.sockets) = (args.programs, args.sockets);
     let failed = |why: std::io::Error| Stop::Failed(why.to_string());
     let driver = HostDriver::new(device, &config).map_err(failed)?;
-    StackServer::run(driver, &args.at, args.mode, limits).map_err(|why| match why.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied | ErrorKind::AddrInUse => {
-            unwritable("--at", &args.at, &why)
+    StackServer::run(driver, &args.at, args.mode, limits).map_err(|why| {
+        use ErrorKind::{AddrInUse, NotADirectory, NotFound, PermissionDenied};
+        if matches!(why.kind(), NotFound | NotADirectory | PermissionDenied | AddrInUse) {
+            return unwritable("--at", &args.at, &why);
         }
-        _ => Stop::Failed(format!("--at {}: {why}", args.at.display())),
+        Stop::Failed(format!("--at {}: {why}", args.at.display()))
     })
 }

@@ -53,7 +53,7 @@ fn passwords_that_others_can_read_are_refused_and_those_that_are_made_they_canno
     let all = ["ftamd", "--root", "root", "--listen", "127.0.0.1:0"];
     let all: Vec<&str> = all.iter().copied().chain(["--passwords", "pw"]).collect();
     folder.kumiki(&all).failed(2, &["others can read", "chmod 600"]);
-    add("eve", b"x").failed(1, &["others can read"]);
+    add("eve", b"x").failed(2, &["others can read"]);
     allow(&folder.path("new"), 0o640);
     list().failed(2, &["--password-file", "others can read"]);
 }
