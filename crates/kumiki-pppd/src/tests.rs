@@ -85,7 +85,7 @@ fn options() -> Options {
 fn refused(options: &Options) -> String {
     let run = run(options, User::nothing(), &mut |_| {});
     let why = run.expect_err("refused");
-    assert!(matches!(why, LiveError::Input(_)), "{why}");
+    assert!(matches!(why, LiveError::Input(_) | LiveError::Place { .. }), "{why}");
     why.to_string()
 }
 
