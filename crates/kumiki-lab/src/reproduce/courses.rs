@@ -166,7 +166,8 @@ event = [{ at = "0 s", link = "line", up = true }, { at = "1 s", link = "line", 
 "#;
         let document = Document::parse("line", "line.toml", text).unwrap();
         let points = document.points(&Choice::default()).unwrap();
-        let samples = "time_s,scope,name,goodput_mbps\n1,load,bulk,9\n2,load,bulk,0\n3,load,bulk,0\n";
+        let samples =
+            "time_s,scope,name,flow,from,goodput_mbps\n1,flow,bulk,0,a,9\n2,flow,bulk,0,a,0\n3,flow,bulk,0,a,0\n";
         let course = course(&points[0], &Samples::of_csv(samples).unwrap());
         let (_, table) = &course.figures[0];
         let rows = table.rows.iter().map(|(until, cells)| format!("{until} {:?}", cells.last().unwrap()));
