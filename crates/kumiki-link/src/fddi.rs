@@ -44,9 +44,7 @@ mod station;
 mod tests;
 mod token;
 
-use crate::{
-    Backlog, BusyWatch, Counter, Counts, Discipline, DropTail, Element, Occupancy, Outlet, Rate, Unit,
-};
+use crate::{Backlog, BusyWatch, Counter, Counts, Discipline, DropTail, Element, Occupancy, Outlet, Rate, Unit};
 use station::Station;
 pub use station::Tally;
 use token::Token;

@@ -82,6 +82,8 @@ pub(crate) fn parts<'a>(
         *since = at.max(*since);
         match change {
             Change::Up(up) => carries.is_up = up,
+            // One frame is nothing beside an average.
+            Change::Kept(_) => {}
             Change::More(part) => carries.rate += part,
         }
     }

@@ -123,7 +123,7 @@ pub(crate) fn of_way<'a>(
     topology: &Topology<'a>,
     way: (&str, &str),
 ) -> Vec<(Direction<'a>, f64)> {
-    let ladders = of_pair(scenario, load, topology, way).unwrap_or_default();
+    let ladders = of_pair(scenario, load, topology, way, None).unwrap_or_default();
     ladders.into_iter().map(|(direction, ladder)| (direction, ladder.goodput_mbps().as_f64())).collect()
 }
 
