@@ -240,8 +240,8 @@ pub trait Element: Send {
         Vec::new()
     }
 
-    /// Whether it is a line: what is due there comes before all else at that instant, in a world in virtual time. Of lines that are due at once, the one that
-    /// was added first comes first.
+    /// Whether it is a line: what is due there comes before all else at that instant, in a world in virtual time. Of lines that are due at once none is
+    /// always the first.
     fn is_line(&self) -> bool {
         false
     }

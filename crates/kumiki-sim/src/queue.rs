@@ -1,4 +1,4 @@
-//! The event queue: what happens next, in order of time and, where times are equal, lines in the order of being added and then all else in that of being scheduled.
+//! The event queue: what happens next, in order of time and, where times are equal, lines, in an order that each instant draws anew, and then all else in that of being scheduled.
 //!
 //! *Why lines first:* what comes over a line then happens before anything that its receiver does by itself at that instant, whatever was scheduled when. So the
 //! order does not depend on what happened at the other end of the line, and a world in parts has the same (see `parts.rs`).
@@ -27,8 +27,20 @@ pub(crate) struct Queue {
     taken: Option<usize>,
 }
 
-/// Lines have their numbers as parties for an order, which are below this.
-const FIRST_ARMED: u64 = 1 << 32;
+/// Lines have an order below this.
+const FIRST_ARMED: u64 = 1 << 63;
+
+/// The place in the order of the line with this number among those that are due at `at`. No line is always before another: where frames of several come to
+/// one queue at once, again and again, each has its turn.
+fn order_of_line(number: u32, at: Instant) -> u64 {
+    // The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+    let mut drawn = at.as_nanos() ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    drawn ^= drawn >> 31;
+    // With the number below, no two are equal.
+    (drawn >> 33 << 32 | u64::from(number)) & (FIRST_ARMED - 1)
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Event {
@@ -65,16 +77,16 @@ impl Queue {
     /// Sets when `party` is next due; `None` where it waits for others. A party armed for the time that it is armed for
     /// already keeps its place in the order, unless its event has just been taken.
     pub(crate) fn arm(&mut self, party: usize, deadline: Option<Instant>) {
-        self.arm_as(party, deadline, false);
+        self.arm_as(party, deadline, None);
     }
 
-    /// The same for a line.
-    pub(crate) fn arm_line(&mut self, party: usize, deadline: Option<Instant>) {
-        self.arm_as(party, deadline, true);
+    /// The same for the line with this number, which no other line has.
+    pub(crate) fn arm_line(&mut self, party: usize, number: u32, deadline: Option<Instant>) {
+        self.arm_as(party, deadline, Some(number));
     }
 
     #[inline]
-    fn arm_as(&mut self, party: usize, deadline: Option<Instant>, is_line: bool) {
+    fn arm_as(&mut self, party: usize, deadline: Option<Instant>, line: Option<u32>) {
         let Some(&place) = self.places.get(party) else {
             return;
         };
@@ -86,7 +98,7 @@ impl Queue {
             (Some(place), Some(at)) if self.heap[place].at == at && !happened => {}
             (armed, Some(at)) => {
                 self.order += 1;
-                let order = if is_line { party as u64 } else { FIRST_ARMED + self.order };
+                let order = line.map_or(FIRST_ARMED + self.order, |number| order_of_line(number, at));
                 if let Some(place) = armed {
                     let event = &mut self.heap[place];
                     (event.at, event.order) = (at, order);
@@ -209,18 +221,21 @@ mod tests {
             let mut queue = Queue::default();
             let mut list = [None; 12];
             // Some are lines.
-            let line = |party: usize| (party % 3 == 2).then_some(party);
+            let line = |party: usize| (party % 3 == 2).then_some(party as u32);
             for _ in &list {
                 queue.add_party();
             }
             for (order, (party, deadline, pop)) in steps.into_iter().enumerate() {
                 let deadline = deadline.map(Instant::from_nanos);
                 match line(party) {
-                    Some(party) => queue.arm_line(party, deadline),
+                    Some(number) => queue.arm_line(party, number, deadline),
                     None => queue.arm(party, deadline),
                 }
                 if list[party].map(|(at, _)| at) != deadline {
-                    list[party] = deadline.map(|at| (at, line(party).unwrap_or(100 + order)));
+                    list[party] = deadline.map(|at| {
+                        let order = FIRST_ARMED + order as u64;
+                        (at, line(party).map_or(order, |number| order_of_line(number, at)))
+                    });
                 }
                 let first = list.iter().enumerate().filter_map(|(party, event)| Some(((*event)?, party))).min();
                 // To look removes what was taken, so not after every step.

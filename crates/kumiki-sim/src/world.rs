@@ -178,7 +178,8 @@ impl World {
     /// Adds a piece of a medium.
     pub fn add_element(&mut self, name: &str, element: Box<dyn Element>) -> ElementId {
         self.join();
-        ElementId(self.whole.add_medium(Medium::new(name, Piece::Whole(element), Vec::new())))
+        let number = u32::try_from(self.whole.media.len()).unwrap_or(u32::MAX);
+        ElementId(self.whole.add_medium(Medium::new(name, number, Piece::Whole(element))))
     }
 
     /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which something is plugged already,

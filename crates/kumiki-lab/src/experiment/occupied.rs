@@ -6,7 +6,7 @@
 //! | Lines with frames | say of each frame from when until when it is on them ([`Element::watch_busy`]); what waits goes on the line at times at which nobody asks it |
 //! | Rings | are busy as long as any station has something to send: it waits for the token, or has it |
 //! | Others | say how long they have been busy so far. They are looked at each millisecond at first, and never less often than each five-hundredth of the time so far |
-//! | Left out | of a line that was busy again more than 8000 times, what is shorter than a four-thousandth of the time so far |
+//! | Left out | of a line that was busy again more than 4000 times, what is shorter than a four-thousandth of the time so far |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ pub(super) struct Occupied(Vec<(Instant, Duration)>);
 
 impl Occupied {
     /// With more, those that are close to each other become one.
-    const MOST: usize = 16_384;
+    const MOST: usize = 8_192;
 
     fn last(&self) -> (Instant, Duration) {
         self.0.last().copied().unwrap_or_default()
@@ -54,10 +54,10 @@ impl Occupied {
     }
 
     fn put(&mut self, at: Instant, busy: Duration) {
-        self.0.push((at, busy));
-        if self.0.len() > Self::MOST {
+        if self.0.len() >= Self::MOST {
             self.thin();
         }
+        self.0.push((at, busy));
     }
 
     /// Leaves out instants shortly behind others, but for the last.
@@ -65,7 +65,7 @@ impl Occupied {
         let Some((last, _)) = self.0.last().copied() else {
             return;
         };
-        let least = Duration::from_nanos(last.as_nanos() / (Self::MOST as u64 / 4));
+        let least = Duration::from_nanos(last.as_nanos() / (Self::MOST as u64 / 2));
         let mut kept = Instant::ZERO;
         self.0.retain(|(at, _)| {
             let is_kept = *at == last || at.saturating_since(kept) >= least;

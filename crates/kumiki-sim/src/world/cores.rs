@@ -318,10 +318,7 @@ impl Divided {
         };
         let mut homes = [(a, 0), (b, 0)];
         for ((port, end), home) in ends.into_iter().enumerate().zip(&mut homes) {
-            let mut end = Medium::new(&medium.name, Piece::End(Box::new(end)), medium.wires.clone());
-            // The other port is not here.
-            end.wires.iter_mut().enumerate().filter(|(other, _)| *other != port).for_each(|(_, wire)| *wire = None);
-            end.is_listed = medium.is_listed;
+            let end = medium.end(port, end);
             let Some(part) = self.parts.get_mut(home.0) else { continue };
             home.1 = part.add_medium(end);
         }

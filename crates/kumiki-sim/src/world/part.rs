@@ -40,15 +40,34 @@ pub(super) struct Medium {
     pub(super) piece: Piece,
     pub(super) wires: Vec<Option<Plug>>,
     pub(super) node: usize,
+    /// Its number in the world.
+    number: u32,
     pub(super) is_line: bool,
     /// Whether it is among those that are asked at the end of a run.
     pub(super) is_listed: bool,
 }
 
 impl Medium {
-    pub(super) fn new(name: &str, piece: Piece, wires: Vec<Option<Plug>>) -> Self {
+    pub(super) fn new(name: &str, number: u32, piece: Piece) -> Self {
         let is_line = piece.element().is_line();
-        Self { name: name.to_owned(), piece, wires, node: 0, is_line, is_listed: false }
+        Self { name: name.to_owned(), piece, wires: Vec::new(), node: 0, number, is_line, is_listed: false }
+    }
+
+    /// The end of it at `port`, which goes into another part than the other end.
+    pub(super) fn end(&self, port: usize, end: LineEnd) -> Self {
+        let mut wires = self.wires.clone();
+        wires.iter_mut().enumerate().filter(|(other, _)| *other != port).for_each(|(_, wire)| *wire = None);
+        Self { wires, is_listed: self.is_listed, ..Self::new(&self.name, self.number, Piece::End(Box::new(end))) }
+    }
+
+    /// Sets in `queue` when it is next due, which is not before `now`.
+    fn arm(&self, queue: &mut Queue, now: Instant) {
+        let deadline = self.piece.element().next_deadline().map(|at| at.max(now));
+        if self.is_line {
+            queue.arm_line(self.node, self.number, deadline);
+        } else {
+            queue.arm(self.node, deadline);
+        }
     }
 }
 
@@ -150,7 +169,7 @@ impl Part {
         self.hosts.len() - 1
     }
 
-    /// Takes in a medium, after those that are before it in the world, and returns its number here.
+    /// Takes in a medium, and returns its number here.
     pub(super) fn add_medium(&mut self, mut medium: Medium) -> usize {
         medium.node = self.queue.add_party();
         if medium.is_listed {
@@ -275,12 +294,7 @@ impl Part {
             medium.is_listed = true;
             self.listed.push(number(place));
         }
-        let deadline = medium.piece.element().next_deadline().map(|at| at.max(self.now));
-        if medium.is_line {
-            self.queue.arm_line(medium.node, deadline);
-        } else {
-            self.queue.arm(medium.node, deadline);
-        }
+        medium.arm(&mut self.queue, self.now);
         self.rounds_left = self.rounds_left.saturating_sub(1);
         if self.rounds_left == 0 {
             let name = medium.name.clone();
@@ -368,12 +382,7 @@ impl Part {
 
     pub(super) fn arm_medium(&mut self, number: usize) {
         if let Some(medium) = self.media.get(number) {
-            let deadline = medium.piece.element().next_deadline().map(|at| at.max(self.now));
-            if medium.is_line {
-                self.queue.arm_line(medium.node, deadline);
-            } else {
-                self.queue.arm(medium.node, deadline);
-            }
+            medium.arm(&mut self.queue, self.now);
         }
     }
 }
