@@ -6,7 +6,7 @@
 //! | Lines with frames | say of each frame from when until when it is on them ([`Element::watch_busy`]); what waits goes on the line at times at which nobody asks it |
 //! | Rings | are busy as long as any station has something to send: it waits for the token, or has it |
 //! | Others | say how long they have been busy so far. They are looked at each millisecond at first, and never less often than each five-hundredth of the time so far |
-//! | Left out | of a line that was busy again more than 4000 times, what is shorter than a four-thousandth of the time so far |
+//! | Left out | of a line that was busy again more than 4000 times, what is shorter than a four-thousandth of the time so far; of one that is looked at, in the end a thousandth |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +29,8 @@ pub(super) struct Occupied(Vec<(Instant, Duration)>);
 impl Occupied {
     /// With more, those that are close to each other become one.
     const MOST: usize = 8_192;
+    /// The same where it is looked at.
+    const MOST_LOOKS: usize = 2_048;
 
     fn last(&self) -> (Instant, Duration) {
         self.0.last().copied().unwrap_or_default()
@@ -40,32 +42,32 @@ impl Occupied {
         let before = self.0.len().checked_sub(2).and_then(|place| self.0.get(place)).copied();
         let goes_on = before.is_some_and(|(at, busy)| so_far.saturating_sub(busy) == last.saturating_since(at));
         if from > last {
-            self.put(from, so_far);
+            self.put(Self::MOST, from, so_far);
         } else if goes_on {
             self.0.pop();
         }
-        self.put(until.max(last), so_far + until.saturating_since(from.max(last)));
+        self.put(Self::MOST, until.max(last), so_far + until.saturating_since(from.max(last)));
     }
 
     /// It was busy for so long since what is known of it, evenly.
     fn looked_at(&mut self, now: Instant, busy: Duration) {
         let (_, so_far) = self.last();
-        self.put(now, so_far + busy);
+        self.put(Self::MOST_LOOKS, now, so_far + busy);
     }
 
-    fn put(&mut self, at: Instant, busy: Duration) {
-        if self.0.len() >= Self::MOST {
-            self.thin();
+    fn put(&mut self, most: usize, at: Instant, busy: Duration) {
+        if self.0.len() >= most {
+            self.thin(most);
         }
         self.0.push((at, busy));
     }
 
     /// Leaves out instants shortly behind others, but for the last.
-    fn thin(&mut self) {
+    fn thin(&mut self, most: usize) {
         let Some((last, _)) = self.0.last().copied() else {
             return;
         };
-        let least = Duration::from_nanos(last.as_nanos() / (Self::MOST as u64 / 2));
+        let least = Duration::from_nanos(last.as_nanos() / (most as u64 / 2));
         let mut kept = Instant::ZERO;
         self.0.retain(|(at, _)| {
             let is_kept = *at == last || at.saturating_since(kept) >= least;
