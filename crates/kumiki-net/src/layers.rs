@@ -66,6 +66,8 @@ pub struct Line {
     pub(crate) later: [bool; 2],
     /// Whether a server is asked for an address of IPv4.
     pub(crate) dhcp: bool,
+    /// Whether it is asked at once, and others on the link only once if they have it.
+    pub(crate) hurries: bool,
     /// What a packet can carry, headers included.
     pub(crate) mtu: u32,
     /// The station that it is, where the line is an Ethernet.
@@ -92,6 +94,7 @@ impl Line {
             addresses,
             later: [false; 2],
             dhcp: false,
+            hurries: false,
             mtu,
             mac: None,
             prefixes: None,
@@ -377,6 +380,9 @@ impl Plan<'_> {
             let own = self.v4(line).map(|(own, _)| own).into_iter().chain(line.all_v4().skip(1));
             let mut config =
                 arp::Config { addresses: own.collect(), told_later: true, ..arp::Config::new(Ipv4Addr::UNSPECIFIED) };
+            if line.hurries {
+                config.probing = arp::Probing::QUICK;
+            }
             if self.is_gateway {
                 (config.any_address, config.timeout, config.max_entries) = (true, KNOWN, MOST_KNOWN);
             }
@@ -425,7 +431,11 @@ impl Plan<'_> {
         if ip == "ip"
             && let Some(station) = self.lines.first().filter(|line| line.dhcp).and_then(|line| line.mac)
         {
-            graph.add_node(DHCP, task, Box::new(Dhcp::new(dhcp::Config::new(station))))?;
+            let mut config = dhcp::Config::new(station);
+            if self.lines.iter().any(|line| line.hurries) {
+                config.startup = (Duration::ZERO, Duration::ZERO);
+            }
+            graph.add_node(DHCP, task, Box::new(Dhcp::new(config)))?;
             graph.connect(DHCP, udp)?;
         }
         Ok(())

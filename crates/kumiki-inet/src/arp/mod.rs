@@ -20,8 +20,8 @@
 //!
 //! # Addresses of ours that come later
 //!
-//! IP tells them by [`Assignment`]. One that is to be probed is asked for [`Config::probes`] times, once a second, with no sender's address (RFC 5227 section
-//! 2.1.1, which waits a random time before that, and so do those who use it: RFC 2131 section 4.4.1). Where somebody else claims it meanwhile, or probes it too, IP hears that it is a duplicate; else
+//! IP tells them by [`Assignment`]. One that is to be probed is asked for as [`Config::probing`] says, with no sender's address (RFC 5227 section
+//! 2.1.1). Where somebody else claims it meanwhile, or probes it too, IP hears that it is a duplicate; else
 //! that it may be had, and all on the link that we have it (section 2.3, one announcement of two).
 //!
 //! # Bounds
@@ -71,9 +71,9 @@ pub struct Config {
     /// Datagrams that may wait for one next hop.
     #[setting(0..=65535)]
     pub queue: usize,
-    /// How often an address of ours that comes while IP runs is asked for before it is used, where whoever assigns it wants that.
+    /// How an address of ours that comes while IP runs is asked for before it is used, where whoever assigns it wants that.
     #[setting(skip)]
-    pub probes: u8,
+    pub probing: Probing,
     /// Whether IP tells our addresses while it runs, so that there need be none at first.
     #[setting(skip)]
     pub told_later: bool,
@@ -82,6 +82,32 @@ pub struct Config {
     /// whoever sends us a datagram is at the station that it came from.
     #[setting(skip)]
     pub any_address: bool,
+}
+
+/// How others on the link are asked whether they have an address that is to become ours (RFC 5227 section 2.1.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Probing {
+    /// The first question goes at a random time within this.
+    pub wait: Duration,
+    /// How many there are, 1 at least.
+    pub count: u8,
+    /// The next one goes at a random time between these after the last, the second not below the first.
+    pub apart: (Duration, Duration),
+    /// For so long nobody has answered the last one where the address may be used.
+    pub quiet: Duration,
+}
+
+impl Probing {
+    /// As the standard has it (section 1.1): four to seven seconds in all.
+    pub const RFC_5227: Self = Self {
+        wait: Duration::from_secs(1),
+        count: 3,
+        apart: (Duration::from_secs(1), Duration::from_secs(2)),
+        quiet: Duration::from_secs(2),
+    };
+    /// One question, and a second for the answer: for a network whose stations answer at once, as those of a machine do. Not as the standard has it.
+    pub const QUICK: Self =
+        Self { wait: Duration::ZERO, count: 1, apart: Self::RFC_5227.apart, quiet: Duration::from_secs(1) };
 }
 
 impl Config {
@@ -95,7 +121,7 @@ impl Config {
             max_entries: 512,
             unknown: 64,
             queue: 64,
-            probes: 1,
+            probing: Probing::RFC_5227,
             told_later: false,
             any_address: false,
         }
@@ -172,7 +198,7 @@ impl Arp {
         let nothing = [
             ("timeout", config.timeout.is_zero()),
             ("tries", config.tries == 0),
-            ("probes", config.probes == 0),
+            ("probing.count", config.probing.count == 0),
             ("max_entries", config.max_entries == 0),
             ("unknown", config.unknown == 0),
         ];
@@ -277,7 +303,9 @@ impl Arp {
         match what.change {
             Change::Address { address: IpAddr::V4(address), probe: true, .. } => {
                 self.probed.retain(|it| it.address != address);
-                self.probed.push(Probe { address, user, what, left: self.config.probes, next: cx.now() });
+                let Probing { wait, count, .. } = self.config.probing;
+                let next = cx.now() + between((Duration::ZERO, wait), cx);
+                self.probed.push(Probe { address, user, what, left: count, next });
                 self.tick(cx);
             }
             Change::Address { address: IpAddr::V4(address), probe: false, .. } => {
@@ -303,15 +331,16 @@ impl Arp {
         let (Some(mac), now) = (self.mac, cx.now()) else {
             return;
         };
+        let Probing { apart, quiet, .. } = self.config.probing;
         let (mut ask, mut free) = (Vec::new(), Vec::new());
         self.probed.retain_mut(|it| {
             if it.next > now {
                 return true;
             }
-            it.next = now + PROBE_INTERVAL;
             match it.left.checked_sub(1) {
                 Some(left) => {
                     it.left = left;
+                    it.next = now + if left == 0 { quiet } else { between(apart, cx) };
                     ask.push(it.address);
                 }
                 None => free.push(*it),
@@ -461,10 +490,12 @@ fn transmit(station: MacAddr, (user, unit): (Above, Box<Unit>), cx: &mut Context
     resolution::transmit(user, Address::from(station), unit, cx);
 }
 
-/// From one probe to the next, and from the last to the use of an address.
-const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+/// A time between these.
+fn between((least, most): (Duration, Duration), cx: &mut Context<'_>) -> Duration {
+    least + Duration::from_nanos(cx.rng().below((most - least).as_nanos().max(1)))
+}
 
-/// Asks all on the link for an address: from none, a probe; from itself, an announcement (RFC 5227 section 1.1).
+/// Asks all on the link for an address: from none, a probe; from itself, an announcement (RFC 5227 sections 2.1.1 and 2.3).
 fn claim(mac: MacAddr, (spa, tpa): (Ipv4Addr, Ipv4Addr), cx: &mut Context<'_>) {
     let header =
         Header { hrd: hardware::ETHERNET, op: Operation::Request, sha: mac, spa, tha: MacAddr::default(), tpa };

@@ -259,11 +259,15 @@ fn a_user_has_an_ether_type_and_not_that_of_arp() {
 
 /// A station that has no address at first.
 fn fresh() -> (Bench, DeviceId, NodeId) {
+    fresh_probing(Probing::QUICK)
+}
+
+fn fresh_probing(probing: Probing) -> (Bench, DeviceId, NodeId) {
     let mut bench = Bench::new();
     let medium = bench.device("medium");
     let eth = eth::Config { pad: false, ..eth::Config::new(MAC_A) };
     bench.node("eth", &["medium"], Eth::new(eth).unwrap());
-    let config = Config { addresses: Vec::new(), told_later: true, ..Config::new(A) };
+    let config = Config { addresses: Vec::new(), told_later: true, probing, ..Config::new(A) };
     bench.node("arp", &["eth"], Arp::new(config).unwrap());
     let interface = Interface { neighbours: Neighbours::Below, ..Interface::negotiated("arp") };
     bench.node("ip", &["arp"], Ip::new(ip::Config::host(interface)).unwrap());
@@ -312,6 +316,24 @@ fn an_address_that_nobody_claims_is_announced_used_and_answered_for() {
     assign(&mut bench, user, Change::NoAddress(A.into()));
     bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, A));
     assert!(sent(&mut bench).is_empty());
+}
+
+#[test]
+fn an_address_is_probed_three_times_as_the_standard_says() {
+    let (mut bench, _, user) = fresh_probing(Probing::RFC_5227);
+    assign(&mut bench, user, ours(true));
+    // RFC 5227 section 1.1, to a tenth of a second.
+    let mut times = Vec::new();
+    for tenth in 0..=70_u32 {
+        times.extend(asked(&mut bench).iter().map(|it| (tenth, it.0)));
+        bench.pass(Duration::from_millis(100));
+    }
+    let none = Ipv4Addr::UNSPECIFIED;
+    let [(first, a), (second, b), (third, c), (used, d)] = times[..] else { panic!("{times:?}") };
+    assert_eq!([a, b, c, d], [none, none, none, A]);
+    assert!(first <= 10 && (9..=21).contains(&(second - first)) && (9..=21).contains(&(third - second)), "{times:?}");
+    assert!((20..=21).contains(&(used - third)), "{times:?}");
+    assert_eq!(told(&mut bench, user), [ours(false)]);
 }
 
 #[test]

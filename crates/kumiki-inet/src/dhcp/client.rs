@@ -6,7 +6,7 @@ use kumiki_graph::{Duration, Instant, Rng};
 use kumiki_wire::inet::dhcp::{Header, Kind, Options, code};
 
 use super::Config;
-use super::lease::Lease;
+use super::lease::{Lease, is_usable};
 use super::timers::{AFTER_DECLINE, LEAST_WAIT, MOST_TRIES, back_off};
 
 /// Where the client is (RFC 2131 figure 5).
@@ -55,6 +55,8 @@ pub(super) struct Client {
     began: Instant,
     /// When the request was sent that is to be answered: a lease counts from there.
     asked: Instant,
+    /// What the last search for servers said of how long it has tried, which the request after it says again (section 3.1 (3)).
+    secs: u16,
     /// How often the present message was sent.
     tries: u32,
     /// How often it was refused, or could not use what it was given, since it last had an address.
@@ -75,6 +77,7 @@ impl Client {
             xid: 0,
             began: Instant::ZERO,
             asked: Instant::ZERO,
+            secs: 0,
             tries: 0,
             refused: 0,
             offer: None,
@@ -91,11 +94,18 @@ impl Client {
         let has_had = self.lease.is_some() || self.config.previous.is_some();
         self.state = if has_had { State::InitReboot } else { State::Init };
         // Section 4.4.1: so that not all begin at once.
-        self.due = Some(now + rng_below(rng, self.config.startup));
+        let (least, most) = self.config.startup;
+        self.due = Some(now + least + rng_below(rng, most - least));
     }
 
-    /// The link is gone: nothing is sent. What it had it has until its time is over.
-    pub(super) fn on_down(&mut self) {
+    /// The link is gone: nothing is sent. What it had it has until its time is over; what is still looked at it has not got.
+    pub(super) fn on_down(&mut self, acts: &mut Vec<Act>) {
+        if self.state == State::Checking
+            && let Some(lease) = self.lease.take()
+        {
+            self.config.previous = Some(lease.address);
+            acts.push(Act::Give(lease));
+        }
         (self.state, self.due) = (State::InitReboot, None);
     }
 
@@ -105,7 +115,7 @@ impl Client {
         let is_its = header.is_reply
             && header.xid == self.xid
             && header.chaddr == self.config.station
-            // RFC 6842 section 3.
+            // Whose identifier is another's is another's (RFC 6842 section 3).
             && (options.client.is_empty() || options.client == self.config.identifier());
         if !is_its {
             return false;
@@ -140,9 +150,9 @@ impl Client {
         }
     }
 
-    /// The first offer that can be taken is taken.
+    /// The first offer that can be taken is taken: one that would be refused when it is granted is none.
     fn on_offer(&mut self, now: Instant, header: &Header, rng: &mut Rng, acts: &mut Vec<Act>) -> bool {
-        let Some(server) = header.options.server.filter(|_| is_host(header.yiaddr)) else {
+        let Some(server) = header.options.server.filter(|it| is_host(*it) && is_usable(header)) else {
             return false;
         };
         self.offer = Some((server, header.yiaddr));
@@ -160,7 +170,8 @@ impl Client {
             return false;
         };
         let before = self.lease.as_ref().map(|it| it.address);
-        if before.is_some_and(|it| it != lease.address) {
+        let offered = self.offer.filter(|_| self.state == State::Requesting).map(|(_, address)| address);
+        if before.or(offered).or(self.config.previous).is_some_and(|it| it != lease.address) {
             // A server that changes its mind in an answer that it should have refused (section 4.3.2).
             return false;
         }
@@ -236,9 +247,14 @@ impl Client {
         }
         // Whatever it does, it does not use an address beyond its time (section 4.4.5).
         if self.lease.as_ref().and_then(|it| it.expires).is_some_and(|it| it <= now) {
+            let is_too_short = self.state == State::Checking;
             self.halt(acts);
             self.began = now;
             self.state = State::Init;
+            if is_too_short {
+                // Leases that are over before they can be used are not asked for without end.
+                return self.begin_anew(now, Duration::ZERO, rng);
+            }
         }
         match self.state {
             State::Init => {
@@ -324,8 +340,9 @@ impl Client {
     fn send_discover(&mut self, now: Instant, rng: &mut Rng, acts: &mut Vec<Act>) {
         self.tries = self.tries.saturating_add(1);
         self.xid = rng.next_u32();
+        self.secs = self.seconds(now);
         let options = Options { requested: self.config.previous, ..self.options(Kind::Discover) };
-        let header = Header { broadcast: true, secs: self.seconds(now), ..self.header(options) };
+        let header = Header { broadcast: true, secs: self.secs, ..self.header(options) };
         acts.push(Act::Send(Box::new(header), None));
     }
 
@@ -339,7 +356,8 @@ impl Client {
             requested: offer.map(|(_, address)| address).or(before),
             ..self.options(Kind::Request)
         };
-        let header = Header { broadcast: true, secs: self.seconds(now), ..self.header(options) };
+        let secs = if offer.is_some() { self.secs } else { self.seconds(now) };
+        let header = Header { broadcast: true, secs, ..self.header(options) };
         acts.push(Act::Send(Box::new(header), None));
     }
 

@@ -3,9 +3,10 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{Duration, Instant, Rng};
-use kumiki_wire::inet::dhcp::Header;
+use kumiki_wire::inet::dhcp::{Header, Route};
 
 use super::client::is_host;
+use super::timers::LEAST_WAIT;
 use crate::Way;
 
 /// For ever (RFC 2131 section 3.3).
@@ -38,8 +39,8 @@ impl Lease {
     /// That of an acknowledgment of a request that was sent at `asked`. `None`: it is none, or for no time.
     pub(super) fn of(header: &Header, asked: Instant, rng: &mut Rng) -> Option<Self> {
         let options = &header.options;
-        let address = Some(header.yiaddr).filter(|it| is_host(*it))?;
-        let time = options.lease_s.filter(|it| *it > 0)?;
+        let address = Some(header.yiaddr).filter(|_| is_usable(header))?;
+        let time = options.lease_s?;
         let (t1, t2, expires) = times(time, (options.t1_s, options.t2_s), asked, rng);
         let on = |network: Ipv4Addr, prefix, router: Ipv4Addr| Way {
             network: network.into(),
@@ -48,17 +49,19 @@ impl Lease {
         };
         // Where there are routes, routers are not looked at (RFC 3442, "DHCP Client Behavior").
         let routes = if options.routes.is_empty() {
-            let first = options.routers.first();
+            // Who passes on nothing else is on the link alone in those routes.
+            let first = options.routers.iter().find(|it| is_host(**it));
             first.map(|it| on(Ipv4Addr::UNSPECIFIED, 0, *it)).into_iter().collect()
         } else {
-            options.routes.iter().map(|it| on(it.network, it.prefix, it.router)).collect()
+            let leads = |it: &&Route| it.router.is_unspecified() || is_host(it.router);
+            options.routes.iter().filter(leads).map(|it| on(it.network, it.prefix, it.router)).collect()
         };
         Some(Self {
             address,
-            prefix: options.prefix.unwrap_or_else(|| class(address)),
-            server: options.server,
+            prefix: prefix(header),
+            server: options.server.filter(|it| is_host(*it)),
             routes,
-            resolvers: options.resolvers.clone(),
+            resolvers: options.resolvers.iter().copied().filter(|it| is_host(*it)).collect(),
             mtu: options.mtu,
             t1,
             t2,
@@ -78,7 +81,8 @@ impl Lease {
     }
 }
 
-/// T1, T2 and the end of a lease of so many seconds. Both may be earlier by a part of it that is drawn, so that not all clients ask at once (section 4.4.5).
+/// T1, T2 and the end of a lease of so many seconds. T1 may be earlier by a part of it that is drawn, and T2 by one of what is between them, so that not all clients ask at
+/// once (section 4.4.5). What is said of them counts where it can be: T1 before T2, that before the end, and none at once.
 fn times(
     time: u32,
     (t1, t2): (Option<u32>, Option<u32>),
@@ -92,14 +96,29 @@ fn times(
     let usual = (all / 2, all / 8 * 7);
     let said = t1.zip(t2).filter(|(t1, t2)| t1 < t2 && *t2 < time);
     let said = said.map(|(t1, t2)| (Duration::from_secs(t1.into()), Duration::from_secs(t2.into())));
-    let (t1, t2) = said.unwrap_or(usual);
-    let mut fuzz = || Duration::from_nanos(rng.below((all / FUZZ).as_nanos().max(1)));
-    let (t1, t2) = (t1 - fuzz(), (t2 - fuzz()).max(t1));
+    // One that is asked for again as soon as it is granted would be asked for without end.
+    let (t1, t2) = said.filter(|(t1, _)| *t1 >= LEAST_WAIT.min(all / 2)).unwrap_or(usual);
+    let mut fuzz = |of: Duration| Duration::from_nanos(rng.below((of / FUZZ).as_nanos().max(1)));
+    let (t1, t2) = (t1 - fuzz(t1), (t2 - fuzz(t2 - t1)).max(t1));
     (Some(asked + t1), Some(asked + t2), Some(asked + all))
 }
 
-/// They are earlier by at most this part of the lease; assumed.
+/// They are earlier by at most this part; assumed.
 const FUZZ: u64 = 64;
+
+/// Whether a message offers or grants an address that a host can have, and for some time.
+pub(super) fn is_usable(header: &Header) -> bool {
+    let (address, prefix) = (header.yiaddr, prefix(header));
+    let host = u32::MAX.checked_shr(prefix.into()).unwrap_or(0);
+    // Of a network with more than two hosts the first is nobody's, and the last is all of them (RFC 1122 section 3.2.1.3, RFC 3021).
+    let is_edge = prefix < 31 && matches!(address.to_bits() & host, rest if rest == 0 || rest == host);
+    is_host(address) && !is_edge && header.options.lease_s.is_some_and(|it| it > 0)
+}
+
+/// How many leading bits of the address in a message name the network.
+fn prefix(header: &Header) -> u8 {
+    header.options.prefix.unwrap_or_else(|| class(header.yiaddr))
+}
 
 /// The prefix of the class of an address, where no mask is said (RFC 791 section 2.3).
 const fn class(address: Ipv4Addr) -> u8 {

@@ -5,7 +5,7 @@
 //! | Specification | RFC 2131 (the client: section 4.4, figure 5), RFC 2132 (options), RFC 3442 (classless routes), RFC 6842 (client identifiers in answers) |
 //! | Above | nothing |
 //! | Below | UDP over IPv4, whose port 68 it has; IP below hears of addresses and routes by way of it ([`Assignment`]), and ARP probes them |
-//! | Differs | it waits up to [`Config::startup`] before it begins, and not 1 to 10 s (section 4.4.1); takes the first offer; after a refusal that is not the first one, it waits as between retransmissions |
+//! | Differs | it takes the first offer; after a refusal that is not the first one, it waits as between retransmissions; T1 and T2 are the usual ones where T1 is said to be at once |
 //! | Left out | servers and relays; DHCPINFORM; several interfaces (it speaks by the first of IP that is up); what is not for IPv4 itself; BOOTP servers; the lease on a disk ([`Config::previous`] takes the address) |
 //!
 //! | read | for |
@@ -24,8 +24,8 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use kumiki_graph::{
-    Address, Below, Context, Handle, Indication, Manage, Mode, Open, Protocol, Report, Request, Service, Shape,
-    TimerSlot, Token, Unit,
+    Address, Below, Context, Duration, Handle, Indication, Manage, Mode, Open, Protocol, Report, Request, Service,
+    Shape, TimerSlot, Token, Unit,
 };
 use kumiki_octets::{Message, Payload};
 use kumiki_wire::inet::dhcp::{Header, port};
@@ -58,9 +58,10 @@ pub struct Config {
     pub previous: Option<Ipv4Addr>,
     /// For how long we want one, in seconds; `None`: as long as the server likes.
     pub lease_s: Option<u32>,
-    /// It begins at a random time within this.
-    pub startup: kumiki_graph::Duration,
-    /// The longest message that we take, in octets, 576 at least.
+    /// It begins at a random time between these after the link is there, so that hosts that start at once do not all ask at once: 1 and 10 s (RFC 2131 section 4.4.1). Who is
+    /// alone may have 0 and 0. The second is not below the first.
+    pub startup: (Duration, Duration),
+    /// The longest datagram that we take, in octets, headers of UDP and IP included, 576 at least: what the interface carries (RFC 3442, RFC 2132 section 9.10).
     pub longest: u16,
     /// Whether others on the link are asked if they have the address that was granted.
     pub probe: bool,
@@ -75,8 +76,8 @@ impl Config {
             station,
             previous: None,
             lease_s: None,
-            startup: kumiki_graph::Duration::from_secs(1),
-            longest: 1472,
+            startup: (Duration::from_secs(1), Duration::from_secs(10)),
+            longest: 1500,
             probe: true,
         }
     }
@@ -227,7 +228,7 @@ impl Dhcp {
         let (now, mut acts) = (cx.now(), Vec::new());
         match report {
             Report::Up if self.session.is_some() => self.client.on_up(now, cx.rng()),
-            Report::Down => self.client.on_down(),
+            Report::Down => self.client.on_down(&mut acts),
             Report::Special(what) if what.is::<GiveBack>() => self.client.on_release(cx.rng(), &mut acts),
             Report::Special(what) => match what.get::<Assignment>() {
                 Some(Assignment { interface, change, .. }) if *interface == self.config.interface => match *change {

@@ -22,6 +22,11 @@ const NONE: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 const ALL: Ipv4Addr = Ipv4Addr::BROADCAST;
 const SECOND: Duration = Duration::from_secs(1);
 
+/// For tests of what comes after: it begins within a second.
+fn quick() -> Config {
+    Config { startup: (Duration::ZERO, SECOND), ..Config::new(STATION) }
+}
+
 /// The client, the layers below it, and who hears what IP tells.
 struct Network {
     bench: Bench,
@@ -37,10 +42,14 @@ impl Network {
     }
 
     fn seeded(seed: u64, config: Config) -> Self {
+        Self::probing(seed, config, arp::Probing::QUICK)
+    }
+
+    fn probing(seed: u64, config: Config, probing: arp::Probing) -> Self {
         let mut bench = Bench::seeded(seed);
         let medium = bench.device("medium");
         bench.node("eth", &["medium"], Eth::new(eth::Config::new(STATION)).unwrap());
-        let later = arp::Config { addresses: Vec::new(), told_later: true, ..arp::Config::new(OWN) };
+        let later = arp::Config { addresses: Vec::new(), told_later: true, probing, ..arp::Config::new(OWN) };
         bench.node("arp", &["eth"], Arp::new(later).unwrap());
         let interface = ip::Interface { neighbours: ip::Neighbours::Below, ..ip::Interface::negotiated("arp") };
         bench.node("ip", &["arp"], Ip::new(ip::Config::host(interface)).unwrap());
@@ -210,7 +219,7 @@ const DEFAULT: Change = Change::Route(Way { network: IpAddr::V4(NONE), prefix: 0
 
 #[test]
 fn an_address_is_found_asked_for_probed_and_used() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.pass(SECOND);
     let (from, to, discover) = network.one();
     assert_eq!((from, to, network.state()), (NONE, ALL, State::Selecting));
@@ -219,7 +228,7 @@ fn an_address_is_found_asked_for_probed_and_used() {
     assert_eq!((discover.chaddr, discover.giaddr, discover.yiaddr), (STATION, NONE, NONE));
     let Options { kind, requested, server, client, parameters, longest, .. } = discover.options.clone();
     assert_eq!((kind, requested, server), (Kind::Discover, None, None));
-    assert_eq!((client, longest), (vec![1, 2, 0, 0, 0, 0, 1], Some(1472)));
+    assert_eq!((client, longest), (vec![1, 2, 0, 0, 0, 0, 1], Some(1500)));
     assert_eq!(parameters, [1, 121, 3, 6, 26, 58, 59], "routes before routers (RFC 3442)");
     network.answer(&discover, Kind::Offer);
     let (from, to, request) = network.one();
@@ -239,7 +248,7 @@ fn an_address_is_found_asked_for_probed_and_used() {
 
 #[test]
 fn what_is_not_answered_is_sent_again_later_and_later_and_in_the_end_it_begins_anew() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.pass(SECOND);
     network.one();
     let (mut waits, mut last) = (Vec::new(), None);
@@ -273,13 +282,13 @@ fn what_is_not_answered_is_sent_again_later_and_later_and_in_the_end_it_begins_a
 
 #[test]
 fn more_time_is_asked_of_the_server_and_then_of_any() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.bind(3200);
     network.told();
     // Half of it, less a 64th part at most.
-    network.pass(SECOND * 1548);
+    network.pass(SECOND * 1572);
     assert!(network.sent().is_empty());
-    network.pass(SECOND * 50);
+    network.pass(SECOND * 26);
     let (from, to, renew) = network.one();
     assert_eq!((from, to, network.state()), (OWN, SERVER, State::Renewing));
     // Table 4.
@@ -306,7 +315,7 @@ fn more_time_is_asked_of_the_server_and_then_of_any() {
 
 #[test]
 fn when_the_time_is_over_all_is_given_up_at_once() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.bind(600);
     network.told();
     network.pass(SECOND * 598);
@@ -325,7 +334,7 @@ fn when_the_time_is_over_all_is_given_up_at_once() {
 #[test]
 fn a_refusal_ends_it_in_every_state_that_asks_and_the_next_one_is_waited_for() {
     for until in [0_u64, 1600, 2850] {
-        let mut network = Network::new(Config::new(STATION));
+        let mut network = Network::new(quick());
         let asked = if until == 0 {
             network.pass(SECOND);
             let (.., discover) = network.one();
@@ -360,7 +369,7 @@ fn a_refusal_ends_it_in_every_state_that_asks_and_the_next_one_is_waited_for() {
 
 #[test]
 fn an_address_that_somebody_has_is_declined_and_another_one_looked_for_after_a_while() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.pass(SECOND);
     let (.., discover) = network.one();
     network.answer(&discover, Kind::Offer);
@@ -380,7 +389,7 @@ fn an_address_that_somebody_has_is_declined_and_another_one_looked_for_after_a_w
 
 #[test]
 fn what_it_had_before_is_asked_for_first_and_kept_where_nobody_contradicts() {
-    let previous = Config { previous: Some(OWN), ..Config::new(STATION) };
+    let previous = Config { previous: Some(OWN), ..quick() };
     let mut network = Network::new(previous);
     network.pass(SECOND);
     let (from, to, request) = network.one();
@@ -412,7 +421,7 @@ fn what_it_had_before_is_asked_for_first_and_kept_where_nobody_contradicts() {
 
 #[test]
 fn without_an_answer_to_what_it_had_before_it_looks_for_servers() {
-    let mut network = Network::new(Config { previous: Some(OWN), ..Config::new(STATION) });
+    let mut network = Network::new(Config { previous: Some(OWN), ..quick() });
     network.pass(SECOND * 80);
     let kinds = network.kinds();
     let (first, rest) = kinds.split_at(4);
@@ -422,7 +431,7 @@ fn without_an_answer_to_what_it_had_before_it_looks_for_servers() {
 
 #[test]
 fn it_gives_its_address_back_and_wants_none() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.bind(3600);
     network.told();
     let user = network.user;
@@ -437,7 +446,7 @@ fn it_gives_its_address_back_and_wants_none() {
 
 #[test]
 fn answers_to_others_or_of_no_use_change_nothing() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.pass(SECOND);
     let (.., discover) = network.one();
     let offer = answer(&discover, Kind::Offer);
@@ -478,7 +487,7 @@ fn answers_to_others_or_of_no_use_change_nothing() {
 
 #[test]
 fn routes_come_in_the_place_of_routers_and_what_is_new_with_more_time_is_told() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.pass(SECOND);
     let (.., discover) = network.one();
     network.answer(&discover, Kind::Offer);
@@ -493,7 +502,7 @@ fn routes_come_in_the_place_of_routers_and_what_is_new_with_more_time_is_told() 
     let on_link = Way { network: far.into(), prefix: 16, router: None };
     let (changes, _) = network.told();
     assert_eq!(changes, [own(false), Change::Route(on_link), DEFAULT, Change::Mtu(Some(1400))]);
-    // T1 as it is said, less a 64th part of the lease at most.
+    // T1 as it is said, less a 64th part at most.
     network.pass(SECOND * 100);
     let (.., renew) = network.sent().swap_remove(0);
     network.say(OWN, &answer(&renew, Kind::Ack));
@@ -505,7 +514,7 @@ fn routes_come_in_the_place_of_routers_and_what_is_new_with_more_time_is_told() 
 
 #[test]
 fn a_lease_for_ever_is_not_asked_for_again() {
-    let mut network = Network::new(Config::new(STATION));
+    let mut network = Network::new(quick());
     network.bind(u32::MAX);
     network.pass(SECOND * 1_000_000_000);
     assert_eq!(network.state(), State::Bound);
@@ -515,12 +524,165 @@ fn a_lease_for_ever_is_not_asked_for_again() {
 #[test]
 fn the_same_seed_says_the_same_and_others_do_not() {
     let run = |seed| {
-        let mut network = Network::seeded(seed, Config::new(STATION));
+        let mut network = Network::seeded(seed, quick());
         network.pass(SECOND * 300);
         network.sent().into_iter().map(|(.., it)| (it.xid, it.secs)).collect::<Vec<_>>()
     };
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn it_begins_and_probes_as_the_standards_say() {
+    for seed in 0..20 {
+        let mut network = Network::probing(seed, Config::new(STATION), arp::Probing::RFC_5227);
+        network.pass(Duration::from_millis(999));
+        assert!(network.sent().is_empty(), "1 to 10 s (RFC 2131 section 4.4.1)");
+        network.pass(Duration::from_millis(9001));
+        let (.., discover) = network.sent().pop().unwrap();
+        network.answer(&discover, Kind::Offer);
+        let (.., request) = network.one();
+        assert_eq!(request.secs, discover.secs, "section 3.1 (3)");
+        network.answer(&request, Kind::Ack);
+        // RFC 5227 section 1.1: 0 to 1, twice 1 to 2, and 2 s.
+        network.pass(Duration::from_millis(3999));
+        assert_eq!(network.state(), State::Checking);
+        network.pass(Duration::from_millis(3001));
+        assert_eq!(network.state(), State::Bound);
+    }
+}
+
+/// A client that has asked for what was offered, what it asked, and what would be granted.
+fn requesting() -> (Network, Header, Header) {
+    let mut network = Network::new(quick());
+    network.pass(SECOND);
+    let (.., discover) = network.one();
+    network.answer(&discover, Kind::Offer);
+    let (.., request) = network.one();
+    let ack = answer(&request, Kind::Ack);
+    (network, request, ack)
+}
+
+#[test]
+fn an_offer_that_could_not_be_used_is_none_and_another_server_is_heard() {
+    let mut network = Network::new(quick());
+    network.pass(SECOND);
+    let (.., discover) = network.one();
+    let offer = answer(&discover, Kind::Offer);
+    let changes: [fn(&mut Header); 8] = [
+        |it| it.options.lease_s = None,
+        |it| it.options.lease_s = Some(0),
+        |it| it.options.server = Some(ALL),
+        |it| it.options.server = Some(NONE),
+        |it| it.yiaddr = Ipv4Addr::new(10, 0, 0, 255),
+        |it| it.yiaddr = Ipv4Addr::new(10, 0, 0, 0),
+        |it| it.yiaddr = Ipv4Addr::new(224, 0, 0, 1),
+        |it| it.yiaddr = Ipv4Addr::LOCALHOST,
+    ];
+    for change in changes {
+        let mut wrong = offer.clone();
+        change(&mut wrong);
+        network.say(ALL, &wrong);
+        assert_eq!(network.state(), State::Selecting, "{wrong:?}");
+    }
+    network.say(ALL, &offer);
+    assert_eq!(network.state(), State::Requesting);
+}
+
+#[test]
+fn another_address_than_was_offered_is_not_taken() {
+    let (mut network, _, ack) = requesting();
+    network.say(ALL, &Header { yiaddr: Ipv4Addr::new(10, 0, 0, 78), ..ack.clone() });
+    assert_eq!(network.state(), State::Requesting);
+    network.say(ALL, &ack);
+    assert_eq!(network.state(), State::Checking);
+}
+
+#[test]
+fn a_renewal_that_is_said_to_be_at_once_is_at_its_usual_time() {
+    for (t1, t2) in [(0, 1), (1, 3599), (59, 60), (3000, 2000), (1800, 3600), (4000, 5000)] {
+        let (mut network, _, mut ack) = requesting();
+        (ack.options.t1_s, ack.options.t2_s) = (Some(t1), Some(t2));
+        network.say(ALL, &ack);
+        network.pass(SECOND * 1770);
+        assert_eq!((network.state(), network.sent().len()), (State::Bound, 0), "{t1} {t2}");
+        network.pass(SECOND * 40);
+        assert_eq!(network.state(), State::Renewing);
+    }
+}
+
+#[test]
+fn leases_that_are_over_before_they_can_be_used_are_asked_for_later_and_later() {
+    let mut network = Network::probing(1, quick(), arp::Probing::RFC_5227);
+    let mut discovers = 0;
+    for _ in 0..600 {
+        network.pass(SECOND);
+        for (.., asked) in network.sent() {
+            let kind = if asked.options.kind == Kind::Discover { Kind::Offer } else { Kind::Ack };
+            discovers += u32::from(kind == Kind::Offer);
+            let mut short = answer(&asked, kind);
+            short.options.lease_s = Some(1);
+            network.say(ALL, &short);
+        }
+    }
+    assert!((5..25).contains(&discovers), "{discovers} in ten minutes");
+    assert!(network.told().0.is_empty());
+}
+
+#[test]
+fn an_address_that_was_still_looked_at_when_the_link_went_is_looked_at_again() {
+    let (mut network, _, ack) = requesting();
+    network.say(ALL, &ack);
+    network.report(Report::Down);
+    network.report(Report::Up);
+    network.pass(SECOND);
+    let (.., request) = network.one();
+    assert_eq!((network.state(), request.options.requested), (State::Rebooting, Some(OWN)));
+    assert!(network.told().0.is_empty());
+    network.answer(&request, Kind::Ack);
+    assert_eq!(network.state(), State::Checking);
+    network.pass(SECOND);
+    assert_eq!(network.told().0, [own(false), DEFAULT]);
+}
+
+#[test]
+fn routers_and_resolvers_that_are_no_hosts_are_passed_over() {
+    let (mut network, _, mut ack) = requesting();
+    // Only of a classless route it means that the network is on the link (RFC 3442).
+    ack.options.routers = vec![NONE, ALL, SERVER];
+    ack.options.resolvers = vec![ALL, NONE, Ipv4Addr::new(224, 0, 0, 1), SERVER];
+    network.say(ALL, &ack);
+    network.pass(SECOND);
+    let (changes, resolvers) = network.told();
+    assert_eq!((changes, resolvers), (vec![own(false), DEFAULT], vec![vec![SERVER.into()]]));
+    let (mut network, _, mut ack) = requesting();
+    let to = |router| Route { network: NONE, prefix: 0, router };
+    ack.options.routes = vec![to(ALL), to(Ipv4Addr::new(239, 1, 1, 1)), to(SERVER), to(SERVER)];
+    network.say(ALL, &ack);
+    network.pass(SECOND);
+    assert_eq!(network.told().0, [own(false), DEFAULT]);
+}
+
+#[test]
+fn the_longest_list_of_routes_goes_as_it_came_and_repeated_grants_add_nothing() {
+    let (mut network, _, mut ack) = requesting();
+    let network_of = |it: u8| Route { network: Ipv4Addr::new(it, 0, 0, 0), prefix: 8, router: SERVER };
+    ack.options.routes = (20..=200).filter(|it| *it != 127).map(network_of).collect();
+    for _ in 0..100 {
+        network.say(ALL, &ack);
+    }
+    network.pass(SECOND);
+    let (changes, _) = network.told();
+    assert_eq!(changes.len(), 181, "180 routes and the address");
+    for _ in 0..100 {
+        network.say(ALL, &ack);
+    }
+    assert!(network.told().0.is_empty());
+    let user = network.user;
+    network.bench.say(user, Request::Manage(Box::new(Manage::special(GiveBack))));
+    let (changes, _) = network.told();
+    assert_eq!(changes.len(), 181);
+    assert!(changes.iter().all(|it| matches!(it, Change::NoRoute(_) | Change::NoAddress(_))));
 }
 
 proptest! {
@@ -530,7 +692,7 @@ proptest! {
         seed: u64,
         said in proptest::collection::vec((0..9_u8, 0..2000_u64, proptest::option::of(0..4000_u32), any::<bool>()), 0..40),
     ) {
-        let mut network = Network::seeded(seed, Config::new(STATION));
+        let mut network = Network::seeded(seed, quick());
         network.pass(SECOND);
         let mut asked = network.sent().pop().map(|(.., it)| it).unwrap_or_default();
         let (mut until, mut has_it) = (kumiki_graph::Instant::ZERO, false);

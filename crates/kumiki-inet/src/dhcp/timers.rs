@@ -9,7 +9,7 @@ const LAST: Duration = Duration::from_secs(64);
 /// Each of these is made longer or shorter by as much.
 const JITTER: Duration = Duration::from_secs(1);
 
-/// A request is sent so often before the client looks for servers again: about a minute (section 3.2 (3)).
+/// A request is sent so often before the client looks for servers again: a minute (sections 3.1 (5) and 3.2 (3)).
 pub(super) const MOST_TRIES: u32 = 4;
 /// A request for more time is not sent again before that (section 4.4.5).
 pub(super) const LEAST_WAIT: Duration = Duration::from_secs(60);

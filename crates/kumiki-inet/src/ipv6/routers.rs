@@ -102,8 +102,11 @@ impl Routers {
         self.resolvers.iter().map(|it| it.address.into()).collect()
     }
 
-    /// A router tells of resolvers (RFC 8106 section 5.1).
+    /// A router tells of resolvers (RFC 8106 section 5.1). Who is many, nobody or ourselves is none.
     fn resolve_by(&mut self, address: Ipv6Addr, until: Option<Instant>, is_alive: bool) {
+        if address.is_multicast() || address.is_unspecified() || address.is_loopback() {
+            return;
+        }
         match self.resolvers.iter().position(|it| it.address == address) {
             Some(at) if !is_alive => drop(self.resolvers.remove(at)),
             Some(at) => {

@@ -98,6 +98,12 @@ impl HostConfig {
         self.first(Line::dhcp)
     }
 
+    /// The same within a second: see [`Line::dhcp_quickly`].
+    #[must_use]
+    pub fn dhcp_quickly(self) -> Self {
+        self.first(Line::dhcp_quickly)
+    }
+
     /// How many leading bits of our addresses on the first device name the network: see [`Line::prefixes`].
     #[must_use]
     pub fn prefixes(self, v4: u8, v6: u8) -> Self {

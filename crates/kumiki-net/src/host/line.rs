@@ -29,13 +29,22 @@ impl Line {
     }
 
     /// A server on the network is asked for an address of IPv4, and for what goes with it: prefix, routes, MTU, resolvers (RFC 2131). Of the first line of a host, which is an
-    /// Ethernet. The address is used when nobody has claimed it for a second, and is there as long as the server says.
+    /// Ethernet. It is asked 1 to 10 s after the start (RFC 2131 section 4.4.1), and the address is used when nobody has claimed it for 4 to 7 s (RFC 5227 section 1.1; on this
+    /// line so are others that are to be probed); it is there as long as the server says.
     #[must_use]
     pub const fn dhcp(mut self) -> Self {
         self.dhcp = true;
         let [_, v6] = self.later;
         self.later = [true, v6];
         self
+    }
+
+    /// As [`Line::dhcp`], but that the server is asked at once, and the address used when nobody has claimed it for 1 s: for a host that does not start together with many
+    /// others, on a network whose stations answer at once, such as one of virtual machines. The standards' times are for any network.
+    #[must_use]
+    pub const fn dhcp_quickly(mut self) -> Self {
+        self.hurries = true;
+        self.dhcp()
     }
 
     /// The device carries frames of Ethernet, such as a [TAP](super::Tun) or [those of a virtual machine](super::Frames), and this is our station there.

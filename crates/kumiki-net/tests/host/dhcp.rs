@@ -58,7 +58,7 @@ fn wait(stack: &Stack, is_so: impl Fn(&Network) -> bool) -> Network {
 }
 
 fn run(tap: Tun, server: &Running, folder: &Folder) {
-    let host = HostStack::start(Box::new(tap), &HostConfig::new([]).ethernet(STATION).dhcp()).unwrap();
+    let host = HostStack::start(Box::new(tap), &HostConfig::new([]).ethernet(STATION).dhcp_quickly()).unwrap();
     let ip = |text: &str| text.parse::<IpAddr>().unwrap();
     let network = wait(host.stack(), |it| !it.resolvers.is_empty());
     let [own] = network.addresses[..] else { panic!("{network:?}") };

@@ -19,7 +19,7 @@ pub use options::{Options, Route, code};
 
 /// Octets before the options, with the cookie.
 pub const FIXED: usize = 240;
-/// The shortest message: BOOTP's, which some servers and relays still insist on (RFC 1542 section 2.1).
+/// The shortest message that is written, as BOOTP's are; that some servers and relays insist on it is assumed.
 pub const SHORTEST: usize = 300;
 /// What stands before the options (RFC 2131 section 3).
 const COOKIE: [u8; 4] = [99, 130, 83, 99];

@@ -80,7 +80,7 @@ pub struct Options {
     pub resolvers: Vec<Ipv4Addr>,
     /// The MTU of the link, in octets, at least 68.
     pub mtu: Option<u16>,
-    /// The longest message that its sender takes, in octets, at least 576.
+    /// The longest datagram with a message that its sender takes, in octets, headers of UDP and IP included (RFC 3442), at least 576.
     pub longest: Option<u16>,
     /// By which the client is known.
     pub client: Vec<u8>,
@@ -90,7 +90,7 @@ pub struct Options {
     pub message: Vec<u8>,
 }
 
-/// The values of all options by their codes, pieces put together in their order (RFC 2131 section 4.1, RFC 3396).
+/// The values of all options by their codes, pieces put together in their order (RFC 2131 section 4.1, RFC 3396 section 5).
 type Values = BTreeMap<u8, Vec<u8>>;
 
 /// Reads the options of a field, until the last one; one that is not whole ends it.
@@ -179,6 +179,10 @@ impl Options {
         let mut values = Values::new();
         gather(octets, &mut values)?;
         let overload = exact::<1>(&values, code::OVERLOAD, "option overload")?;
+        if let Some([found]) = overload.filter(|[it]| !matches!(it, 1..=3)) {
+            let field = "option overload";
+            return Err(Malformed::Field { protocol: "DHCP", field, found: found.into(), expected: "1 to 3" });
+        }
         if overload.is_some_and(|[it]| it & 1 != 0) {
             gather(file, &mut values)?;
         }
@@ -208,8 +212,9 @@ impl Options {
             routers: addresses(&values, code::ROUTERS, "routers")?,
             routes: routes(&octets(code::ROUTES))?,
             resolvers: addresses(&values, code::RESOLVERS, "name servers")?,
-            mtu: short(code::MTU, "interface MTU")?.map(|it| it.max(68)),
-            longest: longest.map(|it| it.max(576)),
+            // Less than these is none (RFC 2132 sections 5.1 and 9.10).
+            mtu: short(code::MTU, "interface MTU")?.filter(|it| *it >= 68),
+            longest: longest.filter(|it| *it >= 576),
             client: octets(code::CLIENT),
             parameters: octets(code::PARAMETERS),
             message: octets(code::MESSAGE),
