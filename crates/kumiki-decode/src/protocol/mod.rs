@@ -75,6 +75,7 @@ pub const ALL: &[&Dissector] = &[
     &inet::icmpv6::DISSECTOR,
     &inet::udp::DISSECTOR,
     &inet::rtp::DISSECTOR,
+    &inet::dhcp::DISSECTOR,
     &inet::tcp::DISSECTOR,
     &xtp::DISSECTOR,
     &files::ftam::FPDU,

@@ -12,7 +12,7 @@ use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
 use kumiki_wire::inet::ipv6::extension::Fragment;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::inet::tcp::{self, Flags, Options, Seq};
-use kumiki_wire::inet::{icmpv6, ipv4, ipv6, rtp};
+use kumiki_wire::inet::{dhcp, icmpv6, ipv4, ipv6, rtp};
 
 use kumiki_watchdog::peers::{CHECKSUMS, tshark_fields};
 
@@ -388,4 +388,79 @@ fn rtp_is_read_as_tshark_reads_it() {
             ("rtp.ssrc", "rtp", "ssrc"),
         ],
     );
+}
+
+#[test]
+fn dhcp_is_read_as_tshark_reads_it_and_what_cannot_be_is_said() {
+    let ip = |last| std::net::Ipv4Addr::new(10, 0, 0, last);
+    let base = dhcp::Header {
+        xid: 0xdead_beef,
+        secs: 3,
+        broadcast: true,
+        chaddr: MacAddr([2, 0, 0, 0, 0, 1]),
+        ..dhcp::Header::default()
+    };
+    let kind = |kind| dhcp::Options { kind, ..dhcp::Options::default() };
+    let discover = dhcp::Header {
+        options: dhcp::Options { longest: Some(1500), requested: Some(ip(9)), ..kind(dhcp::Kind::Discover) },
+        ..base.clone()
+    };
+    let ack = dhcp::Header {
+        is_reply: true,
+        yiaddr: ip(9),
+        options: dhcp::Options {
+            lease_s: Some(3600),
+            t1_s: Some(1800),
+            t2_s: Some(3150),
+            server: Some(ip(1)),
+            prefix: Some(24),
+            routers: vec![ip(1)],
+            resolvers: vec![ip(53)],
+            mtu: Some(1400),
+            ..kind(dhcp::Kind::Ack)
+        },
+        ..base
+    };
+    let octets = |header: &dhcp::Header| {
+        let mut octets = vec![0; header.len()];
+        header.emit(&mut octets);
+        octets
+    };
+    let packets: Vec<Vec<u8>> = [(67, &discover), (68, &ack)]
+        .map(|(port, header)| ethernet(0x0800, &plain(17, &udp_to(port, &octets(header)))))
+        .to_vec();
+    let file = pcap(1, &packets);
+    for packet in ours(&file) {
+        assert!(bad(&packet).is_empty(), "{:?}", bad(&packet));
+    }
+    compare(
+        "dhcp.pcap",
+        &file,
+        &[
+            ("dhcp.type", "dhcp", "op"),
+            ("dhcp.id", "dhcp", "xid"),
+            ("dhcp.secs", "dhcp", "secs"),
+            ("dhcp.ip.your", "dhcp", "yiaddr"),
+            ("dhcp.hw.mac_addr", "dhcp", "chaddr"),
+            ("dhcp.option.dhcp", "dhcp", "message type"),
+            ("dhcp.option.requested_ip_address", "dhcp", "requested address"),
+            ("dhcp.option.dhcp_max_message_size", "dhcp", "maximum message size"),
+            ("dhcp.option.ip_address_lease_time", "dhcp", "lease time"),
+            ("dhcp.option.renewal_time_value", "dhcp", "renewal time"),
+            ("dhcp.option.rebinding_time_value", "dhcp", "rebinding time"),
+            ("dhcp.option.dhcp_server_id", "dhcp", "server identifier"),
+            ("dhcp.option.subnet_mask", "dhcp", "subnet mask"),
+            ("dhcp.option.router", "dhcp", "router"),
+            ("dhcp.option.domain_name_server", "dhcp", "name server"),
+            ("dhcp.option.interface_mtu", "dhcp", "interface mtu"),
+        ],
+    );
+    // A lease of three octets, and one that is longer than the message.
+    for (wrong, said) in
+        [(vec![53, 1, 5, 51, 3, 0, 0, 1, 255], "lease time"), (vec![53, 1, 5, 51, 200], "option length")]
+    {
+        let whole = [&octets(&ack)[..dhcp::FIXED], &wrong].concat();
+        let packet = ours(&pcap(1, &[ethernet(0x0800, &plain(17, &udp_to(68, &whole)))])).remove(0);
+        assert!(bad(&packet).iter().any(|it| it.contains(said)), "{:?}", bad(&packet));
+    }
 }

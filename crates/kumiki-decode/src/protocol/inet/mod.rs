@@ -1,6 +1,7 @@
 //! The internet and the frames of LANs.
 
 pub(in crate::protocol) mod arp;
+pub(in crate::protocol) mod dhcp;
 pub(in crate::protocol) mod ethernet;
 pub(in crate::protocol) mod fddi;
 pub(in crate::protocol) mod icmpv4;
