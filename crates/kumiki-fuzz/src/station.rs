@@ -1,5 +1,5 @@
 //! One host on an Ethernet, and whatever may come: IPv4 with ARP, IPv6 with neighbour discovery, TCP and UDP over both, with
-//! listeners and connections. The octets say what comes and when.
+//! listeners and connections, and a client of DHCP in half of the runs. The octets say what comes and when.
 //!
 //! Nothing panics; what goes out is right in the eyes of the analyser; no frame that comes lets more than a few go out, and
 //! what is held is bounded and let go in the end.
@@ -9,6 +9,7 @@ use core::net::SocketAddr;
 use kumiki_decode::Decoder;
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Service};
 use kumiki_inet::arp::{self, Arp};
+use kumiki_inet::dhcp::{self, Dhcp};
 use kumiki_inet::eth::{self, Eth};
 use kumiki_inet::tcp::{Tcp, defaults};
 use kumiki_inet::udp::{self, Udp};
@@ -49,7 +50,7 @@ fn socket(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
-fn host() -> Host {
+fn host(asks_server: bool) -> Host {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("host");
     let line = graph.add_device("line", Service::FRAME).unwrap();
@@ -80,9 +81,13 @@ fn host() -> Host {
     }
     add("ip", Box::new(ip::Ip::new(four).unwrap()));
     add("ipv6", Box::new(ipv6::Ip::new(six).unwrap()));
-    let arp = arp::Config::new(OURS_4.into());
+    let arp = arp::Config { probing: arp::Probing::QUICK, ..arp::Config::new(OURS_4.into()) };
     add("arp", Box::new(Arp::new(arp).unwrap()));
     add("eth", Box::new(Eth::new(eth::Config::new(OURS)).unwrap()));
+    if asks_server {
+        let config = dhcp::Config { startup: (Duration::ZERO, Duration::ZERO), ..dhcp::Config::new(OURS) };
+        add("dhcp", Box::new(Dhcp::new(config)));
+    }
     for (upper, lower) in [
         ("program", "tcp4"),
         ("program", "tcp6"),
@@ -100,6 +105,9 @@ fn host() -> Host {
     ] {
         graph.connect(upper, lower).unwrap();
     }
+    if asks_server {
+        graph.connect("dhcp", "udp4").unwrap();
+    }
     let mut host = Host { graph, task, line, control, program, transports };
     host.start();
     host
@@ -113,15 +121,26 @@ struct Station {
     answers: bool,
     /// The packets that went out last, without Ethernet's header.
     last: Vec<Vec<u8>>,
+    /// What the client of DHCP said last.
+    asked: Vec<u8>,
 }
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
     let how = draw.octet();
-    let mut station =
-        Station { host: host(), now: Instant::ZERO, judge: Decoder::new(), answers: how & 1 == 0, last: Vec::new() };
+    let mut station = Station {
+        host: host(how & 2 != 0),
+        now: Instant::ZERO,
+        judge: Decoder::new(),
+        answers: how & 1 == 0,
+        last: Vec::new(),
+        asked: Vec::new(),
+    };
     // The addresses are made sure of.
     station.pass(Duration::from_secs(3), 100);
+    if how & 6 == 6 {
+        station.grant();
+    }
     station.tell(vec![
         Command::Write(u64::from(how) * 100),
         Command::Listen(0, socket("10.0.0.1:7")),
@@ -210,9 +229,65 @@ impl Station {
                 };
                 self.tell(vec![command]);
             }
+            // What a server would say, with any options.
+            10 | 11 if !self.asked.is_empty() && what & 0x40 != 0 => self.serve(draw),
             10 => self.pass(Duration::from_millis(draw.word().into()), 2000),
             _ => self.pass(Duration::from_micros(draw.word().into()), 500),
         }
+    }
+
+    /// An answer to what the client of DHCP has said, right in the main, with options as they are drawn behind it.
+    fn serve(&mut self, draw: &mut Draw<'_>) {
+        let how = draw.octet();
+        let mut options = vec![53, 1, [2, 5, 5, 6][usize::from(how & 3)], 54, 4];
+        options.extend(PEER_4);
+        if how & 4 == 0 {
+            options.extend([51, 4, 0, 0]);
+            options.extend(draw.array::<2>());
+        }
+        let own = if how & 0x10 == 0 { 77 } else { draw.octet() };
+        let len = draw.octet();
+        options.extend(draw.take(len.into()));
+        self.say(own, &options, how & 8 == 0);
+    }
+
+    /// It gets 10.0.0.77 for an hour, T1 after 100 s and T2 after 200 s, and the peer as router and resolver.
+    fn grant(&mut self) {
+        for kind in [2, 5] {
+            let mut options = vec![53, 1, kind, 51, 4, 0, 0, 14, 16, 58, 4, 0, 0, 0, 100, 59, 4, 0, 0, 0, 200];
+            options.extend([1, 4, 255, 255, 255, 0]);
+            for code in [54, 3, 6] {
+                options.extend([code, 4]);
+                options.extend(PEER_4);
+            }
+            self.say(77, &options, true);
+        }
+        self.pass(Duration::from_secs(2), 10);
+    }
+
+    /// A server's message about 10.0.0.`own`, to what the client has said last.
+    fn say(&mut self, own: u8, options: &[u8], to_all: bool) {
+        let Some(xid) = self.asked.get(4..8) else {
+            return;
+        };
+        let mut message = vec![2, 1, 6, 0];
+        message.extend(xid);
+        message.resize(16, 0);
+        message.extend([10, 0, 0, own]);
+        message.resize(28, 0);
+        message.extend(OURS.0);
+        message.resize(236, 0);
+        message.extend([99, 130, 83, 99]);
+        message.extend(options);
+        let length = u16::try_from(message.len() + 8).unwrap();
+        let datagram = [&[0, 67, 0, 68][..], &length.to_be_bytes(), &[0, 0], &message].concat();
+        let mut front = vec![0x45, 0, 0, 20, 0, 1, 0, 0, 64, 0, 0, 0];
+        front.extend(PEER_4);
+        front.extend(if to_all { [255; 4] } else { OURS_4 });
+        let octets = behind(&front, 17, &datagram);
+        let station = if to_all { MacAddr::BROADCAST } else { OURS };
+        let frame = [&station.0[..], &PEER.0, &IPV4.to_be_bytes(), &octets].concat();
+        self.receive(&frame);
     }
 
     fn tell(&mut self, commands: Vec<Command>) {
@@ -276,6 +351,10 @@ impl Station {
             }
             self.last.push(packet.to_vec());
         }
+        // From port 68 to port 67.
+        if ether == IPV4.to_be_bytes() && packet[9] == 17 && packet.get(20..24) == Some(&[0, 68, 0, 67]) {
+            self.asked = packet.get(28..).unwrap_or_default().to_vec();
+        }
         if !self.answers {
             return;
         }
@@ -320,7 +399,8 @@ impl Station {
         self.pass(Duration::from_secs(600), 2000);
         assert_eq!(self.host.connections(), 0, "connections are left");
         // What is known of neighbours and routers may have its own times, but says little.
-        self.pass(Duration::from_secs(3600), 10);
+        // A client of DHCP that has no address looks for servers about once in 64 s, for ever (RFC 2131 section 4.1).
+        self.pass(Duration::from_secs(3600), if self.asked.is_empty() { 10 } else { 10 + 3600 / 63 });
     }
 }
 
