@@ -221,7 +221,7 @@ mod tests {
             let mut queue = Queue::default();
             let mut list = [None; 12];
             // Some are lines.
-            let line = |party: usize| (party % 3 == 2).then_some(party as u32);
+            let line = |party: usize| (party % 3 == 2).then(|| u32::try_from(party).unwrap());
             for _ in &list {
                 queue.add_party();
             }
