@@ -15,6 +15,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_link::{Element, LineEnd};
 use kumiki_octets::FreeMessages;
 
+use super::divide::{Division, division};
 use super::part::{HostSlot, Medium, Part, Piece};
 use super::{ElementId, HostId, Plug, World};
 
@@ -44,7 +45,8 @@ pub(super) struct Divided {
     pub(super) hosts: Vec<Home>,
     pub(super) media: Vec<MediumHome>,
     pub(super) now: Instant,
-    /// The least of the lines between parts.
+    /// The two ends of each medium between parts.
+    between: Vec<[Home; 2]>,
     look_ahead: Duration,
     workers: Workers,
 }
@@ -192,12 +194,9 @@ impl Divided {
 
     /// Carries what has gone on the lines between parts to their other ends; true where something still waits to go on one.
     fn exchange(&mut self) -> bool {
-        let Self { parts, media, .. } = self;
+        let Self { parts, between, .. } = self;
         let mut waiting = false;
-        for medium in media {
-            let MediumHome::Between(_, [a, b]) = medium else {
-                continue;
-            };
+        for [a, b] in between {
             let Ok([part_a, part_b]) = parts.get_disjoint_mut([a.0, b.0]) else {
                 continue;
             };
@@ -217,18 +216,6 @@ impl Divided {
     }
 }
 
-/// What is to be put where.
-pub(super) struct Division {
-    /// In how many parts.
-    pub(super) parts: usize,
-    /// The part of each host.
-    pub(super) hosts: Vec<usize>,
-    /// The parts of each medium: two where it is between them, that of its port 0 first.
-    pub(super) media: Vec<[usize; 2]>,
-    /// The least of the lines between parts.
-    pub(super) look_ahead: Duration,
-}
-
 impl World {
     /// Divides the world among its cores, where that can be done.
     pub(super) fn divide(&mut self) {
@@ -236,7 +223,7 @@ impl World {
         if !self.outside.is_empty() || self.whole.standstill.is_some() {
             return;
         }
-        let Some(division) = self.division(self.cores) else {
+        let Some(division) = division(&self.whole, self.cores) else {
             return;
         };
         let mut workers = Workers::default();
@@ -271,7 +258,8 @@ impl Divided {
         let (now, rounds) = (whole.now, whole.rounds);
         let parts = (0..division.parts).map(|_| Part::at(now, rounds)).collect();
         let look_ahead = division.look_ahead;
-        let mut divided = Self { parts, hosts: Vec::new(), media: Vec::new(), now, look_ahead, workers };
+        let mut divided =
+            Self { parts, hosts: Vec::new(), media: Vec::new(), now, between: Vec::new(), look_ahead, workers };
         let mut due = Due::new();
         for (slot, part) in core::mem::take(&mut whole.hosts).into_iter().zip(division.hosts) {
             let armed = whole.queue.armed(slot.node);
@@ -296,12 +284,8 @@ impl Divided {
         arm(due, &mut divided.parts);
         divided.parts.iter_mut().for_each(Part::arm_lines);
         divided.wire();
-        for home in &divided.media {
-            if let MediumHome::Between(_, homes) = home {
-                for (part, number) in *homes {
-                    divided.parts.get_mut(part).into_iter().for_each(|part| part.advance_end(number));
-                }
-            }
+        for (part, number) in divided.between.iter().flatten() {
+            divided.parts.get_mut(*part).into_iter().for_each(|part| part.advance_end(*number));
         }
         let mut counts = Part::at(now, rounds);
         counts.take_counts(whole);
@@ -322,6 +306,7 @@ impl Divided {
             let Some(part) = self.parts.get_mut(home.0) else { continue };
             home.1 = part.add_medium(end);
         }
+        self.between.push(homes);
         MediumHome::Between(Box::new(medium), homes)
     }
 

@@ -1,7 +1,9 @@
 //! The same world on one core and on several.
 
 use kumiki_graph::{Below, DeviceId, Duration, Graph, Indication, Instant, Request, TimerSlot, Unit};
-use kumiki_link::{Carrier, Codel, CodelConfig, DropTail, Rate, Serial, SerialConfig};
+use kumiki_link::{
+    Carrier, Codel, CodelConfig, DropTail, Element, Impaired, Impairment, Loss, Rate, Serial, SerialConfig,
+};
 use kumiki_octets::Message;
 use proptest::prelude::*;
 
@@ -48,10 +50,11 @@ fn relay(number: u64, seed: u64, devices: usize, log: &Log) -> Host {
     graph.host(&format!("relay {number}"))
 }
 
-/// What a line of the test is like: its ends, its length in units of 30 us, and which of three kinds of line.
-type Drawn = (usize, usize, u64, u8);
+/// What a line of the test is like: its ends, its length in units of 30 us, which of three kinds of line, and whether the first end is joined to it directly, by
+/// an impairment, or by another line.
+type Drawn = (usize, usize, u64, u8, u8);
 
-fn line((.., length, kind): Drawn) -> Serial {
+fn line((_, _, length, kind, _): Drawn) -> Serial {
     // An octet takes 5 us or nothing, so arrivals, too, are on the grid of all else.
     let rate = if kind == 2 { Rate::bits_per_second(u64::MAX) } else { Rate::bits_per_second(1_600_000) };
     let config = SerialConfig {
@@ -80,8 +83,26 @@ fn seen(lines: &[Drawn], seed: u64, cores: usize, every: Duration) -> (Vec<Strin
             continue;
         }
         let element = world.add_element("line", Box::new(line(drawn)));
-        for (port, host) in [drawn.0, drawn.1].into_iter().enumerate() {
-            wires.push((Plug::Device(HostId(host), DeviceId(devices[host])), Plug::Port(element, port)));
+        let before: Option<Box<dyn Element>> = match drawn.4 {
+            0 => None,
+            1 => {
+                let worse = || Impairment {
+                    loss: Loss::Independent(0.1),
+                    delay: us(10),
+                    duplicate: 0.1,
+                    ..Impairment::default()
+                };
+                Some(Box::new(Impaired::new(worse(), worse(), seed)))
+            }
+            _ => Some(Box::new(line(drawn))),
+        };
+        let first = before.map_or(element, |before| {
+            let before = world.add_element("before", before);
+            wires.push((Plug::Port(before, 1), Plug::Port(element, 0)));
+            before
+        });
+        for (host, port) in [(drawn.0, Plug::Port(first, 0)), (drawn.1, Plug::Port(element, 1))] {
+            wires.push((Plug::Device(HostId(host), DeviceId(devices[host])), port));
             devices[host] += 1;
         }
     }
@@ -119,7 +140,7 @@ proptest! {
     /// To the octet and the nanosecond, whatever of it happens at one instant.
     #[test]
     fn all_that_happens_is_the_same_on_any_number_of_cores(
-        lines in prop::collection::vec((0_usize..6, 0_usize..6, 0_u64..4, 0_u8..3), 1..12),
+        lines in prop::collection::vec((0_usize..6, 0_usize..6, 0_u64..4, 0_u8..3, 0_u8..3), 1..12),
         seed in any::<u64>(),
         every in 1_u64..900,
     ) {
@@ -134,14 +155,37 @@ proptest! {
 }
 
 #[test]
-fn a_chain_of_long_lines_is_divided_and_one_of_short_lines_is_not() {
-    let chain = |length| (0..5).map(|host| (host, host + 1, length, 0)).collect::<Vec<Drawn>>();
-    for (length, cores, parts) in [(3, 1, 1), (3, 2, 2), (3, 4, 4), (3, 100, 6), (0, 4, 1)] {
-        assert_eq!(seen(&chain(length), 1, cores, us(500)).1, parts, "{length} {cores}");
+fn a_world_is_divided_at_long_lines_and_where_there_are_none() {
+    let parts = |lines: &[Drawn], cores| seen(lines, 1, cores, us(500)).1;
+    let chain = |length, before| (0..5).map(|host| (host, host + 1, length, 0, before)).collect::<Vec<Drawn>>();
+    for before in 0..3 {
+        for (length, cores, divided) in [(3, 1, 1), (3, 2, 2), (3, 4, 4), (3, 100, 6), (0, 4, 1)] {
+            assert_eq!(parts(&chain(length, before), cores), divided, "{before} {length} {cores}");
+        }
     }
     // Two long lines are worth more than the short one between them.
-    let lines = [(0, 1, 3, 0), (1, 2, 1, 0), (2, 3, 3, 0)];
-    assert_eq!(seen(&lines, 1, 3, us(500)).1, 3);
+    assert_eq!(parts(&[(0, 1, 3, 0, 0), (1, 2, 1, 0, 0), (2, 3, 3, 0, 0)], 3), 3);
+    // Pairs that have nothing to do with each other, on lines of any length.
+    for length in [0, 3] {
+        assert_eq!(parts(&[(0, 1, length, 0, 0), (2, 3, length, 0, 0)], 2), 2, "{length}");
+    }
+    // A long line between two media that are none.
+    let mut world = World::new();
+    world.set_cores(2);
+    let logs = [Log::default(), Log::default()];
+    let [near, far] = [0, 1].map(|side| {
+        let host = world.add_host(relay(side as u64, 1, 1, &logs[side]));
+        let medium =
+            world.add_element("impaired", Box::new(Impaired::new(Impairment::default(), Impairment::default(), 1)));
+        world.plug(Plug::Device(host, DeviceId(0)), Plug::Port(medium, 0));
+        medium
+    });
+    let trunk = world.add_element("trunk", Box::new(line((0, 1, 3, 0, 0))));
+    world.plug(Plug::Port(near, 1), Plug::Port(trunk, 0));
+    world.plug(Plug::Port(far, 1), Plug::Port(trunk, 1));
+    world.start().unwrap();
+    world.run_until(at(500));
+    assert_eq!(world.parts(), 2);
 }
 
 /// A host that is changed, one that loses its power, a wire that is led elsewhere: each is as in one part.
@@ -154,7 +198,7 @@ fn a_world_in_parts_can_be_changed_between_runs() {
         for (number, log) in logs.iter().enumerate() {
             world.add_host(relay(number as u64, 5, 1, log));
         }
-        let line = world.add_element("line", Box::new(line((0, 1, 2, 0))));
+        let line = world.add_element("line", Box::new(line((0, 1, 2, 0, 0))));
         world.plug(Plug::Device(HostId(0), DeviceId(0)), Plug::Port(line, 0));
         world.plug(Plug::Device(HostId(1), DeviceId(0)), Plug::Port(line, 1));
         world.start().unwrap();
@@ -205,7 +249,7 @@ fn a_panic_of_a_layer_reaches_the_caller() {
         });
         world.add_host(graph.host("clock"));
     }
-    let line = world.add_element("line", Box::new(line((0, 1, 7, 0))));
+    let line = world.add_element("line", Box::new(line((0, 1, 7, 0, 0))));
     for (port, host) in [0, 1].into_iter().enumerate() {
         world.plug(Plug::Device(HostId(host), DeviceId(0)), Plug::Port(line, port));
     }
