@@ -783,6 +783,22 @@ fn a_short_transfer_is_bound_by_what_would_make_it_faster() {
     }
 }
 
+/// All of it is one burst of less than a round trip: nothing goes round, and a faster line saves more than a shorter one.
+#[test]
+fn a_burst_is_bound_by_the_line_that_it_leaves_no_break_on() {
+    let text = SHORT
+        .replace("propagation = \"1 ms\"", "propagation = \"${way}\"")
+        .replace("define = {", "define = { way = \"10 ms\",");
+    let measured = |set: &[&str]| {
+        let found = run(&parse(&text), &[&["first=40", "count=5"], set].concat(), 1, &Options::default()).measured;
+        (found.bound(&found.loads["t"], None, None).name(), found.total.goodput_mbps)
+    };
+    let (bound, goodput) = measured(&["rate=20 Mb/s"]);
+    let (faster, shorter) = (measured(&["rate=40 Mb/s"]).1, measured(&["rate=20 Mb/s", "way=5 ms"]).1);
+    assert_eq!(bound, "link");
+    assert!(faster > 1.4 * goodput && faster > shorter, "{goodput} {faster} {shorter}");
+}
+
 /// The only idle time is that of slow start and of the ends; what the window is after the loss that ends slow start costs nothing, for the queue is never empty.
 #[test]
 fn a_line_that_is_full_behind_slow_start_is_the_line() {

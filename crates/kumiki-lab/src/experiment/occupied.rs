@@ -90,7 +90,7 @@ impl Occupied {
         so_far + Duration::from_nanos(u64::try_from(busy).unwrap_or(u64::MAX))
     }
 
-    /// When from one time until another it was busy without a break for at least so long, in order.
+    /// When from one time until another it was busy without a break for at least so long, in order; or for as long as it was, where there was no break at all.
     pub(super) fn full(&self, (from, until): Span, least: Duration) -> Vec<Span> {
         let mut all: Vec<Span> = Vec::new();
         let mut place = self.0.partition_point(|(known, _)| *known <= from);
@@ -106,7 +106,10 @@ impl Occupied {
             (since, so_far) = (at, busy);
             place += 1;
         }
-        all.retain(|(since, until)| until.saturating_since(*since) >= least);
+        // Where there was no break nothing waited for one to end.
+        if all.len() > 1 {
+            all.retain(|(since, until)| until.saturating_since(*since) >= least);
+        }
         all
     }
 }
@@ -235,7 +238,9 @@ mod tests {
         assert_eq!(line.full((at(0), at(20)), ms(2)), [(at(2), at(6))]);
         // What is full beyond the time that is asked for counts for the part within.
         assert_eq!(line.full((at(3), at(5)), ms(2)), [(at(3), at(5))]);
-        assert_eq!(line.full((at(3), at(5)), ms(3)), []);
+        assert_eq!(line.full((at(0), at(20)), ms(5)), []);
+        // Without any break it need not be long.
+        assert_eq!(line.full((at(3), at(5)), ms(3)), [(at(3), at(5))]);
     }
 
     #[test]
