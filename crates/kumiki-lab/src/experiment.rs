@@ -154,6 +154,8 @@ pub struct Run {
     pub measured: Measured,
     /// When it was over.
     pub ended: Instant,
+    /// In how many parts the world was run, each on a core of its own.
+    pub parts: usize,
     /// What crossed the access points on record, by host; of each host, even if nothing did.
     pub captured: Vec<Captured>,
     /// The traces of connections: first those of the ends that write, load by load and in the order of the flows, then the others, by host.
@@ -352,7 +354,7 @@ impl Experiment {
     }
 
     /// The same on up to so many cores, where that is faster. What is looked at when a transfer begins and ends is looked at between two events, and
-    /// so where one core runs all.
+    /// so where one core runs all; a world that can not be [divided](World::set_cores) has one as well.
     #[must_use]
     pub fn run_on(mut self, cores: usize) -> Run {
         if self.loads.values().all(|load| load.bell.is_none()) {
@@ -433,8 +435,8 @@ impl Experiment {
         let standstill = self.world.standstill().cloned();
         let samples = watch.sampler.map(series::Sampler::finish);
         let course = watch.steps.map(steps::Steps::finish);
-        let ended = self.world.now();
-        Run { measured, ended, captured, traces, samples, course, standstill }
+        let (ended, parts) = (self.world.now(), self.world.parts());
+        Run { measured, ended, parts, captured, traces, samples, course, standstill }
     }
 
     /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done.

@@ -72,6 +72,8 @@ pub struct World {
     whole: Part,
     divided: Option<Box<Divided>>,
     cores: usize,
+    /// How many runs there have been for which it was not divided, since it was last told on how many cores it runs.
+    runs: u64,
     /// What is joined to each way out.
     outside: Vec<Option<Plug>>,
     /// Hosts that somebody may have changed between runs.
@@ -109,7 +111,7 @@ impl World {
     /// runs it. Only `run_until` uses several, and only as long as no wire is changed.
     pub fn set_cores(&mut self, cores: usize) {
         self.join();
-        self.cores = cores;
+        (self.cores, self.runs) = (cores, 0);
     }
 
     /// In how many parts it was run last.
@@ -509,7 +511,11 @@ impl World {
             return;
         }
         if self.cores > 1 && self.divided.is_none() {
-            self.divide();
+            self.runs += 1;
+            // Lines that change can be had as two when they have changed; to look at all of a large world before each of many runs would cost more than the runs.
+            if self.runs.is_power_of_two() {
+                self.divide();
+            }
         }
         self.step_touched();
         match &mut self.divided {

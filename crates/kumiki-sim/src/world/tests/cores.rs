@@ -2,7 +2,8 @@
 
 use kumiki_graph::{Below, DeviceId, Duration, Graph, Indication, Instant, Request, TimerSlot, Unit};
 use kumiki_link::{
-    Carrier, Codel, CodelConfig, DropTail, Element, Impaired, Impairment, Loss, Rate, Serial, SerialConfig,
+    Carrier, Codel, CodelConfig, DropTail, Element, Impaired, Impairment, LineChange, Loss, Rate, Serial, SerialConfig,
+    Stepped,
 };
 use kumiki_octets::Message;
 use proptest::prelude::*;
@@ -50,11 +51,11 @@ fn relay(number: u64, seed: u64, devices: usize, log: &Log) -> Host {
     graph.host(&format!("relay {number}"))
 }
 
-/// What a line of the test is like: its ends, its length in units of 30 us, which of three kinds of line, and whether the first end is joined to it directly, by
+/// What a line of the test is like: its ends, its length in units of 30 us, which of four kinds of line, and whether the first end is joined to it directly, by
 /// an impairment, or by another line.
 type Drawn = (usize, usize, u64, u8, u8);
 
-fn line((_, _, length, kind, _): Drawn) -> Serial {
+fn line((_, _, length, kind, _): Drawn) -> Box<dyn Element> {
     // An octet takes 5 us or nothing, so arrivals, too, are on the grid of all else.
     let rate = if kind == 2 { Rate::bits_per_second(u64::MAX) } else { Rate::bits_per_second(1_600_000) };
     let config = SerialConfig {
@@ -65,9 +66,15 @@ fn line((_, _, length, kind, _): Drawn) -> Serial {
     if kind == 1 {
         let codel =
             || Box::new(Codel::new(CodelConfig { target: us(20), interval: us(100), ..CodelConfig::default() }));
-        return Serial::with_disciplines(config, codel(), codel());
+        return Box::new(Serial::with_disciplines(config, codel(), codel()));
     }
-    Serial::new(config, DropTail::frames(5))
+    let line = Serial::new(config, DropTail::frames(5));
+    if kind == 3 {
+        // In the second half it is longer, and can be had as two then.
+        let longer = SerialConfig { propagation: config.propagation + us(30), ..config };
+        return Box::new(Stepped::new(line, [(at(1_500), LineChange { config: longer, still_until: None })]));
+    }
+    Box::new(line)
 }
 
 /// All that can be seen of such a world that runs on so many cores, in slices of `every`, and in how many parts it was run.
@@ -82,7 +89,7 @@ fn seen(lines: &[Drawn], seed: u64, cores: usize, every: Duration) -> (Vec<Strin
         if full(drawn.0) || full(drawn.1) {
             continue;
         }
-        let element = world.add_element("line", Box::new(line(drawn)));
+        let element = world.add_element("line", line(drawn));
         let before: Option<Box<dyn Element>> = match drawn.4 {
             0 => None,
             1 => {
@@ -94,7 +101,7 @@ fn seen(lines: &[Drawn], seed: u64, cores: usize, every: Duration) -> (Vec<Strin
                 };
                 Some(Box::new(Impaired::new(worse(), worse(), seed)))
             }
-            _ => Some(Box::new(line(drawn))),
+            _ => Some(line(drawn)),
         };
         let first = before.map_or(element, |before| {
             let before = world.add_element("before", before);
@@ -140,7 +147,7 @@ proptest! {
     /// To the octet and the nanosecond, whatever of it happens at one instant.
     #[test]
     fn all_that_happens_is_the_same_on_any_number_of_cores(
-        lines in prop::collection::vec((0_usize..6, 0_usize..6, 0_u64..4, 0_u8..3, 0_u8..3), 1..12),
+        lines in prop::collection::vec((0_usize..6, 0_usize..6, 0_u64..4, 0_u8..4, 0_u8..3), 1..12),
         seed in any::<u64>(),
         every in 1_u64..900,
     ) {
@@ -165,6 +172,9 @@ fn a_world_is_divided_at_long_lines_and_where_there_are_none() {
     }
     // Two long lines are worth more than the short one between them.
     assert_eq!(parts(&[(0, 1, 3, 0, 0), (1, 2, 1, 0, 0), (2, 3, 3, 0, 0)], 3), 3);
+    // When what changes has changed.
+    let lines = [(0, 1, 3, 3, 0)];
+    assert_eq!((seen(&lines, 1, 2, us(3_000)).1, seen(&lines, 1, 2, us(100)).1), (1, 2));
     // Pairs that have nothing to do with each other, on lines of any length.
     for length in [0, 3] {
         assert_eq!(parts(&[(0, 1, length, 0, 0), (2, 3, length, 0, 0)], 2), 2, "{length}");
@@ -180,7 +190,7 @@ fn a_world_is_divided_at_long_lines_and_where_there_are_none() {
         world.plug(Plug::Device(host, DeviceId(0)), Plug::Port(medium, 0));
         medium
     });
-    let trunk = world.add_element("trunk", Box::new(line((0, 1, 3, 0, 0))));
+    let trunk = world.add_element("trunk", line((0, 1, 3, 0, 0)));
     world.plug(Plug::Port(near, 1), Plug::Port(trunk, 0));
     world.plug(Plug::Port(far, 1), Plug::Port(trunk, 1));
     world.start().unwrap();
@@ -198,7 +208,7 @@ fn a_world_in_parts_can_be_changed_between_runs() {
         for (number, log) in logs.iter().enumerate() {
             world.add_host(relay(number as u64, 5, 1, log));
         }
-        let line = world.add_element("line", Box::new(line((0, 1, 2, 0, 0))));
+        let line = world.add_element("line", line((0, 1, 2, 0, 0)));
         world.plug(Plug::Device(HostId(0), DeviceId(0)), Plug::Port(line, 0));
         world.plug(Plug::Device(HostId(1), DeviceId(0)), Plug::Port(line, 1));
         world.start().unwrap();
@@ -249,7 +259,7 @@ fn a_panic_of_a_layer_reaches_the_caller() {
         });
         world.add_host(graph.host("clock"));
     }
-    let line = world.add_element("line", Box::new(line((0, 1, 7, 0, 0))));
+    let line = world.add_element("line", line((0, 1, 7, 0, 0)));
     for (port, host) in [0, 1].into_iter().enumerate() {
         world.plug(Plug::Device(HostId(host), DeviceId(0)), Plug::Port(line, port));
     }
