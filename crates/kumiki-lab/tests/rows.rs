@@ -759,3 +759,19 @@ fn what_keeps_its_time_where_a_line_becomes_slower_is_no_more_than_the_limit() {
         assert!(goodput > 0.0 && goodput <= limit, "{still}: {goodput} of {limit}");
     }
 }
+
+/// The way back is down while the connection is opened: SYN,ACKs are lost and sent again, by the timer and since the SYN comes again. Both ends of calls count, from their first segment on.
+#[test]
+fn what_answers_a_call_counts_from_its_first_answer_on() {
+    let load = r#"kind = "rpc", from = "a", to = "b", message = "200 B", response = "500 B", think = "400 ms", start = "500 ms""#;
+    let down = "event = [{ at = \"400 ms\", link = \"line\", up = false, toward = \"a\" }, { at = \"700 ms\", link = \"line\", up = true, toward = \"a\" }]\nrun.duration = \"3 s\"";
+    let text = ALONE.replace(STREAM, load) + down + "\n";
+    let rows = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().rows;
+    // The same by the counters of both TCPs, which have had nothing else to do.
+    let counters = serde_json::to_value(&rows[0]).unwrap()["counters"].clone();
+    let sum = |name: &str| ["a.tcp", "b.tcp"].map(|tcp| counters[tcp][name].as_u64().unwrap()).iter().sum::<u64>();
+    let of = |row: &Row| [row.segments_sent, row.retransmissions, row.timeouts].map(Option::unwrap);
+    let counted = ["segments_sent", "retransmissions", "timeouts"].map(sum);
+    assert_eq!(counted[1], 3);
+    assert!(rows.iter().all(|row| of(row) == counted), "{rows:?}");
+}

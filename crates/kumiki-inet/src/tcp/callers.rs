@@ -89,6 +89,7 @@ impl Tcp {
             ecn: Answering::new(wish, segment.flags, segment.ecn),
             window: segment.window,
             offered: 0,
+            answers: 0,
             retries: 0,
             at: Some(now),
             answered: now,
@@ -185,6 +186,7 @@ impl Tcp {
             ..Header::default()
         };
         caller.answered = cx.now();
+        caller.answers += 1;
         self.shared.counters.segments_sent += 1;
         let how = self.call_options(quality);
         segment::transmit_by(caller.route.as_deref(), &caller.pair, &header, Message::new(), how, cx);
@@ -436,6 +438,8 @@ impl Tcp {
             // Its SYN's is forgotten, and this segment's is used at once.
             window: segment.window,
             offered: 0,
+            // One at least: how often it was sent was forgotten with all else.
+            answers: 1,
             retries: 0,
             at: None,
             answered: now,

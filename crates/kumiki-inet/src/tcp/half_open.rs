@@ -67,7 +67,8 @@ pub(crate) struct Caller {
     pub(crate) window: u16,
     /// The window that our SYN,ACK offers.
     pub(crate) offered: u16,
-    /// SYN,ACKs sent again by the timer.
+    /// SYN,ACKs sent, and of these the ones that were sent again by the timer.
+    pub(crate) answers: u32,
     pub(crate) retries: u32,
     /// When the first SYN,ACK was sent; `None` where nobody knows.
     pub(crate) at: Option<Instant>,

@@ -53,6 +53,13 @@ impl Record {
         }
     }
 
+    /// The connection stands: it has sent so many SYN,ACKs for that, some again, of which the retransmission timer sent `retries`.
+    pub(crate) fn answered(&mut self, (answers, retries): (u32, u32)) {
+        let (answers, timeouts) = (u64::from(answers), u64::from(retries));
+        self.counts = Counts { segments_sent: answers, retransmissions: answers.saturating_sub(1), timeouts };
+        self.earlier.1 = self.counts;
+    }
+
     /// What it had sent before the instant `at`, where it has sent nothing later than that.
     #[must_use]
     pub fn counts_before(&self, at: Instant) -> Counts {

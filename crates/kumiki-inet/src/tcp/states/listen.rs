@@ -69,6 +69,9 @@ impl Session {
     /// A caller has acknowledged our SYN: `segment` is what it did so with.
     pub(crate) fn call_answered(&mut self, caller: Caller, segment: Segment, ctx: &mut Ctx<'_, '_>) {
         self.passive = true;
+        if let Some(record) = &mut self.record {
+            record.answered((caller.answers, caller.retries));
+        }
         self.listener = Some(caller.listener);
         self.state = State::SynReceived;
         self.receive.start(caller.irs);
