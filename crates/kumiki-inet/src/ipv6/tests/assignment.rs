@@ -100,3 +100,42 @@ fn what_a_router_says_is_told_and_ends_with_its_time() {
     bench.pass(Duration::from_secs(1800));
     assert_eq!(changes(&mut bench, user), [Change::NoRoute(default)]);
 }
+
+#[test]
+fn however_much_routers_say_little_is_kept_and_all_of_it_ends() {
+    let (mut bench, device, user) = station(Discovery { advertisements: Some(true), ..discovery(1) });
+    bench.pass(Duration::from_secs(5));
+    bench.reports(user);
+    let (mut asked, mut most) = (Vec::new(), 0);
+    for number in 0..2000_u16 {
+        let Opt::Prefix(mut told) = prefix(600, 300) else { panic!() };
+        told.prefix = Ipv6Addr::new(0x2001, 0xdb8, number, 0, 0, 0, 0, 0);
+        let server = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 1, number).octets();
+        // To all of them, to nobody, and to ourselves.
+        let none = ["ff02::fb", "::", "::1"].map(|it| it.parse::<Ipv6Addr>().unwrap().octets());
+        let resolvers = [
+            Opt::Resolvers { lifetime_s: 600, addresses: &[server] },
+            Opt::Resolvers { lifetime_s: 600, addresses: &none },
+        ];
+        bench.octets(device, &router_says(1800, &[Opt::Prefix(told), resolvers[0], resolvers[1]]));
+        for report in bench.reports(user) {
+            let Report::Special(what) = report else { continue };
+            if let Some(it) = what.get::<Resolvers>() {
+                asked.clone_from(&it.servers);
+            } else {
+                most += 1;
+            }
+        }
+    }
+    bench.pass(Duration::from_secs(2));
+    most += changes(&mut bench, user).len();
+    // The default route, 16 networks, and no more addresses than 16 with that of the link.
+    assert!(most <= 1 + 16 + 16, "{most}");
+    let first: Vec<IpAddr> = (0..8).map(|number| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 1, number).into()).collect();
+    assert_eq!(asked, first);
+    bench.pass(Duration::from_secs(2000));
+    let (addresses, routes): (Vec<_>, Vec<_>) =
+        changes(&mut bench, user).into_iter().partition(|it| matches!(it, Change::NoAddress(_)));
+    assert_eq!(addresses.len() + routes.len(), most);
+    assert!(routes.iter().all(|it| matches!(it, Change::NoRoute(_))));
+}

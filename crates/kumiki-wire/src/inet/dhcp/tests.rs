@@ -134,6 +134,14 @@ fn what_cannot_be_is_refused() {
     for wrong in [&[51, 3, 0, 0, 0][..], &[3, 0], &[3, 5, 1, 1, 1, 1, 1], &[1, 4, 255, 0, 255, 0], &[54, 200, 1]] {
         assert!(options(&message(&[&[53, 1, 2], wrong].concat())).is_err(), "{wrong:?}");
     }
+    for overload in [0, 4, 255] {
+        assert!(options(&message(&[53, 1, 2, 52, 1, overload])).is_err(), "{overload}");
+    }
+    // What is less than the least is not said.
+    let low = options(&message(&[53, 1, 2, 26, 2, 0, 67, 57, 2, 2, 63])).unwrap();
+    assert_eq!((low.mtu, low.longest), (None, None));
+    let least = options(&message(&[53, 1, 2, 26, 2, 0, 68, 57, 2, 2, 64])).unwrap();
+    assert_eq!((least.mtu, least.longest), (Some(68), Some(576)));
     // BOOTP.
     assert!(options(&message(&[1, 4, 255, 0, 0, 0])).is_err());
 }
