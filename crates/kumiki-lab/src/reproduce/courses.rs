@@ -134,41 +134,38 @@ mod tests {
     use super::*;
     use crate::scenario::{Choice, Document};
 
-    #[test]
-    fn what_would_come_after_the_end_is_no_change_that_is_listed() {
-        let text = r#"
+    /// The course of a line's run with these events.
+    fn of_line(run: &str, event: &str, samples: &str) -> Course {
+        let text = format!(
+            r#"
 title = "A line"
 host.a.graph = ["tcp", "ip", "l0"]
 host.b.like = "a"
-link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }
-load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
-run = { duration = "30 s", interval = "1 s" }
-event = [{ at = "20500 ms", link = "line", up = false }, { at = "40 s", link = "line", up = true }]
-"#;
-        let document = Document::parse("line", "line.toml", text).unwrap();
-        let points = document.points(&Choice::default()).unwrap();
-        let samples = Samples::of_csv("time_s,scope,name,goodput_mbps\n29,load,bulk,9\n30,load,bulk,0\n").unwrap();
-        let course = course(&points[0], &samples);
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }}
+load.bulk = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }}
+run = {run}
+event = {event}
+"#
+        );
+        let points = Document::parse("line", "line.toml", &text).unwrap().points(&Choice::default()).unwrap();
+        course(&points[0], &Samples::of_csv(samples).unwrap())
+    }
+
+    #[test]
+    fn what_would_come_after_the_end_is_no_change_that_is_listed() {
+        let event = r#"[{ at = "20500 ms", link = "line", up = false }, { at = "40 s", link = "line", up = true }]"#;
+        let samples = "time_s,scope,name,goodput_mbps\n29,load,bulk,9\n30,load,bulk,0\n";
+        let course = of_line(r#"{ duration = "30 s", interval = "1 s" }"#, event, samples);
         assert_eq!(course.notes, ["At 20.5 s: link.line down."]);
         assert!(!format!("{:?}", course.figures).contains("link.line up"));
     }
 
     #[test]
     fn a_change_stands_in_the_row_of_the_time_behind_it() {
-        let text = r#"
-title = "A line"
-host.a.graph = ["tcp", "ip", "l0"]
-host.b.like = "a"
-link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }
-load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
-run = { duration = "3 s", interval = "1 s" }
-event = [{ at = "0 s", link = "line", up = true }, { at = "1 s", link = "line", up = false }]
-"#;
-        let document = Document::parse("line", "line.toml", text).unwrap();
-        let points = document.points(&Choice::default()).unwrap();
+        let event = r#"[{ at = "0 s", link = "line", up = true }, { at = "1 s", link = "line", up = false }]"#;
         let samples =
             "time_s,scope,name,flow,from,goodput_mbps\n1,flow,bulk,0,a,9\n2,flow,bulk,0,a,0\n3,flow,bulk,0,a,0\n";
-        let course = course(&points[0], &Samples::of_csv(samples).unwrap());
+        let course = of_line(r#"{ duration = "3 s", interval = "1 s" }"#, event, samples);
         let (_, table) = &course.figures[0];
         let rows = table.rows.iter().map(|(until, cells)| format!("{until} {:?}", cells.last().unwrap()));
         let rows: Vec<String> = rows.collect();
