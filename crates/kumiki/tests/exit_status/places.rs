@@ -1,0 +1,148 @@
+//! Places that cannot be read or written.
+
+use super::{Folder, SCRIPT, refused};
+use crate::captures::TRANSFER;
+use crate::interrupted::three_points;
+
+#[test]
+fn a_directory_that_cannot_be_made_is_refused_before_anything_runs() {
+    let folder = Folder::new("unwritable");
+    std::fs::write(folder.0.path("out"), "a file").unwrap();
+    let output = folder.kumiki(&["run", "paper2-fig6", "--out", "out/below"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
+fn a_directory_with_only_the_origin_of_a_result_is_refused_before_anything_is_written() {
+    let folder = Folder::with("origin", &three_points("1 s"));
+    std::fs::create_dir(folder.0.path("out")).unwrap();
+    folder.0.write("out/run.json", b"{}");
+    let message = refused(&folder.kumiki(&["run", "x.toml", "--out", "out"]));
+    assert!(message.contains("out already has a result (run.json)"), "{message}");
+    assert_eq!(folder.0.names("out"), ["run.json"]);
+}
+
+/// A name that cannot be, or a place where nobody may write, is a mistake of the command line, whoever is asked to write there.
+#[test]
+fn a_place_that_cannot_be_written_is_the_command_lines_mistake() {
+    let folder = Folder::with("places", TRANSFER);
+    folder.0.write("s.script", SCRIPT.as_bytes());
+    folder.0.write("m.csv", b"goodput_mbps\n9\n");
+    folder.0.write("file", b"in the way");
+    for (arguments, place) in [
+        (&["run", "x.toml", "--out", "file/below"][..], "--out file/below: "),
+        (&["adversity", "--seed", "7", "--trace", "--out", "file/below"], "--out file/below: "),
+        (&["adversity", "--seed", "7", "--pcap", "--out", "file/below"], "--out file/below: "),
+        (&["script", "s.script", "--pcap", "none/x"], "--pcap none/x: "),
+        (&["fit", "x.toml", "m.csv", "--free", "tcp.send", "--out", "none/p.toml"], "--out none/p.toml: "),
+        (&["plot", "m.csv", "--x", "goodput_mbps", "--out", "none/x.svg"], "--out none/x.svg: "),
+        (&["compare", "m.csv", "m.csv", "--out", "none/x.svg"], "--out none/x.svg: "),
+        (&["man", "file/below"], "man file/below: "),
+    ] {
+        let output = folder.kumiki(arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(&format!("kumiki: {place}")), "{arguments:?}: {told}");
+    }
+    // In a directory that is there nobody may make files, root neither.
+    #[cfg(target_os = "linux")]
+    for arguments in [
+        &["run", "x.toml", "--out", "/sys/kernel"][..],
+        &["run", "x.toml", "--out", "/sys/kernel", "--force"],
+        &["run", "x.toml", "--out", "/sys/kernel", "--resume"],
+        &["run", "x.toml", "--out", "/sys/kernel/none"],
+    ] {
+        let told = refused(&folder.kumiki(arguments));
+        assert!(told.starts_with("kumiki: --out /sys/kernel/"), "{arguments:?}: {told}");
+    }
+    assert_eq!(folder.names(), ["file", "m.csv", "s.script", "x.toml"]);
+}
+
+/// What cannot be read is told alike by all, without numbers of the operating system.
+#[test]
+fn a_place_that_cannot_be_read_is_told_in_words() {
+    let folder = Folder::with("unread", TRANSFER);
+    folder.0.write("file", b"in the way");
+    folder.0.write("latin.toml", b"title = \"\xe9\"\n");
+    std::fs::create_dir(folder.0.path("dir.toml")).unwrap();
+    for (arguments, said) in [
+        (&["run", "file/x.toml"][..], "file/x.toml: file is no directory"),
+        (&["run", "none/x.toml"], "none/x.toml: there is no directory none"),
+        (&["run", "latin.toml"], "latin.toml: not UTF-8 text"),
+        (&["run", "dir.toml"], "dir.toml: it is a directory; expected a file"),
+        (&["decode", "none/x.pcap"], "none/x.pcap: there is no directory none"),
+        (&["decode", "x.pcap"], "x.pcap: there is nothing of that name"),
+        (&["script", "x.script"], "x.script: there is nothing of that name"),
+        (&["compare", "m.csv", "n.csv"], "m.csv: there is nothing of that name"),
+        (&["list", "none"], "none: there is nothing of that name"),
+        (&["ppp", "pty", "--script", "none/x"], "--script none/x: there is no directory none"),
+        #[cfg(target_os = "linux")]
+        (&["link", "--up-trace", "none/x", "--", "true"], "--up-trace none/x: there is no directory none"),
+        #[cfg(target_os = "linux")]
+        (&["x25", "switch", "file/x", "--check"], "file/x: file is no directory"),
+    ] {
+        let output = folder.kumiki(arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.starts_with(&format!("kumiki: {said}\n")), "{arguments:?}: {told}");
+    }
+    // And so is what cannot be written, before anything begins.
+    for (arguments, said) in [
+        (
+            &["run", "x.toml", "--out", "file/below", "--dry-run"][..],
+            "--out file/below: file is no directory; choose another place",
+        ),
+        (
+            &["link", "--pcap", "none/x", "--", "true"],
+            "--pcap none/x: there is no directory none; make it, or choose another place",
+        ),
+        (&["link", "--report", ".", "--", "true"], "--report .: it is a directory; expected a file"),
+        (
+            &["link", "--control", "none/x", "--", "true"],
+            "--control none/x: there is no directory none; make it, or choose another place",
+        ),
+        (&["ftamd", "--anonymous", "--root", "none"], "--root none: there is nothing of that name"),
+        (&["mmsd", "--anonymous", "--root", "file"], "--root file: it is no directory"),
+        (&["ftamd", "--root", ".", "--passwords", "none"], "--passwords none: there is nothing of that name"),
+        (
+            &["ftamd", "--root", ".", "--anonymous", "--port-file", "none/x"],
+            "--port-file none/x: there is no directory none; make it, or choose another place",
+        ),
+        (&["mms", "ls", "--pcap", ".", "mms://127.0.0.1:1/"], "--pcap .: it is a directory; expected a file"),
+        (
+            &["mms", "get", "mms://127.0.0.1:1/a", "none/x"],
+            "none: there is no such directory; make it, or choose another place",
+        ),
+        (&["ftam", "put", "none", "ftam://127.0.0.1:1/a"], "none: there is nothing of that name"),
+        (
+            &["mms", "ls", "--password-file", "none", "mms://127.0.0.1:1/"],
+            "--password-file none: there is nothing of that name",
+        ),
+        (
+            &["delay", "--send", "none", "stats"],
+            "--send none: there is nothing of that name; `kumiki delay`, `link` or `live` with --control and this path would listen there",
+        ),
+        (&["decode", "."], ".: it is a directory; expected a file"),
+        (&["merge", "file"], "file: it is no directory; expected one that `run --shard` has left"),
+    ] {
+        let run = folder.kumiki(arguments);
+        let told = String::from_utf8(run.stderr).unwrap();
+        assert!(told.contains(&format!("kumiki: {said}\n")), "{arguments:?}: {told}");
+        assert_eq!(run.status.code(), Some(2), "{arguments:?}: {told}");
+    }
+    for (arguments, said) in [
+        (&["run", "x.toml", "--out", "file/below"][..], "--out file/below: file is no directory; choose another place"),
+        (
+            &["adversity", "--seed", "7", "--pcap", "--out", "file"],
+            "--out file: something else is there; choose another place",
+        ),
+        (
+            &["script", "s.script", "--pcap", "none/a/x"],
+            "--pcap none/a/x: there is no directory none; make it, or choose another place",
+        ),
+        (&["man", "file"], "man file: something else is there; choose another place"),
+    ] {
+        folder.0.write("s.script", SCRIPT.as_bytes());
+        let told = String::from_utf8(folder.kumiki(arguments).stderr).unwrap();
+        assert!(told.contains(&format!("kumiki: {said}\n")) && !told.contains("os error"), "{arguments:?}: {told}");
+    }
+}
