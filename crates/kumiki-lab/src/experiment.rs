@@ -187,6 +187,8 @@ impl Experiment {
             (None, Vec::new())
         };
         let scenario = own.as_ref().unwrap_or(scenario);
+        let clocked = scenario.with_clocks(seed);
+        let scenario = clocked.as_ref().unwrap_or(scenario);
         let most_waiting = options.live.then_some(live::MOST_WAITING);
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));

@@ -167,7 +167,7 @@ impl LiveLine {
         let LineUpdate { rate, framing, propagation, discipline, impairment } = update;
         let from = 1 - end.min(1);
         if let Some(serial) = &self.serial {
-            let ppm = if let Line::Frames(frames) = &self.line { frames.clock_ppm } else { 0 };
+            let ppm = if let Line::Frames(frames) = &self.line { frames.clock_ppm.ppm() } else { 0 };
             serial.with(|it| {
                 let mut config = it.config(from);
                 if let Carrier::Plain { rate: own, overhead } = &mut config.carrier {

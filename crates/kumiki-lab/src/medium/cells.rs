@@ -4,7 +4,7 @@ use kumiki_link::atm::{Aal34, AbrConfig, Adaptation, Slots};
 use kumiki_link::{Element, Rate, Wire};
 use kumiki_settings::{BuildError, Duration, Reader, Settings, Word};
 
-use super::{Abr, Impair, Service, impaired, ppm};
+use super::{Abr, Clock, Impair, Service, impaired};
 
 /// What the slots of a line are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
@@ -59,9 +59,9 @@ pub struct Cells {
     pub slotted: Slotted,
     /// Propagation, one way.
     pub propagation: Duration,
-    /// How fast its clock is, in parts per million; below 0 it is slow.
-    #[setting(text = ppm, expected = "a whole number from -1000 to 1000")]
-    pub clock_ppm: i32,
+    /// How fast its clock is, in parts per million; below 0 it is slow. Between two limits each run draws it.
+    #[setting(text = Clock::parse, expected = "a whole number from -1000 to 1000, or two of them such as \"-20 .. 20\"")]
+    pub clock_ppm: Clock,
     /// What goes wrong on it.
     #[setting(with = impaired)]
     pub impair: Option<Impair>,
@@ -75,7 +75,7 @@ impl Cells {
     /// What cells get of it by its own clock.
     #[must_use]
     pub const fn rate(&self) -> Rate {
-        self.slotted.rate().off_by(self.clock_ppm)
+        self.slotted.rate().off_by(self.clock_ppm.ppm())
     }
 
     pub(super) fn element(&self) -> Box<dyn Element> {

@@ -8,7 +8,7 @@ use kumiki_settings::{BuildError, Duration, Reader, Settings};
 
 use super::schedule::{self, Step};
 use super::waits::Waits;
-use super::{FASTEST, FrameImpair, Queue, impaired, ppm};
+use super::{Clock, FASTEST, FrameImpair, Queue, impaired};
 use crate::scenario::fault::read_file;
 use crate::scenario::{Fault, Place};
 
@@ -38,9 +38,9 @@ pub struct Frames {
     /// What the line adds to each frame.
     #[setting(0..=65535, octets)]
     pub framing: u32,
-    /// How fast its clock is, in parts per million; below 0 it is slow.
-    #[setting(text = ppm, expected = "a whole number from -1000 to 1000")]
-    pub clock_ppm: i32,
+    /// How fast its clock is, in parts per million; below 0 it is slow. Between two limits each run draws it.
+    #[setting(text = Clock::parse, expected = "a whole number from -1000 to 1000, or two of them such as \"-20 .. 20\"")]
+    pub clock_ppm: Clock,
     /// What waits at each end.
     #[setting(flatten)]
     pub queue: Queue,
@@ -130,7 +130,7 @@ impl Frames {
             framed,
             propagation: Duration::ZERO,
             framing: 0,
-            clock_ppm: 0,
+            clock_ppm: Clock::RIGHT,
             queue: Queue::NONE,
             impair: None,
             schedule: Vec::new(),
@@ -219,7 +219,7 @@ impl Frames {
     }
 
     fn config(&self) -> SerialConfig {
-        let carrier = Carrier::Plain { rate: self.rate().off_by(self.clock_ppm), overhead: self.framing };
+        let carrier = Carrier::Plain { rate: self.rate().off_by(self.clock_ppm.ppm()), overhead: self.framing };
         SerialConfig { carrier, propagation: self.propagation, say_sent: true }
     }
 
@@ -238,7 +238,7 @@ impl Frames {
 
     fn stepped(&self, line: impl Changing<Change = LineChange> + 'static, steps: &[Step]) -> Box<dyn Element> {
         // A recording is not changed.
-        let changes = schedule::of_line(steps, self.config(), self.clock_ppm);
+        let changes = schedule::of_line(steps, self.config(), self.clock_ppm.ppm());
         if changes.is_empty() { Box::new(line) } else { Box::new(Stepped::new(line, changes)) }
     }
 }

@@ -14,6 +14,7 @@
 
 mod abr;
 mod cells;
+mod clock;
 mod frames;
 mod impair;
 mod pos;
@@ -28,6 +29,7 @@ mod waits;
 
 pub use abr::{Abr, Feedback, Service, Tells};
 pub use cells::{Cells, Device, Slotted};
+pub use clock::Clock;
 pub use frames::{Framed, Frames};
 pub use impair::{FrameImpair, Impair};
 pub(crate) use impair::{is_end, is_named};
@@ -315,11 +317,6 @@ fn perhaps<T: HasSettings + Default>(
 /// What goes wrong on a medium, where `impair` says so.
 fn impaired<T: HasSettings + Default>(place: &mut Option<T>, reader: &Reader<'_>) -> Result<(), BuildError> {
     perhaps("impair", place, reader)
-}
-
-/// How fast a clock is, in parts per million.
-fn ppm(text: &str) -> Option<i32> {
-    text.parse().ok().filter(|ppm| (-1000..=1000).contains(ppm))
 }
 
 /// A time, for lists of them.

@@ -5,7 +5,7 @@ use kumiki_link::{Carrier, Element, Exchange, ExchangeConfig, Rate, Serial, Seri
 use kumiki_settings::{BuildError, Duration, Reader, Settings};
 use kumiki_wire::ppp::hdlc::{BitFraming, FcsKind};
 
-use super::{FASTEST, FCS, FLAGS, FrameImpair, Managed, Queue, Rule, impaired, perhaps, ppm, time};
+use super::{Clock, FASTEST, FCS, FLAGS, FrameImpair, Managed, Queue, Rule, impaired, perhaps, time};
 use crate::scenario::Fault;
 
 /// A synchronous line.
@@ -17,9 +17,9 @@ pub struct Synchronous {
     pub rate: u64,
     /// Propagation, one way.
     pub propagation: Duration,
-    /// How fast its clock is, in parts per million; below 0 it is slow.
-    #[setting(text = ppm, expected = "a whole number from -1000 to 1000")]
-    pub clock_ppm: i32,
+    /// How fast its clock is, in parts per million; below 0 it is slow. Between two limits each run draws it.
+    #[setting(text = Clock::parse, expected = "a whole number from -1000 to 1000, or two of them such as \"-20 .. 20\"")]
+    pub clock_ppm: Clock,
     /// Bits of the frame check sequence.
     #[setting(words = FCS)]
     pub fcs: FcsKind,
@@ -91,7 +91,7 @@ impl Synchronous {
         Self {
             rate,
             propagation: Duration::ZERO,
-            clock_ppm: 0,
+            clock_ppm: Clock::RIGHT,
             fcs: FcsKind::Fcs16,
             opening_flag: false,
             queue: Queue::NONE,
@@ -122,7 +122,8 @@ impl Synchronous {
 
     const fn line(&self) -> SerialConfig {
         let framing = BitFraming { fcs: self.fcs, opening_flag: self.opening_flag };
-        let carrier = Carrier::Synchronous { rate: Rate::bits_per_second(self.rate).off_by(self.clock_ppm), framing };
+        let carrier =
+            Carrier::Synchronous { rate: Rate::bits_per_second(self.rate).off_by(self.clock_ppm.ppm()), framing };
         SerialConfig { carrier, propagation: self.propagation, say_sent: true }
     }
 

@@ -131,6 +131,11 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
         ),
         ("oc3c-atm", "clock_ppm = 2000", "clock_ppm: this is \"2000\"; expected a whole number from -1000 to 1000"),
         ("oc3c-atm", "clock_ppm = 1.5", "clock_ppm: this is the number 1.5; expected a whole number from -1000"),
+        (
+            "oc3c-atm",
+            "clock_ppm = \"20 .. -20\"",
+            "clock_ppm: this is \"20 .. -20\"; expected a whole number from -1000",
+        ),
         ("oc3c", "schedule = []", "schedule: unknown setting of oc3c"),
         ("point-to-point", "rate = \"1 Mb/s\"\nschedule = [5]", "schedule: this is"),
         (

@@ -96,6 +96,19 @@ fn a_line_of_cells_is_as_fast_as_its_clock() {
 }
 
 #[test]
+fn each_run_draws_the_clocks_that_may_differ() {
+    let goodput = |seed| {
+        let lines = ["one", "two"].map(|line| format!("link.{line}.clock_ppm=-1000 .. 1000"));
+        let set = ["board=zero", "window=64 KiB", "run.warm_up=500 ms", "run.duration=500 ms", &lines[0], &lines[1]];
+        run_with("paper2-fig6", &set, seed).total.goodput_mbps
+    };
+    let rates = [1, 2, 3, 4].map(goodput);
+    assert!(rates.iter().all(|rate| (rate / 134.580 - 1.0).abs() < 0.0021), "{rates:?}");
+    assert!((1..4).all(|one| (rates[one] - rates[0]).abs() > 1e-6), "{rates:?}");
+    assert_eq!(goodput(3).to_bits(), rates[2].to_bits());
+}
+
+#[test]
 fn what_a_line_does_to_datagrams_is_counted() {
     let impair = "link.line.impair={loss=0.05, duplicate=0.05, reorder=0.05, reorder_by=\"3 ms\"}";
     let set = ["link.line.medium=point-to-point", "link.line.rate=1 Gb/s", impair, "run.duration=1 s"];
