@@ -41,6 +41,7 @@ pub mod address;
 mod beginning;
 pub mod bip;
 pub mod bit_stuffing;
+mod brief;
 pub mod budget;
 pub mod crc;
 mod form;
@@ -64,6 +65,7 @@ mod weighted;
 
 pub use address::{Address, AddressKind, AddressType};
 pub use beginning::Beginning;
+pub use brief::Brief;
 pub use budget::{Account, Budget, Claim};
 pub use form::Form;
 pub use gathering::{Gathering, Refused};

@@ -7,9 +7,7 @@
 //! of them fill less than a page, and all take about twice their octets and [`FEW`] pages at most; each octet is copied at most as often as pieces make a page. What is left of
 //! larger pages is copied out of them where memory is scarce ([`Outgoing::fit`]).
 
-use std::collections::VecDeque;
-
-use crate::{Blank, Message, Meta, Rare, Slice};
+use crate::{Blank, Brief, Message, Meta, Rare, Slice};
 
 /// So many pieces may lie in pages of their own.
 const FEW: usize = 8;
@@ -52,7 +50,7 @@ impl Blank for Here {
 #[derive(Debug, Default)]
 struct Pieces {
     /// Each with its place in the stream; none is empty.
-    pieces: VecDeque<(u64, Slice)>,
+    pieces: Brief<(u64, Slice)>,
     octets: u64,
     /// Octets of memory that they hold on to.
     memory: usize,
@@ -62,11 +60,16 @@ struct Pieces {
 const SLACK: usize = 2048;
 
 impl Pieces {
-    const NONE: Self = Self { pieces: VecDeque::new(), octets: 0, memory: 0 };
+    const NONE: Self = Self { pieces: Brief::new(), octets: 0, memory: 0 };
 
     /// Adds `slice`, whose place is `at`. What continues the last piece in its page is joined to it where it has less than `short` octets.
     fn push(&mut self, at: u64, mut slice: Slice, short: usize) {
         self.octets += slice.len() as u64;
+        if self.pieces.is_empty() {
+            self.memory += slice.held();
+            self.pieces.push_back((at, slice));
+            return;
+        }
         let many = self.pieces.len() >= FEW;
         let before = self.pieces.len().checked_sub(2).and_then(|at| self.pieces.get(at));
         let last = self.pieces.back();
@@ -114,7 +117,7 @@ impl Pieces {
             let page = first.held();
             let count = old.iter().take_while(|(_, it)| it.shares_page(first)).count().max(1);
             let octets: usize = old.iter().take(count).map(|(_, it)| it.len()).sum();
-            for (at, mut slice) in old.drain(..count) {
+            for (at, mut slice) in (0..count).map_while(|_| old.pop_front()).collect::<Vec<_>>() {
                 if page > 2 * octets + SLACK {
                     slice.fit();
                 }
@@ -254,7 +257,7 @@ impl Outgoing {
         let end = from.saturating_add(octets);
         let pieces = &self.here.sent.pieces;
         let first = pieces.partition_point(|(at, slice)| at + slice.len() as u64 <= from);
-        for (at, slice) in pieces.range(first.min(pieces.len())..) {
+        for (at, slice) in pieces.iter_from(first) {
             if *at >= end {
                 break;
             }
