@@ -43,20 +43,28 @@ pub(super) struct Bound {
 impl Default for Bound {
     fn default() -> Self {
         let mut bound = Self { most: STEPS, made: 0, stretch: 0, left: 0, found: None };
-        bound.begin();
+        bound.begin_anew();
         bound
     }
 }
 
 impl Bound {
     /// An input begins, or a batch settles.
+    #[inline]
     pub(super) const fn begin(&mut self) {
+        if self.made > 0 {
+            self.begin_anew();
+        }
+        self.left = self.stretch;
+    }
+
+    /// The first stretch, unless it stands still for good.
+    const fn begin_anew(&mut self) {
         if self.found.is_some() {
             return;
         }
         self.made = 0;
         self.stretch = if self.most < LOOK { self.most } else { LOOK };
-        self.left = self.stretch;
     }
 
     /// One step more; true where it is time to look at how many there have been.
@@ -71,7 +79,7 @@ impl Graph {
     /// Sets how many primitives may follow from one input within its task, 20 million unless set; at least 1.
     pub const fn set_steps(&mut self, steps: u64) {
         self.bound.most = if steps == 0 { 1 } else { steps };
-        self.bound.begin();
+        self.bound.begin_anew();
     }
 
     /// Where the graph stands still, if it does: it does nothing any more.
