@@ -56,7 +56,7 @@ impl Tcp {
             return false;
         };
         let mut taken = false;
-        self.with(handle, cx, |session, ctx| taken = session.predict(&header, packet, ctx));
+        self.with_on_course(handle, cx, |session, ctx| taken = session.predict(&header, packet, ctx));
         taken
     }
 

@@ -170,14 +170,16 @@ impl Buffers {
     /// How large the receive buffer should be, once a round trip is over that took `rtt`, or was estimated as such.
     fn wanted(&mut self, rtt: Option<Duration>, now: Instant) -> Option<u32> {
         let [before, since] = self.shortest;
-        let echoed = before.known().into_iter().chain(since.known()).min();
+        let echoed = match (before.known(), since.known()) {
+            (Some(before), Some(since)) => Some(before.min(since)),
+            (before, since) => before.or(since),
+        };
         let rtt = echoed.filter(|rtt| *rtt > TICK).or(rtt)?;
         let passed = now.saturating_since(self.since);
         if rtt.is_zero() || passed < rtt {
             return None;
         }
-        let share = u128::from(self.taken) * u128::from(rtt.as_nanos()) / u128::from(passed.as_nanos().max(1));
-        let taken = u64::try_from(share).unwrap_or(u64::MAX);
+        let taken = share(self.taken, rtt, passed);
         // Slow start doubles; more than that is a pause that has ended.
         let growth = taken.saturating_sub(self.before).min(taken / 2);
         let growth = if self.before == 0 { 0 } else { growth };
@@ -185,6 +187,16 @@ impl Buffers {
         let wanted = taken.saturating_add(growth).saturating_mul(2);
         Some(u32::try_from(wanted).unwrap_or(u32::MAX))
     }
+}
+
+/// How many of the `octets` of `passed` are those of `rtt`.
+fn share(octets: u64, rtt: Duration, passed: Duration) -> u64 {
+    let (rtt, passed) = (rtt.as_nanos(), passed.as_nanos().max(1));
+    // Wide numbers are divided by a call of its own, and most products are not so wide.
+    octets.checked_mul(rtt).map_or_else(
+        || u64::try_from(u128::from(octets) * u128::from(rtt) / u128::from(passed)).unwrap_or(u64::MAX),
+        |product| product / passed,
+    )
 }
 
 impl Session {

@@ -113,6 +113,7 @@ use half_open::HalfOpen;
 use kumiki_graph::memory::{Budget, Held, Memory};
 use pairs::Pairs;
 use pending::Pending;
+use predicted::Course;
 use session::{Ctx, Session, Shared};
 use table::{Entry, Table};
 use time_waits::TimeWaits;
@@ -308,6 +309,20 @@ impl Tcp {
 
     /// Lets `act` work on a session, then sees what has become of it; false where there is none.
     fn with(&mut self, handle: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut Session, &mut Ctx<'_, '_>)) -> bool {
+        self.with_on_course(handle, cx, |session, ctx| {
+            session.course = Course::Any;
+            act(session, ctx);
+        })
+    }
+
+    /// As [`Tcp::with`] for what leaves a calm session calm, or says itself that it does not.
+    #[inline]
+    fn with_on_course(
+        &mut self,
+        handle: Handle,
+        cx: &mut Context<'_>,
+        act: impl FnOnce(&mut Session, &mut Ctx<'_, '_>),
+    ) -> bool {
         let Some(session) = self.table.session(handle) else {
             return false;
         };
@@ -415,7 +430,7 @@ impl Protocol for Tcp {
                 self.accept(from, accept.session, accept.user, &accept.quality, cx);
             }
             Request::Data { session, data, end } => {
-                if !self.with(session, cx, |session, ctx| session.on_data(data, end, ctx)) {
+                if !self.with_on_course(session, cx, |session, ctx| session.on_data(data, end, ctx)) {
                     cx.drop("no such session");
                 }
             }
@@ -423,7 +438,7 @@ impl Protocol for Tcp {
                 self.with(session, cx, |session, ctx| session.on_urgent(data, ctx));
             }
             Request::Credit { session, credit } => {
-                self.with(session, cx, |session, _| session.on_credit(credit));
+                self.with_on_course(session, cx, |session, _| session.on_credit(credit));
             }
             Request::Release { session, .. } => {
                 if !self.with(session, cx, Session::on_release) && !self.refuse_pending(from, session, None, cx) {
@@ -480,7 +495,7 @@ impl Protocol for Tcp {
     fn settle(&mut self, cx: &mut Context<'_>) {
         let mut dirty = core::mem::take(&mut self.dirty);
         for handle in dirty.drain(..) {
-            self.with(handle, cx, |session, ctx| {
+            self.with_on_course(handle, cx, |session, ctx| {
                 session.queued = false;
                 if core::mem::take(&mut session.dirty) {
                     session.settle(ctx);

@@ -11,6 +11,8 @@
 //! without it ([`Config::header_prediction`](super::Config::header_prediction)), which the tests show by running both. A rule that is new in `states`, `recovery` or `output`
 //! either changes nothing of a segment as above, or has its condition in [`Session::is_calm`].
 
+use core::fmt;
+
 use kumiki_graph::Work;
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{PlainHeader, Seq};
@@ -22,9 +24,38 @@ use super::session::{Ctx, Session};
 use super::states::State;
 use super::timers::Timer;
 
+/// What is known of a session from what has happened to it, so that not each segment has to look at all that [`Session::is_calm`] asks.
+///
+/// Whatever happens to a session begins with [`Course::Any`] ([`Tcp::with`](super::Tcp::with)), but for what is predicted.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Course {
+    /// Nothing.
+    #[default]
+    Any,
+    /// Since it was calm nothing has happened but what was predicted.
+    Calm,
+    /// And the last of that was data that went at once, with nothing behind it.
+    Sent,
+}
+
+impl fmt::Debug for Course {
+    /// The same for all: it tells nothing of a session that is not to be seen there.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Course")
+    }
+}
+
 impl Session {
     /// Whether nothing is going on but data and acknowledgments in order.
     fn is_calm(&self, ctx: &Ctx<'_, '_>) -> bool {
+        if self.course == Course::Any {
+            return self.looks_calm(ctx);
+        }
+        debug_assert!(self.looks_calm(ctx), "what has changed that was not told");
+        true
+    }
+
+    fn looks_calm(&self, ctx: &Ctx<'_, '_>) -> bool {
         ctx.shared.config.header_prediction
             && self.state == State::Established
             && self.accepted
@@ -45,6 +76,7 @@ impl Session {
         if !self.is_predicted(header, octets, ctx) {
             return false;
         }
+        self.course = Course::Calm;
         ctx.shared.counters.segments_received += 1;
         #[cfg(test)]
         {
@@ -173,6 +205,16 @@ impl Session {
         self.last_sent = now;
         self.time_new(ctx);
         self.rest(ctx);
+        self.course = Course::Sent;
+    }
+
+    /// Whether [`Session::output`] would find what the data that went at once has left: nothing. It is asked once.
+    pub(super) fn has_rested(&mut self) -> bool {
+        let sent = self.course == Course::Sent && self.record.is_none();
+        if sent {
+            self.course = Course::Calm;
+        }
+        sent
     }
 
     /// Whether there is nothing to send, and nothing is being made good: then there is nothing to be looked for.

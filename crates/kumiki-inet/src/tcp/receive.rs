@@ -236,13 +236,14 @@ impl Receive {
         if self.last_ack_sent == first && self.nxt - first <= window && window >= mss {
             return false;
         }
-        let told = self.wanted(edge, mss) >> self.shift << self.shift;
-        if told <= window && self.last_ack_sent == self.nxt {
+        let gain = u64::from(self.gain());
+        let enough = (rule.segments > 0 && gain >= u64::from(rule.segments) * u64::from(mss))
+            || (rule.percent > 0 && gain * 100 >= u64::from(rule.percent) * u64::from(self.buffer));
+        if !enough {
             return false;
         }
-        let gain = u64::from(self.gain());
-        (rule.segments > 0 && gain >= u64::from(rule.segments) * u64::from(mss))
-            || (rule.percent > 0 && gain * 100 >= u64::from(rule.percent) * u64::from(self.buffer))
+        let told = self.wanted(edge, mss) >> self.shift << self.shift;
+        told > window || self.last_ack_sent != self.nxt
     }
 
     /// In-order data of `segments` segments, `octets` together, was taken at `now`.

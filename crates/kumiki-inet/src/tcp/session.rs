@@ -20,6 +20,7 @@ use super::limits::Limit;
 use super::pacing::Pacer;
 use super::path_mtu::Path;
 use super::patience::Patience;
+use super::predicted::Course;
 use super::receive::{AckReason, Due, Receive};
 use super::record::Record;
 use super::recovery::Recovery;
@@ -113,6 +114,7 @@ pub(crate) struct Session {
     /// The largest text of a segment without options, as far as this side is concerned.
     pub(crate) own_mss: u32,
     pub(crate) state: State,
+    pub(crate) course: Course,
     /// Came from a passive open (MUST-11).
     pub(crate) passive: bool,
     pub(crate) iss: Seq,
@@ -179,6 +181,7 @@ impl Session {
             pair,
             own_mss,
             state: State::Closed,
+            course: Course::Any,
             passive: false,
             iss,
             send: Send::new(
@@ -429,7 +432,9 @@ impl Session {
         if self.ended {
             return;
         }
-        self.output(ctx);
+        if !self.has_rested() {
+            self.output(ctx);
+        }
         self.tune(ctx);
         let config = &ctx.shared.config;
         if self.state.may_receive() && self.receive.wants_update(config.window_update, config.edge, self.send.mss) {
