@@ -90,6 +90,7 @@ impl Session {
     fn give_room_back(&mut self) {
         if self.board.is_empty() && self.send.held() == 0 {
             self.board.fit();
+            self.recovery.fit();
             self.send.fit_room();
         }
         self.receive.fit();

@@ -90,7 +90,7 @@ pub struct Rtt {
     /// RTTVAR, once there is a sample.
     rttvar: Maybe<Duration>,
     min: Maybe<Duration>,
-    samples: u64,
+    samples: u32,
     /// How often RTO has been doubled since the last sample.
     back_offs: u32,
 }
@@ -124,7 +124,7 @@ impl Rtt {
         };
         self.rttvar = Some(rttvar).into();
         self.back_offs = 0;
-        self.samples += 1;
+        self.samples = self.samples.wrapping_add(1);
         self.min = Some(self.min.known().map_or(sample, |min| min.min(sample))).into();
     }
 
@@ -196,9 +196,9 @@ impl Rtt {
         self.min.known()
     }
 
-    /// How many samples there have been.
+    /// How many samples there have been, modulo 2^32.
     #[must_use]
-    pub const fn samples(&self) -> u64 {
+    pub const fn samples(&self) -> u32 {
         self.samples
     }
 }

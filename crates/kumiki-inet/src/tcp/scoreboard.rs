@@ -23,7 +23,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
-use kumiki_octets::{Blank, Rare};
+use kumiki_octets::{Blank, Brief, Rare};
 use kumiki_wire::inet::tcp::Seq;
 
 mod arrival;
@@ -46,16 +46,51 @@ use timeline::Timeline;
 #[derive(Debug, Default)]
 struct UnderWay {
     /// In order, from `una` to `nxt` without a gap, none empty.
-    records: VecDeque<Transmission>,
+    records: Brief<Transmission>,
     timeline: Timeline,
     /// What `sacked` records cover, in order; none touch.
     ranges: VecDeque<Span>,
     tally: Tally,
+    marks: Marks,
+    /// Octets that left the network as duplicate ACKs tell, less those since acknowledged (RFC 6582).
+    left: i64,
+    /// When the last octets were delivered, or the first sending after an idle time.
+    delivered_at: Instant,
+}
+
+/// Marks in what is outstanding, which all begin where that does.
+#[derive(Debug, Default)]
+struct Marks {
+    /// Everything unSACKed below is lost by IsLost; between `una` and `nxt`.
+    loss_edge: Seq,
+    /// No pending record begins below; between `una` and `nxt`.
+    pending_from: Seq,
+    /// HighRxt + 1: the end of the highest retransmission of this recovery.
+    high_rxt: Seq,
+    /// RecoveryPoint + 1.
+    recovery_point: Seq,
+    /// RescueRxt + 1.
+    rescue_rxt: Seq,
+    /// The end of the highest record delivered: RFC 8985's RACK.fack.
+    fack: Seq,
+}
+
+impl Marks {
+    const fn at(seq: Seq) -> Self {
+        Self { loss_edge: seq, pending_from: seq, high_rxt: seq, recovery_point: seq, rescue_rxt: seq, fack: seq }
+    }
 }
 
 impl Blank for UnderWay {
-    const BLANK: &'static Self =
-        &Self { records: VecDeque::new(), timeline: Timeline::new(), ranges: VecDeque::new(), tally: Tally::NONE };
+    const BLANK: &'static Self = &Self {
+        records: Brief::new(),
+        timeline: Timeline::new(),
+        ranges: VecDeque::new(),
+        tally: Tally::NONE,
+        marks: Marks::at(Seq(0)),
+        left: 0,
+        delivered_at: Instant::ZERO,
+    };
 }
 
 impl UnderWay {
@@ -79,22 +114,7 @@ pub struct Scoreboard {
     under_way: Rare<UnderWay>,
     /// Time tells of losses.
     by_time: bool,
-    /// Everything unSACKed below is lost by IsLost; between `una` and `nxt`.
-    loss_edge: Seq,
-    /// No pending record begins below; between `una` and `nxt`.
-    pending_from: Seq,
-    /// HighRxt + 1: the end of the highest retransmission of this recovery.
-    high_rxt: Seq,
-    /// RecoveryPoint + 1.
-    recovery_point: Seq,
-    /// RescueRxt + 1.
-    rescue_rxt: Seq,
-    /// The end of the highest record delivered: RFC 8985's RACK.fack.
-    fack: Seq,
-    /// Octets that left the network as duplicate ACKs tell, less those since acknowledged (RFC 6582).
-    left: i64,
     delivered: u64,
-    delivered_at: Instant,
     /// Sendings so far.
     order: u64,
     /// A segment sent again later than this cannot be what an acknowledgment now is for.
@@ -112,15 +132,7 @@ impl Scoreboard {
             nxt: iss,
             under_way: Rare::new(),
             by_time: false,
-            loss_edge: iss,
-            pending_from: iss,
-            high_rxt: iss,
-            recovery_point: iss,
-            rescue_rxt: iss,
-            fack: iss,
-            left: 0,
             delivered: 0,
-            delivered_at: Instant::ZERO,
             order: 0,
             credible: Instant::FAR_FUTURE,
         }
@@ -167,7 +179,7 @@ impl Scoreboard {
         let pipe =
             i64::from(self.flight()) - i64::from(self.under_way.tally.sacked) - i64::from(self.under_way.tally.lost)
                 + i64::from(self.under_way.tally.resent)
-                - self.left;
+                - self.under_way.left;
         u32::try_from(pipe.max(0)).unwrap_or(u32::MAX)
     }
 
@@ -234,14 +246,15 @@ impl Scoreboard {
         if len == 0 {
             return;
         }
-        if self.is_empty() {
-            self.delivered_at = now;
-        }
+        let is_first = self.is_empty();
         let span = Span { start: self.nxt, end: self.nxt + len };
         self.nxt = span.end;
         let order = self.order;
         self.order += 1;
         let under_way = &mut *self.under_way;
+        if is_first {
+            (under_way.marks, under_way.left, under_way.delivered_at) = (Marks::at(span.start), 0, now);
+        }
         if self.by_time {
             under_way.timeline.push(order, now, span);
         }
@@ -255,7 +268,7 @@ impl Scoreboard {
             lost: false,
             resent: false,
             delivered: self.delivered,
-            delivered_at: self.delivered_at,
+            delivered_at: under_way.delivered_at,
             app_limited,
             counted: false,
         });
@@ -264,13 +277,17 @@ impl Scoreboard {
     /// `span` was sent again.
     pub fn on_retransmit(&mut self, span: Span, now: Instant) {
         self.resend(span, now, true);
-        self.high_rxt = self.high_rxt.max(span.end);
+        if let Some(UnderWay { marks, .. }) = self.under_way.own() {
+            marks.high_rxt = marks.high_rxt.max(span.end);
+        }
     }
 
     /// `span` was sent again by rule 4 of NextSeg: HighRxt and pipe stay, and there is no other in this recovery.
     pub fn on_rescue(&mut self, span: Span, now: Instant) {
         self.resend(span, now, false);
-        self.rescue_rxt = self.recovery_point;
+        if let Some(UnderWay { marks, .. }) = self.under_way.own() {
+            marks.rescue_rxt = marks.recovery_point;
+        }
     }
 
     /// `span`, which was just recorded, was sent at `last` and before as probes of the closed window: without a timestamp it is of
@@ -286,7 +303,7 @@ impl Scoreboard {
         }
         self.cut_at(span.start);
         self.cut_at(span.end);
-        let (delivered, delivered_at) = (self.delivered, self.delivered_at);
+        let (delivered, delivered_at) = (self.delivered, self.under_way.delivered_at);
         let order = self.order;
         self.order += 1;
         if self.by_time {
@@ -338,10 +355,12 @@ impl Scoreboard {
 
     /// Changes a record and all that is counted of it.
     fn change(&mut self, index: usize, change: impl FnOnce(&mut Transmission)) {
-        if let Some(record) = self.under_way.change(index, change)
+        let under_way = &mut *self.under_way;
+        if let Some(record) = under_way.change(index, change)
             && record.is_pending()
         {
-            self.pending_from = self.pending_from.min(record.span.start);
+            let start = record.span.start;
+            under_way.marks.pending_from = under_way.marks.pending_from.min(start);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The timers of a connection.
 
 use kumiki_graph::{Context, Handle, Instant, TimerSlot, Token};
+use smallvec::SmallVec;
 
 /// What a timer is for and what it does when it expires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,9 +83,15 @@ pub(crate) struct Timers {
     session: Handle,
     /// Which are set: a bit for each, by its kind.
     set: u16,
-    /// Where the alarms are of those that are armed (all that are set, and others that were), counted from 1; 0 for others.
+    armed: Option<Box<Armed>>,
+}
+
+/// Those that are armed: all that are set, and others that were.
+#[derive(Debug, Default)]
+struct Armed {
+    /// Where the alarm of each is, counted from 1; 0 for what is not armed.
     places: [u8; Timer::ALL.len()],
-    alarms: Vec<Alarm>,
+    alarms: SmallVec<[Alarm; 2]>,
 }
 
 impl Timers {
@@ -95,26 +102,32 @@ impl Timers {
     /// The alarm of `timer`, which is empty where that is not armed.
     #[inline]
     fn alarm(&mut self, timer: Timer) -> Option<&mut Alarm> {
-        let place = self.places.get_mut(timer.kind() as usize)?;
+        let Armed { places, alarms } = &mut **self.armed.get_or_insert_default();
+        let place = places.get_mut(timer.kind() as usize)?;
         if *place == 0 {
-            begin(place, &mut self.alarms);
+            begin(place, alarms);
         }
-        self.alarms.get_mut(usize::from(*place).checked_sub(1)?)
+        alarms.get_mut(usize::from(*place).checked_sub(1)?)
     }
 
     /// `timer` is armed no more.
     fn forget(&mut self, timer: Timer) {
-        let last = u8::try_from(self.alarms.len()).unwrap_or(0);
-        let place = self.places.get_mut(timer.kind() as usize).map_or(0, core::mem::take);
+        let Some(Armed { places, alarms }) = self.armed.as_deref_mut() else {
+            return;
+        };
+        let last = u8::try_from(alarms.len()).unwrap_or(0);
+        let place = places.get_mut(timer.kind() as usize).map_or(0, core::mem::take);
         let Some(index) = usize::from(place).checked_sub(1) else {
             return;
         };
-        self.alarms.swap_remove(index);
+        alarms.swap_remove(index);
         // The last has come there.
-        if let Some(moved) = self.places.iter_mut().find(|other| **other == last) {
+        if let Some(moved) = places.iter_mut().find(|other| **other == last) {
             *moved = place;
         }
-        self.alarms.shrink_to_fit();
+        if alarms.is_empty() {
+            self.armed = None;
+        }
     }
 
     pub(crate) const fn is_set(&self, timer: Timer) -> bool {
@@ -160,16 +173,16 @@ impl Timers {
 
     /// Disarms everything.
     pub(crate) fn end(&mut self, cx: &mut Context<'_>) {
-        for mut alarm in core::mem::take(&mut self.alarms) {
+        for alarm in self.armed.take().iter_mut().flat_map(|armed| &mut armed.alarms) {
             cx.clear_timer(&mut alarm.slot);
         }
-        (self.set, self.places) = (0, Default::default());
+        self.set = 0;
     }
 }
 
 /// The timer of `place` will be armed.
 #[cold]
-fn begin(place: &mut u8, alarms: &mut Vec<Alarm>) {
+fn begin(place: &mut u8, alarms: &mut SmallVec<[Alarm; 2]>) {
     alarms.push(Alarm::default());
     *place = u8::try_from(alarms.len()).unwrap_or(0);
 }

@@ -361,7 +361,7 @@ impl Session {
         };
         let now = ctx.now();
         let overdue = self.board.mark_overdue(Some(latest), loss_timeout, now);
-        rack.reordering_at = overdue.next.into();
+        rack.set_reordering_at(overdue.next);
         ctx.shared.counters.rack_lost += u64::from(overdue.octets);
         if self.board.pending() == 0 {
             return overdue.octets;

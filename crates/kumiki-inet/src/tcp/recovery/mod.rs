@@ -5,7 +5,7 @@
 //! and `prr` (RFC 9937); `undo` finds out that there was no loss. The record of transmissions is the
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
-use kumiki_graph::{Duration, Instant, Maybe};
+use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Rare;
 use kumiki_wire::inet::tcp::Seq;
 
@@ -131,7 +131,14 @@ impl Recovery {
             rack.on_rtt(newest, now);
             rack.on_sent_delivered(last, now);
             rack.adapt(false, false, una, nxt);
-            rack.reordering_at = Maybe::NONE;
+            rack.set_reordering_at(None);
+        }
+    }
+
+    /// Nothing is under way: what is kept for that goes back.
+    pub(super) fn fit(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.fit();
         }
     }
 

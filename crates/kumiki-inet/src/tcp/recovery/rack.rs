@@ -15,6 +15,7 @@
 //! - A fast recovery that was undone counts as reordering seen.
 
 use kumiki_graph::{Duration, Instant, Maybe};
+use kumiki_octets::{Blank, Rare};
 use kumiki_wire::inet::tcp::Seq;
 
 use crate::tcp::scoreboard::{AckOutcome, Sent};
@@ -46,42 +47,81 @@ pub(crate) struct Conditions {
     pub(crate) srtt: Option<Duration>,
 }
 
-/// RACK's variables of one connection.
-#[derive(Debug)]
-pub(crate) struct Rack {
+/// What is compared with what is under way, and what was learned of reordering.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Order {
     /// RACK.xmit_ts and RACK.end_seq.
-    segment: Sent,
-    /// There is one.
-    delivered: bool,
+    segment: Option<Sent>,
     reordering_seen: bool,
-    /// RACK.rtt.
-    rtt: Maybe<Duration>,
-    /// RACK.min_RTT.
-    min_rtt: Shortest,
     dsack_round: Option<Seq>,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
     /// When the reordering timer expires.
-    pub(crate) reordering_at: Maybe<Instant>,
+    reordering_at: Maybe<Instant>,
+}
+
+impl Order {
+    const NONE: Self = Self {
+        segment: None,
+        reordering_seen: false,
+        dsack_round: None,
+        reo_wnd_mult: 1,
+        reo_wnd_persist: REO_WND_PERSIST,
+        reordering_at: Maybe::NONE,
+    };
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl Blank for Order {
+    const BLANK: &'static Self = &Self::NONE;
+}
+
+/// RACK's variables of one connection.
+#[derive(Debug)]
+pub(crate) struct Rack {
+    /// RACK.rtt.
+    rtt: Maybe<Duration>,
+    /// RACK.min_RTT.
+    min_rtt: Shortest,
+    order: Rare<Order>,
 }
 
 impl Rack {
     pub(crate) const fn new() -> Self {
         Self {
-            segment: Sent { order: 0, end: Seq(0), at: Instant::ZERO },
-            delivered: false,
-            reordering_seen: false,
             rtt: Maybe::NONE,
             min_rtt: Shortest { since: Instant::ZERO, this: Maybe::NONE, before: Maybe::NONE },
-            dsack_round: None,
-            reo_wnd_mult: 1,
-            reo_wnd_persist: REO_WND_PERSIST,
-            reordering_at: Maybe::NONE,
+            order: Rare::new(),
         }
     }
 
-    pub(crate) const fn segment(&self) -> Option<&Sent> {
-        if self.delivered { Some(&self.segment) } else { None }
+    /// Nothing is under way: the last that was delivered is earlier than all that will be sent, and told of no more than none would. Where nothing else is known
+    /// the memory is given back.
+    pub(crate) fn fit(&mut self) {
+        if (Order { segment: None, ..*self.order }) == Order::NONE {
+            self.order.clear();
+        }
+    }
+
+    pub(crate) fn segment(&self) -> Option<&Sent> {
+        self.order.segment.as_ref()
+    }
+
+    /// When the reordering timer expires.
+    pub(crate) fn reordering_at(&self) -> Option<Instant> {
+        self.order.reordering_at.known()
+    }
+
+    /// The reordering timer is to expire then, or not at all.
+    pub(crate) fn set_reordering_at(&mut self, at: Option<Instant>) {
+        if at.is_some() || self.order.exists() {
+            self.order.reordering_at = at.into();
+        }
     }
 
     pub(crate) fn min_rtt(&self) -> Option<Duration> {
@@ -109,35 +149,40 @@ impl Rack {
         if let Some(sent) = outcome.latest {
             self.on_sent_delivered(sent, now);
         }
-        self.reordering_seen |= outcome.reordered;
+        if outcome.reordered {
+            self.order.reordering_seen = true;
+        }
     }
 
     /// Step 2 for what an acknowledgment is certain to tell of.
     pub(crate) fn on_sent_delivered(&mut self, sent: Sent, now: Instant) {
         self.rtt = Some(now.saturating_since(sent.at)).into();
-        if !self.delivered || sent.is_after(&self.segment) {
-            (self.segment, self.delivered) = (sent, true);
+        let order = &mut *self.order;
+        if order.segment.is_none_or(|segment| sent.is_after(&segment)) {
+            order.segment = Some(sent);
         }
     }
 
     /// A fast recovery was for nothing, so segments are reordered, though step 3 cannot see it of those sent again.
-    pub(crate) const fn on_spurious(&mut self) {
-        self.reordering_seen = true;
+    pub(crate) fn on_spurious(&mut self) {
+        self.order.reordering_seen = true;
     }
 
     /// The adaptation of step 4; `exiting`: this acknowledgment ends a recovery.
     pub(crate) fn adapt(&mut self, dsack: bool, exiting: bool, una: Seq, nxt: Seq) {
-        if self.dsack_round.is_some_and(|round| una.geq(round)) {
-            self.dsack_round = None;
+        if self.order.dsack_round.is_some_and(|round| una.geq(round)) {
+            self.order.dsack_round = None;
         }
-        if dsack && self.dsack_round.is_none() {
-            self.dsack_round = Some(nxt);
-            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
-            self.reo_wnd_persist = REO_WND_PERSIST;
+        if dsack && self.order.dsack_round.is_none() {
+            let order = &mut *self.order;
+            order.dsack_round = Some(nxt);
+            order.reo_wnd_mult = order.reo_wnd_mult.saturating_add(1);
+            order.reo_wnd_persist = REO_WND_PERSIST;
         } else if exiting {
-            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
-            if self.reo_wnd_persist == 0 {
-                self.reo_wnd_mult = 1;
+            let order = &mut *self.order;
+            order.reo_wnd_persist = order.reo_wnd_persist.saturating_sub(1);
+            if order.reo_wnd_persist == 0 {
+                order.reo_wnd_mult = 1;
             }
         }
     }
@@ -146,11 +191,11 @@ impl Rack {
     pub(crate) fn reo_wnd(&self, conditions: &Conditions) -> Duration {
         let Conditions { recovering, segs_sacked, dup_thresh, srtt } = *conditions;
         let enough = dup_thresh > 0 && segs_sacked >= dup_thresh;
-        if !self.reordering_seen && (recovering || enough) {
+        if !self.order.reordering_seen && (recovering || enough) {
             return Duration::ZERO;
         }
         let quarter = self.min_rtt().unwrap_or(Duration::ZERO) / 4;
-        let window = quarter.saturating_mul(self.reo_wnd_mult.into());
+        let window = quarter.saturating_mul(self.order.reo_wnd_mult.into());
         srtt.map_or(window, |srtt| window.min(srtt))
     }
 

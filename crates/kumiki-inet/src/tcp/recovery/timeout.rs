@@ -1,7 +1,5 @@
 //! Timers of loss recovery: the retransmission timer, and those of RACK-TLP that may take its place for a while.
 
-use kumiki_graph::Maybe;
-
 use super::Phase;
 use super::rack::Conditions;
 use super::tlp::Tlp;
@@ -84,7 +82,7 @@ impl Session {
         }
         let conditions = self.rack_conditions(ctx);
         if let Some(rack) = &mut self.recovery.rack {
-            rack.reordering_at = Maybe::NONE;
+            rack.set_reordering_at(None);
             if let Some(loss_timeout) = rack.loss_timeout(&conditions)
                 && !reneged
             {
@@ -115,7 +113,7 @@ impl Session {
         let rto_at = self.recovery.rto_at;
         // No other timer takes the place of the retransmission timer for longer than that would have waited: a round trip that was
         // suddenly long, by which RACK waits, says nothing of one that never ends.
-        let reordering = rack.reordering_at.known().filter(|&at| at <= rto_at);
+        let reordering = rack.reordering_at().filter(|&at| at <= rto_at);
         // Where no probe may be sent, waiting for its time would only keep the retransmission timer from expiring, again and
         // again where new data trickles out.
         let may_probe = self.may_probe() && self.recovery.phase == Phase::None && self.board.sacked() == 0;

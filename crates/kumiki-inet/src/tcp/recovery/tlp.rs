@@ -26,7 +26,7 @@ pub(crate) struct Tlp {
     end_seq: Option<Seq>,
     is_retrans: bool,
     /// Samples of the round trip that there were when the last probe was sent.
-    samples: u64,
+    samples: u32,
 }
 
 impl Tlp {
@@ -49,12 +49,12 @@ impl Tlp {
     }
 
     /// Whether a probe may be sent; `samples`: how often the round trip has been measured.
-    pub(crate) const fn may_probe(&self, samples: u64) -> bool {
-        self.end_seq.is_none() && samples > self.samples
+    pub(crate) const fn may_probe(&self, samples: u32) -> bool {
+        self.end_seq.is_none() && samples != self.samples
     }
 
     /// A probe was sent, and SND.NXT is now `end_seq`.
-    pub(crate) const fn on_probe(&mut self, end_seq: Seq, is_retrans: bool, samples: u64) {
+    pub(crate) const fn on_probe(&mut self, end_seq: Seq, is_retrans: bool, samples: u32) {
         self.end_seq = Some(end_seq);
         self.is_retrans = is_retrans;
         self.samples = samples;

@@ -13,7 +13,7 @@ impl Scoreboard {
     pub fn on_cumulative_ack(&mut self, una: Seq, now: Instant) -> AckOutcome {
         let outcome = self.advance(una, now);
         if outcome.acked > 0 {
-            self.left = 0;
+            self.clear_duplicates();
         }
         outcome
     }
@@ -23,9 +23,12 @@ impl Scoreboard {
     /// SMSS is added.
     pub fn on_partial_ack(&mut self, una: Seq, now: Instant) -> AckOutcome {
         let outcome = self.advance(una, now);
-        self.left -= i64::from(outcome.acked);
-        if outcome.acked >= self.smss {
-            self.left += i64::from(self.smss);
+        let smss = self.smss;
+        if let Some(UnderWay { left, .. }) = self.under_way.own() {
+            *left -= i64::from(outcome.acked);
+            if outcome.acked >= smss {
+                *left += i64::from(smss);
+            }
         }
         outcome
     }
@@ -33,24 +36,28 @@ impl Scoreboard {
     /// Whether all that is outstanding was sent once, and no acknowledgment has told anything of it: nothing was SACKed, lost or counted.
     #[must_use]
     pub fn was_sent_once(&self) -> bool {
-        let UnderWay { records, ranges, tally, .. } = &*self.under_way;
-        let calm = *tally == Tally::NONE && ranges.is_empty() && self.fack.leq(self.una);
-        calm && records.iter().all(|record| record.times_sent == 1 && !record.counted)
+        if self.is_empty() {
+            return true;
+        }
+        let UnderWay { records, ranges, tally, marks, .. } = &*self.under_way;
+        let calm = *tally == Tally::NONE && ranges.is_empty() && marks.fack.leq(self.una);
+        let once = |record: &Transmission| record.times_sent == 1 && !record.counted;
+        calm && records.only().map_or_else(|| records.iter().all(once), once)
     }
 
     /// As [`Scoreboard::on_cumulative_ack`] for all that is outstanding, where that [was sent once](Scoreboard::was_sent_once). Gives when the first
     /// was sent, and the last sending; `None` where nothing is outstanding.
     pub fn on_whole_ack(&mut self, now: Instant) -> Option<(Instant, Sent)> {
-        let UnderWay { records, timeline, .. } = self.under_way.own()?;
+        let nxt = self.nxt;
+        let UnderWay { records, timeline, marks, left, delivered_at, .. } = self.under_way.own()?;
         let (first, last) = (records.front()?.last_sent, records.back()?.sent());
         records.clear();
         timeline.clear();
+        (marks.loss_edge, marks.pending_from, marks.fack) = (nxt, nxt, nxt);
+        marks.high_rxt = marks.high_rxt.max(nxt);
+        (*left, *delivered_at) = (0, now);
         self.delivered += u64::from(self.flight());
-        self.delivered_at = now;
-        self.left = 0;
-        let nxt = self.nxt;
-        (self.una, self.loss_edge, self.pending_from, self.fack) = (nxt, nxt, nxt, nxt);
-        self.high_rxt = self.high_rxt.max(nxt);
+        self.una = nxt;
         Some((first, last))
     }
 
@@ -61,7 +68,7 @@ impl Scoreboard {
         }
         let mut news = News::new(now, self.credible);
         let mut ambiguous = false;
-        let UnderWay { records, timeline, ranges, tally } = &mut *self.under_way;
+        let UnderWay { records, timeline, ranges, tally, marks, .. } = &mut *self.under_way;
         while let Some(front) = records.front_mut() {
             let mut record = *front;
             if una.leq(record.span.start) {
@@ -77,7 +84,7 @@ impl Scoreboard {
             }
             if !record.counted {
                 ambiguous |= record.times_sent > 1;
-                news.take(&record, &mut self.fack);
+                news.take(&record, &mut marks.fack);
             }
         }
         while let Some(range) = ranges.front_mut()
@@ -90,7 +97,7 @@ impl Scoreboard {
         }
         timeline.trim(una);
         self.una = una;
-        for mark in [&mut self.loss_edge, &mut self.pending_from, &mut self.high_rxt, &mut self.fack] {
+        for mark in [&mut marks.loss_edge, &mut marks.pending_from, &mut marks.high_rxt, &mut marks.fack] {
             *mark = mark.max(una);
         }
         if ambiguous {
@@ -103,7 +110,10 @@ impl Scoreboard {
     ///
     /// No more leave than are outstanding, however many ACKs a peer makes up (RFC 5681 section 3.2, the note in step 4).
     pub fn on_duplicate_ack(&mut self, octets: u32) {
-        self.left = (self.left + i64::from(octets)).min(i64::from(self.flight()));
+        let flight = i64::from(self.flight());
+        if let Some(UnderWay { left, .. }) = self.under_way.own() {
+            *left = (*left + i64::from(octets)).min(flight);
+        }
     }
 
     /// The acknowledgment that comes now cannot be for what was sent again later than `credible`: then it is for an
@@ -113,8 +123,10 @@ impl Scoreboard {
     }
 
     /// Forgets the duplicate ACKs counted: fast recovery without SACK is over.
-    pub const fn clear_duplicates(&mut self) {
-        self.left = 0;
+    pub fn clear_duplicates(&mut self) {
+        if let Some(under_way) = self.under_way.own() {
+            under_way.left = 0;
+        }
     }
 
     /// The SACK blocks of a segment with acknowledgment number `ack`, after [`Scoreboard::on_cumulative_ack`].
@@ -180,7 +192,7 @@ impl Scoreboard {
         {
             if left.leq(record.span.start) {
                 if !record.counted {
-                    news.take(&record, &mut self.fack);
+                    news.take(&record, &mut self.under_way.marks.fack);
                 }
                 self.change(index, |record| {
                     record.sacked = true;
@@ -221,7 +233,7 @@ impl Scoreboard {
     fn deliver(&mut self, news: News, acked: u32) -> AckOutcome {
         if news.delivered > 0 {
             self.delivered += u64::from(news.delivered);
-            self.delivered_at = news.now;
+            self.under_way.delivered_at = news.now;
         }
         AckOutcome {
             acked,

@@ -2,7 +2,7 @@
 
 use kumiki_wire::inet::tcp::Seq;
 
-use super::{Scoreboard, Span, Transmission};
+use super::{Scoreboard, Span, Transmission, UnderWay};
 
 /// What to send next in recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,11 +41,12 @@ impl Scoreboard {
         let Some(edge) = self.compute_loss_edge() else {
             return 0;
         };
-        if edge.leq(self.loss_edge) {
+        let known = self.under_way.marks.loss_edge;
+        if edge.leq(known) {
             return 0;
         }
         let mut lost = 0;
-        let mut index = self.index_of(self.loss_edge);
+        let mut index = self.index_of(known);
         while let Some(record) = self.under_way.records.get(index).copied()
             && record.span.start.lt(edge)
         {
@@ -55,23 +56,26 @@ impl Scoreboard {
             }
             index += 1;
         }
-        self.loss_edge = edge;
+        self.under_way.marks.loss_edge = edge;
         lost
     }
 
     /// IsLost for the octet at `seq`, which is not SACKed; with `una()`, whether to enter recovery before the third
     /// duplicate ACK.
     #[must_use]
-    pub const fn is_lost(&self, seq: Seq) -> bool {
-        seq.lt(self.loss_edge)
+    pub fn is_lost(&self, seq: Seq) -> bool {
+        !self.is_empty() && seq.lt(self.under_way.marks.loss_edge)
     }
 
     /// Recovery begins: HighRxt starts again, and one rescue retransmission is allowed once more than the first segment
     /// is acknowledged (RFC 6675 section 5 step 4).
     pub fn on_recovery(&mut self) {
-        self.recovery_point = self.nxt;
-        self.high_rxt = self.una;
-        self.rescue_rxt = self.una + self.smss.min(self.flight());
+        let (una, nxt, first) = (self.una, self.nxt, self.smss.min(self.flight()));
+        if let Some(UnderWay { marks, .. }) = self.under_way.own() {
+            marks.recovery_point = nxt;
+            marks.high_rxt = una;
+            marks.rescue_rxt = una + first;
+        }
     }
 
     /// What to send next in recovery, of at most `limit` octets; `new_data`: there is unsent data and the peer's window
@@ -97,14 +101,17 @@ impl Scoreboard {
     /// after a time-out, where rules 2 to 4 do not apply (RFC 6675 section 5.1).
     #[must_use]
     pub fn next_lost(&mut self, limit: u32) -> Option<Span> {
-        if self.under_way.tally.pending == 0 {
-            self.pending_from = self.nxt;
+        let nxt = self.nxt;
+        let under_way = self.under_way.own()?;
+        if under_way.tally.pending == 0 {
+            under_way.marks.pending_from = nxt;
             return None;
         }
-        let mut index = self.index_of(self.pending_from);
+        let mut index = self.index_of(self.under_way.marks.pending_from);
         while let Some(record) = self.under_way.records.get(index) {
             if record.is_pending() {
-                self.pending_from = record.span.start;
+                let start = record.span.start;
+                self.under_way.marks.pending_from = start;
                 return self.segment_at(index, limit, Transmission::is_pending);
             }
             index += 1;
@@ -115,7 +122,7 @@ impl Scoreboard {
     /// Not SACKed, not sent again, not lost, below the highest SACK.
     fn rule_3(&self, limit: u32) -> Option<Span> {
         let top = self.under_way.ranges.back()?.start;
-        let mut index = self.index_of(self.high_rxt.max(self.loss_edge));
+        let mut index = self.index_of(self.under_way.marks.high_rxt.max(self.under_way.marks.loss_edge));
         loop {
             let record = self.under_way.records.get(index)?;
             if top.leq(record.span.start) {
@@ -131,7 +138,7 @@ impl Scoreboard {
 
     /// The last segment that is not SACKed, once per recovery.
     pub(super) fn rule_4(&self, limit: u32) -> Option<Span> {
-        if !self.una.gt(self.rescue_rxt) {
+        if !self.una.gt(self.under_way.marks.rescue_rxt) {
             return None;
         }
         let mut ranges = self.under_way.ranges.iter().rev();
@@ -147,7 +154,7 @@ impl Scoreboard {
     fn segment_at(&self, index: usize, limit: u32, fits: impl Fn(&Transmission) -> bool) -> Option<Span> {
         let first = self.under_way.records.get(index)?.span;
         let mut span = first;
-        for record in self.under_way.records.range(index..).skip(1) {
+        for record in self.under_way.records.iter_from(index + 1) {
             if span.len() >= limit || !fits(record) {
                 break;
             }
@@ -191,8 +198,11 @@ impl Scoreboard {
     /// RFC 2018 section 8 wants [`Scoreboard::forget_sacks`] called first; RFC 6675 section 5.1 tells why some do so only
     /// where [`Scoreboard::has_reneged`].
     pub fn mark_all_lost(&mut self) {
-        self.left = 0;
-        self.high_rxt = self.una;
+        let una = self.una;
+        if let Some(UnderWay { marks, left, .. }) = self.under_way.own() {
+            *left = 0;
+            marks.high_rxt = una;
+        }
         self.mark_lost_if(|_| true);
     }
 
@@ -228,7 +238,10 @@ impl Scoreboard {
                 self.change(index, |record| record.sacked = false);
             }
         }
-        self.under_way.ranges.clear();
-        self.loss_edge = self.una;
+        let una = self.una;
+        if let Some(UnderWay { ranges, marks, .. }) = self.under_way.own() {
+            ranges.clear();
+            marks.loss_edge = una;
+        }
     }
 }

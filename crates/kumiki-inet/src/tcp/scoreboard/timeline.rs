@@ -5,9 +5,8 @@
 //! sent again is stale, and is dropped once it comes to the front. Each enters once and leaves once, and an ACK looks only
 //! at the front: what it costs does not depend on the flight.
 
-use std::collections::VecDeque;
-
 use kumiki_graph::{Duration, Instant};
+use kumiki_octets::Brief;
 use kumiki_wire::inet::tcp::Seq;
 
 use super::{Scoreboard, Span};
@@ -54,12 +53,12 @@ pub struct Overdue {
 
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    sendings: VecDeque<Sending>,
+    sendings: Brief<Sending>,
 }
 
 impl Timeline {
     pub(super) const fn new() -> Self {
-        Self { sendings: VecDeque::new() }
+        Self { sendings: Brief::new() }
     }
 
     /// `span` was sent; orders come in order.
@@ -152,7 +151,10 @@ impl Scoreboard {
                 self.change(index, |record| record.lost = false);
             }
         }
-        self.loss_edge = self.una;
+        let una = self.una;
+        if let Some(under_way) = self.under_way.own() {
+            under_way.marks.loss_edge = una;
+        }
         if !self.by_time {
             return;
         }
@@ -164,7 +166,7 @@ impl Scoreboard {
             .map(|record| Sending { order: record.order, at: record.last_sent, span: record.span })
             .collect();
         sendings.sort_by_key(|sending| sending.order);
-        self.under_way.timeline.sendings = sendings.into();
+        self.under_way.timeline.sendings = sendings.into_iter().collect();
     }
 
     /// Segments SACKed (RACK.segs_sacked). Where one sending was a train of segments, its octets count.
