@@ -272,13 +272,20 @@ impl<T: Nanoseconds + fmt::Debug> fmt::Debug for Maybe<T> {
     }
 }
 
+/// Exactly: a whole number of a unit where that has no more than four digits, or is of seconds, "1500 ms", and else in the largest unit of which it is one or more, "2.0424 ms".
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            n if n.is_multiple_of(1_000_000_000) => write!(f, "{} s", n / 1_000_000_000),
-            n if n.is_multiple_of(1_000_000) => write!(f, "{} ms", n / 1_000_000),
-            n if n.is_multiple_of(1_000) => write!(f, "{} us", n / 1_000),
-            n => write!(f, "{n} ns"),
+        const MOST: u64 = 10_000;
+        const UNITS: [(u64, &str, usize); 4] =
+            [(1_000_000_000, "s", 9), (1_000_000, "ms", 6), (1_000, "us", 3), (1, "ns", 0)];
+        let short = UNITS.iter().find(|(worth, ..)| self.0.is_multiple_of(*worth));
+        let short = short.filter(|(worth, unit, _)| self.0 / worth < MOST || *unit == "s");
+        let of_one = || UNITS.iter().find(|(worth, ..)| self.0 >= *worth);
+        let (worth, unit, digits) = short.or_else(of_one).copied().unwrap_or((1, "ns", 0));
+        let rest = format!("{:0digits$}", self.0 % worth);
+        match rest.trim_end_matches('0') {
+            "" => write!(f, "{} {unit}", self.0 / worth),
+            rest => write!(f, "{}.{rest} {unit}", self.0 / worth),
         }
     }
 }
@@ -298,5 +305,27 @@ impl fmt::Display for Instant {
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_written_exactly_and_in_a_unit_that_can_be_read() {
+        for (nanos, text) in [
+            (0, "0 s"),
+            (999, "999 ns"),
+            (1001, "1001 ns"),
+            (2_042_400, "2.0424 ms"),
+            (18_002_000, "18.002 ms"),
+            (1_500_000_000, "1500 ms"),
+            (20_500_000_000, "20.5 s"),
+            (36_000_000_000_000, "36000 s"),
+            (1_000_000_001, "1.000000001 s"),
+        ] {
+            assert_eq!(Duration::from_nanos(nanos).to_string(), text);
+        }
     }
 }

@@ -510,7 +510,7 @@ fn queues_in_products_are_of_rings_and_of_sonet_too() {
     // Around it: two stations, each 1 us of latency and 4 ms of fibre, and 10 ms for the token; 100 Mb/s of 18.002 ms, twice, are 450,050 octets.
     let ring = "ring.r = { ends = [\"a.f0\", \"b.f0\"], medium = \"fddi\", propagation = \"4 ms\", latency = \"1 us\", ttrt = \"10 ms\"";
     let told = reckoned(&hosts("\"arp\", \"llc_snap\", \"fddi\"", "f0", ring));
-    assert!(told.contains("301 frames of 1500 B: 100 Mb/s of a least round trip of 18002 us"), "{told}");
+    assert!(told.contains("301 frames of 1500 B: 100 Mb/s of a least round trip of 18.002 ms"), "{told}");
     // The payload of OC-3c is 149.76 Mb/s; of 20 ms, twice, 748,800 octets.
     let line = "link.l = { ends = [\"a.p0\", \"b.p0\"], medium = \"oc3c-pos\", propagation = \"10 ms\"";
     let told = reckoned(&hosts("\"ppp\"", "p0", line));

@@ -1,5 +1,6 @@
 //! What the layers that Kumiki knows take.
 
+use kumiki_graph::Duration;
 use kumiki_octets::text::counted;
 
 use super::{Cost, Line, Overhead};
@@ -127,7 +128,8 @@ pub fn token(away: u32, target: u32, frame: u32, stations: u32) -> Overhead {
     let too_many = of.ilog2().saturating_sub(u32::BITS - 1);
     let [kept, of] = [kept, of].map(|it| u32::try_from(it >> too_many).unwrap_or(u32::MAX));
     let by = counted(stations.max(1), "station");
-    let note = format!("{by}; {away} ns around and of its own, in a target of {target} ns and a frame");
+    let [away, target] = [away_ns, target_ns].map(Duration::from_nanos);
+    let note = format!("{by}; {away} around and of its own, in a target of {target} and a frame");
     overhead("token", Cost::Share { kept, of }, &note)
 }
 
