@@ -229,6 +229,9 @@ fn no_option(name: &str) -> String {
     format!("{name}: no such option{near}; a program whose name begins so is written ./{name}")
 }
 
+/// More mistakes of a recording are not told at once.
+const MISTAKES: usize = 8;
+
 /// A recording of mahimahi.
 fn trace(option: &str, path: Option<&Path>) -> Result<Option<Arc<Opportunities>>, Stop> {
     let Some(path) = path else {
@@ -236,7 +239,15 @@ fn trace(option: &str, path: Option<&Path>) -> Result<Option<Arc<Opportunities>>
     };
     let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("{option} {}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|why| unreadable(option, path, &why))?;
-    Opportunities::parse(&text).map(|times| Some(Arc::new(times))).map_err(|why| wrong(&why))
+    let (mut told, mut all): (Vec<String>, usize) = Default::default();
+    let times = Opportunities::parse_all(&text, |why| {
+        all += 1;
+        if told.len() < MISTAKES {
+            told.push(why.to_string());
+        }
+    });
+    told.extend((all > MISTAKES).then(|| format!("and {} more, which are told when these are mended", all - MISTAKES)));
+    times.map(|times| Some(Arc::new(times))).ok_or_else(|| wrong(&told.join("\n  ")))
 }
 
 /// A capture does not go where programs write.

@@ -10,7 +10,7 @@ use super::schedule::{self, Step};
 use super::waits::Waits;
 use super::{Clock, FASTEST, FrameImpair, Queue, impaired};
 use crate::scenario::fault::read_file;
-use crate::scenario::{Fault, Place};
+use crate::scenario::{Fault, Faults, Place};
 
 /// What the frames are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,9 +164,12 @@ impl Frames {
         let read = |(number, file): (usize, &String)| {
             let at = ["traces".to_owned(), number.to_string()];
             let text = read_file(Path::new(file)).map_err(|fault| Fault::at(&at, fault.to_string()))?;
-            Opportunities::parse(&text)
-                .map(Arc::new)
-                .map_err(|error| Fault::new(error.problem).in_file(file).in_place(Place::Line(error.line, 1)))
+            let mut faults = Faults::default();
+            let times = Opportunities::parse_all(&text, |error| {
+                let fault = || Fault::new(error.problem).in_file(file).in_place(Place::Line(error.line, 1));
+                faults.push_at(Some((error.line, 1)), fault);
+            });
+            times.map(Arc::new).ok_or_else(|| faults.all().unwrap_or_else(|| Fault::new("no recording").in_file(file)))
         };
         let times = self.traces.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
         Ok(match times.as_slice() {

@@ -53,27 +53,34 @@ impl Opportunities {
     /// # Errors
     /// The first line that is no number of milliseconds, or less than the one before; the last, where there is none or all are 0.
     pub fn parse(text: &str) -> Result<Self, OpportunityError> {
+        let mut first = None;
+        let read = Self::parse_all(text, |wrong| {
+            first.get_or_insert(wrong);
+        });
+        first.map_or_else(|| read.ok_or_else(|| nothing(1)), Err)
+    }
+
+    /// The same where all that is wrong is told, line by line; a line with a mistake is left out, and the next compared with the one before it. `None` where anything is.
+    pub fn parse_all(text: &str, mut wrong: impl FnMut(OpportunityError)) -> Option<Self> {
         let mut times: Vec<u32> = Vec::new();
+        let mut is_right = true;
         for (number, line) in (1..).zip(text.trim_ascii_end().lines()) {
-            let wrong = |problem: String| OpportunityError { line: number, problem };
-            let digits = line.trim_matches([' ', '\t']);
-            let time = Some(digits).filter(|it| !it.is_empty() && it.bytes().all(|octet| octet.is_ascii_digit()));
-            let time = time.ok_or_else(|| {
-                let found: String = line.chars().take(40).collect();
-                wrong(format!("{found:?} is no whole number of milliseconds"))
-            })?;
-            let time = time.parse().map_err(|_| wrong(format!("later than {LATEST} ms")))?;
-            if let Some(before) = times.last().filter(|before| time < **before) {
-                return Err(wrong(format!("{time} ms is before {before} ms in the line above")));
+            match time(line, times.last().copied()) {
+                Ok(time) => times.push(time),
+                Err(problem) => {
+                    is_right = false;
+                    wrong(OpportunityError { line: number, problem });
+                }
             }
-            times.push(time);
         }
-        let wrong = |problem: &str| OpportunityError { line: times.len().max(1), problem: problem.to_owned() };
-        match times.last() {
-            None => Err(wrong("no opportunity to deliver anything")),
-            Some(0) => Err(wrong("it lasts for 0 ms, and then begins again")),
-            Some(&last) => Ok(Self { period: last.into(), times }),
+        let period = times.last().copied().unwrap_or_default();
+        if is_right && period == 0 {
+            wrong(match times.len() {
+                0 => nothing(1),
+                line => OpportunityError { line, problem: "it lasts for 0 ms, and then begins again".to_owned() },
+            });
         }
+        (is_right && period > 0).then(|| Self { period: period.into(), times })
     }
 
     /// What it delivers in the long run.
@@ -100,6 +107,26 @@ impl Opportunities {
         let (round, within) = (ms.checked_div(self.period).unwrap_or(0), ms.checked_rem(self.period).unwrap_or(0));
         let number = self.times.partition_point(|time| u64::from(*time) <= within);
         Place { round, number }
+    }
+}
+
+/// That there is no time at all.
+fn nothing(line: usize) -> OpportunityError {
+    OpportunityError { line, problem: "no opportunity to deliver anything".to_owned() }
+}
+
+/// The time in a `line`, which is in ms and not before that of the last one.
+fn time(line: &str, before: Option<u32>) -> Result<u32, String> {
+    let digits = line.trim_matches([' ', '\t']);
+    let time = Some(digits).filter(|it| !it.is_empty() && it.bytes().all(|octet| octet.is_ascii_digit()));
+    let time = time.ok_or_else(|| {
+        let found: String = line.chars().take(40).collect();
+        format!("{found:?} is no whole number of milliseconds")
+    })?;
+    let time = time.parse().map_err(|_| format!("later than {LATEST} ms"))?;
+    match before.filter(|before| time < *before) {
+        Some(before) => Err(format!("{time} ms is before {before} ms in a line above")),
+        None => Ok(time),
     }
 }
 

@@ -83,6 +83,11 @@ fn lines_that_are_no_times_are_refused_by_number() {
         assert!(error.line == line && error.problem.contains(words), "{text:?}: {error}");
     }
     assert!(Opportunities::parse("1\r\n 2 \r\n\r\n \n").is_ok());
+    // All of them are told, each line compared with the last that was right.
+    let mut lines = Vec::new();
+    let read = Opportunities::parse_all("1\nx\n9\n3\n4\n9\n-1\n", |wrong| lines.push(wrong.line));
+    assert!(read.is_none());
+    assert_eq!(lines, [2, 4, 5, 7]);
 }
 
 /// mahimahi's loop (`LinkQueue::rationalize`): at each opportunity packets that came before leave the queue as long as octets of it are left.
