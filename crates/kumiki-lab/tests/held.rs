@@ -63,12 +63,16 @@ fn an_acknowledgment_that_the_peer_keeps_back_is_the_peers() {
     let late = with(&small);
     let share_of_it = share(&late, &[Limit::DelayedAcknowledgment]);
     assert!((0.64..0.68).contains(&share_of_it), "{:?}", late.measured.total.held());
-    let bound = late.measured.bound(&late.measured.total, None, Some(980.0));
-    assert_eq!(bound.name(), "delayed acknowledgment at the peer");
+    let bound = |run: &Run| run.measured.bound(&run.measured.total, None, Some(980.0)).name();
+    assert_eq!(bound(&late), "delayed acknowledgment at the peer");
     // A receiver that keeps nothing back is blamed for nothing.
     let at_once = with(&[small.as_slice(), &["host.b.tcp.ack.every=1", "host.b.tcp.ack.count_small=true"]].concat());
     assert_eq!(share(&at_once, &[Limit::DelayedAcknowledgment]), 0.0);
     assert!(share(&at_once, &[Limit::SendBuffer, Limit::Coalescing]) > 0.99, "{:?}", at_once.measured.total.held());
+    let never = with(&[small[0], small[1], small[3], "host.a.tcp.coalesce=never"]);
+    let [late, at_once, never] = [&late, &at_once, &never].map(|run| run.measured.total.goodput_mbps);
+    // Sent at once the half fills the buffer all the same until the acknowledgment comes.
+    assert!(at_once > 1.4 * never && never > 1.4 * late, "{late} {at_once} {never}");
     // Nor is one in a long transfer, whatever its window.
     for bulk in [
         ["host.b.tcp.receive_buffer=64 KiB", "host.b.tcp.max_receive_buffer=64 KiB"],
@@ -243,14 +247,62 @@ fn calls_are_held_by_what_holds_either_end() {
     // What of an answer is small waits for the acknowledgment that the one that asks keeps back: 10.1, 40 and 10 ms.
     let late = calls(&["load.get.response=1500 B", "link.line.propagation=5 ms"]);
     let held = late.measured.total.held();
-    assert_eq!(bound(&late), "delayed acknowledgment at the peer");
+    assert_eq!(bound(&late), "coalescing");
     assert!((0.65..0.68).contains(&share(&late, &[Limit::DelayedAcknowledgment])), "{held:?}");
     assert!((0.16..0.18).contains(&share(&late, &[Limit::Coalescing])), "{held:?}");
+    // Sent at once it is there in 10 ms, and with an acknowledgment at once in 20.
+    let faster = |set: &str| calls(&["load.get.response=1500 B", "link.line.propagation=5 ms", set]);
+    let [never, at_once] = ["load.get.coalesce=never", "host.a.tcp.ack.every=1"].map(faster);
+    let [late, never, at_once] = [&late, &never, &at_once].map(|run| run.measured.total.goodput_mbps);
+    assert!(never > 5.8 * late && (2.5..3.1).contains(&(at_once / late)), "{late} {never} {at_once}");
     // And a pause is the program's, beside a round trip of 20 ms.
     let idle = calls(&["load.get.response=100 B", "load.get.think=100 ms"]);
     let held = idle.measured.total.held();
     assert!((0.83..0.84).contains(&share(&idle, &[Limit::Application])), "{held:?}");
     assert!((0.16..0.17).contains(&share(&idle, &[Limit::RoundTrip])), "{held:?}");
+}
+
+/// Calls beside transfers, a file and datagrams.
+const ALL_KINDS: &str = r#"
+title = "All kinds on one line"
+host.a.graph = { tcp = ["ip"], udp = ["ip"], ip = ["l0"], ftam_user = ["ftam"], ftam_keeper = ["ftam"], ftam = ["acse"], acse = ["presentation"], presentation = ["session"], session = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"] }
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "20 Mb/s", propagation = "10 ms", queue_frames = 60 }
+load.short = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 5, start = "1 s" }
+load.long = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 500, start = "1.5 s" }
+load.file = { kind = "ftam", from = "a.ftam_user", to = "b.ftam_keeper", message = "8000 B", file = "1 MB", start = "2 s" }
+load.rpc = { kind = "rpc", from = "a", to = "b", message = "200 B", response = "20 kB", think = "${think}", coalesce = "${coalesce}" }
+load.u = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "2 Mb/s" }
+run.duration = "8 s"
+define = { think = "50 ms", coalesce = "nagle" }
+"#;
+
+/// The last piece of each answer waits for an acknowledgment, which is kept back: two shares, each less than that of the pauses, and one wait, which saves more than these if it goes.
+#[test]
+fn a_wait_of_a_small_segment_for_an_acknowledgment_that_is_kept_back_is_one() {
+    let text = parse(ALL_KINDS);
+    let measured = |set: &str| run(&text, &[set], 1, &Options::default()).measured;
+    let found = measured("think=50 ms");
+    let call = &found.loads["rpc"];
+    let of =
+        |shares: &[(Limit, f64)], limit| shares.iter().find(|(it, _)| *it == limit).map_or(0.0, |(_, share)| *share);
+    let [held, causes] = [call.held(), call.causes()];
+    let [pauses, late, small] =
+        [Limit::Application, Limit::DelayedAcknowledgment, Limit::Coalescing].map(|limit| of(&held, limit));
+    assert!(pauses > late && late > small && small > 0.1, "{held:?}");
+    // They add up, and so does what else there is.
+    assert!((of(&causes, Limit::Coalescing) - late - small).abs() < 1e-9, "{causes:?}");
+    assert!((causes.iter().map(|(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-9, "{causes:?}");
+    for flow in [None, call.flows.first()] {
+        assert_eq!(found.bound(call, flow, None).name(), "coalescing");
+    }
+    let [never, unpaused] =
+        ["coalesce=never", "think=0 s"].map(|set| measured(set).loads["rpc"].goodput_mbps / call.goodput_mbps);
+    assert!(never > unpaused && unpaused > 1.4, "{never} {unpaused}");
+    // The table says which shares are one.
+    let outcome = Laboratory::default().run(&arrange::point(&text, &[])).unwrap();
+    let told = |note: &&String| note.starts_with("rpc: small segments waited for acknowledgments for ");
+    assert_eq!(outcome.notes.iter().filter(told).count(), 1, "{:?}", outcome.notes);
 }
 
 /// A call that never pauses waits for a round trip, whatever the program could do.
@@ -527,7 +579,7 @@ fn a_file_over_tcp_is_held_as_what_goes_over_tcp_is() {
     };
     for way in ["way=put", "way=get"] {
         let (bound, [late, _]) = file("coalesce=nagle", &["file=20 kB", way]);
-        assert!(bound == "delayed acknowledgment at the peer" && (0.8..0.95).contains(&late), "{way}: {bound} {late}");
+        assert!(bound == "coalescing" && (0.8..0.95).contains(&late), "{way}: {bound} {late}");
         // Without it the file is as fast as request and answer follow each other.
         let (bound, [late, trips]) = file("coalesce=never", &["file=20 kB", way]);
         assert!(bound == "round trip" && late == 0.0 && trips > 0.5, "{way}: {bound} {trips}");

@@ -90,8 +90,10 @@ pub struct Flow {
     pub(super) part: Option<f64>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     pub(super) held: BTreeMap<Limit, f64>,
-    /// The same with its times, in order, until they are looked at.
-    pub(super) spans: Vec<Held>,
+    /// The same as [`held::causes`] has it, from when until when, in order, until they are looked at.
+    pub(super) causes: Vec<Held>,
+    /// For how long that was, in seconds.
+    pub(super) caused: BTreeMap<Limit, f64>,
     /// What held it while no line on its way was busy.
     pub(super) stood: Stood,
     /// How long its lines take from one end to the other, when nothing else is on them.
@@ -191,7 +193,8 @@ impl Flow {
             busiest: Vec::new(),
             part: None,
             held: BTreeMap::new(),
-            spans: Vec::new(),
+            causes: Vec::new(),
+            caused: BTreeMap::new(),
             stood: Stood::default(),
             propagation: Duration::ZERO,
         }
@@ -306,7 +309,13 @@ impl Flow {
     /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
     #[must_use]
     pub fn held(&self) -> Vec<(Limit, f64)> {
-        held::shares(core::slice::from_ref(self))
+        held::shares(core::slice::from_ref(self), |flow| &flow.held)
+    }
+
+    /// The same by what would have to go: a wait of a small segment is one, be it that the peer kept back its acknowledgment.
+    #[must_use]
+    pub fn causes(&self) -> Vec<(Limit, f64)> {
+        held::shares(core::slice::from_ref(self), |flow| &flow.caused)
     }
 }
 
@@ -574,7 +583,9 @@ pub(super) fn flows(
             (Some(record), None) => record.spans(peer.copied(), held_from, held_until),
             (None, _) => Vec::new(),
         };
-        let held = held::times(&spans);
+        // What streams is waited for by a full buffer as well.
+        let senders: Vec<&Record> = writes_too.into_iter().chain(record.filter(|_| writes_too.is_some())).collect();
+        let causes = held::causes(&spans, &senders);
         let without_power = without_power(world, hosts, load, way, before.at);
         let powerless_since = Some(power_until(world, hosts, load, way, before.at)).filter(|at| *at < world.now());
         let at_ends = |pair: &Pair| ends.of(pair).filter(|_| load.is_measured_whole());
@@ -599,8 +610,9 @@ pub(super) fn flows(
             exchanges,
             with_opening,
             way,
-            held,
-            spans,
+            held: held::times(&spans),
+            caused: held::times(&causes),
+            causes,
             without_power,
             powerless_since,
             ..flow

@@ -57,6 +57,24 @@ pub(super) fn of_exchanges(
     held
 }
 
+/// What made exchanges wait whose ends are these `senders`, and that were held so: a small segment that waits for an acknowledgment waits once, with what of that time the peer kept
+/// the acknowledgment back. That is what to send it at once would save, where an acknowledgment at once saves its own part alone. Without senders it is what held.
+pub(super) fn causes(spans: &[Held], senders: &[&Record]) -> Vec<Held> {
+    let (Some((from, ..)), Some((_, to, _))) = (spans.first(), spans.last()) else {
+        return Vec::new();
+    };
+    let small = |sender: &&Record| -> Vec<Span> {
+        let waits = sender.limits.spans(*from, *to).filter(|(_, _, limit)| *limit == Limit::Coalescing);
+        waits.map(|(since, until, _)| (since, until)).collect()
+    };
+    let small: Vec<Vec<Span>> = senders.iter().map(small).collect();
+    let cause = |(since, until, limit): &Held| {
+        let is_of_small = *limit == Limit::DelayedAcknowledgment && small.iter().any(|waits| is_in(waits, *since));
+        (*since, *until, if is_of_small { Limit::Coalescing } else { *limit })
+    };
+    spans.iter().map(cause).collect()
+}
+
 /// Whether `at` is in one of `spans`.
 fn is_in(spans: &[Span], at: Instant) -> bool {
     spans.get(spans.partition_point(|(_, until)| *until <= at)).is_some_and(|(since, _)| *since <= at)
@@ -140,34 +158,37 @@ pub(super) fn foremost(held: &[(Limit, f64)]) -> Option<Limit> {
     held.iter().filter(|(_, share)| *share >= largest - EQUAL).map(|(limit, _)| *limit).min()
 }
 
-/// What held `flows`, as shares of their time.
-pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
-    weighed(flows, |_| 1.0)
+/// The seconds for which each thing held a flow, or caused it to wait.
+pub(super) type Times = fn(&Flow) -> &BTreeMap<Limit, f64>;
+
+/// What held `flows`, as shares of their `times`.
+pub(super) fn shares(flows: &[Flow], times: Times) -> Vec<(Limit, f64)> {
+    weighed(flows, times, |_| 1.0)
 }
 
 /// The same, where each counts as much as it brought.
-pub(super) fn shares_by_octets(flows: &[Flow]) -> Vec<(Limit, f64)> {
+pub(super) fn shares_by_octets(flows: &[Flow], times: Times) -> Vec<(Limit, f64)> {
     let weight = |flow: &Flow| {
         let whole: f64 = flow.held.values().sum();
         // What was held for no time is held by nothing.
         if whole > 0.0 { lossy(flow.octets) / whole } else { 0.0 }
     };
-    weighed(flows, weight)
+    weighed(flows, times, weight)
 }
 
-fn weighed(flows: &[Flow], weight: impl Fn(&Flow) -> f64) -> Vec<(Limit, f64)> {
-    let mut times = BTreeMap::new();
-    for flow in flows.iter().filter(|flow| !flow.held.is_empty()) {
+fn weighed(flows: &[Flow], times: Times, weight: impl Fn(&Flow) -> f64) -> Vec<(Limit, f64)> {
+    let mut sums = BTreeMap::new();
+    for flow in flows.iter().filter(|flow| !times(flow).is_empty()) {
         let weight = weight(flow);
-        for (limit, seconds) in &flow.held {
-            *times.entry(*limit).or_insert(0.0) += seconds * weight;
+        for (limit, seconds) in times(flow) {
+            *sums.entry(*limit).or_insert(0.0) += seconds * weight;
         }
     }
     // Nobody has brought anything.
-    if times.values().all(|time| *time == 0.0) {
-        times.clear();
+    if sums.values().all(|time| *time == 0.0) {
+        sums.clear();
     }
-    shares_of(&times)
+    shares_of(&sums)
 }
 
 /// Parts of all of these times, the largest first.

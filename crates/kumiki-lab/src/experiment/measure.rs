@@ -330,9 +330,9 @@ impl Measured {
         } else if held::waited_to_open(flows) {
             Bound::Held(Limit::Opening)
         } else {
-            let held = flow.map_or_else(|| of.held_while_idle().unwrap_or_else(|| of.held()), Flow::held);
+            let causes = flow.map_or_else(|| of.held_while_idle().unwrap_or_else(|| of.causes()), Flow::causes);
             let other = if of.is_of_units() { Bound::Lost } else { Bound::Window };
-            held::foremost(&held).map_or(other, Bound::Held)
+            held::foremost(&causes).map_or(other, Bound::Held)
         }
     }
 
@@ -491,10 +491,20 @@ impl LoadResult {
     /// count as much as they brought.
     #[must_use]
     pub fn held(&self) -> Vec<(Limit, f64)> {
-        if self.is_mixed { held::shares_by_octets(&self.flows) } else { held::shares(&self.flows) }
+        self.shares(|flow| &flow.held)
     }
 
-    /// What held its flows while their lines stood idle, as shares of that time that add up to 1, the largest first; of several flows that have an end, and
+    /// The same by what would have to go: see [`Flow::causes`].
+    #[must_use]
+    pub fn causes(&self) -> Vec<(Limit, f64)> {
+        self.shares(|flow| &flow.caused)
+    }
+
+    fn shares(&self, times: held::Times) -> Vec<(Limit, f64)> {
+        if self.is_mixed { held::shares_by_octets(&self.flows, times) } else { held::shares(&self.flows, times) }
+    }
+
+    /// What [caused](Flow::causes) waits of its flows while their lines stood idle, as shares of that time that add up to 1, the largest first; of several flows that have an end, and
     /// where that was a part of the time worth a word.
     #[must_use]
     pub fn held_while_idle(&self) -> Option<Vec<(Limit, f64)>> {
@@ -658,15 +668,15 @@ fn measure(
         flow
     };
     let mut flows: Vec<Flow> = flows.into_iter().map(of_flow).collect();
-    let spans: Vec<Vec<Held>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.spans)).collect();
-    for (flow, spans) in flows.iter_mut().zip(&spans) {
+    let causes: Vec<Vec<Held>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.causes)).collect();
+    for (flow, spans) in flows.iter_mut().zip(&causes) {
         let way = load.way(flow.way);
         let own = core::iter::once(seen(load, flow, spans));
         flow.stood = idle.stood((flow.began, flow.began + flow.time), own);
         flow.propagation =
             way.iter().filter_map(|line| load.propagation.get(line)).fold(Duration::ZERO, |sum, it| sum + *it);
     }
-    let each = flows.iter().zip(&spans).map(|(flow, spans)| seen(load, flow, spans));
+    let each = flows.iter().zip(&causes).map(|(flow, spans)| seen(load, flow, spans));
     let stood = idle.stood((since, since + time), each);
     // Echoes are no flows, but go there and back.
     let asked = || pairs(load).filter(|_| load.kind == Kind::Ping);

@@ -4,6 +4,7 @@ use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_inet::tcp::Limit;
 use kumiki_octets::text::counted;
 
 use crate::experiment::{LoadResult, Measured};
@@ -107,6 +108,7 @@ fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
         notes.push(format!("{ended} of {} transfers{of_those} came to their end", ended + begun));
     }
     notes.extend(stragglers(load));
+    notes.extend(small(load));
     notes.extend(unheard(load, measured));
     notes.extend(load.units.map(|units| units.to_string()));
     notes.extend(load.echoes.map(|echoes| echoes.to_string()));
@@ -117,7 +119,7 @@ fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
 fn stragglers(load: &LoadResult) -> Option<String> {
     let idle = load.held_while_idle()?;
     let (limit, share) = idle.first()?;
-    let is_same = load.held().first().is_none_or(|(other, _)| other == limit);
+    let is_same = load.causes().first().is_none_or(|(other, _)| other == limit);
     let part = load.idle_seconds() / load.time.as_secs_f64();
     (!is_same).then(|| {
         format!(
@@ -127,6 +129,19 @@ fn stragglers(load: &LoadResult) -> Option<String> {
             share * 100.0
         )
     })
+}
+
+/// That waits of small segments, with what of them the peer kept acknowledgments back, are what held a load for the most time, where no share of it alone says so.
+fn small(load: &LoadResult) -> Option<String> {
+    let foremost = |shares: Vec<(Limit, f64)>| shares.first().copied();
+    let (_, whole) = foremost(load.causes()).filter(|(limit, _)| *limit == Limit::Coalescing)?;
+    let held = load.held();
+    foremost(held.clone()).filter(|(limit, _)| *limit != Limit::Coalescing)?;
+    let alone = held.iter().find(|(limit, _)| *limit == Limit::Coalescing).map_or(0.0, |(_, share)| *share);
+    let [whole, kept] = [whole, whole - alone].map(|share| share * 100.0);
+    Some(format!(
+        "small segments waited for acknowledgments for {whole:.0} % of the time, which the peer kept back for {kept:.0} %: `coalesce = \"never\"` saves the one, an acknowledgment at once (`ack = {{ every = 1 }}` of TCP at the peer) the other alone"
+    ))
 }
 
 /// That flows opened late and broadcasts were given up: what a host asks all others, so that it can call.
