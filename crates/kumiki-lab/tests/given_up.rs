@@ -90,6 +90,8 @@ fn files_whose_association_was_given_up_are_aborted() {
         for row in of.rows {
             assert!((900.0..901.0).contains(&row.measured_s) && row.longest_gap_s <= Some(row.measured_s), "{row:?}");
             assert!(row.segments_sent > Some(50) && row.timeouts > Some(10), "{way}: {row:?}");
+            // Who asks waits for longer than that, and nothing holds what the other end has given up.
+            assert!(row.held["retransmission time-out"] > 0.99, "{way}: {:?}", row.held);
         }
     }
 }
@@ -99,7 +101,10 @@ fn files_whose_association_was_given_up_are_aborted() {
 fn a_file_that_fails_says_all_that_was_missing() {
     for (events, said) in [
         (r#"{ at = "300 ms", link = "l", up = false, toward = "a" }"#, "link.l was down toward a from 0.3 s on"),
-        (r#"{ at = "300 ms", link = "l", loss = "100 %" }"#, "link.l lost everything from 0.3 s on"),
+        (
+            r#"{ at = "300 ms", link = "l", loss = "100 %" }"#,
+            "link.l lost everything from 0.3 s on; expected that it loses less while there is time",
+        ),
         (
             r#"{ at = "300 ms", link = "l", up = false }, { at = "400 ms", host = "r", up = false }"#,
             "host.r had no power from 0.4 s on, link.l was down from 0.3 s on",
@@ -166,5 +171,70 @@ fn a_load_without_a_connection_has_rows() {
             assert_eq!((beside.failed, own.len(), own[0].bound_by.as_str()), (None, 2, bound), "{kind}");
             assert!(beside.notes.iter().any(|note| note.contains(why)), "{kind}: {:?}", beside.notes);
         }
+    }
+}
+
+/// Whatever a load is, what was not there on its way is why it did not begin, or end, and it is told what would be right.
+#[test]
+fn loads_that_do_not_end_say_which_line_or_host_was_missing() {
+    let down = r#"{ at = "0 s", link = "line", up = false }"#;
+    let line = "link.line was down from 0 s on; expected that it is up again, with a rate, while there is time";
+    let off = |host: &str, at: &str| format!(r#"{{ at = "{at}", host = "{host}", up = false }}"#);
+    let power = "host.b had no power from 0 s on; expected an event later than that, for a host with a program of a load does not get its power back";
+    for kind in ["kind = \"ttcp\", count = 5", "kind = \"rpc\", count = 5", "kind = \"netperf\""] {
+        let load = format!("load.t = {{ {kind}, from = \"a\", to = \"b\", message = \"1000 B\" }}");
+        for (event, why) in [(down, line), (&off("b", "0 s"), power)] {
+            let failed = outcome(&load, event, 6).failed.unwrap();
+            let words =
+                format!("no connection was established: a called 10.0.0.2, and nobody answered until the end: {why}");
+            assert!(failed.starts_with(&words), "{kind}: {failed}");
+        }
+        // Given up before that, so what is missing later is not why.
+        let later = format!("{down}, {}", off("b", "250 s"));
+        let failed = outcome(&load, &later, 300).failed.unwrap();
+        let words = "the peer stopped answering: link.line was down from 0 s on; expected that it is up again, with a rate, before that";
+        assert!(failed.contains(words), "{kind}: {failed}");
+    }
+    // So it is with what a line loses from the beginning on, be it of one direction.
+    let text = r#"
+title = "Lossy"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", impair = { loss = "100 %", toward = "a" } }
+load.t = { kind = "ttcp", from = "a", to = "b", message = "1000 B", count = 9 }
+run.duration = "5 s"
+"#;
+    let failed = Laboratory::default().run(&point(&parse(text), &[])).unwrap().failed.unwrap();
+    let words =
+        "nobody answered until the end: link.line lost everything toward a from 0 s on; expected that it loses less";
+    assert!(failed.contains(words), "{failed}");
+    // Begun, and cut off.
+    for (kind, what) in [
+        ("kind = \"ttcp\", size = \"10 MB\"", "0 of 1 transfer came to an end: "),
+        ("kind = \"rpc\", response = \"10 kB\", count = 5000", "what was asked for did not all come: "),
+    ] {
+        let load = format!("load.t = {{ {kind}, from = \"a\", to = \"b\", message = \"1000 B\" }}");
+        let of = outcome(&load, DOWN, 6);
+        let note = of.notes.iter().find(|note| note.starts_with(what)).unwrap_or_else(|| panic!("{:?}", of.notes));
+        assert!(
+            of.failed.is_none() && note.contains("link.line was down from 1 s on; expected that it is up"),
+            "{note}"
+        );
+        // What is there again is not why.
+        let of = outcome(&load, &format!("{DOWN}, {{ at = \"1500 ms\", link = \"line\", up = true }}"), 6);
+        assert!(!of.notes.iter().any(|note| note.contains("expected")), "{:?}", of.notes);
+    }
+}
+
+/// A file of which the router between goes may have that again; of a host at its end nobody speaks of one between.
+#[test]
+fn what_is_expected_of_a_host_without_power_fits_its_place() {
+    for (host, right) in [
+        ("b", "for a host with a program of a load does not get its power back"),
+        ("r", "or power again while there is time"),
+    ] {
+        let failed = file("put", &format!("{{ at = \"300 ms\", host = \"{host}\", up = false }}"), 10).failed.unwrap();
+        let words = format!("host.{host} had no power from 0.3 s on; expected an event later than that, {right}");
+        assert!(failed.contains(&words), "{failed}");
     }
 }

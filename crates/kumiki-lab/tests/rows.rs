@@ -419,7 +419,7 @@ fn a_transfer_that_does_not_end_is_told() {
     let text = format!("{text}define.count = 4000\n");
     let outcome = |set: &[&str]| Laboratory::default().run(&point(&parse(&text), set)).unwrap();
     let cut = outcome(&[]);
-    assert!(cut.notes.iter().any(|note| note == "0 of 1 transfers came to their end"), "{:?}", cut.notes);
+    assert!(cut.notes.iter().any(|note| note == "0 of 1 transfer came to an end"), "{:?}", cut.notes);
     assert_eq!(cut.rows[0].completions, Some(0));
     let whole = outcome(&["count=100"]);
     assert!(!whole.notes.iter().any(|note| note.contains("to their end")), "{:?}", whole.notes);
@@ -681,7 +681,7 @@ fn transfers_that_would_begin_after_the_end_are_told() {
     assert_eq!(row.completions, Some(11));
     let told = [
         "8 of 20 sessions would have begun after the end of the run",
-        "11 of 12 transfers that had begun came to their end",
+        "11 of 12 transfers that had begun came to an end",
     ];
     assert_eq!(notes, told);
     // What has a time to stop is complete.

@@ -6,9 +6,10 @@ use kumiki_files::file_user::{Failure, Layer};
 use kumiki_graph::{Address, Instant, Reason};
 use kumiki_sim::{HostId, World};
 
+use super::flows::{Matched, matched, progress};
 use super::given_up;
-use super::load::Load;
-use super::measure::{Unconnected, program};
+use super::load::{Kind, Load};
+use super::measure::{Unconnected, file_user, program};
 use super::outages::Outages;
 use super::power::Power;
 use crate::quantity::in_seconds;
@@ -19,34 +20,45 @@ use crate::workload::{FileUser, RpcClient, Source};
 /// What a load needs and did not have at an instant.
 #[derive(Debug)]
 pub(super) struct Gone {
+    /// Whether it had been given up by then.
+    is_given_up: bool,
     /// Hosts without power, in words, each with since when.
     hosts: Vec<String>,
+    /// Whether one of them has a program of the load.
+    is_end: bool,
     /// Lines that were not there.
     lines: Vec<String>,
 }
 
 impl Gone {
-    /// What `load` lacked when its `user` failed, or by `now` where that did not; nothing where it had all.
-    ///
-    /// A user that was told why it failed knows better than who looks at hosts and lines.
+    /// What `load` lacked when it failed, or by now where that did not; nothing where it had all, came to its end, or was told why it does not: whoever is
+    /// told that knows better than who looks at hosts and lines.
     pub(super) fn of(
         (hosts, outages, power): (&BTreeMap<String, HostId>, &Outages, &Power),
         world: &World,
         load: &Load,
-        user: &FileUser,
     ) -> Option<Self> {
-        if user.failure().is_some_and(|it| it.layer != Layer::Network || !it.transient || it.is_abort) {
-            return None;
-        }
-        let given_up = || given_up::of_file(world, hosts, load).map(|(at, _)| at);
-        let at = user.over().or_else(given_up).unwrap_or_else(|| world.now());
-        let on_the_way: BTreeSet<&str> = load.hosts_on_the_way().collect();
-        let down = on_the_way.into_iter().filter_map(|host| {
-            let since = power.down_since(world, *hosts.get(host)?, at)?;
-            Some(format!("host.{host} had no power from {} on", since_the_beginning(since)))
-        });
-        let gone = Self { hosts: down.collect(), lines: outages.at(load, at) };
+        let CutOff { at, is_given_up, ways } = cut_off(world, hosts, load)?;
+        let ends: BTreeSet<&str> = ways.iter().flat_map(|way| load.ends(*way)).collect();
+        let needed: BTreeSet<&str> = ends.iter().copied().chain(load.hosts_between()).collect();
+        let since = |host: &str| power.down_since(world, *hosts.get(host)?, at);
+        let down: Vec<(&str, Instant)> = needed.into_iter().filter_map(|host| Some((host, since(host)?))).collect();
+        let told = |(host, since): &(&str, Instant)| {
+            format!("host.{host} had no power from {} on", since_the_beginning(*since))
+        };
+        let gone = Self {
+            is_given_up,
+            hosts: down.iter().map(told).collect(),
+            is_end: down.iter().any(|(host, _)| ends.contains(host)),
+            lines: outages.at(load, &ways, at),
+        };
         (!gone.hosts.is_empty() || !gone.lines.is_empty()).then_some(gone)
+    }
+
+    /// What was missing, and what would be right.
+    fn told(&self) -> String {
+        let in_time = if self.is_given_up { "before that" } else { "while there is time" };
+        format!("{}; expected {}", self.what(), self.expected(in_time))
     }
 
     /// What was missing.
@@ -62,8 +74,12 @@ impl Gone {
 
     /// What would be right, `in_time`.
     fn expected(&self, in_time: &str) -> String {
-        let power = "an event later than that, or power again for a host between the two";
-        let hosts = (!self.hosts.is_empty()).then(|| power.to_owned());
+        let hosts = (!self.hosts.is_empty()).then(|| match self.is_end {
+            true => {
+                "an event later than that, for a host with a program of a load does not get its power back".to_owned()
+            }
+            false => format!("an event later than that, or power again {in_time}"),
+        });
         // A ring has no rate that could be given back.
         let rate = if self.lines.iter().all(|line| line.starts_with("ring.")) { "" } else { ", with a rate," };
         let lines = (!self.lines.is_empty()).then(|| {
@@ -72,7 +88,12 @@ impl Gone {
                 (_, 1) => ("the line", "is"),
                 _ => ("the lines", "are"),
             };
-            let loss = if self.lines.iter().any(|line| line.contains("lost")) { "without such a loss, " } else { "" };
+            let is_lossy = |line: &String| line.contains(" lost everything");
+            let lose = if are == "is" { "loses" } else { "lose" };
+            if self.lines.iter().all(is_lossy) {
+                return format!("that {lines} {lose} less {in_time}");
+            }
+            let loss = if self.lines.iter().any(is_lossy) { "without such a loss, " } else { "" };
             format!("that {lines} {are} up again{rate} {loss}{in_time}")
         });
         hosts.into_iter().chain(lines).collect::<Vec<_>>().join(", and ")
@@ -125,6 +146,46 @@ pub(super) fn unfinished(
     }
 }
 
+/// A load that did not come to its end.
+struct CutOff {
+    /// When that was last so of any of its sessions.
+    at: Instant,
+    /// Whether that one was given up then.
+    is_given_up: bool,
+    /// The pairs of ends between which it was.
+    ways: BTreeSet<(usize, usize)>,
+}
+
+/// How `load` was cut off from its end; nothing where it was not, or an end was told why.
+fn cut_off(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<CutOff> {
+    if let Some(user) = file_user(world, hosts, load) {
+        let is_told = |it: Failure| it.layer != Layer::Network || !it.transient || it.is_abort;
+        let given_up = user.over().or_else(|| given_up::of_file(world, hosts, load).map(|(at, _)| at));
+        let (at, is_given_up) = (given_up.unwrap_or_else(|| world.now()), given_up.is_some());
+        return (!user.failure().is_some_and(is_told)).then(|| CutOff { at, is_given_up, ways: [(0, 0)].into() });
+    }
+    if !matches!(load.kind, Kind::Stream | Kind::Rpc) {
+        return None;
+    }
+    let sinks = progress(world, hosts, load);
+    let mut last: Option<(Instant, bool)> = None;
+    let mut ways = BTreeSet::new();
+    for Matched { writer, place, way, .. } in matched(world, hosts, load, &sinks) {
+        let came = place.and_then(|(sink, number)| sinks.get(sink)?.get(number));
+        if writer.is_cut_off(load.until_done, came) {
+            let given_up = writer.given_up(came);
+            last = last.max(Some((given_up.unwrap_or_else(|| world.now()), given_up.is_some())));
+            ways.insert(way);
+        }
+    }
+    last.map(|(at, is_given_up)| CutOff { at, is_given_up, ways })
+}
+
+/// What [`Gone`] says of a load that is no file, and did not come to its end.
+pub(super) fn why_cut_off(load: &Load, gone: Option<&Gone>) -> Option<String> {
+    gone.filter(|_| matches!(load.kind, Kind::Stream | Kind::Rpc)).map(Gone::told)
+}
+
 /// What a session of a program that calls has done to be open.
 struct Call {
     called: Option<Instant>,
@@ -132,12 +193,18 @@ struct Call {
     aborted: Option<Reason>,
 }
 
-/// Why `load` has never had a connection, where it is of connections and has had none: what kept the first of its writers.
-pub(super) fn unconnected(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<Unconnected> {
+/// Why `load` has never had a connection, where it is of connections and has had none: what kept the first of its writers, and what was `gone`.
+pub(super) fn unconnected(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+    gone: Option<&Gone>,
+) -> Option<Unconnected> {
     let mut all = load.from.iter().filter_map(|from| {
         let (peer, calls) = calls(world, hosts, from)?;
         let failed = hosts.get(&from.0).and_then(|id| world.down_since(*id));
-        Some(never_connected(&from.0, peer, &calls, (failed, world.now())))
+        let gone = why_cut_off(load, gone).map_or_else(String::new, |gone| format!(": {gone}"));
+        Some(never_connected(&from.0, (peer, &calls), (failed, world.now()), &gone))
     });
     let first = all.next()??;
     all.all(|other| other.is_some()).then_some(first)
@@ -154,12 +221,13 @@ fn calls(world: &World, hosts: &BTreeMap<String, HostId>, from: &(String, String
     Some((*source.peer()?, source.sent().map(of).collect()))
 }
 
-/// Why the program on `host` that made these `calls` has never had a connection to `peer` by the `end`, where it has had none; the power of the host `failed` at some time if it did.
+/// Why the program on `host` that made these `calls` has never had a connection to `peer` by the `end`, where it has had none; the power of the host `failed` at some time if it did,
+/// and something else may be `gone`, which is told behind that nobody answered.
 fn never_connected(
     host: &str,
-    peer: Address,
-    calls: &[Call],
+    (peer, calls): (Address, &[Call]),
     (failed, end): (Option<Instant>, Instant),
+    gone: &str,
 ) -> Option<Unconnected> {
     if calls.is_empty() || calls.iter().any(|call| call.opened.is_some()) {
         return None;
@@ -170,12 +238,13 @@ fn never_connected(
     let silent = matches!(reason, None | Some(Reason::TimedOut));
     let why = match reason {
         Some(Reason::Unreachable(_)) => format!("{host} has no route to {peer}"),
+        Some(why) if silent => format!("{host} called {peer}: {why}{gone}"),
         Some(why) => format!("{host} called {peer}: {why}"),
         None if failed.is_some() => format!("{host} lost its power before {peer} answered"),
         None if calls.iter().all(|call| call.called.is_none_or(|called| called >= end)) => {
             format!("{host} was not to call {peer} before the end")
         }
-        None => format!("{host} called {peer}, and nobody answered until the end"),
+        None => format!("{host} called {peer}, and nobody answered until the end{gone}"),
     };
     Some(Unconnected { why, silent })
 }

@@ -431,6 +431,8 @@ pub(super) struct Writer {
     /// When the last datagram left, where no more are to follow.
     ended: Option<Instant>,
     aborted: Option<Reason>,
+    /// When the one that called was told so, where it was.
+    aborted_at: Option<Instant>,
     writes: bool,
     /// When all had been written, where that is its end.
     written: Option<Instant>,
@@ -440,6 +442,18 @@ impl Writer {
     /// Whether it has ever been open.
     pub(super) const fn is_opened(&self) -> bool {
         self.opened.is_some()
+    }
+
+    /// Whether it was to come to an end and has not, or was never open, for no other reason than silence: what `came` has no end.
+    pub(super) fn is_cut_off(&self, has_end: bool, came: Option<&Progress>) -> bool {
+        let is_over = self.written.is_some() || came.is_some_and(|came| came.ended.is_some());
+        let is_told = self.aborted.as_ref().is_some_and(|why| *why != Reason::TimedOut);
+        self.writes && self.called.is_some() && !is_over && !is_told && (has_end || self.opened.is_none())
+    }
+
+    /// When it was given up, be it by the other end alone.
+    pub(super) fn given_up(&self, came: Option<&Progress>) -> Option<Instant> {
+        self.aborted_at.or_else(|| came?.given_up)
     }
 
     /// When it was over, of which so much `came`: by the clock that its load goes by.
@@ -461,6 +475,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             opened: it.opened,
             ended: None,
             aborted: it.aborted,
+            aborted_at: it.aborted_at,
             writes: number < source.busy(),
             written: it.written.filter(|_| load.sender_clock),
         })
@@ -473,6 +488,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             opened: it.first,
             ended: source.ended(&it, world.now()),
             aborted: None,
+            aborted_at: None,
             writes: true,
             written: None,
         })
@@ -484,6 +500,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         opened: user.opened(),
         ended: None,
         aborted: given_up::why_of_file(world, hosts, load, user),
+        aborted_at: None,
         writes: true,
         written: None,
     });
@@ -495,6 +512,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
             opened: it.opened,
             ended: None,
             aborted: it.aborted.clone(),
+            aborted_at: it.aborted_at,
             writes: true,
             written: None,
         })
@@ -563,7 +581,8 @@ pub(super) fn flows(
         let (held_from, held_until) = if is_transfer { (flow.began, flow.began + flow.time) } else { held_between };
         // Nor is what has an end and comes to none, beyond what is measured of it.
         let over = flow.over.filter(|_| load.until_done && load.kind == Kind::Rpc && flow.aborted.is_some());
-        let times = [Some(held_until), over, progress.given_up];
+        let of_file = if load.kind == Kind::File { given_up::end_of_file(world, hosts, load) } else { None };
+        let times = [Some(held_until), over, progress.given_up, of_file];
         let held_until = times.into_iter().flatten().fold(writes_until, Instant::min);
         if let Some(called) = flow.called_at.filter(|_| is_transfer && flow.opened) {
             flow.opening = flow.began.saturating_since(called);

@@ -48,9 +48,18 @@ pub(super) fn of_file<'a>(
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
 ) -> Option<(Instant, &'a Reason)> {
-    let mut ends = load.from.iter().chain(&load.to);
-    let keeper = ends.find_map(|end| program::<FileKeeper>(world, hosts, end))?;
-    keeper.aborted().map(|(at, why)| (*at, why))
+    keeper(world, hosts, load)?.aborted().map(|(at, why)| (*at, why))
+}
+
+/// From when on nothing holds a file, since the one who was asked for it has given it up, or ended its association for nothing came.
+pub(super) fn end_of_file(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<Instant> {
+    let fell_silent = keeper(world, hosts, load).and_then(FileKeeper::fell_silent);
+    of_file(world, hosts, load).map(|(at, _)| at).into_iter().chain(fell_silent).min()
+}
+
+/// Who is asked for the file of `load`.
+fn keeper<'a>(world: &'a World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<&'a FileKeeper> {
+    load.from.iter().chain(&load.to).find_map(|end| program::<FileKeeper>(world, hosts, end))
 }
 
 /// The connections of TCP of those sessions that have called and that nobody has answered, by their numbers: in the order of calling, those in which their hosts have

@@ -52,10 +52,16 @@ impl Load {
         self.until_done && matches!(self.kind, Kind::Stream | Kind::File)
     }
 
-    /// The hosts at its ends, and those between them where the way is known.
-    pub(super) fn hosts_on_the_way(&self) -> impl Iterator<Item = &str> {
-        let between = self.hosts.iter().flatten().map(String::as_str);
-        self.from.iter().chain(&self.to).map(|(host, _)| host.as_str()).chain(between)
+    /// The hosts of a writer and one of its readers.
+    pub(super) fn ends(&self, (writer, reader): (usize, usize)) -> impl Iterator<Item = &str> {
+        let reader = self.to.get(self.readers(writer).start + reader);
+        self.from.get(writer).into_iter().chain(reader).map(|(host, _)| host.as_str())
+    }
+
+    /// The hosts between its ends, where the way is known.
+    pub(super) fn hosts_between(&self) -> impl Iterator<Item = &str> {
+        let is_end = |host: &&str| self.from.iter().chain(&self.to).any(|(end, _)| end == host);
+        self.hosts.iter().flatten().map(String::as_str).filter(move |host| !is_end(host))
     }
 
     /// Whether `cpu`, of that `host.cpu`, has to do with it.

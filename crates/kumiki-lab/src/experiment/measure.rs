@@ -10,7 +10,7 @@ use kumiki_sim::{HostId, World};
 use super::bound::Bound;
 use super::cpus::{self, Cpus};
 use super::ends::Ends;
-use super::failed::{Gone, unconnected, unfinished};
+use super::failed::{self, Gone, unconnected, unfinished};
 use super::fair;
 use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress};
 use super::given_up;
@@ -83,6 +83,8 @@ pub struct LoadResult {
     pub wrong: Option<u64>,
     /// Why the transfer of a file did not end, in words.
     pub failure: Option<String>,
+    /// Which hosts or lines were missing when it had not come to its end, and what would be right, in words; of a file see `failure`.
+    pub cut_off: Option<String>,
     /// Why there was no connection at all, where there was to be one.
     pub unconnected: Option<Unconnected>,
     /// What became of datagrams while measuring, where the load is made of them.
@@ -145,7 +147,7 @@ pub(super) struct Snapshot {
     waited: Vec<Duration>,
     /// How long each line on the way was there, and busy.
     lines: BTreeMap<Crossed, Use>,
-    /// What its file lacked.
+    /// What it lacked.
     gone: Option<Gone>,
     units: Units,
     /// What each sender had done, where others are to be compared with it.
@@ -164,7 +166,7 @@ impl Snapshot {
         Self {
             at: world.now(),
             lines: lines.used(world, load),
-            gone: file_user(world, hosts, load).and_then(|user| Gone::of((hosts, outages, power), world, load, user)),
+            gone: Gone::of((hosts, outages, power), world, load),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             longest_gap: sinks.iter().flatten().map(|it| it.gaps.longest).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
@@ -709,7 +711,8 @@ fn measure(
             let is_done = user.over().is_some() && user.failure().is_none();
             (!is_done).then(|| unfinished(user, octets, given_up::of_file(world, hosts, load), after.gone.as_ref()))
         }),
-        unconnected: unconnected(world, hosts, load),
+        unconnected: unconnected(world, hosts, load, after.gone.as_ref()),
+        cut_off: failed::why_cut_off(load, after.gone.as_ref()),
         units,
         round_trips: round_trips(world, hosts, load),
         echoes: {

@@ -9,7 +9,7 @@ use super::load::Load;
 use crate::medium;
 use crate::quantity::in_seconds;
 use crate::scenario::Scenario;
-use crate::topology::HopKind;
+use crate::topology::{HopKind, place};
 
 /// What keeps anything from arriving.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -71,11 +71,15 @@ impl Outages {
             };
             let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
             let steps = scenario.changes(name, &line)?;
+            if let Some((toward, _)) = line.impairment().filter(|(_, impairment)| impairment.loss.stationary() >= 1.0) {
+                let lossy = medium::Step { loss: Some(1.0), ..medium::Step::default() };
+                let ends = link.ends.iter().filter(|end| toward.is_none_or(|toward| medium::is_named(toward, end)));
+                ends.for_each(|end| put(&lossy, Some(place(end))));
+            }
             for end in &link.ends {
-                let place = end.split_once('.').map_or(end.as_str(), |(place, _)| place);
                 for step in &steps {
                     if step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end)) {
-                        put(step, Some(place));
+                        put(step, Some(place(end)));
                     }
                 }
             }
@@ -84,9 +88,9 @@ impl Outages {
         Ok(Self(all))
     }
 
-    /// What of the lines of `load` was not there at the instant `at`, each with since when.
-    pub(super) fn at(&self, load: &Load, at: Instant) -> Vec<String> {
-        let ways = || load.ways.iter().flatten().flatten();
+    /// What of the lines between these `pairs` of writers and readers of `load` was not there at the instant `at`, each with since when.
+    pub(super) fn at(&self, load: &Load, pairs: &BTreeSet<(usize, usize)>, at: Instant) -> Vec<String> {
+        let ways = || pairs.iter().flat_map(|pair| load.way(*pair));
         let crossed: BTreeSet<&String> = ways().map(|crossed| &crossed.line).collect();
         let rings: BTreeSet<&String> =
             ways().filter(|it| it.way == HopKind::Ring).map(|crossed| &crossed.line).collect();

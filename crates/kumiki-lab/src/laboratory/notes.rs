@@ -100,12 +100,16 @@ fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
     if load.unbegun > 0 && load.unconnected.is_none() {
         notes.push(format!("{} of {sessions} sessions would have begun after the end of the run", load.unbegun));
     }
+    let why = load.cut_off.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     // Those that had not begun are told of already.
     let begun = load.unfinished.saturating_sub(load.unbegun);
     if begun > 0 && load.unconnected.is_none() {
         let ended = load.flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
         let of_those = if load.unbegun > 0 { " that had begun" } else { "" };
-        notes.push(format!("{ended} of {} transfers{of_those} came to their end", ended + begun));
+        let all = counted(ended + begun, "transfer");
+        notes.push(format!("{ended} of {all}{of_those} came to an end{why}"));
+    } else if let Some(why) = load.cut_off.as_ref().filter(|_| load.unconnected.is_none()) {
+        notes.push(format!("what was asked for did not all come: {why}"));
     }
     notes.extend(stragglers(load));
     notes.extend(small(load));

@@ -354,6 +354,7 @@ pub struct FileKeeper {
     server: FileServer,
     reader: Reader,
     aborted: Option<(Instant, Reason)>,
+    fell_silent: Option<Instant>,
 }
 
 impl FileKeeper {
@@ -377,6 +378,7 @@ impl FileKeeper {
             server: FileServer::new(server, Guard::new(Box::new(store))),
             reader: Reader::new(file.pattern, config.transfer),
             aborted: None,
+            fell_silent: None,
         }
     }
 
@@ -384,6 +386,12 @@ impl FileKeeper {
     #[must_use]
     pub const fn aborted(&self) -> Option<&(Instant, Reason)> {
         self.aborted.as_ref()
+    }
+
+    /// When it had ended an association because nothing came for too long, of which who asks may not have heard.
+    #[must_use]
+    pub const fn fell_silent(&self) -> Option<Instant> {
+        self.fell_silent
     }
 
     /// What came, where the file is put; none where it is got.
@@ -424,7 +432,11 @@ impl Protocol for FileKeeper {
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        let before = self.server.door().counters().idle;
         self.server.expire(token, cx);
+        if self.server.door().counters().idle > before {
+            self.fell_silent.get_or_insert(cx.now());
+        }
     }
 
     fn settle(&mut self, cx: &mut Context<'_>) {

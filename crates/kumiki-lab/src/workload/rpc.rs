@@ -81,6 +81,8 @@ pub struct Exchanged {
     pub closed: Option<Instant>,
     /// Why it ended otherwise.
     pub aborted: Option<Reason>,
+    /// When it did.
+    pub aborted_at: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -120,6 +122,7 @@ impl Asking {
             wrong_at: None,
             closed: None,
             aborted: None,
+            aborted_at: None,
         };
         Self {
             provider: None,
@@ -363,7 +366,7 @@ impl Protocol for RpcClient {
             }
             Indication::Aborted { session: user, reason, .. } => {
                 if let Some(session) = self.session(user.index) {
-                    session.done.aborted = Some(reason);
+                    (session.done.aborted, session.done.aborted_at) = (Some(reason), Some(now));
                     session.provider = None;
                 }
             }

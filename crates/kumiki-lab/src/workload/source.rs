@@ -70,6 +70,8 @@ pub struct Sent {
     pub closed: Option<Instant>,
     /// Why it ended otherwise.
     pub aborted: Option<Reason>,
+    /// When it did.
+    pub aborted_at: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -373,7 +375,7 @@ impl Protocol for Source {
             }
             Indication::Aborted { session: user, reason, .. } => {
                 if let Some(session) = self.session(user) {
-                    session.sent.aborted = Some(reason);
+                    (session.sent.aborted, session.sent.aborted_at) = (Some(reason), Some(now));
                     session.provider = None;
                     let caller = session.sent.local;
                     self.ring(Happened::Over { caller });
