@@ -96,6 +96,9 @@ impl Laboratory {
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());
         }
+        if let Some(why) = &failed {
+            notes.retain(|note| !notes::is_told(note, why));
+        }
         let captures = files(&run, point, self.snaplen)?;
         let traced = run.traces.len();
         if traced > DRAWN {

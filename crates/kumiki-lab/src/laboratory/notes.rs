@@ -82,6 +82,14 @@ pub(super) fn failed(measured: &Measured) -> Option<String> {
     })
 }
 
+/// Whether that a run failed, and `why`, tells what a `note` does.
+pub(super) fn is_told(note: &str, why: &str) -> bool {
+    why.contains(note.split_once(UNCONNECTED).map_or(note, |(_, rest)| rest))
+}
+
+/// What stands before why there was no connection.
+const UNCONNECTED: &str = "no connection was established: ";
+
 fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
     let sessions = load.flows.len();
     let mut aborted: BTreeMap<String, u64> = BTreeMap::new();
@@ -91,7 +99,7 @@ fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
     let mut notes: Vec<String> =
         aborted.into_iter().map(|(why, count)| format!("{count} of {sessions} sessions were aborted: {why}")).collect();
     if let Some(none) = &load.unconnected {
-        notes.push(format!("no connection was established: {}", none.why));
+        notes.push(format!("{UNCONNECTED}{}", none.why));
     } else if load.stopped > 0 {
         let stopped = load.stopped;
         let what = if load.units.is_some() { "streams of datagrams" } else { "connections" };

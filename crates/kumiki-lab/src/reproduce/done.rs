@@ -47,13 +47,15 @@ pub(super) struct Failed {
     pub(super) why: String,
     /// What its runs have to show all the same.
     pub(super) rows: Vec<Row>,
+    /// What a reader of the table should know beside that.
+    pub(super) notes: Vec<String>,
     /// And its captures, as a point with a result has them.
     pub(super) captures: Vec<String>,
 }
 
 impl From<String> for Failed {
     fn from(why: String) -> Self {
-        Self { why, rows: Vec::new(), captures: Vec::new() }
+        Self { why, rows: Vec::new(), notes: Vec::new(), captures: Vec::new() }
     }
 }
 
@@ -172,8 +174,9 @@ impl Done {
     /// Why it failed, where it did.
     pub(super) fn of_entry(point: &Point, entry: Entry) -> Result<Self, Failed> {
         if let Some(why) = entry.failed {
+            let notes = of_all(&entry.runs, point);
             let rows = entry.runs.into_iter().flat_map(|ran| ran.rows).collect();
-            return Err(Failed { why, rows, captures: entry.captures });
+            return Err(Failed { why, rows, notes, captures: entry.captures });
         }
         let done = Self::of(point, entry.runs)?;
         Ok(Self { captures: entry.captures, ..done })
@@ -221,17 +224,10 @@ impl Done {
                 runs = counted(runs, "run")
             ));
         }
-        let mut told: Vec<(String, Vec<u64>)> = Vec::new();
+        notes.extend(of_all(&runs, point));
         let mut limits: Vec<(String, f64)> = Vec::new();
         let mut rows = Vec::new();
-        for (repetition, ran) in (0_u64..).zip(runs) {
-            let seed = point.scenario.run.seed.wrapping_add(repetition);
-            for note in ran.notes {
-                match told.iter_mut().find(|(known, _)| *known == note) {
-                    Some((_, seeds)) => seeds.push(seed),
-                    None => told.push((note, vec![seed])),
-                }
-            }
+        for ran in runs {
             for limit in ran.limits {
                 if !limits.contains(&limit) {
                     limits.push(limit);
@@ -239,7 +235,6 @@ impl Done {
             }
             rows.extend(ran.rows);
         }
-        notes.extend(told.into_iter().map(|(note, seeds)| of_runs(note, &seeds, values.len())));
         notes.extend(unfair(point, &rows));
         let fixed = point.scenario.run.repeat.as_ref();
         if let Some(fixed) = fixed {
@@ -345,6 +340,21 @@ fn unfair(point: &Point, rows: &[Row]) -> Vec<String> {
     }
     let each = loads.iter().filter_map(|(name, _)| Some(format!("{name}: {}", told(Scope::Load, Some(name))?)));
     each.chain(told(Scope::Total, None).map(|note| format!("all flows: {note}"))).collect()
+}
+
+/// The notes of all `runs` of a point, each once, with the seeds of those that have it.
+fn of_all(runs: &[Ran], point: &Point) -> Vec<String> {
+    let mut told: Vec<(&String, Vec<u64>)> = Vec::new();
+    for (repetition, ran) in (0_u64..).zip(runs) {
+        let seed = point.scenario.run.seed.wrapping_add(repetition);
+        for note in &ran.notes {
+            match told.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, seeds)) => seeds.push(seed),
+                None => told.push((note, vec![seed])),
+            }
+        }
+    }
+    told.into_iter().map(|(note, seeds)| of_runs(note.clone(), &seeds, runs.len())).collect()
 }
 
 /// What the runs with `seeds` have said, of so many.

@@ -190,14 +190,16 @@ impl Results {
         for set in &self.choice.set {
             add(format!("changed: --set {set}"));
         }
-        if self.points.iter().any(|(point, _)| shows_bound(point)) {
+        if done.iter().any(|(point, _)| shows_bound(point)) {
             add("behind each value: what bound it (link, host, pages, or what held TCP back the longest)".to_owned());
         }
         let heads = self.heads();
         // What holds for all points need not name them.
-        for (point, result) in &done {
-            for note in &result.notes {
-                let of_all = done.iter().all(|(_, other)| other.notes.contains(note));
+        let notes: Vec<(&Point, &[String])> =
+            self.points.iter().map(|(point, result)| (point, notes(result))).collect();
+        for (point, own) in &notes {
+            for note in *own {
+                let of_all = notes.iter().all(|(_, other)| other.contains(note));
                 let label = point.label_of(&heads);
                 add(if of_all || label.is_empty() { note.clone() } else { format!("{label}: {note}") });
             }
@@ -218,6 +220,12 @@ impl Results {
         let first = self.points.first();
         self.choice.quick && first.is_some_and(|(point, _)| !point.scenario.quick.is_empty())
     }
+}
+
+/// What a reader of the table should know of a point.
+fn notes(result: &Result<Done, Failed>) -> &[String] {
+    let (Ok(Done { notes, .. }) | Err(Failed { notes, .. })) = result;
+    notes
 }
 
 /// Whether `name` has a word for a value and not a quantity.

@@ -276,7 +276,9 @@ struct Unfinished;
 impl Runner for Unfinished {
     fn run(&self, point: &Point) -> Result<Outcome, Failure> {
         let outcome = Fake { failing: false }.run(point)?;
-        Ok(Outcome { failed: (point.index == 1).then(|| "half of it came".to_owned()), ..outcome })
+        let is_half = point.index == 1;
+        let notes = ["of all", if is_half { "of what failed" } else { "of the others" }].map(str::to_owned).into();
+        Ok(Outcome { failed: is_half.then(|| "half of it came".to_owned()), notes, ..outcome })
     }
 }
 
@@ -285,7 +287,13 @@ fn a_point_that_fails_may_have_rows() {
     let options = Options { jobs: 2, ..Options::default() };
     let results = run(&plan(&[], TWO_HOSTS).unwrap(), Unfinished, options).remove(0);
     assert_eq!(results.failures(), [("nagle on, window 48 KiB, rtt 20 ms".to_owned(), "half of it came".to_owned())]);
-    assert!(results.table().legend.iter().any(|line| line.starts_with("failed: nagle on")));
+    let legend = results.table().legend;
+    assert!(legend.iter().any(|line| line.starts_with("failed: nagle on")));
+    // What is not said of that one names whose it is, and so does what is said of it alone.
+    let told = |of: &str| legend.iter().filter(|line| line.ends_with(of)).map(String::as_str).collect::<Vec<_>>();
+    assert_eq!(told("of all"), ["of all"]);
+    assert_eq!(told("of what failed"), ["nagle on, window 48 KiB, rtt 20 ms: of what failed"]);
+    assert!(told("of the others").len() == 4 && !told("of the others").contains(&"of the others"), "{legend:?}");
     let rows = results.rows().map(|row| row.goodput_mbps).collect::<Vec<_>>();
     let whole = whole_rows(&[results]).map(|row| row.unwrap().goodput_mbps).collect::<Vec<_>>();
     assert_eq!((rows.len(), rows), (5, whole));
