@@ -16,7 +16,7 @@ pub(crate) mod contrast;
 mod describe;
 pub(crate) mod draw;
 mod marks;
-mod palette;
+pub(crate) mod palette;
 mod scale;
 mod size;
 #[cfg(test)]

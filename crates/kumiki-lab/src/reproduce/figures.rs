@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Done, Failed, Results};
+use crate::figure::palette::COLOURS;
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
 use crate::scenario::label::{amount, ratio, shown};
 use crate::scenario::{Amount, Point};
@@ -20,18 +21,24 @@ impl Results {
         let axis = Horizontal::of(&x_values);
         let mut curves = Curves::default();
         let mut limits: Vec<Limit> = Vec::new();
+        let mut totals: Vec<String> = Vec::new();
+        let are_several =
+            self.points.iter().any(|(_, result)| result.as_ref().is_ok_and(|done| !done.loads.is_empty()));
         for (point, result) in &self.points {
             let Some(x) = point.value(x_name).and_then(|value| axis.place(value)) else {
                 continue;
             };
             let label = point.words_of(&others);
             let shape = if axis.names.is_some() { Shape::Bars } else { Shape::Line };
-            // Each load has a curve, where there are several and none of them is the one.
-            let loads = result.as_ref().map_or(&[][..], |done| &done.loads);
-            for (name, summary) in loads {
-                let label = if label.is_empty() { name.clone() } else { format!("{label}, {name}") };
+            let named = |name: &str| if label.is_empty() { name.to_owned() } else { format!("{label}, {name}") };
+            // Each load has a curve, where there are several and none of them is the one, and their total has.
+            for (name, summary) in result.as_ref().map_or(&[][..], |done| &done.loads) {
                 let mark = mark(x, summary, bound(result, Some(name)));
-                curves.with(&label, shape, |curve| curve.points.push(mark));
+                curves.with(&named(name), shape, |curve| curve.points.push(mark));
+            }
+            let label = if are_several { named(TOTAL) } else { label };
+            if are_several && !totals.contains(&label) {
+                totals.push(label.clone());
             }
             if let Some(compare) = point.compare() {
                 curves.with(&label, shape, |curve| curve.paper.push((x, compare.value)));
@@ -40,10 +47,8 @@ impl Results {
                 curves.with(&label, shape, |_| {});
                 continue;
             };
-            if loads.is_empty() {
-                let mark = mark(x, &done.summary, bound(result, report.load.as_ref()));
-                curves.with(&label, shape, |curve| curve.points.push(mark));
-            }
+            let mark = mark(x, &done.summary, bound(result, report.load.as_ref()));
+            curves.with(&label, shape, |curve| curve.points.push(mark));
             if report.limit.as_deref().is_some_and(|limit| limit != "none") && report.shown().is_goodput() {
                 for (label, y) in &done.limits {
                     let limit = Limit { label: label.clone(), y: *y };
@@ -54,6 +59,10 @@ impl Results {
             }
         }
         let mut series = curves.0;
+        if series.len() > COLOURS.len() {
+            // The loads alone can be told apart the better. A value of a paper stays.
+            series.retain(|curve| !totals.contains(&curve.label) || !curve.paper.is_empty());
+        }
         let mut limits = extremes(limits);
         // Of candidates one has the value that is looked for, wherever it is: it is a line, and no point of theirs.
         let wanted = series.iter().flat_map(|curve| &curve.paper).map(|(_, y)| *y).reduce(f64::max);
@@ -233,6 +242,9 @@ impl Curves {
         self.0.push(curve);
     }
 }
+
+/// What stands for all loads together.
+pub(super) const TOTAL: &str = "total";
 
 /// The unit of sizes.
 const OCTETS: &str = "B";

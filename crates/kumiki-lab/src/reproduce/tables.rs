@@ -1,5 +1,6 @@
 //! The table of a scenario: our values beside the paper's.
 
+use super::figures::TOTAL;
 use super::{Done, Failed, Results};
 use crate::rows::ValueName;
 use crate::scenario::label::shown;
@@ -257,7 +258,7 @@ fn columns_of(point: &Point, series: &str, result: &Result<Done, Failed>) -> Vec
         (named(name), number(point, summary).word(word))
     };
     let mut cells: Vec<(String, Cell)> = done.loads.iter().map(of_load).collect();
-    let head = if cells.is_empty() { series.to_owned() } else { named("total") };
+    let head = if cells.is_empty() { series.to_owned() } else { named(TOTAL) };
     cells.push((head, cell(point, done)));
     cells
 }

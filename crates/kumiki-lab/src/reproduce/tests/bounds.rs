@@ -232,17 +232,35 @@ fn of_calls_after_long_pauses_it_is_told_what_held_them() {
     assert_eq!(short, Cell::text("round trip 60 %, application 40 %"));
 }
 
+/// With queues of so many frames at two rates.
+fn with_queues(queues: &str) -> Results {
+    let text = TWO_LOADS.replace("rate = \"10 Mb/s\"", "rate = \"${rate}\", queue_frames = \"${queue}\"");
+    let vary = format!(
+        "[vary]\nrate = [\"1 Mb/s\", \"2 Mb/s\"]\nqueue = {queues}\n[report]\nx = \"rate\"\nseries = [\"queue\"]\n"
+    );
+    let document = Document::parse("two", "two.toml", &format!("{text}{vary}")).unwrap();
+    let plan = Plan::new(&[document], &Choice::default(), &Flows(1)).unwrap();
+    run(&plan, Flows(1), Options::default()).remove(0)
+}
+
+/// As long as there is a colour for each.
+#[test]
+fn the_figure_has_the_total_as_the_table_does() {
+    let curves = |queues: &str| {
+        let figure = with_queues(queues).figure().unwrap();
+        assert!(figure.series.iter().all(|curve| curve.points.len() == 2), "{:?}", figure.series);
+        figure.series.into_iter().map(|curve| curve.label).collect::<Vec<_>>()
+    };
+    let few =
+        ["queue 1, bulk", "queue 1, other", "queue 1, total", "queue 2, bulk", "queue 2, other", "queue 2, total"];
+    assert_eq!(curves("[1, 2]"), few);
+    let many = curves("[1, 2, 3]");
+    assert!(many.len() == 6 && !many.iter().any(|label| label.contains("total")), "{many:?}");
+}
+
 #[test]
 fn a_table_that_no_screen_has_room_for_has_rows_in_the_place_of_columns() {
-    let table = |queues: &str| {
-        let text = TWO_LOADS.replace("rate = \"10 Mb/s\"", "rate = \"${rate}\", queue_frames = \"${queue}\"");
-        let vary = format!(
-            "[vary]\nrate = [\"1 Mb/s\", \"2 Mb/s\"]\nqueue = {queues}\n[report]\nx = \"rate\"\nseries = [\"queue\"]\n"
-        );
-        let document = Document::parse("two", "two.toml", &format!("{text}{vary}")).unwrap();
-        let plan = Plan::new(&[document], &Choice::default(), &Flows(1)).unwrap();
-        run(&plan, Flows(1), Options::default()).remove(0).table()
-    };
+    let table = |queues: &str| with_queues(queues).table();
     let few = table("[1, 2, 3, 4, 5]");
     assert_eq!((few.columns.len(), few.rows.len()), (15, 2));
     let many = table("[1, 2, 3, 4, 5, 6]");
