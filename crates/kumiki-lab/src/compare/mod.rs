@@ -211,6 +211,7 @@ impl Comparison {
         let mut left_out = Condition::lacking(&options.conditions, &sources)?;
         let unmet = unmet(&sources, options)?;
         let value = Source::find_in(&sources, &options.value).unwrap_or_else(|| options.value.clone());
+        Source::check_units(&sources)?;
         let names = names(&sources, &value, options);
         let groups = Groups::of(&sources, options);
         let mut sides = Vec::new();

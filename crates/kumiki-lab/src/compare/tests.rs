@@ -424,3 +424,18 @@ fn an_interval_with_one_end_is_told_with_its_line() {
     let options = crate::plot::Options { x: Some("window".to_owned()), ..crate::plot::Options::default() };
     assert_eq!(crate::plot::figure(&[ours(), mine()], &options).unwrap().1, [note]);
 }
+
+/// Else points that differ in it would be one.
+#[test]
+fn a_head_whose_unit_nobody_knows_is_refused_where_another_result_has_that_name() {
+    let source =
+        |unit: &str| Source::of_csv("m.csv", &format!("rtt ({unit}),goodput_mbps\n1,10\n2,20\n"), &[]).unwrap();
+    for sources in [["ms", "msx"], ["msx", "us"]] {
+        let refused = Comparison::new(sources.map(source).into(), &Options::default()).unwrap_err().to_string();
+        assert!(
+            refused.contains("column 1 (rtt (msx)): unknown unit \"msx\"; expected a head with another"),
+            "{refused}"
+        );
+    }
+    Comparison::new(["msx", "msx"].map(source).into(), &Options::default()).unwrap();
+}

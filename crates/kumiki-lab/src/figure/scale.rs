@@ -1,6 +1,8 @@
 //! From values to places, and where the ticks go.
 
 use super::{Axis, Scale};
+use crate::quantity::Octets;
+use crate::scenario::label::ratio;
 
 /// A mark on an axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -210,8 +212,19 @@ pub(super) fn number(value: f64, decimals: usize) -> String {
     }
 }
 
-/// 512 B, 8 KiB, 2 MiB.
+/// 512 B, 8 KiB, 2 MiB, 100 kB: as sizes are written where that is short, and else to three decimals.
 pub(crate) fn octets(value: f64) -> String {
+    const SHORT: u64 = 10_000;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "looked at: a whole number below 2^53")]
+    let whole = (0.0..9e15)
+        .contains(&value)
+        .then_some(value as u64)
+        .filter(|whole| ratio(*whole, 1).to_bits() == value.to_bits());
+    let written = whole.map(|whole| Octets::new(whole).to_string());
+    let is_short = |text: &String| text.split(' ').next().and_then(|number| number.parse().ok()) < Some(SHORT);
+    if let Some(text) = written.filter(is_short) {
+        return text;
+    }
     let (worth, unit) = match value {
         v if v >= 1_073_741_824.0 => (1_073_741_824.0, "GiB"),
         v if v >= 1_048_576.0 => (1_048_576.0, "MiB"),

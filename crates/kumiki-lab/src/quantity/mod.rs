@@ -319,16 +319,25 @@ impl fmt::Display for Rate {
     }
 }
 
+/// Exactly, and as people write sizes: a whole number of the largest unit, of 1024 or, from five digits on, of 1000, whichever number is the shorter: 64 KiB, 100 kB, 8000 B.
 impl fmt::Display for Octets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => write!(f, "0 B"),
-            n if n.is_multiple_of(1 << 40) => write!(f, "{} TiB", n >> 40),
-            n if n.is_multiple_of(1 << 30) => write!(f, "{} GiB", n >> 30),
-            n if n.is_multiple_of(1 << 20) => write!(f, "{} MiB", n >> 20),
-            n if n.is_multiple_of(1 << 10) => write!(f, "{} KiB", n >> 10),
-            n => write!(f, "{n} B"),
-        }
+        const LONG: u64 = 10_000;
+        const BINARY: [(u64, &str); 5] =
+            [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+        const DECIMAL: [(u64, &str); 4] =
+            [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+        let largest = |units: &[(u64, &'static str)]| {
+            units
+                .iter()
+                .find(|(worth, _)| self.0 > 0 && self.0.is_multiple_of(*worth))
+                .map(|(worth, unit)| (self.0 / worth, *unit))
+        };
+        let binary = largest(&BINARY).unwrap_or((0, "B"));
+        let decimal =
+            largest(&DECIMAL).filter(|(number, _)| self.0 >= LONG && number.ilog10() <= binary.0.max(1).ilog10());
+        let (number, unit) = decimal.unwrap_or(binary);
+        write!(f, "{number} {unit}")
     }
 }
 

@@ -109,6 +109,15 @@ fn ranges_that_make_no_list_are_refused() {
     assert_eq!(problem("1 ms,, 2 ms"), "nothing is written here");
 }
 
+#[test]
+fn sizes_are_written_as_people_write_them() {
+    for text in
+        ["0 B", "512 B", "1448 B", "8000 B", "8 KiB", "64 KiB", "1 GiB", "100 kB", "128 kB", "10 MB", "3 GB", "12345 B"]
+    {
+        assert_eq!(parse::<Octets>(text).unwrap().to_string(), text);
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_printed_is_read_back(n: u64) {

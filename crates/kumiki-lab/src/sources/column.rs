@@ -52,6 +52,17 @@ impl Unit {
     }
 }
 
+/// So much in the unit of the column `name`, where that is a whole number of base units of a time, a rate or a share.
+pub(super) fn amount_of(name: &str, number: f64) -> Option<Amount> {
+    let (suffix, worth, of) = SUFFIXES.iter().find(|(suffix, ..)| name.ends_with(suffix))?;
+    let base = number * ratio(*worth, 1);
+    let whole = libm::round(base);
+    let is_whole = (0.0..9e15).contains(&base) && (base - whole).abs() <= 1e-9 * base;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "looked at: from 0 to 2^53")]
+    let amount = (is_whole && *suffix != "_percent").then(|| of(whole as u64));
+    amount
+}
+
 /// What a share that is a bare number is a part of.
 pub(super) fn whole() -> Option<Unit> {
     Unit::of(amount("100 %")?)

@@ -197,6 +197,14 @@ impl Source {
                 source.name.clone_from(&source.path);
             }
         }
+        // What is there twice has one path.
+        let paths: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+        for (place, (argument, source)) in arguments.iter().zip(&mut sources).enumerate() {
+            let before = paths.iter().take(place).filter(|name| **name == source.name).count();
+            if named(argument).0.is_none() && before > 0 {
+                source.name = format!("{} ({})", source.name, before + 1);
+            }
+        }
         for (place, argument) in arguments.iter().enumerate() {
             let Some(own) = named(argument).0 else {
                 continue;
@@ -376,6 +384,21 @@ impl Source {
         Ok(())
     }
 
+    /// That no column of measurements would tell points apart as another source does, if its unit were known.
+    pub(crate) fn check_units(sources: &[Self]) -> Result<(), Fault> {
+        for (place, source) in sources.iter().enumerate() {
+            for (stem, _) in source.keys().into_iter().filter_map(|name| source.unknown_unit(name)) {
+                let stem = as_name(stem);
+                let others =
+                    sources.iter().enumerate().filter(|(other, _)| *other != place).flat_map(|(_, it)| it.keys());
+                if let Some(wanted) = others.into_iter().find(|key| column::split(key).0 == stem) {
+                    return Err(source.lacks(wanted));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The queues, the counters of the same layer, or else the layers that count, where `wanted` begins like one of these.
     fn of_many(&self, wanted: &str) -> Vec<String> {
         let (Content::Results { rows, .. }, Some((map, name))) = (&self.content, wanted.split_once('.')) else {
@@ -412,7 +435,7 @@ impl Source {
         let misread = self.keys().into_iter().find_map(|name| Some((name, self.unknown_unit(name)?)));
         if let Some((name, (_, unit))) = misread.filter(|(_, (stem, _))| {
             let wanted = column::split(wanted).0;
-            stem.to_lowercase().replace(' ', "_") == wanted
+            as_name(stem) == wanted
         }) {
             let expected = format!("a head with another, such as {}", head(wanted));
             return self.of_head(name, &format!("unknown unit {unit:?}")).expected(expected);
@@ -532,6 +555,11 @@ pub(crate) fn words(name: &str) -> String {
     format!("{}{part}", column::split(field).0.replace('_', " "))
 }
 
+/// A head as names of rows are written.
+fn as_name(head: &str) -> String {
+    head.to_lowercase().replace(' ', "_")
+}
+
 /// A value as a reader of a point's name sees it: words as they are, others with what they are, "window 64 KiB", "nagle off".
 pub(crate) fn labelled(name: &str, value: &Parameter) -> String {
     match value {
@@ -551,7 +579,12 @@ fn in_unit(name: &str, value: &Parameter) -> String {
         Parameter::Count(_) | Parameter::Number(_) => match (unit(name), number(value)) {
             ("octets", Some(octets)) => crate::figure::octets(octets),
             ("", _) => told(value),
-            (unit, _) => format!("{} {unit}", told(value)),
+            (unit, number) => {
+                let text = format!("{} {unit}", told(value));
+                // As a scenario has it: 1 Gb/s, and not 1000 Mb/s.
+                let amount = number.and_then(|number| column::amount_of(name, number));
+                amount.map_or(text, |amount| amount.to_string())
+            }
         },
     }
 }

@@ -250,3 +250,22 @@ fn structure_hides_no_values() {
     let comma = refused("window,goodput_mbps\n1,1\n2,2 Mb\n3,\"2,5\"\n4,7\n");
     assert_eq!(lines(&comma), ["m.csv:3", "m.csv:4"], "{comma}");
 }
+
+#[test]
+fn points_are_called_in_the_units_of_scenarios() {
+    use Parameter::{Count, Number};
+    for (name, value, label) in [
+        ("size_bytes", Count(100_000), "size 100 kB"),
+        ("size_bytes", Count(65_536), "size 64 KiB"),
+        ("window_bytes", Number(1536.5), "window 1.5 KiB"),
+        ("rate_mbps", Count(1000), "rate 1 Gb/s"),
+        ("rate_mbps", Number(1.544), "rate 1.544 Mb/s"),
+        ("rtt_ms", Number(0.5), "rtt 500 us"),
+        ("time_ms", Count(10_000), "time 10 s"),
+        ("rtt_ms", Number(1.0 / 3.0), "rtt 0.33333333333 ms"),
+        ("loss_percent", Number(0.1), "loss 0.1 %"),
+        ("sessions", Count(5), "sessions 5"),
+    ] {
+        assert_eq!(labelled(name, &value), label);
+    }
+}

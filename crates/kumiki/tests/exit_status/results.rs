@@ -169,4 +169,5 @@ fn two_results_have_two_names() {
     };
     assert!(told(&["m=n.csv", "m.csv"]).contains("m.csv"), "the one without a name of its own is called by its path");
     assert!(told(&["m.csv", "other/m.csv"]).contains("other/m.csv"));
+    assert!(told(&["m.csv", "m.csv"]).contains("m.csv, m.csv (2)"));
 }
