@@ -464,13 +464,13 @@ fn of_a_silence_that_began_before_only_what_was_measured_counts() {
 run = { warm_up = "5 s", duration = "10 s" }
 event = [{ at = "2 s", link = "line", up = false }, { at = "5500 ms", link = "line", up = true }]
 "#;
-    let told = "1 of 1 connections transferred nothing for a second or more";
+    let told = "1 of 1 connection transferred nothing for a second or more";
     let silent = |notes: &[String]| notes.iter().any(|note| note.contains("transferred nothing"));
     let (units, _, notes) = alone(UNITS, down);
     let gap = units.longest_gap_s.unwrap();
     assert!((0.5..0.52).contains(&gap) && !silent(&notes), "{gap} {notes:?}");
     let (_, _, notes) = alone(UNITS, &down.replace("5500 ms", "8 s"));
-    let of_units = "1 of 1 streams of datagrams transferred nothing for a second or more";
+    let of_units = "1 of 1 stream of datagrams transferred nothing for a second or more";
     assert!(notes.iter().any(|note| note == of_units), "{notes:?}");
     let (stream, _, notes) = alone(STREAM, down);
     let gap = stream.longest_gap_s.unwrap();

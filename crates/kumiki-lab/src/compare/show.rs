@@ -1,5 +1,6 @@
 //! A comparison as a table, as a figure, and as JSON Lines.
 
+use kumiki_octets::text::counted;
 use serde_json::{Map, Value, json};
 
 use super::{Compared, Comparison, Difference, label};
@@ -75,7 +76,10 @@ impl Comparison {
                 (true, _) => "of a single run nothing says how far a difference is chance",
                 (false, _) => "all runs of a point were equal",
             };
-            legend.push(format!("{without} of {} differences without an interval: {why}", all().count()));
+            legend.push(format!(
+                "{without} of {} without an interval: {why}",
+                counted(all().count() as u64, "difference")
+            ));
         }
         if self.equal > 0 {
             let counted =

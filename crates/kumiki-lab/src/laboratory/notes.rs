@@ -91,22 +91,24 @@ pub(super) fn is_told(note: &str, why: &str) -> bool {
 const UNCONNECTED: &str = "no connection was established: ";
 
 fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
-    let sessions = load.flows.len();
+    let all = |what| counted(load.flows.len() as u64, what).to_string();
     let mut aborted: BTreeMap<String, u64> = BTreeMap::new();
     for reason in load.flows.iter().filter_map(|flow| flow.aborted.as_ref()) {
         *aborted.entry(reason.to_string()).or_default() += 1;
     }
-    let mut notes: Vec<String> =
-        aborted.into_iter().map(|(why, count)| format!("{count} of {sessions} sessions were aborted: {why}")).collect();
+    let was = |count| if count == 1 { "was" } else { "were" };
+    let told_of_aborts =
+        |(why, count): (String, u64)| format!("{count} of {} {} aborted: {why}", all("session"), was(count));
+    let mut notes: Vec<String> = aborted.into_iter().map(told_of_aborts).collect();
     if let Some(none) = &load.unconnected {
         notes.push(format!("{UNCONNECTED}{}", none.why));
     } else if load.stopped > 0 {
         let stopped = load.stopped;
-        let what = if load.units.is_some() { "streams of datagrams" } else { "connections" };
-        notes.push(format!("{stopped} of {sessions} {what} transferred nothing for a second or more"));
+        let what = if load.units.is_some() { all("stream") + " of datagrams" } else { all("connection") };
+        notes.push(format!("{stopped} of {what} transferred nothing for a second or more"));
     }
     if load.unbegun > 0 && load.unconnected.is_none() {
-        notes.push(format!("{} of {sessions} sessions would have begun after the end of the run", load.unbegun));
+        notes.push(format!("{} of {} would have begun after the end of the run", load.unbegun, all("session")));
     }
     let why = load.cut_off.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     // Those that had not begun are told of already.

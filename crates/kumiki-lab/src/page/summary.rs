@@ -1,5 +1,7 @@
 //! What comes first: how much of what papers say holds, what misses, and which scenarios there are.
 
+use kumiki_octets::text::counted;
+
 use super::html::Html;
 use super::{Page, Part, parts};
 use crate::reproduce::{Judgement, Verdict};
@@ -51,7 +53,11 @@ impl Page {
         let failures: usize = self.parts.iter().map(|part| part.failures.len()).sum();
         if failures > 0 {
             let points: usize = self.parts.iter().map(|part| part.points).sum();
-            html.leaf("p", &[("class", "failed")], &format!("✗ {failures} of {points} points failed."));
+            html.leaf(
+                "p",
+                &[("class", "failed")],
+                &format!("✗ {failures} of {} failed.", counted(points as u64, "point")),
+            );
         }
     }
 

@@ -329,7 +329,7 @@ fn failures(results: &[Results]) -> Result<(), Stop> {
     if list.is_empty() {
         return Ok(());
     }
-    Err(Stop::Failed(format!("{} of {all} points failed:{}", list.len(), list.concat())))
+    Err(Stop::Failed(format!("{} of {} failed:{}", list.len(), counted(all as u64, "point"), list.concat())))
 }
 
 /// What an interrupted command has left, and how to go on.

@@ -88,13 +88,12 @@ fn result(place: &Path) -> Result<String, Stop> {
         [first] => (*first).to_owned(),
         [first, .., last] => format!("{} scenarios, {first} to {last}", names.len()),
     };
-    let (done, all) = (count("/points/done"), count("/points/all"));
+    let (done, all) = (count("/points/done"), kumiki_octets::text::counted(count("/points/all"), "point"));
     let failed = match count("/points/failed") {
         0 => String::new(),
         failed => format!(" ({failed} failed)"),
     };
     let commit = run.get("commit").and_then(Value::as_str).map_or_else(String::new, |commit| format!(" ({commit})"));
-    let line =
-        format!("{what}: {done} of {all} points{failed}, {}, Kumiki {}{commit}", word("/started"), word("/version"));
+    let line = format!("{what}: {done} of {all}{failed}, {}, Kumiki {}{commit}", word("/started"), word("/version"));
     Ok(format!("{name}: {}\n    {}\n", shown(&line), shown(word("/command"))))
 }

@@ -92,7 +92,10 @@ fn results_are_listed_compared_and_drawn_beside_measurements() {
     assert!(!folder.0.names("results/before").iter().any(|name| name == "rows.parquet"), "columns of older rows");
     let text = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
     let listed = text(&folder.kumiki(&["list", "results"]));
-    assert!(listed.contains("results/after: x: 1 of 1 points") && listed.contains("run.duration=2 s"), "{listed}");
+    assert!(listed.contains("results/after: x: 1 of 1 point, ") && listed.contains("run.duration=2 s"), "{listed}");
+    let scenario = refused(&folder.kumiki(&["scenarios", "x.toml"]));
+    assert!(scenario.contains("x.toml: a scenario, and no result: expected a directory of results"), "{scenario}");
+    assert!(scenario.contains("`kumiki run --dry-run`"), "{scenario}");
     let both = ["compare", "results/before", "results/after"];
     let octets = folder.kumiki(&[&both[..], &["--value", "octets", "--fail-over=3%", "-o", "f.svg"]].concat());
     assert_eq!(octets.status.code(), Some(1), "{octets:?}");
