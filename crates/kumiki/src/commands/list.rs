@@ -56,6 +56,13 @@ fn results(directory: &Path) -> Result<Vec<PathBuf>, Stop> {
     if has(directory) {
         return Ok(vec![directory.to_owned()]);
     }
+    if directory.extension().is_some_and(|it| it == "toml") && directory.is_file() {
+        let place = directory.display();
+        let instead = "without one the scenarios that are built in are listed; `kumiki run --dry-run` says what a scenario of one's own would run";
+        return Err(Stop::Input(format!(
+            "{place}: a scenario, and no result: expected a directory of results; {instead}"
+        )));
+    }
     let io = |why| unreadable("", directory, &why);
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).map_err(io)? {
