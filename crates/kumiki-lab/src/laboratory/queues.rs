@@ -98,9 +98,14 @@ pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
             continue;
         };
         let more = grown / (sent as f64 * time_on_line) * 100.0;
+        let more = if sent > 0 {
+            format!("{more:.1} % more came than the line takes")
+        } else {
+            "the line took nothing".to_owned()
+        };
         told.push(format!(
             "{name}: what {end} sends there waits in a queue without an end (`queue_frames` is not set), which grew {when}, from {before} to {} frames: \
-             {more:.1} % more came than the line takes, so delays and lengths are those of the `duration`",
+             {more}, so delays and lengths are those of the `duration`",
             queue.length()
         ));
     }
@@ -174,6 +179,9 @@ define.rate = "12 Mb/s"
     #[test]
     fn a_queue_without_an_end_that_grows_all_the_time_is_told_of() {
         let told = |text: &str, set: &[&str]| notes(text, set).into_iter().find(|note| note.contains("without an end"));
+        let still = format!("event = [{{ at = \"0 s\", link = \"line\", rate = \"0 b/s\" }}]\n{FLOOD}");
+        let still = told(&still, &[]).unwrap();
+        assert!(still.contains(" frames: the line took nothing, so"), "{still}");
         let flood = told(FLOOD, &[]).unwrap();
         // 1500 datagrams a second come, and 1216 of 1028 octets go.
         assert!(flood.starts_with("line: what a.l0 sends there waits in a queue without an end"), "{flood}");
