@@ -296,7 +296,7 @@ impl Measured {
         self.total.waited.contains_key(host)
     }
 
-    /// What bound `of`, a load, or a `flow` of it (of several loads together see [`Measured::bound_of_all`]), where the stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages, a CPU
+    /// What bound `of`, a load, or a `flow` of it (of several loads together see [`Measured::bound_of_all`]), where the stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages beside a line that was not full, a CPU
     /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
     /// Then comes the opening of transfers, which is before the time in which they are measured, where it took longer than that.
     /// What is left is what held TCP for the most time (of limits that held equally long the first of [`Limit::ALL`]), or the window of another protocol.
@@ -317,7 +317,8 @@ impl Measured {
             Bound::Held(Limit::Opening)
         } else if !flows.is_empty() && flows.iter().all(|flow| flow.was_over || !flow.opened) {
             Bound::Held(Limit::Application)
-        } else if of.page_waits > 0 {
+        } else if of.page_waits > 0 && !of.reaches(limit_mbps, flows) {
+            // In front of a full line any memory fills.
             Bound::Pages
         } else if of.cpu.iter().any(|(cpu, busy)| of.waits_for_cpu(flow, Self::taken(of, cpu, *busy))) {
             Bound::Host
