@@ -65,7 +65,8 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
             *own = load;
         }
     }
-    ports(scenario)
+    ports(scenario)?;
+    files(scenario)
 }
 
 /// `ends` with the members of groups in the place of stars.
@@ -245,6 +246,38 @@ fn ports(scenario: &mut Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Who is asked for files listens on one port (RFC 1006), on which another `tpkt` of the same TCP cannot.
+fn files(scenario: &Scenario) -> Result<(), Fault> {
+    let mut listening: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    for (name, load) in scenario.load.iter().filter(|(_, load)| load.kind == "ftam") {
+        let (key, asked) = if load.way.as_deref() == Some("get") { ("from", &load.from) } else { ("to", &load.to) };
+        for (host_name, node) in asked.0.iter().filter_map(|end| end.split_once('.')) {
+            let Some((host, graph)) = scenario.host.get(host_name).and_then(|host| Some((host, host.graph.as_ref()?)))
+            else {
+                continue;
+            };
+            let (mut nodes, mut seen) = (vec![node], BTreeSet::from([node]));
+            while let Some(node) = nodes.pop() {
+                let below = graph.below(node);
+                if host.kind_of(node) != "tpkt" {
+                    nodes.extend(below.into_iter().filter(|it| seen.insert(*it)));
+                    continue;
+                }
+                for tcp in below {
+                    let other = *listening.entry((host_name, tcp)).or_insert(node);
+                    if other != node {
+                        let problem =
+                            format!("{node} would listen on the port of {host_name}.{tcp} on which {other} does (102)");
+                        let fault = Fault::at(["load", name, key], problem);
+                        return Err(fault.expected(format!("a program above {other}, or a TCP below {node} alone")));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The layer right below the node `end`, as `host.node`.
 fn transport(hosts: &BTreeMap<String, Host>, end: &str) -> Option<String> {
     let (host, node) = end.split_once('.')?;
@@ -300,6 +333,46 @@ run.duration = "1 s"
             let answers = scenario.host["a"].graph.as_ref().map(Graph::nodes).unwrap_or_default();
             assert!(answers.contains(&layer), "{answers:?}");
         }
+    }
+
+    #[test]
+    fn two_of_rfc_1006_on_one_tcp_cannot_both_be_asked_for_files() {
+        let stack = |user: &str, number: u8| {
+            let layers = [user, "ftam", "acse", "presentation", "session", "tp0", "tpkt"];
+            let names = layers.map(|layer| format!("{layer}{number}"));
+            let below = names[1..].iter().map(String::as_str).chain(["tcp"]);
+            let graph: Vec<String> =
+                names.iter().zip(below).map(|(own, below)| format!("{own} = [\"{below}\"]")).collect();
+            let kinds: Vec<String> =
+                names.iter().zip(layers).map(|(own, kind)| format!("{own} = \"{kind}\"")).collect();
+            (graph.join(", "), kinds.join(", "))
+        };
+        let host = |user: &str| {
+            let ((one, one_kind), (two, two_kind)) = (stack(user, 1), stack(user, 2));
+            format!(
+                "{{ graph = {{ {one}, {two}, tcp = [\"ip\"], ip = [\"l0\"] }}, kind = {{ {one_kind}, {two_kind} }} }}"
+            )
+        };
+        let text = |other: &str| {
+            format!(
+                r#"
+title = "Files"
+host.a = {a}
+host.b = {b}
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "1 Mb/s" }}
+load.one = {{ kind = "ftam", from = "a.ftam_user1", to = "b.ftam_keeper1", message = "8 kB", file = "1 MB" }}
+{other}
+run.duration = "1 s"
+"#,
+                a = host("ftam_user"),
+                b = host("ftam_keeper")
+            )
+        };
+        read(&text(""), &[]).unwrap();
+        let put = r#"load.two = { kind = "ftam", from = "a.ftam_user2", to = "b.ftam_keeper2", message = "8 kB", file = "1 MB" }"#;
+        let refused = read(&text(put), &[]).unwrap_err();
+        let words = "load.two.to = \"b.ftam_keeper2\": tpkt2 would listen on the port of b.tcp on which tpkt1 does (102); expected";
+        assert!(refused.contains(words), "{refused}");
     }
 
     #[test]
