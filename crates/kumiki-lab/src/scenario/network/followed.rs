@@ -1,6 +1,7 @@
 //! Whether the routes that are given lead from the host of a load to its reader, and back.
 //!
-//! Only what is certain is said: of hosts with one IP and known addresses, where a router on the way has no route, or routes lead in a circle. That a host itself has none its program is told.
+//! Only what is certain is said: of hosts with one IP and known addresses, where a router on the way has no route, or routes lead in a circle; and where a host itself has none,
+//! if all that its program sends goes through that IP.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,8 @@ use crate::topology::place;
 enum Way<'a> {
     /// To its destination, or nobody knows.
     Fine,
+    /// Nowhere: the host itself has no route.
+    None(&'a Interface),
     /// To a router that knows of no further one.
     Ends(&'a Interface),
     /// Through these, and to the first of them again.
@@ -25,6 +28,8 @@ impl Way<'_> {
     fn is_of(&self, given: &BTreeSet<String>) -> bool {
         match self {
             Self::Fine => false,
+            // Whether a line leads there at all is not known here: see [`own`].
+            Self::None(_) => false,
             Self::Ends(router) => given.contains(&router.host),
             Self::Circle(all) => all.iter().any(|it| given.contains(&it.host)),
         }
@@ -78,6 +83,32 @@ pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTree
     Ok(())
 }
 
+/// Whether each host that has to send something to another, and through IP alone, has a route there.
+pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), Fault> {
+    if scenario.event.iter().any(|event| event.set.is_some()) {
+        return Ok(());
+    }
+    let map = Map::of(interfaces);
+    for load in scenario.load.values() {
+        // Nothing answers datagrams.
+        let is_answered = !["udp", "rtp"].contains(&load.kind.as_str());
+        let both = |(writer, reader)| [(writer, reader, true), (reader, writer, is_answered)];
+        for (program, other, _) in load.pairs().flat_map(both).filter(|(.., is_needed)| *is_needed) {
+            let (from, to) = (place(program), place(other));
+            let addresses = map.of_host.get(to).into_iter().flatten().filter_map(|it| it.address);
+            let mut ways = addresses.map(|address| (address, follow(scenario, &map, (from, to), address)));
+            let first = ways.next().filter(|_| is_through_ip(scenario, program));
+            let Some((address, way @ Way::None(_))) = first else {
+                continue;
+            };
+            if ways.all(|(_, way)| matches!(way, Way::None(_))) {
+                return Err(said(way, (from, to), address));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn said(way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
     let (at, problem) = match &way {
         Way::Ends(router) => {
@@ -89,6 +120,13 @@ fn said(way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
                 all.first().copied(),
                 format!("what {from} sends to {to} ({address}) goes in a circle: {}", names.join(", ")),
             )
+        }
+        Way::None(own) => {
+            let fault = Fault::at(["host", &own.host, &own.ip], format!("{from} has no route to {address} of {to}"));
+            return fault.of_topology().expected(format!(
+                "addresses of one network, such as {address}/{prefix} and another of that, or a router between and a route to it",
+                prefix = own.prefix
+            ));
         }
         Way::Fine => (None, String::new()),
     };
@@ -122,8 +160,9 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
         let far = far.map(|(_, prefix, by)| (prefix, Some(by)));
         let by = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
             Some((_, by)) => by.unwrap_or(address),
-            None if host == from => return Way::Fine,
-            None => return Way::Ends(first),
+            None if host != from => return Way::Ends(first),
+            None if has_peers(scenario, first) => return Way::Fine,
+            None => return Way::None(first),
         };
         let on = own.iter().filter(|it| is_in(by, it)).max_by_key(|it| it.prefix);
         let next = on.and_then(|on| map.of_address.get(&(on.network, by)));
@@ -133,6 +172,39 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
         host.clone_from(&next.host);
     }
     Way::Fine
+}
+
+/// Whether all that the program at `end` sends goes through the IP of its host, which is emulated.
+fn is_through_ip(scenario: &Scenario, end: &str) -> bool {
+    let host = scenario.host.get(place(end)).filter(|host| host.real.is_none());
+    let Some((host, graph)) = host.and_then(|host| Some((host, host.graph.as_ref()?))) else {
+        return false;
+    };
+    let mut nodes: Vec<&str> = end.split_once('.').map_or_else(|| graph.nodes(), |(_, node)| vec![node]);
+    let mut seen: BTreeSet<&str> = nodes.iter().copied().collect();
+    let is_above_all = nodes.len() == 1;
+    while let Some(node) = nodes.pop() {
+        let below = graph.below(node);
+        if host.kind_of(node) == "ip" {
+            continue;
+        }
+        if below.is_empty() {
+            return false;
+        }
+        nodes.extend(below.into_iter().filter(|it| seen.insert(it)));
+    }
+    is_above_all
+}
+
+/// Whether an IP is told of hosts beside it that need not be of its network.
+fn has_peers(scenario: &Scenario, interface: &Interface) -> bool {
+    let own = scenario.host.get(&interface.host).and_then(|host| host.settings.get(&interface.ip));
+    let Some(own) = own else {
+        return false;
+    };
+    let interfaces = own.get("interface").and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::values);
+    let tables = interfaces.filter_map(toml::Value::as_table).chain([own]);
+    tables.into_iter().any(|table| ["peer", "neighbours"].iter().any(|key| table.contains_key(*key)))
 }
 
 /// Whether a host has one IP, and all of its addresses are known.

@@ -44,7 +44,8 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
 pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), Fault> {
     addresses::resolved(scenario, interfaces)?;
     addresses::discovered(scenario)?;
-    ways(scenario)
+    ways(scenario)?;
+    followed::own(scenario, interfaces)
 }
 
 /// For each load there is a way to each of its readers.
