@@ -8,14 +8,15 @@ use serde_json::{Value, json};
 use super::{Plan, Shard, captures};
 use crate::capture::Layers;
 use crate::progress::{Cost, spoken};
+use crate::scenario::{Scenario, Workload};
 use crate::table::{Cell, Table};
 
 /// What a unit of [`Cost::weight`] takes, in seconds: 171 s for `reproduce --quick`, 450 to 500 s for all of it, of an optimised build on a core of an AMD EPYC of 2023.
 /// Nothing but this guess depends on it.
 const UNIT_S: f64 = 0.27e-6;
 
-/// So many queues that are reckoned are told of each scenario.
-const MOST_QUEUES: usize = 12;
+/// So many remarks are told of each scenario.
+const MOST_REMARKS: usize = 12;
 
 /// What would be run.
 #[derive(Clone, Debug)]
@@ -31,8 +32,8 @@ struct Expected {
     scenario: String,
     index: usize,
     label: String,
-    /// What is said of its queues.
-    queues: Vec<String>,
+    /// What is said of its queues, and of loads that have no time.
+    remarks: Vec<String>,
     varied: Vec<(String, toml::Value)>,
     /// On one core.
     time: Duration,
@@ -57,7 +58,13 @@ impl Plan {
                     scenario: part.name.clone(),
                     index: point.index,
                     label: point.label(),
-                    queues: point.scenario.queues_of_paths.values().cloned().collect(),
+                    remarks: point
+                        .scenario
+                        .queues_of_paths
+                        .values()
+                        .cloned()
+                        .chain(too_late(&point.scenario))
+                        .collect(),
                     varied: point.varied.clone(),
                     time: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
                     shard: shard.sibling(place),
@@ -68,6 +75,18 @@ impl Plan {
         }
         Foreseen { points, shard, is_measured: all.is_some() }
     }
+}
+
+/// Which loads of a scenario are to begin after its end, in words.
+fn too_late(scenario: &Scenario) -> Vec<String> {
+    let Some(end) = scenario.run.whole() else {
+        return Vec::new();
+    };
+    let late = |(name, load): (&String, &Workload)| {
+        let start = load.begins().filter(|start| *start >= end)?;
+        Some(format!("{name}: would begin at {start}, and the run is over after {end}: it never begins"))
+    };
+    scenario.load.iter().filter_map(late).collect()
 }
 
 impl Plan {
@@ -151,9 +170,9 @@ impl Foreseen {
             let cells = [number, short(point.time), self.state(point)].map(Cell::text).to_vec();
             if let Some(table) = tables.last_mut() {
                 table.rows.push((head, cells));
-                for queue in &point.queues {
-                    if !table.legend.contains(queue) && table.legend.len() < MOST_QUEUES {
-                        table.legend.push(queue.clone());
+                for remark in &point.remarks {
+                    if !table.legend.contains(remark) && table.legend.len() < MOST_REMARKS {
+                        table.legend.push(remark.clone());
                     }
                 }
             }

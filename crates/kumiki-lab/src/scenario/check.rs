@@ -352,6 +352,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
     real::check(scenario)?;
     loads(scenario)?;
     super::event::check(scenario)?;
+    begun(scenario)?;
     if let Some(load) = scenario.report.load.as_ref().filter(|load| !scenario.load.contains_key(*load)) {
         let known: Vec<&String> = scenario.load.keys().collect();
         return Err(Fault::unknown(["report", "load"], "load", load, &known));
@@ -376,6 +377,23 @@ fn loads(scenario: &Scenario) -> Result<(), Fault> {
         workload(scenario, load).map_err(|fault| fault.under(&["load", name]))?;
     }
     Ok(())
+}
+
+/// Some load begins before the run is over, as far as it is known when that is.
+fn begun(scenario: &Scenario) -> Result<(), Fault> {
+    // A mistake in any of these is told of elsewhere.
+    let Some(end) = scenario.run.whole() else {
+        return Ok(());
+    };
+    let late = |load: &Workload| load.begins().is_some_and(|start| start >= end);
+    match scenario.load.iter().next() {
+        Some((name, _)) if scenario.load.values().all(late) => {
+            let fault =
+                Fault::at(["load", name, "start"], format!("the run is over after {end}, before any load begins"));
+            Err(fault.expected("an earlier time, or a longer `duration` in [run]"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What `warm_up` is where it is to be found.

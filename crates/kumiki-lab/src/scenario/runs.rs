@@ -1,9 +1,10 @@
 //! When is measured, and how often.
 
+use kumiki_graph::Duration;
 use kumiki_settings::Keys;
 use serde::Deserialize;
 
-use crate::quantity::Share;
+use crate::quantity::{Share, parse};
 use crate::stats::Level;
 
 /// When is measured, and how often, of all loads alike.
@@ -83,6 +84,14 @@ pub struct Repeat {
     #[serde(default)]
     #[key(is = "true or false", default = "false", example = "true")]
     pub always: bool,
+}
+
+impl Runs {
+    /// How long a run is, with what is not measured; nothing where that is to be found.
+    pub(crate) fn whole(&self) -> Option<Duration> {
+        let warm_up = self.warm_up.as_ref().map_or(Some(Duration::ZERO), |text| parse(text).ok())?;
+        Some(warm_up + parse(&self.duration).ok()?)
+    }
 }
 
 impl Confidence {

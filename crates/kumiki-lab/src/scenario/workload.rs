@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kumiki_graph::Duration;
 use kumiki_settings::Keys;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -116,6 +117,11 @@ pub struct Workload {
 impl Workload {
     /// What `kind` may be.
     pub(crate) const KINDS: [&str; 8] = ["netperf", "ttcp", "udp", "rtp", "ping", "rpc", "ftam", "limit"];
+
+    /// When it is to begin, where that is said.
+    pub(crate) fn begins(&self) -> Option<Duration> {
+        self.start.as_ref().and_then(|text| crate::quantity::parse(text).ok())
+    }
 
     /// Each writer with each reader that it has: all where it is the only writer, the only one, or its own.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {

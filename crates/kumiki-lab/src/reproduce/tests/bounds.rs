@@ -362,3 +362,21 @@ run.duration = "5 s"
     let said = glance.iter().find(|(what, _)| what == "Lost on the way").map(|(_, said)| said.as_str());
     assert_eq!(said, Some(format!("{unicast} frames or cells").as_str()));
 }
+
+/// One of several may be to begin later than the run lasts, which is said before it; all of them may not.
+#[test]
+fn loads_that_begin_too_late_are_told_of_before_anything_runs() {
+    let plan = |late: &str| {
+        let text = TWO_LOADS.replace("message = \"8 KiB\"", "message = \"8 KiB\", start = \"${start}\"");
+        let text = text.replacen("${start}", late, 1).replacen("${start}", "2 s", 1);
+        let document = Document::parse("two", "two.toml", &text).unwrap();
+        Plan::new(&[document], &Choice::default(), &Flows(1)).map_err(|fault| fault.to_string())
+    };
+    let tables = plan("0 s").unwrap().foreseen(Shard::WHOLE, &BTreeMap::new()).tables();
+    assert_eq!(tables[0].legend, ["other: would begin at 2 s, and the run is over after 1 s: it never begins"]);
+    let refused = plan("1 s").unwrap_err();
+    assert!(
+        refused.contains("the run is over after 1 s, before any load begins; expected an earlier time"),
+        "{refused}"
+    );
+}
