@@ -262,7 +262,7 @@ fn points_are_called_in_the_units_of_scenarios() {
         ("rate_mbps", Number(1.544), "rate 1.544 Mb/s"),
         ("rtt_ms", Number(0.5), "rtt 500 us"),
         ("time_ms", Count(10_000), "time 10 s"),
-        ("rtt_ms", Number(1.0 / 3.0), "rtt 0.33333333333 ms"),
+        ("rtt_ms", Number(1.0 / 3.0), "rtt 0.333333333333 ms"),
         ("loss_percent", Number(0.1), "loss 0.1 %"),
         ("sessions", Count(5), "sessions 5"),
     ] {

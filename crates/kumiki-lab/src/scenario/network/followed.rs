@@ -196,7 +196,7 @@ fn is_through_ip(scenario: &Scenario, end: &str) -> bool {
     is_above_all
 }
 
-/// Whether an IP is told of hosts beside it that need not be of its network.
+/// Whether an IP is told of a host beside it that need not be of its network.
 fn has_peers(scenario: &Scenario, interface: &Interface) -> bool {
     let own = scenario.host.get(&interface.host).and_then(|host| host.settings.get(&interface.ip));
     let Some(own) = own else {
@@ -204,7 +204,7 @@ fn has_peers(scenario: &Scenario, interface: &Interface) -> bool {
     };
     let interfaces = own.get("interface").and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::values);
     let tables = interfaces.filter_map(toml::Value::as_table).chain([own]);
-    tables.into_iter().any(|table| ["peer", "neighbours"].iter().any(|key| table.contains_key(*key)))
+    tables.into_iter().any(|table| table.contains_key("peer"))
 }
 
 /// Whether a host has one IP, and all of its addresses are known.

@@ -320,12 +320,12 @@ fn routes_that_lead_nowhere_or_in_a_circle_are_refused_with_their_line() {
 /// Datagrams are answered by nobody, so that who reads them needs no route.
 #[test]
 fn a_host_without_a_route_to_whom_it_sends_is_refused_before_anything_runs() {
-    let read = |from: &str, to: &str, load: &str| {
+    let read = |layers: &str, [from, to]: [&str; 2], load: &str| {
         let text = format!(
             r#"
 title = "Apart"
-host.a = {{ graph = ["ip", "l0"], ip.address = "10.0.0.1/24" }}
-host.b = {{ graph = ["ip", "l0"], ip.address = "10.0.1.2/16" }}
+host.a = {{ graph = ["ip", {layers} "l0"], ip.address = "10.0.0.1/24" }}
+host.b = {{ graph = ["ip", {layers} "l0"], ip.address = "10.0.1.2/16" }}
 link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }}
 load.x = {{ {load}, from = "{from}", to = "{to}", message = "1000 B" }}
 run.duration = "1 s"
@@ -334,10 +334,12 @@ run.duration = "1 s"
         read(&text, &[])
     };
     let [calls, units] = ["kind = \"netperf\"", "kind = \"udp\", rate = \"1 Mb/s\""];
-    // b is in a network of which a is, and a in one of which b is not.
-    for (from, to, load) in [("a", "b", calls), ("b", "a", calls), ("a", "b", units)] {
-        let refused = read(from, to, load).unwrap_err();
-        assert!(refused.starts_with("x.toml:3: host.a.ip: a has no route to 10.0.1.2 of b; expected"), "{refused}");
+    for layers in ["", "\"arp\", \"eth\","] {
+        // b is in a network of which a is, and a in one of which b is not.
+        for (ends, load) in [(["a", "b"], calls), (["b", "a"], calls), (["a", "b"], units)] {
+            let refused = read(layers, ends, load).unwrap_err();
+            assert!(refused.starts_with("x.toml:3: host.a.ip: a has no route to 10.0.1.2 of b; expected"), "{refused}");
+        }
+        read(layers, ["b", "a"], units).unwrap();
     }
-    read("b", "a", units).unwrap();
 }
