@@ -70,12 +70,13 @@ impl Pen {
         let places = series.points.iter().filter_map(|p| Some((p, plot.place(p.x, p.y)?)));
         match series.shape {
             Shape::Scatter => group,
-            Shape::Span => series.points.iter().fold(group, |group, point| {
+            // There may be thousands of them, so what they have in common is said once.
+            Shape::Span => series.points.iter().fold(self.stroked(group), |group, point| {
                 let ends = point.spread.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
                 let Some((x, (low, high))) = plot.across(point.x).zip(ends) else {
                     return group;
                 };
-                let span = self.upright(x, low, high).set("class", "ln pt");
+                let span = line(x, low, x, high).set("class", "ln pt");
                 group.add(span.add(Title::new(of_point(point, series, figure))))
             }),
             Shape::Mark => series.points.iter().filter(|point| plot.x.holds(point.x)).fold(group, |group, point| {
@@ -122,12 +123,22 @@ impl Pen {
 
     /// A span, thin, thick or with gaps, so that it is not known by its colour alone.
     pub(super) fn upright(self, x: f64, y1: f64, y2: f64) -> Line {
-        let (width, dashes) = match self.index.checked_rem(3) {
-            Some(1) => (4.0, "none"),
-            Some(2) => (2.5, "3 2"),
-            _ => (2.0, "none"),
-        };
+        let (width, dashes) = self.thickness();
         stroke(line(x, y1, x, y2), self.colour(), width).set("stroke-dasharray", dashes)
+    }
+
+    /// A group of spans.
+    fn stroked(self, group: Group) -> Group {
+        let (width, dashes) = self.thickness();
+        group.set("stroke", self.colour()).set("stroke-width", width).set("stroke-dasharray", dashes)
+    }
+
+    const fn thickness(self) -> (f64, &'static str) {
+        match self.index % 3 {
+            1 => (4.0, "none"),
+            2 => (2.5, "3 2"),
+            _ => (2.0, "none"),
+        }
     }
 
     /// A time at which something happened.
