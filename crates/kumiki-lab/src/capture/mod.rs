@@ -266,9 +266,10 @@ pub fn cut<W: Write>(captured: &[Captured], snaplen: u32, out: W) -> Result<W, C
         .flat_map(|(number, captured)| captured.seen.iter().map(move |tapped| (number, tapped)));
     let mut seen: Vec<(usize, &Tapped)> = seen.collect();
     seen.sort_by_key(|(_, tapped)| tapped.at);
+    let mut writer = Writer::new(snaplen);
     for (number, tapped) in seen {
-        if let Some((id, form)) = interfaces.get(&(number, tapped.access_point)) {
-            write(&mut file, *id, *form, tapped)?;
+        if let Some(place) = interfaces.get(&(number, tapped.access_point)) {
+            writer.write(&mut file, *place, tapped)?;
         }
     }
     file.finish()
@@ -319,18 +320,21 @@ impl Form {
         }
     }
 
-    fn header(self, tapped: &Tapped, direction: Direction) -> Vec<u8> {
+    /// Puts what stands before a PDU behind `octets`.
+    fn header(self, tapped: &Tapped, direction: Direction, octets: &mut Vec<u8>) {
         match self {
             Self::Channel => {
                 let (vpi, vci) =
                     if let Some(Vc { vpi, vci }) = channel(tapped).get::<Vc>() { (vpi, vci) } else { (0, 0) };
                 // The header has the eight bits of a user-network interface.
                 let [_, vpi] = vpi.to_be_bytes();
-                sunatm(direction, vpi, vci).to_vec()
+                octets.extend(sunatm(direction, vpi, vci));
             }
-            Self::Llc | Self::Datagram | Self::Ethernet | Self::Fddi | Self::Ppp | Self::Mapos => Vec::new(),
-            Self::Lapb => sita(direction).to_vec(),
-            Self::Tagged(dissector) => upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip()),
+            Self::Llc | Self::Datagram | Self::Ethernet | Self::Fddi | Self::Ppp | Self::Mapos => {}
+            Self::Lapb => octets.extend(sita(direction)),
+            Self::Tagged(dissector) => {
+                octets.extend(upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip()));
+            }
         }
     }
 }
@@ -341,28 +345,52 @@ fn channel(tapped: &Tapped) -> Address {
     found.unwrap_or_default()
 }
 
-fn write<W: Write>(
-    file: &mut PcapNg<W>,
-    interface: InterfaceId,
-    form: Form,
-    tapped: &Tapped,
-) -> Result<(), CaptureError> {
-    let direction = if tapped.down { Direction::Outbound } else { Direction::Inbound };
-    let mut octets = form.header(tapped, direction);
-    let front = octets.len();
-    octets.extend(tapped.data.to_vec());
-    if let Checksum::Partial { start, field } = tapped.data.meta().checksum {
-        complete(octets.get_mut(front..).unwrap_or_default(), start, field);
+/// Writes records: the first `snaplen` octets of each PDU with what stands before it, or all where that is 0.
+struct Writer {
+    snaplen: u32,
+    /// The last record, whose memory the next one takes.
+    octets: Vec<u8>,
+}
+
+impl Writer {
+    const fn new(snaplen: u32) -> Self {
+        Self { snaplen, octets: Vec::new() }
     }
-    let comment = tapped.dropped.map(|reason| format!("dropped: {reason}"));
-    let packet = Packet {
-        at_ns: tapped.at.as_nanos(),
-        octets: &octets,
-        original_len: octets.len(),
-        direction: Some(direction),
-        comment: comment.as_deref(),
-    };
-    file.write_packet(interface, &packet)
+
+    fn write<W: Write>(
+        &mut self,
+        file: &mut PcapNg<W>,
+        (interface, form): (InterfaceId, Form),
+        tapped: &Tapped,
+    ) -> Result<(), CaptureError> {
+        let direction = if tapped.down { Direction::Outbound } else { Direction::Inbound };
+        let Self { snaplen, octets } = self;
+        octets.clear();
+        form.header(tapped, direction, octets);
+        let front = octets.len();
+        let whole = front.saturating_add(tapped.data.len());
+        let checksum = tapped.data.meta().checksum;
+        // A sum that is to be completed is of all octets.
+        let is_cut = *snaplen > 0 && !matches!(checksum, Checksum::Partial { .. });
+        let most = usize::try_from(*snaplen).ok().filter(|_| is_cut);
+        let kept = most.map_or(whole, |most| most.clamp(front, whole));
+        octets.resize(kept, 0);
+        let data = octets.get_mut(front..).unwrap_or_default();
+        let is_there = tapped.data.copy_to(0, data);
+        debug_assert!(is_there, "a message has the octets that it says");
+        if let Checksum::Partial { start, field } = checksum {
+            complete(data, start, field);
+        }
+        let comment = tapped.dropped.map(|reason| format!("dropped: {reason}"));
+        let packet = Packet {
+            at_ns: tapped.at.as_nanos(),
+            octets,
+            original_len: whole,
+            direction: Some(direction),
+            comment: comment.as_deref(),
+        };
+        file.write_packet(interface, &packet)
+    }
 }
 
 /// Does what a device would: completes the checksum at `field` of what begins at `start`.

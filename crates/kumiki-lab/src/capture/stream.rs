@@ -6,12 +6,13 @@ use std::io::Write;
 use kumiki_graph::{AccessPoint, Graph};
 use kumiki_pcapng::{CaptureError, InterfaceId, PcapNg};
 
-use super::{Content, Form, write};
+use super::{Content, Form, Writer};
 
 /// The capture of one graph's device.
 pub struct Stream<W: Write> {
     file: PcapNg<W>,
     interfaces: BTreeMap<AccessPoint, (InterfaceId, Form)>,
+    writer: Writer,
 }
 
 impl<W: Write> Stream<W> {
@@ -29,7 +30,7 @@ impl<W: Write> Stream<W> {
         let mut file = PcapNg::new(out)?;
         let mut interfaces = BTreeMap::new();
         tap(graph, (upper, kind), lower, (&mut file, lower, snaplen), &mut interfaces)?;
-        Ok(Self { file, interfaces })
+        Ok(Self { file, interfaces, writer: Writer::new(snaplen) })
     }
 
     /// As [`Stream::new`], of several access points: each of a node above, its kind, and what is below. The interfaces of the capture are
@@ -47,7 +48,7 @@ impl<W: Write> Stream<W> {
         for (upper, kind, lower) in taps {
             tap(graph, (upper, kind), lower, (&mut file, upper, snaplen), &mut interfaces)?;
         }
-        Ok(Self { file, interfaces })
+        Ok(Self { file, interfaces, writer: Writer::new(snaplen) })
     }
 
     /// Writes what has crossed since this was last called.
@@ -56,8 +57,8 @@ impl<W: Write> Stream<W> {
     /// [`CaptureError`] where the file refuses.
     pub fn take_from(&mut self, graph: &mut Graph) -> Result<(), CaptureError> {
         for tapped in graph.take_tapped() {
-            if let Some((id, form)) = self.interfaces.get(&tapped.access_point) {
-                write(&mut self.file, *id, *form, &tapped)?;
+            if let Some(place) = self.interfaces.get(&tapped.access_point) {
+                self.writer.write(&mut self.file, *place, &tapped)?;
             }
         }
         Ok(())
