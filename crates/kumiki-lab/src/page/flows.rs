@@ -30,12 +30,8 @@ impl Flow {
             return;
         }
         html.open("details", &[]);
-        let (shown, all) = (self.packets.len(), self.count);
-        let which = if shown < all {
-            format!("The first {shown} of {packets}", packets = counted(all, "packet"))
-        } else {
-            format!("All {packets}", packets = counted(all, "packet"))
-        };
+        let packets = counted(self.packets.len(), "packet");
+        let which = if self.are_all { format!("All {packets}") } else { format!("The first {packets}") };
         html.leaf("summary", &[], &format!("{which}, each with all that is in it"));
         parts::scroll(html, &format!("Packets: {}", self.place));
         for (line, tree) in &self.packets {

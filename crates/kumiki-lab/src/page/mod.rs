@@ -105,8 +105,8 @@ pub struct Flow {
     pub figure: Figure,
     /// Its first packets: a line of each, and all that is in it.
     pub packets: Vec<(String, String)>,
-    /// How many packets of it the capture has, as far as it was read.
-    pub count: usize,
+    /// Whether these are all that there are of it.
+    pub are_all: bool,
     /// What a reader should know of both.
     pub notes: Vec<String>,
 }

@@ -88,7 +88,7 @@ fn part(name: &str, text: &str) -> Part {
             place: text.to_owned(),
             figure: Figure { title: text.to_owned(), series: vec![span(text)], ..Figure::default() },
             packets: vec![(text.to_owned(), text.to_owned())],
-            count: 2,
+            are_all: true,
             notes: vec![text.to_owned()],
         }],
         scenario: format!("title = \"{text}\"\n"),

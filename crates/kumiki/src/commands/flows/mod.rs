@@ -2,62 +2,101 @@
 //!
 //! | | |
 //! |---|---|
-//! | Which | the first [`FLOWS`] connections of the first point of each scenario that has captures, in its first run |
+//! | Which | the [`FLOWS`] connections that were seen first, of the first point of a scenario that has captures, in its first run; of several scenarios all together so many, and none of those behind the first [`FLOWS`] |
 //! | Where | each where its first packet was seen first, which is the host that opens it; of several access points there the one with the most layers |
-//! | How much | [`SEGMENTS`] packets in a figure, [`PACKETS`] that unfold, of the first [`RECORDS`] of a capture, each with [`CONTENT`] octets of what it carries; what is left out is said |
+//! | How much | of all connections together [`SEGMENTS`] packets in figures and [`PACKETS`] that unfold, each with [`CONTENT`] octets of what it carries, out of the first [`RECORDS`] of all captures in the order of time; what is left out is said |
 //! | Left out | other protocols; connections through X.25 or PPP multilink are found as far as `kumiki decode` finds them |
+//!
+//! So the page stays below a megabyte, and making it takes a part of a second, however long runs and however many captures are.
 //!
 //! A capture that cannot be read is no reason to be without the page: its connections are not on it.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use kumiki_decode::capture::Time;
-use kumiki_decode::{Capture, Decoder, Packet, Record, Registry, Wish, show};
+use kumiki_decode::{Packet, Record, show};
 use kumiki_lab::page::Flow;
 use kumiki_lab::reproduce::{Flows, Results};
 use kumiki_lab::rows::Output;
+use kumiki_octets::text::counted;
 
+mod reader;
 mod segment;
 mod sequence;
 #[cfg(test)]
 mod tests;
+mod watch;
 
-use segment::{Connection, Segment};
+use reader::Readers;
+use watch::{Seen, Watch};
 
-/// So many connections of a scenario are shown.
+/// So many connections are shown.
 const FLOWS: usize = 4;
-/// So many packets of a connection are drawn.
-const SEGMENTS: usize = 2000;
-/// So many of them unfold.
-const PACKETS: usize = 500;
-/// So many packets of a capture are looked at.
-const RECORDS: u64 = 50_000;
+/// So many packets of all of them are drawn, each block of a selective acknowledgment counted as one more.
+const SEGMENTS: usize = 1200;
+/// So many of these unfold.
+const PACKETS: usize = 120;
+/// So many packets of captures are looked at.
+const RECORDS: u64 = 20_000;
 /// So many octets of what nobody decodes are printed of a packet.
 const CONTENT: usize = 32;
 
+/// How much of the page a scenario may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Room {
+    flows: usize,
+    segments: usize,
+    packets: usize,
+    records: u64,
+}
+
+impl Room {
+    /// For each of so many scenarios.
+    fn among(scenarios: usize) -> Self {
+        let shown = scenarios.clamp(1, FLOWS);
+        let part = |all: usize| all.checked_div(shown).unwrap_or(all);
+        let records = RECORDS.checked_div(shown as u64).unwrap_or(RECORDS);
+        Self { flows: part(FLOWS), segments: part(SEGMENTS), packets: part(PACKETS), records }
+    }
+
+    /// For each of so many connections: how many packets are drawn, and how many unfold.
+    fn of_each(self, flows: usize) -> (usize, usize) {
+        let part = |all: usize| all.checked_div(flows).unwrap_or(all);
+        (part(self.segments), part(self.packets))
+    }
+}
+
 /// The connections of each scenario.
 pub(super) fn of(output: &Output, results: &[Results]) -> Flows {
-    let mut flows = Flows::new();
-    for result in results {
-        let Some((label, names)) = result.captures().next() else {
-            continue;
-        };
+    let captures = |result: &Results| {
+        let (label, names) = result.captures().next()?;
         let names = names.iter().filter(|name| is_of_first_run(name));
         let files: Vec<PathBuf> = names.map(|name| output.path(name)).collect();
         // Traces and values over time stand among captures, and show no packets.
-        if files.is_empty() {
-            continue;
+        (!files.is_empty()).then(|| (result.name().to_owned(), label, files))
+    };
+    let all: Vec<(String, String, Vec<PathBuf>)> = results.iter().filter_map(captures).collect();
+    let room = Room::among(all.len());
+    let of_scenario = |(number, (name, label, files)): (usize, (String, String, Vec<PathBuf>))| {
+        if number >= FLOWS {
+            let flow = not_shown(&name);
+            return (name, vec![flow]);
         }
-        let mut found = of_files(&files, &label);
+        let mut found = of_files(&files, &label, room);
         if found.is_empty() {
             found.push(nothing(&label));
         }
-        flows.insert(result.name().to_owned(), found);
-    }
-    flows
+        (name, found)
+    };
+    all.into_iter().enumerate().map(of_scenario).collect()
+}
+
+/// What stands there instead, where other scenarios have what the page has room for.
+fn not_shown(name: &str) -> Flow {
+    let note = format!(
+        "Packets are shown of the first {FLOWS} scenarios alone. What was captured here is in captures/{name}; a run of this scenario alone has a page with its connections."
+    );
+    Flow { notes: vec![note], ..Flow::default() }
 }
 
 /// What stands there instead, where captures have nothing that can be shown.
@@ -75,124 +114,74 @@ fn is_of_first_run(name: &str) -> bool {
     Path::new(file).extension().is_some_and(|it| it == "pcapng") && !is_later
 }
 
-/// Where a connection is seen: the number of the file, and the interface in it.
-type Place = (usize, u32);
-
-/// What is seen of a connection at one place.
-#[derive(Default)]
-struct Seen {
-    /// The access point.
-    name: String,
-    /// Its first packets.
-    segments: Vec<Segment>,
-    /// How many there are.
-    count: usize,
-    /// Layers of the first one.
-    layers: usize,
-}
-
-fn of_files(files: &[PathBuf], label: &str) -> Vec<Flow> {
-    let mut found: BTreeMap<Connection, BTreeMap<Place, Seen>> = BTreeMap::new();
-    let mut is_cut = vec![false; files.len()];
-    for ((number, file), is_cut) in files.iter().enumerate().zip(&mut is_cut) {
-        *is_cut = read(file, |record, packet, _| {
-            let Some((connection, segment)) = Segment::of(record, packet) else {
-                return true;
-            };
-            let seen = found.entry(connection).or_default().entry((number, record.interface)).or_default();
-            if seen.count == 0 {
-                seen.layers = packet.layers.len();
-                seen.name = record.interface_name.clone().unwrap_or_default();
-            }
-            seen.count += 1;
-            if seen.segments.len() < SEGMENTS {
-                seen.segments.push(segment);
-            }
-            true
-        });
-    }
-    let mut best: Vec<(Connection, Place, Seen)> = Vec::new();
-    for (connection, places) in found {
-        let first = |seen: &Seen| seen.segments.first().map(|segment| segment.at_ns);
-        let order = |(place, seen): &(Place, Seen)| (first(seen), std::cmp::Reverse(seen.layers), *place);
-        best.extend(places.into_iter().min_by_key(order).map(|(place, seen)| (connection, place, seen)));
-    }
-    best.sort_by_key(|(_, _, seen)| seen.segments.first().map(|segment| (segment.at_ns, segment.number)));
-    let all = best.len();
-    best.truncate(FLOWS);
-    let mut flows: Vec<Flow> = Vec::new();
-    for (connection, place, seen) in best {
-        let (Some(file), Some(is_cut)) = (files.get(place.0), is_cut.get(place.0)) else {
-            continue;
+fn of_files(files: &[PathBuf], label: &str, room: Room) -> Vec<Flow> {
+    let mut watch = Watch::new(room);
+    let mut readers = Readers::open(files);
+    let mut looked = 0;
+    let is_whole = loop {
+        let Some((file, record)) = readers.next(|file| watch.wants(file)) else {
+            break true;
         };
-        let packets = packets(file, connection, place.1);
-        flows.push(flow(&seen, packets, (file, *is_cut), label));
+        if looked == room.records {
+            break false;
+        }
+        looked += 1;
+        let packet = readers.decode(file, &record);
+        watch.see(file, &record, &packet, readers.start(file));
+    };
+    let (others, has_more) = (watch.others, readers.have_more());
+    let found = watch.found();
+    let (drawn, unfolded) = room.of_each(found.len());
+    let mut notes = Vec::new();
+    if found.len() == room.flows && (others || has_more) {
+        let (most, have) = (counted(room.flows, "connection"), if others { "have" } else { "may have" });
+        notes.push(format!(
+            "No more than {most} of this scenario are shown, those that began first; its captures {have} others."
+        ));
     }
-    if let Some(flow) = flows.last_mut().filter(|_| all > FLOWS) {
-        flow.notes.push(format!("The first {FLOWS} of {all} connections are shown; the captures have all of them."));
+    if !is_whole {
+        notes.push(format!("Only the first {} of its captures were looked at.", counted(looked, "packet")));
+    }
+    let shown = found.into_iter().filter_map(|known| {
+        let (place, seen) = known.best()?;
+        Some(flow(seen, (drawn, unfolded), (files.get(place.file)?, is_whole), label))
+    });
+    let mut flows: Vec<Flow> = shown.collect();
+    if let Some(flow) = flows.last_mut() {
+        flow.notes.extend(notes);
     }
     flows
 }
 
-/// The first packets of a connection at one interface of `file`: a line of each, and all that is in it.
-fn packets(file: &Path, connection: Connection, interface: u32) -> Vec<(String, String)> {
-    let mut packets = Vec::new();
-    read(file, |record, packet, start| {
-        let is_own =
-            record.interface == interface && Segment::of(record, packet).is_some_and(|(found, _)| found == connection);
-        if is_own {
-            let line = show::line(record, packet, start);
-            let mut packet = packet.clone();
-            for rest in &mut packet.rest {
-                if rest.octets.len() > CONTENT {
-                    rest.octets.truncate(CONTENT);
-                    rest.why = format!("{}, of which the first {CONTENT}:", rest.why);
-                }
-            }
-            packets.push((line.trim_start().to_owned(), show::tree(record, &packet, start)));
-        }
-        packets.len() < PACKETS
-    });
-    packets
-}
-
-/// Gives each packet of `file` to `take`, with the time of the first one, until that wants no more; says whether there are more than were looked at.
-fn read(file: &Path, mut take: impl FnMut(&Record, &Packet, Option<Time>) -> bool) -> bool {
-    let Ok(octets) = File::open(file) else {
-        return false;
-    };
-    let Ok(mut capture) = Capture::open(BufReader::new(octets), Wish::default(), &Registry::new()) else {
-        return false;
-    };
-    let mut decoder = Decoder::new();
-    let mut start = None;
-    while let Ok(Some(record)) = capture.next_record() {
-        if record.number > RECORDS {
-            return true;
-        }
-        start = start.or(record.time);
-        let packet = decoder.decode(&record);
-        if !take(&record, &packet, start) {
-            break;
+/// A packet as it unfolds: a line, and all that is in it.
+fn unfolding(record: &Record, packet: &Packet, start: Option<Time>) -> (String, String) {
+    let line = show::line(record, packet, start);
+    let mut packet = packet.clone();
+    for rest in &mut packet.rest {
+        if rest.octets.len() > CONTENT {
+            rest.octets.truncate(CONTENT);
+            rest.why = format!("{}, of which the first {CONTENT}:", rest.why);
         }
     }
-    false
+    (line.trim_start().to_owned(), show::tree(record, &packet, start))
 }
 
-fn flow(seen: &Seen, packets: Vec<(String, String)>, (file, is_cut): (&Path, bool), label: &str) -> Flow {
+/// What stands on the page of a connection, of which so many packets are drawn and so many unfold; and whether its file was looked at as far as there is something to show.
+fn flow(mut seen: Seen, (drawn, unfolded): (usize, usize), (file, is_whole): (&Path, bool), label: &str) -> Flow {
     let file = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let place: Vec<&str> = [label, &seen.name].into_iter().filter(|part| !part.is_empty()).collect();
-    let drawn = sequence::Drawn::of(&seen.segments);
-    let mut notes = drawn.notes;
+    let place = place.join(", ");
+    let mut marks = 0;
+    let room = seen.segments.iter().take_while(|segment| {
+        marks += 1 + segment.sack.len();
+        marks <= drawn
+    });
+    seen.segments.truncate(room.count());
+    seen.packets.truncate(unfolded);
+    let sequence::Drawn { figure, mut notes } = sequence::Drawn::of(&seen.segments);
     if seen.segments.len() < seen.count {
-        let more = if is_cut { "at least " } else { "" };
-        notes.push(format!(
-            "The figure has the first {} of {more}{} packets; {file} has all of them.",
-            seen.segments.len(),
-            seen.count
-        ));
-    } else if is_cut {
-        notes.push(format!("Only the first {RECORDS} packets of {file} were looked at."));
+        notes.push(format!("The figure has the first {} packets; {file} has all of them.", seen.segments.len()));
     }
-    Flow { place: place.join(", "), figure: drawn.figure, packets, count: seen.count, notes }
+    let are_all = is_whole && seen.packets.len() == seen.count;
+    Flow { place, figure, packets: seen.packets, are_all, notes }
 }

@@ -1,11 +1,12 @@
 //! Segments that are made here, and what the plot has of them.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use kumiki_lab::figure::{Figure, Point};
 
 use super::segment::Segment;
-use super::{is_of_first_run, nothing, sequence};
+use super::{FLOWS, Room, Seen, flow, is_of_first_run, not_shown, nothing, sequence};
 
 fn a() -> SocketAddr {
     "10.0.0.1:1024".parse().unwrap()
@@ -123,6 +124,35 @@ fn the_way_with_more_octets_is_drawn_and_the_other_told_of() {
 fn captures_of_later_runs_are_passed_over() {
     assert!(is_of_first_run("captures/x/000-near.pcapng") && is_of_first_run("captures/x/012-run-a.pcapng"));
     assert!(!is_of_first_run("captures/x/000-run2-near.pcapng") && !is_of_first_run("captures/x/000-trace.csv"));
+}
+
+/// However many scenarios there are, the page does not grow.
+#[test]
+fn scenarios_share_the_page() {
+    let all = |scenarios: usize| {
+        let room = Room::among(scenarios);
+        let shown = scenarios.min(FLOWS);
+        (room.flows * shown, room.segments * shown, room.packets * shown)
+    };
+    assert_eq!([1, 2, 4, 57].map(all), [(4, 1200, 120); 4]);
+    assert_eq!(all(3), (3, 1200, 120));
+    assert_eq!((Room::among(1).of_each(1), Room::among(1).of_each(4)), ((1200, 120), (300, 30)));
+    assert!(not_shown("fig7").notes.iter().any(|note| note.contains("captures/fig7")));
+}
+
+/// A block of a selective acknowledgment is drawn, too, so it takes room.
+#[test]
+fn what_is_left_out_of_a_connection_is_said() {
+    let seen = || Seen { segments: connection(Some(4)), count: 9, ..Seen::default() };
+    let of = |drawn: usize, is_whole: bool| flow(seen(), (drawn, 3), (Path::new("x/000-a.pcapng"), is_whole), "");
+    let notes = of(8, true).notes;
+    assert_eq!(notes, ["The figure has the first 7 packets; 000-a.pcapng has all of them."]);
+    assert!(of(10, true).notes.is_empty());
+    let packets = vec![(String::new(), String::new()); 9];
+    let all = |is_whole| {
+        flow(Seen { packets: packets.clone(), ..seen() }, (10, 9), (Path::new("a.pcapng"), is_whole), "").are_all
+    };
+    assert!(all(true) && !all(false) && !of(10, true).are_all);
 }
 
 #[test]
