@@ -195,6 +195,16 @@ impl Progress {
         }
     }
 
+    /// Says what is being done now that all steps are: at once beside the bar, and on a line of its own where nothing was said for a while.
+    pub fn then(&mut self, what: &str) {
+        self.doing(what);
+        if matches!(self.form, Form::Lines)
+            && let Some(line) = self.course.further_line(now().saturating_duration_since(self.started))
+        {
+            say(&line);
+        }
+    }
+
     /// Prints `text` on a line of its own without disturbing the bar: a warning. Nothing where progress is hidden.
     pub fn note(&self, text: &str) {
         match &self.form {

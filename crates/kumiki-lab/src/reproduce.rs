@@ -348,15 +348,17 @@ pub fn whole_rows(results: &[Results]) -> impl Iterator<Item = Result<Row, Outpu
 ///
 /// [`OutputError`] where that is not possible.
 pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::PathBuf>, OutputError> {
-    write_with(output, results, &Flows::new())
+    let mut files = write_rows_and_figures(output, results)?;
+    files.push(write_page(output, results, &Flows::new())?);
+    Ok(files)
 }
 
-/// As [`write`](fn@write), with `flows` on the page: to read captures is for who calls.
+/// As [`write`](fn@write), without the page.
 ///
 /// # Errors
 ///
 /// [`OutputError`] where that is not possible.
-pub fn write_with(output: &Output, results: &[Results], flows: &Flows) -> Result<Vec<std::path::PathBuf>, OutputError> {
+pub fn write_rows_and_figures(output: &Output, results: &[Results]) -> Result<Vec<std::path::PathBuf>, OutputError> {
     let mut files = output.write_rows_of(|| whole_rows(results))?.to_vec();
     let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();
     if !verdicts.is_empty() {
@@ -367,6 +369,14 @@ pub fn write_with(output: &Output, results: &[Results], flows: &Flows) -> Result
             files.push(output.write(&format!("{}/{name}.svg", Output::FIGURES), figure.to_svg().as_bytes())?);
         }
     }
-    files.push(output.write(Output::REPORT, report::page(output, results, flows).to_html().as_bytes())?);
     Ok(files)
+}
+
+/// Writes the page of all results, with `flows` on it (to read captures is for who calls) and what [`Output::RUN`] says of where it comes from; says where.
+///
+/// # Errors
+///
+/// [`OutputError`] where that is not possible.
+pub fn write_page(output: &Output, results: &[Results], flows: &Flows) -> Result<std::path::PathBuf, OutputError> {
+    output.write(Output::REPORT, report::page(output, results, flows).to_html().as_bytes())
 }

@@ -116,6 +116,9 @@ fn the_page_of_many_packets_is_bounded_and_says_what_it_leaves_out() {
     let others =
         "No more than 4 connections of this scenario are shown, those that began first; its captures have others.";
     assert_eq!(count(&page, others), 1);
+    // How long it took is written when all else is.
+    let written = |name: &str| folder.path(name).metadata().unwrap().modified().unwrap();
+    assert!(written("out/run.json") >= written("out/report.html"));
 }
 
 #[test]

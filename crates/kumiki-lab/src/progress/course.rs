@@ -99,14 +99,22 @@ impl Course {
     /// The line to print once `elapsed` has passed since the start, if it is time for one. The last step has none, as
     /// [`Course::last_line`] follows.
     pub(super) fn line(&mut self, elapsed: Duration) -> Option<String> {
+        if self.done >= self.total {
+            return None;
+        }
+        self.further_line(elapsed)
+    }
+
+    /// As [`Course::line`], also after the last step.
+    pub(super) fn further_line(&mut self, elapsed: Duration) -> Option<String> {
         let due = self.last.unwrap_or(Duration::ZERO) + BETWEEN_LINES;
-        if elapsed < due || self.done >= self.total {
+        if elapsed < due {
             return None;
         }
         self.last = Some(elapsed);
         let percent = self.done.saturating_mul(100).checked_div(self.total).unwrap_or(0);
         let mut line = format!("{}: {} of {} ({percent} %), {}", self.what, self.done, self.total, spoken(elapsed));
-        if let Some(left) = self.estimate(elapsed) {
+        if let Some(left) = self.estimate(elapsed).filter(|_| self.done < self.total) {
             let _ = write!(line, ", ETA {}", spoken(left));
         }
         if !self.doing.is_empty() {
@@ -133,7 +141,7 @@ impl Course {
     /// What stands beside a bar: the time left, and what is being done.
     pub(super) fn beside(&self) -> String {
         let mut text = String::new();
-        if let Some((left, _)) = self.told {
+        if let Some((left, _)) = self.told.filter(|_| self.done < self.total) {
             let _ = write!(text, ", ETA {}", spoken(left));
         }
         if !self.doing.is_empty() {
@@ -247,6 +255,18 @@ mod tests {
         assert_eq!(course.line(seconds(6)).as_deref(), Some("sweep: 0 of 4 (0 %), 6 s"));
         assert_eq!(course.last_line(Duration::from_millis(250)), "sweep: stopped after 0 of 4, 250 ms");
         assert_eq!(Course::new("run", 0).last_line(Duration::ZERO), "run: 0 done in 0 s");
+    }
+
+    /// A page of results takes its time, too.
+    #[test]
+    fn what_is_done_after_the_last_step_is_told() {
+        let mut course = Course::new("run", 1);
+        course.advance(1, seconds(4));
+        course.doing("writing the page");
+        assert_eq!(course.further_line(seconds(4)), None);
+        assert_eq!(course.further_line(seconds(7)).as_deref(), Some("run: 1 of 1 (100 %), 7 s; writing the page"));
+        assert_eq!(course.further_line(seconds(8)), None);
+        assert_eq!(course.beside(), "; writing the page");
     }
 
     /// The lines of a command whose groups have so many steps with such a cost in seconds and such a weight: how long it had run, what was told to be left, and

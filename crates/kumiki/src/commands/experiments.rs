@@ -90,11 +90,17 @@ fn go_on<R: Runner + Send + 'static>(
         ..Options::default()
     };
     let ran = plan.run(runner, options, &mut progress);
-    progress.finish();
-    let results = ran?;
+    let results = match ran {
+        Ok(results) => results,
+        Err(why) => {
+            progress.finish();
+            return Err(why.into());
+        }
+    };
     let left: usize = results.iter().map(|result| result.left().0).sum();
     let failed = count_failed(&results);
     if wish.is_made() && left > 0 {
+        progress.finish();
         let done = steps - left;
         if done == 0 {
             // Nothing is in it, and the next attempt makes it again.
@@ -109,26 +115,31 @@ fn go_on<R: Runner + Send + 'static>(
     if let (true, [result]) = (args.quick, results.as_slice())
         && !result.is_shortened()
     {
-        eprintln!("kumiki: --quick: {} names no fewer points ([quick]), so all of them were run", shown(result.name()));
+        progress.note(&format!(
+            "kumiki: --quick: {} names no fewer points ([quick]), so all of them were run",
+            shown(result.name())
+        ));
     }
     // What a shard has failed at is a part of the whole.
     if shard.is_whole() && !has_rows(&results) {
         // A file without rows would be in the way of the next attempt.
         journal.discard()?;
-        let told = tell(&results, output, Wanted::of(args));
+        let told = tell(&results, output, Wanted::of(args), (progress, &|| Ok(())));
         // Nor would an empty directory help anybody.
         let _ = std::fs::remove_dir(output.directory());
         return told;
     }
-    output.rewrite(Output::RUN, provenance.end(plan, (steps, steps), failed).as_bytes())?;
+    let end = || output.rewrite(Output::RUN, provenance.end(plan, (steps, steps), failed).as_bytes()).map(drop);
+    end()?;
     if !output.path(Journal::NAME).is_file() {
         let place = args.out.display();
-        eprintln!(
+        progress.note(&format!(
             "kumiki: somebody has taken {} out of {place}: what is there cannot be gone on with or merged",
             Journal::NAME
-        );
+        ));
     }
     if !shard.is_whole() {
+        progress.finish();
         if args.json {
             print_rows(&results)?;
         }
@@ -139,7 +150,7 @@ fn go_on<R: Runner + Send + 'static>(
         );
         return failures(&results);
     }
-    tell(&results, output, Wanted::of(args))
+    tell(&results, output, Wanted::of(args), (progress, &end))
 }
 
 /// Tells what would be run. Nothing is written, and where the run would be refused for what is there, so is this.
@@ -201,9 +212,11 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
         ))
     })?;
     let results = merged.results(&output).map_err(unopened_journal)?;
-    let run = provenance.end(&plan, (plan.len(), plan.len()), count_failed(&results));
-    output.write(Output::RUN, run.as_bytes()).map_err(unopened_journal)?;
-    tell(&results, &output, Wanted { json: args.json, parquet: false })
+    let failed = count_failed(&results);
+    let run = || provenance.end(&plan, (plan.len(), plan.len()), failed);
+    output.write(Output::RUN, run().as_bytes()).map_err(unopened_journal)?;
+    let end = || output.rewrite(Output::RUN, run().as_bytes()).map(drop);
+    tell(&results, &output, Wanted { json: args.json, parquet: false }, (Progress::hidden(), &end))
 }
 
 /// The directories that were named before, perhaps otherwise.
@@ -265,17 +278,42 @@ fn columns(results: &[Results], output: &Output, wanted: bool) -> Result<Vec<Pat
     Ok(Vec::new())
 }
 
-/// Writes and prints what came of it.
-fn tell(results: &[Results], output: &Output, wanted: Wanted) -> Result<(), Stop> {
-    let (mut files, mut failed) = (Vec::new(), None);
-    if has_rows(results) {
-        files = reproduce::write_with(output, results, &flows::of(output, results))?;
-        match columns(results, output, wanted.parquet) {
-            Ok(more) => files.extend(more),
-            // What there is otherwise is told first.
-            Err(why) => failed = Some(why),
-        }
+/// Writes what came of it, and says where; and what could not be written beside it. `end` writes down how long all has taken until then.
+fn write(
+    results: &[Results],
+    output: &Output,
+    wanted: Wanted,
+    (progress, end): (&mut Progress, &dyn Fn() -> Result<(), OutputError>),
+) -> Result<(Vec<PathBuf>, Option<Stop>), Stop> {
+    if !has_rows(results) {
+        return Ok((Vec::new(), None));
     }
+    progress.then("writing rows and figures");
+    let mut files = reproduce::write_rows_and_figures(output, results)?;
+    let columns = columns(results, output, wanted.parquet);
+    let flows = flows::of(output, results, progress);
+    progress.then("writing the page");
+    // The page says so, too.
+    end()?;
+    files.push(reproduce::write_page(output, results, &flows)?);
+    end()?;
+    Ok(match columns {
+        Ok(more) => ([files, more].concat(), None),
+        // What there is otherwise is told first.
+        Err(why) => (files, Some(why)),
+    })
+}
+
+/// Writes and prints what came of it.
+fn tell(
+    results: &[Results],
+    output: &Output,
+    wanted: Wanted,
+    (mut progress, end): (Progress, &dyn Fn() -> Result<(), OutputError>),
+) -> Result<(), Stop> {
+    let written = write(results, output, wanted, (&mut progress, end));
+    progress.finish();
+    let (files, failed) = written?;
     if wanted.json {
         print_rows(results)?;
     } else {

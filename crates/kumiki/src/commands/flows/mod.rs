@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use kumiki_decode::capture::Time;
 use kumiki_decode::{Packet, Record, show};
 use kumiki_lab::page::Flow;
+use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{Flows, Results};
 use kumiki_lab::rows::Output;
 use kumiki_octets::text::counted;
@@ -67,7 +68,7 @@ impl Room {
 }
 
 /// The connections of each scenario.
-pub(super) fn of(output: &Output, results: &[Results]) -> Flows {
+pub(super) fn of(output: &Output, results: &[Results], progress: &mut Progress) -> Flows {
     let captures = |result: &Results| {
         let (label, names) = result.captures().next()?;
         let names = names.iter().filter(|name| is_of_first_run(name));
@@ -82,6 +83,7 @@ pub(super) fn of(output: &Output, results: &[Results]) -> Flows {
             let flow = not_shown(&name);
             return (name, vec![flow]);
         }
+        progress.then(&format!("looking into captures of {name} for the page"));
         let mut found = of_files(&files, &label, room);
         if found.is_empty() {
             found.push(nothing(&label));
