@@ -16,7 +16,7 @@ use kumiki_inet::tcp::{Limit, Record};
 
 use super::flows::{Flow, MOST};
 use super::idle::Stood;
-use super::measure::lossy;
+use super::measure::{FULL, LoadResult, lossy};
 use crate::medium::Span;
 
 /// From when until when what held a connection.
@@ -159,7 +159,7 @@ pub(super) fn foremost(held: &[(Limit, f64)]) -> Option<Limit> {
 }
 
 /// The seconds for which each thing held a flow, or caused it to wait.
-pub(super) type Times = fn(&Flow) -> &BTreeMap<Limit, f64>;
+type Times = fn(&Flow) -> &BTreeMap<Limit, f64>;
 
 /// What held `flows`, as shares of their `times`.
 pub(super) fn shares(flows: &[Flow], times: Times) -> Vec<(Limit, f64)> {
@@ -167,7 +167,7 @@ pub(super) fn shares(flows: &[Flow], times: Times) -> Vec<(Limit, f64)> {
 }
 
 /// The same, where each counts as much as it brought.
-pub(super) fn shares_by_octets(flows: &[Flow], times: Times) -> Vec<(Limit, f64)> {
+fn shares_by_octets(flows: &[Flow], times: Times) -> Vec<(Limit, f64)> {
     let weight = |flow: &Flow| {
         let whole: f64 = flow.held.values().sum();
         // What was held for no time is held by nothing.
@@ -192,11 +192,45 @@ fn weighed(flows: &[Flow], times: Times, weight: impl Fn(&Flow) -> f64) -> Vec<(
 }
 
 /// Parts of all of these times, the largest first.
-pub(super) fn shares_of(times: &BTreeMap<Limit, f64>) -> Vec<(Limit, f64)> {
+fn shares_of(times: &BTreeMap<Limit, f64>) -> Vec<(Limit, f64)> {
     let whole: f64 = times.values().sum();
     let mut shares: Vec<(Limit, f64)> = times.iter().map(|(limit, time)| (*limit, time / whole)).collect();
     shares.sort_by(|(_, one), (_, two)| two.total_cmp(one));
     shares
+}
+
+impl LoadResult {
+    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP. Those of unlike loads
+    /// count as much as they brought.
+    #[must_use]
+    pub fn held(&self) -> Vec<(Limit, f64)> {
+        self.shares(|flow| &flow.held)
+    }
+
+    /// The same by what would have to go: see [`Flow::causes`].
+    #[must_use]
+    pub fn causes(&self) -> Vec<(Limit, f64)> {
+        self.shares(|flow| &flow.caused)
+    }
+
+    fn shares(&self, times: Times) -> Vec<(Limit, f64)> {
+        if self.is_mixed { shares_by_octets(&self.flows, times) } else { shares(&self.flows, times) }
+    }
+
+    /// What [caused](Flow::causes) waits of its flows while their lines stood idle, as shares of that time that add up to 1, the largest first; of several flows that have an end, and
+    /// where that was a part of the time worth a word.
+    #[must_use]
+    pub fn held_while_idle(&self) -> Option<Vec<(Limit, f64)>> {
+        let is_worth_a_word = self.has_end && self.idle_seconds() > self.time.as_secs_f64() * (1.0 - FULL);
+        // One has nobody to go on after.
+        (self.flows.len() > 1 && is_worth_a_word).then(|| shares_of(&self.stood.held))
+    }
+
+    /// For how long their lines stood idle while flows that have an end were there, in seconds.
+    #[must_use]
+    pub fn idle_seconds(&self) -> f64 {
+        self.stood.idle()
+    }
 }
 
 #[cfg(test)]

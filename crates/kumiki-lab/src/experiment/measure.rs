@@ -490,38 +490,6 @@ impl LoadResult {
         !has_less && (flow.map_or(self.line, |flow| flow.line) >= FULL_LINE || self.fills_line(flow))
     }
 
-    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP. Those of unlike loads
-    /// count as much as they brought.
-    #[must_use]
-    pub fn held(&self) -> Vec<(Limit, f64)> {
-        self.shares(|flow| &flow.held)
-    }
-
-    /// The same by what would have to go: see [`Flow::causes`].
-    #[must_use]
-    pub fn causes(&self) -> Vec<(Limit, f64)> {
-        self.shares(|flow| &flow.caused)
-    }
-
-    fn shares(&self, times: held::Times) -> Vec<(Limit, f64)> {
-        if self.is_mixed { held::shares_by_octets(&self.flows, times) } else { held::shares(&self.flows, times) }
-    }
-
-    /// What [caused](Flow::causes) waits of its flows while their lines stood idle, as shares of that time that add up to 1, the largest first; of several flows that have an end, and
-    /// where that was a part of the time worth a word.
-    #[must_use]
-    pub fn held_while_idle(&self) -> Option<Vec<(Limit, f64)>> {
-        let is_worth_a_word = self.has_end && self.idle_seconds() > self.time.as_secs_f64() * (1.0 - FULL);
-        // One has nobody to go on after.
-        (self.flows.len() > 1 && is_worth_a_word).then(|| held::shares_of(&self.stood.held))
-    }
-
-    /// For how long their lines stood idle while flows that have an end were there, in seconds.
-    #[must_use]
-    pub fn idle_seconds(&self) -> f64 {
-        self.stood.idle()
-    }
-
     /// Of all `loads` together.
     fn total(loads: &BTreeMap<String, Self>) -> Self {
         let mut all = Self::default();
