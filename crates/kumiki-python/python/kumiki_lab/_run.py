@@ -146,7 +146,9 @@ def _run(
     failures = result.failures
     if failures:
         lines = "".join(f"\n  {label}: {why}" if label else f"\n  {why}" for label, why in failures)
-        warnings.warn(f"{len(failures)} of {len(scenario.points)} points failed:{lines}", PointsFailed, stacklevel=3)
+        every = len(scenario.points)
+        points = "point" if every == 1 else "points"
+        warnings.warn(f"{len(failures)} of {every} {points} failed:{lines}", PointsFailed, stacklevel=3)
     return result
 
 
