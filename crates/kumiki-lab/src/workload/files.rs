@@ -435,7 +435,7 @@ impl Protocol for FileKeeper {
         let before = self.server.door().counters().idle;
         self.server.expire(token, cx);
         if self.server.door().counters().idle > before {
-            self.fell_silent.get_or_insert(cx.now());
+            self.fell_silent.get_or_insert_with(|| cx.now());
         }
     }
 
