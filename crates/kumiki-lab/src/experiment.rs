@@ -3,6 +3,7 @@
 mod begin;
 mod bound;
 mod changing;
+mod clocks;
 mod counters;
 mod cpus;
 mod ends;
@@ -186,9 +187,7 @@ impl Experiment {
         } else {
             (None, Vec::new())
         };
-        let scenario = own.as_ref().unwrap_or(scenario);
-        let clocked = scenario.with_clocks(seed);
-        let scenario = clocked.as_ref().unwrap_or(scenario);
+        let scenario = &*clocks::drawn(own.as_ref().unwrap_or(scenario), seed);
         let most_waiting = options.live.then_some(live::MOST_WAITING);
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));

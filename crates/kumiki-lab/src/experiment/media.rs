@@ -164,6 +164,8 @@ pub(super) enum Random {
     End(usize),
     /// What the nodes of a host of that name draw.
     Host,
+    /// How fast its clock is.
+    Clock,
 }
 
 /// The seed of what is random of the medium or host called `name`: the same whatever else is in the scenario.
@@ -175,6 +177,7 @@ pub(super) fn seed_of(seed: u64, name: &str, random: Random) -> u64 {
         Random::Medium => (0, 0),
         Random::End(port) => (1, port as u64),
         Random::Host => (2, 0),
+        Random::Clock => (3, 0),
     };
     let mut hasher = SipHasher13::new_with_keys(seed, DOMAIN);
     hasher.write(&kind.to_le_bytes());
@@ -457,7 +460,7 @@ mod tests {
     fn no_two_media_ends_or_runs_share_a_seed() {
         let names: Vec<String> =
             ('a'..='p').flat_map(|it| ["", "0", "1", "b"].map(|end| format!("{it}{end}"))).collect();
-        let kinds = [Random::Medium, Random::End(0), Random::End(1), Random::End(2)];
+        let kinds = [Random::Medium, Random::End(0), Random::End(1), Random::End(2), Random::Clock];
         let mut seen = BTreeSet::new();
         for seed in 0..64 {
             for name in &names {
@@ -466,6 +469,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(seen.len(), 64 * 64 * 4);
+        assert_eq!(seen.len(), 64 * 64 * 5);
     }
 }
