@@ -1,19 +1,17 @@
 //! Why a graph cannot be built, in words.
 
+use core::fmt;
+
 /// Why a graph cannot be built.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum GraphError {
     /// No such node or device.
-    #[error("there is no layer called `{0}`")]
     Unknown(String),
     /// Two layers of one name.
-    #[error("there are two layers called `{0}`; names must differ")]
     Twice(String),
     /// More nodes, devices or access points than there are numbers of 32 bits.
-    #[error("there are more layers, or more access points between them, than 2^32")]
     TooMany,
     /// Two plugs of a medium or device that cannot be joined.
-    #[error("{one} cannot be joined to {other}: {why}")]
     Plugs {
         /// One of them.
         one: String,
@@ -23,7 +21,6 @@ pub enum GraphError {
         why: String,
     },
     /// Two neighbours that do not fit.
-    #[error("`{upper}` cannot stand on `{lower}`: it needs {needs}, and `{lower}` offers {offers}")]
     Service {
         /// The layer above.
         upper: String,
@@ -35,7 +32,6 @@ pub enum GraphError {
         offers: String,
     },
     /// Too few or too many layers below.
-    #[error("`{node}` stands on {found} layer(s); it needs {fewest} to {most}")]
     Below {
         /// The layer.
         node: String,
@@ -47,7 +43,6 @@ pub enum GraphError {
         most: u16,
     },
     /// A layer that would stand on itself.
-    #[error("`{upper}` cannot stand on `{lower}`, because `{lower}` stands on `{upper}`")]
     Circle {
         /// The layer above.
         upper: String,
@@ -55,7 +50,6 @@ pub enum GraphError {
         lower: String,
     },
     /// One of the layers says no.
-    #[error("`{upper}` on `{lower}`: {why}")]
     Refused {
         /// The layer above.
         upper: String,
@@ -65,3 +59,26 @@ pub enum GraphError {
         why: String,
     },
 }
+
+impl fmt::Display for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "there is no layer called `{name}`"),
+            Self::Twice(name) => write!(f, "there are two layers called `{name}`; names must differ"),
+            Self::TooMany => f.write_str("there are more layers, or more access points between them, than 2^32"),
+            Self::Plugs { one, other, why } => write!(f, "{one} cannot be joined to {other}: {why}"),
+            Self::Service { upper, lower, needs, offers } => {
+                write!(f, "`{upper}` cannot stand on `{lower}`: it needs {needs}, and `{lower}` offers {offers}")
+            }
+            Self::Below { node, found, fewest, most } => {
+                write!(f, "`{node}` stands on {found} layer(s); it needs {fewest} to {most}")
+            }
+            Self::Circle { upper, lower } => {
+                write!(f, "`{upper}` cannot stand on `{lower}`, because `{lower}` stands on `{upper}`")
+            }
+            Self::Refused { upper, lower, why } => write!(f, "`{upper}` on `{lower}`: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for GraphError {}

@@ -32,6 +32,7 @@ mod numbers;
 pub mod raw_ip;
 mod reason;
 pub mod resolution;
+mod settable;
 pub mod sim_ether;
 pub mod tcp;
 #[cfg(feature = "statistics")]

@@ -8,6 +8,8 @@
 //! What hosts say and hear is call control in types of its own: [`Unit::Circuit`] from them, [`CircuitReport`] to them. Frames that come when no
 //! circuit stands are lost, and so are those that are under way when one is cleared.
 
+use core::fmt;
+
 use crate::CircuitManage;
 use crate::CircuitReport;
 use crate::Cleared;
@@ -16,7 +18,6 @@ use std::collections::BTreeMap;
 use kumiki_graph::{Address, Duration, Instant, Report};
 use kumiki_octets::Message;
 use kumiki_octets::Number;
-use thiserror::Error;
 
 use crate::{DropTail, Element, Outlet, Serial, SerialConfig, Unit};
 
@@ -56,18 +57,29 @@ impl ExchangeConfig {
 }
 
 /// Why there can be no such exchange.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExchangeError {
     /// Somebody has nobody to call.
-    #[error("an exchange with {0} subscribers; expected two at least")]
     Few(usize),
     /// A number is none.
-    #[error("the subscriber at port {0} has no number; expected digits")]
     NoNumber(usize),
     /// Two have one number.
-    #[error("the subscribers at ports {0} and {1} have the same number; expected one for each")]
     Twice(usize, usize),
 }
+
+impl fmt::Display for ExchangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Few(count) => write!(f, "an exchange with {count} subscribers; expected two at least"),
+            Self::NoNumber(one) => write!(f, "the subscriber at port {one} has no number; expected digits"),
+            Self::Twice(one, other) => {
+                write!(f, "the subscribers at ports {one} and {other} have the same number; expected one for each")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ExchangeError {}
 
 /// Where a subscriber's call stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

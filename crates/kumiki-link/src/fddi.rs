@@ -31,6 +31,7 @@
 //! An adapter copies frames for its own address and for groups, and one without an address all of them. The source, when its
 //! frame is back, sees whether somebody knew the address (A) and copied the frame (C): counters say how often.
 
+use core::fmt;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -80,18 +81,13 @@ impl Default for StationConfig {
 }
 
 /// Why there is no such ring.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FddiError {
     /// Nobody to speak to.
-    #[error("a ring has {0} stations, expected at least 2")]
     Stations(usize),
     /// A station faster than its symbols.
-    #[error("a station has a latency of {0}, expected at least {SYMBOL}, one symbol")]
     Latency(Duration),
     /// A target that the longest frame and the way around use up.
-    #[error(
-        "the target rotation time is {found}, expected at least {least} for a frame of 4500 octets and the way around"
-    )]
     Target {
         /// The lowest bid.
         found: Duration,
@@ -99,6 +95,21 @@ pub enum FddiError {
         least: Duration,
     },
 }
+
+impl fmt::Display for FddiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stations(one) => write!(f, "a ring has {one} stations, expected at least 2"),
+            Self::Latency(one) => write!(f, "a station has a latency of {one}, expected at least {SYMBOL}, one symbol"),
+            Self::Target { found, least } => write!(
+                f,
+                "the target rotation time is {found}, expected at least {least} for a frame of 4500 octets and the way around"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for FddiError {}
 
 /// A frame on its way around.
 struct Flying {

@@ -3,8 +3,6 @@
 use core::fmt;
 use core::str::FromStr;
 
-use thiserror::Error;
-
 use crate::address::{self, Address, AddressKind, AddressType};
 
 /// The most digits of an address without a type.
@@ -28,15 +26,29 @@ pub struct Number {
 }
 
 /// Why digits or text are no address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadNumber {
     /// More digits than the form has room for.
-    #[error("1 to {MOST_DIGITS} digits are expected, and a type and a plan before them at most")]
     Long,
     /// Something that is no digit, or a type without a plan.
-    #[error("1 to {MOST_DIGITS} digits are expected, such as \"12345\", or \"1:1:12345\" with type and numbering plan")]
     Text,
 }
+
+impl fmt::Display for BadNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Long => {
+                write!(f, "1 to {MOST_DIGITS} digits are expected, and a type and a plan before them at most")
+            }
+            Self::Text => write!(
+                f,
+                "1 to {MOST_DIGITS} digits are expected, such as \"12345\", or \"1:1:12345\" with type and numbering plan"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for BadNumber {}
 
 impl Number {
     /// No digits: the address is not given.

@@ -6,6 +6,7 @@
 //! | Above | the configurations of protocols |
 //! | Below | `Reader` and `Key` of `kumiki-settings`, which what is made here calls |
 //! | Left out | ranges that no value has, which are found when something is read; generic configurations |
+//! | Without the feature `reading` | only the two that take the same attributes and make nothing |
 //!
 //! # Settings
 //!
@@ -50,27 +51,46 @@
 
 use proc_macro::TokenStream;
 
+#[cfg(feature = "reading")]
 mod field;
+#[cfg(feature = "reading")]
 mod keys;
+#[cfg(feature = "reading")]
 mod settings;
-#[cfg(test)]
+#[cfg(all(test, feature = "reading"))]
 mod tests;
+#[cfg(feature = "reading")]
 mod word;
 
 /// Makes `HasSettings` of a configuration: see [the attributes](crate#settings).
+#[cfg(feature = "reading")]
 #[proc_macro_derive(Settings, attributes(setting, settings))]
 pub fn settings(input: TokenStream) -> TokenStream {
     settings::derive(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Makes `Word` of an enum: see [the words](crate#word).
+#[cfg(feature = "reading")]
 #[proc_macro_derive(Word, attributes(word))]
 pub fn word(input: TokenStream) -> TokenStream {
     word::derive(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Makes `HasKeys` of what serde reads: see [the attributes](crate#keys).
+#[cfg(feature = "reading")]
 #[proc_macro_derive(Keys, attributes(key))]
 pub fn keys(input: TokenStream) -> TokenStream {
     keys::derive(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Takes the attributes of [`Settings`](macro@Settings) and makes nothing, for a crate of whose features one says whether its configurations are read.
+#[proc_macro_derive(UnreadSettings, attributes(setting, settings))]
+pub fn unread_settings(_: TokenStream) -> TokenStream {
+    TokenStream::new()
+}
+
+/// The same of [`Word`](macro@Word).
+#[proc_macro_derive(UnreadWord, attributes(word))]
+pub fn unread_word(_: TokenStream) -> TokenStream {
+    TokenStream::new()
 }

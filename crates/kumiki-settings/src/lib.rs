@@ -6,6 +6,7 @@
 //! | Above | configurations, that say of their fields what these may be; front ends, that read their own notation into [`Settings`](struct@Settings) |
 //! | Below | times |
 //! | Left out | notations of quantities; what a kind of node is, but for its name in an error |
+//! | Without the feature `reading` | [`unread`] alone: who embeds protocols and reads no settings need not build all this |
 //!
 //! A configuration has a [`Default`], or several, and `#[derive(Settings)]`: a field's doc comment is what the setting means, its type and
 //! `#[setting(...)]` are what it may be, and its value is the default ([all attributes](kumiki_settings_derive#settings)). What no
@@ -53,96 +54,39 @@
 // What the derives make names this crate, also in this crate's tests.
 extern crate self as kumiki_settings;
 
+#[cfg(feature = "reading")]
 mod error;
+#[cfg(feature = "reading")]
 mod form;
+#[cfg(feature = "reading")]
 mod reader;
+#[cfg(feature = "reading")]
+mod reading;
+#[cfg(feature = "reading")]
 mod slot;
-#[cfg(test)]
+#[cfg(all(test, feature = "reading"))]
 mod tests;
+#[cfg(feature = "reading")]
 mod value;
 
-pub use error::{BuildError, Problem};
-pub use form::{Form, Setting};
 /// The times of settings.
+#[cfg(feature = "reading")]
 pub use kumiki_graph::Duration;
+/// Derives that take the attributes and make nothing: what a crate has in the place of the others where its own feature says that nobody reads its
+/// configurations. Whoever else reads settings in the same program does not change that.
+pub mod unread {
+    pub use kumiki_settings_derive::{UnreadSettings as Settings, UnreadWord as Word};
+}
+
 /// The derives.
+#[cfg(feature = "reading")]
 pub use kumiki_settings_derive::{Keys, Settings, Word};
-pub use reader::{Key, Reader};
-pub use slot::{Integer, Slot};
-pub use value::{Settings, Value};
-
-/// The shortest time that is more than nothing.
-pub const SOME: Duration = Duration::from_nanos(1);
-
-/// A configuration that can be set. `#[derive(Settings)]` makes it.
-pub trait HasSettings {
-    /// Asks `reader` for every setting and puts what is set into its place.
-    ///
-    /// # Errors
-    /// [`BuildError`] names the setting that is wrong, and what would be right.
-    fn read(&mut self, reader: &Reader<'_>) -> Result<(), BuildError>;
-}
-
-/// The values of an enum as words, in the order in which they are shown. `#[derive(Word)]` makes it.
-pub trait Word: Sized + 'static {
-    /// Each word and what it stands for.
-    const WORDS: &'static [(&'static str, Self)];
-}
-
-/// A table of a file that serde reads, whose keys are described. `#[derive(Keys)]` makes it.
-pub trait HasKeys {
-    /// Its keys, in the order of its fields.
-    const KEYS: &'static [Described];
-}
-
-/// A key of a table, in words for a book.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Described {
-    /// As it stands in the file.
-    pub name: &'static str,
-    /// What it may be, with its unit: "a time", "a number".
-    pub is: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-    /// What is so where it is not there: a value as it would stand there, or words. Empty where it must be given.
-    pub default: &'static str,
-    /// A value, in TOML.
-    pub example: &'static str,
-    /// Whether the table is refused without it.
-    pub must_be_given: bool,
-    /// Whether the default is put into its place when the table is read.
-    pub is_filled_in: bool,
-}
-
-/// Reads `settings` of what is called `kind` by `read`, which asks for all that there are: others are refused.
-///
-/// # Errors
-/// [`BuildError`] names the setting that is wrong, and what would be right.
-pub fn read<T>(
-    kind: &str,
-    settings: &Settings,
-    read: impl FnOnce(&Reader<'_>) -> Result<T, BuildError>,
-) -> Result<T, BuildError> {
-    Reader::new(settings).whole(read).map_err(|error| error.of(kind))
-}
-
-/// All that `read` asks for. The defaults are those that go with `settings`, for some may depend on others.
-pub fn list<T>(settings: &Settings, read: impl FnOnce(&Reader<'_>) -> Result<T, BuildError>) -> Vec<Setting> {
-    let reader = Reader::listing(settings);
-    // What must be set is not, but all settings have been asked for before that is noticed.
-    let _ = read(&reader);
-    reader.listed()
-}
-
-/// Puts `settings` of what is called `kind` into `config`. Where there is an error it may be half done.
-///
-/// # Errors
-/// [`BuildError`] names the setting that is wrong, and what would be right.
-pub fn set(kind: &str, config: &mut impl HasSettings, settings: &Settings) -> Result<(), BuildError> {
-    read(kind, settings, |reader| config.read(reader))
-}
-
-/// All settings of `config`, with its values as the defaults.
-pub fn settings_of(config: &mut impl HasSettings) -> Vec<Setting> {
-    list(&Settings::new(), |reader| config.read(reader))
-}
+#[cfg(feature = "reading")]
+pub use {
+    error::{BuildError, Problem},
+    form::{Form, Setting},
+    reader::{Key, Reader},
+    reading::{Described, HasKeys, HasSettings, SOME, Word, list, read, set, settings_of},
+    slot::{Integer, Slot},
+    value::{Settings, Value},
+};

@@ -1,5 +1,6 @@
 //! The world: hosts, the media between them, and virtual time.
 
+use core::fmt;
 use std::borrow::Cow;
 
 use kumiki_graph::{Address, DeviceId, Duration, GraphError, Instant, Tapped};
@@ -35,12 +36,9 @@ pub enum Plug {
 }
 
 /// Things happen again and again at one instant, and time does not go on.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Standstill {
     /// Between hosts and media, or tasks of a host: see [`World::set_rounds`].
-    #[error(
-        "time stands still at {at}: {rounds} rounds at this instant, the last in `{node}`; something there answers something at once and for ever"
-    )]
     Rounds {
         /// When.
         at: Instant,
@@ -50,7 +48,6 @@ pub enum Standstill {
         node: String,
     },
     /// Within one task of a host: see [`kumiki_graph::Graph::set_steps`].
-    #[error("host `{host}`: {graph}")]
     Graph {
         /// The host.
         host: String,
@@ -58,6 +55,20 @@ pub enum Standstill {
         graph: kumiki_graph::Standstill,
     },
 }
+
+impl fmt::Display for Standstill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rounds { at, rounds, node } => write!(
+                f,
+                "time stands still at {at}: {rounds} rounds at this instant, the last in `{node}`; something there answers something at once and for ever"
+            ),
+            Self::Graph { host, graph } => write!(f, "host `{host}`: {graph}"),
+        }
+    }
+}
+
+impl core::error::Error for Standstill {}
 
 /// Hosts and media in virtual time.
 ///
@@ -565,8 +576,8 @@ impl World {
     }
 }
 
-impl core::fmt::Debug for World {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "World at {} with {} hosts and {} media", self.now(), self.host_count(), self.pieces().count())
     }
 }

@@ -1,16 +1,16 @@
 //! The one error of this crate.
 
+use core::fmt;
+
 use kumiki_octets::text::counted;
-use thiserror::Error;
 
 #[cfg(feature = "osi")]
 use crate::osi::ber;
 
 /// Why octets are not the header they should be: the protocol, the field, what was found and what would be right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Fewer octets than the header needs.
-    #[error("{protocol}: {octets}, at least {need} needed", octets = counted(*have, "octet"))]
     Short {
         /// Protocol that was being read.
         protocol: &'static str,
@@ -20,7 +20,6 @@ pub enum Malformed {
         have: usize,
     },
     /// A field has a value that the standard does not allow, or that this implementation does not know.
-    #[error("{protocol}: {field} is {found:#x}, expected {expected}")]
     Field {
         /// Protocol that was being read.
         protocol: &'static str,
@@ -32,7 +31,6 @@ pub enum Malformed {
         expected: &'static str,
     },
     /// A length field contradicts the header or the PDU that carries it.
-    #[error("{protocol}: {field} is {octets}, expected {}", Span(*least, *most), octets = counted(*found, "octet"))]
     Length {
         /// Protocol that was being read.
         protocol: &'static str,
@@ -46,7 +44,6 @@ pub enum Malformed {
         most: usize,
     },
     /// A check over the header does not agree with its octets.
-    #[error("{protocol}: {field} is {found:#x}, the octets give {expected:#x}")]
     Checksum {
         /// Protocol that was being read.
         protocol: &'static str,
@@ -59,7 +56,6 @@ pub enum Malformed {
     },
     /// An element in the Basic Encoding Rules is not what it should be: only with the feature `osi`.
     #[cfg(feature = "osi")]
-    #[error("{protocol}: {field}: {fault}")]
     Ber {
         /// PDU that was being read.
         protocol: &'static str,
@@ -70,11 +66,37 @@ pub enum Malformed {
     },
 }
 
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short { protocol, need, have } => {
+                write!(f, "{protocol}: {octets}, at least {need} needed", octets = counted(*have, "octet"))
+            }
+            Self::Field { protocol, field, found, expected } => {
+                write!(f, "{protocol}: {field} is {found:#x}, expected {expected}")
+            }
+            Self::Length { protocol, field, found, least, most } => write!(
+                f,
+                "{protocol}: {field} is {octets}, expected {}",
+                Span(*least, *most),
+                octets = counted(*found, "octet")
+            ),
+            Self::Checksum { protocol, field, found, expected } => {
+                write!(f, "{protocol}: {field} is {found:#x}, the octets give {expected:#x}")
+            }
+            #[cfg(feature = "osi")]
+            Self::Ber { protocol, field, fault } => write!(f, "{protocol}: {field}: {fault}"),
+        }
+    }
+}
+
+impl core::error::Error for Malformed {}
+
 /// The fewest and the most that would be right, to a person.
 pub(crate) struct Span(pub(crate) usize, pub(crate) usize);
 
-impl core::fmt::Display for Span {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(least, most) = self;
         match *most {
             usize::MAX => write!(f, "{least} at least"),

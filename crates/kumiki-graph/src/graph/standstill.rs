@@ -1,5 +1,7 @@
 //! The end of what never ends by itself: nodes of one task that answer each other at once.
 
+use core::fmt;
+
 use super::{Graph, NodeId};
 use crate::Instant;
 use crate::assembly::End;
@@ -14,10 +16,7 @@ const LOOK: u64 = 1 << 16;
 const UNDER_WAY: usize = 1 << 20;
 
 /// What follows from one input has no end, or none that is in sight: nodes answer each other at once, and time does not go on.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "time stands still at {at}: {steps} steps have followed from one input, the last from `{from}` to `{to}`; layers there answer each other at once and for ever"
-)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Standstill {
     /// When.
     pub at: Instant,
@@ -28,6 +27,18 @@ pub struct Standstill {
     /// The node that it was for.
     pub to: String,
 }
+
+impl fmt::Display for Standstill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, steps, from, to } = self;
+        write!(
+            f,
+            "time stands still at {at}: {steps} steps have followed from one input, the last from `{from}` to `{to}`; layers there answer each other at once and for ever"
+        )
+    }
+}
+
+impl core::error::Error for Standstill {}
 
 /// How many steps are left to what follows from the present input.
 pub(super) struct Bound {

@@ -31,18 +31,18 @@
 //! sends to us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing, is the first to go. (One that answers for many
 //! addresses, and is sent to, can still put others out.)
 
+use core::fmt;
 use core::net::{IpAddr, Ipv4Addr};
 use kumiki_wire::inet::ethernet::MAC;
 
+use crate::settable::Settings;
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Indication, Instant, Key, Manage, Protocol, Report, Request, Shape,
     TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
-use kumiki_settings::Settings;
 use kumiki_wire::inet::arp::{Header, LEN, Operation, hardware};
 use kumiki_wire::inet::ethernet::MacAddr;
-use thiserror::Error;
 
 use crate::resolution::{self, Bounds, Cache, Found, OWN, below, user};
 use crate::{Assignment, Change};
@@ -129,15 +129,24 @@ impl Config {
 }
 
 /// What is wrong with a [`Config`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConfigError {
     /// Nobody could be told who we are.
-    #[error("ARP has no address of its own; it needs one to ask and to answer with")]
     NoAddress,
     /// Something of which there must be some.
-    #[error("ARP's {0} is 0, expected more")]
     Nothing(&'static str),
 }
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAddress => f.write_str("ARP has no address of its own; it needs one to ask and to answer with"),
+            Self::Nothing(what) => write!(f, "ARP's {what} is 0, expected more"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -15,14 +15,15 @@
 //!
 //! A user that asks by [`Manage::Route`](kumiki_graph::Manage::Route) how units would travel learns our own address as their source.
 
+use core::fmt;
+
 use crate::EtherType;
+use crate::settable::Settings;
 use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
 use kumiki_graph::users::Users;
 use kumiki_graph::{Above, Address, Context, Key, Unit};
-use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::{Header, LEN, MAX_DATA, MIN_DATA, MacAddr, TypeOrLength};
 use kumiki_wire::numbering::ETHER_TYPE;
-use thiserror::Error;
 
 #[cfg(test)]
 mod tests;
@@ -54,21 +55,33 @@ impl Config {
 }
 
 /// A MAC address, or what stands for one on SimEther.
+#[cfg(feature = "settings")]
 fn station(text: &str) -> Option<MacAddr> {
     let on_sim_ether = || text.parse().ok().and_then(crate::sim_ether::mac_of);
     text.parse().ok().or_else(on_sim_ether)
 }
 
 /// What is wrong with a [`Config`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConfigError {
     /// An address that no station has.
-    #[error("Ethernet has the address {0}, expected that of one station: the first octet is even")]
     Address(MacAddr),
     /// An MTU that is not carried.
-    #[error("Ethernet has an MTU of {0} octets, expected {LEAST_MTU} to {MOST_MTU}")]
     Mtu(u32),
 }
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(found) => {
+                write!(f, "Ethernet has the address {found}, expected that of one station: the first octet is even")
+            }
+            Self::Mtu(found) => write!(f, "Ethernet has an MTU of {found} octets, expected {LEAST_MTU} to {MOST_MTU}"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
 
 /// The layer.
 #[derive(Debug)]

@@ -13,12 +13,13 @@
 //!
 //! A user that asks by [`Manage::Route`](kumiki_graph::Manage::Route) how units would travel learns our own address as their source.
 
+use core::fmt;
+
+use crate::settable::Settings;
 use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
 use kumiki_graph::{Above, Address, Context, Key, Unit};
-use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::fddi::{Control, Header, LEN, MAX_INFORMATION};
-use thiserror::Error;
 
 #[cfg(test)]
 mod tests;
@@ -56,18 +57,29 @@ impl Config {
 }
 
 /// What is wrong with a [`Config`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConfigError {
     /// An address that no station has.
-    #[error("FDDI has the address {0}, expected that of one station: the first octet is even")]
     Address(MacAddr),
     /// An MTU that is not carried.
-    #[error("FDDI has an MTU of {0} octets, expected {LEAST_MTU} to {MOST_MTU}")]
     Mtu(u32),
     /// A priority that there is not.
-    #[error("FDDI has the priority {0}, expected 0 to 7")]
     Priority(u8),
 }
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(found) => {
+                write!(f, "FDDI has the address {found}, expected that of one station: the first octet is even")
+            }
+            Self::Mtu(found) => write!(f, "FDDI has an MTU of {found} octets, expected {LEAST_MTU} to {MOST_MTU}"),
+            Self::Priority(found) => write!(f, "FDDI has the priority {found}, expected 0 to 7"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
 
 /// The layer.
 #[derive(Debug)]

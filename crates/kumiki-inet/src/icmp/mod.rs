@@ -15,8 +15,8 @@
 //! [`IpParameters::identification`] says which echo it answers. Replies to nobody's echo are dropped. Errors
 //! about an echo come as [`Report::Unreachable`], its `start` being what is quoted of the data.
 
+use crate::settable::Settings;
 use core::net::IpAddr;
-use kumiki_settings::Settings;
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::numbering::IP_PROTOCOL;
 

@@ -1,21 +1,18 @@
 //! What is wrong with configurations of either version.
 
-use thiserror::Error;
+use core::fmt;
 
 use super::route::Bits;
 use super::static_routes::RouteError;
 
 /// What is wrong with a configuration.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ConfigError<A: Bits> {
     /// IP without an interface.
-    #[error("{} has no interface; it needs one for each layer below, by its name", A::VERSION)]
     NoInterface,
     /// Two interfaces on one layer.
-    #[error("two interfaces stand on `{0}`; names of the layers below must differ")]
     Twice(String),
     /// A prefix that no address has.
-    #[error("the interface on `{below}` has a prefix of {found} bits, expected 0 to {}", A::LEN)]
     Prefix {
         /// The layer below.
         below: String,
@@ -23,7 +20,6 @@ pub enum ConfigError<A: Bits> {
         found: u8,
     },
     /// An address that no interface can have.
-    #[error("the interface on `{below}` has the address {found}, expected {expected}")]
     Address {
         /// The layer below.
         below: String,
@@ -33,11 +29,6 @@ pub enum ConfigError<A: Bits> {
         expected: &'static str,
     },
     /// An MTU that no link may have.
-    #[error(
-        "the interface on `{below}` has an MTU of {found} octets, expected {} to 65535 ({})",
-        A::LEAST_MTU,
-        A::LEAST_MTU_BY
-    )]
     Mtu {
         /// The layer below.
         below: String,
@@ -45,16 +36,47 @@ pub enum ConfigError<A: Bits> {
         found: u32,
     },
     /// A route that cannot be.
-    #[error(transparent)]
-    Route(#[from] RouteError<A>),
+    Route(RouteError<A>),
     /// Neighbour discovery that could not discover anybody, or never pause.
-    #[error("neighbour discovery on `{below}` has {what} 0, expected more")]
     Nothing {
         /// The layer below.
         below: String,
         /// Which setting.
         what: &'static str,
     },
+}
+
+impl<A: Bits> fmt::Display for ConfigError<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoInterface => {
+                write!(f, "{} has no interface; it needs one for each layer below, by its name", A::VERSION)
+            }
+            Self::Twice(name) => write!(f, "two interfaces stand on `{name}`; names of the layers below must differ"),
+            Self::Prefix { below, found } => {
+                write!(f, "the interface on `{below}` has a prefix of {found} bits, expected 0 to {}", A::LEN)
+            }
+            Self::Address { below, found, expected } => {
+                write!(f, "the interface on `{below}` has the address {found}, expected {expected}")
+            }
+            Self::Mtu { below, found } => write!(
+                f,
+                "the interface on `{below}` has an MTU of {found} octets, expected {} to 65535 ({})",
+                A::LEAST_MTU,
+                A::LEAST_MTU_BY
+            ),
+            Self::Route(why) => why.fmt(f),
+            Self::Nothing { below, what } => write!(f, "neighbour discovery on `{below}` has {what} 0, expected more"),
+        }
+    }
+}
+
+impl<A: Bits> core::error::Error for ConfigError<A> {}
+
+impl<A: Bits> From<RouteError<A>> for ConfigError<A> {
+    fn from(why: RouteError<A>) -> Self {
+        Self::Route(why)
+    }
 }
 
 /// Looks for what every interface of a configuration has: the name of a layer below of its own, and an MTU that a link may have.

@@ -33,6 +33,7 @@ mod receive;
 mod recent;
 mod route;
 mod send;
+#[cfg(feature = "settings")]
 pub(crate) mod settings;
 mod static_routes;
 #[cfg(test)]

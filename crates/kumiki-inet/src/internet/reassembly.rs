@@ -12,9 +12,9 @@
 
 use std::collections::VecDeque;
 
+use crate::settable::Settings;
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Message;
-use kumiki_settings::Settings;
 use kumiki_wire::inet::ipv4::Ecn;
 use smallvec::SmallVec;
 

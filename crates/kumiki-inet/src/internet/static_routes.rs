@@ -1,8 +1,7 @@
 //! The routes of a configuration.
 
+use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
-
-use thiserror::Error;
 
 use super::route::{Bits, Routes};
 
@@ -43,10 +42,9 @@ impl Route<Ipv6Addr> {
 }
 
 /// What is wrong with a [`Route`].
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RouteError<A> {
     /// A prefix that no address has.
-    #[error("the route to {network} has a prefix of {found} bits, expected 0 to {most}")]
     Prefix {
         /// The network of the route.
         network: A,
@@ -56,7 +54,6 @@ pub enum RouteError<A> {
         most: u8,
     },
     /// Bits beyond the prefix.
-    #[error("the route to {found}/{prefix} has bits set beyond its prefix, expected {expected}/{prefix}")]
     HostBits {
         /// The network of the route.
         found: A,
@@ -66,13 +63,11 @@ pub enum RouteError<A> {
         expected: A,
     },
     /// A router that is nowhere near.
-    #[error("the route by way of {gateway} leads nowhere: no interface is on a network with {gateway}")]
     Gateway {
         /// The router.
         gateway: A,
     },
     /// A layer that no interface stands on.
-    #[error("a route leads to the interface on `{found}`; there are interfaces on {known}")]
     NoSuchInterface {
         /// The name in the route.
         found: String,
@@ -80,6 +75,27 @@ pub enum RouteError<A> {
         known: String,
     },
 }
+
+impl<A: fmt::Display> fmt::Display for RouteError<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prefix { network, found, most } => {
+                write!(f, "the route to {network} has a prefix of {found} bits, expected 0 to {most}")
+            }
+            Self::HostBits { found, prefix, expected } => {
+                write!(f, "the route to {found}/{prefix} has bits set beyond its prefix, expected {expected}/{prefix}")
+            }
+            Self::Gateway { gateway } => {
+                write!(f, "the route by way of {gateway} leads nowhere: no interface is on a network with {gateway}")
+            }
+            Self::NoSuchInterface { found, known } => {
+                write!(f, "a route leads to the interface on `{found}`; there are interfaces on {known}")
+            }
+        }
+    }
+}
+
+impl<A: fmt::Debug + fmt::Display> core::error::Error for RouteError<A> {}
 
 impl<A: Bits> Routes<A> {
     /// Looks for what `routes` cannot be, where they lead aside.

@@ -2,13 +2,19 @@
 
 use core::net::Ipv4Addr;
 
+use crate::settable::Settings;
 use kumiki_graph::Address;
-use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
+#[cfg(feature = "settings")]
+use kumiki_settings::{BuildError, HasSettings, Key, Reader};
 
-use crate::internet::{Rate, Reassembly, Routes, check_interfaces, settings};
+#[cfg(feature = "settings")]
+use crate::internet::settings;
+use crate::internet::{Rate, Reassembly, Routes, check_interfaces};
 
+#[cfg(feature = "settings")]
 const NETWORK: &str =
     "an IPv4 address and the length of its prefix, 0 to 32, such as \"10.0.0.1/24\", or \"negotiated\"";
+#[cfg(feature = "settings")]
 const ROUTE: &str =
     "a router's IPv4 address, or the name of a layer below, under \"default\" or a network such as \"10.1.0.0/16\"";
 
@@ -84,6 +90,7 @@ impl Config {
     ///
     /// # Errors
     /// [`BuildError`] names the setting that is wrong, and what would be right.
+    #[cfg(feature = "settings")]
     pub fn of_settings(reader: &Reader<'_>, below: &[&str]) -> Result<Self, BuildError> {
         let mut config = Self::default();
         config.read(reader)?;
@@ -147,6 +154,7 @@ impl Interface {
         Self { negotiated: true, ..Self::new(below, Ipv4Addr::UNSPECIFIED, 32) }
     }
 
+    #[cfg(feature = "settings")]
     fn of_settings(below: &str, reader: &Reader<'_>) -> Result<Self, BuildError> {
         const ADDRESS: Key = Key::new(
             "address",
@@ -164,10 +172,12 @@ impl Interface {
     }
 }
 
+#[cfg(feature = "settings")]
 fn group(text: &str) -> Option<Ipv4Addr> {
     text.parse().ok().filter(Ipv4Addr::is_multicast)
 }
 
+#[cfg(feature = "settings")]
 fn neighbours(place: &mut Neighbours, reader: &Reader<'_>) -> Result<(), BuildError> {
     let texts = (
         "Who knows the link addresses of next hops: \"one\", as there is only one, or \"below\", the layer below.",

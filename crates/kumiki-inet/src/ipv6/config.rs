@@ -2,12 +2,18 @@
 
 use core::net::Ipv6Addr;
 
+use crate::settable::Settings;
 use kumiki_graph::{Address, Duration};
-use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
+#[cfg(feature = "settings")]
+use kumiki_settings::{BuildError, HasSettings, Key, Reader};
 
-use crate::internet::{Rate, Reassembly, Routes, check_interfaces, settings};
+#[cfg(feature = "settings")]
+use crate::internet::settings;
+use crate::internet::{Rate, Reassembly, Routes, check_interfaces};
 
+#[cfg(feature = "settings")]
 const NETWORK: &str = "an IPv6 address and the length of its prefix, 0 to 128, such as \"fd00::1/64\"";
+#[cfg(feature = "settings")]
 const ROUTE: &str =
     "a router's IPv6 address, or the name of a layer below, under \"default\" or a network such as \"fd00:1::/32\"";
 
@@ -73,6 +79,7 @@ impl Config {
     ///
     /// # Errors
     /// [`BuildError`] names the setting that is wrong, and what would be right.
+    #[cfg(feature = "settings")]
     pub fn of_settings(reader: &Reader<'_>, below: &[&str]) -> Result<Self, BuildError> {
         let mut config = Self::default();
         config.read(reader)?;
@@ -126,10 +133,12 @@ impl Interface {
     }
 }
 
+#[cfg(feature = "settings")]
 fn group(text: &str) -> Option<Ipv6Addr> {
     text.parse().ok().filter(Ipv6Addr::is_multicast)
 }
 
+#[cfg(feature = "settings")]
 fn addresses(place: &mut Vec<(Ipv6Addr, u8)>, reader: &Reader<'_>) -> Result<(), BuildError> {
     const OWN: &str = "Our address there, and how many of its bits name the network; without one only that of the link and those that routers give.";
     let (mut own, mut more) = (None, Vec::new());
@@ -139,6 +148,7 @@ fn addresses(place: &mut Vec<(Ipv6Addr, u8)>, reader: &Reader<'_>) -> Result<(),
     Ok(())
 }
 
+#[cfg(feature = "settings")]
 fn neighbours(place: &mut Neighbours, reader: &Reader<'_>) -> Result<(), BuildError> {
     let texts = (
         "Who knows the link addresses of next hops: \"one\", as there is only one, or \"discover\", they are asked for (RFC 4861).",

@@ -18,11 +18,11 @@
 //! XID and TEST commands are answered as RFC 1390 says, for the null, global and SNAP SAPs and for those that have users: with
 //! the poll bit as final, XID with `81 01 00` for class I, TEST with what it brought. A command from a group is not answered.
 
+use crate::settable::Settings;
 use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
 use kumiki_graph::users::{UserNumber, Users};
 use kumiki_graph::{Above, Address, Below, Context, Indication, Key, Manage, Request, Unit};
 use kumiki_octets::Message;
-use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::llc::{self, Control, Header, XID_CLASS_1, function, sap};
 use kumiki_wire::inet::llc_snap;

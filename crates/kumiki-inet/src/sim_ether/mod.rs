@@ -20,16 +20,16 @@
 //! does that calls `recvfrom`. What a datagram costs the process is charged as one call and [`Config::copies`] copies of its octets, each
 //! way; without prices it costs nothing.
 
+use core::fmt;
 use core::net::SocketAddr;
 use core::net::{Ipv4Addr, SocketAddrV4};
 
+use crate::settable::Settings;
 use kumiki_graph::{
     Above, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Open, Protocol, Quality, Report,
     Request, Service, Shape, Unit, Work,
 };
-use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::{Header, LEN, MacAddr};
-use thiserror::Error;
 
 #[cfg(test)]
 mod tests;
@@ -74,20 +74,34 @@ impl Config {
 }
 
 /// The address and port of a station.
+#[cfg(feature = "settings")]
 fn station(text: &str) -> Option<SocketAddrV4> {
     text.parse().ok().filter(|&socket| mac_of(socket).is_some())
 }
 
 /// What is wrong with a [`Config`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConfigError {
     /// An address that is in no MAC address.
-    #[error("SimEther has a station at {0}, expected a host's address and an even port other than 0")]
     Station(SocketAddrV4),
     /// A frame that no datagram holds, or that holds nothing.
-    #[error("SimEther has frames of {0} octets, expected {LEAST_FRAME} to {MOST_FRAME}")]
     Frame(u32),
 }
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Station(found) => {
+                write!(f, "SimEther has a station at {found}, expected a host's address and an even port other than 0")
+            }
+            Self::Frame(found) => {
+                write!(f, "SimEther has frames of {found} octets, expected {LEAST_FRAME} to {MOST_FRAME}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -3,17 +3,22 @@
 use core::net::IpAddr;
 use kumiki_wire::inet::EcnUse;
 
+use crate::settable::{Settings, Word};
 use kumiki_graph::{Coalesce, Duration, KeepAlive};
-use kumiki_settings::{BuildError, HasSettings, Key, Reader, SOME, Settings, Word};
+#[cfg(feature = "settings")]
+use kumiki_settings::{BuildError, HasSettings, Key, Reader, SOME};
 
 use super::congestion::{self, Algorithm, InitialWindow};
-use super::{defaults, rtt};
+use super::rtt;
 
 /// The largest window (RFC 7323 section 2.3).
+#[cfg(feature = "settings")]
 const MAX_WINDOW: u64 = 1 << 30;
+#[cfg(feature = "settings")]
 const ANY: u64 = u32::MAX as u64;
 
 /// The words for what is done about explicit congestion notification.
+#[cfg(feature = "settings")]
 const ECN: [(&str, EcnUse); 4] =
     [("off", EcnUse::Off), ("passive", EcnUse::Passive), ("classic", EcnUse::Classic), ("accurate", EcnUse::Accurate)];
 
@@ -89,6 +94,7 @@ pub struct WindowUpdate {
     pub percent: u32,
 }
 
+#[cfg(feature = "settings")]
 fn whole_percent(place: &mut u32, reader: &Reader<'_>) -> Result<(), BuildError> {
     let key = Key::new("share", "Or by such a part of the receive buffer, in whole per cents; 0: this rule is off.");
     let mut share = f64::from(*place) / 100.0;
@@ -385,6 +391,7 @@ impl Config {
     }
 }
 
+#[cfg(feature = "settings")]
 impl Config {
     /// The profile that settings name, and on top of it what else they say. `defaults` is asked for first: all other settings have their
     /// defaults from it.
@@ -394,13 +401,14 @@ impl Config {
     pub fn of_settings(reader: &Reader<'_>) -> Result<Self, BuildError> {
         let key = Key::new("defaults", "The profile that all other settings have their defaults from.");
         let mut profile = "modern";
-        reader.word(&key, &defaults::NAMES.map(|name| (name, name)), &mut profile)?;
-        let mut config = defaults::named(profile).unwrap_or_else(defaults::modern);
+        reader.word(&key, &super::defaults::NAMES.map(|name| (name, name)), &mut profile)?;
+        let mut config = super::defaults::named(profile).unwrap_or_else(super::defaults::modern);
         config.read(reader)?;
         Ok(config)
     }
 }
 
+#[cfg(feature = "settings")]
 fn initial_window(window: &mut InitialWindow, reader: &Reader<'_>) -> Result<(), BuildError> {
     const SEGMENTS: &str = "initial_window_segments";
     reader.word(&Key::new("initial_window", "The congestion window at first."), InitialWindow::WORDS, window)?;
@@ -420,6 +428,7 @@ fn initial_window(window: &mut InitialWindow, reader: &Reader<'_>) -> Result<(),
     Ok(())
 }
 
+#[cfg(feature = "settings")]
 fn ack_timer(timer: &mut AckTimer, reader: &Reader<'_>) -> Result<(), BuildError> {
     let (mut delay, mut beat, mut phase) = match *timer {
         AckTimer::Timeout(delay) => (Some(delay), None, None),
@@ -443,6 +452,7 @@ fn ack_timer(timer: &mut AckTimer, reader: &Reader<'_>) -> Result<(), BuildError
     Ok(())
 }
 
+#[cfg(feature = "settings")]
 fn slow_beat(beat: &mut Option<Beat>, reader: &Reader<'_>) -> Result<(), BuildError> {
     const PERIOD: &str =
         "The retransmission, persist and TIME-WAIT timers expire on beats of this period; 0 s: when due.";
@@ -455,6 +465,7 @@ fn slow_beat(beat: &mut Option<Beat>, reader: &Reader<'_>) -> Result<(), BuildEr
     Ok(())
 }
 
+#[cfg(feature = "settings")]
 fn keep_alive_times(times: &mut KeepAlive, reader: &Reader<'_>) -> Result<(), BuildError> {
     reader.table("keep_alive_times", |table| {
         table.time(&Key::new("idle", "An idle peer is asked after so long without a word."), SOME, &mut times.idle)?;

@@ -6,8 +6,10 @@
 //! | The caller's part | which samples may be taken (Karn, RFC 6298 section 3), the timer itself (section 5) |
 //! | Left out | the reweighting of RFC 7323 appendix G: see [`Rtt::on_sample`] |
 
+use crate::settable::Settings;
 use kumiki_graph::{Duration, Maybe};
-use kumiki_settings::{BuildError, Reader, Settings};
+#[cfg(feature = "settings")]
+use kumiki_settings::{BuildError, Reader};
 
 /// The constants of an estimator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
@@ -74,6 +76,7 @@ impl Config {
     }
 }
 
+#[cfg(feature = "settings")]
 fn in_order(config: &Config, reader: &Reader<'_>) -> Result<(), BuildError> {
     if config.minimum > config.maximum {
         let expected = format!("at most the maximum of {}", config.maximum);

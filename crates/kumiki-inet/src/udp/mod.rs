@@ -34,8 +34,8 @@
 //! The checksum covers our own address, so where the user has not chosen one IP is asked first; up to 64 units wait for its
 //! answer, which is remembered.
 
+use crate::settable::Settings;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use kumiki_settings::Settings;
 use kumiki_wire::numbering::IP_PROTOCOL;
 use std::collections::{BTreeMap, VecDeque};
 

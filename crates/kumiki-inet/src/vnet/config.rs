@@ -1,10 +1,15 @@
 //! What can be set, and what is wrong with settings that cannot be.
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::fmt;
+use core::net::IpAddr;
+#[cfg(feature = "settings")]
+use core::net::{Ipv4Addr, Ipv6Addr};
 
-use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
-use thiserror::Error;
+use crate::settable::Settings;
+#[cfg(feature = "settings")]
+use kumiki_settings::{BuildError, HasSettings, Key, Reader};
 
+#[cfg(feature = "settings")]
 use crate::internet::settings;
 
 /// What can be set for VNET.
@@ -53,6 +58,7 @@ pub struct Route {
 }
 
 /// An address of either version, and its network.
+#[cfg(feature = "settings")]
 fn network(text: &str) -> Option<(IpAddr, u8)> {
     fn either((address, prefix): (impl Into<IpAddr>, u8)) -> (IpAddr, u8) {
         (address.into(), prefix)
@@ -61,6 +67,7 @@ fn network(text: &str) -> Option<(IpAddr, u8)> {
     settings::network::<Ipv4Addr>(text).map(either).or_else(of_version_6)
 }
 
+#[cfg(feature = "settings")]
 fn routes(reader: &Reader<'_>, below: &[&str]) -> Result<Vec<Route>, BuildError> {
     const ROUTES: Key = Key::new("routes", "By which layer below the hosts of a network are reached straight.");
     const EXPECTED: &str =
@@ -79,19 +86,15 @@ fn routes(reader: &Reader<'_>, below: &[&str]) -> Result<Vec<Route>, BuildError>
 }
 
 /// What is wrong with a [`Config`].
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ConfigError {
     /// VNET without an interface.
-    #[error("VNET has no interface; it needs one for each layer below, by its name")]
     NoInterface,
     /// Two interfaces on one layer.
-    #[error("two interfaces stand on `{0}`; names of the layers below must differ")]
     Twice(String),
     /// An interface without an address.
-    #[error("the interface on `{0}` has no address; it needs one, so that peers can answer")]
     NoAddress(String),
     /// An address that no host has, or that is not ours alone.
-    #[error("the interface on `{below}` has the address {found}, expected that of one host")]
     Address {
         /// The layer below.
         below: String,
@@ -99,7 +102,6 @@ pub enum ConfigError {
         found: IpAddr,
     },
     /// A prefix that no address of that version has.
-    #[error("{address} has a prefix of {found} bits, expected 0 to {most}")]
     Prefix {
         /// The address, of an interface or a route.
         address: IpAddr,
@@ -109,7 +111,6 @@ pub enum ConfigError {
         most: u8,
     },
     /// A route to a layer that no interface stands on.
-    #[error("the route to {network} leads to `{below}`, and there is no interface of that name")]
     NoSuchInterface {
         /// The network of the route.
         network: IpAddr,
@@ -118,11 +119,35 @@ pub enum ConfigError {
     },
 }
 
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoInterface => f.write_str("VNET has no interface; it needs one for each layer below, by its name"),
+            Self::Twice(name) => write!(f, "two interfaces stand on `{name}`; names of the layers below must differ"),
+            Self::NoAddress(below) => {
+                write!(f, "the interface on `{below}` has no address; it needs one, so that peers can answer")
+            }
+            Self::Address { below, found } => {
+                write!(f, "the interface on `{below}` has the address {found}, expected that of one host")
+            }
+            Self::Prefix { address, found, most } => {
+                write!(f, "{address} has a prefix of {found} bits, expected 0 to {most}")
+            }
+            Self::NoSuchInterface { network, below } => {
+                write!(f, "the route to {network} leads to `{below}`, and there is no interface of that name")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
 impl Config {
     /// What settings say, on layers `below` of these names.
     ///
     /// # Errors
     /// [`BuildError`] names the setting that is wrong, and what would be right.
+    #[cfg(feature = "settings")]
     pub fn of_settings(reader: &Reader<'_>, below: &[&str]) -> Result<Self, BuildError> {
         let routes = routes(reader, below)?;
         let own = ["addresses", "mtu", "broadcast"];

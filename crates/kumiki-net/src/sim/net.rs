@@ -1,6 +1,7 @@
 //! The network as a whole.
 
 use core::cell::{Cell, RefCell};
+use core::fmt;
 use core::future::{Future, poll_fn};
 use core::net::IpAddr;
 use core::pin::pin;
@@ -34,11 +35,10 @@ const DRAWS: u64 = 16;
 const LIMIT: Duration = Duration::from_hours(24);
 
 /// Why a run ended before its time.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SimError {
     /// A host cannot be as it was asked for.
-    #[error("host `{host}`: {why}")]
     Host {
         /// Its name.
         host: String,
@@ -46,7 +46,6 @@ pub enum SimError {
         why: String,
     },
     /// A task of a host panicked.
-    #[error("host `{host}`: a task panicked at {at:?}: {message}")]
     Panicked {
         /// Where it ran.
         host: String,
@@ -56,7 +55,6 @@ pub enum SimError {
         message: String,
     },
     /// The program of a host has returned an error.
-    #[error("host `{host}`: a program failed at {at:?}: {message}")]
     Failed {
         /// Where it ran.
         host: String,
@@ -66,15 +64,30 @@ pub enum SimError {
         message: String,
     },
     /// The time that a run may take is over, and what was to be done is not: perhaps all wait for each other.
-    #[error("nothing more came of it in {0:?} of virtual time, and the program that was run has not ended")]
     TimeLimit(Duration),
     /// The world stands still: things answer each other for ever at one instant.
-    #[error("{0}")]
     Standstill(String),
     /// tokio would not make a runtime.
-    #[error("no runtime: {0}")]
     Runtime(String),
 }
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host { host, why } => write!(f, "host `{host}`: {why}"),
+            Self::Panicked { host, at, message } => write!(f, "host `{host}`: a task panicked at {at:?}: {message}"),
+            Self::Failed { host, at, message } => write!(f, "host `{host}`: a program failed at {at:?}: {message}"),
+            Self::TimeLimit(limit) => write!(
+                f,
+                "nothing more came of it in {limit:?} of virtual time, and the program that was run has not ended"
+            ),
+            Self::Standstill(why) => write!(f, "{why}"),
+            Self::Runtime(why) => write!(f, "no runtime: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for SimError {}
 
 /// What a network consists of.
 pub(super) struct Parts {
@@ -483,8 +496,8 @@ impl HostSlot {
     }
 }
 
-impl core::fmt::Debug for Net {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Debug for Net {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = self.0.hosts.borrow().iter().map(|it| it.name.clone()).collect();
         write!(f, "Net of {names:?}")
     }

@@ -3,6 +3,7 @@
 //! tokio's timers expire on whole milliseconds. These do not: they are events of the network, as the arrival of a packet is. And they are of the
 //! clock of the host that sets them, which may go [wrong](super::Host::set_clock_rate).
 
+use core::fmt;
 use core::future::{Future, poll_fn};
 use core::pin::pin;
 use core::task::{Poll, Waker};
@@ -172,9 +173,16 @@ pub async fn sleep(duration: Duration) {
 }
 
 /// Too much time has passed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the time has passed")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Elapsed;
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time has passed")
+    }
+}
+
+impl core::error::Error for Elapsed {}
 
 /// Waits for `future`, at most for `duration`, to the nanosecond.
 ///

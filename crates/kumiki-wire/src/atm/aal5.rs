@@ -42,10 +42,9 @@ pub const fn pdu_len(sdu_len: usize) -> usize {
 }
 
 /// Why a CPCS-PDU is thrown away; each is counted on its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aal5Error {
     /// The octets do not give the CRC of the trailer: damage, or a lost cell.
-    #[error("AAL5: CRC-32 is {found:#010x}, the octets give {expected:#010x}")]
     Crc {
         /// The value in the trailer.
         found: u32,
@@ -53,16 +52,13 @@ pub enum Aal5Error {
         expected: u32,
     },
     /// The common part indicator is not zero.
-    #[error("AAL5: CPI is {found:#04x}, expected 0x00")]
     Cpi {
         /// The value in the trailer.
         found: u8,
     },
     /// The sender gave up: Length is zero.
-    #[error("AAL5: Length is 0, the sender aborted the PDU")]
     Abort,
     /// Length does not leave a padding of 0 to 47 octets: cells were lost, or two PDUs became one.
-    #[error("AAL5: Length is {found}, a PDU of {pdu_len} octets carries {least} to {most}")]
     Length {
         /// The value in the trailer.
         found: u16,
@@ -74,6 +70,23 @@ pub enum Aal5Error {
         most: usize,
     },
 }
+
+impl fmt::Display for Aal5Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Crc { found, expected } => {
+                write!(f, "AAL5: CRC-32 is {found:#010x}, the octets give {expected:#010x}")
+            }
+            Self::Cpi { found } => write!(f, "AAL5: CPI is {found:#04x}, expected 0x00"),
+            Self::Abort => f.write_str("AAL5: Length is 0, the sender aborted the PDU"),
+            Self::Length { found, pdu_len, least, most } => {
+                write!(f, "AAL5: Length is {found}, a PDU of {pdu_len} octets carries {least} to {most}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Aal5Error {}
 
 /// The last 8 octets of a CPCS-PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

@@ -109,12 +109,23 @@ impl fmt::Debug for MacAddr {
 }
 
 /// Text that is not a MAC address.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{found:?} is not a MAC address: six pairs of hexadecimal digits with colons, as in 02:00:00:00:00:01")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotMacAddr {
     /// The text.
     pub found: String,
 }
+
+impl fmt::Display for NotMacAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { found } = self;
+        write!(
+            f,
+            "{found:?} is not a MAC address: six pairs of hexadecimal digits with colons, as in 02:00:00:00:00:01"
+        )
+    }
+}
+
+impl core::error::Error for NotMacAddr {}
 
 impl FromStr for MacAddr {
     type Err = NotMacAddr;

@@ -25,8 +25,8 @@
 
 use core::fmt::Debug;
 
+use crate::settable::Word;
 use kumiki_graph::{Duration, Instant};
-use kumiki_settings::Word;
 use kumiki_wire::inet::tcp::Seq;
 
 pub mod cubic;

@@ -1,5 +1,6 @@
 //! What a program asks.
 
+use core::fmt;
 use core::net::SocketAddr;
 
 use kumiki_graph::{
@@ -18,9 +19,17 @@ use crate::sockets::table::{Table, is_many};
 const UNDER_WAY: u32 = 128;
 
 /// A program has said what none says that is not broken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("it has broken the protocol of the rings: {0}")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Wrong(pub(crate) &'static str);
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(why) = self;
+        write!(f, "it has broken the protocol of the rings: {why}")
+    }
+}
+
+impl core::error::Error for Wrong {}
 
 /// A name that is to be looked up, by whoever may wait for that.
 #[derive(Debug)]

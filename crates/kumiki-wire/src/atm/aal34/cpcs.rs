@@ -16,22 +16,19 @@ pub const HEADER_LEN: usize = 4;
 pub const TRAILER_LEN: usize = 4;
 
 /// Why a CPCS-PDU is thrown away; each is counted on its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpcsError {
     /// The common part indicator is not zero: other units, or none of this protocol.
-    #[error("AAL3/4: CPI is {found:#04x}, expected 0x00")]
     Cpi {
         /// The value in the header.
         found: u8,
     },
     /// The octet that fills the trailer is not zero.
-    #[error("AAL3/4: AL is {found:#04x}, expected 0x00")]
     Alignment {
         /// The value in the trailer.
         found: u8,
     },
     /// The header is of one PDU and the trailer of another: the cells between were lost.
-    #[error("AAL3/4: BTag is {begin:#04x}, Etag is {end:#04x}")]
     Tag {
         /// BTag, in the header.
         begin: u8,
@@ -39,7 +36,6 @@ pub enum CpcsError {
         end: u8,
     },
     /// The SDU is longer than the header had promised.
-    #[error("AAL3/4: Length is {length}, BASize only {ba_size}")]
     BufferSize {
         /// BASize, in the header.
         ba_size: u16,
@@ -47,7 +43,6 @@ pub enum CpcsError {
         length: u16,
     },
     /// Length does not leave a padding of 0 to 3 octets: cells were lost; or there is no SDU.
-    #[error("AAL3/4: Length is {found}, a PDU of {pdu_len} octets carries {least} to {most}")]
     Length {
         /// The value in the trailer.
         found: u16,
@@ -59,6 +54,22 @@ pub enum CpcsError {
         most: usize,
     },
 }
+
+impl fmt::Display for CpcsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpi { found } => write!(f, "AAL3/4: CPI is {found:#04x}, expected 0x00"),
+            Self::Alignment { found } => write!(f, "AAL3/4: AL is {found:#04x}, expected 0x00"),
+            Self::Tag { begin, end } => write!(f, "AAL3/4: BTag is {begin:#04x}, Etag is {end:#04x}"),
+            Self::BufferSize { ba_size, length } => write!(f, "AAL3/4: Length is {length}, BASize only {ba_size}"),
+            Self::Length { found, pdu_len, least, most } => {
+                write!(f, "AAL3/4: Length is {found}, a PDU of {pdu_len} octets carries {least} to {most}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for CpcsError {}
 
 /// The first 4 octets of a CPCS-PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

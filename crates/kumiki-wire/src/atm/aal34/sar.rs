@@ -92,10 +92,9 @@ impl fmt::Display for SegmentType {
 }
 
 /// Why a segment is thrown away; each is counted on its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SarError {
     /// The octets do not give the CRC of the trailer. Not even the MID can be trusted.
-    #[error("AAL3/4: CRC-10 is {found:#05x}, the octets give {expected:#05x}")]
     Crc {
         /// The value in the trailer.
         found: u16,
@@ -103,10 +102,8 @@ pub enum SarError {
         expected: u16,
     },
     /// The sender gave up the PDU: an EOM whose length indication is 63.
-    #[error("AAL3/4: LI is 63, the sender aborted the PDU")]
     Abort,
     /// A length that a segment of this type cannot have.
-    #[error("AAL3/4: LI of {segment_type} is {found}, expected {least} to 44")]
     Length {
         /// The segment's type.
         segment_type: SegmentType,
@@ -116,6 +113,22 @@ pub enum SarError {
         least: u8,
     },
 }
+
+impl fmt::Display for SarError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Crc { found, expected } => {
+                write!(f, "AAL3/4: CRC-10 is {found:#05x}, the octets give {expected:#05x}")
+            }
+            Self::Abort => f.write_str("AAL3/4: LI is 63, the sender aborted the PDU"),
+            Self::Length { segment_type, found, least } => {
+                write!(f, "AAL3/4: LI of {segment_type} is {found}, expected {least} to 44")
+            }
+        }
+    }
+}
+
+impl core::error::Error for SarError {}
 
 /// The first 2 octets of a SAR-PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

@@ -235,15 +235,24 @@ impl fmt::Debug for Address {
 }
 
 /// Text that is not an address.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{found:?} is not a MAPOS address: 0x and two hexadecimal digits of an odd number, as in 0x23, or four (MAPOS 16), the second of them \
-     even and the last odd"
-)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAddress {
     /// The text.
     pub found: String,
 }
+
+impl fmt::Display for NotAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { found } = self;
+        write!(
+            f,
+            "{found:?} is not a MAPOS address: 0x and two hexadecimal digits of an odd number, as in 0x23, or four (MAPOS 16), the second of them \
+     even and the last odd"
+        )
+    }
+}
+
+impl core::error::Error for NotAddress {}
 
 impl FromStr for Address {
     type Err = NotAddress;
