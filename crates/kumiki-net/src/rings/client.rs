@@ -20,11 +20,12 @@ use kumiki_octets::Message;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use super::hello::{self, Hello};
-use super::primitives::{Answer, Command, Datagram, Fields, Response};
+use super::network::lines_of;
+use super::primitives::{Answer, Command, Datagram, Fields, Response, Words};
 use super::{responses_at, words};
 use crate::Stack;
 use crate::sockets::error::{again, is_gone};
-use crate::sockets::{Bound, Layers, Registry, Table, Terms};
+use crate::sockets::{Bound, Layers, OwnLine, Registry, Table, Terms};
 use crate::stack::{Driver, Shared};
 
 /// So many responses are taken in one go, before those are woken whom they concern.
@@ -64,12 +65,12 @@ impl RemoteStack {
         let driver = RingDriver { line: Arc::clone(&line), shared: Arc::default() };
         let shared = Arc::clone(&driver.shared);
         // What is drawn here are ports, and those the stack's process draws.
-        let stack = Stack::new(layers, hello.addresses, Rng::new(0, 0), Box::new(driver));
+        let stack = Stack::new(layers, Vec::new(), Rng::new(0, 0), Box::new(driver));
         let _ = shared.set(Arc::downgrade(&stack.0));
         {
             let mut table = stack.0.lock();
-            table.knows_ways = !hello.sources.is_empty();
-            table.sources = hello.sources;
+            table.knows_ways = hello.knows_ways;
+            table.have_lines(hello.lines);
             table.most = Some(hello.sockets);
             table.have_ports_of([false, true].map(|is_udp| {
                 let registry: Arc<dyn Registry> = Arc::new(Ports { line: Arc::clone(&line), is_udp });
@@ -364,7 +365,9 @@ impl Line {
             let Some(response) = next else {
                 break;
             };
-            if let Some((below, indication)) = indication_of(response) {
+            if let Response::Lines { data } = response {
+                table.have_lines(lines(&data)?);
+            } else if let Some((below, indication)) = indication_of(response) {
                 table.heard(below, indication);
             }
         }
@@ -494,6 +497,15 @@ impl Registry for Ports {
     }
 }
 
+/// What the stack's process says of its lines.
+fn lines(data: &Message) -> io::Result<Vec<OwnLine>> {
+    let octets = data.to_vec();
+    let words: Vec<u64> = octets.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let strange =
+        || io::Error::new(io::ErrorKind::InvalidData, "the stack's process says of its lines what is not understood");
+    lines_of(&mut Words(words.iter())).ok_or_else(strange)
+}
+
 /// A request, as it goes through the ring.
 fn command_of(below: Below, request: Request) -> Option<Command> {
     let layer = u8::try_from(below.0).ok()?;
@@ -577,7 +589,7 @@ fn indication_of(response: Response) -> Option<(Below, Indication)> {
             let report = Report::Unreachable { source, destination, problem, start: Message::new() };
             (any, Indication::Report(Box::new(report)))
         }
-        // Nobody has asked it.
-        Response::Answer { .. } => return None,
+        // Nobody has asked it, or it is no layer's.
+        Response::Answer { .. } | Response::Lines { .. } => return None,
     })
 }

@@ -4,15 +4,16 @@
 //! |---|---|
 //! | Layout | words of 64 bits, the lower octets first: a mark, how many words there are, and what they say; a text stands in words, too |
 
-use core::net::{IpAddr, SocketAddr};
 use std::io;
 
 use kumiki_graph::Coalesce;
 
-use super::primitives::{Fields, Words, put_socket};
+use super::network::{lines_of, put_lines};
+use super::primitives::{Fields, Words};
+use crate::sockets::OwnLine;
 
 /// Which protocol this is, and in which version.
-const MARK: u64 = u64::from_le_bytes(*b"kumiki\x00\x01");
+const MARK: u64 = u64::from_le_bytes(*b"kumiki\x00\x02");
 
 /// The most words.
 const MOST: usize = 4096;
@@ -28,8 +29,10 @@ pub(crate) struct Hello {
     pub(crate) layers: [bool; 4],
     pub(crate) receive_buffer: u32,
     pub(crate) coalesce: Option<Coalesce>,
-    pub(crate) addresses: Vec<IpAddr>,
-    pub(crate) sources: Vec<(IpAddr, u8, IpAddr)>,
+    /// Whether all ways are known to it.
+    pub(crate) knows_ways: bool,
+    /// What is on its lines.
+    pub(crate) lines: Vec<OwnLine>,
 }
 
 fn framed(words: &[u64]) -> Vec<u8> {
@@ -77,13 +80,8 @@ impl Hello {
             Some(Coalesce::Minshall) => 3,
         };
         words.extend([1, self.capacity as u64, self.sockets as u64, layers, self.receive_buffer.into(), coalesce]);
-        words.extend([self.addresses.len() as u64, self.sources.len() as u64]);
-        let mut put = |ip: IpAddr, beside: u16| put_socket(&mut words, Some(SocketAddr::new(ip, beside)));
-        self.addresses.iter().for_each(|ip| put(*ip, 0));
-        for (network, prefix, own) in &self.sources {
-            put(*network, (*prefix).into());
-            put(*own, 0);
-        }
+        words.push(self.knows_ways.into());
+        put_lines(&mut words, &self.lines);
         framed(&words)
     }
 
@@ -106,7 +104,7 @@ impl Hello {
         let mut number = || usize::try_from(words.word()?).ok();
         let (_, capacity, sockets) = (number()?, number()?, number()?);
         let (layers, receive_buffer, coalesce) = (number()?, number()?, number()?);
-        let (addresses, sources) = (number()?.min(MOST), number()?.min(MOST));
+        let knows_ways = number()? != 0;
         let is_good = capacity.is_power_of_two() && capacity <= 1 << 30 && layers < 16;
         let coalesce = match coalesce {
             0 => None,
@@ -114,34 +112,39 @@ impl Hello {
             2 => Some(Coalesce::Nagle),
             _ => Some(Coalesce::Minshall),
         };
-        let mut socket = || words.address();
-        let addresses = (0..addresses).map(|_| Some(socket()?.ip())).collect::<Option<_>>()?;
-        let sources = (0..sources).map(|_| {
-            let network = socket()?;
-            Some((network.ip(), u8::try_from(network.port()).ok()?, socket()?.ip()))
-        });
-        let sources = sources.collect::<Option<_>>()?;
+        let lines = lines_of(words)?;
         let layers = [0, 1, 2, 3].map(|bit| layers >> bit & 1 == 1);
         let receive_buffer = u32::try_from(receive_buffer).ok()?;
-        is_good.then_some(Self { capacity, sockets, layers, receive_buffer, coalesce, addresses, sources })
+        is_good.then_some(Self { capacity, sockets, layers, receive_buffer, coalesce, knows_ways, lines })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use kumiki_inet::{Authority, Way};
+
     use super::*;
 
     #[test]
     fn what_a_stack_says_of_itself_is_heard() {
         let ip = |text: &str| text.parse().unwrap();
+        let way = |network, prefix, router: Option<&str>| Way { network: ip(network), prefix, router: router.map(ip) };
+        let tap = OwnLine {
+            addresses: vec![(ip("10.9.0.2"), 24), (ip("fd00::1"), 64)],
+            routes: vec![way("0.0.0.0", 0, Some("10.9.0.1")), way("fd01::", 32, None)],
+            mtu: 1400,
+            most: 1500,
+            resolvers: vec![(Authority::Server, ip("10.9.0.1")), (Authority::Router, ip("fd00::2"))],
+            ..OwnLine::default()
+        };
         let hello = Hello {
             capacity: 1 << 17,
             sockets: 1024,
             layers: [true, true, false, false],
             receive_buffer: 65_536,
             coalesce: Some(Coalesce::Minshall),
-            addresses: vec![ip("10.9.0.2"), ip("fd00::1")],
-            sources: vec![(ip("10.9.0.0"), 24, ip("10.9.0.2")), (ip("::"), 0, ip("fd00::1"))],
+            knows_ways: true,
+            lines: vec![tap, OwnLine { mtu: 9000, most: 9000, ..OwnLine::default() }],
         };
         let octets = hello.octets();
         let (first, behind) = octets.split_first_chunk::<16>().unwrap();

@@ -43,6 +43,7 @@
 
 mod client;
 pub(crate) mod hello;
+mod network;
 pub(crate) mod primitives;
 mod server;
 #[cfg(test)]

@@ -14,8 +14,9 @@ use kumiki_io::shared::ring::{MOST_FIELDS, Received};
 use kumiki_octets::Message;
 use smallvec::SmallVec;
 
-use crate::sockets::Terms;
+use super::network::put_lines;
 use crate::sockets::error::Errno;
+use crate::sockets::{OwnLine, Terms};
 
 /// A layer, by its number in the rings: TCP and UDP over IPv4, then over IPv6.
 pub(crate) type Layer = u8;
@@ -114,16 +115,56 @@ pub(crate) struct Datagram {
 /// What a program is told.
 #[derive(Clone, Debug)]
 pub(crate) enum Response {
-    Opened { layer: Layer, user: Handle, provider: Handle, local: Option<SocketAddr>, remote: Option<SocketAddr> },
-    Offered { layer: Layer, user: Handle, provider: Handle, local: Option<SocketAddr>, remote: Option<SocketAddr> },
-    Data { user: Handle, data: Message },
-    Credit { user: Handle, octets: u64 },
-    Released { user: Handle },
-    Closed { user: Handle },
-    Aborted { layer: Layer, user: Handle, reason: Reason },
-    Unit { layer: Layer, unit: Datagram },
-    Unreachable { source: SocketAddr, destination: SocketAddr, problem: Problem },
-    Answer { question: u64, answer: Answer },
+    Opened {
+        layer: Layer,
+        user: Handle,
+        provider: Handle,
+        local: Option<SocketAddr>,
+        remote: Option<SocketAddr>,
+    },
+    Offered {
+        layer: Layer,
+        user: Handle,
+        provider: Handle,
+        local: Option<SocketAddr>,
+        remote: Option<SocketAddr>,
+    },
+    Data {
+        user: Handle,
+        data: Message,
+    },
+    Credit {
+        user: Handle,
+        octets: u64,
+    },
+    Released {
+        user: Handle,
+    },
+    Closed {
+        user: Handle,
+    },
+    Aborted {
+        layer: Layer,
+        user: Handle,
+        reason: Reason,
+    },
+    Unit {
+        layer: Layer,
+        unit: Datagram,
+    },
+    Unreachable {
+        source: SocketAddr,
+        destination: SocketAddr,
+        problem: Problem,
+    },
+    Answer {
+        question: u64,
+        answer: Answer,
+    },
+    /// What is on the host's lines now, as words.
+    Lines {
+        data: Message,
+    },
 }
 
 /// What a question is answered.
@@ -342,6 +383,7 @@ impl Words<'_> {
             1 => octets().map(|(kind, code)| Problem::Soft { kind, code })?,
             2 => octets().map(|(kind, code)| Problem::Hard { kind, code })?,
             3 => Problem::NoNeighbour,
+            4 => Problem::NoRoute,
             _ => return None,
         })
     }
@@ -366,11 +408,12 @@ fn put_problem(fields: &mut Fields, problem: Problem) {
         Problem::Soft { kind, code } => [1, kind.into(), code.into()],
         Problem::Hard { kind, code } => [2, kind.into(), code.into()],
         Problem::NoNeighbour => [3, 0, 0],
+        Problem::NoRoute => [4, 0, 0],
     });
 }
 
 /// Reasons as numbers.
-const REASONS: [Reason; 12] = [
+const REASONS: [Reason; 17] = [
     Reason::User,
     Reason::Reset,
     Reason::Refused,
@@ -383,6 +426,11 @@ const REASONS: [Reason; 12] = [
     Reason::NoSession,
     Reason::Unreachable(NoPath::Network),
     Reason::Unreachable(NoPath::Prohibited),
+    Reason::Unreachable(NoPath::Unknown),
+    Reason::Unreachable(NoPath::Isolated),
+    Reason::Unreachable(NoPath::SourceRoute),
+    Reason::Unreachable(NoPath::Protocol),
+    Reason::Unreachable(NoPath::Malformed),
 ];
 
 /// The number of a reason; one that says more than its kind is that the protocol was broken.
@@ -573,6 +621,7 @@ impl Response {
                 fields.push(*question);
                 (10, answer.put(fields))
             }
+            Self::Lines { data } => (11, Some(data)),
         }
     }
 
@@ -604,15 +653,24 @@ impl Response {
                 Self::Unreachable { source: words.address()?, destination: words.address()?, problem: words.problem()? }
             }
             10 => Self::Answer { question: words.word()?, answer: Answer::of(words, data)? },
+            11 => Self::Lines { data },
             _ => return None,
         })
+    }
+
+    /// That of a host that has these.
+    pub(crate) fn lines(lines: &[OwnLine]) -> Self {
+        let mut words = Fields::new();
+        put_lines(&mut words, lines);
+        let octets: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Self::Lines { data: Message::from_octets(&octets) }
     }
 
     /// What it takes of memory while it waits, about, in octets.
     pub(crate) fn cost(&self) -> usize {
         size_of::<Self>()
             + match self {
-                Self::Data { data, .. } => data.len(),
+                Self::Data { data, .. } | Self::Lines { data } => data.len(),
                 Self::Unit { unit, .. } => unit.data.len(),
                 Self::Opened { .. }
                 | Self::Offered { .. }

@@ -11,7 +11,7 @@ use kumiki_inet::{Assignment, Authority, Change, Resolvers, Way};
 use super::table::{Table, is_in, is_many};
 
 /// A line, as sockets know it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OwnLine {
     /// Each with how many leading bits of it name the network.
     pub(crate) addresses: Vec<(IpAddr, u8)>,
@@ -73,6 +73,8 @@ impl Table {
         }
         self.network_version += 1;
         self.network_watchers.wake(&mut self.effects.woken);
+        #[cfg(all(feature = "host", target_os = "linux"))]
+        self.guests.have_other_lines(&mut self.effects);
     }
 
     /// The layers have said something that only they have.
@@ -189,6 +191,10 @@ impl Table {
         self.check_up()?;
         if self.gateway.is_some() {
             let text = "a gateway has every address: what it has of its own is in its configuration";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        if self.most.is_some() {
+            let text = "the lines are those of another process, which runs the stack; only that changes them";
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
         self.check_change(number, change)?;

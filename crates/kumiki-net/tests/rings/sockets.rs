@@ -302,6 +302,41 @@ fn sockets_that_block_are_had_too_and_the_stack_may_be_that_of_a_process() {
 }
 
 #[test]
+fn programs_hear_of_addresses_that_come_and_go_after_them() {
+    let server = Server::start("later", Limits::default());
+    let (one, other) = (server.connect(), server.connect());
+    let new = "10.9.1.1".parse().unwrap();
+    run(async {
+        let before = one.stack().network();
+        let at_all = one.stack().scope(TcpListener::bind("0.0.0.0:80")).await.unwrap();
+        let early = one.stack().scope(TcpListener::bind("10.9.1.1:81")).await.unwrap_err();
+        assert_eq!(early.kind(), ErrorKind::AddrNotAvailable);
+        server.stack.line(0).add_address(new, 24).unwrap();
+        let after = one.stack().network_after(before.version).await.unwrap();
+        assert_eq!(after.addresses, server.stack.network().addresses);
+        let there = one.stack().scope(TcpListener::bind("10.9.1.1:81")).await.unwrap();
+        for (listener, port) in [(&at_all, 80), (&there, 81)] {
+            let called = other.stack().scope(TcpStream::connect((new, port)));
+            let (accepted, called) = tokio::join!(listener.accept(), called);
+            assert_eq!(
+                (accepted.unwrap().0.local_addr().unwrap().ip(), called.unwrap().peer_addr().unwrap().port()),
+                (new, port)
+            );
+        }
+        // Programs that have come later know it at once; and none changes what is another process's.
+        let late = server.connect();
+        let before = late.stack().network();
+        assert_eq!(before.addresses, after.addresses);
+        assert_eq!(late.stack().line(0).remove_address(new).unwrap_err().kind(), ErrorKind::Unsupported);
+        server.stack.line(0).remove_address(new).unwrap();
+        let after = late.stack().network_after(before.version).await.unwrap();
+        assert!(after.addresses.iter().all(|it| it.address != new), "{:?}", after.addresses);
+        let gone = late.stack().scope(TcpListener::bind("10.9.1.1:82")).await.unwrap_err();
+        assert_eq!(gone.kind(), ErrorKind::AddrNotAvailable);
+    });
+}
+
+#[test]
 fn when_the_stack_ends_its_programs_are_told() {
     let server = Server::start("ends", Limits::default());
     let (one, other) = (server.connect(), server.connect());

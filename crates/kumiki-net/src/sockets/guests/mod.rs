@@ -24,6 +24,7 @@ use kumiki_graph::sessions::Sessions;
 use kumiki_graph::{Below, Handle, Quality};
 
 use super::listener::Asked;
+use super::stream::Effects;
 use super::table::Table;
 use super::wakers::Wakers;
 use crate::rings::hello::Hello;
@@ -99,6 +100,8 @@ struct Program {
     /// Addresses that it has taken, by their numbers.
     ports: BTreeMap<u64, Held>,
     groups: BTreeSet<IpAddr>,
+    /// What is on the host's lines is not what it was told last.
+    has_old_lines: bool,
 }
 
 /// All programs of a host.
@@ -150,6 +153,18 @@ impl Guests {
         handle
     }
 
+    /// All programs are to be told what is on the lines; once, however often that changes before they hear it.
+    pub(super) fn have_other_lines(&mut self, effects: &mut Effects) {
+        for handle in self.programs.handles() {
+            if let Some(program) = self.programs.get(handle) {
+                program.has_old_lines = true;
+                if let Some(waker) = program.waker.take() {
+                    effects.woken.push(waker);
+                }
+            }
+        }
+    }
+
     fn remove(&mut self, handle: Handle) -> Option<Guest> {
         let guest = self.sockets.remove(plain(handle))?;
         if let Some(program) = guest.program.and_then(|it| self.programs.get(it)) {
@@ -183,6 +198,7 @@ impl Table {
             names: BTreeMap::new(),
             ports: BTreeMap::new(),
             groups: BTreeSet::new(),
+            has_old_lines: false,
         })
     }
 
@@ -199,8 +215,8 @@ impl Table {
             layers: [0, 1, 2, 3].map(|layer| self.layer(layer).is_some()),
             receive_buffer: self.layers.receive_buffer,
             coalesce: self.layers.coalesce,
-            addresses: self.addresses.clone(),
-            sources: self.sources.clone(),
+            knows_ways: self.knows_ways,
+            lines: self.lines.clone(),
         }
     }
 
@@ -244,6 +260,10 @@ impl Table {
     /// The next that is to be told.
     pub(crate) fn next_response(&mut self, program: Handle) -> Option<Response> {
         let program = self.guests.programs.get(program)?;
+        // Ahead of all that follows from it.
+        if core::mem::take(&mut program.has_old_lines) {
+            return Some(Response::lines(&self.lines));
+        }
         let response = program.outbox.pop_front()?;
         program.held = program.held.saturating_sub(response.cost());
         Some(response)
