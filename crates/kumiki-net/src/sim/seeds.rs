@@ -1,7 +1,9 @@
 //! Many seeds of one test, and what a failing one leaves behind.
 
+use core::fmt::Write as _;
+use std::fs::{self, File};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-#[cfg(feature = "capture")]
 use std::path::{Path, PathBuf};
 
 use super::Net;
@@ -12,10 +14,10 @@ const SEED: &str = "KUMIKI_SEED";
 /// Runs `test` on a network of each of these seeds.
 ///
 /// A seed that fails (by a panic) is run once more, to see whether it fails alike, and then the panic goes on. What is printed says how to run
-/// that seed alone: with the environment variable `KUMIKI_SEED` there are no other seeds. With the feature `capture` the second run leaves
-/// a capture of all hosts in the folder that the environment variable `KUMIKI_CAPTURES` names; unless it is set, in `kumiki` in the build
-/// folder that the running program is from (`target`), or in `target/kumiki` below the current folder where it is from none. The whole path
-/// is printed.
+/// that seed alone: with the environment variable `KUMIKI_SEED` there are no other seeds. What all sockets were doing when it failed is left as
+/// text, and with the feature `capture` the second run leaves a capture of all hosts, in the folder that the environment variable
+/// `KUMIKI_CAPTURES` names; unless it is set, in `kumiki` in the build folder that the running program is from (`target`), or in
+/// `target/kumiki` below the current folder where it is from none. The whole paths are printed.
 ///
 /// ```
 /// use kumiki_net::sim::{self, Link};
@@ -56,6 +58,7 @@ fn run(seed: u64, make: &impl Fn(u64) -> Net, test: &impl Fn(&Net)) {
         return;
     };
     eprintln!("seed {seed} failed at {:?} of virtual time; to run it alone: {SEED}={seed}", net.elapsed());
+    leave("what all sockets were doing", &file(seed, "txt"), |out| io::Write::write_all(out, sockets(&net).as_bytes()));
     eprintln!("it is run once more, to see whether it fails alike:");
     let again = make(seed);
     #[cfg(feature = "capture")]
@@ -68,7 +71,7 @@ fn run(seed: u64, make: &impl Fn(u64) -> Net, test: &impl Fn(&Net)) {
         );
     }
     #[cfg(feature = "capture")]
-    leave(&again, seed);
+    leave("what all hosts sent and got", &file(seed, "pcapng"), |out| again.write_capture(out));
     net.forget_programs();
     again.forget_programs();
     resume_unwind(panic);
@@ -84,34 +87,72 @@ impl Net {
 }
 
 /// Below the build folder, which cargo marks as one: tests begin in the folder of their package, whose own `target` nobody would look at.
-#[cfg(feature = "capture")]
 fn own_folder() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     let built = program.ancestors().find(|it| it.join("CACHEDIR.TAG").is_file());
     built.unwrap_or_else(|| Path::new("target")).join("kumiki")
 }
 
-/// Writes the capture where the next person finds it.
-#[cfg(feature = "capture")]
-fn leave(net: &Net, seed: u64) {
+/// Where something of a seed is left: where the next person finds it.
+fn file(seed: u64, kind: &str) -> PathBuf {
     let folder = std::env::var_os("KUMIKI_CAPTURES").map_or_else(own_folder, PathBuf::from);
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let name = std::thread::current().name().unwrap_or("test").replace("::", "-");
-    let file = folder.join(format!("{name}-{seed}.pcapng"));
-    let written = std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::File::create(&file))
-        .and_then(|out| net.write_capture(std::io::BufWriter::new(out)));
+    folder.join(format!("{name}-{seed}.{kind}"))
+}
+
+fn leave(what: &str, file: &Path, write: impl FnOnce(&mut io::BufWriter<File>) -> io::Result<()>) {
+    let written = file
+        .parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| File::create(file))
+        .and_then(|out| write(&mut io::BufWriter::new(out)));
     match written {
-        Ok(()) => eprintln!("what all hosts sent and got: {}", file.display()),
+        Ok(()) => eprintln!("{what}: {}", file.display()),
         Err(error) => eprintln!("{}: {error}", file.display()),
     }
 }
 
-#[cfg(all(test, feature = "capture"))]
+/// What the sockets of all hosts are doing, a host after the other.
+fn sockets(net: &Net) -> String {
+    let mut text = format!("seed {}, {:?} of virtual time\n", net.seed(), net.elapsed());
+    for host in net.hosts() {
+        let addresses: Vec<String> = host.addresses().iter().map(ToString::to_string).collect();
+        let down = if host.is_down() { ", which is down" } else { "" };
+        let _ = write!(text, "\n{} ({}){down}\n{}", host.name(), addresses.join(", "), host.netstat());
+    }
+    text
+}
+
+#[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::{TcpListener, TcpStream};
+
     #[test]
-    fn captures_are_left_in_the_build_folder_by_its_whole_path() {
-        let folder = super::own_folder();
+    fn what_is_left_is_in_the_build_folder_by_its_whole_path() {
+        let folder = own_folder();
         assert!(folder.is_absolute() && folder.parent().unwrap().join("CACHEDIR.TAG").is_file(), "{folder:?}");
+    }
+
+    #[test]
+    fn what_all_sockets_were_doing_is_told_of_each_host() {
+        let net = Net::new(7);
+        net.host("server").start(async || {
+            let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+            core::future::pending::<()>().await;
+            drop(listener);
+        });
+        net.host("gone").crash();
+        let called = net.host("client").run(TcpStream::connect("server:80")).unwrap().unwrap();
+        net.run_for(Duration::from_secs(1)).unwrap();
+        let told = sockets(&net);
+        assert!(told.starts_with("seed 7, 1."), "{told}");
+        let of = |name: &str| told.split("\n\n").find(|it| it.starts_with(name)).unwrap().to_owned();
+        assert!(of("server (").contains("LISTEN") && of("server (").contains("ESTABLISHED"), "{told}");
+        assert!(of("client (").contains(&called.local_addr().unwrap().to_string()), "{told}");
+        assert!(of("gone (").contains("), which is down\n"), "{told}");
     }
 }
