@@ -106,6 +106,8 @@ pub(super) struct Parts {
     pub(super) has_between: Cell<bool>,
     is_running: Cell<bool>,
     failed: RefCell<Option<SimError>>,
+    /// What all sockets were doing when the last run ended, where somebody wants to know.
+    pub(super) last_sockets: RefCell<Option<String>>,
     #[cfg(feature = "capture")]
     pub(super) capture: RefCell<Option<super::capture::Capture>>,
 }
@@ -143,6 +145,7 @@ impl Net {
             has_between: Cell::new(false),
             is_running: Cell::new(false),
             failed: RefCell::new(None),
+            last_sockets: RefCell::new(None),
             #[cfg(feature = "capture")]
             capture: RefCell::new(None),
         }))
@@ -452,6 +455,7 @@ impl Net {
             let (ended, drives) =
                 (async { Ok(self.watched(future).await) }, async { Err(drive(self, &idle, limit).await) });
             let result = first_of(ended, drives).await;
+            self.note_sockets();
             // In their order: the runtime would drop them in one of its own, and their sockets with them.
             for host in self.hosts() {
                 host.end_tasks();
@@ -470,6 +474,7 @@ impl Net {
             self.0.clock.idle.polled(&mut polls);
             catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))).unwrap_or_else(|panic| {
                 self.0.clock.stop(self.now());
+                self.note_sockets();
                 resume_unwind(panic)
             })
         })

@@ -14,9 +14,9 @@ const SEED: &str = "KUMIKI_SEED";
 /// Runs `test` on a network of each of these seeds.
 ///
 /// A seed that fails (by a panic) is run once more, to see whether it fails alike, and then the panic goes on. What is printed says how to run
-/// that seed alone: with the environment variable `KUMIKI_SEED` there are no other seeds. What all sockets were doing when it failed is left as
-/// text, and with the feature `capture` the second run leaves a capture of all hosts, in the folder that the environment variable
-/// `KUMIKI_CAPTURES` names; unless it is set, in `kumiki` in the build folder that the running program is from (`target`), or in
+/// that seed alone: with the environment variable `KUMIKI_SEED` there are no other seeds. The second run leaves as text what all sockets were doing
+/// when the network stood still for the last time, and with the feature `capture` a capture of all hosts, in the folder that the environment
+/// variable `KUMIKI_CAPTURES` names; unless it is set, in `kumiki` in the build folder that the running program is from (`target`), or in
 /// `target/kumiki` below the current folder where it is from none. The whole paths are printed.
 ///
 /// ```
@@ -58,9 +58,9 @@ fn run(seed: u64, make: &impl Fn(u64) -> Net, test: &impl Fn(&Net)) {
         return;
     };
     eprintln!("seed {seed} failed at {:?} of virtual time; to run it alone: {SEED}={seed}", net.elapsed());
-    leave("what all sockets were doing", &file(seed, "txt"), |out| io::Write::write_all(out, sockets(&net).as_bytes()));
     eprintln!("it is run once more, to see whether it fails alike:");
     let again = make(seed);
+    again.0.last_sockets.replace(Some(String::new()));
     #[cfg(feature = "capture")]
     again.set_capture(true);
     let fails_again = catch_unwind(AssertUnwindSafe(|| test(&again))).is_err();
@@ -70,6 +70,8 @@ fn run(seed: u64, make: &impl Fn(u64) -> Net, test: &impl Fn(&Net)) {
              make two runs differ\" in the documentation of kumiki_net::sim"
         );
     }
+    let sockets = again.0.last_sockets.take().unwrap_or_default();
+    leave("what all sockets were doing", &file(seed, "txt"), |out| io::Write::write_all(out, sockets.as_bytes()));
     #[cfg(feature = "capture")]
     leave("what all hosts sent and got", &file(seed, "pcapng"), |out| again.write_capture(out));
     net.forget_programs();
@@ -113,21 +115,24 @@ fn leave(what: &str, file: &Path, write: impl FnOnce(&mut io::BufWriter<File>) -
     }
 }
 
-/// What the sockets of all hosts are doing, a host after the other.
-fn sockets(net: &Net) -> String {
-    let mut text = format!("seed {}, {:?} of virtual time\n", net.seed(), net.elapsed());
-    for host in net.hosts() {
-        let addresses: Vec<String> = host.addresses().iter().map(ToString::to_string).collect();
-        let down = if host.is_down() { ", which is down" } else { "" };
-        let _ = write!(text, "\n{} ({}){down}\n{}", host.name(), addresses.join(", "), host.netstat());
+impl Net {
+    /// Keeps what the sockets of all hosts are doing, a host after the other, where that is wanted.
+    pub(super) fn note_sockets(&self) {
+        if self.0.last_sockets.borrow().is_none() {
+            return;
+        }
+        let mut text = format!("seed {}, {:?} of virtual time\n", self.seed(), self.elapsed());
+        for host in self.hosts() {
+            let addresses: Vec<String> = host.addresses().iter().map(ToString::to_string).collect();
+            let down = if host.is_down() { ", which is down" } else { "" };
+            let _ = write!(text, "\n{} ({}){down}\n{}", host.name(), addresses.join(", "), host.netstat());
+        }
+        self.0.last_sockets.replace(Some(text));
     }
-    text
 }
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-
     use super::*;
     use crate::{TcpListener, TcpStream};
 
@@ -140,19 +145,29 @@ mod tests {
     #[test]
     fn what_all_sockets_were_doing_is_told_of_each_host() {
         let net = Net::new(7);
+        net.0.last_sockets.replace(Some(String::new()));
         net.host("server").start(async || {
             let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
             core::future::pending::<()>().await;
             drop(listener);
         });
         net.host("gone").crash();
-        let called = net.host("client").run(TcpStream::connect("server:80")).unwrap().unwrap();
-        net.run_for(Duration::from_secs(1)).unwrap();
-        let told = sockets(&net);
+        let client = net.host("client");
+        // What fails has its sockets yet, and nobody has them after it.
+        let fails = catch_unwind(AssertUnwindSafe(|| {
+            client.run(async {
+                let called = TcpStream::connect("server:80").await.unwrap();
+                crate::sim::time::sleep(core::time::Duration::from_secs(1)).await;
+                panic!("{}", called.local_addr().unwrap());
+            })
+        }));
+        let panic = fails.err().unwrap();
+        let local = panic.downcast_ref::<String>().unwrap();
+        let told = net.0.last_sockets.take().unwrap();
         assert!(told.starts_with("seed 7, 1."), "{told}");
         let of = |name: &str| told.split("\n\n").find(|it| it.starts_with(name)).unwrap().to_owned();
         assert!(of("server (").contains("LISTEN") && of("server (").contains("ESTABLISHED"), "{told}");
-        assert!(of("client (").contains(&called.local_addr().unwrap().to_string()), "{told}");
+        assert!(of("client (").contains(local.as_str()), "{told}");
         assert!(of("gone (").contains("), which is down\n"), "{told}");
     }
 }
