@@ -51,7 +51,8 @@ impl Assignment {
     }
 }
 
-/// Who says what an interface has.
+/// Who says what an interface has. What whoever has the host has given, nobody else takes: where a server grants an address that is there already, or takes one
+/// back, only its own is changed. Of MTUs that several have said the least counts. Whoever has the host takes what others have given, as on Linux.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Authority {
     /// Whoever has the host.
@@ -60,6 +61,21 @@ pub enum Authority {
     Router,
     /// A server (RFC 2131).
     Server,
+}
+
+impl Authority {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+
+    /// Its place among all.
+    #[must_use]
+    pub const fn place(self) -> usize {
+        match self {
+            Self::Owner => 0,
+            Self::Router => 1,
+            Self::Server => 2,
+        }
+    }
 }
 
 /// What changes of an interface. What is there already is not added again, and what is not there is not taken.

@@ -6,7 +6,7 @@ use kumiki_graph::{Address, Context, Manage, Report, Request};
 use super::family::Family;
 use super::node::Ip;
 use super::route::Bits;
-use crate::{Assignment, Change, Way};
+use crate::{Assignment, Authority, Change, Way};
 
 /// A route that was given while IP ran: network, prefix, interface, router.
 pub(crate) type Given<A> = (A, u8, usize, Option<A>);
@@ -23,9 +23,9 @@ impl<F: Family> Ip<F> {
                 return self.take_address(what, (Address::from(address).get(), prefix), probe, cx);
             }
             Change::NoAddress(address) => self.give_address(what, Address::from(address).get(), cx),
-            Change::Route(way) => self.give_way(what.interface, way, true),
-            Change::NoRoute(way) => self.give_way(what.interface, way, false),
-            Change::Mtu(mtu) => self.narrow_interface(what.interface, mtu, cx),
+            Change::Route(way) => self.take_way(what, way),
+            Change::NoRoute(way) => self.give_way(what, way),
+            Change::Mtu(mtu) => self.narrow_interface(what, mtu, cx),
             Change::Duplicate(_) => false,
         };
         if has_changed {
@@ -46,10 +46,15 @@ impl<F: Family> Ip<F> {
         cx: &mut Context<'_>,
     ) {
         let possible = address.filter(|it| prefix <= F::Address::LEN && F::is_host(self, *it));
-        let Some(address) = possible.filter(|it| !F::is_ours(self, *it)) else {
+        let Some(address) = possible.filter(|it| what.by != Authority::Owner || !F::is_ours(self, *it)) else {
             cx.drop("an address that is ours, or can be no host's");
             return;
         };
+        if F::is_ours(self, address) {
+            // Whoever has granted it has to hear that it is there.
+            self.tell(what, cx);
+            return;
+        }
         if probe && self.tell_below(what, cx) {
             return;
         }
@@ -57,6 +62,9 @@ impl<F: Family> Ip<F> {
             return;
         };
         self.routes.add(address, prefix, what.interface, None);
+        if what.by != Authority::Owner {
+            self.lent.push((what.interface, address, what.by));
+        }
         if is_ours {
             self.tell_below(what, cx);
             self.tell(what, cx);
@@ -67,6 +75,11 @@ impl<F: Family> Ip<F> {
         let Some(address) = address else {
             return false;
         };
+        let is_lent = self.lent.contains(&(what.interface, address, what.by));
+        if what.by != Authority::Owner && !is_lent && F::is_ours(self, address) {
+            return false;
+        }
+        self.lent.retain(|(interface, lent, _)| (*interface, *lent) != (what.interface, address));
         // It may still be asked about there.
         self.tell_below(what, cx);
         let Some(prefix) = F::remove(self, what.interface, address) else {
@@ -96,35 +109,45 @@ impl<F: Family> Ip<F> {
         }
     }
 
-    fn give_way(&mut self, interface: usize, way: Way, is_there: bool) -> bool {
-        let Some((network, router)) = way_of::<F>(way) else {
+    fn take_way(&mut self, Assignment { interface, by, .. }: Assignment, way: Way) -> bool {
+        let Some(given) = given_of::<F>(interface, way) else {
             return false;
         };
-        let given = (network, way.prefix, interface, router);
-        let known = self.given.iter().position(|it| *it == given);
-        match known {
-            None if is_there => {
-                self.given.push(given);
-                self.routes.add(network, way.prefix, interface, router);
-                true
-            }
-            Some(at) if !is_there => {
-                self.given.remove(at);
-                self.routes.remove(network, way.prefix, interface, router);
-                true
-            }
-            None | Some(_) => false,
+        if let Some((_, of)) = self.given.iter_mut().find(|(it, _)| *it == given) {
+            // It is whoever's has the host from now on, if that is who says so.
+            *of = if by == Authority::Owner { by } else { *of };
+            return false;
         }
+        self.given.push((given, by));
+        let (network, prefix, _, router) = given;
+        self.routes.add(network, prefix, interface, router);
+        true
     }
 
-    fn narrow_interface(&mut self, interface: usize, mtu: Option<u32>, cx: &mut Context<'_>) -> bool {
+    fn give_way(&mut self, Assignment { interface, by, .. }: Assignment, way: Way) -> bool {
+        let given = given_of::<F>(interface, way);
+        let may = |of: Authority| of == by || by == Authority::Owner;
+        let known = self.given.iter().position(|(it, of)| Some(*it) == given && may(*of));
+        let Some(((network, prefix, interface, router), _)) = known.map(|at| self.given.remove(at)) else {
+            return false;
+        };
+        self.routes.remove(network, prefix, interface, router);
+        true
+    }
+
+    fn narrow_interface(
+        &mut self,
+        Assignment { interface, by, .. }: Assignment,
+        mtu: Option<u32>,
+        cx: &mut Context<'_>,
+    ) -> bool {
         if mtu.is_some_and(|it| it < F::Address::LEAST_MTU) {
             return false;
         }
         let Some(port) = self.ports.get_mut(interface) else {
             return false;
         };
-        let has_changed = port.wish(mtu);
+        let has_changed = port.wish(by, mtu);
         if has_changed {
             self.tell_curious(cx);
         }
@@ -132,13 +155,13 @@ impl<F: Family> Ip<F> {
     }
 }
 
-/// The network, bits beyond its prefix cleared, and the router of `way`; `None` where they are of another version.
-fn way_of<F: Family>(way: Way) -> Option<(F::Address, Option<F::Address>)> {
+/// `way` by `interface`, bits beyond its prefix cleared; `None` where it is of another version.
+fn given_of<F: Family>(interface: usize, way: Way) -> Option<Given<F::Address>> {
     let network: F::Address = Address::from(way.network).get()?;
     let router = match way.router {
         Some(router) => Some(Address::from(router).get()?),
         None => None,
     };
     let network = F::Address::of_word(network.word() & F::Address::mask(way.prefix));
-    (way.prefix <= F::Address::LEN).then_some((network, router))
+    (way.prefix <= F::Address::LEN).then_some((network, way.prefix, interface, router))
 }

@@ -14,6 +14,7 @@ use super::reassembly::{Reassembly, Table};
 use super::recent::Recent;
 use super::route::{Bits, Routes};
 use super::static_routes::names;
+use crate::Authority;
 use crate::dhcp::GiveBack;
 use crate::groups::Groups;
 use crate::{Assignment, IpProtocol, LinkAddresses, Resolvers};
@@ -29,8 +30,8 @@ pub struct Port<F: Family> {
     pub(crate) below: Option<Below>,
     /// The largest datagram as configured.
     most: u32,
-    /// As somebody has said while it ran.
-    wished: Option<u32>,
+    /// As those have said while it ran who may.
+    wished: [Option<u32>; Authority::COUNT],
     /// As the layer below says.
     carried: u32,
     /// The largest datagram, as configured and as the layer below says.
@@ -48,7 +49,7 @@ impl<F: Family> Port<F> {
             name: below.to_owned(),
             below: None,
             most: mtu,
-            wished: None,
+            wished: [None; Authority::COUNT],
             carried: u32::MAX,
             mtu,
             burst: 1,
@@ -59,11 +60,18 @@ impl<F: Family> Port<F> {
     }
 
     /// Somebody says how large datagrams may be; whether that changes anything.
-    pub(super) fn wish(&mut self, mtu: Option<u32>) -> bool {
-        self.wished = mtu;
+    pub(super) fn wish(&mut self, by: Authority, mtu: Option<u32>) -> bool {
+        if let Some(wished) = self.wished.get_mut(by.place()) {
+            *wished = mtu;
+        }
         let before = self.mtu;
-        self.mtu = self.wished.unwrap_or(self.most).min(self.most).min(self.carried);
+        self.settle_mtu();
         self.mtu != before
+    }
+
+    fn settle_mtu(&mut self) {
+        let wished = self.wished.iter().flatten().copied().min().unwrap_or(self.most);
+        self.mtu = wished.min(self.most).min(self.carried);
     }
 }
 
@@ -76,7 +84,9 @@ pub struct Ip<F: Family> {
     pub(super) by_below: Vec<usize>,
     pub(crate) routes: Routes<F::Address>,
     /// Those of them that came while it ran.
-    pub(crate) given: Vec<Given<F::Address>>,
+    pub(crate) given: Vec<(Given<F::Address>, Authority)>,
+    /// Addresses that others than whoever has the host have given, by their interfaces.
+    pub(super) lent: Vec<(usize, F::Address, Authority)>,
     pub(crate) forwarding: bool,
     /// Datagrams to all addresses are ours.
     pub(crate) any_destination: bool,
@@ -113,6 +123,7 @@ impl<F: Family> Ip<F> {
             by_below: Vec::new(),
             routes,
             given: Vec::new(),
+            lent: Vec::new(),
             forwarding: false,
             any_destination: false,
             host: None,
@@ -253,8 +264,7 @@ impl<F: Family> Ip<F> {
             Report::Limits { unit, burst } => {
                 let before = (port.mtu, port.burst);
                 (port.carried, port.burst) = (unit, burst);
-                let wished = port.wished;
-                port.wish(wished);
+                port.settle_mtu();
                 if before != (port.mtu, port.burst) {
                     self.tell_curious(cx);
                 }

@@ -152,7 +152,7 @@ impl Ip {
                 self.routes.add(*own, *prefix, interface, None);
             }
         }
-        for (network, prefix, interface, router) in self.given.iter().copied() {
+        for (network, prefix, interface, router) in self.given.iter().map(|(given, _)| *given) {
             self.routes.add(network, prefix, interface, router);
         }
     }

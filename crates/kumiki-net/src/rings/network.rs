@@ -22,7 +22,7 @@ fn put_ip(words: &mut Fields, ip: IpAddr, beside: u16) {
 /// Puts what is on the lines.
 pub(super) fn put_lines(words: &mut Fields, lines: &[OwnLine]) {
     words.push(lines.len() as u64);
-    for OwnLine { addresses, routes, mtu, most, resolvers, interfaces: _ } in lines {
+    for OwnLine { addresses, routes, mtu, most, resolvers, interfaces: _, wished: _ } in lines {
         words.extend([u64::from(*mtu), u64::from(*most)]);
         words.extend([addresses.len(), routes.len(), resolvers.len()].map(|it| it as u64));
         for (own, prefix) in addresses {

@@ -22,6 +22,8 @@ pub(crate) struct OwnLine {
     pub(crate) mtu: u32,
     /// What it may have where nobody has said otherwise.
     pub(crate) most: u32,
+    /// What those have said who may; the least counts.
+    pub(crate) wished: [Option<u32>; Authority::COUNT],
     /// Who looks up names, and who has said so.
     pub(crate) resolvers: Vec<(Authority, IpAddr)>,
 }
@@ -35,7 +37,7 @@ impl OwnLine {
         near.next().or_else(first).map(|(own, _)| *own)
     }
 
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, by: Authority, change: Change) {
         match change {
             Change::Address { address, prefix, .. } => {
                 if !self.addresses.iter().any(|(own, _)| *own == address) {
@@ -51,7 +53,12 @@ impl OwnLine {
                 }
             }
             Change::NoRoute(way) => self.routes.retain(|it| *it != way),
-            Change::Mtu(mtu) => self.mtu = mtu.map_or(self.most, |it| it.min(self.most)),
+            Change::Mtu(mtu) => {
+                if let Some(wished) = self.wished.get_mut(by.place()) {
+                    *wished = mtu;
+                }
+                self.mtu = self.wished.iter().flatten().copied().min().unwrap_or(self.most).min(self.most);
+            }
         }
     }
 }
@@ -90,7 +97,7 @@ impl Table {
             // What its owner asks for is done here at once.
             let is_news = by != Authority::Owner || matches!(change, Change::Duplicate(_));
             if let Some(line) = line(interface).filter(|_| is_news) {
-                line.change(change);
+                line.change(by, change);
                 self.learn_lines();
             }
         } else if let Some(Resolvers { interface, by, servers }) = what.get()
@@ -221,7 +228,7 @@ impl Table {
             let text = format!("line {number} has no IP{version}, and gets none while it runs");
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
-        line.change(change);
+        line.change(Authority::Owner, change);
         self.effects.requests.extend(requests);
         self.learn_lines();
         Ok(())

@@ -5,7 +5,11 @@ const NEXT: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 7);
 const FAR: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 7);
 
 fn assign(bench: &mut Bench, user: NodeId, change: Change) {
-    let what = Assignment { interface: 0, by: Authority::Owner, change };
+    assign_by(Authority::Owner, bench, user, change);
+}
+
+fn assign_by(by: Authority, bench: &mut Bench, user: NodeId, change: Change) {
+    let what = Assignment { interface: 0, by, change };
     bench.say(user, Request::Manage(Box::new(Manage::special(what))));
 }
 
@@ -93,6 +97,45 @@ fn a_smaller_mtu_is_told_and_ends() {
     let unit = |report: &Report| if let Report::Limits { unit, .. } = report { Some(*unit) } else { None };
     let limits: Vec<u32> = bench.reports(user).iter().filter_map(unit).collect();
     assert_eq!(limits, [1480, 1380, 1480], "it is never more than the configuration has, nor less than 68");
+}
+
+#[test]
+fn what_whoever_has_the_host_has_given_no_server_takes() {
+    let (mut bench, _, user) = bench(host(1500));
+    bench.say(user, Request::Manage(Box::new(Manage::Limits)));
+    let server = |bench: &mut Bench, change| assign_by(Authority::Server, bench, user, change);
+    let router = Ipv4Addr::new(10, 1, 0, 1);
+    let way = Way { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, router: Some(router.into()) };
+    // Address and route are there; whoever grants the address once more hears that it is.
+    assign(&mut bench, user, Change::Route(way));
+    told(&mut bench, user);
+    server(&mut bench, address(A, 24));
+    server(&mut bench, Change::Route(way));
+    assert_eq!(told(&mut bench, user), [address(A, 24)]);
+    server(&mut bench, Change::NoRoute(way));
+    server(&mut bench, Change::NoAddress(A.into()));
+    assert!(told(&mut bench, user).is_empty());
+    assert_eq!(source(&mut bench, user, FAR), Some(A));
+    // What the server has given it takes, and so does whoever has the host.
+    for by in [Authority::Server, Authority::Owner] {
+        server(&mut bench, address(NEXT, 16));
+        let second = Way { network: FAR.into(), prefix: 24, router: None };
+        server(&mut bench, Change::Route(second));
+        assign_by(Authority::Router, &mut bench, user, Change::NoAddress(NEXT.into()));
+        assign_by(by, &mut bench, user, Change::NoRoute(second));
+        assign_by(by, &mut bench, user, Change::NoAddress(NEXT.into()));
+        let expected =
+            [address(NEXT, 16), Change::Route(second), Change::NoRoute(second), Change::NoAddress(NEXT.into())];
+        assert_eq!(told(&mut bench, user), expected, "{by:?}");
+    }
+    // The least of what has been said counts, and what the server no longer says is as it was.
+    assign(&mut bench, user, Change::Mtu(Some(1400)));
+    for mtu in [Some(1450), Some(1300), None] {
+        server(&mut bench, Change::Mtu(mtu));
+    }
+    let unit = |report: &Report| if let Report::Limits { unit, .. } = report { Some(*unit) } else { None };
+    let limits: Vec<u32> = bench.reports(user).iter().filter_map(unit).collect();
+    assert_eq!(limits, [1380, 1280, 1380]);
 }
 
 #[test]
