@@ -51,7 +51,7 @@ mod queues;
 mod thread;
 mod watch;
 
-pub use kumiki_io::{Frames, Nowhere, RealDevice, Tun};
+pub use kumiki_io::{Far, Frames, Nowhere, RealDevice, Tun, Udp};
 
 pub use config::{HostConfig, Resolver};
 pub use driver::HostDriver;

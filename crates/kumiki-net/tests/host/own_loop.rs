@@ -3,7 +3,7 @@
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::time::Duration;
 
-use kumiki_net::host::{Frames, HostConfig, HostDriver};
+use kumiki_net::host::{Far, Frames, HostConfig, HostDriver, RealDevice, Udp};
 use kumiki_net::{TcpListener, TcpStream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -12,26 +12,43 @@ fn config(n: u8) -> HostConfig {
     HostConfig::new([[10, 0, 0, n].into()]).ethernet([2, 0, 0, 0, 0, n])
 }
 
-fn drivers(is_stream: bool) -> [HostDriver; 2] {
-    let frames = if is_stream {
-        <[_; 2]>::from(UnixStream::pair().unwrap()).map(|it| Frames::stream(it).unwrap())
-    } else {
-        <[_; 2]>::from(UnixDatagram::pair().unwrap()).map(|it| Frames::datagrams(it).unwrap())
+/// What carries the frames.
+enum Carrier {
+    Stream,
+    Datagrams,
+    /// Of this machine's loopback interface; the second host is the first to send.
+    Udp,
+}
+
+fn drivers(over: &Carrier) -> [HostDriver; 2] {
+    let frames: [Box<dyn RealDevice>; 2] = match over {
+        Carrier::Stream => {
+            <[_; 2]>::from(UnixStream::pair().unwrap()).map(|it| Box::new(Frames::stream(it).unwrap()) as _)
+        }
+        Carrier::Datagrams => {
+            <[_; 2]>::from(UnixDatagram::pair().unwrap()).map(|it| Box::new(Frames::datagrams(it).unwrap()) as _)
+        }
+        Carrier::Udp => {
+            let open = |far| Udp::open(([127, 0, 0, 1], 0).into(), far).unwrap();
+            let first = open(Far::First);
+            let second = open(Far::Given(first.local()));
+            [first, second].map(|it| Box::new(it) as _)
+        }
     };
     let mut n = 0;
     frames.map(|it| {
         n += 1;
-        HostDriver::new(Box::new(it), &config(n)).unwrap()
+        HostDriver::new(it, &config(n)).unwrap()
     })
 }
 
 // Z6: what comes while the loop is at work is an edge, too. Two octets back and forth, then much each way, and no other traffic.
 #[test]
-fn both_ends_live_in_one_runtime_over_frames_of_either_kind() {
+fn both_ends_live_in_one_runtime_over_frames_of_each_kind() {
     kumiki_watchdog::minute();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for is_stream in [true, false] {
-        let drivers = drivers(is_stream);
+    for over in [Carrier::Stream, Carrier::Datagrams, Carrier::Udp] {
+        let drivers = drivers(&over);
         let [one, two] = drivers.each_ref().map(|it| it.stack().clone());
         let [a, b] = drivers;
         let program = async {
@@ -69,7 +86,7 @@ fn both_ends_live_in_one_runtime_over_frames_of_either_kind() {
 #[test]
 fn a_plain_loop_waits_for_the_descriptor_and_the_time() {
     kumiki_watchdog::minute();
-    let [mut a, mut b] = drivers(true);
+    let [mut a, mut b] = drivers(&Carrier::Stream);
     let [one, two] = [&a, &b].map(|it| it.stack().clone());
     let program = async {
         let listener = one.scope(TcpListener::bind("10.0.0.1:7")).await.unwrap();
@@ -103,7 +120,7 @@ fn a_plain_loop_waits_for_the_descriptor_and_the_time() {
 #[test]
 fn who_is_gone_ends_the_loop_and_the_sockets_say_why() {
     kumiki_watchdog::minute();
-    let [mut a, b] = drivers(true);
+    let [mut a, b] = drivers(&Carrier::Stream);
     let stack = a.stack().clone();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let listener = runtime.block_on(stack.scope(TcpListener::bind("10.0.0.1:7"))).unwrap();
@@ -120,7 +137,7 @@ fn who_is_gone_ends_the_loop_and_the_sockets_say_why() {
 fn a_future_on_a_stack_may_be_spawned() {
     kumiki_watchdog::minute();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let [driver, _] = drivers(true);
+    let [driver, _] = drivers(&Carrier::Stream);
     let stack = driver.stack().clone();
     let local = runtime.block_on(async move {
         let bound = tokio::spawn(stack.scope(TcpListener::bind("10.0.0.1:7"))).await.unwrap();
