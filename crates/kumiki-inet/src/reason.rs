@@ -1,8 +1,7 @@
 //! What an error of ICMP means to a conversation that ends by it.
 //!
-//! Networks and hosts that cannot be reached are told apart as Linux tells its programs, and so are those that ICMPv6 says to be prohibited.
-//! Linux has numbers of its own for some codes (no such protocol, a source route that failed, something wrong in a header); here they are hosts
-//! that cannot be reached, as they are for Linux where the time to live ran out.
+//! What cannot be reached is told apart as Linux tells its programs. Linux ignores codes of ICMP beyond those of RFC 1812, and fragments that a host could not put
+//! together in time; here either is a host that cannot be reached.
 
 use std::net::IpAddr;
 

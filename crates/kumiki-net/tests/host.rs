@@ -15,6 +15,8 @@ mod exchange;
 mod faults;
 #[path = "host/hostile.rs"]
 mod hostile;
+#[path = "host/icmp.rs"]
+mod icmp;
 #[path = "host/later.rs"]
 mod later;
 #[path = "host/lines.rs"]

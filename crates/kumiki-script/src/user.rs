@@ -258,7 +258,14 @@ impl Talk {
             Reason::Refused => Hear::Refused,
             Reason::TimedOut => Hear::TimedOut,
             Reason::Unreachable(NoPath::Network) => Hear::NetUnreachable,
-            Reason::Unreachable(NoPath::Host) => Hear::Unreachable,
+            Reason::Unreachable(
+                NoPath::Host
+                | NoPath::Unknown
+                | NoPath::Isolated
+                | NoPath::SourceRoute
+                | NoPath::Protocol
+                | NoPath::Malformed,
+            ) => Hear::Unreachable,
             Reason::Unreachable(NoPath::Prohibited) => Hear::Prohibited,
             Reason::User
             | Reason::BadAddress

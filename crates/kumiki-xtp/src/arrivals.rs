@@ -424,7 +424,7 @@ impl Endpoint {
                 let narrow = kumiki_graph::Manage::Narrow { to, mtu };
                 ctx.cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Manage(Box::new(narrow)));
             }
-            Problem::Hard { .. } | Problem::Soft { .. } | Problem::NoNeighbour => {
+            Problem::Hard { .. } | Problem::Soft { .. } | Problem::NoNeighbour | Problem::NoRoute => {
                 self.notice(Notice::Problem(problem), ctx);
             }
         }

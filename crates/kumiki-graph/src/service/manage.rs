@@ -142,4 +142,6 @@ pub enum Problem {
     /// Nobody answers at the next hop, a neighbour on our own link. That was found out here: no message said it that anybody
     /// could have forged.
     NoNeighbour,
+    /// No route leads there. That was found out here, too.
+    NoRoute,
 }

@@ -46,6 +46,16 @@ pub enum NoPath {
     Host,
     /// At somebody who may not let it through.
     Prohibited,
+    /// At somebody who has never heard of the peer.
+    Unknown,
+    /// Where it begins: the network does not take what is from here.
+    Isolated,
+    /// At a router that the source has named, and that does not go on as it says.
+    SourceRoute,
+    /// At the peer, which has not the protocol.
+    Protocol,
+    /// At somebody who finds something wrong in what is sent.
+    Malformed,
 }
 
 impl fmt::Display for NoPath {
@@ -54,6 +64,11 @@ impl fmt::Display for NoPath {
             Self::Network => "no path to the peer's network",
             Self::Host => "no path to the peer",
             Self::Prohibited => "the path to the peer is prohibited",
+            Self::Unknown => "nobody on the path knows the peer",
+            Self::Isolated => "the network takes nothing from here",
+            Self::SourceRoute => "the path that was said does not lead to the peer",
+            Self::Protocol => "the peer has not the protocol",
+            Self::Malformed => "somebody on the path finds something wrong in what is sent",
         })
     }
 }

@@ -47,9 +47,9 @@ impl Trouble {
         let path = match self {
             Self::TooBig(_) => return None,
             Self::Unreachable(code) if code == F::NAMES.port => return Some(Reason::Refused),
-            Self::Unreachable(code) if F::NAMES.networks.contains(&code) => NoPath::Network,
-            Self::Unreachable(code) if F::NAMES.prohibited.contains(&code) => NoPath::Prohibited,
-            Self::Unreachable(_) | Self::TimeExceeded(_) | Self::Parameter(..) => NoPath::Host,
+            Self::Unreachable(code) => (F::NAMES.path)(code),
+            Self::TimeExceeded(_) => NoPath::Host,
+            Self::Parameter(..) => NoPath::Malformed,
         };
         Some(Reason::Unreachable(path))
     }
@@ -59,6 +59,7 @@ impl Trouble {
         Some(match problem {
             Problem::TooBig { mtu } => Self::TooBig(mtu),
             Problem::NoNeighbour => Self::Unreachable(F::NAMES.no_neighbour),
+            Problem::NoRoute => Self::Unreachable(F::NAMES.no_route),
             Problem::Hard { kind, code } | Problem::Soft { kind, code } => match kind {
                 _ if kind == F::NAMES.unreachable => Self::Unreachable(code),
                 _ if kind == F::NAMES.time_exceeded => Self::TimeExceeded(code),

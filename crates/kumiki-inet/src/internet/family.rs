@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use kumiki_graph::{Address, AddressType, Context, Instant, Key, Manage, Parameters, Unit};
+use kumiki_graph::{Address, AddressType, Context, Instant, Key, Manage, NoPath, Parameters, Unit};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::ipv4::Ecn;
@@ -52,9 +52,8 @@ pub struct Names {
     pub(crate) fatal: &'static [u8],
     /// Code of unreachable: nobody has the port.
     pub(crate) port: u8,
-    /// Codes of unreachable by which Linux tells programs that the network cannot be reached, and that they may not reach it. With all others the host cannot be.
-    pub(crate) networks: &'static [u8],
-    pub(crate) prohibited: &'static [u8],
+    /// Where the path ends by a code of unreachable, as Linux tells its programs.
+    pub(crate) path: fn(u8) -> NoPath,
 }
 
 /// A version of IP: what [`Ip`] leaves to it.

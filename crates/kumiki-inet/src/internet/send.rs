@@ -1,6 +1,6 @@
 //! A user's unit becomes a datagram.
 
-use kumiki_graph::{Above, Address, Context, Indication, Parameters, Report, Request, Unit, UnitOptions};
+use kumiki_graph::{Above, Address, Context, Indication, Parameters, Problem, Report, Request, Unit, UnitOptions};
 use kumiki_octets::{Checksum, Message};
 use kumiki_wire::inet::IpParameters;
 
@@ -82,7 +82,10 @@ impl<F: Family> Ip<F> {
         if let Err(unsent) = sent
             && let Some(trouble) = unsent.refused.trouble::<F>()
         {
-            let problem = trouble.problem::<F>();
+            let problem = match unsent.refused {
+                Refused::NoRoute => Problem::NoRoute,
+                Refused::NoNeighbour | Refused::TooBig(_) | Refused::Impossible(_) => trouble.problem::<F>(),
+            };
             let Unit { destination, data: mut start, .. } = *unsent.unit;
             start.truncate(F::SHOWN);
             let source = unsent.source.map_or(Address::NONE, Address::from);

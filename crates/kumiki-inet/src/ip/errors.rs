@@ -2,6 +2,7 @@
 
 use core::net::Ipv4Addr;
 
+use kumiki_graph::NoPath;
 use kumiki_octets::Message;
 use kumiki_wire::inet::icmpv4::{self, Header as IcmpHeader, Message as Icmp, unreachable};
 use kumiki_wire::inet::ipv4::{self, Header, protocol};
@@ -81,6 +82,20 @@ pub(super) fn trouble(message: Icmp) -> Option<Trouble> {
         | Icmp::Timestamp { .. }
         | Icmp::TimestampReply { .. }
         | Icmp::Other { .. } => None,
+    }
+}
+
+/// Where the path ends by a code of destination unreachable.
+pub(super) const fn path(code: u8) -> NoPath {
+    match code {
+        unreachable::NET | unreachable::NET_UNKNOWN | unreachable::NET_PROHIBITED | unreachable::NET_FOR_TOS => {
+            NoPath::Network
+        }
+        unreachable::PROTOCOL => NoPath::Protocol,
+        unreachable::SOURCE_ROUTE_FAILED => NoPath::SourceRoute,
+        unreachable::HOST_UNKNOWN => NoPath::Unknown,
+        unreachable::SOURCE_ISOLATED => NoPath::Isolated,
+        _ => NoPath::Host,
     }
 }
 

@@ -75,8 +75,7 @@ impl Family for V4 {
         no_neighbour: unreachable::HOST,
         fatal: &[unreachable::PROTOCOL, unreachable::PORT],
         port: unreachable::PORT,
-        networks: &[unreachable::NET, unreachable::NET_UNKNOWN, unreachable::NET_PROHIBITED, unreachable::NET_FOR_TOS],
-        prohibited: &[],
+        path: errors::path,
     };
     const HEADER_LEN: u32 = 20;
     const MOST_DATA: u32 = 65535 - 20;

@@ -2,8 +2,9 @@
 
 use core::net::Ipv6Addr;
 
+use kumiki_graph::NoPath;
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::inet::icmpv6::{CHECKSUM_OFFSET, MIN_LEN, Message as Icmp, kind, parameter};
+use kumiki_wire::inet::icmpv6::{CHECKSUM_OFFSET, MIN_LEN, Message as Icmp, kind, parameter, unreachable};
 use kumiki_wire::inet::ipv6::extension::Chain;
 use kumiki_wire::inet::ipv6::{self, Header, MIN_MTU, next_header};
 
@@ -13,6 +14,16 @@ use crate::internet::Trouble;
 
 /// How much of the packet in question an error has room for (RFC 4443 section 2.4 (c)).
 pub(super) const QUOTED: usize = MIN_MTU - ipv6::LEN - MIN_LEN;
+
+/// Where the path ends by a code of destination unreachable. Codes beyond those of RFC 4443 are for Linux something that is wrong.
+pub(super) const fn path(code: u8) -> NoPath {
+    match code {
+        unreachable::NO_ROUTE => NoPath::Network,
+        unreachable::PROHIBITED | unreachable::POLICY | unreachable::REJECT => NoPath::Prohibited,
+        unreachable::BEYOND_SCOPE | unreachable::ADDRESS | unreachable::PORT => NoPath::Host,
+        _ => NoPath::Malformed,
+    }
+}
 
 /// The sum of the pseudo-header of an ICMPv6 message.
 pub(super) fn pseudo(header: &Header, len: usize) -> Sum {

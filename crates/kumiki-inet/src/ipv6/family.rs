@@ -75,8 +75,7 @@ impl Family for V6 {
         no_neighbour: unreachable::ADDRESS,
         fatal: &[unreachable::PORT],
         port: unreachable::PORT,
-        networks: &[unreachable::NO_ROUTE],
-        prohibited: &[unreachable::PROHIBITED, unreachable::POLICY, unreachable::REJECT],
+        path: errors::path,
     };
     const HEADER_LEN: u32 = 40;
     const MOST_DATA: u32 = 65535;

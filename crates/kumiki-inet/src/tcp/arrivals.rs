@@ -158,7 +158,7 @@ impl Tcp {
                 Problem::TooBig { mtu } => session.on_too_big(mtu, seq, ctx),
                 Problem::Hard { .. } => session.on_hard_error(problem, ctx),
                 Problem::NoNeighbour => session.on_no_neighbour(ctx),
-                Problem::Soft { .. } => session.on_soft_error(problem, ctx),
+                Problem::Soft { .. } | Problem::NoRoute => session.on_soft_error(problem, ctx),
             }
         });
     }

@@ -150,15 +150,6 @@ const fn port_unreachable(ip: IpAddr) -> Problem {
     Problem::Hard { kind, code }
 }
 
-/// There is no route, as the ICMP of `ip`'s version says it.
-const fn no_route(ip: IpAddr) -> Problem {
-    let (kind, code) = match ip {
-        IpAddr::V4(_) => (3, icmpv4::unreachable::NET),
-        IpAddr::V6(_) => (icmpv6::kind::UNREACHABLE, icmpv6::unreachable::NO_ROUTE),
-    };
-    Problem::Soft { kind, code }
-}
-
 impl Udp {
     /// UDP as `config` says.
     #[must_use]
@@ -323,7 +314,7 @@ impl Udp {
                     let report = Report::Unreachable {
                         source: Address::from(socket.local),
                         destination: Address::from(peer),
-                        problem: no_route(to),
+                        problem: Problem::NoRoute,
                         start: unit.data,
                     };
                     cx.up(socket.user, Indication::Report(Box::new(report)));

@@ -35,7 +35,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request, Service, Shape, Unit,
     UnitIndication, UnitRequest,
 };
-use kumiki_wire::inet::icmpv4::{QUOTED_DATA, unreachable};
+use kumiki_wire::inet::icmpv4::QUOTED_DATA;
 
 mod config;
 #[cfg(test)]
@@ -255,15 +255,12 @@ impl Vnet {
             Towards::Nowhere => {
                 self.counters.no_route += 1;
                 cx.drop("no route");
-                // No route to the destination, as ICMP of either version says it.
-                let kind = if to.is_ipv4() { 3 } else { 1 };
-                let code = unreachable::NET;
                 let mut start = unit.data;
                 start.truncate(QUOTED_DATA);
                 let report = Report::Unreachable {
                     source: unit.source,
                     destination: unit.destination,
-                    problem: Problem::Soft { kind, code },
+                    problem: Problem::NoRoute,
                     start,
                 };
                 cx.up(from, Indication::Report(Box::new(report)));

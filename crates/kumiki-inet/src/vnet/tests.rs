@@ -203,7 +203,7 @@ fn an_interface_that_is_down_is_not_taken() {
     bench.send(xtp, to(PEER[0]));
     assert!(sent(&mut bench).is_empty());
     let [Report::Unreachable { problem, .. }] = bench.reports(xtp)[..] else { panic!("not told") };
-    assert_eq!(problem, Problem::Soft { kind: 3, code: 0 });
+    assert_eq!(problem, Problem::NoRoute);
     bench.indicate(lan1, report(Report::Down));
     assert!(matches!(bench.reports(xtp)[..], [Report::Down]));
     bench.indicate(lan0, report(Report::Up));

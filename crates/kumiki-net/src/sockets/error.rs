@@ -15,6 +15,11 @@ pub(crate) fn of_reason(reason: &Reason) -> io::Error {
         Reason::Unreachable(NoPath::Network) => io::ErrorKind::NetworkUnreachable,
         Reason::Unreachable(NoPath::Host) => io::ErrorKind::HostUnreachable,
         Reason::Unreachable(NoPath::Prohibited) => io::ErrorKind::PermissionDenied,
+        Reason::Unreachable(NoPath::Unknown) => return Errno::HostDown.into(),
+        Reason::Unreachable(NoPath::Isolated) => return Errno::NoNetwork.into(),
+        Reason::Unreachable(NoPath::SourceRoute) => return Errno::NotSupported.into(),
+        Reason::Unreachable(NoPath::Protocol) => return Errno::NoOption.into(),
+        Reason::Unreachable(NoPath::Malformed) => return Errno::Protocol.into(),
         Reason::BadAddress => io::ErrorKind::AddrNotAvailable,
         Reason::NoResources => io::ErrorKind::OutOfMemory,
         Reason::Down => return is_gone(None),
@@ -34,6 +39,22 @@ pub(crate) fn of_problem(problem: Problem, peer: IpAddr) -> io::Error {
         Some(reason) => of_reason(&reason),
         // Too long, which Linux says as of what is longer than a datagram can be.
         None => Errno::MessageSize.into(),
+    }
+}
+
+/// Whether a connected socket of UDP hears of `problem`, which a datagram to `peer` has met: of what will stay, or was found out before it left. Linux tells
+/// the rest only who has asked for it (`IP_RECVERR`), which tokio's sockets cannot.
+pub(crate) const fn is_told(problem: Problem, peer: IpAddr) -> bool {
+    // The kinds and codes of RFC 792 and RFC 1812, and of RFC 4443, that Linux takes for final.
+    match (problem, peer) {
+        (Problem::TooBig { .. } | Problem::NoRoute, _) => true,
+        (Problem::NoNeighbour, _) => false,
+        (Problem::Soft { kind, code } | Problem::Hard { kind, code }, IpAddr::V4(_)) => {
+            matches!((kind, code), (3, 2 | 3 | 6..=10 | 13..=15) | (12, _))
+        }
+        (Problem::Soft { kind, code } | Problem::Hard { kind, code }, IpAddr::V6(_)) => {
+            matches!((kind, code), (1, 1 | 4..) | (4, _))
+        }
     }
 }
 
@@ -84,10 +105,18 @@ pub(crate) enum Errno {
     MessageSize,
     /// There is no such device.
     NoDevice,
-    /// An option of the other version of IP.
+    /// An option of the other version of IP; and a protocol that the peer has not.
     NoOption,
     /// No more sockets.
     NoBuffers,
+    /// Nobody on the path knows the peer.
+    HostDown,
+    /// The network takes nothing from here.
+    NoNetwork,
+    /// A route that was said does not lead there.
+    NotSupported,
+    /// Something was wrong in what was sent.
+    Protocol,
 }
 
 impl From<Errno> for io::Error {
@@ -99,6 +128,11 @@ impl From<Errno> for io::Error {
             Errno::NoDevice => (19, 10_049, 19),
             Errno::NoOption => (92, 10_042, 42),
             Errno::NoBuffers => (105, 10_055, 55),
+            Errno::HostDown => (112, 10_064, 64),
+            // Those that have it from BSD have no such number: the network is down.
+            Errno::NoNetwork => (64, 10_050, 50),
+            Errno::NotSupported => (95, 10_045, 45),
+            Errno::Protocol => (71, 10_043, 43),
         };
         Self::from_raw_os_error(if cfg!(any(target_os = "linux", target_os = "android")) {
             linux

@@ -199,7 +199,8 @@ impl Table {
         self.flow_failed(source, destination, *problem);
         for handle in self.udp_sockets.get(&source.port()).cloned().unwrap_or_default() {
             // Only who is connected is told, as in Linux: others would not know of whom it is.
-            if let Some(Socket::Datagrams(socket)) = self.sockets.get(handle)
+            if error::is_told(*problem, destination.ip())
+                && let Some(Socket::Datagrams(socket)) = self.sockets.get(handle)
                 && socket.is_between(source.ip(), destination)
             {
                 socket.failed(error::of_problem(*problem, destination.ip()), &mut self.effects);

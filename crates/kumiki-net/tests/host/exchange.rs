@@ -153,14 +153,30 @@ pub(crate) fn fragments(packet: &[u8], most: usize) -> Vec<Vec<u8>> {
     cut.collect()
 }
 
-/// What a router at 10.0.0.9 says of `packet`: `kind` and `code` of RFC 792, and an MTU of 576 where that is asked for (RFC 1191).
+/// What a router says of `packet`: `kind` and `code` of RFC 792 or RFC 4443, and an MTU where that is asked for: 576 (RFC 1191), or 1280.
 pub(crate) fn error(packet: &[u8], [kind, code]: [u8; 2]) -> Vec<u8> {
+    if packet[0] >> 4 == 6 {
+        return error_v6(packet, [kind, code]);
+    }
     let mut icmp = [&[kind, code, 0, 0, 0, 0, 2, 0x40][..], &packet[..28]].concat();
     let check = sum(&icmp);
     icmp[2..4].copy_from_slice(&check);
     let len = u16::try_from(20 + icmp.len()).unwrap().to_be_bytes();
-    let mut ip = [0x45, 0, len[0], len[1], 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 9, 10, 0, 0, 1];
+    let router = [packet[12], packet[13], packet[14], 9];
+    let mut ip = [&[0x45, 0, len[0], len[1], 0, 0, 0, 0, 64, 1, 0, 0][..], &router, &packet[12..16]].concat();
     let check = sum(&ip);
     ip[10..12].copy_from_slice(&check);
     [&ip[..], &icmp].concat()
+}
+
+fn error_v6(packet: &[u8], [kind, code]: [u8; 2]) -> Vec<u8> {
+    let router = [&packet[8..23], &[9]].concat();
+    // The field is an MTU where there is one, and where something is wrong the place: here that of the next header.
+    let field = if kind == 2 { 1280_u32 } else { 6 };
+    let mut icmp = [&[kind, code, 0, 0][..], &field.to_be_bytes(), packet].concat();
+    let len = u16::try_from(icmp.len()).unwrap().to_be_bytes();
+    let ends = [&router[..], &packet[8..24]].concat();
+    let check = sum(&[&ends[..], &[0, 0, len[0], len[1], 0, 0, 0, 58], &icmp].concat());
+    icmp[2..4].copy_from_slice(&check);
+    [&[0x60, 0, 0, 0, len[0], len[1], 58, 64][..], &ends, &icmp].concat()
 }

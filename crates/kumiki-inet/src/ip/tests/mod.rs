@@ -276,7 +276,7 @@ fn an_interface_that_goes_down_takes_its_routes_along() {
     assert!(bench.sent().is_empty());
     let reports = bench.reports(user);
     assert!(matches!(reports[0], Report::Down));
-    let problem = Problem::Soft { kind: 3, code: 0 };
+    let problem = Problem::NoRoute;
     assert!(matches!(&reports[1], Report::Unreachable { problem: it, .. } if *it == problem));
     bench.indicate(eth, Indication::Report(Box::new(Report::Up)));
     bench.send(user, to(B, &[1]));

@@ -243,7 +243,9 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     };
     // That nobody has the port is a refusal. That the next hop is silent our own link tells, and not ICMP.
     let no_protocol = Problem::Hard { kind: 3, code: 2 };
-    let ends = [(hard, "Refused"), (no_protocol, "Unreachable(Host)"), (Problem::NoNeighbour, "Unreachable(Host)")];
+    // With IPv6 that would be a time that was exceeded.
+    let without = if IPV6 { "Unreachable(Host)" } else { "Unreachable(Protocol)" };
+    let ends = [(hard, "Refused"), (no_protocol, without), (Problem::NoNeighbour, "Unreachable(Host)")];
     for (end, reason) in ends {
         let mut pair = Pair::with_rule(plain(), plain(), |_| Vec::new());
         pair.call(A);
