@@ -12,7 +12,7 @@ use crate::cli::{Scenario, Snap};
 use crate::commands::{Stop, first_point, lines_shown};
 use crate::delay::LinesOptions;
 use crate::link::{GatewayOptions, programs_have_the_output};
-use crate::live::some_time;
+use crate::live::{option, some_time};
 
 /// The status of a run whose time was up, as `timeout` has it.
 const TIME_UP: u8 = 124;
@@ -54,6 +54,9 @@ pub(crate) struct LiveArgs {
     /// Fixes what is random; `seed` of the file's `[run]` unless given
     #[arg(long)]
     seed: Option<u64>,
+    /// How long what programs have written may take to arrive, when those that are waited for have ended; 0s: it is lost
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    linger: String,
     #[command(flatten)]
     lines: LinesOptions,
     /// Write what crosses between the network and each real host to this file, as pcapng
@@ -130,6 +133,7 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
         gateway_memory: args.gateway.memory()?,
         schedule,
         control: args.lines.control.clone(),
+        linger: option("--linger", &args.linger)?,
         pcap: args.pcap.clone(),
         snaplen: args.snap.length(),
         stats: args.stats,

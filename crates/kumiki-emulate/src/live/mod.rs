@@ -49,7 +49,7 @@ mod told;
 use ends::Ends;
 use engine::Engine;
 pub use lines::LiveCommand;
-use programs::Programs;
+use programs::{Linger, Programs};
 use scene::Scene;
 use serial::Serial;
 
@@ -75,6 +75,8 @@ pub struct LiveConfig {
     pub schedule: Vec<(Instant, LiveCommand)>,
     /// Where a control socket is made.
     pub control: Option<PathBuf>,
+    /// How long what programs have written may take to arrive once those that are waited for have ended.
+    pub linger: Duration,
     /// Where packets at the real hosts are captured.
     pub pcap: Option<PathBuf>,
     /// So many octets of each packet are captured; 0 for all.
@@ -127,6 +129,7 @@ pub fn run_live(
         gateway_memory,
         schedule,
         control,
+        linger,
         pcap,
         snaplen,
         stats,
@@ -161,7 +164,8 @@ pub fn run_live(
         control.begin(network.asking.clone());
     }
     let mut programs = Programs::new(ends.programs, told)?;
-    let ended = programs.run(&events, most);
+    let served = || ends.gateways.iter().map(Serving::connections).sum();
+    let ended = programs.run(&events, most, Linger { most: linger, served: &served, say: &say });
     if let Event::Failed(why) = &ended.last {
         say(why);
     }

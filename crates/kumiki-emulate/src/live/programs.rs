@@ -13,9 +13,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::{Event, LiveEnd, next};
-use crate::namespace::{FAILED, Inhabited, Namespace, Passing, Program, is_any_left_of};
+use crate::namespace::{Connections, FAILED, Inhabited, Namespace, Passing, Program, is_any_left_of};
 use crate::signals::is_of_terminal;
-use crate::{EmulateError, failed};
+use crate::{EmulateError, UNSAID, failed};
 
 /// How long a program that is to end may take, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -45,6 +45,7 @@ struct Running {
     passing: Passing,
     /// All who are in it are its program's, daemons too.
     network: Inhabited,
+    connections: Connections,
     background: bool,
     is_attached: bool,
 }
@@ -77,6 +78,21 @@ pub(super) struct Programs {
     has_keys: Arc<AtomicBool>,
 }
 
+/// What is waited for when all programs that are waited for have ended.
+#[derive(Clone, Copy)]
+pub(super) struct Linger<'a> {
+    /// For so long at most.
+    pub(super) most: Duration,
+    /// How many connections gateways have.
+    pub(super) served: &'a dyn Fn() -> usize,
+    pub(super) say: &'a dyn Fn(&str),
+}
+
+/// So many of them, in words.
+fn connections(count: usize) -> String {
+    if count == 1 { "one of their connections".to_owned() } else { format!("{count} of their connections") }
+}
+
 /// How it went.
 pub(super) struct Ended {
     pub(super) end: LiveEnd,
@@ -94,7 +110,7 @@ impl Programs {
     }
 
     /// Runs them, for at most so long.
-    pub(super) fn run(&mut self, events: &Receiver<Event>, most: Option<Duration>) -> Ended {
+    pub(super) fn run(&mut self, events: &Receiver<Event>, most: Option<Duration>, linger: Linger<'_>) -> Ended {
         let until = Instant::ZERO + most.unwrap_or(Duration::MAX);
         // Where nobody is waited for, only a signal or the time ends it.
         let waits_for_some = self.waiting.iter().any(|it| !it.background);
@@ -118,6 +134,9 @@ impl Programs {
             }
         };
         let is_done = waits_for_some && !self.is_foreground_left();
+        if is_done && matches!(last, Event::Ended(..)) {
+            self.linger(events, until.min(self.clock.now() + linger.most), linger);
+        }
         self.end_all(events);
         let end = match &last {
             Event::Signal(signal) => LiveEnd::Signal(*signal),
@@ -127,6 +146,36 @@ impl Programs {
             Event::Ended(..) => LiveEnd::TimeUp,
         };
         Ended { end, last }
+    }
+
+    /// Waits, until then at most, for the connections of programs that have ended, and for those of gateways: what was written is to arrive. A signal ends that.
+    /// Who waits for longer than a second is told for what.
+    fn linger(&mut self, events: &Receiver<Event>, until: Instant, Linger { most, served, say }: Linger<'_>) {
+        let (mut is_told, began) = (false, self.clock.now());
+        loop {
+            let own: usize = self.ended.iter().map(|it| it.connections.count()).sum();
+            let left = own + served();
+            let now = self.clock.now();
+            if left == 0 || now >= until {
+                if left > 0 {
+                    say(&format!("{} had not ended, and what is under way is lost (--linger)", connections(left)));
+                }
+                return;
+            }
+            if !is_told && now >= began + UNSAID {
+                is_told = true;
+                let what = connections(left);
+                say(&format!(
+                    "the programs have ended, but not {what}: waiting for that, {most} at most (--linger); Ctrl-C ends it"
+                ));
+            }
+            match next(events, until.saturating_since(now).min(LOOK)) {
+                Some(Event::Signal(_) | Event::Failed(_) | Event::Quit) => return,
+                // What is in the background may end.
+                Some(Event::Ended(host, status)) => self.ended(host, status),
+                None => {}
+            }
+        }
     }
 
     /// Lets those begin whose time has come.
@@ -139,10 +188,10 @@ impl Programs {
             if is_attached {
                 self.has_keys.store(true, Ordering::Release);
             }
-            let network = namespace.network();
+            let (network, connections) = (namespace.network(), namespace.connections());
             let (program, told) = (namespace.go()?, self.told.clone());
             let seen = program.seen();
-            self.running.push(Running { host, program, passing, network, background, is_attached });
+            self.running.push(Running { host, program, passing, network, connections, background, is_attached });
             let waits = move || {
                 let status = seen.map_or(FAILED, |seen| seen.wait().unwrap_or(FAILED));
                 // Whoever listens may have ended.

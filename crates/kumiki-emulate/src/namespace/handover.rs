@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Device,
     /// To the parent: the network in which the device is.
     Network,
+    /// To the parent: where the kernel tells the connections there, by one version of IP; no descriptor where that is not there.
+    Connections,
     /// To the parent: why there is none.
     Failed,
     /// To the child: it may begin.
@@ -35,13 +37,14 @@ impl Kind {
             Self::Input => b'I',
             Self::Device => b'D',
             Self::Network => b'N',
+            Self::Connections => b'C',
             Self::Failed => b'F',
             Self::Go => b'G',
         }
     }
 
     fn of(octet: u8) -> Option<Self> {
-        [Self::Input, Self::Device, Self::Network, Self::Failed, Self::Go]
+        [Self::Input, Self::Device, Self::Network, Self::Connections, Self::Failed, Self::Go]
             .into_iter()
             .find(|kind| kind.octet() == octet)
     }

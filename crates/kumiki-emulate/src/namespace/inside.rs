@@ -18,6 +18,7 @@ use rustix::mount::MountPropagationFlags;
 use rustix::process::Signal;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::connections;
 use super::handover::{self, Kind};
 use super::network::HOSTS;
 use super::remedy::{Facts, Step, remedy};
@@ -83,6 +84,11 @@ pub(super) fn become_program(arguments: &[OsString]) -> (u8, String) {
         let said = |why: io::Error| why.to_string();
         let network = fs::File::open("/proc/self/ns/net").map_err(|why| format!("/proc/self/ns/net: {why}"))?;
         handover::tell(&socket, Kind::Network, "", Some(network.as_fd())).map_err(said)?;
+        for path in connections::FILES {
+            let file = fs::File::open(path).ok();
+            let descriptor = file.as_ref().map(fs::File::as_fd);
+            handover::tell(&socket, Kind::Connections, path, descriptor).map_err(said)?;
+        }
         handover::tell(&socket, Kind::Device, DEVICE, Some(device.as_fd())).map_err(said)
     });
     if let Err(why) = handed {

@@ -5,7 +5,7 @@
 //! | this file | the parent: starts the child, gets the device, says when the program may begin, and passes signals on |
 //! | `inside.rs` | the child, which becomes the program |
 //! | `network.rs` | what the child's network is to be |
-//! | `groups.rs`, `inhabitants.rs` | whether something of a process group, or in a network, is left |
+//! | `groups.rs`, `inhabitants.rs`, `connections.rs` | whether something of a process group, or in a network, is left: processes, and connections |
 //! | `handover.rs` | what they tell each other |
 //! | `remedy.rs` | what to type where there is no namespace or device |
 //!
@@ -26,6 +26,7 @@ use std::process::{Child, Command, Stdio};
 use kumiki_io::Tun;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, waitid};
 
+mod connections;
 mod groups;
 mod handover;
 mod inhabitants;
@@ -35,6 +36,7 @@ mod remedy;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use connections::Connections;
 pub(crate) use groups::is_any_left_of;
 use handover::Kind;
 pub(crate) use inhabitants::Inhabited;
@@ -81,6 +83,7 @@ pub(crate) struct Namespace {
     id: Pid,
     process: OwnedFd,
     network: Inhabited,
+    connections: Connections,
     socket: OwnedFd,
 }
 
@@ -120,11 +123,20 @@ impl Namespace {
             .spawn()
             .map_err(said("this program does not start itself"))?;
         let told = handover::tell(&socket, Kind::Input, "", Some(input)).map_err(|why| why.to_string());
-        let got = told.and_then(|()| Ok((heard(&socket, Kind::Network)?, heard(&socket, Kind::Device)?)));
+        let got = told.and_then(|()| {
+            let network = heard(&socket, Kind::Network)?;
+            let files = connections::FILES.map(|_| heard_maybe(&socket, Kind::Connections));
+            let connections = Connections::new(files.into_iter().flatten());
+            Ok((network, heard(&socket, Kind::Device)?, connections))
+        });
         // The files have their places by now, and no need of names.
         drop(kept);
-        let failed = match got.and_then(|(network, device)| adopt(&child, (network, device), mtu)) {
-            Ok((id, process, network, tun)) => return Ok((Self { child, id, process, network, socket }, tun)),
+        let adopted =
+            got.and_then(|(network, device, connections)| Ok((adopt(&child, (network, device), mtu)?, connections)));
+        let failed = match adopted {
+            Ok(((id, process, network, tun), connections)) => {
+                return Ok((Self { child, id, process, network, connections, socket }, tun));
+            }
             Err(why) => why,
         };
         let _ = child.kill();
@@ -153,6 +165,11 @@ impl Namespace {
         self.network.clone()
     }
 
+    /// The connections there.
+    pub(crate) fn connections(&self) -> Connections {
+        self.connections.clone()
+    }
+
     /// Passes signals on, from another thread: to the program from its beginning on, and to the child before.
     ///
     /// # Errors
@@ -179,6 +196,11 @@ fn heard(socket: &OwnedFd, kind: Kind) -> Result<OwnedFd, String> {
     let told = handover::hear(socket).map_err(|why| why.to_string())?;
     let told = told.ok_or_else(|| "it ended before it had a network".to_owned())?;
     told.descriptor.filter(|_| told.kind == kind).ok_or(told.text)
+}
+
+/// The same of one that may not be there.
+fn heard_maybe(socket: &OwnedFd, kind: Kind) -> Option<OwnedFd> {
+    handover::hear(socket).ok()?.filter(|told| told.kind == kind)?.descriptor
 }
 
 /// The child's process, by its number and as a descriptor, and the network and the device that it has handed out.

@@ -43,7 +43,7 @@ propagation = \"40 ms\"
 
 pub(crate) fn cases() -> Vec<Case> {
     type Run = fn() -> Said<String>;
-    let all: [(&str, Run); 13] = [
+    let all: [(&str, Run); 14] = [
         ("programs_meet_by_their_hosts_names", meet),
         ("a_capture_has_what_crossed_at_each_real_host", captured),
         ("a_line_changes_when_it_is_told_to", changed),
@@ -55,6 +55,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ("frames_on_a_socket_join_two_networks", joined),
         ("a_host_that_has_lost_its_interface_leaves_the_others_alone", lost),
         ("what_a_program_leaves_behind_ends_with_it", left_behind),
+        ("what_a_program_has_written_arrives_though_it_has_ended", farewell),
         ("an_ordinary_user_captures_changes_and_leaves_nothing_behind", ordinary),
         ("keys_are_of_the_attached_program_as_long_as_it_runs", keys),
     ];
@@ -318,6 +319,22 @@ fn lost() -> Said<String> {
     })
 }
 
+/// The client writes and goes, and the server, which is in the background, says how much has come: more than a line carries at once is under way then.
+fn farewell() -> Said<String> {
+    with_file(PAIR, |file| {
+        let (itself, came) = (std::env::current_exe().map_err(when("this program"))?, file.with_file_name("came"));
+        let set = [
+            format!("host.client.real.run=[{itself:?}, {INSIDE:?}, {PROGRAM:?}, \"write\"]"),
+            format!("host.server.real.run=[{itself:?}, {INSIDE:?}, {PROGRAM:?}, \"count\", {came:?}]"),
+            "host.server.real.background=true".to_owned(),
+        ];
+        done(&output(live(file, &set))?)?;
+        let came = std::fs::read_to_string(&came).map_err(when("the server has not come to the end"))?;
+        holds(came == ANSWER.to_string(), || came.clone())?;
+        Ok(came)
+    })
+}
+
 /// What ends without what it has started: a shell that waits for it and hears the signal; one whose other half does not hear it; one that is waited for;
 /// those that start a daemon, which is in a session of its own.
 fn left_behind() -> Said<String> {
@@ -417,10 +434,13 @@ fn again<T>(mut act: impl FnMut() -> std::io::Result<T>) -> Said<T> {
 pub(crate) fn program() -> ExitCode {
     kumiki_watchdog::minute();
     let host = std::env::var("KUMIKI_HOST").unwrap_or_default();
-    let server = std::env::args().nth(3);
-    let acted = match (host.as_str(), server) {
+    let words: Vec<String> = std::env::args().skip(3).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let acted = match (host.as_str(), words.as_slice()) {
+        (_, ["write"]) => write_and_end().map(|()| String::new()),
+        (_, ["count", file]) => count(Path::new(file)).map(|()| String::new()),
         ("server" | "b", _) => serve("0.0.0.0").map(|()| String::new()),
-        (_, server) => request(server.as_deref().unwrap_or("server")),
+        (_, server) => request(server.first().unwrap_or(&"server")),
     };
     match acted {
         Ok(said) => {
@@ -432,6 +452,21 @@ pub(crate) fn program() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes and ends, whatever has arrived.
+fn write_and_end() -> Said<()> {
+    let mut stream = again(|| TcpStream::connect(("server", PORT)))?;
+    stream.write_all(&vec![7; ANSWER]).map_err(when("write"))
+}
+
+/// Leaves in the file how many octets a caller has sent, once that has ended in order.
+fn count(file: &Path) -> Said<()> {
+    let listener = again(|| TcpListener::bind(("0.0.0.0", PORT)))?;
+    let (mut stream, _) = listener.accept().map_err(when("accept"))?;
+    let mut octets = Vec::new();
+    stream.read_to_end(&mut octets).map_err(when("read"))?;
+    std::fs::write(file, octets.len().to_string()).map_err(when("a file"))
 }
 
 /// Asks the server for its answer. Says how long connecting took, and all of it, in us.
