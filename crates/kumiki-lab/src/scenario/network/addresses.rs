@@ -45,7 +45,7 @@ impl Interface {
     }
 
     /// The same as far as they are there.
-    fn own_settings<'a>(&self, host: &'a Host) -> Option<&'a toml::Table> {
+    pub(super) fn own_settings<'a>(&self, host: &'a Host) -> Option<&'a toml::Table> {
         let own = host.settings.get(&self.ip)?;
         let of_interface = own.get("interface").and_then(|it| it.get(&self.below)?.as_table());
         Some(of_interface.unwrap_or(own))

@@ -161,7 +161,7 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
         let by = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
             Some((_, by)) => by.unwrap_or(address),
             None if host != from => return Way::Ends(first),
-            None if has_peers(scenario, first) => return Way::Fine,
+            None if has_peers(scenario, first) || !own.iter().all(|it| is_right(scenario, it)) => return Way::Fine,
             None => return Way::None(first),
         };
         let on = own.iter().filter(|it| is_in(by, it)).max_by_key(|it| it.prefix);
@@ -205,6 +205,13 @@ fn has_peers(scenario: &Scenario, interface: &Interface) -> bool {
     let interfaces = own.get("interface").and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::values);
     let tables = interfaces.filter_map(toml::Value::as_table).chain([own]);
     tables.into_iter().any(|table| table.contains_key("peer"))
+}
+
+/// Whether the length of the prefix of an address can be right; one that cannot is told of by who builds the host.
+fn is_right(scenario: &Scenario, interface: &Interface) -> bool {
+    let own = scenario.host.get(&interface.host).and_then(|host| interface.own_settings(host));
+    let prefix = own.and_then(|own| own.get("address")?.as_str()?.split_once('/')).map(|(_, prefix)| prefix);
+    prefix.and_then(|prefix| prefix.parse::<u8>().ok()).is_some_and(|prefix| prefix <= 32)
 }
 
 /// Whether a host has one IP, and all of its addresses are known.
