@@ -183,29 +183,23 @@ pub trait Nanoseconds: Copy {
     fn nanos(self) -> u64;
 }
 
-impl Nanoseconds for Duration {
-    #[inline]
-    fn from_nanos(n: u64) -> Self {
-        Self(n)
-    }
+macro_rules! nanoseconds {
+    ($($time:ty),*) => {
+        $(impl Nanoseconds for $time {
+            #[inline]
+            fn from_nanos(n: u64) -> Self {
+                Self(n)
+            }
 
-    #[inline]
-    fn nanos(self) -> u64 {
-        self.0
-    }
+            #[inline]
+            fn nanos(self) -> u64 {
+                self.0
+            }
+        })*
+    };
 }
 
-impl Nanoseconds for Instant {
-    #[inline]
-    fn from_nanos(n: u64) -> Self {
-        Self(n)
-    }
-
-    #[inline]
-    fn nanos(self) -> u64 {
-        self.0
-    }
-}
+nanoseconds!(Duration, Instant);
 
 /// A [`Duration`] or an [`Instant`] where there is one, in half the memory of an [`Option`]: connections keep many. The last of all numbers says that there
 /// is none, so the last time, 584 years on, is kept as the nanosecond before.
