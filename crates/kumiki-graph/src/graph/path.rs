@@ -38,7 +38,7 @@ impl Graph {
     #[inline(never)]
     pub(super) fn pop_by_path(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
         if let Indication::Unit(unit) = indication {
-            if let Some((hop, unit)) = self.pop_through(hop, unit) {
+            if let Some((hop, unit)) = self.go_through::<true>(hop, unit) {
                 self.pop_here(hop, None, Indication::Unit(unit));
             }
         } else {
@@ -50,7 +50,7 @@ impl Graph {
     #[inline(never)]
     pub(super) fn push_by_path(&mut self, hop: Hop, record: Option<Record>, request: Request) {
         if let Request::Unit(unit) = request {
-            if let Some((hop, unit)) = self.push_through(hop, unit) {
+            if let Some((hop, unit)) = self.go_through::<false>(hop, unit) {
                 self.push_here(hop, None, Request::Unit(unit));
             }
         } else {
@@ -58,8 +58,8 @@ impl Graph {
         }
     }
 
-    /// Lets `unit` go up from `hop` through all layers that let it through; says who is to take it, if it is not gone then.
-    fn pop_through(&mut self, mut hop: Hop, mut unit: Box<Unit>) -> Option<(Hop, Box<Unit>)> {
+    /// Lets `unit` go on from `hop`, up or down, through all layers that let it through; says who is to take it, if it is not gone then.
+    fn go_through<const UP: bool>(&mut self, mut hop: Hop, mut unit: Box<Unit>) -> Option<(Hop, Box<Unit>)> {
         loop {
             let node = hop.node();
             let (info, protocol) = (self.core.nodes.get_mut(node.index())?, self.protocols.get_mut(node.index())?);
@@ -67,46 +67,34 @@ impl Graph {
                 return Some((hop, unit));
             }
             let octets = unit.data.len();
-            let Some(to) = protocol.pop_through(Below(hop.port()), &mut unit) else {
+            let to = if UP {
+                protocol.pop_through(Below(hop.port()), &mut unit).map(|to| to.0)
+            } else {
+                protocol.push_through(Above(hop.port()), &mut unit).map(|to| to.0)
+            };
+            let Some(to) = to else {
                 return Some((hop, unit));
             };
-            info.account.up.count_octets(octets);
-            let Some(&Way { within: true, to: End::Node { node: upper, port }, .. }) =
-                info.above.get(usize::from(to.0))
-            else {
-                self.core.following = None;
-                Context { core: &mut self.core, node }.up(to, Indication::Unit(unit));
-                return None;
-            };
-            hop = Hop::up(upper, port);
-            if self.bound.step() && self.is_too_much(hop) {
-                return None;
-            }
-        }
-    }
-
-    /// As [`Graph::pop_through`], down.
-    fn push_through(&mut self, mut hop: Hop, mut unit: Box<Unit>) -> Option<(Hop, Box<Unit>)> {
-        loop {
-            let node = hop.node();
-            let (info, protocol) = (self.core.nodes.get_mut(node.index())?, self.protocols.get_mut(node.index())?);
-            if !info.on_paths || info.priced {
-                return Some((hop, unit));
-            }
-            let octets = unit.data.len();
-            let Some(to) = protocol.push_through(Above(hop.port()), &mut unit) else {
-                return Some((hop, unit));
-            };
-            info.account.down.count_octets(octets);
-            match info.below.get(usize::from(to.0)) {
-                Some(&Way { within: true, to: End::Node { node: lower, port }, .. }) => hop = Hop::down(lower, port),
-                Some(&Way { to: End::Device(device), .. }) => {
+            let account = &mut info.account;
+            let (side, ways) = if UP { (&mut account.up, &info.above) } else { (&mut account.down, &info.below) };
+            side.count_octets(octets);
+            match ways.get(usize::from(to)) {
+                Some(&Way { within: true, to: End::Node { node, port }, .. }) => {
+                    hop = if UP { Hop::up(node, port) } else { Hop::down(node, port) };
+                }
+                // Devices are only below.
+                Some(&Way { to: End::Device(device), .. }) if !UP => {
                     self.core.hand_out(device, Request::Unit(unit));
                     return None;
                 }
-                Some(Way { to: End::Node { .. }, .. }) | None => {
+                Some(Way { .. }) | None => {
                     self.core.following = None;
-                    Context { core: &mut self.core, node }.down(to, Request::Unit(unit));
+                    let mut cx = Context { core: &mut self.core, node };
+                    if UP {
+                        cx.up(Above(to), Indication::Unit(unit));
+                    } else {
+                        cx.down(Below(to), Request::Unit(unit));
+                    }
                     return None;
                 }
             }
