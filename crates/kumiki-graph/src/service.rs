@@ -568,29 +568,38 @@ pub enum Membership {
     Begins(u64),
 }
 
+/// What requests and indications have alike.
+macro_rules! primitives {
+    ($($which:ty),*) => {
+        $(impl $which {
+            /// What only one service has, on `session`.
+            #[must_use]
+            pub fn special(session: Handle, what: impl Payload) -> Self {
+                Self::Special { session, what: Special::new(what) }
+            }
+
+            /// The user data it carries, for accounts and captures.
+            #[inline]
+            #[must_use]
+            pub fn message(&self) -> Option<&Message> {
+                // These are nearly all that crosses: they are told by comparing, without a jump whose target a processor must guess.
+                if let Self::Data { data, .. } = self {
+                    Some(data)
+                } else if let Self::Unit(unit) = self {
+                    Some(&unit.data)
+                } else if let Self::Credit { .. } = self {
+                    None
+                } else {
+                    self.message_of_any()
+                }
+            }
+        })*
+    };
+}
+
+primitives!(Request, Indication);
+
 impl Request {
-    /// What only one service has, on `session`.
-    #[must_use]
-    pub fn special(session: Handle, what: impl Payload) -> Self {
-        Self::Special { session, what: Special::new(what) }
-    }
-
-    /// The user data it carries, for accounts and captures.
-    #[inline]
-    #[must_use]
-    pub fn message(&self) -> Option<&Message> {
-        // These are nearly all that crosses: they are told by comparing, without a jump whose target a processor must guess.
-        if let Self::Data { data, .. } = self {
-            Some(data)
-        } else if let Self::Unit(unit) = self {
-            Some(&unit.data)
-        } else if let Self::Credit { .. } = self {
-            None
-        } else {
-            self.message_of_any()
-        }
-    }
-
     /// What [`Self::message`] gives, for any of them.
     fn message_of_any(&self) -> Option<&Message> {
         match self {
@@ -606,28 +615,6 @@ impl Request {
 }
 
 impl Indication {
-    /// What only one service has, on `session`.
-    #[must_use]
-    pub fn special(session: Handle, what: impl Payload) -> Self {
-        Self::Special { session, what: Special::new(what) }
-    }
-
-    /// The user data it carries, for accounts and captures.
-    #[inline]
-    #[must_use]
-    pub fn message(&self) -> Option<&Message> {
-        // These are nearly all that crosses: they are told by comparing, without a jump whose target a processor must guess.
-        if let Self::Data { data, .. } = self {
-            Some(data)
-        } else if let Self::Unit(unit) = self {
-            Some(&unit.data)
-        } else if let Self::Credit { .. } = self {
-            None
-        } else {
-            self.message_of_any()
-        }
-    }
-
     /// What [`Self::message`] gives, for any of them.
     fn message_of_any(&self) -> Option<&Message> {
         match self {
