@@ -23,6 +23,9 @@
 
 #[cfg(test)]
 mod crashes;
+mod deciding;
+mod fetching;
+mod names;
 mod placing;
 mod rows;
 mod state;
@@ -39,15 +42,17 @@ use kumiki_filetransfer::osi::{
 use serde_json::{Map, Value};
 
 use super::bar::Bar;
-use super::local::{MOST, Part, Receipt, Received, Settler, digest, directory_of};
+use super::local::{MOST, Part, Received, Settler, digest, directory_of};
 use super::show;
 use super::url::Url;
-use super::work::{Manner, anew, broken, directory, look_at, narrated, status};
+use super::work::{Manner, anew, broken, look_at, narrated, status};
 use crate::commands::{Stop, print, shown, unreadable, unwritable};
 use crate::live::option;
+use fetching::Job;
+use names::collected;
 use placing::Whole;
-use rows::{Range, Rows};
-use state::{Held, State};
+use rows::Range;
+use state::State;
 
 /// What is to be collected, and where it goes.
 #[derive(Args, Debug)]
@@ -111,36 +116,12 @@ fn range(text: &str) -> Result<Range, String> {
 /// The name of the state.
 const STATE: &str = ".kumiki-collect.jsonl";
 
-/// The longest name of a file, in bytes, as most file systems have it.
-const LONGEST: usize = 255;
-
 /// Exit status: nothing is new.
 const NOTHING_NEW: u8 = 10;
 /// Exit status: some files could not be fetched.
 const SOME_FAILED: u8 = 11;
 /// Exit status: all that could be fetched was, and names are missing in a row.
 const MISSING: u8 = 12;
-
-/// A file that is to be fetched.
-struct Job {
-    /// Its name at the responder, as an operation has it.
-    remote: String,
-    /// The same, as the state has it.
-    name: String,
-    size: Option<u64>,
-    modified: Option<String>,
-    changed: bool,
-}
-
-impl Job {
-    /// What a part is to be of, to be gone on with: a file that has changed at the responder is another one.
-    fn place<D: Disk>(&self, state: &State<D>, contents_type: Option<&ContentsType>) -> String {
-        let size = self.size.map_or_else(|| "?".to_owned(), |it| it.to_string());
-        let modified = self.modified.as_deref().unwrap_or("?");
-        let kind = contents_type.map_or_else(String::new, |it| format!(" as {it}"));
-        format!("{size} {modified} {} {}{kind}", state.place, self.remote)
-    }
-}
 
 /// What is waited for.
 enum Doing {
@@ -287,153 +268,6 @@ impl<'a, D: Disk> Collection<'a, D> {
         self.bar.say(&line);
     }
 
-    /// The name of a file below the directory.
-    fn remote(&self, name: &str) -> String {
-        joined(self.protocol, &self.directory, name)
-    }
-
-    /// Whether it is a file that is collected at all.
-    fn is_wanted(&self, name: &str, attributes: &ReadAttributes) -> bool {
-        !show::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
-    }
-
-    /// Decides on all that was seen: what is missing, what may still grow, what is new.
-    fn decide(&mut self) {
-        let mut seen = core::mem::take(&mut self.seen);
-        let is_below = |(name, attributes): &&(String, ReadAttributes)| {
-            show::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
-        };
-        let below: Vec<String> = seen.iter().filter(is_below).map(|(name, _)| name.clone()).collect();
-        for name in below {
-            self.pass_over(
-                name,
-                "it is a directory, and what is below is not fetched with the rest: collect it by itself",
-            );
-        }
-        seen.retain(|(name, attributes)| self.is_wanted(name, attributes));
-        let there: Vec<&str> = seen.iter().map(|(name, _)| name.as_str()).collect();
-        let is_new = |it: &&(String, ReadAttributes)| !self.is_known(&it.0, &it.1);
-        let new: BTreeSet<&str> = seen.iter().filter(is_new).map(|it| it.0.as_str()).collect();
-        let rows = Rows::new(self.state.names(), &there, &new, self.wanted.range);
-        let now = osi::seconds_since_1970();
-        let (mut held, mut waiting) = (Vec::new(), Vec::new());
-        for (name, attributes) in seen.iter().filter(|it| new.contains(it.0.as_str())) {
-            let last = rows.is_last(name);
-            if let Some(why) = self.may_grow(name, attributes, last, now, &mut held) {
-                waiting.push((name.clone(), why));
-            }
-        }
-        self.missing = rows.gaps();
-        for gap in &self.missing {
-            self.say("missing", gap, &[]);
-        }
-        for (name, why) in &waiting {
-            self.held = self.held.saturating_add(1);
-            self.say("held", name, &[("why", why.as_str().into())]);
-        }
-        let waiting: BTreeSet<&str> = waiting.iter().map(|(name, _)| name.as_str()).collect();
-        for (name, attributes) in &seen {
-            if !waiting.contains(name.as_str()) {
-                self.consider(name, attributes);
-            }
-        }
-        if !self.wanted.dry_run
-            && let Err(why) = self.state.hold(held)
-        {
-            self.broken = Some(why);
-        }
-        self.interrupted_first();
-    }
-
-    /// Why a file is not to be fetched yet. What a later run is to know of it goes to `held`.
-    fn may_grow(
-        &self,
-        name: &str,
-        attributes: &ReadAttributes,
-        is_last: Option<bool>,
-        now: u64,
-        held: &mut Vec<(String, Held)>,
-    ) -> Option<String> {
-        match (self.closed, is_last) {
-            (Closed::Any, _) | (Closed::Row, Some(false)) => return None,
-            (Closed::Row, Some(true)) => {
-                return Some("the last of its row, which may still be written".to_owned());
-            }
-            (Closed::Row, None) | (Closed::Settled, _) => {}
-        }
-        let (size, modified) = (show::size(attributes), show::modified(attributes));
-        if size.is_none() && modified.is_none() {
-            let why = "neither size nor date is told, by which it could be seen to be finished";
-            return Some(format!("{why}: --closed any takes it as it is"));
-        }
-        let settle = self.settle.as_nanos() / 1_000_000_000;
-        let before = self.state.held(name);
-        let since = before.filter(|it| (it.size, &it.modified) == (size, &modified));
-        // A clock that was put back begins anew.
-        let for_so_long = since.and_then(|it| now.checked_sub(it.since));
-        match for_so_long {
-            Some(seconds) if seconds >= settle => None,
-            Some(seconds) => {
-                Some(format!("the same for {seconds} s, and it may still be written; it is taken after {settle} s"))
-            }
-            None => {
-                let seen = Held { size, modified, since: now };
-                held.push((name.to_owned(), seen));
-                Some(format!("seen so for the first time, and it may still be written; it is taken after {settle} s"))
-            }
-        }
-    }
-
-    /// Whether a file is here, as the responder tells of it now.
-    fn is_known(&self, name: &str, attributes: &ReadAttributes) -> bool {
-        let told = (show::size(attributes), show::modified(attributes));
-        let old = self.state.get(name);
-        told != (None, None) && old.is_some_and(|old| (old.size, old.modified.clone()) == told)
-    }
-
-    /// Fetches a file, if what the responder says of it is new.
-    fn consider(&mut self, name: &str, attributes: &ReadAttributes) {
-        let (size, modified) = (show::size(attributes), show::modified(attributes));
-        let old = self.state.get(name);
-        let says_nothing = size.is_none() && modified.is_none();
-        if self.is_known(name, attributes) {
-            if self.wanted.delete && !self.wanted.dry_run {
-                // An earlier run has fetched it, and was not to delete it, or could not.
-                let remote = self.remote(name);
-                self.to_check.push_back((remote, name.to_owned()));
-            }
-            return;
-        }
-        self.jobs.push_back(Job {
-            remote: self.remote(name),
-            name: name.to_owned(),
-            size,
-            modified,
-            changed: old.is_some() && !says_nothing,
-        });
-    }
-
-    /// Where a file goes: never where one is.
-    fn place(&self, name: &str) -> Result<PathBuf, &'static str> {
-        let last = name.rsplit('/').next().unwrap_or_default();
-        if matches!(last, "" | "." | "..") || last.starts_with(STATE) || last.contains('\0') {
-            return Err("it has no name that a file here could have");
-        }
-        let mut local = last.to_owned();
-        let mut number = 1_u64;
-        loop {
-            if local.len() > LONGEST {
-                return Err("its name is longer than that of a file here can be");
-            }
-            let path = self.wanted.into.join(&local);
-            if !self.taken.contains(&local) && self.disk.meta_at(None, &path).is_err() {
-                return Ok(path);
-            }
-            number += 1;
-            local = format!("{last}.{number}");
-        }
-    }
-
     /// Deletes what is here, if it is still the same: what was written to it since it was fetched would be lost.
     fn check(&mut self, remote: String, name: String, attributes: &ReadAttributes) {
         let old = self.state.get(&name);
@@ -469,96 +303,10 @@ impl<'a, D: Disk> Collection<'a, D> {
         self.say("failed", &name, &[("why", why.to_string().into())]);
         self.unusable.push((name, why));
     }
-
-    /// Begins to fetch a file, or goes on where an earlier run was interrupted.
-    fn begin(&self, job: &Job, part: PathBuf, path: &Path) -> Result<(Part<D>, Receipt, u64), String> {
-        let place = job.place(&self.state, self.contents_type.as_ref());
-        let (part, receipt) = Part::begin_in(self.disk.clone(), part, path, &place)?;
-        let mut part = part.with_checksum().settled_by(&self.settler);
-        let restart_at = match self.protocol {
-            Protocols::Mms => part.known(),
-            Protocols::Ftam => {
-                let goes_on;
-                (part, goes_on) = part.recovering()?;
-                if !goes_on {
-                    part.begin_anew()?;
-                }
-                0
-            }
-        };
-        Ok((part, receipt, restart_at))
-    }
-
-    /// The next thing to fetch.
-    fn fetch(&mut self) -> Option<Operation> {
-        while self.whole.len() >= MOST {
-            self.settle(true);
-        }
-        if self.broken.is_some() {
-            return None;
-        }
-        loop {
-            let job = self.jobs.pop_front()?;
-            self.found += 1;
-            if self.wanted.dry_run {
-                let why = if job.changed { "changed" } else { "new" };
-                let size = job.size.map_or(Value::Null, Value::from);
-                self.say(why, &job.name, &[("size", size)]);
-                continue;
-            }
-            let path = match self.place(&job.name) {
-                Ok(path) => path,
-                Err(why) => {
-                    self.pass_over(job.name, why);
-                    continue;
-                }
-            };
-            let name = self.part(&job);
-            let (part, receipt, restart_at) = match self.begin(&job, name.clone(), &path) {
-                Ok(begun) => begun,
-                Err(why) => {
-                    self.lose(job.name, Failure::local(why));
-                    return None;
-                }
-            };
-            self.bar.begin(&job.name);
-            self.bar.expect(job.size);
-            let operation = Operation::Get {
-                name: job.remote.clone(),
-                contents_type: self.contents_type.clone(),
-                restart_at,
-                sink: Box::new(part),
-            };
-            self.doing = Some(Doing::Fetching(Whole { job, part: name, path, receipt }));
-            return Some(operation);
-        }
-    }
-}
-
-/// A name in a directory. Devices of MMS have their own separators in names: it is the one that the directory has.
-fn joined(protocol: Protocols, directory: &str, name: &str) -> String {
-    let (is_other, ends) = match protocol {
-        Protocols::Ftam => (false, false),
-        Protocols::Mms => (directory.contains('\\') && !directory.contains('/'), directory.ends_with(['/', '\\'])),
-    };
-    match directory {
-        "." => name.to_owned(),
-        _ if ends => format!("{directory}{name}"),
-        _ if is_other => format!("{directory}\\{name}"),
-        _ => format!("{directory}/{name}"),
-    }
-}
-
-/// The directory that is collected. With MMS one that is only a separator stays: some devices begin names with it.
-fn collected(protocol: Protocols, name: &str) -> String {
-    match (protocol, name) {
-        (Protocols::Mms, "/" | "\\") => name.to_owned(),
-        (Protocols::Mms | Protocols::Ftam, _) => directory(name),
-    }
 }
 
 impl<D: Disk> Collection<'_, D> {
-    /// The next thing to do, as far as it does not hang on what is not in its place yet.
+    /// The next thing to do, as far as it does not depend on what is not in its place yet.
     fn next_now(&mut self) -> Option<Operation> {
         if self.broken.is_some() {
             return None;
@@ -762,49 +510,5 @@ pub(crate) fn run(
             stop(NOTHING_NEW, format!("nothing is new{held}"))
         }
         None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::state::Entry;
-    use super::*;
-
-    #[test]
-    fn what_has_another_size_or_date_by_now_has_changed() {
-        let said = |size: Option<u64>, modified: Option<&str>| ReadAttributes {
-            size: size.map(osi::Attribute::Actual),
-            modified: modified.map(|it| osi::GeneralizedTime::written(it.as_bytes()).into()),
-            ..ReadAttributes::default()
-        };
-        let (date, later) = ("20260101000000Z", "20260101000001Z");
-        let known = said(Some(3), Some(date));
-        let entry = Entry { size: show::size(&known), modified: show::modified(&known), ..Entry::default() };
-        assert!(!entry.has_changed(&known));
-        assert!(entry.has_changed(&said(Some(4), Some(date))));
-        assert!(entry.has_changed(&said(Some(3), Some(later))));
-        // What is not said says nothing.
-        assert!(!entry.has_changed(&said(None, None)));
-        assert!(entry.has_changed(&said(Some(4), None)));
-        assert!(!Entry::default().has_changed(&known));
-    }
-
-    #[test]
-    fn names_are_put_together_with_the_separator_of_the_device() {
-        let of = |protocol, name: &str| joined(protocol, &collected(protocol, name), "a");
-        for (name, whole) in [
-            ("", "a"),
-            ("x/", "x/a"),
-            ("x/y", "x/y/a"),
-            ("/", "/a"),
-            ("\\", "\\a"),
-            ("\\x", "\\x\\a"),
-            ("x\\", "x\\a"),
-            ("x/y\\z", "x/y\\z/a"),
-        ] {
-            assert_eq!(of(Protocols::Mms, name), whole, "{name}");
-        }
-        assert_eq!(of(Protocols::Ftam, "x\\y"), "x\\y/a");
-        assert_eq!(of(Protocols::Ftam, "/"), "a");
     }
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use kumiki_filetransfer::files::disk::Disk;
 use kumiki_filetransfer::osi::Failure;
 
+use super::Collection;
+use super::fetching::Job;
 use super::state::Entry;
-use super::{Collection, Job};
 use crate::files::local::{Part, Receipt, Received, checksum, directory_of};
 
 /// A file that has come, or comes.

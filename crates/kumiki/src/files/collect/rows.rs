@@ -1,6 +1,6 @@
 //! Rows of numbered names: which of their files is the last, and which are missing.
 //!
-//! A row is all names that differ in their last number alone, written with as many digits. Equipment numbers its files one behind the other and begins anew behind the highest number, so a row is
+//! A row is all names that differ in their last number alone, written with as many digits. Equipment numbers its files one behind the other and starts over behind the highest number, so a row is
 //! a circle: of two numbers that one is later which is less than half a circle ahead. Where nothing of a row was collected yet, it begins behind the widest hole.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 //! The first line says whose it is: `{"place": ...}`. Each line behind it is one file, in the order in which they came; of two with the same name the later one counts.
 //! A line with `since` is of a file that was seen and not fetched, for it may still grow: what was said of it, and since when that is so. A line is written and
 //! synchronised when the file that it tells of is in its place. What a crash has left of a line has no end, and says nothing. The first that is kept or held in a run, or deleted at the
-//! responder, has all of it written anew, synchronised and renamed; so has opening one with many lines that count no more.
+//! responder, has all of it written again, synchronised and renamed; so has opening one with many lines that count no more.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ use crate::commands::Stop;
 use crate::files::local::{directory_of, path_shown};
 use crate::files::show;
 
-/// So many lines more than files are no reason to write it anew.
+/// So many lines more than files are no reason to write it again.
 const SPARE: usize = 1000;
 
 /// Octets that are written at a time.
@@ -248,7 +248,7 @@ impl<D: Disk> State<D> {
         line
     }
 
-    /// Adds lines, which are on the disk when this is done. Where none was written in this run yet, all that is known is written anew.
+    /// Adds lines, which are on the disk when this is done. Where none was written in this run yet, all that is known is written again.
     pub(super) fn write(&mut self, lines: &str) -> Result<(), String> {
         let done = match &mut self.file {
             Some((file, size)) => {
@@ -301,6 +301,7 @@ mod tests {
     use std::fs::OpenOptions;
     use std::io::Write as _;
 
+    use kumiki_filetransfer::osi::{Attribute, GeneralizedTime};
     use proptest::prelude::*;
 
     use super::*;
@@ -395,5 +396,24 @@ mod tests {
         state.write(&line).unwrap();
         drop(state);
         assert_eq!(open().files().len(), 2);
+    }
+
+    #[test]
+    fn what_has_another_size_or_date_by_now_has_changed() {
+        let said = |size: Option<u64>, modified: Option<&str>| ReadAttributes {
+            size: size.map(Attribute::Actual),
+            modified: modified.map(|it| GeneralizedTime::written(it.as_bytes()).into()),
+            ..ReadAttributes::default()
+        };
+        let (date, later) = ("20260101000000Z", "20260101000001Z");
+        let known = said(Some(3), Some(date));
+        let entry = Entry { size: show::size(&known), modified: show::modified(&known), ..Entry::default() };
+        assert!(!entry.has_changed(&known));
+        assert!(entry.has_changed(&said(Some(4), Some(date))));
+        assert!(entry.has_changed(&said(Some(3), Some(later))));
+        // What is not said says nothing.
+        assert!(!entry.has_changed(&said(None, None)));
+        assert!(entry.has_changed(&said(Some(4), None)));
+        assert!(!Entry::default().has_changed(&known));
     }
 }

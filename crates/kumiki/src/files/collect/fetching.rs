@@ -1,0 +1,99 @@
+//! Fetching what was decided on, file by file.
+
+use std::path::{Path, PathBuf};
+
+use kumiki_filetransfer::files::disk::Disk;
+use kumiki_filetransfer::osi::{ContentsType, Failure, Operation, Protocols};
+use serde_json::Value;
+
+use super::placing::Whole;
+use super::state::State;
+use super::{Collection, Doing};
+use crate::files::local::{MOST, Part, Receipt};
+
+/// A file that is to be fetched.
+pub(super) struct Job {
+    /// Its name at the responder, as an operation has it.
+    pub(super) remote: String,
+    /// The same, as the state has it.
+    pub(super) name: String,
+    pub(super) size: Option<u64>,
+    pub(super) modified: Option<String>,
+    pub(super) changed: bool,
+}
+
+impl Job {
+    /// What a part is to be of, to be gone on with: a file that has changed at the responder is another one.
+    fn place<D: Disk>(&self, state: &State<D>, contents_type: Option<&ContentsType>) -> String {
+        let size = self.size.map_or_else(|| "?".to_owned(), |it| it.to_string());
+        let modified = self.modified.as_deref().unwrap_or("?");
+        let kind = contents_type.map_or_else(String::new, |it| format!(" as {it}"));
+        format!("{size} {modified} {} {}{kind}", state.place, self.remote)
+    }
+}
+
+impl<D: Disk> Collection<'_, D> {
+    /// Begins to fetch a file, or goes on where an earlier run was interrupted.
+    fn begin(&self, job: &Job, part: PathBuf, path: &Path) -> Result<(Part<D>, Receipt, u64), String> {
+        let place = job.place(&self.state, self.contents_type.as_ref());
+        let (part, receipt) = Part::begin_in(self.disk.clone(), part, path, &place)?;
+        let mut part = part.with_checksum().settled_by(&self.settler);
+        let restart_at = match self.protocol {
+            Protocols::Mms => part.known(),
+            Protocols::Ftam => {
+                let goes_on;
+                (part, goes_on) = part.recovering()?;
+                if !goes_on {
+                    part.begin_anew()?;
+                }
+                0
+            }
+        };
+        Ok((part, receipt, restart_at))
+    }
+
+    /// The next thing to fetch.
+    pub(super) fn fetch(&mut self) -> Option<Operation> {
+        while self.whole.len() >= MOST {
+            self.settle(true);
+        }
+        if self.broken.is_some() {
+            return None;
+        }
+        loop {
+            let job = self.jobs.pop_front()?;
+            self.found += 1;
+            if self.wanted.dry_run {
+                let why = if job.changed { "changed" } else { "new" };
+                let size = job.size.map_or(Value::Null, Value::from);
+                self.say(why, &job.name, &[("size", size)]);
+                continue;
+            }
+            let path = match self.place(&job.name) {
+                Ok(path) => path,
+                Err(why) => {
+                    self.pass_over(job.name, why);
+                    continue;
+                }
+            };
+            let name = self.part(&job);
+            let (part, receipt, restart_at) = match self.begin(&job, name.clone(), &path) {
+                Ok(begun) => begun,
+                Err(why) => {
+                    self.lose(job.name, Failure::local(why));
+                    return None;
+                }
+            };
+            self.bar.begin(&job.name);
+            self.bar.expect(job.size);
+            let operation = Operation::Get {
+                name: job.remote.clone(),
+                contents_type: self.contents_type.clone(),
+                restart_at,
+                sink: Box::new(part),
+            };
+            self.doing = Some(Doing::Fetching(Whole { job, part: name, path, receipt }));
+            return Some(operation);
+        }
+    }
+}
