@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use kumiki_lab::capture::Layers;
 use kumiki_lab::reproduce::Shard;
@@ -27,13 +27,13 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Run one scenario
     Run(Run),
-    /// Put together what `--shard` has left in several directories, as if it had been run at once
+    /// Merge the results of runs with `--shard` into those of one run
     Merge(Merge),
-    /// Results side by side: the value of each at every point that they share, the difference, and how sure it is
+    /// Compare results: the values at each point that they share, the difference, and how certain it is
     Compare(Box<crate::commands::compare::CompareArgs>),
-    /// Draw several results, and CSV files of one's own measurements, in one figure
+    /// Plot several results, and CSV files of your measurements, in one figure
     Plot(Box<crate::commands::plot::PlotArgs>),
-    /// Find the prices of a profile with which a scenario comes out as what was measured
+    /// Fit the prices of a profile, so that a scenario gives what was measured
     Fit(Box<crate::commands::fit::FitArgs>),
     /// List the scenarios that `run`, `limit` and `graph` know by name, or what results are in directories
     #[command(visible_alias = "list")]
@@ -44,13 +44,13 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Show what is in a capture, in octets or in hexadecimal text, and what is wrong with it
     Decode(Decode),
-    /// As ttcp: send a number of buffers from memory to memory over TCP or XTP, or take them, and print the rate
+    /// As ttcp: send a number of buffers from memory to memory over TCP or XTP, or receive them, and print the rate
     Ttcp(Ttcp),
     /// Send generated octets by TCP or XTP over a TUN device or an Ethernet in datagrams; print their hash, the rate and the CPU time
     Source(Source),
-    /// Read what connections over a TUN device or an Ethernet in datagrams bring; print size and hash of each
+    /// Receive what connections over a TUN device or an Ethernet in datagrams send; print size and hash of each
     Sink(Sink),
-    /// Send back what connections over a TUN device or an Ethernet in datagrams bring
+    /// Send everything that is received over a TUN device or an Ethernet in datagrams back
     Echo(Sink),
     /// Send ICMP echo requests over a TUN device or an Ethernet in datagrams
     Ping(Ping),
@@ -71,7 +71,7 @@ pub(crate) enum Command {
     /// X.25: a switch of calls between XOT, LAPB and the kernel, a PAD for terminals, and a host that takes their calls
     #[cfg(target_os = "linux")]
     X25(Box<crate::x25::X25Args>),
-    /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs
+    /// Delay, lose, reorder or hold packets between two TUN, TAP or UDP ends, in real time; settings can change while it runs
     Delay(Box<crate::delay::DelayArgs>),
     /// Run a program behind an emulated path, without root: its connections are slow, lossy or narrow as the path is, and end at the world's hosts
     #[cfg(target_os = "linux")]
@@ -82,11 +82,11 @@ pub(crate) enum Command {
     /// Run a TCP/IP in a process of its own, to which programs attach by rings in shared memory
     #[cfg(target_os = "linux")]
     Stack(crate::stack::StackArgs),
-    /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
+    /// Run seeded transfers between two hosts over lines that lose, duplicate, reorder, delay and corrupt packets, and judge them
     Adversity(Adversity),
-    /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's
+    /// Test a TCP with scripts that read like traces: ours in virtual time, or Linux's
     Script(Script),
-    /// Print the completions of a shell, to be loaded by it
+    /// Print completions for a shell
     #[command(after_help = "For bash: kumiki completions bash > ~/.local/share/bash-completion/completions/kumiki")]
     Completions(Completions),
     /// Write the manual pages, one for each command
@@ -103,7 +103,7 @@ pub(crate) struct Scenarios {
 
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
-    /// Whose
+    /// The shell
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
 }
@@ -152,6 +152,10 @@ pub(crate) fn advised(mut why: clap::Error) -> clap::Error {
     if let Some((_, meant)) = known {
         why.remove(ContextKind::SuggestedArg);
         why.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*meant).into()]));
+    }
+    if why.kind() == ErrorKind::MissingRequiredArgument && option == "<SCENARIO>" {
+        let meant = "`kumiki scenarios` lists those that are built in; one of yours is a file, such as ./my.toml";
+        why.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![meant.into()]));
     }
     why
 }
@@ -279,7 +283,7 @@ pub(crate) struct Script {
     /// Scripts, and folders with scripts in them (*.script)
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(crate) paths: Vec<PathBuf>,
-    /// Whom to hold against them instead of our stack in virtual time
+    /// What to test instead of our stack in virtual time
     #[arg(long, value_name = "linux")]
     pub(crate) against: Option<Against>,
     /// The network namespace that this runs in was made for it: make no other (one script, with --against linux)

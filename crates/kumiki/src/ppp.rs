@@ -43,7 +43,7 @@ pub(crate) struct PppArgs {
     #[command(flatten)]
     terms: Terms,
     #[command(flatten)]
-    patience: Patience,
+    timing: Timing,
 
     /// Set anything of a layer, as docs/settings.md lists it: tcp.sack=false, hdlc.opening_flag=false; may be given several times
     #[arg(long, value_name = "LAYER.KEY=VALUE", help_heading = "Layers and files")]
@@ -131,7 +131,7 @@ struct Who {
     /// By which methods we say who we are
     #[arg(long, value_name = "METHOD", default_value = "either")]
     prove: Method,
-    /// Challenge the peer anew so often
+    /// Challenge the peer again so often
     #[arg(long, value_name = "TIME")]
     rechallenge: Option<String>,
 }
@@ -209,7 +209,7 @@ struct Terms {
     /// Say this to the peer when the link stands (RFC 1570)
     #[arg(long, value_name = "TEXT")]
     identification: Option<String>,
-    /// Ask for reports of the link's quality so often (RFC 1989)
+    /// Interval of link quality reports (RFC 1989)
     #[arg(long, value_name = "TIME")]
     lqr: Option<String>,
     /// Close the link where fewer than K of the last N periods of reports were good
@@ -217,38 +217,38 @@ struct Terms {
     lqr_policy: Option<Periods>,
 }
 
-/// How long is waited, and how often is tried.
+/// Timers, and how often is tried.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Patience")]
-struct Patience {
+#[command(next_help_heading = "Timers and retries")]
+struct Timing {
     /// Wait for a peer that does not answer
     #[arg(long)]
     passive: bool,
     /// When the peer or the line is lost, wait for the next
     #[arg(long)]
     persist: bool,
-    /// So long after an end it is tried again
+    /// Wait this long before trying again
     #[arg(long, value_name = "TIME", default_value = "10s")]
     retry: String,
-    /// Ask for echoes so often
+    /// Interval of echo requests
     #[arg(long, value_name = "TIME")]
     echo: Option<String>,
-    /// So many echoes in a row that do not come end the link; 0: none do
+    /// Close the link after this many echo requests in a row without a reply; 0: never
     #[arg(long, value_name = "N", default_value_t = 4)]
     echo_failure: u32,
-    /// How long an answer may take; the first times less
+    /// How long to wait for an answer; shorter at first
     #[arg(long, value_name = "TIME", default_value = "3s")]
     restart: String,
-    /// Requests without an answer
+    /// Give up after this many Configure-Requests without an answer
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_configure: u32,
-    /// Naks before what is not agreed to is rejected
+    /// Reject what is not agreed to after this many Configure-Naks
     #[arg(long, value_name = "N", default_value_t = 5)]
     max_failure: u32,
-    /// Requests to end without an answer
+    /// Give up after this many Terminate-Requests without an answer
     #[arg(long, value_name = "N", default_value_t = 2)]
     max_terminate: u32,
-    /// Close the link after so long
+    /// Close the link after this time
     #[arg(long, value_name = "TIME")]
     session: Option<String>,
 }
@@ -345,7 +345,7 @@ fn script(path: &Path) -> Result<Script, Stop> {
 
 /// What the daemon is told.
 fn config(args: &PppArgs) -> Result<Config, Stop> {
-    let (who, terms, patience) = (&args.who, &args.terms, &args.patience);
+    let (who, terms, timing) = (&args.who, &args.terms, &args.timing);
     let time = |name: &str, text: &Option<String>| {
         let time = text.as_deref().map(|text| option(name, text));
         time.transpose()
@@ -365,7 +365,7 @@ fn config(args: &PppArgs) -> Result<Config, Stop> {
         ask_dns: terms.ask_dns,
         dns: [dns.next(), dns.next()],
     };
-    let restart = option("--restart", &patience.restart)?;
+    let restart = option("--restart", &timing.restart)?;
     let periods = terms.lqr_policy.unwrap_or(Periods(0, 5));
     Ok(Config {
         mru: terms.mru,
@@ -383,19 +383,19 @@ fn config(args: &PppArgs) -> Result<Config, Stop> {
         rechallenge: time("--rechallenge", &who.rechallenge)?,
         ipv4: (!terms.no_ipv4).then_some(ipv4),
         ipv6: (!terms.no_ipv6).then(Ipv6::default),
-        echo_interval: time("--echo", &patience.echo)?,
-        echo_failure: patience.echo_failure,
+        echo_interval: time("--echo", &timing.echo)?,
+        echo_failure: timing.echo_failure,
         quality: Watch { period: time("--lqr", &terms.lqr)?, good: periods.0, of: periods.1, ..Watch::default() },
         identification: terms.identification.clone(),
-        session: time("--session", &patience.session)?,
+        session: time("--session", &timing.session)?,
         restart,
         restart_first: option::<kumiki_live::Duration>("--restart", "1s")?.min(restart),
-        max_configure: patience.max_configure,
-        max_failure: patience.max_failure,
-        max_terminate: patience.max_terminate,
-        passive: patience.passive,
-        persist: patience.persist,
-        retry: option("--retry", &patience.retry)?,
+        max_configure: timing.max_configure,
+        max_failure: timing.max_failure,
+        max_terminate: timing.max_terminate,
+        passive: timing.passive,
+        persist: timing.persist,
+        retry: option("--retry", &timing.retry)?,
         script: args.script.as_deref().map(script).transpose()?,
     })
 }
@@ -405,7 +405,7 @@ pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
     let form = if args.json { Form::Json } else { Form::Text };
     let options = Options {
         line: args.line.clone(),
-        persist: args.patience.persist,
+        persist: args.timing.persist,
         daemon: config(args)?,
         mtu: args.terms.mtu,
         set: args.set.clone(),

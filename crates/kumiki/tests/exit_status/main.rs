@@ -60,6 +60,13 @@ fn wrong_usage_is_2_and_help_is_0() {
     for arguments in [&["reproduce", "6"][..], &["run"], &["fly"], &["run", "x.toml", "--jobs", "0"], &[]] {
         assert_eq!(folder.kumiki(arguments).status.code(), Some(2), "{arguments:?}");
     }
+    // Who does not know the names is told where they are.
+    for command in ["run", "limit", "graph"] {
+        let said = refused(&folder.kumiki(&[command]));
+        assert!(said.contains("`kumiki scenarios` lists those that are built in"), "{said}");
+    }
+    let other = refused(&folder.kumiki(&["merge"]));
+    assert!(!other.contains("kumiki scenarios"), "{other}");
     for arguments in [&["--help"][..], &["--version"], &["reproduce", "--help"], &["run", "--help"]] {
         let output = folder.kumiki(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
