@@ -242,7 +242,7 @@ fn a_trace_agrees_with_what_was_counted() {
             assert!(rows.is_sorted_by_key(|row| row.at_ns));
             assert_eq!((rows[0].event, rows[0].snd_una), ("established", 0));
             assert!(rows.iter().all(|row| row.snd_una <= row.snd_nxt));
-            again += rows.iter().filter(|row| row.event == "sent again").count() as u64;
+            again += rows.iter().filter(|row| row.event == "retransmitted").count() as u64;
             let last = rows.last().unwrap();
             // A FIN counts as an octet. The run ends when the FIN of the side that reads has come, acknowledged or not.
             let (sent, received) = if connection.host == "a" { (1_000_001, 1) } else { (1, 1_000_001) };

@@ -58,7 +58,8 @@ fn the_page_has_the_segments_of_a_connection_and_its_packets() {
         behind.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
     };
     // TCP itself counts what it sends again. Each figure is there for a wide screen and for a narrow one.
-    let again = u64::try_from(count(&page, "<title>\nsent again: ") + count(&page, "<title>sent again: ")).unwrap();
+    let again =
+        u64::try_from(count(&page, "<title>\nretransmitted: ") + count(&page, "<title>retransmitted: ")).unwrap();
     assert!(again > 0 && again == 2 * of("retransmissions"), "{again}, twice {}", of("retransmissions"));
     for curve in ["acknowledged", "window's right edge", "acknowledged selectively (SACK)"] {
         assert!(page.contains(curve), "{curve}");
@@ -285,7 +286,7 @@ fn the_page_says_why_it_is_slow() {
         "goodput over time",
         "congestion window over time",
         "smoothed round trip over time",
-        "sent again over time",
+        "retransmitted over time",
         "queue over time",
         "queue drops over time",
     ] {

@@ -69,7 +69,7 @@ impl Framing {
                 let again = behind.min(octets.len());
                 reading.header_len(again);
                 let title = self.title;
-                reading.summary(format!("{title}, {octets} sent again", octets = counted(again, "octet")));
+                reading.summary(format!("{title}, {octets} retransmitted", octets = counted(again, "octet")));
                 reading.note("read before, in the segment that brought them first");
                 advance(reading, again);
                 return reading.follow(self.again, again, octets.len() - again);

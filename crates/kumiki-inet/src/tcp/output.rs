@@ -381,7 +381,7 @@ impl Session {
         }
         self.emit(span.start, flags, text, ctx);
         self.last_sent = ctx.now();
-        self.note(Event::SentAgain, ctx.now());
+        self.note(Event::Retransmitted, ctx.now());
         self.time_again(ctx);
     }
 

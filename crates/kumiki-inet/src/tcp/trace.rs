@@ -12,8 +12,8 @@ pub enum Event {
     Established,
     /// New data was sent.
     Sent,
-    /// Something was sent again.
-    SentAgain,
+    /// Something was retransmitted.
+    Retransmitted,
     /// A pure acknowledgment was sent.
     Acked(AckReason),
     /// A probe of a closed window was sent.

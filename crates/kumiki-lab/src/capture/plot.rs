@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use super::trace::{Row, SENT_AGAIN};
+use super::trace::{RETRANSMITTED, Row};
 use crate::figure::{Axis, Figure, Point, Scale, Series, Shape};
 
 /// Places along the horizontal axis at which a curve is drawn; at each its lowest and highest values.
@@ -94,12 +94,12 @@ pub(super) fn window(name: &str, rows: &[Row]) -> Figure {
 }
 
 pub(super) fn sequence(name: &str, rows: &[Row]) -> Figure {
-    let again = points(rows, |row| (row.event == SENT_AGAIN).then_some(row.snd_una));
+    let again = points(rows, |row| (row.event == RETRANSMITTED).then_some(row.snd_una));
     let series = vec![
         curve("sent", points(rows, |row| Some(row.snd_nxt))),
         curve("acknowledged", points(rows, |row| Some(row.snd_una))),
         curve("window's right edge", points(rows, |row| Some(edge(row)))),
-        Series { label: SENT_AGAIN.to_owned(), shape: Shape::Scatter, points: again, paper: Vec::new() },
+        Series { label: RETRANSMITTED.to_owned(), shape: Shape::Scatter, points: again, paper: Vec::new() },
     ];
     figure(&format!("{name}: sequence numbers"), "octets of the connection", series)
 }
@@ -120,7 +120,7 @@ pub(super) fn xpl(name: &str, rows: &[Row]) -> String {
         if row.snd_nxt > before.snd_nxt {
             line("white", (&to, before.snd_nxt), (&to, row.snd_nxt));
         }
-        if row.event == SENT_AGAIN {
+        if row.event == RETRANSMITTED {
             line("red", (&to, row.snd_una), (&to, row.snd_nxt));
         }
         for (colour, old, new) in [("green", before.snd_una, row.snd_una), ("yellow", edge(before), edge(row))] {

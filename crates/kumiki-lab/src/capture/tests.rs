@@ -56,7 +56,7 @@ fn connection() -> Connection {
         entries: vec![
             entry(1, Event::Established, start, start),
             entry(2, Event::Sent, start, start.wrapping_add(1000)),
-            entry(3, Event::SentAgain, start, start.wrapping_add(1000)),
+            entry(3, Event::Retransmitted, start, start.wrapping_add(1000)),
             entry(4, Event::Acknowledged, start.wrapping_add(1000), start.wrapping_add(1000)),
         ],
     }
@@ -71,7 +71,7 @@ fn rows_count_from_the_first_octet_and_beyond_the_end_of_sequence_numbers() {
         [
             ("established", 0, 0, 0),
             ("sent", 0, 1000, 1000),
-            ("sent again", 0, 1000, 1000),
+            ("retransmitted", 0, 1000, 1000),
             ("acknowledged", 1000, 1000, 0),
         ]
     );
@@ -83,7 +83,7 @@ fn rows_count_from_the_first_octet_and_beyond_the_end_of_sequence_numbers() {
     );
     let jsonl = to_jsonl(&[connection()]).unwrap();
     assert_eq!(jsonl.lines().count(), 4);
-    assert!(jsonl.contains(r#""event":"sent again""#), "{jsonl}");
+    assert!(jsonl.contains(r#""event":"retransmitted""#), "{jsonl}");
 }
 
 #[test]

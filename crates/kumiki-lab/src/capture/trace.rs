@@ -213,7 +213,7 @@ const fn word(event: Event) -> &'static str {
     match event {
         Event::Established => "established",
         Event::Sent => "sent",
-        Event::SentAgain => "sent again",
+        Event::Retransmitted => "retransmitted",
         Event::Acked(AckReason::Timer) => "acked: timer",
         Event::Acked(AckReason::Data) => "acked: data",
         Event::Acked(AckReason::WindowUpdate) => "acked: window update",
@@ -240,5 +240,5 @@ const fn word(event: Event) -> &'static str {
     }
 }
 
-/// The word for an [`Event::SentAgain`].
-pub(super) const SENT_AGAIN: &str = word(Event::SentAgain);
+/// The word for an [`Event::Retransmitted`].
+pub(super) const RETRANSMITTED: &str = word(Event::Retransmitted);

@@ -357,7 +357,7 @@ impl Samples {
                 it.cwnd_octets.map(|octets| super::measure::lossy(octets) / 1024.0)
             }),
             self.panel("smoothed round trip", "ms", SampleOf::Flow, |it| it.srtt_ms),
-            self.panel("sent again", "segments", SampleOf::Flow, |it| it.retransmissions.map(super::measure::lossy)),
+            self.panel("retransmitted", "segments", SampleOf::Flow, |it| it.retransmissions.map(super::measure::lossy)),
             self.panel("allowed rate", "cells/s", SampleOf::Channel, |it| it.acr_cps.map(super::measure::lossy)),
             self.panel("queue", "frames", SampleOf::Queue, |it| it.queue_mean.filter(|_| !it.is_of_cells())),
             self.panel("queue of cells", "cells", SampleOf::Queue, |it| it.queue_mean.filter(|_| it.is_of_cells())),

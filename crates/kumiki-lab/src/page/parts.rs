@@ -57,7 +57,7 @@ impl Part {
     fn write_bounds(&self, html: &mut Html) {
         let bounds = [
             ("What bound each point, and what was lost", &self.bounds),
-            ("What bound each flow, and what it sent again", &self.each_flow),
+            ("What bound each flow, and what it retransmitted", &self.each_flow),
         ];
         for (summary, it) in bounds.into_iter().filter(|(_, table)| !table.rows.is_empty()) {
             // Where no paper says what should have come out, this is what a reader asks first.

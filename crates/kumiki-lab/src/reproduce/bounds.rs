@@ -42,8 +42,8 @@ const OF_LOADS: [Column; 20] = [
     ("completion, p99 (ms)", |it| time(it.of(|row| &row.completion_ms, "p99"))),
     ("with opening (ms)", |it| time(with_opening(it, "mean"))),
     ("with opening, p99 (ms)", |it| time(with_opening(it, "p99"))),
-    ("sent again", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
-    ("of all segments", sent_again),
+    ("retransmitted", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
+    ("of all segments", retransmitted),
     ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
     ("flows", |it| number(it.flows.map(lossy), 0)),
     ("Jain's index", jain),
@@ -60,8 +60,8 @@ const OF_FLOWS: [Column; 10] = [
     ("from", |it| Cell::text(it.rows.iter().find_map(|row| row.from.clone()).unwrap_or_default())),
     ("round trip (ms)", round_trip),
     ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
-    ("sent again", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
-    ("of all segments", sent_again),
+    ("retransmitted", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
+    ("of all segments", retransmitted),
     ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
     ("longest gap (s)", gap),
 ];
@@ -75,7 +75,7 @@ const PRINTED: [Column; 11] = [
     ("one way (ms)", |it| both(it.of(|row| &row.delay_ms, "mean"), it.of(|row| &row.delay_ms, "p99"))),
     ("completion (ms)", |it| both(it.of(|row| &row.completion_ms, "mean"), it.of(|row| &row.completion_ms, "p99"))),
     ("with opening (ms)", |it| both(with_opening(it, "mean"), with_opening(it, "p99"))),
-    ("sent again, %", sent_again),
+    ("retransmitted, %", retransmitted),
     ("time-outs", timed_out),
     ("longest gap (s)", gap),
     ("Jain", jain),
@@ -87,7 +87,7 @@ const OF_MANY: [Column; 6] = [
     ("goodput (Mb/s)", |it| Cell::text(it.quantiles(|row| Some(row.goodput_mbps), |value| format!("{value:.2}")))),
     ("bound by", |it| Cell::text(it.counted())),
     ("round trip (ms)", |it| Cell::text(it.quantiles(|row| row.round_trip_ms.get("mean").copied(), short))),
-    ("of all segments sent again", |it| Cell::text(it.quantiles(share_again, |value| format!("{value:.2} %")))),
+    ("retransmitted of all segments", |it| Cell::text(it.quantiles(share_again, |value| format!("{value:.2} %")))),
     ("completion (s)", |it| Cell::text(it.quantiles(|row| row.completion_s, short))),
 ];
 
@@ -223,7 +223,7 @@ fn share_again(row: &Row) -> Option<f64> {
     Some(100.0 * lossy(row.retransmissions?) / lossy(sent))
 }
 
-fn sent_again(told: &Told<'_>) -> Cell {
+fn retransmitted(told: &Told<'_>) -> Cell {
     told.mean(share_again).map_or_else(Cell::empty, |share| Cell::number_of(share, 2, "%"))
 }
 
@@ -284,7 +284,7 @@ impl Results {
             return None;
         }
         if flows.len() <= MOST_FLOWS {
-            let title = format!("What bound each flow, and what it sent again{}", self.of_runs());
+            let title = format!("What bound each flow, and what it retransmitted{}", self.of_runs());
             return Some(table(title, &OF_FLOWS, flows));
         }
         let title = format!(

@@ -29,7 +29,7 @@ use crate::scenario::{Choice, Document, Fault};
 const BEGINNING: &[u8] = b"{\"sha256\":\"";
 
 /// What can be done about a journal of which nobody knows what it is of.
-const ANEW: &str = "to begin anew, --force, or another directory";
+const ANEW: &str = "to start over, --force, or another directory";
 
 /// What can be done about a point that is not as it was written.
 const WITHOUT: &str = "without this line its point is run again";

@@ -456,7 +456,7 @@ fn how_it_went_is_told_in_a_few_lines() {
     assert_eq!(first, ["Goodput", "Bound by", "TCP held back by"]);
     assert_eq!(results.bounds().columns[..3], ["goodput (Mb/s)", "bound by", "held back by"]);
     let html = results.to_html(std::slice::from_ref(&results));
-    for head in ["sent again", "time-outs", "lost on the way", "longest queue"] {
+    for head in ["retransmitted", "time-outs", "lost on the way", "longest queue"] {
         assert!(html.contains(&format!("<th scope=\"col\">{head}</th>")), "{head}");
     }
     let is_open = |results: &Results, words: &str| {

@@ -23,16 +23,16 @@ const HEADS: [(&str, &str); 13] = [
         "with opening (ms)",
         "how long a request with its response took, where it was the first of a connection with the opening of that: the mean, and (p99) what 99 % were below; nothing stands where the mean is no more than 1 % above that without the opening",
     ),
-    ("sent again", "segments of TCP that were sent again"),
-    ("sent again, %", "segments of TCP that were sent again, of all that were sent"),
-    ("of all segments", "what was sent again of all that was sent"),
+    ("retransmitted", "segments that TCP retransmitted"),
+    ("retransmitted, %", "segments that TCP retransmitted, of all that it sent"),
+    ("of all segments", "retransmitted segments, of all that were sent"),
     (
         "lost on the way",
         "frames or cells that queues had no room for or dropped to stay short, and what lines lost; not what an Ethernet switch had no room for of frames to groups of stations, as requests of ARP are, of which it has a copy for each port",
     ),
     (
         "longest queue",
-        "the end of a line with the longest queue, and how many waited there at most in 95 % of the time; nothing stands where that is none anywhere",
+        "the end of a line with the longest queue, and how many waited there at most in 95 % of the time; nothing stands where nothing waited anywhere",
     ),
     (
         "Jain's index",

@@ -102,7 +102,7 @@ fn dissect(reading: &mut Reading<'_>) {
     };
     reading.named("address", 0, 1, Value::Hex(header.address.into(), 2), name);
     if name.is_empty() {
-        reading.bad("an address that is none of the four of X.25");
+        reading.bad("an address other than the four of X.25");
     }
     let control = len - 1;
     let value = match *reading.part(1, control) {
@@ -161,7 +161,7 @@ fn turn(reading: &mut Reading<'_>, to: u8, ns: u8) {
     reading.around.from = Some(from);
     if !quoted && !reading.state.links.in_turn(interface, from, ns) {
         reading.around.out_of_turn = true;
-        reading.note("out of turn: sent again, or a frame before it is missing");
+        reading.note("out of sequence: retransmitted, or a frame before it is missing");
     }
 }
 

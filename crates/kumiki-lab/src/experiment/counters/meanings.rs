@@ -94,9 +94,9 @@ const NODE: [CounterMeaning; 13] = [
 ];
 
 const TCP: [CounterMeaning; 32] = [
-    of("segments_sent", "segments", "sent, of any kind, those sent again among them"),
+    of("segments_sent", "segments", "sent, of any kind, retransmissions among them"),
     of("segments_received", "segments", "received and found intact"),
-    of("retransmissions", "segments", "sent again, for whatever reason"),
+    of("retransmissions", "segments", "retransmitted, for whatever reason"),
     of("fast_retransmits", "times", "fast retransmit was entered"),
     of(
         "rack_lost",
@@ -141,7 +141,7 @@ const TCP: [CounterMeaning; 32] = [
 ];
 
 const XTP: [CounterMeaning; 23] = [
-    of("data_sent", "packets", "DATA sent, those sent again too"),
+    of("data_sent", "packets", "DATA sent, retransmissions too"),
     of("data_received", "packets", "DATA received"),
     of("control_sent", "packets", "of control sent, of all kinds"),
     of("control_received", "packets", "of control received, of all kinds"),
@@ -152,7 +152,7 @@ const XTP: [CounterMeaning; 23] = [
     of("repeated", "packets", "of these that asked once more because an answer was late"),
     of("handshakes", "times", "a synchronizing handshake began: WTIMER had expired"),
     of("probes", "packets", "that asked a peer which allowed nothing more"),
-    of("retransmitted", "packets", "of data sent again"),
+    of("retransmitted", "packets", "of data, retransmitted"),
     of("duplicates", "packets", "of data that brought nothing new"),
     of("no_room", "packets", "of data for which there was no room"),
     of("out_of_memory", "packets", "of data, and calls, dropped because all contexts together hold too much"),
@@ -312,7 +312,7 @@ const ATM_SWITCH: [CounterMeaning; 11] = [
 const RING: [CounterMeaning; 15] = [
     of("frames", "frames", "sent"),
     of("octets", "octets", "of the ring that these took"),
-    of("drops", "frames", "given up, or that are none"),
+    of("drops", "frames", "given up, or malformed"),
     of("marks", "frames", "marked for congestion (ECN CE)"),
     of("busy_ns", "nanoseconds", "in which anybody sent; of a station, in which it did"),
     of("tokens", "tokens", "held"),

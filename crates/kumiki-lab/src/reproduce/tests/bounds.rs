@@ -69,13 +69,13 @@ fn why_each_load_and_each_flow_is_as_fast_as_it_is_is_printed() {
     assert_eq!(
         table.draw(Layout { lines: Lines::Markdown, width: None }).lines().skip(2).take(7).collect::<Vec<_>>(),
         [
-            "| point        | goodput (Mb/s) | bound by | round trip (ms) | sent again, % | longest gap (s) |  Jain |",
-            "|--------------|----------------|----------|-----------------|---------------|-----------------|-------|",
-            "| bulk         |           9.00 |     link |  61.0, p99 71.0 |        2.50 % |                 | 0.900 |",
-            "| bulk, flow 0 |           8.00 |     link |  70.0, p99 80.0 |        2.50 % |                 |       |",
-            "| bulk, flow 1 |           4.00 |     link |  71.0, p99 81.0 |        2.50 % |            3.00 |       |",
-            "| other        |           9.00 |     link |  5.00, p99 15.0 |        2.50 % |                 |       |",
-            "| all loads    |           9.00 |     link |  60.0, p99 70.0 |        2.50 % |                 | 0.500 |",
+            "| point        | goodput (Mb/s) | bound by | round trip (ms) | retransmitted, % | longest gap (s) |  Jain |",
+            "|--------------|----------------|----------|-----------------|------------------|-----------------|-------|",
+            "| bulk         |           9.00 |     link |  61.0, p99 71.0 |           2.50 % |                 | 0.900 |",
+            "| bulk, flow 0 |           8.00 |     link |  70.0, p99 80.0 |           2.50 % |                 |       |",
+            "| bulk, flow 1 |           4.00 |     link |  71.0, p99 81.0 |           2.50 % |            3.00 |       |",
+            "| other        |           9.00 |     link |  5.00, p99 15.0 |           2.50 % |                 |       |",
+            "| all loads    |           9.00 |     link |  60.0, p99 70.0 |           2.50 % |                 | 0.500 |",
         ]
     );
     assert!(table.legend.iter().any(|line| line.starts_with("Jain: ")), "{:?}", table.legend);

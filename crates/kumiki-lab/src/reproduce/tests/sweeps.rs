@@ -235,7 +235,7 @@ fn a_journal_that_is_not_as_it_was_written_is_refused_with_its_line() {
     // Of the first nobody knows what the points are of.
     place.put_lines(&[&["{\"sha256\":\"00\"}".to_owned()], &lines[1..]].concat());
     let why = sweep.why(&place);
-    let how = "and a journal begins with what is run; to begin anew, --force, or another directory";
+    let how = "and a journal begins with what is run; to start over, --force, or another directory";
     assert_eq!(why, format!("D/journal.jsonl:1: the line is damaged, {how}"));
     // Whoever follows what is said has what there was.
     place.put_lines(&[&lines[..3], &["x".to_owned()], &lines[4..]].concat());

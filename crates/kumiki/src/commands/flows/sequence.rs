@@ -168,7 +168,7 @@ impl Curves {
         let series = |label: &str, shape, points| Series { label: label.to_owned(), shape, points, paper: Vec::new() };
         let all = [
             series("sent", Shape::Span, self.sent),
-            series("sent again", Shape::Span, self.again),
+            series("retransmitted", Shape::Span, self.again),
             series("acknowledged selectively (SACK)", Shape::Span, self.sack),
             series("acknowledged", Shape::Curve, self.acknowledged),
             series("window's right edge", Shape::Curve, self.edge),

@@ -82,8 +82,8 @@ fn segments_are_where_their_octets_are_beyond_the_end_of_sequence_numbers() {
     let drawn = sequence::Drawn::of(&connection(Some(4)));
     let figure = &drawn.figure;
     assert_eq!(spans(series(figure, "sent")), [(1.0, (0.0, 1000.0)), (2.0, (1000.0, 2000.0)), (3.0, (2000.0, 3000.0))]);
-    assert_eq!(spans(series(figure, "sent again")), [(14.0, (1000.0, 2000.0))]);
-    assert_eq!(series(figure, "sent again")[0].said, "packet 14");
+    assert_eq!(spans(series(figure, "retransmitted")), [(14.0, (1000.0, 2000.0))]);
+    assert_eq!(series(figure, "retransmitted")[0].said, "packet 14");
     assert_eq!(spans(series(figure, "acknowledged selectively (SACK)")), [(13.0, (2000.0, 3000.0))]);
     assert_eq!(series(figure, "SYN, FIN, RST")[0].said, "SYN, packet 0");
     let last = |label: &str| series(figure, label).last().map(|point| (point.x, point.y));
