@@ -209,7 +209,7 @@ pub struct End {
     pub profile: &'static str,
     /// Its TCP.
     pub tcp: tcp::Config,
-    /// Its XTP, where the transfer is XTP's; then nothing hangs on `tcp`.
+    /// Its XTP, where the transfer is XTP's; then nothing depends on `tcp`.
     pub xtp: Option<Box<protocol::Config>>,
     /// What the program asks for when it opens or accepts.
     pub quality: Quality,

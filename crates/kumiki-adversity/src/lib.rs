@@ -1,4 +1,4 @@
-//! Two hosts on an impaired link: seeded transfers over lines that lose, double, reorder, delay and spoil what they carry,
+//! Two hosts on an impaired link: seeded transfers over lines that lose, duplicate, reorder, delay and corrupt what they carry,
 //! and judges of what becomes of them.
 //!
 //! | read | for |

@@ -154,7 +154,7 @@ impl Witness for TcpWitness {
     }
 }
 
-/// Reads a PDU, or says what is wrong with it; none where it is no concern of TCP. `anew`: all sums are taken anew.
+/// Reads a PDU, or says what is wrong with it; none where it is no concern of TCP. `again`: all sums are taken again.
 fn read(pdu: &Message, stack: Stack, anew: bool) -> Result<Option<Seen>, &'static str> {
     let (mut data, packet) = packet_of(pdu, stack)?;
     if packet.protocol == ipv6::next_header::ICMPV6 {

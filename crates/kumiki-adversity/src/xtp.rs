@@ -7,7 +7,7 @@
 //! | Does not know | anything of the code under test |
 //! | Left out | fragments of IP, beyond that they are there; which packet is sent again, and how fast: congestion control is free within what the peer allows |
 //!
-//! Where somebody makes packets up under the right keys (`path::liar`), what hangs on what this end was told is not judged: rules 2, 4 and 6, and what the
+//! Where somebody makes packets up under the right keys (`path::liar`), what depends on what this end was told is not judged: rules 2, 4 and 6, and what the
 //! peer allows.
 //!
 //! # The rules

@@ -233,7 +233,7 @@ impl<'a> Reading<'a> {
         self.layer.verbatim = Some(false);
         let header = self.layer.length;
         self.note(format!(
-            "written anew, the header would have {octets} and not {header}",
+            "written again, the header would have {octets} and not {header}",
             octets = counted(len, "octet")
         ));
     }
@@ -253,7 +253,7 @@ impl<'a> Reading<'a> {
             let count = places.count().saturating_add(1);
             let place = self.layer.offset.saturating_add(at).saturating_add(place);
             self.note(format!(
-                "written anew, {octets} would differ; the first, at {place}, is {found:02x} and would be {written:02x}",
+                "written again, {octets} would differ; the first, at {place}, is {found:02x} and would be {written:02x}",
                 octets = counted(count, "octet")
             ));
         }

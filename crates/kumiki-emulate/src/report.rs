@@ -64,7 +64,7 @@ impl Counted {
         }
     }
 
-    /// What has been counted since `before`; all of it where somebody has had counting begin anew.
+    /// What has been counted since `before`; all of it where somebody has had counting start over.
     fn since(&self, before: &Self) -> Self {
         let before = if self.units_in < before.units_in { &Self::default() } else { before };
         let units_out = self.units_out - before.units_out;
@@ -387,7 +387,7 @@ mod tests {
             seen().intervals().map(|(at, took, [_, down])| (at, took, down.units_out, down.delay_ms)).collect();
         // 300 at 20 ms, of which 100 took 10 ms: the others took 25 ms.
         assert_eq!(rows, [(1.0, 1.0, 100.0, 10.0), (2.0, 1.0, 200.0, 25.0)]);
-        // Somebody has had counting begin anew.
+        // Somebody has had counting start over.
         let down = counted(5.0, 3.0).since(&counted(100.0, 10.0));
         assert_eq!((down.units_out, down.delay_ms), (5.0, 3.0));
         // Nothing has arrived.

@@ -32,7 +32,7 @@ pub(crate) struct Subscriber {
     /// What it is to do when woken: which of its acts on which session, and with what data.
     pub(crate) wishes: Vec<(u8, Vec<u8>)>,
     late: bool,
-    /// It grants anew what it was handed.
+    /// It grants again what it was handed.
     greedy: bool,
     /// The data of its calls.
     call_data: Option<Vec<u8>>,

@@ -209,7 +209,7 @@ impl Graph {
         self.core.timers.next_deadline()
     }
 
-    /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set anew before its
+    /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set again before its
     /// task comes to it does not expire.
     pub fn fire(&mut self, now: Instant) {
         if self.standstill().is_some() {

@@ -1,4 +1,4 @@
-//! Ctrl-C and hang-ups: a wish to end, heard by an executor between two passes, or to read files anew; whether the terminal is ours; and files that may grow no
+//! Ctrl-C and hang-ups: a wish to end, heard by an executor between two passes, or to read files again; whether the terminal is ours; and files that may grow no
 //! more.
 
 use std::io;
@@ -97,7 +97,7 @@ impl Wish {
     }
 }
 
-/// Whether a `SIGHUP` has come, by which daemons are told to read their files anew.
+/// Whether a `SIGHUP` has come, by which daemons are told to read their files again.
 #[derive(Clone, Debug, Default)]
 pub struct Hangup(Arc<AtomicBool>);
 

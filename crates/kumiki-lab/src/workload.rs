@@ -90,7 +90,7 @@ fn in_turn<T>(peers: &[T], number: u32) -> Option<&T> {
     peers.get(number.checked_rem(peers.len())?)
 }
 
-/// The credit that is granted anew for `data` that was taken: a stream looks at the octets, a connection at the messages.
+/// The credit that is granted again for `data` that was taken: a stream looks at the octets, a connection at the messages.
 fn taken(data: &Message) -> Credit {
     Credit { octets: data.len() as u64, messages: 1 }
 }

@@ -65,7 +65,7 @@ fn table(keys: &[Described]) -> String {
     text
 }
 
-/// The page with its tables made anew, and the names of those that it has.
+/// The page with its tables made again, and the names of those that it has.
 fn renewed(page: &str) -> (String, Vec<String>) {
     let mut parts = page.split(BEGIN);
     let mut text = parts.next().unwrap_or_default().to_owned();

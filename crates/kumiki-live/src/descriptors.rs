@@ -11,7 +11,7 @@ use core::fmt;
 use kumiki_io::admission::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Of the descriptors that are left so many are for nobody: files of interrupted transfers, a log that is opened anew.
+/// Of the descriptors that are left so many are for nobody: files of interrupted transfers, a log that is opened again.
 const RESERVE: u64 = 8;
 
 /// What one takes of descriptors.

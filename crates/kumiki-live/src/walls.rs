@@ -18,7 +18,7 @@ pub fn raise(walls: &Walls, needs: &Needs) -> Result<(), WallError> {
     Ok(())
 }
 
-/// What programs on these lines need, beside their `places`: the lines are opened anew when somebody comes again.
+/// What programs on these lines need, beside their `places`: the lines are opened again when somebody comes again.
 pub fn of_lines<'a>(lines: impl IntoIterator<Item = &'a Opening>, places: Vec<(PathBuf, Access)>) -> Needs {
     let mut needs = Needs { files: Ok(places), connects: Vec::new(), calls: Calls::Lines, capabilities: false };
     for line in lines {

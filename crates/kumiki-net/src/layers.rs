@@ -34,7 +34,7 @@ pub(crate) const LINE: DeviceId = DeviceId(0);
 /// What a gateway without an address has for its own: the dummy address of RFC 7600, from which nobody is reached.
 const DUMMY: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 
-/// How long a gateway knows at which station somebody is: all that comes tells it anew.
+/// How long a gateway knows at which station somebody is: all that comes tells it again.
 const KNOWN: Duration = Duration::from_secs(24 * 3600);
 
 /// And of how many hosts it knows that.

@@ -664,7 +664,7 @@ impl Message {
 
     /// Copies the content into one piece where it is in pieces so many and small that they take much more memory than its octets. Gives how many octets were copied.
     ///
-    /// It is for what has a small bound, as all octets are copied anew each time; [`Gathering`](crate::Gathering) is for what is longer.
+    /// It is for what has a small bound, as all octets are copied again each time; [`Gathering`](crate::Gathering) is for what is longer.
     pub fn condense(&mut self) -> usize {
         let (pieces, octets) = (self.0.body.len(), self.len());
         if pieces < FEW || pieces.saturating_mul(SMALL) < octets {

@@ -346,7 +346,7 @@ impl<M: Machine> Layer<M> {
         (M::TABLE.act)(self, own, todo, before, input, cx);
     }
 
-    /// Begins to wait anew.
+    /// Begins to wait again.
     pub(crate) fn wait(&mut self, own: Handle, patience: Duration, cx: &mut Context<'_>) {
         let deadline = cx.now() + patience;
         if let Some(ends) = self.ends(own) {

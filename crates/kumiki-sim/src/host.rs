@@ -1,6 +1,6 @@
 //! Hosts: a graph, the CPUs that run its tasks, and the adapters below it.
 //!
-//! A CPU does one batch of a task at a time. What waits is chosen anew each time the CPU comes free, by priority and then
+//! A CPU does one batch of a task at a time. What waits is chosen again each time the CPU comes free, by priority and then
 //! by how long it has waited. An interrupt does not wait: it takes its time at once, and the batch that it interrupts ends
 //! so much later. What that batch hands down is not moved, since the batch was computed when it began; so an output can be
 //! early by the interrupts that came after its batch began, and all later work is not. Work takes the time that the price

@@ -1,4 +1,4 @@
-//! The event queue: what happens next, in order of time and, where times are equal, lines, in an order that each instant draws anew, and then all else in that of being scheduled.
+//! The event queue: what happens next, in order of time and, where times are equal, lines, in an order that each instant draws again, and then all else in that of being scheduled.
 //!
 //! *Why lines first:* what comes over a line then happens before anything that its receiver does by itself at that instant, whatever was scheduled when. So the
 //! order does not depend on what happened at the other end of the line, and a world in parts has the same (see `parts.rs`).
@@ -13,7 +13,7 @@ const NOWHERE: u32 = u32::MAX;
 /// Events that each concern one of a few parties; a party has at most one event.
 ///
 /// A heap of parties that knows where each of them stands, so that arming a party again moves its event in place. A
-/// host's next deadline changes with nearly every event (each acknowledgement sets a retransmission timer anew), and were
+/// host's next deadline changes with nearly every event (each acknowledgement sets a retransmission timer again), and were
 /// the old events left in the heap to be skipped, it would hold all of a round-trip time's.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {

@@ -32,7 +32,7 @@ impl Log {
         log.push((now.as_nanos() / 1_000, what.to_owned()));
     }
 
-    /// As `"0 a, 10 b"`, and begins anew.
+    /// As `"0 a, 10 b"`, and starts over.
     pub(crate) fn take(&self) -> String {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<String> = log.drain(..).map(|(at, what)| format!("{at} {what}")).collect();

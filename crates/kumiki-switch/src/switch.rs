@@ -144,7 +144,7 @@ fn build(
     Ok(Built { graph, switch, devices, packets })
 }
 
-/// What the ports need when they stand: lines that are opened anew, and connections to the hosts of routes.
+/// What the ports need when they stand: lines that are opened again, and connections to the hosts of routes.
 fn needs(config: &Config) -> Needs {
     let mut lines = Vec::new();
     let mut connects = Vec::new();

@@ -184,7 +184,7 @@ up = true
         reaches
     });
     assert_eq!(reaches.unwrap(), [true, false, false, true, true, false, false, true, true]);
-    assert_eq!(begun.get(), 2, "its programs begin anew");
+    assert_eq!(begun.get(), 2, "its programs start over");
 }
 
 #[test]

@@ -130,7 +130,7 @@ const FILES: &[c_long] = &[
     libc::SYS_fchown,
 ];
 
-/// Lines that are opened anew, and connections that are made.
+/// Lines that are opened again, and connections that are made.
 const LINES: &[c_long] = &[
     libc::SYS_connect,
     libc::SYS_bind,

@@ -25,7 +25,7 @@ pub enum Access {
     Make,
     /// A directory from which a name is removed at the end, such as that of a socket.
     Remove,
-    /// A terminal or another device, which is opened anew.
+    /// A terminal or another device, which is opened again.
     Device,
 }
 

@@ -11,7 +11,7 @@
 //! within [`LIMIT`], the test is named on standard error, the processes that this one has started are killed, and this one ends with
 //! the status of a test that failed. So nothing that a test waits with needs a limit of its own: no read, no join, no child.
 //!
-//! The time is that of the wall, and no verdict hangs on it but that of what hangs.
+//! The time is that of the wall, and no verdict depends on it but that of what hangs.
 //!
 //! Beside that, what else tests of programs have in common:
 //!

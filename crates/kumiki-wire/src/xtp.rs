@@ -7,7 +7,7 @@
 //! | Left out | revision 3.6 and before, of which no header layout is public; JOIN (format 6), which 4.0b calls obsolete; address formats other than null, IPv4 and IPv6 (kept as octets) |
 //!
 //! A packet is the [`Header`] of 32 octets, then a payload of `dlen` octets; what follows that is padding of the link. The
-//! payload hangs on the packet format:
+//! payload depends on the packet format:
 //!
 //! | [`Format`] | payload |
 //! |---|---|

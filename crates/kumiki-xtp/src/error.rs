@@ -296,7 +296,7 @@ impl Board {
     /// A span says that `left..right` has been received (P1: the one place that knows what spans mean). How many octets are
     /// news.
     ///
-    /// Only whole packets are remembered, for those that lack an octet are sent again whole, and each report tells all anew: a peer that reports
+    /// Only whole packets are remembered, for those that lack an octet are sent again whole, and each report tells all again: a peer that reports
     /// each second octet takes no more memory than what we have sent does.
     pub(crate) fn cover(&mut self, span: Span) -> u64 {
         let mut fresh = smallvec::SmallVec::<[(u64, u64); 4]>::new();

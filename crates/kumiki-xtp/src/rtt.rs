@@ -304,7 +304,7 @@ impl Estimator {
         Some(wait.min(self.wtimer()))
     }
 
-    /// How long a peer that has no room is not asked anew after `times` times in vain (P22); it says so by itself when it has some.
+    /// How long a peer that has no room is not asked again after `times` times in vain (P22); it says so by itself when it has some.
     #[must_use]
     pub fn wait_shut(&self, times: u32) -> Duration {
         let wait = self.wtimer().saturating_mul(1 << times.min(16));

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | `docs/xtp.md`, P49: ours, after RFC 9000 section 8.1 |
 //! | The caller's part | to count all that comes of a context and all that leaves, and to hold back what does not fit |
-//! | Left out | callers that have proved themselves in another call: each begins anew. DIAG, and what is left of a context: each of them answers a packet by one that is less than three times as long (P14, P35) |
+//! | Left out | callers that have proved themselves in another call: each starts over. DIAG, and what is left of a context: each of them answers a packet by one that is less than three times as long (P14, P35) |
 //!
 //! FIRST is believed before anything has been sent to whom it names, so whoever forges its source decides who gets the answer. Half of the key
 //! that the answer tells is random: who uses it has got the answer. Until then there goes back no more than [`Config::amplification`](super::Config)

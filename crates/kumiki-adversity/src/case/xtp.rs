@@ -1,4 +1,4 @@
-//! What a seed decides where XTP carries the transfer: the two XTPs, and what of the programs hangs on them.
+//! What a seed decides where XTP carries the transfer: the two XTPs, and what of the programs depends on them.
 
 use kumiki_graph::{Duration, ErrorControl, FlowControl, RateLimit};
 use kumiki_xtp::{Config, Recovery, congestion, rtt};

@@ -279,7 +279,7 @@ impl Checker {
         let (una, again, since) = (sending.una, sending.again, sending.head_at);
         self.breaks(deadline, "stall", || {
             format!(
-                "position {una} was not acknowledged and, since {since}, not sent again until {deadline} (sent again {again} times before; RFC 6298 section 5)"
+                "position {una} was not acknowledged and, since {since}, not retransmitted until {deadline} (retransmitted {again} times before; RFC 6298 section 5)"
             )
         });
     }

@@ -403,7 +403,7 @@ fn a_probe_of_the_tail_puts_the_head_off_once() {
     bench.text(300, 1020, 10);
     bench.text(400, 1030, 10);
     assert_eq!(bench.rule(500), Some((421, "stall")));
-    // What is sent again starts the timer anew.
+    // What is sent again starts the timer again.
     let mut bench = Bench::rack();
     bench.text(20, 0, 1000);
     bench.text(20, 1000, 1000);

@@ -11,7 +11,7 @@
 //! allowed = 2000 + 8 strangers + 40 t + 24 * (steps there / b + steps back / b) * n     b = (1 - loss there)^2 (1 - loss back)^2
 //! ```
 //!
-//! - *24 a step*: a segment and its acknowledgment are four, both sent anew five times.
+//! - *24 a step*: a segment and its acknowledgment are four, both sent again five times.
 //! - *b*: what is lost is sent again, and so is what was only not heard to have come. Where cells are lost, the loss is that of a whole PDU.
 //! - *n* is 1 but where nothing controls congestion: then all of a window is sent in each round trip of which a short queue keeps q, and a
 //!   packet leaves so many times as there are q in half of a window, at its largest where buffers grow by themselves (seed 5301493: a

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 9293 section 3.8.6: a receiver should not shrink its window (SHLD-14), a sender must be ready for one that does (MUST-34, SHLD-15 to SHLD-17); RFC 1624 |
 //! | Why here | our own receiver never does it; devices that shape traffic do |
-//! | Left out | SYNs, whose window is none that anything was sent for yet; PDUs of AAL5 in software, whose CRC would have to be taken anew |
+//! | Left out | SYNs, whose window is none that anything was sent for yet; PDUs of AAL5 in software, whose CRC would have to be taken again |
 //!
 //! The checksum is changed by what the window changed by: a segment that was damaged stays damaged.
 

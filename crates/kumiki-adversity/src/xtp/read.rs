@@ -58,7 +58,7 @@ macro_rules! written {
     }};
 }
 
-/// Reads `packet`, or says what is wrong with it. `strictly`: all sums are taken anew, and it must be as it would be written again.
+/// Reads `packet`, or says what is wrong with it. `strictly`: all sums are taken again, and it must be as it would be written again.
 pub(super) fn read(packet: &Message, strictly: bool) -> Result<Seen, String> {
     let malformed = |why: Malformed| why.to_string();
     let mut data = packet.clone();

@@ -21,7 +21,7 @@ const LAYERS: [&str; 5] = ["ftam", "acse", "presentation", "session", "tp0"];
 
 const FILE: &str = "file";
 
-/// Octets after which the content of the file begins anew: not a multiple of anything.
+/// Octets after which the content of the file starts over: not a multiple of anything.
 const PERIOD: usize = 65_521;
 
 /// What is moved, in what pieces.

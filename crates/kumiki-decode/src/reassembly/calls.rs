@@ -140,7 +140,7 @@ impl Calls {
         lost
     }
 
-    /// A call is reset, and numbers begin anew. As [`Self::clear`].
+    /// A call is reset, and numbers start over. As [`Self::clear`].
     pub(crate) fn reset(&mut self, place: Place) -> usize {
         let Some(call) = self.calls.get_mut(&place) else {
             return 0;

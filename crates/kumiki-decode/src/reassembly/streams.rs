@@ -1,7 +1,7 @@
 //! Packets from the segments of TCP (TPKT, XOT), TSDUs from TPDUs, and the presentation contexts of a connection.
 //!
 //! Segments are taken in the order of the capture: what is sent again is not read again, and where octets are missing, reading
-//! begins anew with the next segment. Left out: segments that come too early are not kept until it is their turn.
+//! starts over with the next segment. Left out: segments that come too early are not kept until it is their turn.
 
 use std::collections::BTreeMap;
 
@@ -109,7 +109,7 @@ impl Streams {
         self.flows.remove(&stream);
     }
 
-    /// What a connection carries begins anew: TSDUs and contexts of both directions are over. What TCP has is not.
+    /// What a connection carries starts over: TSDUs and contexts of both directions are over. What TCP has is not.
     pub(crate) fn renew(&mut self, stream: Stream) {
         for stream in [stream, stream.back()] {
             if let Some(flow) = self.flows.get_mut(&stream) {

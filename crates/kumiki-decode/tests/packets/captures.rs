@@ -58,7 +58,7 @@ fn what_is_read_is_written_as_the_same_octets() {
             assert_eq!(bad, [""; 0], "{place}");
             for layer in &packet.layers {
                 // ISODE writes lengths in long forms, which BER leaves to the sender (X.690 section 8.1.3).
-                let own_form = format!("{}: written anew, in definite lengths", layer.protocol);
+                let own_form = format!("{}: written again, in definite lengths", layer.protocol);
                 if notes(&packet).iter().any(|it| it.starts_with(&own_form)) {
                     continue;
                 }

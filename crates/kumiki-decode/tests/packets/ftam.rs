@@ -29,7 +29,7 @@ fn a_group_is_one_layer_for_each_fpdu() {
         group,
         [
             "F-BEGIN-GROUP request: threshold 2",
-            "F-CREATE request: small.bin, if it exists create anew with old attributes, replace, FTAM-3 (not significant)",
+            "F-CREATE request: small.bin, if it exists create again with old attributes, replace, FTAM-3 (not significant)",
             "F-OPEN request: replace, FTAM-3 (not significant)",
             "F-END-GROUP request",
         ]
@@ -87,7 +87,7 @@ fn octets_that_would_be_written_otherwise_are_no_mistake() {
     assert_eq!(bad(&packet).len(), 1, "a contents type without anything in it");
     let packet = decode("ftam", &octets("af80 7280 ad80 810105 0000 0000 0000"));
     assert_eq!(bad(&packet), [""; 0]);
-    assert_eq!(notes(&packet), ["ftam: written anew, the header would have 9 octets and not 15"]);
+    assert_eq!(notes(&packet), ["ftam: written again, the header would have 9 octets and not 15"]);
     assert_eq!(value(&packet, "ftam", "object-size"), "5");
 }
 

@@ -69,7 +69,7 @@ fn headers_that_we_would_write_otherwise_are_noted() {
     let packet = decode("ip", &plain(6, &octets));
     assert_eq!(value(&packet, "tcp", "maximum segment size"), "1460");
     assert_eq!(packet.layer("tcp").unwrap().verbatim, Some(false));
-    assert_eq!(notes(&packet), ["tcp: written anew, the header would have 28 octets and not 32"]);
+    assert_eq!(notes(&packet), ["tcp: written again, the header would have 28 octets and not 32"]);
     let mut octets = ip(ipv4::Header::default(), &[]);
     octets[6] |= 0x80;
     let packet = decode("ip", &octets);

@@ -126,14 +126,14 @@ fn what_we_would_write_differs_from_isode_in_known_ways() {
     // have lengths of the indefinite form around CP, CPA and the octets of the file, and segments around grouped FPDUs.
     assert!(same >= 3 * 27, "{same}");
     let presentation = |(protocol, text): &(&str, &str)| {
-        *protocol == "presentation" && text.starts_with("written anew, in definite lengths and strings of one piece,")
+        *protocol == "presentation" && text.starts_with("written again, in definite lengths and strings of one piece,")
     };
     assert!(differ.iter().all(presentation), "{differ:?}");
     assert_eq!(differ.len(), 14);
     assert!(differ[0].1.ends_with("would have 226 octets and not 228"));
 }
 
-/// What is told of the association must not hang on how TCP cut it.
+/// What is told of the association must not depend on how TCP cut it.
 #[test]
 fn tpkts_are_put_together_from_segments() {
     let whole = told(&ours(&pcap(1, &association(65_000))));

@@ -173,11 +173,11 @@ fn clears_resets_and_restarts_forget_a_part() {
             packets.push((true, data(1, false, &up[50..])));
             packets.push((true, CALL.to_vec()));
         }
-        packets.push((true, data(0, false, &dt(b"anew"))));
+        packets.push((true, data(0, false, &dt(b"again"))));
         let packets = on_lapb(&line(&packets));
         assert!(notes(&packets[2]).contains("given up, 50 octets"));
         let read = tpdus(&packets);
-        assert_eq!(read.last().unwrap().2, b"anew");
+        assert_eq!(read.last().unwrap().2, b"again");
         assert_eq!(read.len(), 1);
     }
 }

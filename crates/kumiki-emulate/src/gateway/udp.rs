@@ -52,7 +52,7 @@ enum Event {
 
 /// What the host's socket was told by ICMP.
 fn told(host: &UdpSocket) -> io::Result<()> {
-    // Where it was nothing, it is waited for anew.
+    // Where it was nothing, it is waited for again.
     let nothing = || io::Error::from(io::ErrorKind::WouldBlock);
     let _ = host.try_io(Interest::ERROR, || Err::<(), _>(nothing()));
     host.take_error()?.map_or(Ok(()), Err)

@@ -45,9 +45,9 @@ pub struct Client {
     broken: Option<recovery::Broken>,
     recoveries: u32,
     activity: i64,
-    /// The next operation begins anew, whatever was moved of it before.
+    /// The next operation starts over, whatever was moved of it before.
     is_anew: bool,
-    /// What was begun anew last and was not told yet, and why.
+    /// What was started over last and was not told yet, and why.
     anew: Option<(String, Failure)>,
 }
 

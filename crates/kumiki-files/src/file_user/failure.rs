@@ -254,10 +254,10 @@ impl Failure {
         }
     }
 
-    /// The same of what is not begun anew, for the responder may have added it, and only its answer was lost.
+    /// The same of what is not started over, for the responder may have added it, and only its answer was lost.
     #[must_use]
     pub(crate) fn doubtful(self) -> Self {
-        Self { remedy: "it may have been added, so it is not begun anew: look at the file there".to_owned(), ..self }
+        Self { remedy: "it may have been added, so it is not started over: look at the file there".to_owned(), ..self }
     }
 
     /// The same of an association that the peer has aborted.
@@ -517,11 +517,11 @@ mod tests {
 
     #[test]
     fn a_breach_is_told_by_the_layer_that_found_it_and_is_no_refusal() {
-        let why = Reason::violation(layer::SESSION, "octets that are no SPDU");
+        let why = Reason::violation(layer::SESSION, "not an SPDU");
         let failure = Failure::of_reason(&why, Layer::Ftam);
         assert_eq!(
             failure.to_string(),
-            "session: the peer broke the protocol: octets that are no SPDU; take a capture and report it"
+            "session: the peer broke the protocol: not an SPDU; take a capture and report it"
         );
         assert!(failure.is_abort);
         for (by, layer) in [(layer::TRANSPORT, Layer::Transport), (layer::XOT, Layer::Network)] {

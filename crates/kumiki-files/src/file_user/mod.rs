@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`Operation`], [`Outcome`] | what can be done, and what came of it |
 //! | [`Failure`] | why not: layer, code, meaning, remedy |
-//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one, and goes on or begins anew there |
+//! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one, and goes on or starts over there |
 //! | [`Plan`] | what is still to be done and what came of the rest: of MMS's client, too |
 //! | [`FileClient`] | the node: [`node`] |
 
@@ -67,7 +67,7 @@ pub trait Source: Send {
         None
     }
 
-    /// Where a transfer of an earlier run is to be gone on with; none begins anew.
+    /// Where a transfer of an earlier run is to be gone on with; none starts over.
     fn interrupted(&self) -> Option<Secured> {
         None
     }
@@ -107,7 +107,7 @@ pub trait Sink: Send {
         Ok(at)
     }
 
-    /// Where a transfer of an earlier run is to be gone on with: all that comes before is there. None begins anew.
+    /// Where a transfer of an earlier run is to be gone on with: all that comes before is there. None starts over.
     fn interrupted(&self) -> Option<Secured> {
         None
     }
@@ -210,7 +210,7 @@ impl Operation {
         }
     }
 
-    /// It can be gone on with from here, or is begun anew.
+    /// It can be gone on with from here, or is started over.
     fn secured(&mut self, at: Option<Secured>) -> Result<(), String> {
         match self {
             Self::Get { sink, .. } => sink.secured(at),

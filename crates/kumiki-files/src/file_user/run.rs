@@ -53,7 +53,7 @@ pub(super) struct Run {
     pub(super) attributes: Option<Box<ReadAttributes>>,
     /// By which number the responder knows the transfer after the association has gone, if it keeps it.
     pub(super) activity: Option<i64>,
-    /// The association has broken, and the transfer has not begun anew yet.
+    /// The association has broken, and the transfer has not started over yet.
     pub(super) recovering: bool,
     /// An earlier run has begun the transfer, and secured so many checkpoints. Where those before the last are is not known.
     pub(super) floor: usize,

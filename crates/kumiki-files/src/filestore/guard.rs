@@ -680,7 +680,7 @@ pub(crate) fn is_directory(attributes: &ReadAttributes) -> bool {
     contents_type.and_then(super::Form::of) == Some(super::Form::Directory)
 }
 
-/// What is kept of a file that is created anew with its old attributes.
+/// What is kept of a file that is created again with its old attributes.
 fn kept(old: &ReadAttributes) -> NewFile {
     NewFile {
         contents_type: old.contents_type.clone().unwrap_or_default(),

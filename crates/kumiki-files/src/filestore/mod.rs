@@ -274,7 +274,7 @@ pub trait Filestore: Send {
     /// The attributes of a file were told by themselves.
     fn looked(&mut self, _name: &Name) {}
 
-    /// A file that was made, and to which nothing was written, is to stay as it is. Until this, or a commit, a store that is opened anew may
+    /// A file that was made, and to which nothing was written, is to stay as it is. Until this, or a commit, a store that is opened again may
     /// take it for what a crash has left.
     fn made(&mut self, name: &Name);
 

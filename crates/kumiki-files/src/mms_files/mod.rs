@@ -8,7 +8,7 @@
 //! | Left out | files of a third (`sourceFileServer`); names with wildcards; directories are neither made nor removed, for MMS has no service for that; adding to a file; more than one obtainFile at a time (others wait) |
 //!
 //! **Fetching** is fileOpen, fileRead as often as there is more, fileClose. What a file is, its size and date, fileOpen says; a
-//! [`Sink`](crate::file_user::Sink) that goes on where it was is told of both before a byte comes, and may begin anew. Several fileReads are asked for at a time where
+//! [`Sink`](crate::file_user::Sink) that goes on where it was is told of both before a byte comes, and may start over. Several fileReads are asked for at a time where
 //! [`Settings::window`] says so: answers must then come in the order of the requests, and one that does not ends the transfer.
 //!
 //! **Sending** is obtainFile: the server asks for the file by fileOpen, fileRead and fileClose on the same association, and

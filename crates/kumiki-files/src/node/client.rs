@@ -123,7 +123,7 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
         false
     }
 
-    /// What was begun anew since this was asked, if something was, and why the responder did not go on with it.
+    /// What was started over since this was asked, if something was, and why the responder did not go on with it.
     fn take_anew(&mut self) -> Option<(String, Failure)> {
         None
     }
@@ -246,7 +246,7 @@ impl<U: InitiatingUser> FileClient<U> {
         is_broken.then(|| core::mem::replace(&mut self.client, nothing()))
     }
 
-    /// What was begun anew since this was asked, and why: [`InitiatingUser::take_anew`].
+    /// What was started over since this was asked, and why: [`InitiatingUser::take_anew`].
     pub fn take_anew(&mut self) -> Option<(String, Failure)> {
         self.client.take_anew()
     }
@@ -304,7 +304,7 @@ impl<U: InitiatingUser> FileClient<U> {
         self.rest(cx);
     }
 
-    /// Begins to wait anew: for a word, or to call again.
+    /// Begins to wait again: for a word, or to call again.
     fn rest(&mut self, cx: &mut Context<'_>) {
         let wait = match (self.is_over(), self.calls) {
             (false, true) if self.config.idle > Duration::ZERO => self.config.idle,

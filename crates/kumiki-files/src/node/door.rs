@@ -122,7 +122,7 @@ impl Door {
         Moment::from_unix_seconds(seconds).unwrap_or(EPOCH)
     }
 
-    /// Begins to wait anew for a word on an association: not longer than `most`, where that is given.
+    /// Begins to wait again for a word on an association: not longer than `most`, where that is given.
     pub(super) fn wait(&self, session: Handle, timer: &mut TimerSlot, most: Option<Duration>, cx: &mut Context<'_>) {
         let idle = Some(self.idle).filter(|idle| *idle > Duration::ZERO);
         let most = most.filter(|most| *most > Duration::ZERO);

@@ -256,7 +256,7 @@ impl<U: RespondingUser> FileServer<U> {
         self.rest(user, cx);
     }
 
-    /// Begins to wait anew.
+    /// Begins to wait again.
     fn rest(&mut self, user: Handle, cx: &mut Context<'_>) {
         if let Some(session) = self.sessions.get(user) {
             if !session.responder.waits() {

@@ -42,7 +42,7 @@ fn write(store: &mut Store, file: FileId, at: u64, text: &str) -> Result<(), Sto
     store.write(file, at, Message::from_octets(text.as_bytes()))
 }
 
-/// Writes, goes back as a transfer does that begins anew at a checkpoint, and puts it in its place.
+/// Writes, goes back as a transfer does that starts over at a checkpoint, and puts it in its place.
 fn contents(store: &mut Store, at: &str, start: Start) -> Result<(), StoreError> {
     let (file, size) = store.write_to(&user(), &name(at), start)?;
     let all = [(0, "new"), (3, "conten"), (5, "tents")];

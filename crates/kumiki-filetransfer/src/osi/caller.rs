@@ -1,7 +1,7 @@
 //! One association that we ask for, and what is done on it; another one where it breaks in a transfer that can be recovered.
 //!
 //! **Going on.** A connection is good for one association, so what was under way moves to the graph of another connection, and sends F-RECOVER there. Before
-//! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`]. Where F-RECOVER is refused it is begun anew.
+//! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`]. Where F-RECOVER is refused it is started over.
 //!
 //! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer that does not answer within
 //! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::patience`] while something is wanted of it
@@ -80,7 +80,7 @@ pub trait Task {
         let _ = (title, why, wait);
     }
 
-    /// What was interrupted is not gone on with, for this reason, and begins anew on the connection that stands.
+    /// What was interrupted is not gone on with, for this reason, and starts over on the connection that stands.
     fn anew(&mut self, title: &str, why: &Failure) {
         let _ = (title, why);
     }

@@ -106,7 +106,7 @@ impl Serves {
     }
 }
 
-/// What reads passwords anew.
+/// What reads passwords again.
 #[derive(Clone)]
 pub struct Reload(pub Arc<dyn Fn() -> Result<Passwords, String> + Send + Sync>);
 
@@ -127,7 +127,7 @@ pub struct Daemon {
     pub listen: Vec<Listen>,
     /// Who is let in.
     pub passwords: Passwords,
-    /// Reads that anew, when SIGHUP comes; says why it cannot.
+    /// Reads that again, when SIGHUP comes; says why it cannot.
     pub reload: Option<Reload>,
     /// Nothing is written.
     pub read_only: bool,
@@ -233,16 +233,16 @@ impl Daemon {
 }
 
 impl Shared {
-    /// Reads the passwords anew, for callers from now on. Where they cannot be read, what was there stays.
+    /// Reads the passwords again, for callers from now on. Where they cannot be read, what was there stays.
     fn reload(&self, say: &mut dyn FnMut(&str)) {
         let Some(Reload(read)) = &self.daemon.reload else {
-            return say(&format!("{} SIGHUP: there is nothing to read anew", date()));
+            return say(&format!("{} SIGHUP: there is nothing to read again", date()));
         };
         match read() {
             Ok(passwords) => {
                 let nobody = if admits_nobody(&passwords) { format!("; warning: {NOBODY}") } else { String::new() };
                 *self.passwords.lock().unwrap_or_else(PoisonError::into_inner) = passwords;
-                say(&format!("{} SIGHUP: the passwords were read anew{nobody}", date()));
+                say(&format!("{} SIGHUP: the passwords were read again{nobody}", date()));
             }
             Err(why) => say(&format!("{} SIGHUP: {why}; who was let in before is let in as before", date())),
         }

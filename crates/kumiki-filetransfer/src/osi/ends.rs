@@ -43,7 +43,7 @@ pub(super) trait Caller {
     fn is_idle(&self) -> bool;
     /// Wants something, at the next [`WAKE`](kumiki_files::node::WAKE).
     fn want(&mut self, want: Want);
-    /// What was begun anew, and why it was not gone on with.
+    /// What was started over, and why it was not gone on with.
     fn take_anew(&mut self) -> Option<(String, Failure)>;
 }
 
@@ -85,7 +85,7 @@ pub(super) fn caller_mut(graph: &mut Graph, node: NodeId, of: Protocols) -> Opti
     })
 }
 
-/// What is to go on on another association, where this one has broken. By MMS nothing can: what is left of a file is asked for anew.
+/// What is to go on on another association, where this one has broken. By MMS nothing can: what is left of a file is asked for again.
 pub(super) fn take_broken(graph: &mut Graph, node: NodeId) -> Option<file_user::Client> {
     graph.protocol_mut::<file_user::FileClient>(node)?.take_broken()
 }

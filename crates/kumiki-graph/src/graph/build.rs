@@ -84,7 +84,7 @@ impl Graph {
     ///
     /// # Errors
     /// A [`GraphError`] where there is no such layer, or the two do not fit. They are not joined then; after a
-    /// [`GraphError::Refused`] one of them may think that they are, so build the graph anew.
+    /// [`GraphError::Refused`] one of them may think that they are, so build the graph again.
     pub fn connect(&mut self, upper: &str, lower: &str) -> Result<Option<AccessPoint>, GraphError> {
         let unknown = |name: &str| GraphError::Unknown(name.to_owned());
         let above = self.node(upper).ok_or_else(|| unknown(upper))?;

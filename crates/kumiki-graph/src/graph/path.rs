@@ -1,7 +1,7 @@
 //! Paths: what a unit takes through layers that do no more with it than put a header in front of it, or take it off.
 //!
 //! The model is Mosberger and Peterson's ("Making Paths Explicit in the Scout Operating System", 1996): work that is the same for every unit of a
-//! conversation is not decided anew at every layer. Here nothing is composed ahead of time, and so nothing has to be dissolved: a layer that
+//! conversation is not decided again at every layer. Here nothing is composed ahead of time, and so nothing has to be dissolved: a layer that
 //! [is on paths](crate::Protocol::is_on_paths) says of each unit whether it goes through, by what it knows at that moment, and the graph carries the unit on
 //! to the next layer at once. What does not go through is taken by the layer as it always is. So each layer decides for itself what it must look
 //! at, and knows no other.

@@ -145,7 +145,7 @@ fn silence_is_asked_three_times_a_second_apart_and_then_given_up() {
         assert_eq!(destination, Address::from(B));
         assert_eq!(problem, Problem::NoNeighbour);
     }
-    // It is asked for anew when there is something to send again.
+    // It is asked for again when there is something to send again.
     bench.send(user, to(B));
     assert_eq!(sent(&mut bench).len(), 1);
 }

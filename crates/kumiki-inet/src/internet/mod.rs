@@ -5,7 +5,7 @@
 //! | Specification | that of [`crate::ip`] and [`crate::ipv6`]; RFC 1812 sections 4.3.2.8 and 5.2.4.3 (rate of errors, longest prefix), RFC 815 (reassembly), RFC 5722 (overlapping fragments) |
 //! | Above | users by protocol number, as [`crate::ip`] and [`crate::ipv6`] say |
 //! | Below | one layer for each interface, as they say |
-//! | Left out | all that hangs on how addresses and headers look, and what only one version does: that is asked of a [`Family`] |
+//! | Left out | all that depends on how addresses and headers look, and what only one version does: that is asked of a [`Family`] |
 //!
 //! | read | for |
 //! |---|---|

@@ -117,7 +117,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
             return Found::At { address: it.address, datagram, old };
         }
         let mut gone = 0;
-        // What was known is no longer good: begin anew.
+        // What was known is no longer good: start over.
         let next = self.known.remove(&next_hop).map_or(now, |it| it.next);
         if !self.asked.contains_key(&next_hop) {
             gone += self.make_room_to_ask();
@@ -213,7 +213,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
         self.asked.retain(|_, it| !it.waiting.is_empty());
     }
 
-    /// All who are waited for are to be asked for anew: until now nobody could be.
+    /// All who are waited for are to be asked for again: until now nobody could be.
     pub fn begin_anew(&mut self, now: Instant) {
         for it in self.asked.values_mut() {
             (it.times, it.next) = (0, now);

@@ -20,7 +20,7 @@
 //! # Sending
 //!
 //! The user gets credit for twice what may be under way, min(cwnd, the largest window offered): what is under way has to stay
-//! until it is acknowledged, and as much again is there to be sent then. After an idle time, when cwnd begins anew, so does
+//! until it is acknowledged, and as much again is there to be sent then. After an idle time, when cwnd starts over, so does
 //! this.
 //!
 //! # Memory
@@ -250,7 +250,7 @@ impl Session {
         wanted.clamp(least, most)
     }
 
-    /// Nothing was sent for a while, and the congestion window begins anew.
+    /// Nothing was sent for a while, and the congestion window starts over.
     pub(crate) fn begin_buffers_anew(&mut self) {
         self.buffers.send.now = self.wanted_to_send();
     }

@@ -227,7 +227,7 @@ pub const fn bsd43() -> Config {
         hystart: false,
         // So is RFC 3168.
         ecn: EcnUse::Off,
-        // Assumed: the Reno release begins anew after an idle time.
+        // Assumed: the Reno release starts over after an idle time.
         slow_start_after_idle: true,
         // RFC 8985 is younger.
         loss_detection: LossDetection::Sack,

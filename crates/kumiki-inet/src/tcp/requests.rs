@@ -24,7 +24,7 @@ impl Tcp {
         let opened = match (open.mode, open.remote.socket()) {
             (Mode::Passive { backlog }, _) => self.open_passive(above, &open, backlog, cx),
             (Mode::Active, Some(remote)) if is_host(remote) => {
-                // Source address (MUST-44) and MSS hang on the route, and both go with the SYN.
+                // Source address (MUST-44) and MSS depend on the route, and both go with the SYN.
                 let to = remote.ip().into();
                 let at = cx.now() + ANSWER_TIME;
                 cx.set_timer(&mut self.answer, ANSWER, at);

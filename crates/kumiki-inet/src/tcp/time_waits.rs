@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 9293 section 3.10.7.4 for TIME-WAIT, RFC 6191 (timestamps) |
 //! | Differs | a reset at RCV.NXT does not end TIME-WAIT: RFC 1337 section 3, fix F1. Elsewhere in the window it is challenged as in any other state (RFC 5961 section 3.2), which changes no state |
-//! | Refused | as in [`super::states`]: a FIN whose acknowledgment or timestamps cannot be begins nothing anew, and a SYN for which there is no room leaves the entry where it is. Copies and all else have one answer each in [`super::Config::challenge_interval`] |
+//! | Refused | as in [`super::states`]: a FIN whose acknowledgment or timestamps cannot be begins nothing again, and a SYN for which there is no room leaves the entry where it is. Copies and all else have one answer each in [`super::Config::challenge_interval`] |
 //! | Memory | what is left of a connection is an entry of less than 160 octets, index included; of more than [`super::Config::time_waits`] the oldest is forgotten, which a busy server bears better than having no room |
 
 use kumiki_wire::inet::{IpParameters, SourceRoute};
@@ -216,7 +216,7 @@ impl Tcp {
         *answered = Moment::of(now);
         let pair = entry.pair;
         if is_fin {
-            // Our acknowledgment of it was lost: 2 MSL begin anew with the next one.
+            // Our acknowledgment of it was lost: 2 MSL start over with the next one.
             entry.due = due;
             self.time_waits.queue.push_back((due, index));
         }

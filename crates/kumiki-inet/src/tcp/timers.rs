@@ -68,7 +68,7 @@ impl Timer {
 
 /// One timer: where it is armed, and its deadline where it is set.
 ///
-/// Deadlines usually move on with every acknowledgment. Arming anew only where the deadline comes *earlier* keeps the
+/// Deadlines usually move on with every acknowledgment. Arming again only where the deadline comes *earlier* keeps the
 /// timer wheel out of the path of a segment; an expiry that comes too early is answered by arming for the rest.
 #[derive(Debug, Default)]
 struct Alarm {
@@ -157,7 +157,7 @@ impl Timers {
             return false;
         };
         if alarm.slot.deadline().is_some_and(|armed| armed > now) {
-            // It was armed anew while this expiry waited in the task's inbox.
+            // It was armed again while this expiry waited in the task's inbox.
             return false;
         }
         alarm.slot = TimerSlot::default();

@@ -121,7 +121,7 @@ pub(super) struct Place {
 enum Source {
     /// There is one, and then none; whether it has been had.
     Once(bool),
-    /// It is opened anew each time.
+    /// It is opened again each time.
     Anew,
     Listener(Listener),
     /// Our side of a pseudo terminal, and the name of the other.
@@ -351,7 +351,7 @@ fn failed(opening: &Opening, what: &'static str, why: impl Into<io::Error>, reme
     LineError { line: opening.to_string(), what, why: why.into(), remedy }
 }
 
-/// Opens what is opened anew for each peer, or exists once.
+/// Opens what is opened again for each peer, or exists once.
 fn open(opening: &Opening, end: &ProgramEnd) -> Result<Ends, LineError> {
     let unusable = |why: Errno| failed(opening, "cannot be used as a line", why, "");
     match opening {

@@ -149,7 +149,7 @@ impl LiveLine {
         LineState { rate, framing, propagation, queue, impairment: impairment.unwrap_or_default() }
     }
 
-    /// What waits for it on the way to its end `end` (0, or else 1), anew and as the file has it.
+    /// What waits for it on the way to its end `end` (0, or else 1), again and as the file has it.
     #[must_use]
     pub fn discipline(&self, end: usize) -> Box<dyn Discipline> {
         let from = 1 - end.min(1);

@@ -84,7 +84,7 @@ pub(super) fn of(world: &World) -> Counters {
 const NO_COUNTS: [&str; 6] =
     ["jitter_us", "queue_high_water", "high_water", "clusters", "longest_rotation_ns", "ttrt_ns"];
 
-/// Adds what a part counted to what it had counted before its host began anew.
+/// Adds what a part counted to what it had counted before its host started over.
 fn join(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     for (name, count) in more {
         let is_count = !NO_COUNTS.contains(&name.as_str());

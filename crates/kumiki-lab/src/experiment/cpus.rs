@@ -8,7 +8,7 @@ use kumiki_sim::World;
 /// How long each CPU has been busy, by `host.cpu`.
 pub(super) type Cpus = BTreeMap<String, Duration>;
 
-/// How long each has been busy so far; that of a host which has begun anew, in all of its lives.
+/// How long each has been busy so far; that of a host which has started over, in all of its lives.
 pub(super) fn busy(world: &World) -> Cpus {
     let mut cpus = Cpus::new();
     for host in world.replaced().chain(world.hosts()) {

@@ -176,7 +176,7 @@ impl Fitted {
         let points = fitted
             .iter()
             .map(|it| format!("{}{}, {} (line {})", it.value, unit(&self.task.value), self.label(it.point), it.line));
-        // What was fitted before and is not fitted anew still rests on its values.
+        // What was fitted before and is not fitted again still rests on its values.
         let ours: Vec<String> = self.names.iter().map(Name::words).collect();
         let before = &self.task.profile;
         let kept: Vec<String> = before.fit_parameters.iter().filter(|it| !ours.contains(it)).cloned().collect();

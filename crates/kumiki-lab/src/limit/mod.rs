@@ -70,7 +70,7 @@ pub enum Cost {
     Cells(u32),
     /// What is longer is cut into pieces of so many octets, the last of which may be shorter; all below is of each piece.
     Pieces(u32),
-    /// A stream takes all pieces, of one packet behind the other, and cuts them anew into segments of so many octets: a packet has a part of the segments that it shares.
+    /// A stream takes all pieces, of one packet behind the other, and cuts them again into segments of so many octets: a packet has a part of the segments that it shares.
     Segments(u32),
     /// Octets put in among those of the packet above, on average: for each `per` octets of user data `added`.
     Among {

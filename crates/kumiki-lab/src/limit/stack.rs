@@ -484,7 +484,7 @@ fn layers_above<'a>(
             "lapb_ether" => layers.push(lapb_ether()),
             "x25_switch" => {
                 return Err(format!(
-                    "`{node}`, a node of kind `x25_switch`, has nobody above it, and what it adds is nothing: packets are put together and cut anew for each of its ports; expected a ladder for one of these links, from a host that writes"
+                    "`{node}`, a node of kind `x25_switch`, has nobody above it, and what it adds is nothing: packets are put together and cut again for each of its ports; expected a ladder for one of these links, from a host that writes"
                 ));
             }
             "x25" => {

@@ -1,4 +1,4 @@
-//! What differs from run to run of a host: prices that are drawn anew for each.
+//! What differs from run to run of a host: prices that are drawn again for each.
 //!
 //! Machines do the same work in other times on another day: where pages and cache lines come to lie, what else wakes up. A profile may say by how much, so that
 //! the least and the greatest of several runs mean something. All that one entry names is longer or shorter by the same factor, whose logarithm has a normal

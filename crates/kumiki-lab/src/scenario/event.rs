@@ -43,7 +43,7 @@ pub struct Event {
     #[key(is = "a table of [settings](settings.md)", default = "as before", example = "{ ack = { every = 1 } }")]
     pub set: Option<toml::Table>,
     /// Of a line or a ring, whether it is there: frames or cells that would arrive while it is not are lost. Of a host, whether it has power: with `false` all that it
-    /// remembers and all that waits in it is gone, and what comes for it is lost; with `true` it begins anew, which hosts with a load's program cannot. Of a load,
+    /// remembers and all that waits in it is gone, and what comes for it is lost; with `true` it starts over, which hosts with a load's program cannot. Of a load,
     /// whether it goes on: `true` is its `start`, `false` its `stop`.
     #[key(is = "true or false", default = "as before", example = "false")]
     pub up: Option<bool>,

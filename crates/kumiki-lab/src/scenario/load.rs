@@ -51,7 +51,7 @@ pub struct Point {
 /// Profiles by name, as their files were when points were made of a scenario: whoever edits one while it runs changes nothing.
 pub(crate) type Profiles = BTreeMap<String, Arc<Profile>>;
 
-/// What a point is made of. All that is the same for all points of a scenario they share, and the text of one is made anew when somebody asks for it: a sweep
+/// What a point is made of. All that is the same for all points of a scenario they share, and the text of one is made again when somebody asks for it: a sweep
 /// has many points.
 #[derive(Clone, Debug)]
 struct PointOrigin {

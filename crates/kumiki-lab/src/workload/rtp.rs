@@ -108,7 +108,7 @@ impl Jitters {
     }
 }
 
-/// How far apart packets of streams came beside how far apart they left: the interarrival jitter of RFC 3550 section 6.4.1, which is estimated anew with each
+/// How far apart packets of streams came beside how far apart they left: the interarrival jitter of RFC 3550 section 6.4.1, which is estimated again with each
 /// packet, over the packets that were measured.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Jitter {

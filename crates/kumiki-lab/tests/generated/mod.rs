@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-/// Who sets it has pages written anew where they would be compared.
+/// Who sets it has pages written again where they would be compared.
 const BLESS: &str = "KUMIKI_BLESS";
 
-/// Fails where the page called `name` is not `text`, and says how it is written anew: by the test program `test`.
+/// Fails where the page called `name` is not `text`, and says how it is written again: by the test program `test`.
 #[track_caller]
 pub(crate) fn is_up_to_date(name: &str, text: &str, test: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
@@ -17,6 +17,6 @@ pub(crate) fn is_up_to_date(name: &str, text: &str, test: &str) {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == text,
-        "docs/{name} is out of date; to write it anew: {BLESS}=1 cargo test -p kumiki-lab --test {test}"
+        "docs/{name} is out of date; to write it again: {BLESS}=1 cargo test -p kumiki-lab --test {test}"
     );
 }

@@ -150,7 +150,7 @@ fn tshark_follows_data_interrupts_and_resets_of_both_moduli() {
             return;
         };
         let modulo = ["1", "2"][usize::from(extended)];
-        // Three of a message, the answer, one with Q and D; after the reset numbers begin anew.
+        // Three of a message, the answer, one with Q and D; after the reset numbers start over.
         let wanted = [
             ["0", "0", "0", "1", "0"],
             ["0", "0", "1", "1", "0"],

@@ -21,7 +21,7 @@ pub struct Tally {
     pub frames: u64,
     /// Octets of the line that they took.
     pub octets: u64,
-    /// Frames that were given up, or that are none.
+    /// Frames that were given up, or that are malformed.
     pub drops: u64,
     /// Frames that got a mark of congestion.
     pub marks: u64,

@@ -15,7 +15,7 @@ use super::{Counter, Discipline, DropTail, Ledger, Waiting, counter};
 
 /// A probability of 1.
 const ONE: i128 = 1 << 60;
-/// How often the probability is set anew.
+/// How often the probability is set again.
 const T_UPDATE: Duration = Duration::from_millis(15);
 /// Octets of a frame, to judge whether there are hardly any.
 const MEAN_PKTSIZE: u64 = 1500;

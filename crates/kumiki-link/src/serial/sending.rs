@@ -95,7 +95,7 @@ impl Sending {
             (a, b) => a == b,
         };
         if !same {
-            // A busy time is counted at one rate, and begins anew with the frame that comes next.
+            // A busy time is counted at one rate, and starts over with the frame that comes next.
             self.pace.begin_anew();
         }
         self.config = config;

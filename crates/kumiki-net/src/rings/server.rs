@@ -300,7 +300,7 @@ impl Attachment {
                     return Ok(Heard::All);
                 };
                 octets += record.data.len();
-                let command = Command::of(record).ok_or(Wrong("a command that is none"))?;
+                let command = Command::of(record).ok_or(Wrong("an unknown command"))?;
                 if let Some(lookup) = table.command(program, command)? {
                     self.look_up(&lookup);
                     break;

@@ -107,7 +107,7 @@ fn graph(
     (tcp, mtu, is_gateway): (&tcp::Config, u32, bool),
     net: &Net,
 ) -> Result<(Graph, Stack), SimError> {
-    // What it draws hangs on its name, and on how often it was started; not on other hosts.
+    // What it draws depends on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
     let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
     // It leads everywhere.
@@ -423,7 +423,7 @@ impl Host {
         }
     }
 
-    /// The power is back: its layers begin anew, and with them the programs that it was [started](Host::start) with.
+    /// The power is back: its layers start over, and with them the programs that it was [started](Host::start) with.
     pub fn restart(&self) -> &Self {
         if !self.with(|it| it.is_down) {
             self.crash();

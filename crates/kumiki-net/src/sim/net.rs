@@ -188,7 +188,7 @@ impl Net {
         self.0.seed
     }
 
-    /// Random numbers for the user's own draws, which hang on the seed and `name` alone: the same each time that they are asked for.
+    /// Random numbers for the user's own draws, which depend on the seed and `name` alone: the same each time that they are asked for.
     #[must_use]
     pub fn rng(&self, name: &str) -> Rng {
         Rng::named(self.0.seed, DRAWS, name)

@@ -37,7 +37,7 @@ impl Message {
         }
     }
 
-    /// The sum of `len` octets from position `from` on, read anew.
+    /// The sum of `len` octets from position `from` on, read again.
     fn sum_in(&self, from: usize, len: usize) -> Sum {
         let (mut sum, mut at) = (Sum::ZERO, 0);
         self.for_each_in(from, len, |octets| {

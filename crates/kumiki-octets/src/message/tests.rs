@@ -21,7 +21,7 @@ enum Step {
     TakeSlices,
 }
 
-/// Miri is some hundred times slower, and what it looks at hangs on the steps: it has messages a quarter as long.
+/// Miri is some hundred times slower, and what it looks at depends on the steps: it has messages a quarter as long.
 const PART: usize = if cfg!(miri) { 4 } else { 1 };
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {

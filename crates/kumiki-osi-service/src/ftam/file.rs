@@ -87,8 +87,8 @@ impl fmt::Display for Override {
         f.write_str(match self {
             Self::CreateFailure => "fail",
             Self::SelectOldObject => "select the old one",
-            Self::DeleteAndCreateWithOldAttributes => "create anew with old attributes",
-            Self::DeleteAndCreateWithNewAttributes => "create anew with new attributes",
+            Self::DeleteAndCreateWithOldAttributes => "create again with old attributes",
+            Self::DeleteAndCreateWithNewAttributes => "create again with new attributes",
         })
     }
 }

@@ -148,7 +148,7 @@ pub struct FileDirectoryResponse {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the names are those of the services")]
 pub enum Request {
-    /// Whether it is derived anew (`extendedDerivation`).
+    /// Whether it is derived again (`extendedDerivation`).
     Status(bool),
     Identify,
     ObtainFile(Box<ObtainFile>),

@@ -38,7 +38,7 @@ pub struct Flow {
     pub packet_out: u16,
     /// The most in one that we receive.
     pub packet_in: u16,
-    /// How many packets we may have sent that the peer has not authorised anew.
+    /// How many packets we may have sent that the peer has not authorised again.
     pub window_out: u8,
     /// The same of the peer.
     pub window_in: u8,

@@ -445,7 +445,7 @@ fn tell(connection: &Connection, primitive: Primitive, cx: &mut Context<'_>) {
 /// What is wrong where the table has an error: an SPDU, if it could be read.
 fn misplaced(spdu: Option<&Spdu>) -> &'static str {
     let Some(spdu) = spdu else {
-        return "octets that are no SPDU";
+        return "not an SPDU";
     };
     if receive::is_part(spdu) {
         return "a part of an SPDU, though segmenting was not agreed on";

@@ -115,7 +115,7 @@ impl Connection {
         side.and(self.units.tokens())
     }
 
-    /// The numbers at the beginning, and after a resynchronisation that begins anew.
+    /// The numbers at the beginning, and after a resynchronisation that starts over.
     pub(super) const fn number_from(&mut self, number: SyncPoint) {
         self.v_m = number;
         self.v_a = number;
@@ -138,7 +138,7 @@ impl Connection {
         self.v_m += 1;
     }
 
-    /// Whether a point may still be set: numbers end, and a resynchronisation begins them anew.
+    /// Whether a point may still be set: numbers end, and a resynchronisation begins them again.
     pub(super) const fn may_set(&self) -> bool {
         self.v_m <= LAST_SYNC_POINT
     }

@@ -35,7 +35,7 @@ impl Session {
         if self.connection(own).is_some_and(|it| waits(it)) {
             self.wait(own, self.config.timeout, cx);
         }
-        // What is not the user's to take is granted anew at once.
+        // What is not the user's to take is granted again at once.
         let mut users = false;
         let beginning = tsdu.beginning_up_to(SHOWN);
         match parse(tsdu) {

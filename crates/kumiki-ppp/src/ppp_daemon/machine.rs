@@ -458,7 +458,7 @@ impl<N: Negotiator> Machine<N> {
     fn follow(&mut self, step: Step, was: State, cause: &Cause<'_>, rng: &mut Rng, acts: &mut Acts) {
         let name = protocol::Name(N::PROTOCOL);
         if step.crossed {
-            let text = format!("{name}: an answer out of step, it begins anew");
+            let text = format!("{name}: an answer out of step, it starts over");
             acts.push(Act::Say(Kind::Note, text));
         }
         let mut told = (was == self.state()).then_some(());

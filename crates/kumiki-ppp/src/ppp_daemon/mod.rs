@@ -24,7 +24,7 @@
 //! A peer could keep the automaton asking for ever, by Naks or by Acks, since it counts again with each of them. A negotiation is given up
 //! after four times Max-Configure requests; and after Max-Failure Naks heard what the peer still naks is taken as rejected, as RFC 1661
 //! section 4.6 has it for those sent. Once a request is acknowledged, further answers to it are dropped: by the table they begin the
-//! negotiation anew, and where a line doubles frames no link would come up. A line that comes back to us after LCP has opened ends the
+//! negotiation again, and where a line doubles frames no link would come up. A line that comes back to us after LCP has opened ends the
 //! link. The link ends where no network protocol is left. Control packets are never compressed, whatever was agreed.
 
 use crate::ppp::Agreement;
@@ -365,7 +365,7 @@ impl PppDaemon {
                 Order::Put(frame) => {
                     let said = match Header::parse(&frame) {
                         Ok((header, len)) => described(header.protocol, frame.get(len..).unwrap_or_default()),
-                        Err(wrong) => format!("a frame that is none: {wrong}"),
+                        Err(wrong) => format!("malformed frame: {wrong}"),
                     };
                     self.say(Kind::Sent, format!("sent by the script: {said}"), cx);
                     self.put(&frame, cx);

@@ -279,7 +279,7 @@ impl Part {
         self.standstill.get_or_insert(Standstill::Rounds { at, rounds, node });
     }
 
-    /// Takes what left the medium `number` and arms it anew.
+    /// Takes what left the medium `number` and arms it again.
     pub(super) fn collect(&mut self, place: usize) {
         let Some(medium) = self.media.get_mut(place) else {
             return;

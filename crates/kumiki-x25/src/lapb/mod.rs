@@ -16,7 +16,7 @@
 //! # Reset
 //!
 //! SABM in information transfer resets the link, whoever sends it: the user is told by `Reset` and answers it, what was under way may
-//! be lost, and credit begins anew. We reset when the peer rejects a frame (FRMR), and when nothing is acknowledged after N2 tries.
+//! be lost, and credit starts over. We reset when the peer rejects a frame (FRMR), and when nothing is acknowledged after N2 tries.
 //!
 //! # Data
 //!
@@ -85,7 +85,7 @@ enum Session {
     Stands(Handle),
 }
 
-/// The variables of ISO 7776 section 4 and what goes with them; all begin anew with each set-up.
+/// The variables of ISO 7776 section 4 and what goes with them; all start over with each set-up.
 #[derive(Debug, Default)]
 struct Variables {
     /// V(S), the number of the next I frame.

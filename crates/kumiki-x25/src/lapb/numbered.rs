@@ -183,7 +183,7 @@ impl Lapb {
         }
     }
 
-    /// V(S) is `nr` again, and what is behind it goes out anew.
+    /// V(S) is `nr` again, and what is behind it goes out again.
     const fn go_back(&mut self, nr: u8) {
         self.v.vs = nr;
     }

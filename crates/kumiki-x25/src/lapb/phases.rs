@@ -114,7 +114,7 @@ impl Lapb {
                 self.reset(why, cx);
             }
             Step::Take => self.take(frame, cx),
-            // T1 goes on: it counts how long the peer takes to set the link up anew, whatever else it says.
+            // T1 goes on: it counts how long the peer takes to set the link up again, whatever else it says.
             Step::RejectAgain if !response && poll => self.send_frmr(true, cx),
             Step::RejectAgain => self.ignore(cx),
         }

@@ -60,7 +60,7 @@ impl Timers {
         }
     }
 
-    /// Starts `timer` anew; not for no time.
+    /// Starts `timer` again; not for no time.
     pub(super) fn start(&mut self, timer: Timer, time: Duration, cx: &mut Context<'_>) {
         if time.is_zero() {
             return;

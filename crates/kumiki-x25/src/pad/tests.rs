@@ -225,7 +225,7 @@ impl Scene {
         self.say(Request::Special { session, what });
     }
 
-    /// What the host has heard, and granted anew: `data`, `message`, `interrupt` and so on.
+    /// What the host has heard, and granted again: `data`, `message`, `interrupt` and so on.
     fn told(&mut self, session: Handle) -> Vec<String> {
         let mut told = Vec::new();
         for heard in self.heard() {

@@ -13,7 +13,7 @@
 //! **Ends of line.** A client says CR LF, or CR NUL; the user above hears CR alone. What it sends is sent as it is, with IAC doubled: it is the
 //! terminal's business where the line ends. With binary transmission nothing is changed.
 //!
-//! **Credit.** Octets pass through both ways. What is taken out of the stream is granted below anew; what doubling adds waits here until
+//! **Credit.** Octets pass through both ways. What is taken out of the stream is granted below again; what doubling adds waits here until
 //! there is room for it.
 
 use std::collections::VecDeque;
@@ -100,7 +100,7 @@ pub struct Telnet {
     out: VecDeque<u8>,
     /// Octets that the user may hand over.
     allowed: u64,
-    /// Octets that were taken out of the stream and not granted anew.
+    /// Octets that were taken out of the stream and not granted again.
     taken_out: u64,
     /// The user sends no more.
     released: bool,

@@ -667,7 +667,7 @@ impl X25 {
             (P::Transfer, D::OursResetting) => {
                 circuit.aborted(Reason::TimedOut, None, cx);
                 if circuit.permanent {
-                    // Reset again for whoever takes it next; a connection is made anew.
+                    // Reset again for whoever takes it next; a connection is made again.
                     if self.config.over == Over::Circuits {
                         self.remove_circuit(handle, cx);
                     }

@@ -59,7 +59,7 @@ struct Part {
     delivery: bool,
 }
 
-/// The variables of data transfer, which begin anew with each reset.
+/// The variables of data transfer, which start over with each reset.
 #[derive(Debug, Default)]
 struct Variables {
     /// P(S) of the next packet.
@@ -216,7 +216,7 @@ impl Circuit {
         }
     }
 
-    /// Data transfer begins, or begins anew.
+    /// Data transfer begins, or starts over.
     pub(super) fn begin(&mut self, cx: &mut Context<'_>) {
         self.empty(cx);
         if self.unanswered || self.d != D::Flow || self.user.is_none() {

@@ -151,7 +151,7 @@ impl X25 {
             return;
         };
         match (circuit.p, circuit.d) {
-            // Table C-4: whatever comes is let be until the peer confirms; another RESET would begin that, and T22, anew.
+            // Table C-4: whatever comes is let be until the peer confirms; another RESET would begin that, and T22, again.
             (P::Transfer, D::OursResetting) => self.counters.discarded += 1,
             (P::Transfer, D::Flow | D::TheirsResetting) => {
                 self.reset(handle, code, why, cx);

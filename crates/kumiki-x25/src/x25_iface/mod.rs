@@ -42,7 +42,7 @@ impl X25Iface {
     fn tell(&mut self, is_up: bool, cx: &mut Context<'_>) {
         let report = if is_up { Report::Up } else { Report::Down };
         if core::mem::replace(&mut self.is_up, is_up) && is_up {
-            // It begins anew: what stood before stands no longer.
+            // It starts over: what stood before stands no longer.
             cx.up(Above(0), Indication::Report(Box::new(Report::Down)));
         }
         cx.up(Above(0), Indication::Report(Box::new(report)));
@@ -66,7 +66,7 @@ impl Protocol for X25Iface {
         match request {
             UnitRequest::Unit(_) if !self.is_up => {
                 cx.drop("packet before the kernel has asked for the link");
-                // So the packet layer does not wait for an answer to its RESTART, and begins anew with Up.
+                // So the packet layer does not wait for an answer to its RESTART, and starts over with Up.
                 cx.up(Above(0), Indication::Report(Box::new(Report::Down)));
             }
             UnitRequest::Unit(mut unit) => {

@@ -13,7 +13,7 @@
 //! came by, or for what its user data begins with, counts before one that does not. The targets of a route are tried in their order; those whose interface is down, that have
 //! no channel left, or whose host is not to be reached are passed over. The port by which the call came is none of them, unless the route says `back`: so
 //! a call cannot go around in one switch. Facilities but those of packet size and window, user data, D of the call and fast select go on. Packet sizes and windows are agreed on by each
-//! interface for itself: messages are put together and cut anew.
+//! interface for itself: messages are put together and cut again.
 //!
 //! Nobody's number is cleared with *not obtainable* (0d), a number all of whose targets are down with *out of order* (09), and one more call than
 //! there may be with *network congestion* (05), and so is one that comes when the memory of the graph's budget is short, or that somebody has sent away ([`Switch::send_away`]). One

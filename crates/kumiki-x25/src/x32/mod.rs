@@ -273,7 +273,7 @@ impl X32 {
         Self::tell(self.link, Report::Up, cx);
     }
 
-    /// The link has no circuit any more. It says anew when it wants one.
+    /// The link has no circuit any more. It says again when it wants one.
     fn lose(&mut self, cx: &mut Context<'_>) {
         self.wanted = false;
         Self::tell(self.link, Report::Down, cx);
@@ -304,7 +304,7 @@ impl X32 {
         self.enter(State::Waiting, Duration::from_nanos(wait), cx);
     }
 
-    /// It is not tried again until somebody wants a link anew.
+    /// It is not tried again until somebody wants a link again.
     fn give_up(&mut self, cx: &mut Context<'_>) {
         self.counters.given_up += 1;
         (self.failures, self.call_back) = (0, None);

@@ -351,7 +351,7 @@ impl Xot {
         let session = match entry {
             Entry::Connection(connection) if matches!(connection.phase, Phase::Open | Phase::Offered) => {
                 connection.phase = Phase::Closing;
-                // The circuit may be set up anew while this one ends.
+                // The circuit may be set up again while this one ends.
                 connection.channel = None;
                 connection.gathered = Message::new();
                 connection.wanted = u32::MAX;

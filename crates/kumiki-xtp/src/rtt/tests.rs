@@ -132,7 +132,7 @@ fn a_sample_is_the_time_from_question_to_answer() {
     // The answer to 7 was lost.
     assert_eq!(estimator.answered(8, at(50)), Some(ms(40)));
     assert_eq!(estimator.answered(7, at(51)), None, "answered by that of 8");
-    assert_eq!(estimator.answered(8, at(52)), None, "not asked for anew");
+    assert_eq!(estimator.answered(8, at(52)), None, "not asked for again");
     assert_eq!(estimator.answered(9, at(70)), Some(ms(50)));
     assert_eq!(estimator.answered(10, at(80)), None, "never asked");
 }

@@ -76,7 +76,7 @@ fn case(rng: &mut Rng) -> Case {
     }
 }
 
-/// Runs seed `seed` and gives what was heard at the end, and a number that hangs on every octet sent.
+/// Runs seed `seed` and gives what was heard at the end, and a number that depends on every octet sent.
 fn run(seed: u64) -> (Vec<Vec<String>>, u64) {
     let mut rng = Rng::new(seed, 11);
     let Case { config, receivers, loss, duplication, reordering, delay, dead, late, leaves, writes, quality } =

@@ -63,7 +63,7 @@ fn case(rng: &mut Rng) -> Case {
     }
 }
 
-/// Runs seed `seed` and gives what was heard at the end, and a number that hangs on every octet sent.
+/// Runs seed `seed` and gives what was heard at the end, and a number that depends on every octet sent.
 fn run(seed: u64) -> (Vec<String>, u64) {
     let mut rng = Rng::new(seed, 7);
     let Case { configs, loss, duplication, reordering, writes, quality } = case(&mut rng);

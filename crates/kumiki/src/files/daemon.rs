@@ -101,7 +101,7 @@ struct Reach {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Who is let in")]
 struct Who {
-    /// Users and their passwords: lines that `kumiki ftamd password` makes. Nobody else may read it; SIGHUP has it read anew
+    /// Users and their passwords: lines that `kumiki ftamd password` makes. Nobody else may read it; SIGHUP has it read again
     #[arg(long, value_name = "FILE", conflicts_with = "anonymous")]
     passwords: Option<PathBuf>,
     /// Only this user of that file; ftamd takes it several times, mmsd once
@@ -232,7 +232,7 @@ fn passwords_of(path: &Path, users: &[String]) -> Result<Passwords, String> {
     passwords.only(users).map_err(|name| said(&format!("there is no user {name:?}")))
 }
 
-/// Who is let in, and what reads that anew.
+/// Who is let in, and what reads that again.
 fn passwords(who: &Who) -> Result<(Passwords, Option<Reload>), Stop> {
     let Some(path) = &who.passwords else {
         if who.anonymous {
@@ -346,7 +346,7 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
         if let Some(Reload(read)) = &behind
             && let Err(why) = read()
         {
-            log.tell(&format!("warning: SIGHUP cannot have the passwords read anew: {why}"));
+            log.tell(&format!("warning: SIGHUP cannot have the passwords read again: {why}"));
         }
         Ok(())
     };

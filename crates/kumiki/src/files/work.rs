@@ -166,10 +166,10 @@ pub(crate) fn broken(title: &str, why: &Failure, wait: Duration) -> String {
     format!("kumiki: {title}: {}; it goes on in {seconds} s", why.meaning)
 }
 
-/// That something is not gone on with and begins anew, in a line.
+/// That something is not gone on with and starts over, in a line.
 pub(crate) fn anew(title: &str, why: &Failure) -> String {
     let Failure { layer, meaning, .. } = why;
-    format!("kumiki: {title}: {layer}: {meaning}; it begins anew")
+    format!("kumiki: {title}: {layer}: {meaning}; it starts over")
 }
 
 /// What came of an operation, in a line.

@@ -55,7 +55,7 @@ struct Common {
     password_file: Option<PathBuf>,
     #[command(flatten)]
     line: Line,
-    /// Propose no recovery, for responders that choke on it: what breaks begins anew
+    /// Propose no recovery, for responders that choke on it: what breaks starts over
     #[arg(long)]
     no_recovery: bool,
     #[command(flatten)]
@@ -65,7 +65,7 @@ struct Common {
 /// What becomes of a transfer that breaks.
 #[derive(Args, Debug)]
 struct Breaks {
-    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER), or to begin it anew where the
+    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER), or to begin it again where the
     /// responder has no recovery; 0: never
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=1000))]
     retries: u32,

@@ -184,7 +184,7 @@ fn a_responder_that_is_started_anew_costs_its_callers_no_more_than_time() {
         let ran = moving.end();
         assert!(ran.err.contains("going down") && ran.err.contains("it goes on in 1 s"), "{ran:?}");
         let ran = ran.well();
-        assert!(ran.err.contains("it begins anew"), "{ran:?}");
+        assert!(ran.err.contains("it starts over"), "{ran:?}");
     }
     daemon.stop();
 }

@@ -239,7 +239,7 @@ fn the_file_that_is_still_written_comes_when_the_next_one_is_there() {
     daemon.stop();
 }
 
-/// Where a row begins anew its last file waits too, and a name that is missing there is told.
+/// Where a row starts over its last file waits too, and a name that is missing there is told.
 #[test]
 fn a_row_that_begins_anew_goes_on() {
     let folder = Folder::new("collect-wraps");

@@ -130,7 +130,7 @@ fn that_nobody_is_let_in_is_said() {
     // Who empties it while it serves is told too.
     running.signal(Signal::HUP);
     let said = running.line();
-    assert!(said.contains("were read anew") && said.contains("has no user"), "{said}");
+    assert!(said.contains("were read again") && said.contains("has no user"), "{said}");
     running.signal(Signal::INT);
     running.end().well();
 }

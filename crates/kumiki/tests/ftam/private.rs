@@ -78,7 +78,7 @@ fn passwords_stay_whose_they_are_and_a_service_that_could_not_read_them_again_sa
         daemon.stop().out
     };
     let told = run();
-    assert!(told.contains("SIGHUP cannot have the passwords read anew"), "{told}");
+    assert!(told.contains("SIGHUP cannot have the passwords read again"), "{told}");
     assert!(told.contains("not possible to make files in this directory"), "{told}");
     for path in ["pw", "root"] {
         chown(folder.path(path), Some(NOBODY), None).unwrap();
@@ -158,7 +158,7 @@ fn a_hang_up_has_the_passwords_read_anew_and_ends_nothing() {
     daemon.log();
     folder.write("pw", entry(&folder, "ada", "new").as_bytes());
     daemon.running.signal(Signal::HUP);
-    assert!(daemon.log().contains("were read anew"));
+    assert!(daemon.log().contains("were read again"));
     get("new").well();
     daemon.log();
     get("old").failed(5, &["2020"]);

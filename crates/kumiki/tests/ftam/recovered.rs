@@ -150,7 +150,7 @@ fn without_another_connection_what_breaks_has_failed() {
 /// As peers of the age of ISODE, which leave recovery away.
 #[test]
 fn without_recovery_what_breaks_is_begun_anew_by_itself() {
-    let folder = Folder::new("recovered-anew");
+    let folder = Folder::new("recovered-again");
     let contents = contents();
     folder.write("root/x", &contents);
     folder.write("a", &contents);
@@ -166,7 +166,7 @@ fn without_recovery_what_breaks_is_begun_anew_by_itself() {
             };
             let ran = ran.well();
             assert!(ran.err.contains("the responder has no recovery"), "{ran:?}");
-            assert!(ran.err.contains("it begins anew"), "{ran:?}");
+            assert!(ran.err.contains("it starts over"), "{ran:?}");
             assert_eq!(line.connections(), 3);
         }
         assert!(folder.read("b") == contents);
@@ -282,10 +282,10 @@ fn moved(folder: &Folder, words: &[&str], target: Option<&str>, meanwhile: impl 
     ran
 }
 
-/// It has begun anew once, and says why.
+/// It has started over once, and says why.
 #[track_caller]
 fn began_anew(ran: &Ran) {
-    let said = |line: &&str| line.contains(" x: FTAM: 6004 ") && line.ends_with("it begins anew");
+    let said = |line: &&str| line.contains(" x: FTAM: 6004 ") && line.ends_with("it starts over");
     assert_eq!(ran.err.lines().filter(said).count(), 1, "{ran:?}");
 }
 
@@ -342,14 +342,14 @@ fn what_is_to_be_added_or_made_is_not_begun_anew() {
         }
         let put = ["put", "--retries=1", "--mode", mode, "a"];
         let ran = moved(&folder, &put, None, || {});
-        assert!(!ran.err.contains("it begins anew"), "{ran:?}");
+        assert!(!ran.err.contains("it starts over"), "{ran:?}");
         ran.failed(6, &["6004"]);
     }
 }
 
 #[test]
 fn an_earlier_run_of_another_file_leaves_nothing_in_what_is_begun_anew() {
-    let folder = Folder::new("recovered-resume-anew");
+    let folder = Folder::new("recovered-resume-again");
     let contents = long(3_000_000);
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     folder.write("root/x", &contents);
@@ -382,5 +382,5 @@ fn what_is_written_to_a_pipe_already_is_compared_where_it_comes_anew() {
     assert!(ran.out.trim_end().as_bytes() == String::from_utf8_lossy(&contents).trim_end().as_bytes());
     let changes = || folder.write("root/x", &other);
     let ran = moved(&folder, &["get"], Some("-"), changes);
-    ran.failed(1, &["begins anew", "has changed", "are written already"]);
+    ran.failed(1, &["starts over", "has changed", "are written already"]);
 }

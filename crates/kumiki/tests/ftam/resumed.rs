@@ -157,7 +157,7 @@ fn where_the_responder_keeps_nothing_what_comes_again_is_compared() {
 
 #[test]
 fn a_responder_that_was_started_anew_has_forgotten() {
-    let folder = Folder::new("resumed-anew");
+    let folder = Folder::new("resumed-again");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     let contents = long(WORDS);
     folder.write("a", &contents);
@@ -209,7 +209,7 @@ fn what_is_added_is_not_added_twice_by_another_run() {
         folder.write(".a.kumiki-put", format!("{note} {of}").as_bytes());
         let ran = folder.ftam(&put);
         ran.failed(6, &["6004", "may have been added", ".a.kumiki-put"]);
-        assert!(!ran.err.contains("begins anew"), "{ran:?}");
+        assert!(!ran.err.contains("starts over"), "{ran:?}");
         folder.ftam(&put).failed(6, &[]);
         assert_eq!(folder.path("root/x").metadata().unwrap().len(), contents.len() as u64 + 3);
         // Who has looked says so.

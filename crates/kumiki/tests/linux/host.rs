@@ -142,7 +142,7 @@ impl Kumiki {
     }
 
     /// As [`Kumiki::event`], of what may take longer, for as long as `moved` says that more octets have moved than before, and no more than `most`: so the
-    /// end hangs on octets, and not on how busy the machine is.
+    /// end depends on octets, and not on how busy the machine is.
     pub(crate) fn event_while(&self, name: &str, most: u64, moved: impl Fn() -> Said<u64>) -> Said<Value> {
         let mut before = 0;
         loop {

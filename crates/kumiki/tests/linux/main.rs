@@ -8,7 +8,7 @@
 //!
 //! The namespace is made by `unshare` of util-linux, with a user namespace around it where we are not root. In it this program
 //! runs once more: it is the peer, by the sockets of the standard library, and starts `kumiki`. What each side sent and got is
-//! hashed at both ends. Nothing leaves the namespace, and every wait in it ends within a minute. No verdict hangs on how fast the machine is:
+//! hashed at both ends. Nothing leaves the namespace, and every wait in it ends within a minute. No verdict depends on how fast the machine is:
 //! times are told, and judged in virtual time or not at all.
 //!
 //! Where no namespace or TUN device can be had nothing is tested, which is said aloud; with `KUMIKI_REQUIRE_NETNS` set to

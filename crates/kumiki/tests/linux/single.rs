@@ -32,7 +32,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let over = |ipv6: bool| {
         cases.into_iter().map(move |(name, run)| Case {
             name: format!("single{}::{name}", if ipv6 { "_ipv6" } else { "" }),
-            // Which FINs cross hangs on when each end sends its own.
+            // Which FINs cross depends on when each end sends its own.
             tries: if name == "both_end_at_once" { 5 } else { 1 },
             run: Box::new(move || {
                 if ipv6 {

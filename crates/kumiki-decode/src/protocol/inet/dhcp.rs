@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Codec | [`kumiki_wire::inet::dhcp`] |
 //! | Found | UDP ports 67 and 68 (RFC 2131 section 4.1) |
-//! | Left out | names of servers and boot files, where options do not fill their fields; options that the codec reads past are shown as data. Options have no order, so a message is not written anew |
+//! | Left out | names of servers and boot files, where options do not fill their fields; options that the codec reads past are shown as data. Options have no order, so a message is not written again |
 
 use core::net::Ipv4Addr;
 

@@ -81,7 +81,7 @@ fn dissect(reading: &mut Reading<'_>) {
     if !same {
         let len = written.len();
         reading.note(format!(
-            "written anew, in definite lengths and strings of one piece, it would have {octets} and not {total}",
+            "written again, in definite lengths and strings of one piece, it would have {octets} and not {total}",
             octets = counted(len, "octet")
         ));
     }

@@ -4,11 +4,11 @@
 //! recovery has a number by which the responder keeps what it had of the transfer, and checkpoints by which both know how far it had come. Where one side
 //! has secured fewer, the fewer count.
 //!
-//! Where the responder does not go on, the transfer is begun anew on the association that stands by then: it has forgotten, has another file there by now, or
+//! Where the responder does not go on, the transfer is started over on the association that stands by then: it has forgotten, has another file there by now, or
 //! has no recovery. What was moved before counts for nothing then, and whose side the file is on compares. What was to be added to a file is not, nor, within one
 //! run, what was to be a new one: the responder may have added or made it, and only its answer was lost. By another run a new one is: it is refused where it was made.
 //! That something is being added is noted before its first octet is sent, so that another run knows of the doubt. A responder that never had recovery is called again likewise, and the
-//! transfer begun anew at once.
+//! transfer started over at once.
 
 use kumiki_osi_service::ftam::AccessRequest;
 use kumiki_osi_service::ftam::file::{OpenResponse, RecoverRequest, RecoverResponse, RecoveryMode};
@@ -128,7 +128,7 @@ impl Client {
         None
     }
 
-    /// Whether the responder does not go on with what was interrupted, and has said so: it is begun anew.
+    /// Whether the responder does not go on with what was interrupted, and has said so: it is started over.
     pub(super) fn begins_anew(&mut self) -> bool {
         let Some(mut run) = self.run.take_if(|run| run.is_refused()) else {
             return false;
@@ -185,7 +185,7 @@ impl Run {
         self.failure.is_some() && !self.recovering && self.moving == Moving::No
     }
 
-    /// Whether it was interrupted, the responder does not go on with it, and beginning anew does no harm.
+    /// Whether it was interrupted, the responder does not go on with it, and starting over does no harm.
     fn is_refused(&self) -> bool {
         let code = self.failure.as_ref().and_then(|failure| failure.code);
         // Who gives the command once more to go on with what an earlier run has left wants it all the same, but for what may be there twice then.

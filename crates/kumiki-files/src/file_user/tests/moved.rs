@@ -104,7 +104,7 @@ fn what_the_other_node_does_not_give_up_is_begun_anew() {
     assert!(client(&first).failure().is_some());
     let noted = Noted::new(&shelf, Some(Secured { activity: 78, point: 1, offset: 50_000 }));
     let second = node(settings(0), vec![noted.get()]);
-    // It is begun anew, which a lock for reading does not hinder.
+    // It is started over, which a lock for reading does not hinder.
     let second = run(built(guard(&table, b"other"), second, Vec::new(), false));
     assert_eq!(client(&second).outcomes()[0].result, Ok(Gain::Moved(5)));
     assert_eq!(shelf.taken(), b"other");
@@ -267,7 +267,7 @@ fn elsewhere(broken: Client, contents: &[u8]) -> Graph {
     run(built(guard(&table, contents), again, Vec::new(), false))
 }
 
-/// Why something was begun anew.
+/// Why something was started over.
 fn anew(graph: &mut Graph) -> Option<(String, Option<i64>)> {
     let node = graph.node("client").unwrap();
     let client: &mut FileClient = graph.protocol_mut(node).unwrap();

@@ -1,7 +1,7 @@
 //! Transfers that broke with their association: kept in the table, so that whoever shares it can go on with them.
 //!
 //! A transfer keeps its selection, its locks and its open file, which one store has handed over and another one takes. It ends when it is recovered, when its user
-//! turns to the file anew, when it is old ([`Guard::age`]), or when there are too many of one user or of all. What was written and the file that F-CREATE
+//! turns to the file again, when it is old ([`Guard::age`]), or when there are too many of one user or of all. What was written and the file that F-CREATE
 //! had made for it are gone then. Another user who needs the file takes it over when the transfer has been kept for a short time ([`Guard::yielding_after`]): then it ends
 //! as well, and who wants to recover it is told so. One that writes and has no octets yet is not kept at all.
 //!
@@ -278,7 +278,7 @@ impl Guard {
         }
     }
 
-    /// Who turns to a file anew does not go on with what was interrupted there: it no longer stands in its own user's way.
+    /// Who turns to a file again does not go on with what was interrupted there: it no longer stands in its own user's way.
     pub(super) fn begin_anew(&mut self, user: &User, name: &Name) {
         self.forget_if(|it| it.user == *user && it.own.name == *name);
     }

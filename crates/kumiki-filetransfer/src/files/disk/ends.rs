@@ -63,7 +63,7 @@ pub fn every_end<T: Ord + Clone>(
                 let said = work(&disk);
                 let times = if only { "once" } else { "from there on" };
                 let how = || format!("call {call} failed {times} with {failure:?}");
-                // The program is started anew; or the machine is.
+                // The program is started again; or the machine is.
                 ends.judge(&disk.copy(), &said, &how);
                 ends.crashes(&disk, &said, &how);
             }

@@ -317,7 +317,7 @@ impl Serve<'_> {
             } else if is_short {
                 StoreError::transient(9, "the responder has no memory for another association")
             } else {
-                // Who comes at once would have to begin anew.
+                // Who comes at once would have to start over.
                 StoreError::permanent(1013, "it has lasted as long as the responder lets one last")
             });
             graph.wake(now, self.node, WAKE);

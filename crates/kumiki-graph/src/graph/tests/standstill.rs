@@ -140,7 +140,7 @@ fn a_long_chain_that_ends_is_let_be() {
         }
     });
     let (mut graph, task, device) = unstarted(vec![("upper", upper), ("lower", lower)]);
-    // One step more than it has, for each input anew.
+    // One step more than it has, for each input again.
     graph.set_steps(bound + 1);
     graph.start(Instant::ZERO).unwrap();
     for _ in 0..2 {

@@ -64,7 +64,7 @@ fn a_timer_cleared_before_its_task_comes_to_it_does_not_expire() {
     graph.fire(ns(100));
     assert_eq!(graph.run(task, ns(100), 10).inputs, 2);
     assert!(log.take().is_empty());
-    // Set anew in that place, it expires at the new deadline.
+    // Set again in that place, it expires at the new deadline.
     at(&mut graph, task, device, 200, 2);
     graph.input(ns(219), device, up(5));
     graph.fire(ns(300));

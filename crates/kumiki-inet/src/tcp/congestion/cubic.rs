@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 9438, which obsoletes RFC 8312; the names are theirs, in octets instead of segments |
-//! | Left out | what RFC 9438 section 4.9 restores of K and the epoch after a spurious loss: they begin anew |
+//! | Left out | what RFC 9438 section 4.9 restores of K and the epoch after a spurious loss: they start over |
 //!
 //! Floating-point numbers, but only `+ - * /` on them: those are exact to the bit everywhere, so a run repeats on any
 //! machine. The cube root is Newton's.
@@ -214,7 +214,7 @@ impl Congestion for Cubic {
             let curve = &mut *self.curve;
             (curve.w_max, curve.cwnd_prior) = curve.saved;
             curve.fraction = 0.0;
-            // The epoch begins anew at the window that slow start comes back to.
+            // The epoch starts over at the window that slow start comes back to.
             curve.epoch = None;
             curve.flat = false;
         }

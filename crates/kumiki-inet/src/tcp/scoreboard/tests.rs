@@ -520,7 +520,7 @@ proptest! {
     }
 }
 
-/// What SafeACK of RFC 9937 section 6.2 hangs on, where RFC 6675 tells of losses.
+/// What SafeACK of RFC 9937 section 6.2 depends on, where RFC 6675 tells of losses.
 #[test]
 fn an_acknowledgment_tells_what_it_shows_lost() {
     let mut board = Scoreboard::new(Seq(0), 1000);

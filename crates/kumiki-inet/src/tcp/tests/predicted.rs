@@ -143,7 +143,7 @@ fn begin(scene: &Scene, predict: bool) -> Pair {
     pair
 }
 
-/// All that a host knows of its connections, but for what is only looked at after it was written anew.
+/// All that a host knows of its connections, but for what is only looked at after it was written again.
 fn stands(pair: &Pair, host: usize) -> String {
     let tcp = pair.tcp(host);
     let mut known = format!("{:?} {} ", tcp.snapshots().collect::<Vec<_>>(), tcp.held());

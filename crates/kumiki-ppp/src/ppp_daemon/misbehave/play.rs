@@ -112,7 +112,7 @@ impl Player {
         Some(stage.begins)
     }
 
-    /// The link begins, for the first time or anew: the script begins once.
+    /// The link begins, for the first time or again: the script begins once.
     pub(in super::super) fn begin(&mut self, now: Instant) {
         if self.left.is_empty() && self.stage == 0 {
             self.enter(0, now);

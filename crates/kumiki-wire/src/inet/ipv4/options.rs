@@ -80,7 +80,7 @@ impl Options {
     }
 
     /// What the second and later fragments carry: the options whose copied flag is set (RFC 791 section 3.1), padded
-    /// anew. Whatever follows an illegal length is left out.
+    /// again. Whatever follows an illegal length is left out.
     #[must_use]
     pub fn for_later_fragments(&self) -> Self {
         let mut kept = Self::NONE;

@@ -292,7 +292,7 @@ fn nothing_is_believed_of_a_frame_that_is_answered_by_frmr() {
         let expected = [0x03, 0x87 | p, hex(bad)[1], 0x04 | c_r, bits];
         assert_eq!(frmr[1..], expected[1..], "{bad}");
         assert_eq!(heard, [""; 0], "{bad}");
-        // Both frames are still there when the link is set up anew: nothing was taken as acknowledged.
+        // Both frames are still there when the link is set up again: nothing was taken as acknowledged.
         let lapb = wire.node::<Lapb>("lapb a");
         assert_eq!((lapb.queued(), lapb.v.va, lapb.v.vr), (2, 0, 0), "{bad}");
     }

@@ -26,7 +26,7 @@ fn what_comes_before_the_user_answers_our_reset_is_kept() {
     wire.say(A, call("1"));
     wire.inject(A, &hex("10 20 0f"));
     wire.answer_late(A);
-    // Out of sequence: we reset, the peer confirms and begins anew.
+    // Out of sequence: we reset, the peer confirms and starts over.
     wire.inject(A, &hex("10 20 04 00"));
     assert_eq!(last(&wire, A), hex("10 20 1b 00 01"));
     wire.inject(A, &hex("10 20 1f"));

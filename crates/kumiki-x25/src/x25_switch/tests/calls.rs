@@ -260,7 +260,7 @@ fn a_call_by_which_nothing_crosses_is_cleared_at_both_ends() {
     let mut net = Net::new(config, |_, _| {});
     net.set_up(0, 1, x25::Call::default());
     net.pass(Duration::from_secs(50));
-    // Whatever crosses, and whichever way, begins the time anew.
+    // Whatever crosses, and whichever way, begins the time again.
     net.send(1, b"x", true, false, false);
     net.pass(Duration::from_secs(50));
     net.interrupt(0, 7);

@@ -336,7 +336,7 @@ impl Pair {
         for data in &mut self.data {
             data.clear();
         }
-        // After the last reset each side begins anew.
+        // After the last reset each side starts over.
         self.say(0, "10 01 00 61 62");
         self.say(1, "10 01 00 63 64");
         self.pass(1000);

@@ -1,4 +1,4 @@
-//! Parts on a real disk: beside others, gone on with, and begun anew.
+//! Parts on a real disk: beside others, gone on with, and started over.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
