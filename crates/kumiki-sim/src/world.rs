@@ -77,6 +77,55 @@ impl core::error::Error for Standstill {}
 ///
 /// Lines come first: what comes over one at some instant comes before all that its receiver does by itself then. So what happens does not depend on how many
 /// [cores](World::set_cores) do it.
+///
+/// ```
+/// use kumiki_graph::{
+///     Above, Below, Context, Duration, Graph, GraphError, Indication, Instant, Protocol, Request, Service, Shape, Unit,
+/// };
+/// use kumiki_link::Wire;
+/// use kumiki_octets::Message;
+/// use kumiki_sim::{Host, HostId, Plug, World};
+///
+/// /// Sends one frame, where it has one, and knows when one came.
+/// struct Program(Option<Message>, Option<Instant>);
+///
+/// impl Protocol for Program {
+///     fn shape(&self) -> Shape {
+///         Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
+///     }
+///
+///     fn start(&mut self, cx: &mut Context<'_>) {
+///         if let Some(frame) = self.0.take() {
+///             cx.down(Below(0), Request::Unit(Box::new(Unit::of(frame))));
+///         }
+///     }
+///
+///     fn pop(&mut self, _: Below, _: Indication, cx: &mut Context<'_>) {
+///         self.1 = Some(cx.now());
+///     }
+///
+///     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+/// }
+///
+/// let mut world = World::new();
+/// let line = world.add_element("line", Box::new(Wire::new(Duration::from_millis(10))));
+/// let mut program = None;
+/// for (port, frame) in [Some(Message::from_octets(b"hello")), None].into_iter().enumerate() {
+///     let mut graph = Graph::new(1, port as u64); // the seed, and which of its random streams
+///     let device = graph.add_device("line", Service::FRAME)?;
+///     let task = graph.add_task("program");
+///     program = Some(graph.add_node("program", task, Box::new(Program(frame, None)))?);
+///     graph.connect("program", "line")?;
+///     let host = world.add_host(Host::new("host", graph));
+///     world.plug(Plug::Device(host, device), Plug::Port(line, port));
+/// }
+/// world.start().map_err(|(_, why)| why)?;
+/// world.run_until(Instant::ZERO + Duration::from_secs(1));
+///
+/// let receiver = world.host(HostId(1)).unwrap().graph.protocol::<Program>(program.unwrap()).unwrap();
+/// assert_eq!(receiver.1, Some(Instant::ZERO + Duration::from_millis(10)));
+/// # Ok::<(), GraphError>(())
+/// ```
 #[derive(Default)]
 pub struct World {
     /// All hosts and media, unless they are divided.
