@@ -76,7 +76,7 @@ const MOST_EVENTS: u64 = 40_000_000;
 const RECEIVE_CLUSTERS: u32 = 1 << 17;
 
 /// A host and those who look at it.
-struct Party {
+struct Side {
     id: HostId,
     user: NodeId,
     transport: NodeId,
@@ -88,7 +88,7 @@ struct Party {
 struct Run<'a> {
     case: &'a Case,
     world: World,
-    parties: [Party; 2],
+    sides: [Side; 2],
     captured: Vec<Captured>,
 }
 
@@ -113,10 +113,10 @@ impl<'a> Run<'a> {
         let mut world = World::new();
         let mut captured = Vec::new();
         let facts = [Arc::new(Facts::default()), Arc::new(Facts::default())];
-        let mut party = |number| -> Result<Party, GraphError> {
+        let mut side = |number| -> Result<Side, GraphError> {
             let [near, far] = &facts;
             let facts = if number == 0 { [near, far] } else { [far, near] };
-            let (mut host, party) = party(case, number, facts, options)?;
+            let (mut host, side) = side(case, number, facts, options)?;
             if options.capture {
                 let devices = |name: &str| name == "line" || name == "control";
                 let kind = |name: &str| name.to_owned();
@@ -129,23 +129,23 @@ impl<'a> Run<'a> {
                 captured.push(Captured::tap(&layers, &mut host, devices, kind));
             }
             let id = world.add_host(host);
-            Ok(Party { id, ..party })
+            Ok(Side { id, ..side })
         };
-        let parties = [party(0)?, party(1)?];
-        let plugged = parties.each_ref().map(|party| Plugged {
-            host: party.id,
-            device: party.device,
-            shared: &party.shared,
+        let sides = [side(0)?, side(1)?];
+        let plugged = sides.each_ref().map(|side| Plugged {
+            host: side.id,
+            device: side.device,
+            shared: &side.shared,
             port: PORTS[1],
         });
         path::connect(case, &mut world, plugged);
         world.start().map_err(|(_, graph_error)| graph_error)?;
-        Ok(Self { case, world, parties, captured })
+        Ok(Self { case, world, sides, captured })
     }
 
     fn user(&self, number: usize) -> Option<&User> {
-        let party = self.parties.get(number)?;
-        self.world.host(party.id)?.graph.protocol(party.user)
+        let side = self.sides.get(number)?;
+        self.world.host(side.id)?.graph.protocol(side.user)
     }
 
     fn reports(&self) -> [Report; 2] {
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
     /// Tells the program of an end to give up.
     fn give_up(&mut self, number: usize) {
         let now = self.world.now();
-        if let Some(Party { id, user, control, .. }) = self.parties.get(number)
+        if let Some(Side { id, user, control, .. }) = self.sides.get(number)
             && let Some(host) = self.world.host_mut(*id)
         {
             if let Some(user) = host.graph.protocol_mut::<User>(*user) {
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
             if self.world.events() > MOST_EVENTS {
                 return late("no end", format!("{} events", self.world.events()));
             }
-            let broken = self.parties.each_ref().map(|party| with(&party.shared, |witness| witness.is_broken()));
+            let broken = self.sides.each_ref().map(|side| with(&side.shared, |witness| witness.is_broken()));
             if broken.contains(&true) {
                 return None;
             }
@@ -219,10 +219,8 @@ impl<'a> Run<'a> {
     /// The other end was done at `since`: where this one has nothing to say, it will never hear of it.
     fn maybe_give_up(&mut self, number: usize, since: Instant) {
         let now = self.world.now();
-        let idle = self
-            .parties
-            .get(number)
-            .is_some_and(|party| !with(&party.shared, |checker| checker.has_something_to_say(now)));
+        let idle =
+            self.sides.get(number).is_some_and(|side| !with(&side.shared, |checker| checker.has_something_to_say(now)));
         if idle && now > since + PATIENCE {
             self.give_up(number);
             self.world.run_until(self.world.now());
@@ -233,9 +231,9 @@ impl<'a> Run<'a> {
     fn maybe_give_up_both(&mut self) {
         let now = self.world.now();
         let quiet = self
-            .parties
+            .sides
             .each_ref()
-            .map(|party| with(&party.shared, |witness| (!witness.has_something_to_say(now)).then_some(witness.last())));
+            .map(|side| with(&side.shared, |witness| (!witness.has_something_to_say(now)).then_some(witness.last())));
         let [Some(near), Some(far)] = quiet else {
             return;
         };
@@ -250,7 +248,7 @@ impl<'a> Run<'a> {
         let now = self.world.now();
         let ends = self.reports();
         let complaints = [0, 1].map(|number| self.user(number).and_then(|it| it.complaint.clone()));
-        let evidence = self.parties.each_ref().map(|party| with(&party.shared, |witness| witness.evidence(now)));
+        let evidence = self.sides.each_ref().map(|side| with(&side.shared, |witness| witness.evidence(now)));
         let mut hash = 0_u64;
         let (mut segments, mut damaged) = (0, 0);
         for (seen, report) in evidence.iter().zip(&ends) {
@@ -263,7 +261,7 @@ impl<'a> Run<'a> {
         let violation = judge::first(self.case, &ends, &evidence, complaints, late, left, now);
         let end = Instant::ZERO + took;
         let allowed = judge::liveness::allowed(self.case, &ends, end);
-        let hosts = self.parties.iter().filter_map(|party| self.world.host(party.id));
+        let hosts = self.sides.iter().filter_map(|side| self.world.host(side.id));
         let accounts = hosts.flat_map(|host| layers::accounts(&host.graph)).collect();
         let traces = if options.trace { trace::collect(self.world.hosts()) } else { Vec::new() };
         for (HostId(number), seen) in self.world.take_tapped() {
@@ -291,8 +289,8 @@ impl<'a> Run<'a> {
     fn took_too_much(&self, end: Instant) -> Option<Violation> {
         let allowed = judge::liveness::allowed(self.case, &self.reports(), end);
         let took = end.saturating_since(Instant::ZERO);
-        let mut parties = self.parties.iter();
-        if parties.any(|party| with(&party.shared, |witness| witness.is_broken())) {
+        let mut sides = self.sides.iter();
+        if sides.any(|side| with(&side.shared, |witness| witness.is_broken())) {
             return None;
         }
         let what = if took > allowed.time {
@@ -305,8 +303,8 @@ impl<'a> Run<'a> {
     }
 
     fn packets(&self) -> u64 {
-        let each = self.parties.iter();
-        each.map(|party| with(&party.shared, |witness| witness.packets())).sum()
+        let each = self.sides.iter();
+        each.map(|side| with(&side.shared, |witness| witness.packets())).sum()
     }
 
     /// How many packets there are, where they are more than the case allows by `at`.
@@ -324,10 +322,10 @@ impl<'a> Run<'a> {
 
     /// What an end keeps beyond its buffers: the end and how much.
     fn too_much_held(&self) -> Option<(usize, String)> {
-        let parties = self.parties.iter().zip(&self.case.ends).enumerate();
-        for (number, (party, end)) in parties {
-            let host = self.world.host(party.id)?;
-            let Some(xtp) = host.graph.protocol::<Xtp>(party.transport) else {
+        let sides = self.sides.iter().zip(&self.case.ends).enumerate();
+        for (number, (side, end)) in sides {
+            let host = self.world.host(side.id)?;
+            let Some(xtp) = host.graph.protocol::<Xtp>(side.transport) else {
                 continue;
             };
             let own = end.xtp.as_ref().map_or(0, |it| it.receive_buffer);
@@ -344,13 +342,13 @@ impl<'a> Run<'a> {
 
     /// What is left of the connection when all should be over: the end and what it is.
     fn leftovers(&mut self) -> Option<(usize, String)> {
-        for (number, party) in self.parties.iter().enumerate() {
-            let Some(host) = self.world.host_mut(party.id) else {
+        for (number, side) in self.sides.iter().enumerate() {
+            let Some(host) = self.world.host_mut(side.id) else {
                 continue;
             };
             let graph = &mut host.graph;
-            let tcp = graph.protocol(party.transport).map_or(0, Tcp::connections);
-            let xtp = graph.protocol(party.transport);
+            let tcp = graph.protocol(side.transport).map_or(0, Tcp::connections);
+            let xtp = graph.protocol(side.transport);
             let sessions = tcp + xtp.map_or(0, |it: &Xtp| it.contexts() + it.inactive());
             let leases = [Pool::Send, Pool::Receive].map(|pool| graph.ledger_ref(pool).map_or(0, Ledger::in_use));
             let what = if sessions > 0 {
@@ -385,12 +383,12 @@ fn expected(case: &Case, number: usize, facts: &Arc<Facts>) -> Expected {
     }
 }
 
-fn party(
+fn side(
     case: &Case,
     number: usize,
     [facts, peer_facts]: [&Arc<Facts>; 2],
     options: Options,
-) -> Result<(Host, Party), GraphError> {
+) -> Result<(Host, Side), GraphError> {
     let own = case.version.address(number);
     let [near, far] = &case.ends;
     let end = if number == 0 { near } else { far };
@@ -472,8 +470,8 @@ fn party(
     for device in [device, control] {
         host.set_adapter(device, AdapterConfig { mtu: 1 << 17, ..AdapterConfig::default() });
     }
-    let party = Party { id: HostId(number), user, transport, control, device, shared };
-    Ok((host, party))
+    let side = Side { id: HostId(number), user, transport, control, device, shared };
+    Ok((host, side))
 }
 
 /// What end `number` writes. Content that is only carried has a sum in closed form; what is stored is random.
