@@ -3,6 +3,7 @@
 //! | Rule | Says |
 //! |---|---|
 //! | file-name | no name that would fit any content |
+//! | root | what lies at the root has an ending, or is a file that everybody looks for there: what a command has left behind is not taken along |
 
 use std::collections::BTreeSet;
 
@@ -12,10 +13,17 @@ use crate::tree::Tree;
 /// Words that say nothing about the content.
 const EMPTY: [&str; 8] = ["util", "utils", "common", "helper", "helpers", "misc", "manager", "managers"];
 
-/// Reads the names of all Rust files and of the folders above them.
+/// Files at the root without an ending.
+const AT_ROOT: [&str; 4] = ["Containerfile", "LICENSE-APACHE", "LICENSE-MIT", "check"];
+
+/// Reads the names of all Rust files and of the folders above them, and of what lies at the root.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
+    for path in tree.paths().filter(|path| !path.contains(['/', '.']) && !AT_ROOT.contains(path)) {
+        let right = "leave it out; what belongs here has an ending, or a place in AT_ROOT of xtask/src/rules/names.rs";
+        findings.push(Finding::new("root", path, 0, "a file that nobody looks for", right));
+    }
     for path in tree.paths().filter(|path| path.ends_with(".rs")) {
         let mut upto = 0;
         for part in path.split('/') {
@@ -53,6 +61,11 @@ mod tests {
     #[test]
     fn a_folder_is_reported_once() {
         assert_eq!(files(&["crates/x/src/common/a.rs", "crates/x/src/common/b.rs"]), ["crates/x/src/common"]);
+    }
+
+    #[test]
+    fn what_was_left_at_the_root_is_found() {
+        assert_eq!(files(&["check", "closing", "README.md", ".gitignore", "scripts/closing"]), ["closing"]);
     }
 
     #[test]
