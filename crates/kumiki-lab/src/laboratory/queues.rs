@@ -145,7 +145,7 @@ pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> 
         };
         told.extend(scenario.loads().into_iter().find(is_beside).map(|(other, _)| {
             format!(
-                "{name}: waits for retransmission timers beside {other}, whose datagrams come at equal times into the same full queue: which of the segments that are sent again find room \
+                "{name}: waits for retransmission timers beside {other}, whose datagrams come at equal times into the same full queue: which of the retransmitted segments find room \
                  may be a matter of phase and not of chance; `arrivals = \"poisson\"` in load.{other} shows whether"
             )
         }));

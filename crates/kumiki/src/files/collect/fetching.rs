@@ -24,7 +24,7 @@ pub(super) struct Job {
 
 impl Job {
     /// What a part is to be of, to be gone on with: a file that has changed at the responder is another one.
-    fn place<D: Disk>(&self, state: &State<D>, contents_type: Option<&ContentsType>) -> String {
+    pub(super) fn place<D: Disk>(&self, state: &State<D>, contents_type: Option<&ContentsType>) -> String {
         let size = self.size.map_or_else(|| "?".to_owned(), |it| it.to_string());
         let modified = self.modified.as_deref().unwrap_or("?");
         let kind = contents_type.map_or_else(String::new, |it| format!(" as {it}"));
