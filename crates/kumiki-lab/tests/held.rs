@@ -168,6 +168,18 @@ fn a_line_that_dies_is_measured_over_all_of_the_time() {
     assert_eq!(total.flows[0].longest_gap, total.time);
 }
 
+/// What may come is nothing then, and of nothing all has come.
+#[test]
+fn a_line_that_is_never_there_is_not_full() {
+    let silent = CUT.replace("at = \"5 s\"", "at = \"500 ms\"");
+    let udp = r#"{ kind = "udp", rate = "4 Mb/s", from = "a", to = "b", message = "1000 B" }"#;
+    let units = silent.replace(r#"{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }"#, udp);
+    for (text, bound) in [(silent, "retransmission time-out"), (units, "loss")] {
+        let measured = run(&parse(&text), &[], 1, &Options::default()).measured;
+        assert_eq!(measured.bound(&measured.total, None, Some(0.0)).name(), bound);
+    }
+}
+
 /// Down from half a second before the measurement on, for a second.
 const EARLY: &str = r#"{ at = "500 ms", link = "line", up = false }, { at = "1500 ms", link = "line", up = true }"#;
 

@@ -17,7 +17,8 @@ impl LoadResult {
     pub(super) fn reaches(&self, limit_mbps: Option<f64>, flows: &[Flow]) -> bool {
         // Between an answer and the next request there is nothing to carry.
         let full = if flows.iter().all(|flow| flow.exchanges.is_some()) { FULL_OF_EXCHANGES } else { FULL };
-        limit_mbps.is_some_and(|limit| self.rate_while_writing() >= limit * full)
+        // A line that was not there was not full.
+        limit_mbps.is_some_and(|limit| limit > 0.0 && self.rate_while_writing() >= limit * full)
     }
 
     /// Whether a CPU that is `taken` for such a part of the time is what a line waits for that is not full to the limit: one that is busy for less, since what is written to it

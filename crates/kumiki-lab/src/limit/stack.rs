@@ -665,7 +665,9 @@ fn medium(
     let at = |name: &str, bits_per_second| (Line { name: name.to_owned(), bits_per_second }, Vec::new());
     let flags = |both: bool| if both { 2 } else { 1 };
     let fcs = |kind: FcsKind| u32::try_from(kind.len()).unwrap_or(0);
-    Ok(match link.line_at_first().map_err(|fault| fault.to_string())? {
+    let line = link.line_at_first().map_err(|fault| fault.to_string())?;
+    let ppm = line.clock().ppm();
+    let (mut line, layers) = match line {
         medium::Line::Cells(line) => {
             let (line, mut layers) = match line.slotted {
                 Slotted::Oc3c => sonet_line(3),
@@ -707,5 +709,14 @@ fn medium(
             layers.extend(Some(frames.framing).filter(|octets| *octets > 0).map(framing));
             (line, layers)
         }
-    })
+    };
+    line.bits_per_second = by_clock(line.bits_per_second, ppm);
+    Ok((line, layers))
+}
+
+/// A rate by a clock that is off by `ppm` parts per million, to the bit per second.
+fn by_clock(bits_per_second: u64, ppm: i32) -> u64 {
+    const MILLION: i128 = 1_000_000;
+    let rate = i128::from(bits_per_second) * (MILLION + i128::from(ppm)) / MILLION;
+    u64::try_from(rate).unwrap_or(bits_per_second)
 }

@@ -213,6 +213,19 @@ fn a_scenario_has_the_ladder_of_its_stack() {
 }
 
 #[test]
+fn a_line_carries_as_much_as_its_clock_has_it() {
+    let line = "medium = \"oc3c-atm\"";
+    // Between limits the middle counts.
+    for (clock, first) in [("1000", "155.676"), ("\"400 .. 1000\"", "155.629"), ("\"-20 .. 20\"", "155.520")] {
+        let found = changed(line, &format!("{line}\nclock_ppm = {clock}")).unwrap();
+        assert_eq!(printed(&found)[0], first, "{clock}");
+    }
+    let fast = changed(line, &format!("{line}\nclock_ppm = 1000")).unwrap().goodput_mbps().as_f64();
+    let right = changed("", "").unwrap().goodput_mbps().as_f64();
+    assert!((fast / right - 1.001).abs() < 1e-8, "{fast} {right}");
+}
+
+#[test]
 fn without_an_mss_a_segment_fills_the_mtu() {
     let found = changed(", mss = \"8192 B\"", "").unwrap();
     assert_eq!((found.payload_octets, found.cells), (9140, Some(192)));

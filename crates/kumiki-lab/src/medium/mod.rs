@@ -163,6 +163,17 @@ fn named<T>(
 }
 
 impl Line {
+    /// How fast its clock is. That of a recording tells no rate, and frames in SONET/SDH have no other than that.
+    #[must_use]
+    pub const fn clock(&self) -> Clock {
+        match self {
+            Self::Cells(line) => line.clock_ppm,
+            Self::Synchronous(line) => line.clock_ppm,
+            Self::Frames(Frames { framed: Framed::Recorded, .. }) | Self::Pos(_) => Clock::RIGHT,
+            Self::Frames(line) => line.clock_ppm,
+        }
+    }
+
     /// How long what is sent takes to the other end, at first.
     pub(crate) const fn propagation(&self) -> Duration {
         match self {
