@@ -9,9 +9,10 @@ use super::{Folder, UNCONNECTED, refused};
 
 /// A point that ends at once, one that fails at once, and one that takes as long as is said.
 pub(crate) fn three_points(last: &str) -> String {
-    let text = UNCONNECTED.replace("host.far = {", "define = {}\nvary.\"far, time\" = [[\"10.0.0.2\", \"100 ms\"], [\"10.0.5.2\", \"100 ms\"], [\"10.0.0.2\", \"LAST\"]]\nhost.far = {");
-    let text =
-        text.replace("define = {}\n", "").replace("10.0.5.2/24\"", "${far}/24\"").replace("\"1 s\"", "\"${time}\"");
+    let points =
+        "vary.\"loss, time\" = [[\"0 %\", \"100 ms\"], [\"100 %\", \"100 ms\"], [\"0 %\", \"LAST\"]]\nhost.far = {";
+    let text = UNCONNECTED.replace("10.0.5.2", "10.0.0.2").replace("host.far = {", points);
+    let text = text.replace("\"10 ms\"", "\"10 ms\", impair.loss = \"${loss}\"").replace("\"1 s\"", "\"${time}\"");
     text.replace("LAST", last)
 }
 

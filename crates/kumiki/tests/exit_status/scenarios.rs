@@ -268,7 +268,10 @@ fn a_file_that_finds_nobody_is_told_in_words_of_a_scenario() {
     let lossy = text.replace("[run]", "impair = { toward = \"receiver\", loss = \"100 %\" }\n\n[run]");
     for (text, words) in [
         (down, "the peer stopped answering, and link.line was down from 0.025 s on; expected that it is up again"),
-        (lossy, "the peer stopped answering; see what its lines lose, and when lines and hosts are up"),
+        (
+            lossy,
+            "the peer stopped answering, and link.line lost everything toward receiver from 0 s on; expected that it loses",
+        ),
     ] {
         let folder = Folder::with("nobody", &text);
         let output = folder.kumiki(&["run", "x.toml", "--quick"]);
