@@ -98,25 +98,25 @@ pub(crate) struct LinkArgs {
     /// Rate of the line, as 50Mb/s, in each direction
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
-    /// What may wait for the line: 100 packets, 64KiB, none, or who decides about it: codel, fq-codel or pie
+    /// Queue of the line: 100 packets, 64KiB, none, or an active queue management: codel, fq-codel or pie
     #[arg(long, value_name = "QUEUE")]
     queue: Option<String>,
-    /// How long each packet is under way, one way
+    /// One-way delay of each packet
     #[arg(long, value_name = "TIME")]
     delay: Option<String>,
-    /// And so much longer: 5ms, or '5ms normal'
+    /// Random extra delay (jitter): 5ms, or '5ms normal'
     #[arg(long, value_name = "TIME")]
     jitter: Option<String>,
-    /// How likely a packet is lost: 1%, or 'gilbert 1% 30%' for bursts
+    /// Probability that a packet is lost: 1%, or 'gilbert 1% 30%' for bursts
     #[arg(long, value_name = "SHARE")]
     loss: Option<String>,
-    /// How likely a packet is held back: '1% by 5ms', or '1% behind 3'
+    /// Probability that a packet is reordered, and by how much: '1% by 5ms', or '1% behind 3'
     #[arg(long, value_name = "SHARE")]
     reorder: Option<String>,
-    /// How likely a packet comes twice
+    /// Probability that a packet is duplicated
     #[arg(long, value_name = "SHARE")]
     duplicate: Option<String>,
-    /// How likely a bit of a packet is wrong
+    /// Probability that a packet is corrupted, in one bit
     #[arg(long, value_name = "SHARE")]
     corrupt: Option<String>,
     /// Settings of the direction from PROGRAM, as in 'rate 1Mb/s loss 2%'
@@ -125,7 +125,7 @@ pub(crate) struct LinkArgs {
     /// Settings of the direction to PROGRAM
     #[arg(long, value_name = "SETTINGS")]
     down: Option<String>,
-    /// Times at which the direction from PROGRAM delivers, in place of a rate: a file as mahimahi has them
+    /// Delivery times of the direction from PROGRAM, in place of a rate: a trace as mahimahi has them
     #[arg(long, value_name = "FILE")]
     up_trace: Option<PathBuf>,
     /// The same of the direction to PROGRAM
@@ -133,7 +133,7 @@ pub(crate) struct LinkArgs {
     down_trace: Option<PathBuf>,
     #[command(flatten)]
     lines: LinesOptions,
-    /// Fixes what is random: the same packets meet the same fates
+    /// Seed of all that is random: with the same one the same packets are lost, delayed and corrupted
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Write what crosses both ends of the path to this file, as pcapng
@@ -144,7 +144,7 @@ pub(crate) struct LinkArgs {
     /// Write a page about what has crossed to this file, at the end: rates, queues, delays and losses over time
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Say on standard error what has crossed, at the end
+    /// Print counts of what has crossed on standard error, at the end
     #[arg(long)]
     stats: bool,
     /// The most octets of a packet
