@@ -113,7 +113,7 @@ mod tests {
     fn each_preset_sets_both_directions() {
         assert_eq!(
             settings(Preset::find("3g").unwrap()),
-            ["rate 768 kb/s queue 28800 B delay 150 ms", "rate 1.6 Mb/s queue 60000 B delay 150 ms"]
+            ["rate 768 kb/s queue 28800 B delay 150 ms", "rate 1.6 Mb/s queue 60 kB delay 150 ms"]
         );
         for preset in PRESETS {
             let [up, down] = settings(preset);
