@@ -533,6 +533,21 @@ fn names_without_letters_and_counts_of_nothing_are_refused_with_what_would_be_ri
         ("[link.line]", "[link.\" \"]", "a link with an empty name; expected a name such as [link.NAME]"),
         ("[host.b]", "[host.\"\"]", "x.toml:5: host.\"\": a host with an empty name"),
         ("[host.b]", "[host.\"b.c\"]", "a point in a name, where it stands between a host and its device"),
+        (
+            "[host.b]",
+            "[host.\"b/c\"]",
+            "\"/\" in a name, which no file can have that is called so; expected a name such as [host.b-c]",
+        ),
+        (
+            "[host.b]",
+            "[host.\"b\\u0000\"]",
+            "\"\\u{0}\" in a name, which no file can have that is called so; expected a name such as [host.b-]",
+        ),
+        (
+            "[host.b]",
+            &format!("[host.{}]", "b".repeat(201)),
+            "a name of 201 octets, of which files are called; at most 200 are expected",
+        ),
         ("[host.b]", "[host.\"b.c\"]", "expected a name such as [host.b-c]"),
         (
             "\"ip\", \"l0\"]",

@@ -14,19 +14,34 @@ pub(super) fn check(source: &Source<'_>) -> Result<(), Fault> {
     Fault::all_of(sections.flat_map(of_section).collect()).map_or(Ok(()), Err)
 }
 
-/// Results, figures and other tables call everything by its name.
+/// The longest name, in octets: with the number of its point and an ending it is that of a file, which has 255 on most systems.
+const LONGEST: usize = 200;
+
+/// Results, figures, captures and other tables call everything by its name.
 fn name(source: &Source<'_>, section: &str, named: &Entry) -> Result<(), Fault> {
     let key = named.key.as_str();
     let problem = if key.trim().is_empty() {
         format!("a {section} with an empty name")
     } else if key.contains('.') && ["host", "switch"].contains(&section) {
         "a point in a name, where it stands between a host and its device, or a switch and its port".to_owned()
+    } else if key.contains(['/', '\\']) || key.chars().any(char::is_control) {
+        format!("{} in a name, which no file can have that is called so", strange(key))
+    } else if key.len() > LONGEST {
+        format!("a name of {} octets, of which files are called; at most {LONGEST} are expected", key.len())
     } else {
         return Ok(());
     };
-    let right = key.replace('.', "-");
+    let is_kept = |letter: char| !letter.is_control() && !['.', '/', '\\'].contains(&letter);
+    let right: String =
+        key.chars().map(|letter| if is_kept(letter) { letter } else { '-' }).take(LONGEST / 8).collect();
     let right = if right.trim().is_empty() { "NAME" } else { right.as_str() };
     Err(source.locate(
         fault_at(source, &[section, key], named.at, problem).expected(format!("a name such as [{section}.{right}]")),
     ))
+}
+
+/// What of a name no file can have, first.
+fn strange(key: &str) -> String {
+    let found = key.chars().find(|letter| letter.is_control() || ['/', '\\'].contains(letter));
+    found.map(|letter| format!("\"{}\"", letter.escape_default())).unwrap_or_default()
 }
