@@ -88,10 +88,17 @@ impl Net {
     }
 }
 
-/// Below the build folder, which cargo marks as one: tests begin in the folder of their package, whose own `target` nobody would look at.
+/// What cargo keeps in a build folder: the one always, the other where it has made the folder.
+const MARKS: [&str; 2] = [".rustc_info.json", "CACHEDIR.TAG"];
+
+fn is_build_folder(folder: &Path) -> bool {
+    MARKS.iter().any(|mark| folder.join(mark).is_file())
+}
+
+/// Below the build folder: tests begin in the folder of their package, whose own `target` nobody would look at.
 fn own_folder() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
-    let built = program.ancestors().find(|it| it.join("CACHEDIR.TAG").is_file());
+    let built = program.ancestors().find(|it| is_build_folder(it));
     built.unwrap_or_else(|| Path::new("target")).join("kumiki")
 }
 
@@ -139,7 +146,7 @@ mod tests {
     #[test]
     fn what_is_left_is_in_the_build_folder_by_its_whole_path() {
         let folder = own_folder();
-        assert!(folder.is_absolute() && folder.parent().unwrap().join("CACHEDIR.TAG").is_file(), "{folder:?}");
+        assert!(folder.is_absolute() && is_build_folder(folder.parent().unwrap()), "{folder:?}");
     }
 
     #[test]
