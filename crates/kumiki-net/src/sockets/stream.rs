@@ -78,8 +78,8 @@ pub(crate) struct Stream {
     pub(crate) phase: Phase,
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
-    /// The local address that is to be given back, where it was taken for this connection alone.
-    pub(crate) bound: Option<Bound>,
+    /// The local address that is to be given back, where it was taken for this connection alone: few have one.
+    pub(crate) bound: Option<Box<Bound>>,
     /// Both addresses are of IPv4 and shown as addresses of IPv6.
     pub(crate) mapped: bool,
     pub(crate) quality: Quality,

@@ -267,7 +267,7 @@ impl Table {
         }
         let unknown = SocketAddr::new(unspecified(to.is_ipv4()), 0);
         let mut stream = Stream::new(below, (from.unwrap_or(unknown), to), quality, &self.layers);
-        (stream.bound, stream.mapped) = (bound, mapped);
+        (stream.bound, stream.mapped) = (bound.map(Box::new), mapped);
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
         let open = Open {
             user,
@@ -445,7 +445,7 @@ impl Table {
         match self.sockets.remove(handle) {
             Some(Socket::Stream(stream)) => {
                 if let Some(bound) = stream.bound {
-                    self.tcp_ports.give(bound);
+                    self.tcp_ports.give(*bound);
                 }
             }
             Some(Socket::Listener(listener)) => self.tcp_ports.give(listener.bound),

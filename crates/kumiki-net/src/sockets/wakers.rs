@@ -8,35 +8,52 @@ use smallvec::SmallVec;
 const MOST: usize = 64;
 
 /// The tasks that wait for one thing. Each is there once, however often it asks.
-#[derive(Debug)]
+///
+/// Mostly it is one or none, and each connection has two of these, be it ever so idle: so more have memory of their own.
+#[derive(Debug, Default)]
 pub(crate) struct Wakers {
-    waiting: SmallVec<[Waker; 1]>,
-    /// How many there may be; twice as many each time, for those who are there still come back, and must find room.
+    first: Option<Waker>,
+    others: Option<Box<Others>>,
+}
+
+#[derive(Debug)]
+struct Others {
+    waiting: Vec<Waker>,
+    /// How many there may be in all; twice as many each time, for those who are there still come back, and must find room.
     most: usize,
 }
 
-impl Default for Wakers {
+impl Default for Others {
     fn default() -> Self {
-        Self { waiting: SmallVec::new(), most: MOST }
+        Self { waiting: Vec::new(), most: MOST }
     }
 }
 
 impl Wakers {
     /// `waker` is woken the next time that something happens.
     pub(crate) fn register(&mut self, waker: &Waker, woken: &mut Woken) {
-        if self.waiting.iter().any(|it| it.will_wake(waker)) {
+        let others = self.others.iter().flat_map(|it| &it.waiting);
+        if self.first.iter().chain(others).any(|it| it.will_wake(waker)) {
             return;
         }
-        if self.waiting.len() >= self.most {
-            self.most = self.waiting.len().saturating_mul(2);
+        if let Some(others) = &mut self.others
+            && others.waiting.len() + 1 >= others.most
+        {
+            others.most = (others.waiting.len() + 1).saturating_mul(2);
             self.wake(woken);
         }
-        self.waiting.push(waker.clone());
+        match &self.first {
+            None => self.first = Some(waker.clone()),
+            Some(_) => self.others.get_or_insert_default().waiting.push(waker.clone()),
+        }
     }
 
     /// It has happened.
     pub(crate) fn wake(&mut self, woken: &mut Woken) {
-        woken.0.extend(self.waiting.drain(..));
+        woken.0.extend(self.first.take());
+        if let Some(others) = &mut self.others {
+            woken.0.extend(others.waiting.drain(..));
+        }
     }
 }
 
