@@ -1,5 +1,6 @@
 //! One run of one scenario: builds the world, lets it run, and measures.
 
+mod away;
 mod begin;
 mod bound;
 mod changing;

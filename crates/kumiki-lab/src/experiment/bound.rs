@@ -17,7 +17,7 @@ pub enum Bound {
     Pages,
     /// The connection was aborted: given up, or reset.
     Aborted,
-    /// Datagrams or echoes were lost, and no line was full.
+    /// Datagrams or echoes were lost, and no line was full; or most of these left while their way was not there.
     Lost,
     /// A host at an end of it had no power.
     Power,

@@ -7,6 +7,7 @@ use kumiki_inet::tcp::Limit;
 use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
+use super::away::Away;
 use super::bound::Bound;
 use super::cpus::{self, Cpus};
 use super::ends::Ends;
@@ -89,6 +90,10 @@ pub struct LoadResult {
     pub unconnected: Option<Unconnected>,
     /// What became of datagrams while measuring, where the load is made of them.
     pub units: Option<Units>,
+    /// Whether most of its datagrams or echoes that were lost left while their way was not there.
+    lost_by_outages: bool,
+    /// Which lines on its way were not there for some of the time for which it was measured, in words.
+    pub away: Vec<String>,
     /// So many datagrams may be under way at the end and have been sent while measuring, where none was before.
     under_way: u64,
     /// What became of the echoes that left while measuring, where the load is made of them.
@@ -149,6 +154,8 @@ pub(super) struct Snapshot {
     lines: BTreeMap<Crossed, Use>,
     /// What it lacked.
     gone: Option<Gone>,
+    /// When its ways were not there.
+    pub(super) away: Away,
     units: Units,
     /// What each sender had done, where others are to be compared with it.
     pub(super) senders: BTreeMap<Pair, Sender>,
@@ -167,6 +174,7 @@ impl Snapshot {
             at: world.now(),
             lines: lines.used(world, load),
             gone: Gone::of((hosts, outages, power), world, load),
+            away: Away::of((hosts, outages, power), world, load),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             longest_gap: sinks.iter().flatten().map(|it| it.gaps.longest).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
@@ -327,6 +335,9 @@ impl Measured {
             Bound::Held(Limit::Application)
         } else if flow.is_none() && of.is_paced(limit_mbps) {
             Bound::Held(Limit::Application)
+        } else if of.lost_by_outages && of.is_of_units() && !of.reaches(limit_mbps, flows) {
+            // What was not there would have lost them with a faster line as well.
+            Bound::Lost
         } else if of.waits_for_line(flow, limit_mbps) {
             let taken = of.cpu.iter().map(|(cpu, busy)| Self::taken(of, cpu, *busy)).fold(0.0, f64::max);
             if of.works_more(flow, limit_mbps, taken) { Bound::Host } else { Bound::Link }
@@ -517,6 +528,7 @@ impl LoadResult {
                 *all.units.get_or_insert_default() += units;
             }
             all.under_way += load.under_way;
+            all.lost_by_outages |= load.lost_by_outages;
             if let Some(echoes) = load.echoes {
                 *all.echoes.get_or_insert_default() += echoes;
             }
@@ -684,13 +696,9 @@ fn measure(
         cut_off: failed::why_cut_off(load, after.gone.as_ref()),
         units,
         round_trips: round_trips(world, hosts, load),
-        echoes: {
-            let pings = load.from.iter().filter_map(|from| program::<Ping>(world, hosts, from));
-            pings.map(|ping| ping.echoes_by(world.now())).reduce(|mut all, echoes| {
-                all += echoes;
-                all
-            })
-        },
+        echoes: after.away.echoes,
+        lost_by_outages: after.away.took_most(units.as_ref(), part.unwrap_or((since, time))),
+        away: after.away.told(before.at),
         flows,
         ..LoadResult::default()
     };
@@ -703,7 +711,7 @@ fn seen<'a>(load: &'a Load, flow: &Flow, spans: &'a [Held]) -> Seen<'a> {
 }
 
 /// Each writer of `load` with each of its readers, by their numbers.
-fn pairs(load: &Load) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn pairs(load: &Load) -> impl Iterator<Item = (usize, usize)> {
     let writers = 0..load.from.len();
     writers.flat_map(|writer| (0..load.readers(writer).len()).map(move |reader| (writer, reader)))
 }

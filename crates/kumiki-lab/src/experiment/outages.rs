@@ -6,7 +6,7 @@ use kumiki_graph::Instant;
 
 use super::fault::Fault;
 use super::load::Load;
-use crate::medium;
+use crate::medium::{self, Span, joined};
 use crate::quantity::in_seconds;
 use crate::scenario::Scenario;
 use crate::topology::{HopKind, place};
@@ -39,6 +39,16 @@ struct Change {
     toward: Option<String>,
     what: What,
     begins: bool,
+}
+
+/// For how long something was so of a direction of a line, or of a ring.
+struct Stretch<'a> {
+    line: &'a str,
+    what: What,
+    toward: &'a Option<String>,
+    since: Instant,
+    /// `None` where that lasts.
+    until: Option<Instant>,
 }
 
 /// What happens to the lines that loads cross, in order of time.
@@ -86,6 +96,72 @@ impl Outages {
         }
         all.sort_by_key(|change| change.at);
         Ok(Self(all))
+    }
+
+    /// When what was so of the lines between these `pairs` of writers and readers of `load`, until `until`.
+    fn stretches(&self, load: &Load, pairs: &BTreeSet<(usize, usize)>, until: Instant) -> Vec<Stretch<'_>> {
+        let ways = pairs.iter().flat_map(|pair| load.way(*pair));
+        let crossed: BTreeSet<&String> = ways.map(|crossed| &crossed.line).collect();
+        let mut open: BTreeMap<(&str, What, &Option<String>), Instant> = BTreeMap::new();
+        let mut all = Vec::new();
+        for change in self.0.iter().filter(|it| it.at < until && crossed.contains(&it.line)) {
+            let key = (change.line.as_str(), change.what, &change.toward);
+            if change.begins {
+                open.entry(key).or_insert(change.at);
+            } else if let Some(since) = open.remove(&key).filter(|since| *since < change.at) {
+                all.push(Stretch { line: key.0, what: key.1, toward: key.2, since, until: Some(change.at) });
+            }
+        }
+        let lasting = |((line, what, toward), since)| Stretch { line, what, toward, since, until: None };
+        all.extend(open.into_iter().map(lasting));
+        all
+    }
+
+    /// When, until `until`, a line between these `pairs` was not there, in order; `lossy`: or lost everything.
+    pub(super) fn spans(
+        &self,
+        (load, pairs): (&Load, &BTreeSet<(usize, usize)>),
+        until: Instant,
+        lossy: bool,
+    ) -> Vec<Span> {
+        let stretches = self.stretches(load, pairs, until).into_iter();
+        let spans = stretches.filter(|it| lossy || it.what != What::Lossy);
+        joined(spans.map(|it| (it.since, it.until.unwrap_or(until))).collect())
+    }
+
+    /// Since when, at the instant `at`, a line between these `pairs` has lost all that comes, and since when one has been standing still, where that is so.
+    pub(super) fn lasting(
+        &self,
+        (load, pairs): (&Load, &BTreeSet<(usize, usize)>),
+        at: Instant,
+    ) -> (Option<Instant>, Option<Instant>) {
+        let stretches = self.stretches(load, pairs, at);
+        let first = |is: fn(What) -> bool| {
+            stretches.iter().filter(|it| it.until.is_none() && is(it.what)).map(|it| it.since).min()
+        };
+        (first(|what| what != What::Still), first(|what| what == What::Still))
+    }
+
+    /// What of the lines between these `pairs` was not there for some of the time until `to`, in words, each with until when, where it is there again.
+    pub(super) fn told(
+        &self,
+        (load, pairs): (&Load, &BTreeSet<(usize, usize)>),
+        to: Instant,
+    ) -> Vec<(Option<Instant>, String)> {
+        let seconds = |at: Instant| in_seconds(at.saturating_since(Instant::ZERO));
+        let mut alike: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+        for it in self.stretches(load, pairs, to) {
+            let towards = alike.entry((it.since, it.line, it.what, it.until)).or_default();
+            towards.extend(it.toward.as_deref());
+        }
+        let words = |((since, line, what, until), towards): ((Instant, &str, What, Option<Instant>), Vec<&str>)| {
+            // None of a ring, which has no ends.
+            let section = if towards.is_empty() { "ring" } else { "link" };
+            let toward = if let [one] = towards[..] { format!(" toward {one}") } else { String::new() };
+            let rest = until.map_or_else(|| "on".to_owned(), |until| format!("to {}", seconds(until)));
+            (until, format!("{section}.{line} {}{toward} from {} {rest}", what.words(), seconds(since)))
+        };
+        alike.into_iter().map(words).collect()
     }
 
     /// What of the lines between these `pairs` of writers and readers of `load` was not there at the instant `at`, each with since when.

@@ -74,6 +74,12 @@ impl Power {
         past.map(|(_, since, _)| *since).or_else(|| world.down_since(host).filter(|since| *since <= at))
     }
 
+    /// From when until when, until now, `host` had no power.
+    pub(super) fn spans(&self, world: &World, host: HostId) -> Vec<(Instant, Instant)> {
+        let past = self.outages.iter().filter(|(other, ..)| *other == host).map(|(_, since, until)| (*since, *until));
+        past.chain(world.down_since(host).map(|since| (since, world.now()))).collect()
+    }
+
     /// For how long since `from` each of `hosts` had no power, where it had none for some time.
     pub(super) fn without(
         &self,
@@ -82,9 +88,8 @@ impl Power {
         from: Instant,
     ) -> BTreeMap<String, Duration> {
         let of = |(name, id): (&String, &HostId)| {
-            let past = self.outages.iter().filter(|(host, ..)| host == id).map(|(_, since, until)| (*since, *until));
-            let present = world.down_since(*id).map(|since| (since, world.now()));
-            let all = past.chain(present).map(|(since, until)| until.saturating_since(since.max(from)));
+            let spans = self.spans(world, *id).into_iter();
+            let all = spans.map(|(since, until)| until.saturating_since(since.max(from)));
             let whole = all.fold(Duration::ZERO, |whole, one| whole + one);
             (!whole.is_zero()).then(|| (name.clone(), whole))
         };

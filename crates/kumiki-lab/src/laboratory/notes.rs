@@ -50,7 +50,7 @@ pub(super) fn at_other_times(measured: &Measured, scenario: &Scenario) -> Option
     })
 }
 
-/// So many of what happens are told; an event may come again and again.
+/// So many of what happens, or of lines that were not there, are told; an event may come again and again.
 const TOLD: usize = 5;
 
 /// What happened at given times of a run that ended at `end`, and what would have happened later, and so did not.
@@ -125,8 +125,20 @@ fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
     notes.extend(small(load));
     notes.extend(unheard(load, measured));
     notes.extend(load.units.map(|units| units.to_string()));
-    notes.extend(load.echoes.map(|echoes| echoes.to_string()));
+    notes.extend(load.echoes.map(|echoes| match echoes.left_in_vain > 0 && !load.away.is_empty() {
+        true => format!("{echoes}; {}", away(load)),
+        false => echoes.to_string(),
+    }));
     notes
+}
+
+/// Which lines on its way were not there.
+fn away(load: &LoadResult) -> String {
+    let mut told: Vec<&str> = load.away.iter().map(String::as_str).take(TOLD).collect();
+    let more = load.away.len().saturating_sub(TOLD);
+    let rest = format!("and {more} more");
+    told.extend((more > 0).then_some(rest.as_str()));
+    told.join(", ")
 }
 
 /// What the last of several transfers or calls waited for while nothing was on their lines, where that is not what held most of them for most of the time.

@@ -44,7 +44,7 @@ pub use ring::Ring;
 pub use schedule::Step;
 pub use switch::{AtmSwitch, Channel, Discard, EthernetSwitch, SWITCHES, Switch};
 pub use synchronous::{Switched, Synchronous};
-pub(crate) use waits::{Span, Waits};
+pub(crate) use waits::{Span, Waits, joined};
 
 use crate::scenario::{Fault, settings};
 

@@ -17,6 +17,19 @@ use kumiki_octets::Message;
 /// From one time until another.
 pub(crate) type Span = (Instant, Instant);
 
+/// `spans` in order, those that meet put together.
+pub(crate) fn joined(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable();
+    let mut all: Vec<Span> = Vec::new();
+    for (since, until) in spans {
+        match all.last_mut().filter(|(_, last)| since <= *last) {
+            Some((_, last)) => *last = until.max(*last),
+            None => all.push((since, until)),
+        }
+    }
+    all
+}
+
 /// The end that asks, and the one that answers.
 type Pair = [SocketAddr; 2];
 
@@ -44,17 +57,9 @@ impl Waits {
     #[must_use]
     pub(crate) fn between(&self, asks: SocketAddr, answers: SocketAddr) -> Vec<Span> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all = found.get(&[asks, answers]).cloned().unwrap_or_default();
+        let all = found.get(&[asks, answers]).cloned().unwrap_or_default();
         drop(found);
-        all.sort_unstable();
-        let mut joined: Vec<Span> = Vec::new();
-        for (since, until) in all {
-            match joined.last_mut().filter(|(_, last)| since <= *last) {
-                Some((_, last)) => *last = until.max(*last),
-                None => joined.push((since, until)),
-            }
-        }
-        joined
+        joined(all)
     }
 
     /// The connection that `frame` is of, where its server is known.

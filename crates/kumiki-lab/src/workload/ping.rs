@@ -46,8 +46,12 @@ pub struct Echoes {
     pub sent: u64,
     /// Answered.
     pub answered: u64,
-    /// Neither answered so far nor out for longer than the longest round trip, or than a second where none has been.
+    /// Not answered so far, and on its way for all that is known: see [`Ping::echoes_by`].
     pub under_way: u64,
+    /// Neither answered nor under way, and no error was told of it.
+    pub lost: u64,
+    /// How many of those that are neither answered nor under way left while their way was not there.
+    pub left_in_vain: u64,
     /// Answered more than once, or not to be told whose answer it is.
     pub stray: u64,
     /// Of which an error was told (ICMP).
@@ -68,6 +72,9 @@ impl core::fmt::Display for Echoes {
         if self.under_way > 0 {
             write!(f, ", {} under way", self.under_way)?;
         }
+        if self.lost > 0 {
+            write!(f, ", {} lost", self.lost)?;
+        }
         if let (Some(min), Some(mean), Some(max)) = (self.min, self.mean(), self.max) {
             let ms = |time: Duration| time.as_secs_f64() * 1e3;
             write!(f, ", round trip {:.3} / {:.3} / {:.3} ms (min, mean, max)", ms(min), ms(mean), ms(max))?;
@@ -86,6 +93,8 @@ impl core::ops::AddAssign for Echoes {
         self.sent += other.sent;
         self.answered += other.answered;
         self.under_way += other.under_way;
+        self.lost += other.lost;
+        self.left_in_vain += other.left_in_vain;
         self.stray += other.stray;
         self.errors += other.errors;
         self.wrong += other.wrong;
@@ -112,6 +121,19 @@ impl Echoes {
     }
 }
 
+/// What is known of the way of echoes, there and back.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Way {
+    /// From when until when it was not there, in order.
+    pub away: Vec<(Instant, Instant)>,
+    /// Since when it has lost all that comes.
+    pub gone_since: Option<Instant>,
+    /// Since when it has been standing still, with what waits on it.
+    pub still_since: Option<Instant>,
+    /// How much of whatever waits on it, or elsewhere.
+    pub waiting: u64,
+}
+
 /// The program; see the module.
 #[derive(Debug)]
 pub struct Ping {
@@ -120,6 +142,10 @@ pub struct Ping {
     timer: TimerSlot,
     /// By the number that ICMP gives them: when each left.
     open: BTreeMap<u16, Instant>,
+    /// When that left which left last of all that have been answered, where any has.
+    latest: Option<Instant>,
+    /// The most by which one that left later was answered before another one.
+    overtaken_by: Duration,
     /// Since the start.
     echoes: Echoes,
     /// What left by then is not measured.
@@ -141,6 +167,8 @@ impl Ping {
             began: Instant::ZERO,
             timer: TimerSlot::default(),
             open: BTreeMap::new(),
+            latest: None,
+            overtaken_by: Duration::ZERO,
             echoes: Echoes::default(),
             before: None,
             measured: Echoes::default(),
@@ -164,13 +192,35 @@ impl Ping {
         self.echoes
     }
 
-    /// What by `now` became of those that are measured, with what of them is under way.
+    /// What by `now` became of those that are measured, with what of them is under way and what is lost. Lost is what has no answer and was overtaken, by more than any was
+    /// that was answered all the same; what left when its way had gone; and what is out for longer than the longest round trip, or than a second where none has been. While
+    /// its way stands still no time passes for what waits there, and no more is under way than waits.
     #[must_use]
-    pub fn echoes_by(&self, now: Instant) -> Echoes {
+    pub fn echoes_by(&self, now: Instant, way: &Way) -> Echoes {
         let most = self.echoes.max.unwrap_or(Duration::from_secs(1));
-        let is_under_way = |left: &&Instant| self.is_measured(**left) && now.saturating_since(**left) <= most;
-        let under_way = self.open.values().filter(is_under_way).count();
-        Echoes { under_way: under_way as u64, ..self.measured }
+        let until = way.still_since.unwrap_or(now);
+        // What was answered since has not gone that way.
+        let gone = way.gone_since.filter(|since| self.latest.is_none_or(|latest| latest < *since));
+        let may_come = |left: &Instant| {
+            let is_overtaken = self.latest.is_some_and(|latest| latest.saturating_since(*left) > self.overtaken_by);
+            let is_in_time = until.saturating_since(*left) <= most;
+            !is_overtaken && is_in_time && gone.is_none_or(|since| *left < since)
+        };
+        let is_in_vain = |left: &Instant| {
+            let place = way.away.partition_point(|(_, until)| until <= left);
+            way.away.get(place).is_some_and(|(since, _)| since <= left)
+        };
+        let (out, lost): (Vec<Instant>, Vec<Instant>) =
+            self.open.values().filter(|left| self.is_measured(**left)).partition(|left| may_come(left));
+        let waits = if way.still_since.is_some() { way.waiting } else { u64::MAX };
+        let under_way = (out.len() as u64).min(waits);
+        let beyond = out.len() as u64 - under_way;
+        Echoes {
+            under_way,
+            lost: (lost.len() as u64 + beyond).saturating_sub(self.measured.errors),
+            left_in_vain: lost.iter().filter(|left| is_in_vain(left)).count() as u64 + beyond,
+            ..self.measured
+        }
     }
 
     /// The round trips of those that are measured.
@@ -230,6 +280,9 @@ impl Ping {
             return;
         };
         let took = cx.now().saturating_since(left);
+        let overtaken_by = self.latest.map_or(Duration::ZERO, |latest| latest.saturating_since(left));
+        self.overtaken_by = self.overtaken_by.max(overtaken_by);
+        self.latest = self.latest.max(Some(left));
         let same_len = unit.data.len() as u64 == u64::from(self.config.data);
         let same = same_len && first_wrong(self.config.pattern, 0, &unit.data).is_none();
         self.echoes.answered_in(took, same);
