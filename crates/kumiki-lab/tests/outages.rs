@@ -110,3 +110,16 @@ fn what_is_lost_with_the_line_is_not_bound_by_its_rate() {
     let outcome = outcome(&PING.replace("50 ms", "100 us"), &up("9900 ms", false));
     assert_eq!(of(&outcome, Scope::Load, "probe").bound_by, "link");
 }
+
+#[test]
+fn a_ping_that_nobody_answers_makes_no_result_of_a_failure() {
+    let down = up("0 s", false);
+    let failed = outcome(&format!("{PING}\n{BULK}"), &down).failed.unwrap();
+    assert!(failed.starts_with("no connection was established for load.bulk: "), "{failed}");
+    // One that was answered does, and so does one that is alone: it says how many were lost.
+    assert_eq!(
+        outcome(&format!("{PING}\n{}", BULK.replace(" }", ", start = \"5 s\" }")), &up("4 s", false)).failed,
+        None
+    );
+    assert_eq!(outcome(PING, &down).failed, None);
+}

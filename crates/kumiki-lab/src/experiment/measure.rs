@@ -94,6 +94,8 @@ pub struct LoadResult {
     lost_by_outages: bool,
     /// Which lines on its way were not there for some of the time for which it was measured, in words.
     pub away: Vec<String>,
+    /// Whether it is of echoes of which none was ever answered.
+    pub unanswered: bool,
     /// So many datagrams may be under way at the end and have been sent while measuring, where none was before.
     under_way: u64,
     /// What became of the echoes that left while measuring, where the load is made of them.
@@ -699,6 +701,8 @@ fn measure(
         echoes: after.away.echoes,
         lost_by_outages: after.away.took_most(units.as_ref(), part.unwrap_or((since, time))),
         away: after.away.told(before.at),
+        unanswered: load.kind == Kind::Ping
+            && all_done(world, hosts, load, |ping: &Ping| ping.echoes().sent > 0 && ping.echoes().answered == 0),
         flows,
         ..LoadResult::default()
     };

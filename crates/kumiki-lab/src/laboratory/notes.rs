@@ -73,7 +73,8 @@ pub(super) fn happened(scenario: &Scenario, end: Instant) -> Vec<String> {
 pub(super) fn failed(measured: &Measured) -> Option<String> {
     let file = measured.total.failure.as_ref().map(|why| format!("the transfer of the file did not end: {why}"));
     file.or_else(|| {
-        let all = measured.loads.values().all(|load| load.unconnected.is_some());
+        // A ping that nobody has answered either makes no result of it.
+        let all = measured.loads.values().all(|load| load.unconnected.is_some() || load.unanswered);
         measured.loads.iter().find_map(|(name, load)| {
             let none = load.unconnected.as_ref().filter(|it| all || !it.silent)?;
             let of = if measured.loads.len() > 1 { format!(" for load.{name}") } else { String::new() };
