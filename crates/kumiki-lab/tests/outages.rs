@@ -123,3 +123,13 @@ fn a_ping_that_nobody_answers_makes_no_result_of_a_failure() {
     );
     assert_eq!(outcome(PING, &down).failed, None);
 }
+
+#[test]
+fn what_never_opened_has_the_limit_of_the_time_in_which_it_called() {
+    let load = "load.t = { kind = \"ttcp\", from = \"a\", to = \"b\", message = \"8 KiB\", count = 500 }";
+    for (events, part) in [(up("0 s", false), 0.0), (format!("{}, {}", up("0 s", false), up("9900 ms", true)), 0.01)] {
+        let outcome = outcome(load, &events);
+        let limits = [Scope::Load, Scope::Flow].map(|scope| of(&outcome, scope, "t").limit_mbps.unwrap());
+        assert!(limits.iter().all(|limit| (limit - part * 4.83).abs() < 0.01), "{events}: {limits:?}");
+    }
+}

@@ -51,6 +51,8 @@ pub struct LoadResult {
     pub began: Instant,
     /// How long was measured.
     pub time: Duration,
+    /// When the run was over.
+    pub until: Instant,
     /// From when on it wrote, and for how long, where that is a part of what was measured.
     pub part: Option<(Instant, Duration)>,
     /// The sessions, in the order of opening.
@@ -675,6 +677,7 @@ fn measure(
         under_way: units.filter(|_| before.units.sent == 0).map_or(0, |units| under_way(units.sent, &flows, time)),
         began: since,
         time,
+        until: after.at,
         part,
         jain: jain(&flows),
         line,

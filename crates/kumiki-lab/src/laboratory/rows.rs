@@ -31,7 +31,10 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
             let from = from.saturating_since(Instant::ZERO);
             limit::of_all_between(&point.scenario, load, (from, from + time)).ok()
         };
-        let all = between((measured.began, measured.time))?;
+        // What has no time of its own, since it never opened, called until the end.
+        let until_end = measured.until.saturating_since(measured.began);
+        let time = if measured.time.is_zero() { until_end } else { measured.time };
+        let all = between((measured.began, time))?;
         Some(Limits { all, writing: measured.part.and_then(between).unwrap_or(all) })
     };
     let limits: BTreeMap<&String, Option<Limits>> = point.scenario.load.iter().map(|it| (it.0, allowed(it))).collect();
@@ -105,7 +108,8 @@ fn limit_of_total(point: &Point, measured: &Measured) -> Option<f64> {
 
 /// What the lines leave the whole load in the time of `flow`, where that is not the load's, of which it is `limit`.
 fn limit_of_flow(point: &Point, (name, load): (&str, &LoadResult), flow: &Flow, limit: Option<f64>) -> Option<f64> {
-    if (flow.began, flow.time) == (load.began, load.time) || !limit::is_changing(&point.scenario) {
+    let is_same = flow.time.is_zero() || (flow.began, flow.time) == (load.began, load.time);
+    if is_same || !limit::is_changing(&point.scenario) {
         return limit;
     }
     let began = flow.began.saturating_since(Instant::ZERO);
