@@ -133,3 +133,20 @@ fn what_never_opened_has_the_limit_of_the_time_in_which_it_called() {
         assert!(limits.iter().all(|limit| (limit - part * 4.83).abs() < 0.01), "{events}: {limits:?}");
     }
 }
+
+/// The packet of a call that waits in the queue of a line that stands still waits for no other.
+#[test]
+fn a_line_that_stands_still_is_no_queue() {
+    let web = "load.web = { kind = \"rpc\", from = \"a\", to = \"b\", message = \"300 B\", response = \"20 kB\" }";
+    let file = "load.file = { kind = \"ttcp\", from = \"b\", to = \"a\", message = \"8 KiB\", count = 2000 }";
+    let loads = format!("{web}\n{file}");
+    let text = text(&loads, &format!("{}, {}", rate("3 s", "0 b/s"), rate("9500 ms", "5 Mb/s")));
+    let deep = text.replace("queue_frames = 10", "queue_frames = 100");
+    let outcome = Laboratory::default().run(&point(&parse(&deep), &[])).unwrap();
+    let row = of(&outcome, Scope::Load, "web");
+    assert_eq!(row.bound_by, "retransmission time-out", "{:?}", row.held);
+    assert!(row.held["retransmission time-out"] > 0.6, "{:?}", row.held);
+    // What was not there for most of the time is told, be it there again.
+    let told = "file: 0 of 1 transfer came to an end; meanwhile link.line had a rate of 0 b/s from 3 s to 9.5 s";
+    assert!(outcome.notes.iter().any(|note| note == told), "{:?}", outcome.notes);
+}

@@ -22,6 +22,8 @@ use crate::workload::ping::{Echoes, Way};
 /// What is known of that at an instant.
 #[derive(Default, Debug)]
 pub(super) struct Away {
+    /// When a line between a writer and a reader of exchanges was down or stood still, by their numbers.
+    stands: BTreeMap<(usize, usize), Vec<Span>>,
     /// When the way of each writer of datagrams to each of its readers was not there.
     ways: Vec<Vec<Span>>,
     /// Which lines were not there, in words, each with until when, where it is there again.
@@ -61,10 +63,19 @@ impl Away {
             all
         };
         Self {
+            stands: match load.is_of_exchanges() {
+                true => each().map(|(pair, own)| (pair, outages.spans((load, &own), now, false))).collect(),
+                false => BTreeMap::new(),
+            },
             ways: if load.kind == Kind::Units { each().map(|(_, own)| whole(&own)).collect() } else { Vec::new() },
             told: outages.told((load, &pairs(load).collect()), now),
             echoes: (0..load.from.len()).filter_map(echoes).reduce(together),
         }
+    }
+
+    /// When a line between that writer and that reader of exchanges was down or stood still, in order.
+    pub(super) fn stands(&self, way: (usize, usize)) -> &[Span] {
+        self.stands.get(&way).map_or(&[], Vec::as_slice)
     }
 
     /// Which lines were not there for some of the time since `from`, in words.

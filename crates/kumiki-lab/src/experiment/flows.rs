@@ -11,6 +11,7 @@ use kumiki_sim::{HostId, World};
 
 pub(super) use connections::{association, pair_of, records, retransmissions, senders, tcps, writing};
 
+use super::away::Away;
 use super::ends::{AtEnds, Ends};
 use super::given_up;
 use super::held::{self, Held};
@@ -555,7 +556,8 @@ pub(super) fn flows(
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
     sinks: &[Vec<Progress>],
-    (before, held_between, waits): (&Snapshot, (Instant, Instant), Option<&Waits>),
+    (before, held_between): (&Snapshot, (Instant, Instant)),
+    (waits, away): (Option<&Waits>, &Away),
     ends: &Ends,
 ) -> Vec<(Progress, Flow)> {
     let mut all = Vec::new();
@@ -597,7 +599,7 @@ pub(super) fn flows(
                 let waits = waits.zip(sockets.0.socket().zip(sockets.1.socket()));
                 let waits = waits.map_or_else(Vec::new, |(waits, (asks, answers))| waits.between(asks, answers));
                 let pauses = exchanged.map_or(&[][..], |done| &done.pauses);
-                held::of_exchanges(ends, (pauses, &waits), held_from, held_until)
+                held::of_exchanges(ends, (pauses, &waits, away.stands(way)), held_from, held_until)
             }
             (Some(record), None) => record.spans(peer.copied(), held_from, held_until),
             (None, _) => Vec::new(),

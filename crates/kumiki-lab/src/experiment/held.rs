@@ -32,16 +32,17 @@ pub(super) fn times(spans: &[Held]) -> BTreeMap<Limit, f64> {
 }
 
 /// What held exchanges between the end that asks and the one that answers, in order; the first of these paused at the times of `pauses`, and something of theirs waited in
-/// queues behind what others sent at those of `waits`, both in order.
+/// queues behind what others sent at those of `waits`, all in order. While a line was down or stood still, at the times of `stands`, who waits there does not wait for those others, but
+/// for a timer, as whoever's packets find no room there, or no line.
 pub(super) fn of_exchanges(
     [asks, answers]: [&Record; 2],
-    (pauses, waits): (&[Span], &[Span]),
+    (pauses, waits, stands): (&[Span], &[Span], &[Span]),
     from: Instant,
     to: Instant,
 ) -> Vec<Held> {
     let ends = [answers.spans(Some(asks), from, to), asks.spans(Some(answers), from, to)];
     let changes = ends.iter().flatten().flat_map(|(since, until, _)| [*since, *until]);
-    let others = pauses.iter().chain(waits).flat_map(|(since, until)| [*since, *until]);
+    let others = pauses.iter().chain(waits).chain(stands).flat_map(|(since, until)| [*since, *until]);
     let times = changes.chain(others.filter(|at| (from..to).contains(at)));
     let times: Vec<Instant> = times.collect::<BTreeSet<_>>().into_iter().collect();
     let mut held = Vec::new();
@@ -51,7 +52,8 @@ pub(super) fn of_exchanges(
             (began <= since).then_some(*limit)
         });
         if let Some(limit) = of_ends([asks, answers], is_in(pauses, *since), is_in(waits, *since)) {
-            held.push((*since, *until, limit));
+            let stands = limit == Limit::Queue && is_in(stands, *since);
+            held.push((*since, *until, if stands { Limit::Timeout } else { limit }));
         }
     }
     held

@@ -576,7 +576,7 @@ fn measure(
     let whole_load = load.is_measured_whole();
     let before = if whole_load { &beginning } else { before };
     let user = file_user(world, hosts, load);
-    let flows_of = |held| flows::flows(world, hosts, load, &sinks, (before, held, waits), ends);
+    let flows_of = |held| flows::flows(world, hosts, load, &sinks, (before, held), (waits, &after.away), ends);
     // Several loads are compared, so the time is the same for all. A silence at an end belongs to what is measured.
     let arrivals = before.last.zip(after.last).filter(|(first, last)| {
         last > first && is_alone && load.is_steady && !before.is_silent() && !after.is_silent()

@@ -111,7 +111,9 @@ fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
     if load.unbegun > 0 && load.unconnected.is_none() {
         notes.push(format!("{} of {} would have begun after the end of the run", load.unbegun, all("session")));
     }
-    let why = load.cut_off.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    // What is there again is not why, but took its part of the time.
+    let meanwhile = (!load.away.is_empty()).then(|| format!("; meanwhile {}", away(load)));
+    let why = load.cut_off.as_ref().map(|why| format!(": {why}")).or(meanwhile).unwrap_or_default();
     // Those that had not begun are told of already.
     let begun = load.unfinished.saturating_sub(load.unbegun);
     if begun > 0 && load.unconnected.is_none() {
