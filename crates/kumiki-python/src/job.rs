@@ -147,8 +147,7 @@ impl Job {
         let results = self.pieces.results(&self.plan);
         let (left, all) = results.iter().map(|it| it.left()).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         let failed = results.iter().map(|it| it.failures().len()).sum();
-        let end = || self.provenance.end(&self.plan, (all - left, all), failed);
-        let mut run = end();
+        let run = self.provenance.end(&self.plan, (all - left, all), failed);
         let mut directory = None;
         if let Some((output, mut journal)) = self.to.take() {
             // Python may go to another directory before it asks for files.
@@ -162,9 +161,6 @@ impl Job {
                 output.write(Output::RUN, run.as_bytes())?;
                 if left == 0 && results.iter().any(|it| it.rows().next().is_some()) {
                     reproduce::write(&output, &results)?;
-                    // With the time that this took.
-                    run = end();
-                    output.rewrite(Output::RUN, run.as_bytes())?;
                 }
             }
         }
