@@ -419,7 +419,8 @@ fn a_transfer_that_does_not_end_is_told() {
     let text = format!("{text}define.count = 4000\n");
     let outcome = |set: &[&str]| Laboratory::default().run(&point(&parse(&text), set)).unwrap();
     let cut = outcome(&[]);
-    assert!(cut.notes.iter().any(|note| note == "0 of 1 transfer came to an end"), "{:?}", cut.notes);
+    let told = "0 of 1 transfer came to an end; meanwhile link.line was down from 4 s to 6 s";
+    assert!(cut.notes.iter().any(|note| note == told), "{:?}", cut.notes);
     assert_eq!(cut.rows[0].completions, Some(0));
     let whole = outcome(&["count=100"]);
     assert!(!whole.notes.iter().any(|note| note.contains("to their end")), "{:?}", whole.notes);
