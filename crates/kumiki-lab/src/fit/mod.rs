@@ -41,7 +41,8 @@ pub struct Options {
     pub profile: Option<String>,
     /// The value that was measured, by its name in the rows; what the scenario reports unless given.
     pub value: Option<String>,
-    /// The column that says which measurements are held out.
+    /// The column that says which measurements are held out: x, yes, true, on or a number other than 0; no, false, off, 0 and nothing leave them in, and other
+    /// words are refused.
     pub hold_out: Option<String>,
     /// Every so many-th measurement is held out.
     pub hold_every: Option<usize>,
@@ -489,7 +490,14 @@ fn measurements(
         }
         let count = measurements.len() + 1;
         let is_every = options.hold_every.is_some_and(|every| count.checked_rem(every) == Some(0));
-        let is_marked = hold_out.as_ref().and_then(|found| record.get(found)).is_some_and(|cell| is_yes(&cell));
+        let is_marked = match hold_out.as_ref().and_then(|found| record.get(found)) {
+            Some(cell) => is_mark(&cell).ok_or_else(|| {
+                let name = options.hold_out.as_deref().unwrap_or_default();
+                wrong(format!("{name} = {:?} neither holds the line out nor leaves it in", told(&cell)))
+                    .expected(HOLD_OUT_WORDS)
+            })?,
+            None => false,
+        };
         measurements.push(Measurement {
             point,
             value: number,
@@ -500,13 +508,21 @@ fn measurements(
     Ok(measurements)
 }
 
-/// Whether a cell marks its line.
-fn is_yes(cell: &crate::rows::Parameter) -> bool {
+/// What a column of [`Options::hold_out`] may have.
+const HOLD_OUT_WORDS: &str =
+    "x, yes, true, on or a number other than 0 where it is held out, and no, false, off, 0 or nothing where it is not";
+
+/// Whether a cell marks its line; nothing where it says neither.
+fn is_mark(cell: &crate::rows::Parameter) -> Option<bool> {
     match cell {
-        crate::rows::Parameter::Switch(on) => *on,
-        crate::rows::Parameter::Text(text) => matches!(text.to_ascii_lowercase().as_str(), "x" | "yes" | "true" | "on"),
+        crate::rows::Parameter::Switch(on) => Some(*on),
+        crate::rows::Parameter::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "x" | "yes" | "true" | "on" => Some(true),
+            "" | "no" | "false" | "off" => Some(false),
+            _ => None,
+        },
         crate::rows::Parameter::Count(_) | crate::rows::Parameter::Number(_) => {
-            number(cell).is_some_and(|number| number != 0.0)
+            number(cell).map(|number| number != 0.0)
         }
     }
 }

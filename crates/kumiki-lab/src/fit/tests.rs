@@ -98,6 +98,30 @@ fn per_cent_are_of_the_points_whose_shares_are_bare_numbers() {
     assert_eq!(task.measurements.iter().map(|it| it.point).collect::<Vec<_>>(), [1, 0]);
 }
 
+/// A word that was read as "no" would make what was fitted look predicted.
+#[test]
+fn a_word_that_neither_holds_out_nor_leaves_in_is_refused_with_its_line() {
+    let of = |mark: &str| {
+        let csv = format!("mss (B),goodput_mbps,kind\n268,1,\n536,1,{mark}\n");
+        let options = Options { hold_out: Some("kind".to_owned()), ..free(&["tcp.send"]) };
+        task(&csv, &options).map(|task| task.measurements.iter().map(|it| it.is_held_out).collect::<Vec<_>>())
+    };
+    for (marks, is_held_out) in [
+        (["x", "Yes", "TRUE", "on", "1", "0.5"].as_slice(), true),
+        (["", "no", "False", "off", "0", "0.0"].as_slice(), false),
+    ] {
+        for mark in marks {
+            assert_eq!(of(mark).unwrap(), [false, is_held_out], "{mark}");
+        }
+    }
+    for other in ["test", "fit"] {
+        let refused = of(other).unwrap_err().to_string();
+        let words =
+            format!("mine.csv:3: kind = \"{other}\" neither holds the line out nor leaves it in; expected x, yes,");
+        assert!(refused.starts_with(&words), "{refused}");
+    }
+}
+
 #[test]
 fn what_does_not_belong_together_is_refused() {
     let refused = |csv: &str, options: &Options| task(csv, options).unwrap_err().to_string();

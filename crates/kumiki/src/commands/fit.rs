@@ -36,7 +36,8 @@ pub(crate) struct FitArgs {
     /// goodput_mbps="TCP download (Mbit/s)"; may be given several times
     #[arg(long, value_name = "NAME=HEAD", value_parser = column)]
     pub(crate) column: Vec<(String, String)>,
-    /// The column that marks measurements which are not fitted to, but predicted
+    /// The column that marks measurements which are not fitted to, but predicted: x, yes, true, on or 1 there; no, false,
+    /// off, 0 or nothing does not mark, and other words are refused
     #[arg(long, value_name = "COLUMN", conflicts_with = "hold_every")]
     pub(crate) hold_out: Option<String>,
     /// Do so with every K-th measurement
