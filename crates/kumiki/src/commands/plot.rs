@@ -23,8 +23,8 @@ pub(crate) struct PlotArgs {
     /// What makes a curve each, between commas; what else is varied and differs does so too
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name)]
     pub(crate) series: Vec<String>,
-    /// An axis along which equal steps are equal factors; may be given twice
-    #[arg(long, value_name = "AXIS", value_enum)]
+    /// An axis along which equal steps are equal factors; both between a comma
+    #[arg(long, value_name = "AXIS", value_delimiter = ',', value_enum)]
     pub(crate) log: Vec<AxisName>,
     /// Above the figure
     #[arg(long, value_name = "TEXT")]
