@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_files::file_user::{Failure, Layer};
-use kumiki_graph::{Address, Instant, Reason};
+use kumiki_graph::{Address, Instant, NoPath, Reason};
 use kumiki_sim::{HostId, World};
 
 use super::flows::{Matched, matched, progress};
@@ -237,6 +237,9 @@ fn never_connected(
     // That TCP has given up calling is a matter of how long the run is.
     let silent = matches!(reason, None | Some(Reason::TimedOut));
     let why = match reason {
+        Some(Reason::Unreachable(NoPath::Host)) => {
+            format!("{host} called {peer}, and nobody answers for that address, or for a router on the way to it{gone}")
+        }
         Some(Reason::Unreachable(_)) => format!("{host} has no route to {peer}"),
         Some(why) if silent => format!("{host} called {peer}: {why}{gone}"),
         Some(why) => format!("{host} called {peer}: {why}"),
