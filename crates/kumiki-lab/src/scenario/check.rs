@@ -348,7 +348,6 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
             }
         }
     }
-    addresses(scenario)?;
     real::check(scenario)?;
     loads(scenario)?;
     super::event::check(scenario)?;
@@ -502,7 +501,7 @@ fn dotted(text: &str) -> Option<String> {
 }
 
 /// No two interfaces have one address: easily so where a host is `like` another, and then nothing arrives.
-fn addresses(scenario: &Scenario) -> Result<(), Fault> {
+pub(super) fn addresses(scenario: &Scenario) -> Result<(), Fault> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for (host, spec) in &scenario.host {
         // What else has an address, by mistake, is told by whoever reads its settings.

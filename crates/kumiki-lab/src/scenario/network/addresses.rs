@@ -52,7 +52,7 @@ impl Interface {
     }
 
     /// The layer below it that knows where next hops are, if there is one.
-    fn resolver(&self, host: &Host) -> Option<&str> {
+    pub(super) fn resolver(&self, host: &Host) -> Option<&str> {
         self.layers.iter().map(String::as_str).find(|layer| RESOLVERS.contains(&host.kind_of(layer)))
     }
 

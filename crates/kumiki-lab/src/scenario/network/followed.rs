@@ -1,13 +1,13 @@
 //! Whether the routes that are given lead from the host of a load to its reader, and back.
 //!
-//! Only what is certain is said: of hosts with one IP and known addresses, where a router on the way has no route, or routes lead in a circle; and where a host itself has none,
+//! Only what is certain is said: of hosts with one IP and known addresses, where a router on the way has no route, nobody is the router of one, or routes lead in a circle; and where a host itself has none,
 //! if all that its program sends goes through that IP.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::Scenario;
 use super::super::fault::Fault;
+use super::super::{Host, Scenario};
 use super::addresses::{Interface, network};
 use crate::topology::place;
 
@@ -21,6 +21,17 @@ enum Way<'a> {
     Ends(&'a Interface),
     /// Through these, and to the first of them again.
     Circle(Vec<&'a Interface>),
+    /// To the network on which its next router should be, and nobody is it.
+    Dead(Dead<'a>),
+}
+
+/// A route by way of a router that nobody is, where its MAC address must be found.
+struct Dead<'a> {
+    /// Who has the route.
+    on: &'a Interface,
+    router: Ipv4Addr,
+    /// Where the route leads.
+    network: (u32, u8),
 }
 
 impl Way<'_> {
@@ -32,6 +43,7 @@ impl Way<'_> {
             Self::None(_) => false,
             Self::Ends(router) => given.contains(&router.host),
             Self::Circle(all) => all.iter().any(|it| given.contains(&it.host)),
+            Self::Dead(Dead { on, .. }) => given.contains(&on.host),
         }
     }
 }
@@ -76,7 +88,7 @@ pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTree
                 continue;
             }
             if way.is_of(given) {
-                return Err(said(way, (from, to), address));
+                return Err(said(&map, way, (from, to), address));
             }
         }
     }
@@ -102,14 +114,14 @@ pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), F
                 continue;
             };
             if ways.all(|(_, way)| matches!(way, Way::None(_))) {
-                return Err(said(way, (from, to), address));
+                return Err(said(&map, way, (from, to), address));
             }
         }
     }
     Ok(())
 }
 
-fn said(way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
+fn said(map: &Map<'_>, way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
     let (at, problem) = match &way {
         Way::Ends(router) => {
             (Some(*router), format!("{}, on the way from {from} to {to}, has no route to {address}", router.host))
@@ -128,6 +140,7 @@ fn said(way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
                 prefix = own.prefix
             ));
         }
+        Way::Dead(dead) => return dead.said(map),
         Way::Fine => (None, String::new()),
     };
     let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
@@ -135,6 +148,47 @@ fn said(way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
     Fault::at(path, problem).of_topology().expected(format!(
         "a route such as \"{network}\" to a router that leads to {to}, or no `routes` at all: then they are found"
     ))
+}
+
+impl Dead<'_> {
+    /// Whether it is asked for by ARP, and nobody can be it: all hosts are emulated, addresses beside it are known, and nothing that is set has this one.
+    fn is_certain(&self, scenario: &Scenario, map: &Map<'_>) -> bool {
+        let of_network = |it: &&&Interface| it.network == self.on.network;
+        let is_asked_for = scenario.host.get(&self.on.host).is_some_and(|host| self.on.resolver(host) == Some("arp"));
+        let is_known = map.of_host.values().flatten().filter(of_network).all(|it| it.address.is_some());
+        let router = self.router.to_string();
+        let is_it = |host: &Host| {
+            let own = host.settings.values().flatten().filter(|(key, _)| *key != "routes");
+            host.real.is_some() || host.graph.is_none() || own.into_iter().any(|(_, value)| mentions(value, &router))
+        };
+        is_asked_for && is_known && !scenario.host.values().any(is_it)
+    }
+
+    fn said(&self, map: &Map<'_>) -> Fault {
+        let Self { on, router, network: (base, prefix) } = self;
+        let route = match prefix {
+            0 => "default route".to_owned(),
+            _ => format!("route to {}/{prefix}", Ipv4Addr::from_bits(*base)),
+        };
+        let problem = format!("nobody answers for {router}, the router of {}'s {route}", on.host);
+        let beside = map.of_address.iter().filter(|((network, _), it)| *network == on.network && it.host != on.host);
+        let beside: Vec<String> =
+            beside.map(|((_, address), it)| format!("{address} of {}", it.host)).take(3).collect();
+        let such = if beside.is_empty() { String::new() } else { format!(", such as {}", beside.join(", ")) };
+        Fault::at(["host", &on.host, &on.ip, "routes"], problem).of_topology().expected(format!(
+            "the address of a router on the same network{such}, or no `routes` at all: then they are found"
+        ))
+    }
+}
+
+/// Whether `address` stands somewhere in `value`, alone or with its prefix.
+fn mentions(value: &toml::Value, address: &str) -> bool {
+    match value {
+        toml::Value::String(text) => text.split(|c: char| !c.is_ascii_digit() && c != '.').any(|part| part == address),
+        toml::Value::Array(all) => all.iter().any(|it| mentions(it, address)),
+        toml::Value::Table(all) => all.values().any(|it| mentions(it, address)),
+        toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) | toml::Value::Datetime(_) => false,
+    }
 }
 
 /// Where what `from` sends to `address` of `to` comes.
@@ -157,9 +211,10 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
         };
         let near = own.iter().filter(|it| is_in(address, it)).map(|it| (it.prefix, None));
         let far = routes.into_iter().filter(|(base, prefix, _)| network(address, *prefix) == *base);
-        let far = far.map(|(_, prefix, by)| (prefix, Some(by)));
-        let by = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
-            Some((_, by)) => by.unwrap_or(address),
+        let far = far.map(|(base, prefix, by)| (prefix, Some((base, by))));
+        let (by, route) = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
+            Some((prefix, Some((base, by)))) => (by, Some((base, prefix))),
+            Some((_, None)) => (address, None),
             None if host != from => return Way::Ends(first),
             None if has_peers(scenario, first) || !own.iter().all(|it| is_right(scenario, it)) => return Way::Fine,
             None => return Way::None(first),
@@ -167,7 +222,8 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
         let on = own.iter().filter(|it| is_in(by, it)).max_by_key(|it| it.prefix);
         let next = on.and_then(|on| map.of_address.get(&(on.network, by)));
         let Some(next) = next else {
-            return Way::Fine;
+            let dead = on.zip(route).map(|(on, network)| Dead { on, router: by, network });
+            return dead.filter(|dead| dead.is_certain(scenario, map)).map_or(Way::Fine, Way::Dead);
         };
         host.clone_from(&next.host);
     }

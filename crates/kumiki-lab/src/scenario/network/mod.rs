@@ -35,6 +35,8 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
     circuits::settle(scenario, &interfaces);
     let given = routes::given(scenario);
     routes::settle(scenario, &interfaces);
+    // Whoever follows routes by addresses goes astray where one is of two hosts.
+    super::check::addresses(scenario)?;
     followed::check(scenario, &interfaces, &given)?;
     queues::settle(scenario)?;
     Ok(interfaces)

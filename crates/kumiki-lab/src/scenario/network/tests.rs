@@ -317,6 +317,49 @@ fn routes_that_lead_nowhere_or_in_a_circle_are_refused_with_their_line() {
     }
 }
 
+/// Two hosts at a router, over `layers`, with these default routers, and the server at this address.
+fn over_ethernet(layers: &str, [client, server]: [&str; 2], address: &str) -> Result<Scenario, String> {
+    let text = format!(
+        r#"
+title = "Over Ethernet"
+host.c = {{ graph = ["ip", {layers} "l0"], ip = {{ address = "10.0.1.5/24", routes = {{ default = "{client}" }} }} }}
+host.s = {{ graph = ["ip", {layers} "l0"], ip = {{ address = "{address}/24", routes = {{ default = "{server}" }} }} }}
+host.r.graph = {{ ip = ["arp0", "arp1"], arp0 = ["eth0"], arp1 = ["eth1"], eth0 = ["l0"], eth1 = ["l1"] }}
+host.r.kind = {{ arp0 = "arp", arp1 = "arp", eth0 = "eth", eth1 = "eth" }}
+host.r.ip = {{ forwarding = true, interface = {{ arp0.address = "10.0.1.1/24", arp1.address = "10.0.2.1/24" }} }}
+link.a = {{ ends = ["c", "r.l0"], medium = "point-to-point", rate = "100 Mb/s", framing = "24 B" }}
+link.b = {{ ends = ["r.l1", "s"], medium = "point-to-point", rate = "100 Mb/s", framing = "24 B" }}
+load.t = {{ kind = "netperf", from = "c", to = "s", message = "8 KiB" }}
+run.duration = "1 s"
+"#
+    );
+    read(&text, &[])
+}
+
+#[test]
+fn a_router_that_nobody_is_is_refused_with_who_could_be_it() {
+    let ethernet = |routers| over_ethernet("\"arp\", \"eth\",", routers, "10.0.2.5").map(|_| ());
+    ethernet(["10.0.1.1", "10.0.2.1"]).unwrap();
+    for (routers, words) in [
+        (["10.0.1.2", "10.0.2.1"], ["x.toml:3: host.c.ip.routes", "10.0.1.2, the router of c's", "10.0.1.1 of r"]),
+        (["10.0.1.1", "10.0.2.77"], ["x.toml:4: host.s.ip.routes", "10.0.2.77, the router of s's", "10.0.2.1 of r"]),
+    ] {
+        let refused = ethernet(routers).unwrap_err();
+        let [place, who, such] = words;
+        assert!(
+            refused.starts_with(&format!("{place}: nobody answers for {who} default route; expected")),
+            "{refused}"
+        );
+        assert!(refused.contains(&format!("such as {such}, or no `routes`")), "{refused}");
+    }
+}
+
+#[test]
+fn an_address_of_two_hosts_is_told_before_the_circle_that_it_makes() {
+    let refused = over_ethernet("\"arp\", \"eth\",", ["10.0.1.1", "10.0.2.1"], "10.0.2.1").unwrap_err();
+    assert!(refused.contains("hosts r and s have the same address, 10.0.2.1"), "{refused}");
+}
+
 /// Datagrams are answered by nobody, so that who reads them needs no route.
 #[test]
 fn a_host_without_a_route_to_whom_it_sends_is_refused_before_anything_runs() {
