@@ -38,6 +38,8 @@
 //! ```
 
 pub mod address;
+#[cfg(all(test, not(loom)))]
+mod arbitrary;
 mod beginning;
 pub mod bip;
 pub mod bit_stuffing;

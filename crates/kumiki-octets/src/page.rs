@@ -246,7 +246,7 @@ mod tests {
     proptest! {
         #[test]
         fn sums_of_pieces_are_those_of_their_octets(
-            octets in prop::collection::vec(any::<u8>(), 0..if cfg!(miri) { 800 } else { 3000 }),
+            octets in crate::arbitrary::octets(0..if cfg!(miri) { 800 } else { 3000 }),
             unit in 1usize..700,
             from in any::<prop::sample::Index>(),
             to in any::<prop::sample::Index>(),

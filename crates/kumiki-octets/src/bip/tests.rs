@@ -24,7 +24,7 @@ fn signals_that_do_not_divide_192_are_refused() {
 proptest! {
     #[test]
     fn every_form_gives_each_signal_its_own_parity_in_any_cuts(
-        octets in prop::collection::vec(any::<u8>(), 0..3000),
+        octets in crate::arbitrary::octets(0..3000),
         cuts in prop::collection::vec(0..700_usize, 0..5),
         signals in prop::sample::select(vec![1_usize, 3, 12, 48, 192]),
     ) {

@@ -134,7 +134,7 @@ fn one_wrong_bit_is_put_right_and_two_are_not_taken_for_none() {
 proptest! {
     #[test]
     fn pieces_of_any_length_give_the_bit_by_bit_crc(
-        octets in proptest::collection::vec(any::<u8>(), 0..3000),
+        octets in crate::arbitrary::octets(0..3000),
         lengths in proptest::collection::vec(prop_oneof![0..60_usize, Just(48), 200..900_usize], 1..40),
     ) {
         let (mut a, mut b, mut c, mut d) = (Aal5Crc::new(), Fcs32::new(), Fcs16::new(), Crc10::new());
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn frames_with_their_own_check_are_valid(octets in proptest::collection::vec(any::<u8>(), 0..700)) {
+    fn frames_with_their_own_check_are_valid(octets in crate::arbitrary::octets(0..700)) {
         let mut fcs = Fcs32::new();
         fcs.update(&octets);
         fcs.update(&fcs.finish().to_le_bytes());

@@ -21,15 +21,15 @@ enum Step {
     TakeSlices,
 }
 
-/// Miri is some hundred times slower, and what it looks at depends on the steps: it has messages a quarter as long.
-const PART: usize = if cfg!(miri) { 4 } else { 1 };
+/// Miri is some hundred times slower, and what it looks at depends on the steps: it has messages a tenth as long.
+const PART: usize = if cfg!(miri) { 10 } else { 1 };
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let octets = || prop::collection::vec(any::<u8>(), 0..60 / PART);
+    let octets = || crate::arbitrary::octets(0..60 / PART);
     let step = prop_oneof![
         octets().prop_map(Step::Push),
         octets().prop_map(Step::PushOctets),
-        prop::collection::vec(any::<u8>(), 0..300 / PART).prop_map(Step::Append),
+        crate::arbitrary::octets(0..300 / PART).prop_map(Step::Append),
         (any::<u32>(), 0..5000 / PART).prop_map(|(at, len)| Step::AppendPattern(at.into(), len)),
         (0..400 / PART).prop_map(Step::Pop),
         (0..6000 / PART).prop_map(Step::Truncate),
@@ -133,7 +133,7 @@ proptest! {
 
     #[test]
     fn a_sum_taken_by_a_device_stays_true_as_headers_and_trailers_go(
-        octets in prop::collection::vec(any::<u8>(), 100..400), front in 0..50_usize, back in 0..50_usize,
+        octets in crate::arbitrary::octets(100..400), front in 0..50_usize, back in 0..50_usize,
     ) {
         let mut message = Message::from_octets(&octets);
         message.meta_mut().checksum = Checksum::Sum(Sum::of(&octets));

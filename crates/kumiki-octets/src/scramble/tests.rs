@@ -74,7 +74,7 @@ fn a_receiver_that_starts_elsewhere_is_wrong_for_43_bits_only() {
 proptest! {
     #[test]
     fn every_form_scrambles_as_the_serial_register_in_any_cuts(
-        given in prop::collection::vec(any::<u8>(), 0..6000),
+        given in crate::arbitrary::octets(0..6000),
         bits in 0..1_u64 << 43,
         cuts in prop::collection::vec(prop_oneof![0..70_usize, 500..1200_usize], 1..5),
     ) {
@@ -103,7 +103,7 @@ proptest! {
 
     #[test]
     fn every_form_takes_a_frame_in_any_cuts(
-        given in prop::collection::vec(any::<u8>(), 0..3000),
+        given in crate::arbitrary::octets(0..3000),
         position in 0..200_000_usize,
         cut in 0..3000_usize,
     ) {

@@ -95,7 +95,7 @@ fn what_remains_of_zeros_is_zero_and_a_pseudo_header_makes_it_exact() {
 
 proptest! {
     #[test]
-    fn parts_compose_to_the_whole(octets in proptest::collection::vec(any::<u8>(), 0..4200), a in 0..4200_usize, b in 0..4200_usize) {
+    fn parts_compose_to_the_whole(octets in crate::arbitrary::octets(0..4200), a in 0..4200_usize, b in 0..4200_usize) {
         let (a, b) = (a.min(octets.len()), b.min(octets.len()));
         let (a, b) = (a.min(b), a.max(b));
         let whole = Sum::of(&octets);
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn an_inserted_checksum_makes_the_sum_valid(mut octets in proptest::collection::vec(any::<u8>(), 2..300)) {
+    fn an_inserted_checksum_makes_the_sum_valid(mut octets in crate::arbitrary::octets(2..300)) {
         octets[..2].fill(0);
         let checksum = Sum::of(&octets).checksum();
         octets[..2].copy_from_slice(&checksum.to_be_bytes());
