@@ -460,7 +460,7 @@ impl Experiment {
             let (ends, of) = (&mut watch.ends, (&self.hosts, &self.loads));
             let is_done = run(&mut self.world, next, &mut |world, until| ends.run(world, of, until));
             watch.look(&self.world, &self.hosts, &self.loads);
-            self.occupied.look((&self.world, &self.lines), &self.loads);
+            self.occupied.look(&self.world, &self.lines);
             let mut is_news = watch.marks.look(&self.world, &self.hosts, &self.loads);
             self.power.change(&mut self.world);
             self.lines.change(&self.world);

@@ -64,38 +64,23 @@ impl Idle {
     }
 
     /// What held `flows` from one time to another while no line on their ways was busy, and for how long one was full.
-    pub(super) fn stood<'a>(&self, (from, until): Span, flows: impl Iterator<Item = Seen<'a>>) -> Stood {
-        const INTERVALS: u64 = 1000;
-        let whole = until.saturating_since(from).as_nanos();
-        let ends: Vec<Instant> = (1..=INTERVALS)
-            .map(|place| {
-                let part = u128::from(whole) * u128::from(place) / u128::from(INTERVALS);
-                from + Duration::from_nanos(u64::try_from(part).unwrap_or(whole))
-            })
-            .collect();
-        let mut all: Vec<Interval> = ends.iter().map(|_| Interval::default()).collect();
+    pub(super) fn stood<'a>(&'a self, span: Span, flows: impl Iterator<Item = Seen<'a>>) -> Stood {
+        let mut all: Vec<Interval> = (0..INTERVALS).map(|_| Interval::default()).collect();
+        // Flows go the same way as a rule.
+        let mut last: Option<Way<'a>> = None;
         for Seen { way, spans, round_trip } in flows {
-            let ways: BTreeSet<&Crossed> = way.iter().collect();
-            let mut known: Vec<Known<'_>> = ways
-                .into_iter()
-                .filter_map(|crossed| self.0.get(crossed))
-                .map(|line| Known { line, so_far: line.by(from), full: line.full((from, until), round_trip) })
-                .collect();
+            let known = last.take().filter(|last| last.crossed == way);
+            let known = last.insert(known.unwrap_or_else(|| self.way(way, span)));
+            known.full_for(round_trip);
             let mut rest = spans.iter().peekable();
-            let mut began = from;
-            for (ended, interval) in ends.iter().zip(&mut all) {
-                let length = ended.saturating_since(began);
-                // Of a line of which nobody knows nothing can be said.
-                let busiest = known.iter_mut().map(|known| known.busy_until(*ended)).max();
-                let idle = busiest.map_or(0.0, |busy| ratio(length.saturating_sub(busy), length));
-                let full = known.iter().map(|known| known.full_within((began, *ended))).max();
-                let full = full.map_or(0.0, |full| ratio(full, length));
+            let mut began = span.0;
+            for ((ended, idle, full), interval) in known.each().zip(&mut all) {
                 let mut there = Duration::ZERO;
-                while let Some((since, until, limit)) = rest.peek().filter(|(since, ..)| since < ended) {
-                    let own = (*until).min(*ended).saturating_since((*since).max(began));
+                while let Some((since, until, limit)) = rest.peek().filter(|(since, ..)| *since < ended) {
+                    let own = (*until).min(ended).saturating_since((*since).max(began));
                     there += own;
                     *interval.held.entry(*limit).or_insert(0.0) += own.as_secs_f64() * idle;
-                    if until > ended {
+                    if *until > ended {
                         break;
                     }
                     rest.next();
@@ -103,8 +88,8 @@ impl Idle {
                 interval.all += there;
                 interval.full += there.as_secs_f64() * full;
                 interval.longest = interval.longest.max(there);
-                interval.known = interval.known.max(if busiest.is_some() { there } else { Duration::ZERO });
-                began = *ended;
+                interval.known = interval.known.max(if known.lines.is_empty() { Duration::ZERO } else { there });
+                began = ended;
             }
         }
         let mut stood = Stood::default();
@@ -116,30 +101,73 @@ impl Idle {
         }
         stood
     }
+
+    /// What is known of the lines on a way in that time.
+    fn way<'a>(&'a self, crossed: &'a [Crossed], span: Span) -> Way<'a> {
+        let ways: BTreeSet<&Crossed> = crossed.iter().collect();
+        let lines: Vec<&Occupied> = ways.into_iter().filter_map(|crossed| self.0.get(crossed)).collect();
+        let (from, until) = span;
+        let whole = until.saturating_since(from).as_nanos();
+        let mut so_far: Vec<Duration> = lines.iter().map(|line| line.by(from)).collect();
+        let mut began = from;
+        let intervals = (1..=INTERVALS).map(|place| {
+            let part = u128::from(whole) * u128::from(place) / u128::from(INTERVALS);
+            let ended = from + Duration::from_nanos(u64::try_from(part).unwrap_or(whole));
+            let length = ended.saturating_since(core::mem::replace(&mut began, ended));
+            let busiest = lines.iter().zip(&mut so_far).map(|(line, so_far)| {
+                let by = line.by(ended);
+                by.saturating_sub(core::mem::replace(so_far, by))
+            });
+            // Of a line of which nobody knows nothing can be said.
+            (ended, busiest.max().map_or(0.0, |busy| ratio(length.saturating_sub(busy), length)))
+        });
+        let intervals = intervals.collect();
+        Way { crossed, lines, span, intervals, full: Vec::new(), round_trip: None }
+    }
 }
 
-/// A line on the way of a flow.
-struct Known<'a> {
-    line: &'a Occupied,
-    /// How long it had been busy by the end of the last interval.
-    so_far: Duration,
-    full: Vec<Span>,
+/// In how many parts a time is looked at.
+const INTERVALS: u64 = 1000;
+
+/// The lines on the way of flows, in a time.
+struct Way<'a> {
+    crossed: &'a [Crossed],
+    lines: Vec<&'a Occupied>,
+    span: Span,
+    /// Until when each part of it goes, and for what part of that the busiest line was not busy.
+    intervals: Vec<(Instant, f64)>,
+    /// For what part of each a line was full, for flows of this round trip.
+    full: Vec<f64>,
+    round_trip: Option<Duration>,
 }
 
-impl Known<'_> {
-    /// For how long it was busy in the interval that ends then, and follows the last that was asked for.
-    fn busy_until(&mut self, ended: Instant) -> Duration {
-        let so_far = self.line.by(ended);
-        so_far.saturating_sub(core::mem::replace(&mut self.so_far, so_far))
+impl Way<'_> {
+    /// Finds out when a line was full for flows of this round trip.
+    fn full_for(&mut self, round_trip: Duration) {
+        if self.round_trip.replace(round_trip) == Some(round_trip) {
+            return;
+        }
+        let full: Vec<Vec<Span>> = self.lines.iter().map(|line| line.full(self.span, round_trip)).collect();
+        let mut began = self.span.0;
+        let parts = self.intervals.iter().map(|(ended, _)| {
+            let part = (core::mem::replace(&mut began, *ended), *ended);
+            let most = full.iter().map(|spans| within(spans, part)).max();
+            most.map_or(0.0, |most| ratio(most, part.1.saturating_since(part.0)))
+        });
+        self.full = parts.collect();
     }
 
-    /// For how long it was full in that time.
-    fn full_within(&self, (began, ended): Span) -> Duration {
-        let first = self.full.partition_point(|(_, until)| *until <= began);
-        let within = self.full.iter().skip(first).take_while(|(since, _)| *since < ended);
-        within
-            .fold(Duration::ZERO, |sum, (since, until)| sum + (*until).min(ended).saturating_since((*since).max(began)))
+    /// Until when each part goes, and for what part of it no line was busy, and one was full.
+    fn each(&self) -> impl Iterator<Item = (Instant, f64, f64)> {
+        self.intervals.iter().zip(&self.full).map(|((ended, idle), full)| (*ended, *idle, *full))
     }
+}
+
+/// For how long of that time one of `spans` was.
+fn within(spans: &[Span], (began, ended): Span) -> Duration {
+    let first = spans.partition_point(|(_, until)| *until <= began);
+    let within = spans.iter().skip(first).take_while(|(since, _)| *since < ended);
+    within.fold(Duration::ZERO, |sum, (since, until)| sum + (*until).min(ended).saturating_since((*since).max(began)))
 }
 
 /// What flows were there in an interval.

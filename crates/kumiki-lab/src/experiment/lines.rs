@@ -132,10 +132,10 @@ impl Lines {
         if self.next().is_none_or(|next| next > now) {
             return;
         }
-        let counted: BTreeMap<Crossed, u64> = busy(world, self.changing.keys()).collect();
+        let counted = Busy::of(world);
         while let Some((_, crossed, cause, is_up)) = self.all.get(self.happened).filter(|(at, ..)| *at <= now) {
             if let Some(direction) = self.changing.get_mut(crossed) {
-                direction.change(cause.clone(), *is_up, counted.get(crossed).copied().unwrap_or(0), now);
+                direction.change(cause.clone(), *is_up, counted.time(crossed).unwrap_or(0), now);
             }
             self.happened += 1;
         }
@@ -144,20 +144,30 @@ impl Lines {
     /// What became of those of `load` so far.
     pub(super) fn used(&self, world: &World, load: &Load) -> BTreeMap<Crossed, Use> {
         let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
-        let now = world.now();
-        let always = |busy| Use { up: now.saturating_since(Instant::ZERO).as_nanos(), busy };
-        let of = |(crossed, counted): (Crossed, u64)| {
-            let used = self.changing.get(&crossed).map(|it| it.so_far(counted, now));
-            (crossed, used.unwrap_or_else(|| always(counted)))
-        };
-        busy(world, crossed.into_iter()).map(of).collect()
+        let all = self.now(world);
+        crossed.into_iter().filter_map(|it| Some((it.clone(), all.used(it)?))).collect()
+    }
+
+    /// What became of all of them so far.
+    pub(super) fn now<'a>(&'a self, world: &'a World) -> LinesNow<'a> {
+        LinesNow { changing: &self.changing, busy: Busy::of(world), now: world.now() }
     }
 }
 
-/// How long each of `crossed` has been busy so far, in nanoseconds; those of which nobody knows are left out.
-fn busy<'a>(world: &World, crossed: impl Iterator<Item = &'a Crossed>) -> impl Iterator<Item = (Crossed, u64)> {
-    let busy = Busy::of(world);
-    crossed.filter_map(move |crossed| Some((crossed.clone(), busy.time(crossed)?)))
+/// Lines at one moment.
+pub(super) struct LinesNow<'a> {
+    changing: &'a BTreeMap<Crossed, Direction>,
+    busy: Busy<'a>,
+    now: Instant,
+}
+
+impl LinesNow<'_> {
+    /// What became of that one so far; `None` where nobody knows.
+    pub(super) fn used(&self, crossed: &Crossed) -> Option<Use> {
+        let counted = self.busy.time(crossed)?;
+        let changing = self.changing.get(crossed).map(|it| it.so_far(counted, self.now));
+        Some(changing.unwrap_or_else(|| Use { up: self.now.saturating_since(Instant::ZERO).as_nanos(), busy: counted }))
+    }
 }
 
 /// When a direction of the line `name` stands still, or is not there, and when it is again.

@@ -133,13 +133,25 @@ impl Carry {
 }
 
 /// One direction of a line, or a ring.
-#[derive(Default)]
 struct Line {
+    crossed: Crossed,
     occupied: Arc<Mutex<Occupied>>,
     /// Whether it says by itself when it is busy.
     tells: bool,
     used: Use,
     carry: Carry,
+}
+
+impl Line {
+    fn of(crossed: &Crossed) -> Self {
+        Self {
+            crossed: crossed.clone(),
+            occupied: Arc::default(),
+            tells: false,
+            used: Use::default(),
+            carry: Carry::default(),
+        }
+    }
 }
 
 /// All directions of lines that connections of TCP cross.
@@ -162,7 +174,7 @@ impl AllOccupied {
     pub(super) fn of(loads: &BTreeMap<String, Load>) -> Self {
         let streams = loads.values().filter(|load| matches!(load.kind, Kind::Stream | Kind::Rpc | Kind::File));
         let crossed: BTreeSet<&Crossed> = streams.flat_map(|load| load.ways.iter().flatten().flatten()).collect();
-        let lines = crossed.into_iter().map(|it| ((it.line.clone(), it.way), Line::default()));
+        let lines = crossed.into_iter().map(|it| ((it.line.clone(), it.way), Line::of(it)));
         Self { lines: lines.collect(), every: Self::FIRST, ..Self::default() }
     }
 
@@ -186,16 +198,15 @@ impl AllOccupied {
     }
 
     /// Looks at what does not tell, where it is time to.
-    pub(super) fn look(&mut self, (world, lines): (&World, &Lines), loads: &BTreeMap<String, Load>) {
+    pub(super) fn look(&mut self, world: &World, lines: &Lines) {
         let now = world.now();
         if self.next().is_none_or(|next| now < next) {
             return;
         }
         let interval = now.saturating_since(self.last);
-        let used: BTreeMap<Crossed, Use> = loads.values().flat_map(|load| lines.used(world, load)).collect();
-        for (crossed, used) in used {
-            let line = self.lines.get_mut(&(crossed.line, crossed.way)).filter(|line| !line.tells);
-            if let Some(line) = line {
+        let all = lines.now(world);
+        for line in self.lines.values_mut().filter(|line| !line.tells) {
+            if let Some(used) = all.used(&line.crossed) {
                 let busy = line.carry.within(used.busy_since(line.used), interval);
                 line.used = used;
                 line.occupied.lock().unwrap_or_else(PoisonError::into_inner).looked_at(now, busy);
