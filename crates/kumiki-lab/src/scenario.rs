@@ -86,6 +86,7 @@ mod workload;
 
 pub use amount::Amount;
 pub use claim::Claim;
+pub(crate) use amount::is_word;
 pub use event::Event;
 pub use fault::{Fault, Place, nearest, quantity};
 pub(crate) use faults::Faults;

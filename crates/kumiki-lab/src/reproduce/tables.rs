@@ -4,7 +4,7 @@ use super::figures::TOTAL;
 use super::{Done, Failed, Results};
 use crate::rows::ValueName;
 use crate::scenario::label::shown;
-use crate::scenario::{Amount, Point};
+use crate::scenario::{Point, is_word};
 use crate::stats::Summary;
 use crate::table::{Cell, Table};
 
@@ -98,8 +98,8 @@ impl Results {
         let report = &first.scenario.report;
         let series: Vec<&str> = report.series.iter().map(String::as_str).collect();
         let x = report.x.as_deref();
-        let of_x = x.filter(|x| is_word(first, x));
-        let of_series = series.iter().any(|it| is_word(first, it));
+        let of_x = x.filter(|x| has_word(first, x));
+        let of_series = series.iter().any(|it| has_word(first, it));
         let says = |name: &String| {
             let stands_for = of_x.is_some_and(|x| self.follows(name, &[x])) || of_series && self.follows(name, &series);
             x == Some(name) || series.contains(&name.as_str()) || !stands_for
@@ -230,9 +230,8 @@ fn notes(result: &Result<Done, Failed>) -> &[String] {
 }
 
 /// Whether `name` has a word for a value and not a quantity.
-fn is_word(point: &Point, name: &str) -> bool {
-    let text = point.value(name).and_then(toml::Value::as_str);
-    text.is_some_and(|text| Amount::parse(text).is_none())
+fn has_word(point: &Point, name: &str) -> bool {
+    point.value(name).and_then(toml::Value::as_str).is_some_and(is_word)
 }
 
 fn position(columns: &[String], series: &str) -> Option<usize> {

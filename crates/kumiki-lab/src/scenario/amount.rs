@@ -4,7 +4,7 @@ use std::fmt;
 
 use kumiki_graph::Duration;
 
-use crate::quantity::{Invalid, Octets, Quantity, Rate, Share, parse, parse_list};
+use crate::quantity::{Distribution, Invalid, Octets, Quantity, Rate, Share, parse, parse_list};
 
 /// A quantity of any kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +95,18 @@ impl Amount {
     }
 }
 
+/// Whether `text` says what it is without a name beside it: it is no quantity, no range of such and no draw.
+pub(crate) fn is_word(text: &str) -> bool {
+    fn is_drawn<Q: Quantity>(text: &str) -> bool {
+        Distribution::<Q>::parse(text).is_ok()
+    }
+    // Before a range that reaches below zero stands a sign.
+    let is_end = |end: &str| Amount::parse(end.trim().trim_start_matches('-')).is_some();
+    let is_range = text.split_once("..").is_some_and(|(first, last)| is_end(first) && is_end(last));
+    let drawn = [is_drawn::<u64>, is_drawn::<Duration>, is_drawn::<Octets>, is_drawn::<Rate>, is_drawn::<Share>];
+    Amount::parse(text).is_none() && !is_range && !drawn.iter().any(|is_drawn| is_drawn(text))
+}
+
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -103,6 +115,23 @@ impl fmt::Display for Amount {
             Self::Size(size) => size.fmt(f),
             Self::Rate(rate) => rate.fmt(f),
             Self::Share(share) => share.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_ranges_and_draws_are_no_words() {
+        for text in ["tail", "drop-tail", "oc3c-pos", "none", "a .. b", "exponential", "uniform growth", ""] {
+            assert!(is_word(text), "{text}");
+        }
+        for text in
+            ["48 KiB", "7", "-20 .. 20", "1 ms .. 9 ms", "exponential 60 kB", "uniform 1 ms .. 9 ms", "pareto 1.2 1 kB"]
+        {
+            assert!(!is_word(text), "{text}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 
 use super::Point;
-use super::amount::Amount;
+use super::amount::{Amount, is_word};
 use crate::quantity::{Octets, Quantity, Rate, Share};
 use crate::rows::{Parameter, Row};
 
@@ -29,7 +29,7 @@ impl Point {
             .iter()
             .filter(|(name, value)| value.as_str() != Some(NOTHING) && names.iter().any(|n| n.as_ref() == name))
             .map(|(name, value)| match value {
-                toml::Value::String(text) if Amount::parse(text).is_none() => text.clone(),
+                toml::Value::String(text) if is_word(text) => text.clone(),
                 toml::Value::Boolean(on) => format!("{} {}", worded(name), if *on { "on" } else { "off" }),
                 toml::Value::String(_)
                 | toml::Value::Integer(_)

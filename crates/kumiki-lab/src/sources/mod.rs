@@ -9,7 +9,7 @@ use kumiki_octets::text::counted;
 use serde_json::Value;
 
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
-use crate::scenario::{Amount, Fault, Faults, nearest};
+use crate::scenario::{Fault, Faults, is_word, nearest};
 
 mod column;
 mod condition;
@@ -563,8 +563,8 @@ fn as_name(head: &str) -> String {
 /// A value as a reader of a point's name sees it: words as they are, others with what they are, "window 64 KiB", "nagle off".
 pub(crate) fn labelled(name: &str, value: &Parameter) -> String {
     match value {
-        // Beside words a quantity is one, too.
-        Parameter::Text(text) if Amount::parse(text).is_none() => text.clone(),
+        // Beside words a quantity is one, too, and so are ranges and draws.
+        Parameter::Text(text) if is_word(text) => text.clone(),
         Parameter::Text(_) | Parameter::Switch(_) | Parameter::Count(_) | Parameter::Number(_) => {
             format!("{} {}", words(name), in_unit(name, value))
         }
