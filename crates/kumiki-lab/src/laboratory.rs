@@ -173,16 +173,7 @@ impl Laboratory {
             let _ = writeln!(text, "{name}: {from} -> {to}");
         }
         text += &limit::table(&ladder, printed).draw(Layout { lines: drawn, width: None });
-        let lines = limit::lines(&point.scenario, load)?;
-        if lines.len() > 1 {
-            let least = lines.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
-            let told = |(line, rate): &(String, f64)| {
-                let narrowest = if (rate - least).abs() < 1e-9 { ", the narrowest" } else { "" };
-                format!("{line} {rate:.3}{narrowest}")
-            };
-            let told: Vec<String> = lines.iter().map(told).collect();
-            let _ = writeln!(text, "Lines on the way, each alone (Mb/s): {}", told.join("; "));
-        }
+        text += &limit::on_way(&limit::lines(&point.scenario, load)?);
         let pairs = load.pairs().count();
         if pairs > 1 {
             let all = limit::of_all(&point.scenario, load)?;

@@ -431,12 +431,12 @@ fn a_transfer_that_does_not_end_is_told() {
 fn a_load_without_a_ladder_takes_that_of_none_from_the_others() {
     let ping = r#"load.ping = { kind = "ping", from = "a", to = "b", message = "56 B" }"#;
     let text = Laboratory::limit(&point(&parse(&format!("{CHANGING}{ping}\n")), &[]), Lines::Unicode).unwrap();
-    assert!(text.starts_with("bulk: ") && text.contains("\nNo limit of load.ping: the overhead of `icmp`"), "{text}");
+    assert!(text.starts_with("bulk: ") && text.contains("\nNo limit of load.ping: echoes bring no goodput"), "{text}");
     // Where there is none at all, that is an error.
     let bulk = CHANGING.lines().find(|line| line.starts_with("load.bulk")).unwrap();
     let why =
         Laboratory::limit(&point(&parse(&CHANGING.replace(bulk, ping)), &[]), Lines::Unicode).unwrap_err().to_string();
-    assert!(why.starts_with("load.ping: the overhead of `icmp`"), "{why}");
+    assert!(why.starts_with("load.ping: echoes bring no goodput"), "{why}");
 }
 
 /// One transfer over 10 Mb/s, 10 ms away.

@@ -155,7 +155,7 @@ impl Testbed {
     }
 
     fn point(&self) -> Result<Point, Fault> {
-        self.document.first_checked(&self.choice, |point| Laboratory::live(point).map(drop))
+        self.document.first_checked(&self.choice, |point| Laboratory::live(point).map(drop)).map(|first| first.point)
     }
 
     fn net_of(&self, point: &Point, seed: u64) -> Result<Net, TestbedError> {

@@ -8,7 +8,7 @@ use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::refusal::{self, Access};
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{OutputError, RowError};
-use kumiki_lab::scenario::{Choice, Document, Fault, Point};
+use kumiki_lab::scenario::{Choice, Document, Fault, First, Point};
 pub(crate) use kumiki_lab::shown::{line as shown, lines as lines_shown};
 
 use kumiki_pcapng::CaptureError;
@@ -146,14 +146,19 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Fit(args) => fit::run(&args),
         cli::Command::Scenarios(args) => list::run(&args.directories),
         cli::Command::Limit(args) => {
-            let point = first_point(args.scenario, |point| Laboratory::default().check(point))?;
+            let First { point, told } = first_point(args.scenario, |point| Laboratory::default().check(point))?;
             let text = Laboratory::limit(&point, experiments::layout().lines)
                 .map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
-            print_words(&text)
+            print_words(&below(told, &text))
         }
         cli::Command::Graph(args) => {
-            let point = first_point(args.scenario, |point| Laboratory::default().check(point))?;
-            if args.svg { print(&point.scenario.graph_svg()) } else { print_words(&point.scenario.graph_text()) }
+            let First { point, told } = first_point(args.scenario, |point| Laboratory::default().check(point))?;
+            if args.svg {
+                say_point(told.as_deref());
+                print(&point.scenario.graph_svg())
+            } else {
+                print_words(&below(told, &point.scenario.graph_text()))
+            }
         }
         cli::Command::Decode(args) => decode::run(&args),
         cli::Command::Ttcp(args) => live::ttcp(&args),
@@ -211,9 +216,21 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
 }
 
 /// The scenario as its first point has it, of which `check` finds nothing wrong.
-pub(crate) fn first_point(args: cli::Scenario, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<Point, Stop> {
+pub(crate) fn first_point(args: cli::Scenario, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<First, Stop> {
     let choice = Choice { set: args.set, quick: false, runs: None };
     Ok(Document::find(&args.name)?.first_checked(&choice, check)?)
+}
+
+/// `text` below what is said of the point that it is about.
+fn below(told: Option<String>, text: &str) -> String {
+    told.map_or_else(String::new, |told| told + "\n") + text
+}
+
+/// Says which point is meant where the results have no place for it.
+pub(crate) fn say_point(told: Option<&str>) {
+    if let Some(told) = told {
+        eprintln!("kumiki: {}", lines_shown(told));
+    }
 }
 
 /// What runs points, and what it captures.

@@ -6,10 +6,11 @@ use clap::Args;
 use kumiki_emulate::live::{LiveCommand, LiveConfig, LiveEnd, lines, run_live};
 use kumiki_lab::experiment::LiveWorld;
 use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::scenario::First;
 use kumiki_live::Duration;
 
 use crate::cli::{Scenario, Snap};
-use crate::commands::{Stop, first_point, lines_shown};
+use crate::commands::{Stop, first_point, lines_shown, say_point};
 use crate::delay::LinesOptions;
 use crate::link::{GatewayOptions, programs_have_the_output};
 use crate::live::{option, some_time};
@@ -108,7 +109,8 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
     set.extend(args.seed.iter().map(|seed| format!("run.seed={seed}")));
     let most: Option<Duration> = args.time.as_ref().map(|time| some_time("--time", time)).transpose()?;
     let scenario = Scenario { name: args.scenario.name.clone(), set };
-    let point = first_point(scenario, |point| Laboratory::live(point).map(drop))?;
+    let First { point, told } = first_point(scenario, |point| Laboratory::live(point).map(drop))?;
+    say_point(told.as_deref());
     let world = Laboratory::live(&point).map_err(|fault| point.locate(fault))?;
     if world.real().is_empty() {
         let why = "no host is real; name one with --run HOST=COMMAND, or with [host.NAME.real] in the file";

@@ -30,9 +30,9 @@ pub use layers::{
 };
 use packet::Packet;
 pub use ratio::Ratio;
-pub use show::{PAPER_2, figure, rows, sweep, table};
+pub use show::{PAPER_2, figure, on_way, rows, sweep, table};
+pub use stack::{Carried, OnWay, lines, of_all, of_counted, of_load, of_loads, of_mix};
 pub(crate) use stack::{Direction, of_way};
-pub use stack::{lines, of_all, of_counted, of_load, of_loads, of_mix};
 
 /// A line, before anything has taken its share.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -101,7 +101,7 @@ pub struct Step {
 pub struct Ladder {
     /// From the line down to the program; the first is the line itself.
     pub steps: Vec<Step>,
-    /// Octets of user data in a packet.
+    /// Octets of user data in a packet, or in a message that goes in several.
     pub payload_octets: u32,
     /// Octets that a packet takes below everything that goes by packets.
     pub packet_octets: Ratio,

@@ -2,7 +2,7 @@
 
 use kumiki_octets::text::counted;
 
-use super::{Ladder, LadderError, Line, Overhead, Step, ladder, short};
+use super::{Carried, Ladder, LadderError, Line, OnWay, Overhead, Ratio, Step, ladder, short};
 use crate::figure::{Axis, Figure, Point, Scale, Series, Shape};
 use crate::rows::{Parameter, Row};
 use crate::table::{Cell, Table};
@@ -36,8 +36,9 @@ pub fn table(ladder: &Ladder, paper: &[f64]) -> Table {
     let heads = ["Mb/s", "left", "octets", "what it is"];
     Table {
         title: format!(
-            "From line rate to goodput, {} of user data in a packet",
-            counted(ladder.payload_octets, "octet")
+            "From line rate to goodput, {} of user data in a {}",
+            counted(ladder.payload_octets, "octet"),
+            if is_one_packet(ladder) { "packet" } else { "message" }
         ),
         corner: "after".to_owned(),
         columns: heads.map(str::to_owned).to_vec(),
@@ -46,17 +47,23 @@ pub fn table(ladder: &Ladder, paper: &[f64]) -> Table {
     }
 }
 
+fn is_one_packet(ladder: &Ladder) -> bool {
+    ladder.pieces == Ratio::whole(1)
+}
+
 fn legend(ladder: &Ladder, paper: &[f64]) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some(cells) = ladder.cells {
-        lines.push(format!(
-            "A packet is {} in {cells}, {} of them padding.",
-            short(ladder.packet_octets),
-            short(ladder.padding_octets),
-            cells = counted(cells, "cell")
-        ));
+    let octets = short(ladder.packet_octets);
+    let unit = if is_one_packet(ladder) {
+        format!("A packet is {octets} octets")
     } else {
-        lines.push(format!("A packet is {} octets.", short(ladder.packet_octets)));
+        format!("A message is {octets} octets in {} packets", short(ladder.pieces))
+    };
+    if let Some(cells) = ladder.cells {
+        let cells = counted(cells, "cell");
+        lines.push(format!("{unit} in {cells}, {} of them padding.", short(ladder.padding_octets)));
+    } else {
+        lines.push(format!("{unit}."));
     }
     let rounded = ladder.paper_arithmetic(3);
     let (exact, by_paper) = (ladder.goodput_mbps(), rounded.last());
@@ -69,6 +76,37 @@ fn legend(ladder: &Ladder, paper: &[f64]) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What each of `lines` carries, in a line for each kind of what they carry; nothing where there is only one.
+#[must_use]
+pub fn on_way(lines: &[OnWay]) -> String {
+    if lines.len() < 2 {
+        return String::new();
+    }
+    let least = lines.iter().map(|line| line.leaves_mbps).fold(f64::INFINITY, f64::min);
+    let told = |line: &OnWay| {
+        let narrowest = match line.carried {
+            _ if line.leaves_mbps - least > 1e-9 => String::new(),
+            Carried::Requests => format!(", the narrowest: it leaves the answers {:.3}", line.leaves_mbps),
+            Carried::Data | Carried::Answers | Carried::Calls => ", the narrowest".to_owned(),
+        };
+        format!("{} {:.3}{narrowest}", line.line, line.mbps)
+    };
+    let kinds = [
+        (Carried::Data, "Lines on the way, each alone (Mb/s)"),
+        (Carried::Answers, "Lines on the way of the answers, each alone (Mb/s)"),
+        (Carried::Calls, "Rings on both ways, each alone (Mb/s of answers, each with its request)"),
+        (Carried::Requests, "Lines on the way of the requests, each alone (Mb/s of requests, one for each answer)"),
+    ];
+    let mut text = String::new();
+    for (carried, head) in kinds {
+        let own: Vec<String> = lines.iter().filter(|line| line.carried == carried).map(told).collect();
+        if !own.is_empty() {
+            text += &format!("{head}: {}\n", own.join("; "));
+        }
+    }
+    text
 }
 
 /// The steps of [`Ladder::condensed`] as result rows of `paper`'s `figure`, varied over `step`. `printed` has the paper's

@@ -33,6 +33,9 @@ const XTP_HEADER: u32 = 32;
 /// What the setting `aal` of a device is for AAL3/4.
 const AAL34: &str = "3/4";
 
+/// Why there is no ladder of echoes.
+const NO_GOODPUT: &str = "echoes bring no goodput, and so have no limit";
+
 /// The ladder of a load of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
 /// there through switches and routers. Of several writers it is that of the first.
 ///
@@ -41,7 +44,7 @@ const AAL34: &str = "3/4";
 /// Where these stand on TCP its segments are full, one message behind the other.
 ///
 /// # Errors
-/// In words, where the stack has a layer whose overhead is not known, the writing node has no way to the one that reads, or a quantity
+/// In words, where the load is a ping, the stack has a layer whose overhead is not known, the writing node has no way to the one that reads, or a quantity
 /// cannot be read.
 pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     let topology = Topology::of(scenario);
@@ -68,16 +71,42 @@ fn slowest(ladders: Vec<(Direction<'_>, Ladder)>, from: &str) -> Result<Ladder, 
     slowest.ok_or_else(|| format!("no line ends on a device of `{from}`"))
 }
 
-/// The lines between the first writer of a load and its reader, in the order of the way of what counts, and what each alone leaves, in Mb/s; of calls behind these the lines of the
-/// requests, where they leave answers less than they would have without.
+/// What is under way on a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carried {
+    /// What writers write.
+    Data,
+    /// Of calls what comes back, which counts.
+    Answers,
+    /// Of calls what asks for that.
+    Requests,
+    /// Both, which go around one ring.
+    Calls,
+}
+
+/// A line on the way of a load.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OnWay {
+    /// Its name.
+    pub line: String,
+    /// What it carries.
+    pub carried: Carried,
+    /// How much of that it carries where it is the only line, in Mb/s.
+    pub mbps: f64,
+    /// What it then leaves to what counts of the load, in Mb/s: with each answer goes a request.
+    pub leaves_mbps: f64,
+}
+
+/// The lines between the first writer of a load and its reader, in the order of the way of what counts; of calls whose answers have all one length behind these the lines of the
+/// requests.
 ///
 /// # Errors
 /// As [`of_load`].
-pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<(String, f64)>, String> {
+pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<OnWay>, String> {
     let topology = Topology::of(scenario);
     let pair = load.pairs().next().ok_or("nobody writes")?;
-    let lines = of_counted_pair(scenario, load, &topology, pair)?;
-    Ok(lines.into_iter().map(|((line, _), rate)| (line.to_owned(), rate)).collect())
+    let lines = on_way(scenario, load, &topology, pair)?;
+    Ok(lines.into_iter().map(|(_, line)| line).collect())
 }
 
 /// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike and what one cannot use is left to the others (max-min).
@@ -113,7 +142,7 @@ pub fn of_mix<'a>(scenario: &Scenario, mix: impl Iterator<Item = (&'a Workload, 
 
 /// What each line on the way of what counts leaves each pair alone. None of echoes, and where it is not known.
 fn of_answers<'a>(scenario: &'a Scenario, load: &Workload) -> Option<Vec<Vec<(Direction<'a>, f64)>>> {
-    if load.kind == "ping" { None } else { pairs(scenario, load).ok() }
+    pairs(scenario, load).ok()
 }
 
 /// What each line on the way from `from` to `to`, nodes of a load, leaves alone, in Mb/s; none where that is not known.
@@ -138,30 +167,47 @@ fn of_counted_pair<'a>(
     scenario: &'a Scenario,
     load: &Workload,
     topology: &Topology<'a>,
-    (from, to): (&str, &str),
+    pair: (&str, &str),
 ) -> Result<Vec<(Direction<'a>, f64)>, String> {
-    let rates = |(from, to), alone, part: f64| {
+    let lines = on_way(scenario, load, topology, pair)?;
+    Ok(lines.into_iter().map(|(direction, line)| (direction, line.leaves_mbps)).collect())
+}
+
+/// What lines on the way of a pair carry, in the order of the way.
+fn on_way<'a>(
+    scenario: &'a Scenario,
+    load: &Workload,
+    topology: &Topology<'a>,
+    (from, to): (&str, &str),
+) -> Result<Vec<(Direction<'a>, OnWay)>, String> {
+    let lines = |(from, to), alone, carried, part: f64| {
         let ladders = of_pair(scenario, load, topology, (from, to), alone)?;
-        let rate = |(direction, ladder): (_, Ladder)| (direction, ladder.goodput_mbps().as_f64() * part);
-        Ok::<_, String>(ladders.into_iter().map(rate).collect::<Vec<_>>())
+        let line = |(direction, ladder): (Direction<'a>, Ladder)| {
+            let mbps = ladder.goodput_mbps().as_f64();
+            (direction, OnWay { line: direction.0.to_owned(), carried, mbps, leaves_mbps: mbps * part })
+        };
+        Ok::<_, String>(ladders.into_iter().map(line).collect::<Vec<_>>())
     };
     let Some(calls) = Calls::of(load) else {
-        return rates((from, to), None, 1.0);
+        return lines((from, to), None, Carried::Data, 1.0);
     };
-    let mut lines = rates((to, from), calls.answer, 1.0)?;
+    let mut all = lines((to, from), calls.answer, Carried::Answers, 1.0)?;
     let Some(answer) = calls.answer else {
-        return Ok(lines);
+        return Ok(all);
     };
     // With each answer goes a request.
     let part = f64::from(answer) / f64::from(calls.request);
-    for (direction, rate) in rates((from, to), Some(calls.request), part)? {
-        match lines.iter_mut().find(|(it, _)| *it == direction) {
-            // Both go around a ring.
-            Some((_, both)) => *both = 1.0 / (1.0 / *both + 1.0 / rate),
-            None => lines.push((direction, rate)),
+    for (direction, line) in lines((from, to), Some(calls.request), Carried::Requests, part)? {
+        match all.iter_mut().find(|(it, _)| *it == direction) {
+            Some((_, both)) => {
+                both.leaves_mbps = 1.0 / (1.0 / both.leaves_mbps + 1.0 / line.leaves_mbps);
+                both.mbps = both.leaves_mbps;
+                both.carried = Carried::Calls;
+            }
+            None => all.push((direction, line)),
         }
     }
-    Ok(lines)
+    Ok(all)
 }
 
 /// The lengths of calls, in octets.
@@ -239,6 +285,9 @@ fn of_pair<'a>(
     (from, to): (&str, &str),
     alone: Option<u32>,
 ) -> Result<Vec<(Direction<'a>, Ladder)>, String> {
+    if load.kind == "ping" {
+        return Err(NO_GOODPUT.to_owned());
+    }
     let (name, node) = from.split_once('.').ok_or_else(|| format!("from = \"{from}\": write it as host.node"))?;
     let stack =
         Stack::of(scenario, name).ok_or_else(|| format!("from = \"{from}\": there is no host called `{name}`"))?;

@@ -467,3 +467,36 @@ fn of_calls_the_limit_is_that_of_answers_which_go_by_themselves() {
     // Each answer of 100 octets needs a request of 1000: 1052 on the line for each 100.
     assert_eq!(all("1000 B", ", response = \"100 B\""), ["6.579", "0.951"]);
 }
+
+/// Requests and answers are counted each in its own octets, so that no line carries more than it can; the narrowest is the one that leaves the answers least.
+#[test]
+fn of_calls_the_lines_of_requests_are_told_apart_from_those_of_answers() {
+    let told = |request, response| {
+        let scenario = calls(request, response);
+        super::on_way(&super::lines(&scenario, scenario.load.values().next().unwrap()).unwrap())
+    };
+    let [answers, requests] =
+        ["answers, each alone (Mb/s)", "requests, each alone (Mb/s of requests, one for each answer)"]
+            .map(|what| format!("Lines on the way of the {what}: line "));
+    // 300 octets of 352, and 2000 of 2104.
+    assert_eq!(told("300 B", ", response = \"2 kB\""), format!("{answers}9.506, the narrowest\n{requests}8.523\n"));
+    let expected = format!("{answers}6.579\n{requests}9.506, the narrowest: it leaves the answers 0.951\n");
+    assert_eq!(told("1000 B", ", response = \"100 B\""), expected);
+    assert_eq!(told("100 B", ", response = \"exponential 2 kB\""), "");
+}
+
+#[test]
+fn a_message_of_several_packets_is_told_as_that() {
+    let shown = |request, response| {
+        let scenario = calls(request, response);
+        let ladder = super::of_counted(&scenario, scenario.load.values().next().unwrap()).unwrap();
+        let table = table(&ladder, &[]);
+        (table.title, table.legend)
+    };
+    let (title, legend) = shown("100 B", ", response = \"2 kB\"");
+    assert!(title.ends_with("2000 octets of user data in a message"), "{title}");
+    assert_eq!(legend, ["A message is 2104 octets in 2 packets."]);
+    let (title, legend) = shown("100 B", "");
+    assert!(title.ends_with("100 octets of user data in a packet"), "{title}");
+    assert_eq!(legend, ["A packet is 152 octets."]);
+}

@@ -1,11 +1,9 @@
 //! The figure of a scenario, where it has a horizontal axis.
 
-use std::collections::BTreeMap;
-
 use super::{Done, Failed, Results};
 use crate::figure::palette::COLOURS;
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
-use crate::scenario::label::{amount, ratio, shown};
+use crate::scenario::label::{amount, follows, ratio, shown};
 use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
 
@@ -148,15 +146,7 @@ impl Results {
 
     /// Whether the value of `name` is known once those of `others` are: varied in lockstep with them, or not varied at all.
     pub(super) fn follows(&self, name: &str, others: &[&str]) -> bool {
-        let mut values = BTreeMap::new();
-        self.points.iter().all(|(point, _)| {
-            let others: Option<Vec<_>> = others.iter().map(|other| point.value(other)).collect();
-            let (Some(others), Some(value)) = (others, point.value(name)) else {
-                return true;
-            };
-            let others: Vec<String> = others.iter().map(ToString::to_string).collect();
-            *values.entry(others).or_insert(value) == value
-        })
+        follows(self.points.iter().map(|(point, _)| point), name, others)
     }
 
     pub(super) fn caption(&self, first: &Point) -> String {

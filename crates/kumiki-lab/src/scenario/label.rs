@@ -125,6 +125,19 @@ impl Point {
     }
 }
 
+/// Whether the value of `name` at `points` is known once those of `others` are: varied in lockstep with them, or not varied at all.
+pub(crate) fn follows<'a>(points: impl IntoIterator<Item = &'a Point>, name: &str, others: &[&str]) -> bool {
+    let mut values = BTreeMap::new();
+    points.into_iter().all(|point| {
+        let others: Option<Vec<_>> = others.iter().map(|other| point.value(other)).collect();
+        let (Some(others), Some(value)) = (others, point.value(name)) else {
+            return true;
+        };
+        let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+        *values.entry(others).or_insert(value) == value
+    })
+}
+
 /// A value as it is read in a table.
 pub(crate) fn shown(value: &toml::Value) -> String {
     match value {

@@ -92,16 +92,6 @@ impl Document {
         })
     }
 
-    /// The same of the first point alone, for what is about one.
-    ///
-    /// # Errors
-    /// As [`Document::checked`].
-    pub fn first_checked(&self, choice: &Choice, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<Point, Fault> {
-        let is_first = |point: &Point| if point.index == 0 { check(point) } else { Ok(()) };
-        let points = self.checked(choice, is_first)?;
-        points.into_iter().next().ok_or_else(|| Fault::new("the scenario has no points").in_file(self.file()))
-    }
-
     /// What `judge` makes of the document.
     ///
     /// # Errors
