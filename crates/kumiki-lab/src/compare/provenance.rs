@@ -58,12 +58,7 @@ fn between((a_name, a): (&str, &Value), (b_name, b): (&str, &Value)) -> Vec<Stri
     }
     let mut notes: Vec<String> = all.into_iter().filter(|(_, ours, theirs)| ours != theirs).map(tell).collect();
     let (a_all, b_all) = (scenarios(a), scenarios(b));
-    for name in a_all.keys().chain(b_all.keys()).collect::<BTreeSet<_>>() {
-        let (Some(ours), Some(theirs)) = (a_all.get(name), b_all.get(name)) else {
-            let has = if a_all.contains_key(name) { a_name } else { b_name };
-            notes.push(format!("scenario {name}: only in {has}"));
-            continue;
-        };
+    let mut differing = |name: &str, ours: &str, theirs: &str| {
         let lines = texts(ours, theirs);
         let more = lines.len().saturating_sub(MOST);
         let named = |(key, ours, theirs): Differing| (format!("scenario {name}, {key}"), ours, theirs);
@@ -71,6 +66,25 @@ fn between((a_name, a): (&str, &Value), (b_name, b): (&str, &Value)) -> Vec<Stri
         if more > 0 {
             notes.push(format!("scenario {name}: and {more} more values"));
         }
+    };
+    for (name, ours) in &a_all {
+        if let Some(theirs) = b_all.get(name) {
+            differing(name, ours, theirs);
+        }
+    }
+    let without = |all: &BTreeMap<String, &str>, other: &BTreeMap<String, &str>| -> Vec<String> {
+        all.keys().filter(|name| !other.contains_key(*name)).cloned().collect()
+    };
+    let (ours, theirs) = (without(&a_all, &b_all), without(&b_all, &a_all));
+    // Where each has one that the other has not, it is that of another file, and what they say is compared.
+    if let ([our_name], [their_name]) = (ours.as_slice(), theirs.as_slice())
+        && let (Some(our_text), Some(their_text)) = (a_all.get(our_name), b_all.get(their_name))
+    {
+        differing(&format!("{our_name} and {their_name}"), our_text, their_text);
+        return notes;
+    }
+    for (names, has) in [(ours, a_name), (theirs, b_name)] {
+        notes.extend(names.into_iter().map(|name| format!("scenario {name}: only in {has}")));
     }
     notes
 }

@@ -172,6 +172,60 @@ fn what_results_come_from_is_told_where_it_differs() {
     assert_eq!(same, ["run.json says the same of all: scenarios, options, version, profiles"]);
 }
 
+/// A file that was copied, changed and run has another name; a scenario that one of them alone has is that of none of the other's.
+#[test]
+fn scenarios_of_files_with_other_names_are_compared() {
+    let run = |names: &[(&str, u32)]| {
+        let scenarios: Vec<_> = names
+            .iter()
+            .map(|(name, mbps)| json!({ "name": name, "first_point": format!("[link.mid]\nrate = \"{mbps} Mb/s\"\n") }))
+            .collect();
+        json!({ "scenarios": scenarios })
+    };
+    let told = |ours: &[(&str, u32)], theirs: &[(&str, u32)]| {
+        let source = |name: &str, names| Source::of_rows(name, runs(8192, &[1.0]), Some(run(names)));
+        provenance::differences(&[source("a", ours), source("b", theirs)])
+    };
+    let expected = "scenario up and down, link.mid.rate: \"5 Mb/s\" in a, \"6 Mb/s\" in b";
+    assert_eq!(told(&[("up", 5)], &[("down", 6)]), [expected]);
+    assert_eq!(told(&[("x", 1), ("up", 5)], &[("x", 1), ("down", 6)]), [expected]);
+    assert_eq!(
+        told(&[("up", 5)], &[("down", 6), ("low", 7)]),
+        ["scenario up: only in a", "scenario down: only in b", "scenario low: only in b"]
+    );
+}
+
+/// The zero in the rows of a ping is no goodput that somebody measured.
+#[test]
+fn echoes_are_not_compared_by_a_goodput() {
+    let rows = || {
+        let row = |load: &str, mbps: f64| Row {
+            scope: Scope::Load,
+            load: Some(load.to_owned()),
+            octets: if mbps > 0.0 { 1 } else { 0 },
+            goodput_mbps: mbps,
+            round_trip_ms: BTreeMap::from([("p50".to_owned(), 40.0)]),
+            ..Row::default()
+        };
+        vec![row("bulk", 5.0), row("silent", 0.0), row("probe", 0.0)]
+    };
+    let text = "[load.bulk]\nkind = \"netperf\"\n[load.silent]\nkind = \"udp\"\n[load.probe]\nkind = \"ping\"\n";
+    let run = json!({ "scenarios": [{ "name": "x", "first_point": text }] });
+    let source = |name: &str| Source::of_rows(name, rows(), Some(run.clone()));
+    let compare = |value: &str| {
+        let options = Options { scope: Scope::Load, value: value.to_owned(), ..Options::default() };
+        Comparison::new(vec![source("a"), source("b")], &options).unwrap()
+    };
+    let goodputs = compare("goodput_mbps");
+    assert_eq!(
+        goodputs.points.iter().filter_map(|point| point.key.load.as_deref()).collect::<Vec<_>>(),
+        ["bulk", "silent"]
+    );
+    let text = told(&goodputs);
+    assert!(text.contains("a: probe is not compared: echoes have no goodput_mbps, but round_trip_ms.p50"), "{text}");
+    assert_eq!(compare("round_trip_ms.p50").len(), 3);
+}
+
 #[test]
 fn both_panels_of_the_figure_have_the_points() {
     let rows = |times: f64| [runs(8192, &[10.0 * times]), runs(16_384, &[20.0 * times])].concat();

@@ -13,6 +13,7 @@ use crate::scenario::{Fault, Faults, is_word, nearest};
 
 mod column;
 mod condition;
+mod echoes;
 mod gaps;
 mod interval;
 mod measured;
@@ -20,6 +21,7 @@ mod measured;
 mod tests;
 
 pub use condition::Condition;
+use echoes::Echoes;
 pub(crate) use gaps::empty;
 pub(crate) use interval::Interval;
 use measured::Measured;
@@ -46,6 +48,7 @@ enum Content {
         /// What the others are.
         failed: Vec<String>,
         run: Option<Value>,
+        echoes: Echoes,
     },
     Measured(Measured),
 }
@@ -64,7 +67,8 @@ impl Content {
                 labels.push(label);
             }
         }
-        Self::Results { rows, failed: labels, run }
+        let echoes = Echoes::of(run.as_ref());
+        Self::Results { rows, failed: labels, run, echoes }
     }
 }
 
@@ -241,6 +245,14 @@ impl Source {
     pub const fn run(&self) -> Option<&Value> {
         match &self.content {
             Content::Results { run, .. } => run.as_ref(),
+            Content::Measured(_) => None,
+        }
+    }
+
+    /// Its loads of echoes; nothing of a file of measurements.
+    const fn echoes(&self) -> Option<&Echoes> {
+        match &self.content {
+            Content::Results { echoes, .. } => Some(echoes),
             Content::Measured(_) => None,
         }
     }
@@ -460,7 +472,10 @@ impl Source {
 impl<'a> Record<'a> {
     pub(crate) fn get(self, found: &Found) -> Option<Parameter> {
         let cell = match &self.source.content {
-            Content::Results { rows, .. } => rows.get(self.place)?.cell(&found.name),
+            Content::Results { rows, echoes, .. } => {
+                let row = rows.get(self.place)?;
+                row.cell(&found.name).filter(|_| !echoes.lacks(row, &found.name))
+            }
             Content::Measured(measured) => measured.column(&found.name)?.cells.get(self.place)?.clone(),
         }?;
         Some(if found.times == 1.0 {
