@@ -42,13 +42,13 @@ const OF_LOADS: [Column; 20] = [
     ("completion, p99 (ms)", |it| time(it.of(|row| &row.completion_ms, "p99"))),
     ("with opening (ms)", |it| time(with_opening(it, "mean"))),
     ("with opening, p99 (ms)", |it| time(with_opening(it, "p99"))),
-    ("retransmitted", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
+    ("retransmitted", |it| count(it.mean(|row| row.retransmissions.map(lossy)))),
     ("of all segments", retransmitted),
-    ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
+    ("time-outs", |it| count(it.mean(|row| row.timeouts.map(lossy)))),
     ("flows", |it| number(it.flows.map(lossy), 0)),
     ("Jain's index", jain),
     ("longest gap (s)", gap),
-    ("lost on the way", |it| number(it.of_all(|row| glance::lost(row).map(lossy)), 0)),
+    ("lost on the way", |it| count(it.of_all(|row| glance::lost(row).map(lossy)))),
     ("longest queue", queue),
 ];
 
@@ -60,9 +60,9 @@ const OF_FLOWS: [Column; 10] = [
     ("from", |it| Cell::text(it.rows.iter().find_map(|row| row.from.clone()).unwrap_or_default())),
     ("round trip (ms)", round_trip),
     ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
-    ("retransmitted", |it| number(it.mean(|row| row.retransmissions.map(lossy)), 0)),
+    ("retransmitted", |it| count(it.mean(|row| row.retransmissions.map(lossy)))),
     ("of all segments", retransmitted),
-    ("time-outs", |it| number(it.mean(|row| row.timeouts.map(lossy)), 0)),
+    ("time-outs", |it| count(it.mean(|row| row.timeouts.map(lossy)))),
     ("longest gap (s)", gap),
 ];
 
@@ -228,7 +228,17 @@ fn retransmitted(told: &Told<'_>) -> Cell {
 }
 
 fn timed_out(told: &Told<'_>) -> Cell {
-    number(told.mean(|row| row.timeouts.map(lossy)).filter(|count| *count > 0.0), 0)
+    count(told.mean(|row| row.timeouts.map(lossy)).filter(|count| *count > 0.0))
+}
+
+/// What was counted, as the mean of runs. What one of them alone has is not shown as nothing.
+pub(super) fn count(mean: Option<f64>) -> Cell {
+    let decimals = match mean {
+        Some(mean) if mean.fract() == 0.0 || mean >= 10.0 => 0,
+        Some(mean) if mean >= 0.1 => 1,
+        Some(_) | None => 2,
+    };
+    number(mean, decimals)
 }
 
 /// The longest time in which nothing came, where it is long. A program that has nothing to write makes gaps as it likes.

@@ -380,3 +380,10 @@ fn loads_that_begin_too_late_are_told_of_before_anything_runs() {
         "{refused}"
     );
 }
+
+#[test]
+fn what_one_of_several_runs_has_counted_is_not_shown_as_nothing() {
+    let shown = |mean: f64| super::super::bounds::count(Some(mean)).parts(false).concat().trim().to_owned();
+    let means = [0.0, 1.0 / 64.0, 1.0 / 3.0, 1.0, 2.5, 9.75, 10.5, 1234.5];
+    assert_eq!(means.map(shown), ["0", "0.02", "0.3", "1", "2.5", "9.8", "10", "1234"]);
+}
