@@ -4,7 +4,7 @@ use svg::node::element::{Description, Group, Line, SVG, TSpan, Text, Title};
 use svg::{Document, Node as _};
 
 use super::describe::describe;
-use super::marks::{Bars, Pen, foot, pens};
+use super::marks::{Bars, Pen, are_beside, foot, pens};
 use super::palette::NEUTRAL;
 use super::scale::{Needs, Ruler, number};
 use super::size::Sizes;
@@ -44,8 +44,10 @@ impl Plot {
 /// The figures below each other on one page.
 pub(super) fn document(figures: &[Figure], sizes: &Sizes) -> String {
     let (mut panels, mut height) = (Vec::new(), 0.0);
-    for figure in figures {
-        let (panel, own) = panel(figure, sizes);
+    let mut plots: Vec<Plot> = figures.iter().map(|figure| plot(figure, figures, sizes)).collect();
+    align(&mut plots);
+    for (figure, plot) in figures.iter().zip(plots) {
+        let (panel, own) = panel(figure, plot, sizes);
         // A page of one figure has no need to move it.
         panels.push(if height > 0.0 { panel.set("transform", format!("translate(0 {})", at(height))) } else { panel });
         height += own;
@@ -69,8 +71,17 @@ pub(super) fn document(figures: &[Figure], sizes: &Sizes) -> String {
     }
 }
 
+/// Frames below each other begin and end at the same places.
+fn align(plots: &mut [Plot]) {
+    let left = plots.iter().map(|plot| plot.left).fold(0.0, f64::max);
+    let right = plots.iter().map(|plot| plot.right).fold(f64::INFINITY, f64::min);
+    for plot in plots {
+        (plot.left, plot.right) = (left, right);
+    }
+}
+
 /// One figure, and how high it is.
-fn panel(figure: &Figure, sizes: &Sizes) -> (Group, f64) {
+fn panel(figure: &Figure, mut plot: Plot, sizes: &Sizes) -> (Group, f64) {
     let mut page = Group::new();
     let mut top = sizes.pad;
     for line in wrap(&clean(&figure.title), sizes.title * 1.16, sizes.width - 2.0 * sizes.pad) {
@@ -79,7 +90,6 @@ fn panel(figure: &Figure, sizes: &Sizes) -> (Group, f64) {
         top += sizes.title * 1.3;
     }
     // The legend shows how lines are drawn, which depends on where they run; its own height then places the plot.
-    let mut plot = plot(figure, sizes);
     let pens = pens(figure, &plot);
     let (legend, top) = legend(figure, &pens, &plot, top + 8.0, sizes);
     page = page.add(legend);
@@ -114,7 +124,10 @@ fn panel(figure: &Figure, sizes: &Sizes) -> (Group, f64) {
     let (axes, mut bottom) = axes(figure, &plot, sizes);
     page = page.add(axes);
     bottom += 10.0;
-    for line in wrap(&clean(&figure.caption), sizes.caption, sizes.width - 2.0 * sizes.pad) {
+    let beside = if are_beside(figure) { BESIDE } else { "" };
+    let caption = [clean(&figure.caption), beside.to_owned()];
+    let caption: Vec<String> = caption.into_iter().filter(|text| !text.is_empty()).collect();
+    for line in wrap(&caption.join(" "), sizes.caption, sizes.width - 2.0 * sizes.pad) {
         page = page.add(soft(words(&line, sizes.pad, bottom + sizes.caption, sizes.caption, NEUTRAL)));
         bottom += sizes.caption * 1.35;
     }
@@ -125,12 +138,16 @@ fn has_bars(figure: &Figure) -> bool {
     figure.series.iter().any(|s| matches!(s.shape, Shape::Bars | Shape::Stack))
 }
 
-/// The plot's frame, with room for what is written around it.
-fn plot(figure: &Figure, sizes: &Sizes) -> Plot {
+/// What is said where error bars are moved.
+const BESIDE: &str = "Error bars of several curves stand side by side; each is of the marker next to it.";
+
+/// The plot's frame, with room for what is written around it. Where `all`, which stand below each other, have the same horizontal axis, what stands above one another has the same value on it.
+fn plot(figure: &Figure, all: &[Figure], sizes: &Sizes) -> Plot {
     let points = || figure.series.iter().flat_map(|s| &s.points);
     let printed = || figure.series.iter().flat_map(|s| &s.paper);
     let bars = has_bars(figure);
-    let xs = || points().map(|p| p.x).chain(printed().map(|p| p.0));
+    let alike = || all.iter().filter(|other| other.x == figure.x).flat_map(|other| &other.series);
+    let xs = || alike().flat_map(|s| s.points.iter().map(|p| p.x).chain(s.paper.iter().map(|p| p.0)));
     // What is never below zero is not made flat by intervals that are.
     let least = if points().all(|p| p.y >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
     let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low.max(least), high]);

@@ -10,6 +10,39 @@ use super::scale::number;
 use super::text::{clean, width, wrap};
 use super::{Figure, Scale, Series, Shape};
 
+/// So many shapes of markers there are: more than colours, so that neither comes again beside the same other one.
+const MARKERS: usize = 8;
+
+/// An upright cross.
+const CROSS: [(f64, f64); 12] = [
+    (-0.4, -1.35),
+    (0.4, -1.35),
+    (0.4, -0.4),
+    (1.35, -0.4),
+    (1.35, 0.4),
+    (0.4, 0.4),
+    (0.4, 1.35),
+    (-0.4, 1.35),
+    (-0.4, 0.4),
+    (-1.35, 0.4),
+    (-1.35, -0.4),
+    (-0.4, -0.4),
+];
+
+/// A star of five points.
+const STAR: [(f64, f64); 10] = [
+    (0.0, -1.6),
+    (0.38, -0.52),
+    (1.52, -0.49),
+    (0.62, 0.2),
+    (0.94, 1.29),
+    (0.0, 0.65),
+    (-0.94, 1.29),
+    (-0.62, 0.2),
+    (-1.52, -0.49),
+    (-0.38, -0.52),
+];
+
 /// Between two lines of a hatch.
 const HATCH: f64 = 7.0;
 
@@ -54,8 +87,18 @@ impl Pen {
         self.index.checked_rem(COLOURS.len()).and_then(|n| COLOURS.get(n)).copied().unwrap_or(NEUTRAL)
     }
 
+    /// Another one for each time that a colour comes again, and for the second of two blues, which would be one where there are no markers.
     pub(super) fn dashes(self) -> &'static str {
-        if self.broken { "9 7" } else { "none" }
+        const SKY_BLUE: usize = 5;
+        match (self.index.checked_div(COLOURS.len()), self.index.checked_rem(COLOURS.len())) {
+            (Some(0), Some(SKY_BLUE)) => "14 4 2 4",
+            (Some(1), Some(SKY_BLUE)) => "14 4 2 4 2 4",
+            (Some(2), Some(SKY_BLUE)) => "14 4 2 4 2 4 2 4",
+            (Some(1), _) => "5 4",
+            (Some(2), _) => "2 3",
+            _ if self.broken => "9 7",
+            _ => "none",
+        }
     }
 
     /// A group of what belongs to the series, which a page can colour and hide by its classes: `sN` is the series, `cN` its colour.
@@ -238,11 +281,14 @@ impl Pen {
 
     /// The shape of the markers, of about the area of a circle with `radius`.
     fn outline(self, x: f64, y: f64, radius: f64) -> Element {
-        let corners: &[(f64, f64)] = match self.index.checked_rem(5) {
+        let corners: &[(f64, f64)] = match self.index.checked_rem(MARKERS) {
             Some(1) => &[(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)],
             Some(2) => &[(0.0, -1.3), (1.18, 0.82), (-1.18, 0.82)],
             Some(3) => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
             Some(4) => &[(0.0, 1.3), (1.18, -0.82), (-1.18, -0.82)],
+            Some(5) => &CROSS,
+            Some(6) => &[(-1.1, -1.2), (1.1, -1.2), (-1.1, 1.2), (1.1, 1.2)],
+            Some(7) => &STAR,
             _ => {
                 let mut circle = Element::from(Circle::new());
                 circle.assign("cx", at(x));
@@ -273,6 +319,11 @@ fn hatch(index: usize, width: f64, height: f64) -> Vec<(f64, f64, f64, f64)> {
         Some(5) => [hatch(1, width, height), hatch(2, width, height)].concat(),
         _ => Vec::new(),
     }
+}
+
+/// Whether intervals stand beside the places of their values: see [`beside`].
+pub(super) fn are_beside(figure: &Figure) -> bool {
+    (0..figure.series.len()).any(|i| beside(figure, i) != 0.0)
 }
 
 /// How far the interval of series `i` stands from its value's place, so that those of several curves at one place do not lie on one another.
@@ -395,5 +446,29 @@ impl Bars {
         };
         let float = |n: usize| f64::from(u16::try_from(n).unwrap_or(u16::MAX));
         (float(rank) - (float(self.series.len()) - 1.0) / 2.0) * self.width
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two blues are one on a slide.
+    #[test]
+    fn sixteen_curves_are_told_apart_with_and_without_markers() {
+        let all: Vec<Pen> = (0..16).map(|index| Pen { index, broken: index >= COLOURS.len() }).collect();
+        let shape = |pen: Pen| {
+            let mut outline = pen.outline(0.0, 0.0, 5.5).to_string();
+            outline.retain(|it| it != '\n');
+            outline
+        };
+        let hue = |pen: Pen| if pen.colour() == COLOURS[5] { COLOURS[0] } else { pen.colour() };
+        for (place, one) in all.iter().enumerate() {
+            for other in all.iter().skip(place + 1) {
+                let [has_other_hue, has_other_dashes] = [hue(*one) != hue(*other), one.dashes() != other.dashes()];
+                assert!(has_other_hue || has_other_dashes, "{one:?} {other:?}: without markers");
+                assert!(shape(*one) != shape(*other) || (has_other_hue && has_other_dashes), "{one:?} {other:?}");
+            }
+        }
     }
 }

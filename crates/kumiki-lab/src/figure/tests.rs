@@ -377,9 +377,12 @@ fn words_and_axes_are_as_dark_as_is_asked_for() {
 #[test]
 fn intervals_of_several_curves_at_one_place_stand_beside_each_other() {
     let curve = |y: f64| Series { points: vec![Point::with_half_width(1.0, y, Some(1.0))], ..Series::default() };
-    let uprights = |count: u32| {
+    let drawn = |count: u32| {
         let series = (0..count).map(|n| curve(10.0 + f64::from(n) / 10.0)).collect();
-        let svg = Figure { series, ..Figure::default() }.to_svg();
+        Figure { series, ..Figure::default() }.to_svg()
+    };
+    let uprights = |count: u32| {
+        let svg = drawn(count);
         let document = roxmltree::Document::parse(&svg).unwrap();
         let lines =
             document.descendants().filter(|it| it.tag_name().name() == "line" && it.attribute("class") == Some("ln"));
@@ -390,6 +393,8 @@ fn intervals_of_several_curves_at_one_place_stand_beside_each_other() {
     let three = uprights(3);
     assert_eq!(three.len(), 3);
     assert!((three[1] - one).abs() < 0.2 && three[1] - three[0] > 3.0 && three[2] - three[1] > 3.0, "{three:?}");
+    let is_told = |count| drawn(count).contains("Error bars of several curves stand side by side");
+    assert!(is_told(3) && !is_told(1));
 }
 
 /// A goodput is never below zero, and an interval of few runs may be far below.
@@ -402,4 +407,27 @@ fn intervals_do_not_lead_an_axis_below_zero_where_no_value_is() {
     };
     assert!(axis(10.0).starts_with("linear 0 "), "{}", axis(10.0));
     assert!(axis(-1.0).starts_with("linear -3"), "{}", axis(-1.0));
+}
+
+/// What happens at one time stands below itself.
+#[test]
+fn figures_below_each_other_share_the_places_of_one_axis() {
+    let figure = |label: &str, points: &[(f64, f64)]| {
+        let points = points.iter().map(|&(x, y)| Point::new(x, y)).collect();
+        let x = Axis { label: label.to_owned(), ..Axis::default() };
+        Figure { x, series: vec![Series { points, ..Series::default() }], ..Figure::default() }
+    };
+    let plots = |figures: &[Figure]| {
+        let svg = Figure::stacked(figures);
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let plots = document.descendants().filter(|it| it.attribute("class") == Some("plot"));
+        plots.map(|it| ["x", "width", "data-x"].map(|name| it.attribute(name).unwrap().to_owned())).collect::<Vec<_>>()
+    };
+    let whole = figure("time", &[(0.0, 0.5), (10.0, 0.7)]);
+    let found = plots(&[whole.clone(), figure("time", &[(3.0, 1_000_000.0), (9.0, 2_000_000.0)])]);
+    assert_eq!(found[0], found[1]);
+    // Another quantity has its own ends, in a frame of the same width.
+    let found = plots(&[whole, figure("window", &[(3.0, 1.0), (90.0, 2.0)])]);
+    assert_eq!(found[0][..2], found[1][..2]);
+    assert_ne!(found[0][2], found[1][2]);
 }

@@ -171,4 +171,11 @@ event = {event}
         let rows: Vec<String> = rows.collect();
         assert!(rows[0].contains("up") && rows[1].contains("down") && !rows[2].contains("down"), "{rows:?}");
     }
+    #[test]
+    fn all_figures_have_one_axis_of_time() {
+        let samples = "time_s,scope,name,flow,from,goodput_mbps,cwnd_octets\n0,flow,bulk,0,a,0,\n1,flow,bulk,0,a,9,4000\n2,flow,bulk,0,a,9,8000\n";
+        let course = of_line(r#"{ duration = "2 s", interval = "1 s" }"#, "[]", samples);
+        let ranges: Vec<_> = course.figures.iter().map(|(figure, _)| figure.x.range).collect();
+        assert_eq!(ranges, [Some((0.0, 2.0)); 2]);
+    }
 }
