@@ -12,7 +12,7 @@ use super::fault::{Fault, OF_NO_USE, nearest, quantity};
 use super::load::Profiles;
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, groups, names, network, real};
+use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload, ends, groups, names, network, real};
 use crate::figure::Ink;
 use crate::quantity::{Distribution, Octets, Quantity, Rate, Share};
 use crate::rows::ValueName;
@@ -294,7 +294,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
         switch.switch().map_err(|fault| fault.under(&["switch", name]))?;
     }
     for (name, host) in &scenario.host {
-        graph(name, host)?;
+        graph(scenario, name, host)?;
         let wanted = host.profile_name();
         if !known.contains_key(wanted) {
             // A mistake within the profile names its own file.
@@ -530,7 +530,7 @@ pub(super) fn addresses(scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
-fn graph(name: &str, host: &Host) -> Result<(), Fault> {
+fn graph(scenario: &Scenario, name: &str, host: &Host) -> Result<(), Fault> {
     let Some(graph) = &host.graph else {
         return Err(Fault::at(["host", name], "the key \"graph\" is missing")
             .expected("the layers, uppermost first, such as [\"ttcp\", \"tcp\", \"ip\", \"atm0\"]"));
@@ -567,7 +567,8 @@ fn graph(name: &str, host: &Host) -> Result<(), Fault> {
             if !nodes.contains(&key.as_str()) {
                 let path = ["host", name, section, key.as_str()];
                 let path = path.into_iter().filter(|part| !part.is_empty());
-                return Err(Fault::unknown(path, "layer", key, &nodes));
+                let unknown = || Fault::unknown(path, "layer", key, &nodes);
+                return Err(ends::not_needed(scenario, name, key).unwrap_or_else(unknown));
             }
         }
     }

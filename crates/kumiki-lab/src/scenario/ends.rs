@@ -69,6 +69,26 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
     files(scenario)
 }
 
+/// Of something that is said of the layer `layer` of the host `name`, which lacks it: that loads put one there where they need it, and none does. Nothing of layers that no load makes.
+pub(super) fn not_needed(scenario: &Scenario, name: &str, layer: &str) -> Option<Fault> {
+    STANDS_ON.iter().find(|(_, layers)| layers.first() == Some(&layer))?;
+    let host = scenario.host.get(name)?;
+    if host.graph.as_ref()?.nodes().into_iter().any(|node| host.kind_of(node) == layer) {
+        return None;
+    }
+    let group = name.trim_end_matches(|it: char| it.is_ascii_digit());
+    let has_it = |host: &Host| host.graph.as_ref().is_some_and(|graph| graph.nodes().contains(&layer));
+    let others = scenario.host.iter().filter(|(other, _)| groups::is_member(other, group));
+    let others: Vec<&str> = others.filter(|(_, host)| has_it(host)).map(|(other, _)| other.as_str()).collect();
+    let lacks = format!("{name} has no {layer:?}, since no load needs one there");
+    let fault = |problem: String| Fault::at(["host", name, layer], problem);
+    let Some(other) = others.first().filter(|_| groups::is_member(name, group)) else {
+        return Some(fault(lacks).expected(format!("a load that does, or a graph with {layer:?}")));
+    };
+    let problem = format!("{lacks}; of the group {group} it is at {}", others.join(", "));
+    Some(fault(problem).expected(format!("it at those alone, such as host.{other}.{layer}, or a graph with {layer:?}")))
+}
+
 /// `ends` with the members of groups in the place of stars.
 fn all_of(ends: &Nodes, hosts: &BTreeMap<String, Host>) -> Result<Nodes, Fault> {
     let mut all = Vec::new();
@@ -397,5 +417,33 @@ run.duration = "1 s"
             format!("{TWO}load.more = {{ {own}, message = \"1 B\" }}").replace("b.app\"", "b.app\", port = 5001");
         let found = read(&text, &[]).unwrap_err();
         assert!(found.contains("load.more.port = 5001: another load's reader listens on the same port"), "{found}");
+    }
+    #[test]
+    fn a_layer_that_no_load_needs_is_told_as_that() {
+        let text = r#"
+title = "Two of three"
+host.s = { count = 3, graph = ["ip", "l0"] }
+host.r.graph = { ip = ["l0", "l1", "l2"] }
+host.r.ip.forwarding = true
+link.in = { count = 3, ends = ["s${i}", "r.l${i}"], medium = "point-to-point", rate = "1 Mb/s" }
+load.bulk = { kind = "netperf", from = "s0", to = "s1", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+        assert!(read(text, &["host.s0.tcp.ecn=off"]).is_ok());
+        let found = read(text, &["host.s.tcp.ecn=off"]).unwrap_err();
+        let of_group = "host.s2.tcp: s2 has no \"tcp\", since no load needs one there; of the group s it is at s0, s1; expected it at those alone, such as host.s0.tcp, or a graph with \"tcp\"";
+        assert!(found.contains(of_group), "{found}");
+        let found = read(text, &["host.r.udp.queue=3"]).unwrap_err();
+        let alone = "host.r.udp: r has no \"udp\", since no load needs one there; expected a load that does, or a graph with \"udp\"";
+        assert!(found.contains(alone), "{found}");
+        // One of another name is there.
+        let found = read(
+            &TWO.replace("\"tcp\"", "\"t\"")
+                .replace("b = {", "b = { kind.t = \"tcp\", tcp.ecn = \"off\",")
+                .replace("a = {", "a = { kind.t = \"tcp\","),
+            &[],
+        )
+        .unwrap_err();
+        assert!(found.contains("unknown layer \"tcp\""), "{found}");
     }
 }
