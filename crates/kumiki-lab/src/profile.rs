@@ -41,9 +41,9 @@ pub struct Profile {
     #[serde(default)]
     #[key(is = "a list of texts", default = "none", example = "[\"figure 6, 8 KiB: 10.6 Mb/s\"]")]
     pub fit_points: Vec<String>,
-    /// The prices that were fitted to them, in words.
+    /// The prices that were fitted to them, by name or in words.
     #[serde(default)]
-    #[key(is = "a list of texts", default = "none", example = "[\"price.tcp.push\"]")]
+    #[key(is = "a list of texts", default = "none", example = "[\"tcp.push\"]")]
     pub fit_parameters: Vec<String>,
     /// The CPUs, `[cpu.NAME]`, below; in the order of their names they are numbered from 0.
     #[serde(default)]
@@ -91,7 +91,7 @@ pub struct Profile {
     #[key(
         is = "a table of variations",
         default = "none",
-        example = "{ caches = { of = [\"price.tcp.push\"], spread = \"10 %\", from = \"assumed\" } }"
+        example = "{ caches = { of = [\"tcp.push\"], spread = \"10 %\", from = \"assumed\" } }"
     )]
     pub variation: BTreeMap<String, Variation>,
 }

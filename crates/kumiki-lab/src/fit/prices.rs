@@ -33,15 +33,10 @@ impl Name {
         }
     }
 
-    /// As it is written for short.
+    /// As it is written for short, also in tables and in what a profile lists as fitted.
     pub(super) fn short(&self) -> String {
         let parts = self.0.strip_prefix(&["price".to_owned()]).unwrap_or(&self.0);
         parts.join(".")
-    }
-
-    /// As a profile lists what was fitted.
-    pub(super) fn words(&self) -> String {
-        self.short().replace('.', " ")
     }
 
     /// Whether it is a whole number of nanoseconds.
@@ -142,7 +137,7 @@ mod tests {
     fn prices_are_found_by_name_and_written_so_that_they_are_read_back() {
         let mut board = profile::load("atm-board").unwrap();
         let send = Name::parse("tcp.send");
-        assert_eq!((send.value(&board), send.words().as_str()), (Some(463e6), "tcp send"));
+        assert_eq!((send.value(&board), send.short().as_str()), (Some(463e6), "tcp.send"));
         for (name, ps, text) in [
             ("tcp.send", 463_214_567.0, "463.21 us"),
             ("tcp.sum", 16_046.0, "16.046 ns"),

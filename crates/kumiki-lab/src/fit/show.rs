@@ -52,7 +52,7 @@ impl Fitted {
     fn interval(&self, place: usize, name: &Name, ps: f64) -> Option<String> {
         let factor = self.certainty.factors.get(place).copied().flatten()?;
         let range = self.ranges.get(place)?;
-        (factor < range.high / range.low).then(|| format!("{} .. {}", name.text(ps / factor), name.text(ps * factor)))
+        is_narrower(factor, range).then(|| format!("{} .. {}", name.text(ps / factor), name.text(ps * factor)))
     }
 
     /// Why a price has no interval.
@@ -177,7 +177,7 @@ impl Fitted {
             .iter()
             .map(|it| format!("{}{}, {} (line {})", it.value, unit(&self.task.value), self.label(it.point), it.line));
         // What was fitted before and is not fitted again still rests on its values.
-        let ours: Vec<String> = self.names.iter().map(Name::words).collect();
+        let ours: Vec<String> = self.names.iter().map(Name::short).collect();
         let before = &self.task.profile;
         let kept: Vec<String> = before.fit_parameters.iter().filter(|it| !ours.contains(it)).cloned().collect();
         let before = if kept.is_empty() { Vec::new() } else { before.fit_points.clone() };
@@ -207,6 +207,11 @@ impl Fitted {
         let text = crate::scenario::fault::read_file(std::path::Path::new(base))?;
         text.parse().map_err(|why: toml::de::Error| Fault::new(why.message().to_owned()).in_file(base))
     }
+}
+
+/// Whether an interval from a price by `factor` down to a price by `factor` up is narrower than `range`, both as ratios of their ends.
+fn is_narrower(factor: f64, range: &Range) -> bool {
+    factor * factor < range.high / range.low
 }
 
 /// A profile as those of the repository are written: what it is first, and a line for each price.
@@ -274,4 +279,16 @@ fn put(table: &mut toml::Table, path: &[String], value: toml::Table) {
         table = inner;
     }
     table.insert(last.clone(), toml::Value::Table(value));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An interval that reaches by a factor of 40 to both sides is 1600 times as wide as its lower end, and wider than 12 us .. 1200 us.
+    #[test]
+    fn an_interval_is_as_wide_as_both_of_its_sides() {
+        let range = Range { start: 120e6, low: 12e6, high: 1200e6 };
+        assert!(is_narrower(9.9, &range) && !is_narrower(10.1, &range) && !is_narrower(40.0, &range));
+    }
 }

@@ -55,7 +55,7 @@ fn known_prices_come_back_and_are_predicted_where_they_were_held_out() {
     let text = fitted.profile().unwrap();
     let profile = profile::parse_text("mine.toml", &text).unwrap_or_else(|why| panic!("{why}\n{text}"));
     assert_eq!(profile.like.as_deref(), Some("ss20"));
-    assert_eq!(profile.fit_parameters, ["tcp send", "tcp sum"]);
+    assert_eq!(profile.fit_parameters, ["tcp.send", "tcp.sum"]);
     assert_eq!(profile.fit_points.len(), 3, "{text}");
     assert!(profile.fit_points[0].ends_with("Mb/s, mss 268 B (line 2)"), "{text}");
     let price = &profile.price["tcp"]["send"];
