@@ -2,7 +2,7 @@
 
 use super::figures::TOTAL;
 use super::{Done, Failed, Results};
-use crate::rows::ValueName;
+use crate::rows::{Scope, ValueName};
 use crate::scenario::label::shown;
 use crate::scenario::{Point, is_word};
 use crate::stats::Summary;
@@ -10,6 +10,9 @@ use crate::table::{Cell, Table};
 
 /// What is said where several runs of somebody's own have a mean and no interval.
 const ANOTHER_KEY: &str = "`repeat` gives no interval; `confidence = { level = \"95 %\", width = \"5 %\" }` in its place does, of as many runs as that takes (`fewest` and `most` say how many)";
+
+/// What is said where several runs of every point have brought the same.
+const EQUAL_RUNS: &str = "all runs of a point were equal: nothing that is drawn here makes a difference, so more runs tell no more, and there is no interval";
 
 /// How many decimals throughput is shown with.
 const DECIMALS: usize = 2;
@@ -150,7 +153,11 @@ impl Results {
         if !done.is_empty() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
         }
-        if done.iter().any(|it| is_one_of_several(it.0, it.1)) {
+        let repeated: Vec<&&Done> =
+            done.iter().filter(|it| is_repeated(it.0, it.1)).map(|(_, result)| result).collect();
+        if !repeated.is_empty() && repeated.iter().all(|result| has_equal_runs(result)) {
+            add(EQUAL_RUNS.to_owned());
+        } else if done.iter().any(|it| is_one_of_several(it.0, it.1)) {
             add(ANOTHER_KEY.to_owned());
         }
         for (word, meaning) in self.meaning() {
@@ -271,15 +278,29 @@ fn number(point: &Point, summary: &Summary) -> Cell {
     }
 }
 
-/// Whether several runs, as a scenario of no paper repeats them, are told by their mean alone.
+/// Whether there are several runs, as a scenario of no paper repeats them by `repeat`.
+fn is_repeated(point: &Point, done: &Done) -> bool {
+    let run = &point.scenario.run;
+    run.repeat.is_some() && point.scenario.paper.is_none() && done.rows.iter().any(|row| row.repetition > 0)
+}
+
+/// Whether these are told by their mean alone.
 fn is_one_of_several(point: &Point, done: &Done) -> bool {
-    let has_mean = point
-        .scenario
-        .run
-        .repeat
-        .as_ref()
-        .is_some_and(|repeat| repeat.show.as_deref().is_none_or(|show| show == "mean"));
-    has_mean && point.scenario.paper.is_none() && done.rows.iter().any(|row| row.repetition > 0)
+    let show = point.scenario.run.repeat.as_ref().and_then(|repeat| repeat.show.as_deref());
+    is_repeated(point, done) && show.is_none_or(|show| show == "mean")
+}
+
+/// Whether every run has brought what the first has, to the last octet and nanosecond.
+fn has_equal_runs(done: &Done) -> bool {
+    let of = |repetition: u32| {
+        let own = done.rows.iter().filter(move |row| row.repetition == repetition && row.scope != Scope::Flow);
+        own.map(|row| {
+            let times = [&row.round_trip_ms, &row.delay_ms, &row.completion_ms];
+            (row.octets, row.goodput_mbps.to_bits(), &row.bound_by, row.retransmissions, row.completions, times)
+        })
+    };
+    let last = done.rows.iter().map(|row| row.repetition).max().unwrap_or(0);
+    (1..=last).all(|repetition| of(repetition).eq(of(0)))
 }
 
 fn shows_bound(point: &Point) -> bool {

@@ -118,6 +118,25 @@ fn of_several_runs_the_mean_is_told() {
     assert_eq!(table.rows[0].1[1], Cell::text("link (2 of 3 runs)"));
 }
 
+/// Every run brings the same at a point, as where nothing is drawn.
+struct Alike;
+
+impl Runner for Alike {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        Ok(Outcome { rows: vec![Row { octets: 9, goodput_mbps: 9.0, ..point.row() }], ..Outcome::default() })
+    }
+}
+
+#[test]
+fn runs_that_are_all_equal_are_told_as_that() {
+    let document = Document::parse("two", "two.toml", &format!("{TWO_LOADS}repeat = {{ runs = 3 }}")).unwrap();
+    let plan = Plan::new(&[document], &Choice::default(), &Alike).unwrap();
+    let legend = run(&plan, Alike, Options::default()).remove(0).table().legend.join("\n");
+    assert!(legend.contains("all runs of a point were equal: nothing that is drawn here"), "{legend}");
+    assert!(!legend.contains("`repeat` gives no interval"), "{legend}");
+    assert!(!ran(2, "repeat = { runs = 3 }").table().legend.join("\n").contains("were equal"));
+}
+
 #[test]
 fn several_runs_without_an_interval_and_loads_with_a_wide_one_are_told_of() {
     let legend = |more: &str| ran(2, more).table().legend.join("\n");
