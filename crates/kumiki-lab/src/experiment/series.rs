@@ -366,11 +366,10 @@ impl Samples {
         let mut panels: Vec<Figure> = panels.into_iter().filter(|figure| !figure.series.is_empty()).collect();
         let end = self.0.iter().map(|it| it.time_s).fold(0.0, f64::max);
         let marks = marks(happens, end);
-        let begin = self.0.iter().map(|it| it.time_s).fold(f64::INFINITY, f64::min);
         for panel in &mut panels {
             panel.series.extend(marks.iter().cloned());
             // What is there for a part of the time alone has the same axis as the rest.
-            panel.x.range = Some((begin, end));
+            panel.x.range = Some((0.0, end));
         }
         if let Some(first) = panels.first_mut().filter(|_| !label.is_empty()) {
             first.title = format!("{label}: {}", first.title);

@@ -173,7 +173,7 @@ event = {event}
     }
     #[test]
     fn all_figures_have_one_axis_of_time() {
-        let samples = "time_s,scope,name,flow,from,goodput_mbps,cwnd_octets\n0,flow,bulk,0,a,0,\n1,flow,bulk,0,a,9,4000\n2,flow,bulk,0,a,9,8000\n";
+        let samples = "time_s,scope,name,flow,from,goodput_mbps,cwnd_octets\n0.5,flow,bulk,0,a,0,\n1,flow,bulk,0,a,9,4000\n2,flow,bulk,0,a,9,8000\n";
         let course = of_line(r#"{ duration = "2 s", interval = "1 s" }"#, "[]", samples);
         let ranges: Vec<_> = course.figures.iter().map(|(figure, _)| figure.x.range).collect();
         assert_eq!(ranges, [Some((0.0, 2.0)); 2]);
