@@ -114,6 +114,11 @@ impl Laboratory {
             notes.extend(ControlShare::of(measured).map(|share| share.to_string()));
         }
         let mut rows = rows::rows(point, measured)?;
+        // What a paper says of its own points is no question of what to change.
+        if point.scenario.paper.is_none() {
+            notes.extend(notes::cells_in_vain(measured));
+            notes.extend(notes::next_to_cpu(&rows, &point.scenario));
+        }
         if let Some(found) = found {
             rows::say(&mut rows, WARM_UP, |_| Some(found.time.as_secs_f64()));
         }

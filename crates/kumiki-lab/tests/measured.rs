@@ -101,6 +101,68 @@ run = { warm_up = "3 s", duration = "4 s" }
     assert!(least > 15.0 && (least / round_trip["min"] - 1.0).abs() < 0.01, "{note} {round_trip:?}");
 }
 
+/// With long packets a workstation almost fills the line: its CPU binds, and a faster one brings what is left of the line.
+#[test]
+fn what_a_faster_host_can_bring_is_told_where_the_line_is_next() {
+    let ran = |mtu: &str| {
+        ran(&format!(
+            r#"
+host.a.profile = "ss20"
+host.a.ip.mtu = "{mtu}"
+host.b.profile = "zero"
+host.b.ip.mtu = "{mtu}"
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }}
+load.bulk = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB", socket_buffer = "512 KiB" }}
+run = {{ warm_up = "300 ms", duration = "1 s" }}
+"#
+        ))
+    };
+    let note = |notes: &[String]| notes.iter().find(|note| note.contains("a faster host brings at most")).cloned();
+    let (rows, notes) = ran("9180 B");
+    let (goodput, limit) = (rows[0].goodput_mbps, rows[0].limit_mbps.unwrap());
+    assert_eq!(rows[0].bound_by, "host");
+    let expected = format!("at most {:.1} % more, the {limit:.2} Mb/s", (limit / goodput - 1.0) * 100.0);
+    assert!(note(&notes).is_some_and(|note| note.contains(&expected)), "{notes:?}");
+    // With short ones nothing is near.
+    assert_eq!(note(&ran("1500 B").1), None);
+}
+
+/// Of packets of 192 cells of which a full queue drops one here and there the rest goes over the line for nothing.
+#[test]
+fn cells_of_packets_with_a_hole_are_told() {
+    let ran = |cells: u32, discard: &str| {
+        let text = format!(
+            r#"
+title = "Five hosts over one output"
+host.s = {{ count = 5, graph = ["ip", "llc_snap", "atm0"], ip.mtu = "9180 B" }}
+host.r.like = "s"
+switch.sw = {{ queue_cells = {cells}, discard = "{discard}" }}
+link.in = {{ count = 5, ends = ["s${{i}}", "sw"], medium = "oc3c-atm" }}
+link.out = {{ ends = ["sw", "r"], medium = "oc3c-atm" }}
+load.bulk = {{ kind = "netperf", from = "s*", to = "r", message = "8 KiB", socket_buffer = "64 KiB" }}
+run.duration = "500 ms"
+"#
+        );
+        let outcome = Laboratory::default().run(&point(&parse(&text), &[])).unwrap();
+        let counts = outcome.rows[0].counters["r.atm0 SAR"].clone();
+        let note = outcome.notes.into_iter().find(|note| note.contains("of the cells that came to r.atm0"));
+        (note, counts["cells_in_vain"] as f64 / counts["cells_in"] as f64 * 100.0)
+    };
+    let (note, share) = ran(1000, "tail");
+    assert!(share > 2.0);
+    assert_eq!(
+        note.unwrap(),
+        format!(
+            "{share:.1} % of the cells that came to r.atm0 were of PDUs with a hole, and brought nothing: `discard = \"epd\"` of a switch drops PDUs whole before its queue is full"
+        )
+    );
+    let (note, share) = ran(1000, "epd");
+    assert!(note.is_none() && share < 2.0, "{share}");
+    // In a queue that is too short for packets of all five this is no cure.
+    let (note, share) = ran(256, "epd");
+    assert!(share > 50.0 && note.is_some_and(|note| note.ends_with("and brought nothing")), "{share}");
+}
+
 /// A workstation that can send some 40 Mb/s into a line of 100.
 #[test]
 fn a_processor_without_time_left_while_a_load_writes_is_what_holds_it() {

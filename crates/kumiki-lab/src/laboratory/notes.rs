@@ -7,8 +7,9 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::Limit;
 use kumiki_octets::text::counted;
 
-use crate::experiment::{LoadResult, Measured};
+use crate::experiment::{Bound, LoadResult, Measured};
 use crate::quantity::in_seconds;
+use crate::rows::{Row, Scope};
 use crate::scenario::{Happening, Scenario};
 use crate::stats;
 
@@ -187,6 +188,57 @@ fn unheard(load: &LoadResult, measured: &Measured) -> Option<String> {
             counted(load.flows.len() as u64, "session"),
         )
     })
+}
+
+/// What a faster CPU could bring at most, where it is what binds and a line is next to it.
+pub(super) fn next_to_cpu(rows: &[Row], scenario: &Scenario) -> Vec<String> {
+    /// From this part of what the line leaves on it is next.
+    const NEXT: f64 = 0.9;
+    let is_alone = scenario.load.len() < 2;
+    let shown = |row: &&Row| match (&scenario.report.load, is_alone) {
+        (Some(load), _) => row.scope == Scope::Load && row.load.as_ref() == Some(load),
+        (None, true) => row.scope == Scope::Total,
+        (None, false) => row.scope != Scope::Flow,
+    };
+    let told = |row: &Row| {
+        let limit =
+            row.limit_mbps.filter(|limit| row.bound_by == Bound::Host.name() && row.goodput_mbps >= NEXT * limit)?;
+        let more = (limit / row.goodput_mbps - 1.0).max(0.0) * 100.0;
+        let of = match &row.load {
+            _ if is_alone || scenario.report.load.is_some() => String::new(),
+            Some(load) => format!("{load}: "),
+            None => "all loads: ".to_owned(),
+        };
+        Some(format!(
+            "{of}beside the CPU the line is nearly full: a faster host brings at most {more:.1} % more, the {limit:.2} Mb/s that the octets of all layers leave"
+        ))
+    };
+    rows.iter().filter(shown).filter_map(told).collect()
+}
+
+/// At which devices a considerable part of the cells that came were of PDUs that had lost another one on the way.
+pub(super) fn cells_in_vain(measured: &Measured) -> Vec<String> {
+    const CONSIDERABLE: f64 = 0.02;
+    let count = |counts: &BTreeMap<String, u64>, name| counts.get(name).copied().unwrap_or(0);
+    let is_cut = |counts: &BTreeMap<String, u64>| count(counts, "overflow") > 0 && count(counts, "epd") == 0;
+    let cure = if measured.counters.values().any(is_cut) {
+        ": `discard = \"epd\"` of a switch drops PDUs whole before its queue is full"
+    } else {
+        ""
+    };
+    let told = |(name, counts): (&String, &BTreeMap<String, u64>)| {
+        let device = name.strip_suffix(" SAR")?;
+        #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
+        let [all, vain] = ["cells_in", "cells_in_vain"].map(|name| count(counts, name) as f64);
+        let share = vain / all;
+        (share >= CONSIDERABLE).then(|| {
+            format!(
+                "{:.1} % of the cells that came to {device} were of PDUs with a hole, and brought nothing{cure}",
+                share * 100.0
+            )
+        })
+    };
+    measured.counters.iter().filter_map(told).collect()
 }
 
 /// Which hosts had no power, and for how long.

@@ -105,7 +105,7 @@ impl SarConfig {
 /// Segmentation and reassembly hardware: SDUs on one side, cells on the other.
 ///
 /// Counters: `busy_ns`, how long its slots took in which a cell went, `pdus_out`, `cells_out` put on the line, `refused` SDUs that found the queue full, had no channel or cannot be
-/// sent, `cells_in`, `pdus_in` delivered, those below, and `strangers`, units that do not belong at their port.
+/// sent, `cells_in`, `cells_in_vain` of PDUs of AAL5 that were not delivered, `pdus_in` delivered, those below, and `strangers`, units that do not belong at their port.
 ///
 /// With AAL5, of PDUs not delivered `crc`, `length`, `cpi`, `abort`, `oversize`, `timeout`; `no_context`, cells dropped
 /// because too many PDUs were in reassembly.

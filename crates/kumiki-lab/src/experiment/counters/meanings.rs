@@ -256,11 +256,12 @@ const IMPAIRED: [CounterMeaning; 9] = [
     of("misled", "cells", "whose header is now another good one"),
 ];
 
-const SAR: [CounterMeaning; 29] = [
+const SAR: [CounterMeaning; 30] = [
     of("pdus_out", "PDUs", "sent"),
     of("cells_out", "cells", "put on the line"),
     of("refused", "packets", "that found the queue full, had no channel or cannot be sent"),
     of("cells_in", "cells", "that came"),
+    of("cells_in_vain", "cells", "that came of PDUs that were not delivered (AAL5)"),
     of("pdus_in", "PDUs", "delivered"),
     of("crc", "PDUs", "dropped for their CRC (AAL5)"),
     of("length", "PDUs", "dropped for a wrong length, mostly since a cell was lost"),

@@ -18,6 +18,8 @@ struct Reassembly {
     octets: Option<Message>,
     /// It has grown too long: all is thrown away up to the end of the PDU.
     given_up: bool,
+    /// How many of its cells have come.
+    cells: u64,
     last_cell: Instant,
 }
 
@@ -34,6 +36,7 @@ pub(super) struct Receiver {
     reassemblies: BTreeMap<(u16, u16), Reassembly>,
     checksums: ChecksumUnit,
     cells: u64,
+    in_vain: u64,
     pdus: u64,
     crc: u64,
     length: u64,
@@ -52,6 +55,7 @@ impl Receiver {
             reassemblies: BTreeMap::new(),
             checksums: ChecksumUnit::default(),
             cells: 0,
+            in_vain: 0,
             pdus: 0,
             crc: 0,
             length: 0,
@@ -115,6 +119,7 @@ impl Receiver {
         let full = self.reassemblies.len() >= self.config.max_reassemblies;
         if full && !self.reassemblies.contains_key(&vc) {
             self.no_context += u64::from(run.count);
+            self.in_vain += u64::from(run.count);
             return;
         }
         let pdu = self.reassemblies.entry(vc).or_default();
@@ -123,11 +128,13 @@ impl Receiver {
             && pdu.octets.is_some()
             && first.saturating_since(pdu.last_cell) > timeout
         {
+            self.in_vain += pdu.cells;
             *pdu = Reassembly::default();
             self.checksums.take(run.vpi, run.vci);
             self.timeout += 1;
         }
         pdu.last_cell = end;
+        pdu.cells += u64::from(run.count);
         if !pdu.given_up {
             if self.config.checksum_unit {
                 self.checksums.transfer(run.vpi, run.vci, &mut run.payload);
@@ -149,13 +156,14 @@ impl Receiver {
             && let Some(pdu) = self.reassemblies.remove(&vc)
         {
             let sum = self.checksums.take(run.vpi, run.vci);
-            if let Some(octets) = pdu.octets {
-                self.judge(vc, octets, sum, out);
+            if !pdu.octets.is_some_and(|octets| self.judge(vc, octets, sum, out)) {
+                self.in_vain += pdu.cells;
             }
         }
     }
 
-    fn judge(&mut self, vc: (u16, u16), mut pdu: Message, sum: Option<Sum>, out: &mut Outlet) {
+    /// Hands on what is whole; whether it was.
+    fn judge(&mut self, vc: (u16, u16), mut pdu: Message, sum: Option<Sum>, out: &mut Outlet) -> bool {
         let (vpi, vci) = vc;
         let address = Vc { vpi, vci }.address();
         if self.config.monitor {
@@ -163,6 +171,7 @@ impl Receiver {
             out.put(MONITOR, Unit::Frame { data, address });
         }
         pdu.meta_mut().checksum = sum.map_or(Checksum::Unknown, Checksum::Sum);
+        let delivered = self.pdus;
         match aal5::sdu(pdu, self.config.crc) {
             Ok(sdu) if sdu.len() > self.config.max_sdu => self.oversize += 1,
             Ok(data) => {
@@ -174,11 +183,13 @@ impl Receiver {
             Err(Aal5Error::Cpi { .. }) => self.cpi += 1,
             Err(Aal5Error::Abort) => self.abort += 1,
         }
+        self.pdus > delivered
     }
 
     pub(super) fn counters(&self) -> Vec<(&'static str, u64)> {
         vec![
             ("cells_in", self.cells),
+            ("cells_in_vain", self.in_vain),
             ("pdus_in", self.pdus),
             ("crc", self.crc),
             ("length", self.length),

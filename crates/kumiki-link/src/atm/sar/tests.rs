@@ -197,6 +197,7 @@ fn faults_are_told_apart() {
     };
     let bench = receive(config, vec![(1, one_octet_wrong, true)]);
     assert_eq!((bench.counter(0, "crc"), bench.counter(0, "pdus_in")), (1, 0));
+    assert_eq!((bench.counter(0, "cells_in"), bench.counter(0, "cells_in_vain")), (3, 3));
     // Without its last cell, a PDU and the next become one.
     let bench = receive(config, vec![(1, pdu(100)[..96].to_vec(), false), (1, pdu(100), true)]);
     assert_eq!(bench.counter(0, "crc"), 1);
@@ -204,7 +205,8 @@ fn faults_are_told_apart() {
     assert_eq!(receive(config, vec![(1, abort, true)]).counter(0, "abort"), 1);
     let glued = SarConfig { crc: false, ..config };
     let bench = receive(glued, vec![(1, pdu(100)[..96].to_vec(), false), (1, pdu(100), true)]);
-    assert_eq!(bench.counter(0, "length"), 1);
+    assert_eq!((bench.counter(0, "length"), bench.counter(0, "cells_in_vain")), (1, 5));
+    assert_eq!(receive(config, vec![(1, pdu(100), true)]).counter(0, "cells_in_vain"), 0);
 }
 
 #[test]
@@ -216,6 +218,7 @@ fn a_pdu_that_grows_too_long_is_given_up_to_its_end() {
     );
     assert_eq!(bench.counter(0, "oversize"), 2);
     assert_eq!(bench.counter(0, "pdus_in"), 1);
+    assert_eq!(bench.counter(0, "cells_in_vain"), 23);
 }
 
 #[test]
@@ -227,6 +230,7 @@ fn no_more_reassemblies_than_there_is_room_for() {
     );
     assert_eq!(bench.counter(0, "no_context"), 1);
     assert_eq!(bench.counter(0, "pdus_in"), 1);
+    assert_eq!(bench.counter(0, "cells_in_vain"), 1);
 }
 
 #[test]
@@ -238,6 +242,7 @@ fn a_pdu_that_stands_still_is_given_up() {
     let bench = receive(config, runs);
     assert_eq!(bench.counter(0, "timeout"), 1);
     assert_eq!(bench.counter(0, "pdus_in"), 2);
+    assert_eq!(bench.counter(0, "cells_in_vain"), 2);
 }
 
 #[test]
