@@ -97,6 +97,8 @@ run = { warm_up = "3 s", duration = "4 s" }
     let note = notes.iter().find_map(|note| note.strip_prefix("ask: ")).unwrap();
     assert!(note.starts_with("40 echoes asked for, ") || note.starts_with("41 echoes asked for, "), "{note}");
     let round_trip = &load(&rows, "ask").round_trip_ms;
+    // Of what streams brought none is lost by that.
+    assert!(load(&rows, "ask").lost_percent.is_some() && rows[0].lost_percent.is_none());
     let least: f64 = note.split("round trip ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(least > 15.0 && (least / round_trip["min"] - 1.0).abs() < 0.01, "{note} {round_trip:?}");
 }

@@ -57,6 +57,52 @@ fn a_silence_before_the_first_octet_is_one() {
     }
 }
 
+/// Of echoes what they have is shown: how long none was answered, and which part was lost; and that is what a scenario of them alone shows.
+#[test]
+fn echoes_are_told_by_their_silence_and_by_what_was_lost() {
+    let ping = r#"kind = "ping", from = "a", to = "b", interval = "50 ms""#;
+    let ran = |load: &str| outcome(load, ("1 s", "3 s"), "5 s");
+    let of = ran(ping);
+    let note = of.notes.iter().find(|note| note.contains("echoes asked for")).unwrap();
+    let count = |what: &str| -> f64 {
+        let part = note.split(", ").find_map(|part| part.split(';').next()?.strip_suffix(what)).unwrap();
+        part.parse().unwrap()
+    };
+    // One that asks each 50 ms hears nothing from the answer to one that left at 0.95 s, at most, to that of one that left at 3 s.
+    let [silence, lost] = [of.rows[0].longest_gap_s.unwrap(), of.rows[0].lost_percent.unwrap()];
+    assert!((2.0..2.11).contains(&silence), "{silence}");
+    let (answered, gone) = (count(" answered"), count(" lost"));
+    assert!((lost - 100.0 * gone / (answered + gone)).abs() < 1e-9 && (39.0..42.0).contains(&lost), "{lost} {note}");
+    // Once it has stopped nobody waits.
+    let stopped = ran(&format!("{ping}, stop = \"500 ms\""));
+    assert!(stopped.rows[0].longest_gap_s.unwrap() < 0.1 && stopped.rows[0].lost_percent == Some(0.0));
+    // Where none is ever answered all of the time is silent.
+    let none = outcome(ping, ("0 s", "50 s"), "5 s");
+    assert!(none.failed.is_none() && none.rows[0].longest_gap_s.unwrap() > 4.9);
+    assert!(none.rows[0].lost_percent.unwrap() > 99.0, "{:?}", none.notes);
+}
+
+#[test]
+fn a_scenario_of_echoes_alone_shows_what_is_lost() {
+    let shown = |more: &str| {
+        let text = format!(
+            r#"
+title = "Echoes"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "20 Mb/s" }}
+load.x = {{ kind = "ping", from = "a", to = "b", interval = "50 ms" }}
+run.duration = "1 s"
+{more}"#
+        );
+        point(&parse(&text), &[]).scenario.report.shown().name().to_owned()
+    };
+    assert_eq!(shown(""), "lost_percent");
+    assert_eq!(shown("report.notes = [\"x\"]"), "lost_percent");
+    assert_eq!(shown("report.value = \"round_trip_ms.p99\""), "round_trip_ms.p99");
+    assert_eq!(shown("load.y = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\" }"), "goodput_mbps");
+}
+
 /// What begins late is not silent before that.
 #[test]
 fn nobody_is_silent_before_its_call() {

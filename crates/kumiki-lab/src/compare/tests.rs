@@ -222,7 +222,10 @@ fn echoes_are_not_compared_by_a_goodput() {
         ["bulk", "silent"]
     );
     let text = told(&goodputs);
-    assert!(text.contains("a: probe is not compared: echoes have no goodput_mbps, but round_trip_ms.p50"), "{text}");
+    assert!(
+        text.contains("a: probe is not compared: echoes have no goodput_mbps, but round_trip_ms.p50 and lost_percent"),
+        "{text}"
+    );
     assert_eq!(compare("round_trip_ms.p50").len(), 3);
 }
 

@@ -7,7 +7,7 @@ use kumiki_sim::{HostId, World};
 
 use super::flows;
 use super::load::Load;
-use super::measure::program;
+use super::measure::{lossy, program};
 use crate::workload::rtp::Jitter;
 use crate::workload::{UdpSink, UdpSource};
 
@@ -88,6 +88,12 @@ impl core::ops::AddAssign for Units {
 }
 
 impl Units {
+    /// How many of those that were sent are lost, as a part of one; nothing where none was.
+    #[must_use]
+    pub fn lost_share(&self) -> Option<f64> {
+        (self.sent > 0).then(|| lossy(self.lost) / lossy(self.sent))
+    }
+
     /// Without what was so `earlier`. What is lost and how packets jitter is that of the measured time anyway.
     pub(super) const fn since(self, earlier: Self) -> Self {
         Self {

@@ -46,6 +46,10 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
         total.bound_by = measured.bound_of_all(writing).name().to_owned();
         total.limit_mbps = limit_of_total(point, measured);
     }
+    // What a ping beside them has lost is no part of what streams brought.
+    if measured.loads.values().any(|load| lost(load).is_none()) {
+        total.lost_percent = None;
+    }
     total.counters.clone_from(&measured.counters);
     total.queues = measured.queues.iter().map(|(name, queue)| (name.clone(), lengths(queue))).collect();
     let mut rows = vec![total];
@@ -69,6 +73,7 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
                 goodput_mbps: flow.goodput_mbps(),
                 completion_s: flow.completion.map(|time| time.as_secs_f64()),
                 longest_gap_s: gap(flow),
+                lost_percent: None,
                 limit_mbps: limit_of_flow(point, (name, load), flow, limit.map(|limit| limit.all)),
                 bound_by: measured.bound(load, Some(flow), limit.map(|limit| limit.writing)).name().to_owned(),
                 jain: None,
@@ -203,7 +208,8 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limits: Option<L
         octets: load.flows.iter().map(|flow| flow.octets).sum(),
         measured_s: load.time.as_secs_f64(),
         goodput_mbps: load.goodput_mbps,
-        longest_gap_s: load.flows.iter().filter_map(gap).reduce(f64::max),
+        longest_gap_s: load.flows.iter().filter_map(gap).reduce(f64::max).or_else(|| silence(load)),
+        lost_percent: lost(load).map(|share| share * 100.0),
         limit_mbps: limits.map(|limits| limits.all),
         bound_by: measured.bound(load, None, limits.map(|limits| limits.writing)).name().to_owned(),
         jain: load.jain,
@@ -239,6 +245,20 @@ fn completions_ms(flows: &[Flow]) -> BTreeMap<String, f64> {
         times.get(rank - 1).copied()
     };
     by_name([Some(mean), at(0), at(50), at(95), at(99), at(100)])
+}
+
+/// The longest time without an answer, of echoes; nothing where none was asked for.
+fn silence(load: &LoadResult) -> Option<f64> {
+    load.echoes.filter(|echoes| echoes.sent > 0).map(|echoes| echoes.silence.as_secs_f64())
+}
+
+/// Which part of its datagrams or echoes a load has lost. Of both together nothing is said.
+fn lost(load: &LoadResult) -> Option<f64> {
+    match (&load.units, &load.echoes) {
+        (Some(units), None) => units.lost_share(),
+        (None, Some(echoes)) => echoes.lost_share(),
+        (Some(_), Some(_)) | (None, None) => None,
+    }
 }
 
 /// The longest time without anything; nothing where nothing came at all.

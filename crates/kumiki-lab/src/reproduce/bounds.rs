@@ -29,13 +29,14 @@ const MOSTLY: f64 = 0.95;
 type Column = (&'static str, fn(&Told<'_>) -> Cell);
 
 /// What is told of each load on the page: why it is so first, for a table is wider than a screen.
-const OF_LOADS: [Column; 20] = [
+const OF_LOADS: [Column; 21] = [
     ("goodput (Mb/s)", goodput),
     ("bound by", bound),
     ("held back by", held),
     ("limit (Mb/s)", |it| number(it.mean(|row| row.limit_mbps), 2)),
     ("round trip (ms)", round_trip),
     ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
+    ("lost, %", lost),
     ("one way (ms)", |it| time(it.of(|row| &row.delay_ms, "mean"))),
     ("one way, p99 (ms)", |it| time(it.of(|row| &row.delay_ms, "p99"))),
     ("completion (ms)", |it| time(it.of(|row| &row.completion_ms, "mean"))),
@@ -67,11 +68,12 @@ const OF_FLOWS: [Column; 10] = [
 ];
 
 /// What is printed of both.
-const PRINTED: [Column; 11] = [
+const PRINTED: [Column; 12] = [
     ("goodput (Mb/s)", goodput),
     ("bound by", bound),
     ("held back by", held_apart),
     ("round trip (ms)", |it| both(it.of(|row| &row.round_trip_ms, "mean"), it.of(|row| &row.round_trip_ms, "p99"))),
+    ("lost, %", lost),
     ("one way (ms)", |it| both(it.of(|row| &row.delay_ms, "mean"), it.of(|row| &row.delay_ms, "p99"))),
     ("completion (ms)", |it| both(it.of(|row| &row.completion_ms, "mean"), it.of(|row| &row.completion_ms, "p99"))),
     ("with opening (ms)", |it| both(with_opening(it, "mean"), with_opening(it, "p99"))),
@@ -221,6 +223,11 @@ fn both(mean: Option<f64>, p99: Option<f64>) -> Cell {
 fn share_again(row: &Row) -> Option<f64> {
     let sent = row.segments_sent.filter(|sent| *sent > 0)?;
     Some(100.0 * lossy(row.retransmissions?) / lossy(sent))
+}
+
+/// What was lost of datagrams and echoes.
+fn lost(told: &Told<'_>) -> Cell {
+    number(told.mean(|row| row.lost_percent), 2)
 }
 
 fn retransmitted(told: &Told<'_>) -> Cell {

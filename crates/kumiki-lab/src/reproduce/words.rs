@@ -1,7 +1,7 @@
 //! What the heads of columns and the words in them mean, for whoever has only the page.
 
 /// What a column shows, by its head.
-const HEADS: [(&str, &str); 13] = [
+const HEADS: [(&str, &str); 14] = [
     ("limit (Mb/s)", "what the lines on the way leave for data when all headers are taken off"),
     (
         "held back by",
@@ -22,6 +22,10 @@ const HEADS: [(&str, &str); 13] = [
     (
         "with opening (ms)",
         "how long a request with its response took, where it was the first of a connection with the opening of that: the mean, and (p99) what 99 % were below; nothing stands where the mean is no more than 1 % above that without the opening",
+    ),
+    (
+        "lost, %",
+        "datagrams and echoes that were lost, of those that were sent; of echoes that are under way nothing is known",
     ),
     ("retransmitted", "segments that TCP retransmitted"),
     ("retransmitted, %", "segments that TCP retransmitted, of all that it sent"),

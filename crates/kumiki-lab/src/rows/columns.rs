@@ -100,6 +100,7 @@ fn sample() -> Row {
         completion_s: number,
         completions: Some(0),
         longest_gap_s: number,
+        lost_percent: number,
         limit_mbps: number,
         jain: number,
         segments_sent: Some(0),

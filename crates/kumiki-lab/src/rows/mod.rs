@@ -29,7 +29,7 @@ pub use csv_form::to_csv;
 pub(crate) use output::Part;
 pub use output::{Output, OutputError, read_rows};
 pub use value::ValueName;
-pub(crate) use value::{QUANTILES, QUEUE_PARTS};
+pub(crate) use value::{LOST, QUANTILES, QUEUE_PARTS};
 
 /// The value of a varied parameter. Its unit is in the parameter's name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,6 +123,8 @@ pub struct Row {
     pub completion_s: Option<f64>,
     /// The longest time in which nothing came, in seconds.
     pub longest_gap_s: Option<f64>,
+    /// Of datagrams and echoes that were sent while measured, those that were lost, in per cent; of echoes that are under way at the end nothing is known.
+    pub lost_percent: Option<f64>,
     /// What the bound named by `bound_by` allows, in 10^6 bit/s.
     pub limit_mbps: Option<f64>,
     /// What bound the result: link, host, pages, what held TCP back for the most time, or another protocol's window.
@@ -246,7 +248,7 @@ impl Row {
     }
 
     /// The fields behind those that are varied, in their order, which hold one value each.
-    fn fields(&self) -> [(&'static str, Option<Parameter>); 24] {
+    fn fields(&self) -> [(&'static str, Option<Parameter>); 25] {
         let (count, number) = (Parameter::Count, Parameter::Number);
         let text = |text: &String| Parameter::Text(text.clone());
         [
@@ -262,6 +264,7 @@ impl Row {
             ("completion_s", self.completion_s.map(number)),
             ("completions", self.completions.map(count)),
             ("longest_gap_s", self.longest_gap_s.map(number)),
+            ("lost_percent", self.lost_percent.map(number)),
             ("limit_mbps", self.limit_mbps.map(number)),
             ("bound_by", Some(text(&self.bound_by))),
             ("failed", Some(Parameter::Switch(self.failed))),
@@ -352,6 +355,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "completion_s" => row.completion_s = map.next_value()?,
                 "completions" => row.completions = map.next_value()?,
                 "longest_gap_s" => row.longest_gap_s = map.next_value()?,
+                "lost_percent" => row.lost_percent = map.next_value()?,
                 "goodput_mbps" => goodput = Some(map.next_value()?),
                 "limit_mbps" => row.limit_mbps = map.next_value()?,
                 "bound_by" => row.bound_by = map.next_value()?,

@@ -25,6 +25,7 @@ fn row() -> Row {
         completion_s: None,
         completions: Some(7),
         longest_gap_s: Some(0.125),
+        lost_percent: None,
         limit_mbps: Some(134.581),
         bound_by: "link".to_owned(),
         failed: false,
@@ -71,7 +72,7 @@ fn a_row_is_one_flat_line_of_json() {
         concat!(
             r#"{"paper":2,"figure":"fig6","series":"one session","window_bytes":262144,"nagle":false,"seed":1,"repetition":0,"#,
             r#""scope":"flow","load":"bulk","flow":3,"from":"a","octets":16672500,"measured_s":1.0,"#,
-            r#""goodput_mbps":133.38,"completion_s":null,"completions":7,"longest_gap_s":0.125,"limit_mbps":134.581,"bound_by":"link","failed":false,"jain":0.9,"segments_sent":1200,"retransmissions":2,"timeouts":null,"paper_mbps":133.4,"profile":"atm-board","#,
+            r#""goodput_mbps":133.38,"completion_s":null,"completions":7,"longest_gap_s":0.125,"lost_percent":null,"limit_mbps":134.581,"bound_by":"link","failed":false,"jain":0.9,"segments_sent":1200,"retransmissions":2,"timeouts":null,"paper_mbps":133.4,"profile":"atm-board","#,
             r#""fitted":true,"fit_points":3,"fit_parameters":1,"round_trip_ms":{"p50":1.5},"delay_ms":{},"completion_ms":{"p99":9.5},"with_opening_ms":{"mean":12.5},"held":{"receive window":0.75,"slow start":0.25},"queues":{"line.a":{"mean":2.5}},"#,
             r#""counters":{"tcp":{"acks":600,"segments_sent":1200}},"#,
             r#""version":"0.1.0"}"#,
@@ -85,9 +86,9 @@ fn csv_has_the_columns_of_every_row_in_a_stable_order() {
     assert_eq!(
         to_csv(&[row(), other()]).unwrap(),
         "paper,figure,series,window_bytes,nagle,rtt_ms,medium,seed,repetition,scope,load,flow,from,octets,measured_s,\
-         goodput_mbps,completion_s,completions,longest_gap_s,limit_mbps,bound_by,failed,jain,segments_sent,retransmissions,timeouts,paper_mbps,profile,fitted,fit_points,fit_parameters,round_trip_ms.p50,completion_ms.p99,with_opening_ms.mean,held.receive window,held.slow start,queues.line.a.mean,counters.atm.cells,counters.tcp.acks,counters.tcp.segments_sent,version\n\
-         2,fig6,one session,262144,false,,,1,0,flow,bulk,3,a,16672500,1,133.38,,7,0.125,134.581,link,false,0.9,1200,2,,133.4,atm-board,true,3,1,1.5,9.5,12.5,0.75,0.25,2.5,,600,1200,0.1.0\n\
-         ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,flow,bulk,3,a,16672500,1,133.38,,7,0.125,,link,false,0.9,1200,2,,,atm-board,true,3,1,1.5,9.5,12.5,0.75,0.25,2.5,7,,,0.1.0\n"
+         goodput_mbps,completion_s,completions,longest_gap_s,lost_percent,limit_mbps,bound_by,failed,jain,segments_sent,retransmissions,timeouts,paper_mbps,profile,fitted,fit_points,fit_parameters,round_trip_ms.p50,completion_ms.p99,with_opening_ms.mean,held.receive window,held.slow start,queues.line.a.mean,counters.atm.cells,counters.tcp.acks,counters.tcp.segments_sent,version\n\
+         2,fig6,one session,262144,false,,,1,0,flow,bulk,3,a,16672500,1,133.38,,7,0.125,,134.581,link,false,0.9,1200,2,,133.4,atm-board,true,3,1,1.5,9.5,12.5,0.75,0.25,2.5,,600,1200,0.1.0\n\
+         ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,flow,bulk,3,a,16672500,1,133.38,,7,0.125,,,link,false,0.9,1200,2,,,atm-board,true,3,1,1.5,9.5,12.5,0.75,0.25,2.5,7,,,0.1.0\n"
     );
     assert!(to_csv(&[]).unwrap().starts_with("paper,figure,series,seed,"));
 }

@@ -17,6 +17,9 @@ pub(crate) const QUEUE_PARTS: [&str; 5] = ["mean", "p50", "p95", "p99", "max"];
 /// What is shown where nothing else is asked for.
 const GOODPUT: &str = "goodput_mbps";
 
+/// What is shown of echoes alone, which bring no goodput: it is there however few are answered.
+pub(crate) const LOST: &str = "lost_percent";
+
 impl Default for ValueName {
     fn default() -> Self {
         Self(GOODPUT.to_owned())
@@ -54,12 +57,13 @@ impl ValueName {
 
     /// The fields that are numbers and say how it went.
     fn fields() -> Vec<String> {
-        const SHOWN: [&str; 10] = [
+        const SHOWN: [&str; 11] = [
             GOODPUT,
             "octets",
             "measured_s",
             "completions",
             "longest_gap_s",
+            LOST,
             "limit_mbps",
             "jain",
             "segments_sent",
@@ -84,7 +88,7 @@ impl ValueName {
             Some((field, part)) if self.0.starts_with(field) => (field.to_owned(), format!(", {part}")),
             _ => (name, String::new()),
         };
-        let field = ["_mbps", "_ms", "_s"]
+        let field = ["_mbps", "_ms", "_s", "_percent"]
             .iter()
             .find_map(|unit| field.strip_suffix(unit))
             .map_or_else(|| field.clone(), str::to_owned);
@@ -107,6 +111,7 @@ impl ValueName {
             _ if field.ends_with("_mbps") => "Mb/s",
             _ if field.ends_with("_ms") => "ms",
             _ if field.ends_with("_s") => "s",
+            _ if field.ends_with("_percent") => "%",
             _ => "",
         }
     }
@@ -178,6 +183,7 @@ mod tests {
             goodput_mbps: 9.5,
             jain: Some(0.9),
             retransmissions: Some(3),
+            lost_percent: Some(12.5),
             completion_ms: one("p99", 40.0),
             queues: BTreeMap::from(
                 [("line.a", 2.5), ("sw.0", 7.0)].map(|(of, mean)| (of.to_owned(), one("mean", mean))),
@@ -190,6 +196,7 @@ mod tests {
             ("goodput_mbps", 9.5, "goodput", "Mb/s"),
             ("jain", 0.9, "jain", ""),
             ("retransmissions", 3.0, "retransmissions", ""),
+            ("lost_percent", 12.5, "lost", "%"),
             ("completion_ms.p99", 40.0, "completion, p99", "ms"),
             ("queues.line.a.mean", 2.5, "queue line.a.mean", "frames"),
             ("queues.sw.0.mean", 7.0, "queue sw.0.mean", "cells"),

@@ -1,4 +1,4 @@
-//! What tables leave out that is always the same, and what they leave to a file: the size of a ping's echoes, and how a line changes.
+//! What tables leave out that is always the same, and what they leave to a file: the size of a ping's echoes, what is shown of them, and how a line changes.
 //!
 //! A file in the place of a schedule is CSV, with a line of heads and then a line for each change: `at` or `time`, and of `rate`, `propagation` or `delay`, and `loss` those that change.
 //! Units stand in the heads (`at (s)`, `rate (Mb/s)`, `loss (%)`) or behind each value; what a cell does not say stays as it is.
@@ -10,7 +10,7 @@ use super::fault::{nearest, read_file};
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::{Fault, Faults, Place};
 use crate::medium::FASTEST;
-use crate::rows::Parameter;
+use crate::rows::{LOST, Parameter};
 use crate::sources::{Found, Source as Measurements, head, is_same, stem, told};
 
 /// The data of an echo of ping(8), in octets.
@@ -45,6 +45,9 @@ pub(super) fn fill_in(source: &Source<'_>, root: &mut Node) -> Result<(), Fault>
             put(load, "message", Node { at, value: Value::Text(ECHO.to_owned()) });
         }
     }
+    if is_of_echoes(root) {
+        show_lost(root);
+    }
     for (name, link) in tables(root, "link") {
         let Some(schedule) = link.child_mut("schedule") else {
             continue;
@@ -61,6 +64,22 @@ pub(super) fn fill_in(source: &Source<'_>, root: &mut Node) -> Result<(), Fault>
         }
     }
     Ok(())
+}
+
+fn is_of_echoes(root: &mut Node) -> bool {
+    let mut kinds = tables(root, "load").map(|(_, load)| load.child("kind").and_then(Node::plain)).peekable();
+    kinds.peek().is_some() && kinds.all(|kind| kind.as_deref() == Some("ping"))
+}
+
+/// Shows what was lost, where nothing else is asked for.
+fn show_lost(root: &mut Node) {
+    let at = root.at;
+    if root.child("report").is_none() {
+        put(root, "report", Node { at, value: Value::Table(Vec::new()) });
+    }
+    if let Some(report) = root.child_mut("report").filter(|report| report.child("value").is_none()) {
+        put(report, "value", Node { at, value: Value::Text(LOST.to_owned()) });
+    }
 }
 
 /// The tables of a section, each with its name.

@@ -45,7 +45,11 @@ pub struct Report {
     /// What is shown: a field of the rows that is a number (`jain`, `retransmissions`), one of its values (`delay_ms.p99`,
     /// `completion_ms.mean`, `with_opening_ms.p99`), or of a queue or counter (`queues.mid.a.p95`, `counters.mid.a_drops`;
     /// in the place of `a` or `b` the host or switch that sends may stand). A name that no row can have is refused before anything runs.
-    #[key(is = "a name of [rows](scenarios.md#rows)", default = "`goodput_mbps`", example = "\"delay_ms.p99\"")]
+    #[key(
+        is = "a name of [rows](scenarios.md#rows)",
+        default = "`goodput_mbps`; of pings alone `lost_percent`",
+        example = "\"delay_ms.p99\""
+    )]
     pub value: Option<String>,
     /// Which load table, figure and `[[compare]]` are about.
     #[key(is = "a name of a load", default = "all, and their total", example = "\"bulk\"")]

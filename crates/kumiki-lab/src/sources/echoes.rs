@@ -56,7 +56,7 @@ pub(super) fn left_out(source: &Source, records: &[Record<'_>], found: &Found, f
     let names: Vec<&str> = names.into_iter().collect();
     (!names.is_empty()).then(|| {
         format!(
-            "{}: {} {is} {fate}: echoes have no {}, but round_trip_ms.p50",
+            "{}: {} {is} {fate}: echoes have no {}, but round_trip_ms.p50 and lost_percent",
             source.name(),
             names.join(", "),
             found.name()

@@ -17,6 +17,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Message, Pattern};
 
+use super::gaps::Gaps;
 use super::sink::first_wrong;
 use super::{Opening, Times, Transfer};
 
@@ -58,6 +59,8 @@ pub struct Echoes {
     pub errors: u64,
     /// Answered with other data.
     pub wrong: u64,
+    /// The longest time in which no answer came, from the first echo that is measured to where the one behind the last would have left.
+    pub silence: Duration,
     /// The shortest round trip.
     pub min: Option<Duration>,
     /// All round trips together.
@@ -101,6 +104,7 @@ impl core::ops::AddAssign for Echoes {
         self.min = [self.min, other.min].into_iter().flatten().min();
         self.max = self.max.max(other.max);
         self.sum += other.sum;
+        self.silence = self.silence.max(other.silence);
     }
 }
 
@@ -112,6 +116,14 @@ impl Echoes {
         self.min = Some(self.min.map_or(took, |min| min.min(took)));
         self.max = Some(self.max.map_or(took, |max| max.max(took)));
         self.wrong += u64::from(!same);
+    }
+
+    /// How many are lost of those of which it is known, as a part of one; nothing where it is known of none.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
+    pub fn lost_share(&self) -> Option<f64> {
+        let known = self.sent.saturating_sub(self.under_way);
+        (known > 0).then(|| known.saturating_sub(self.answered) as f64 / known as f64)
     }
 
     /// The mean round trip, where there was one.
@@ -146,6 +158,12 @@ pub struct Ping {
     latest: Option<Instant>,
     /// The most by which one that left later was answered before another one.
     overtaken_by: Duration,
+    /// When the last answer came, or else the first echo left.
+    heard: Option<Instant>,
+    /// When the last echo left.
+    asked: Option<Instant>,
+    /// Between answers.
+    gaps: Gaps,
     /// Since the start.
     echoes: Echoes,
     /// What left by then is not measured.
@@ -169,6 +187,9 @@ impl Ping {
             open: BTreeMap::new(),
             latest: None,
             overtaken_by: Duration::ZERO,
+            heard: None,
+            asked: None,
+            gaps: Gaps::default(),
             echoes: Echoes::default(),
             before: None,
             measured: Echoes::default(),
@@ -179,6 +200,7 @@ impl Ping {
     /// Echoes that have left by `now` are not measured, and neither are their answers.
     pub fn measure_from(&mut self, now: Instant) {
         (self.before, self.measured, self.round_trips) = (Some(now), Echoes::default(), Times::default());
+        self.gaps.measure_from(now);
     }
 
     /// Whether what has `left` then is measured.
@@ -218,9 +240,20 @@ impl Ping {
         Echoes {
             under_way,
             lost: (lost.len() as u64 + beyond).saturating_sub(self.measured.errors),
+            silence: self.silence_by(now),
             left_in_vain: lost.iter().filter(|left| is_in_vain(left)).count() as u64 + beyond,
             ..self.measured
         }
+    }
+
+    /// The longest time without an answer until `now`.
+    fn silence_by(&self, now: Instant) -> Duration {
+        let mut gaps = self.gaps;
+        // Nobody waits once no more is asked for.
+        if let Some(asked) = self.asked {
+            gaps.arrived(self.heard, now.min(asked + self.config.interval));
+        }
+        gaps.measured
     }
 
     /// The round trips of those that are measured.
@@ -260,6 +293,8 @@ impl Ping {
         // ICMP numbers the echoes of each user from 1.
         let [.., high, low] = self.echoes.sent.to_be_bytes();
         self.open.insert(u16::from_be_bytes([high, low]), now);
+        self.asked = Some(now);
+        self.heard.get_or_insert(now);
         let mut message = Message::generated(pattern, 0, usize::try_from(data).unwrap_or(0));
         if transfer.summed {
             message.sum();
@@ -280,6 +315,7 @@ impl Ping {
             return;
         };
         let took = cx.now().saturating_since(left);
+        self.gaps.arrived(self.heard.replace(cx.now()), cx.now());
         let overtaken_by = self.latest.map_or(Duration::ZERO, |latest| latest.saturating_since(left));
         self.overtaken_by = self.overtaken_by.max(overtaken_by);
         self.latest = self.latest.max(Some(left));
