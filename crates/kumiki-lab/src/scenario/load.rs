@@ -155,7 +155,7 @@ impl Document {
         match builtin.iter().find(|(known, _)| *known == name) {
             Some((name, text)) => Self::parse(name, &format!("scenarios/{name}.toml"), text),
             None => {
-                let names: Vec<&str> = builtin.iter().map(|(name, _)| *name).collect();
+                let names = Self::builtin_names();
                 let fault = Fault::new(format!("there is no scenario {name:?}"));
                 let fault = if names.is_empty() { fault } else { fault.one_of(&names) };
                 let on_disk = [format!("{name}.toml"), format!("./{name}")];
@@ -169,6 +169,12 @@ impl Document {
                 })
             }
         }
+    }
+
+    /// The names of all scenarios that are built in, in their order.
+    #[must_use]
+    pub fn builtin_names() -> Vec<&'static str> {
+        super::builtin::SCENARIOS.iter().map(|(name, _)| *name).collect()
     }
 
     /// All scenarios that are built in, in the order of their names.

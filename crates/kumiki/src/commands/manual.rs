@@ -3,16 +3,35 @@
 use std::path::Path;
 
 use clap::CommandFactory as _;
+use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
+use kumiki_lab::profile;
+use kumiki_lab::scenario::Document;
 
 use super::{Stop, unwritable};
 use crate::cli::Cli;
 
 /// What `shell` is to load.
 pub(super) fn completions(shell: Shell) -> String {
+    // Files are scenarios, too. Bash completes those where no name fits; other shells know names alone where they know any.
+    let mut command = if shell == Shell::Bash { with_names(Cli::command()) } else { Cli::command() };
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "kumiki", &mut text);
+    clap_complete::generate(shell, &mut command, "kumiki", &mut text);
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The command line with the names of scenarios and profiles where such are meant.
+fn with_names(command: clap::Command) -> clap::Command {
+    let known = |arg: &clap::Arg| match arg.get_value_names()?.first()?.as_str() {
+        "SCENARIO" => Some(Document::builtin_names()),
+        "PROFILE" => Some(profile::names()),
+        _ => None,
+    };
+    let named = |arg: clap::Arg| match known(&arg) {
+        Some(names) => arg.value_parser(PossibleValuesParser::new(names)),
+        None => arg,
+    };
+    command.mut_subcommands(|command| command.mut_args(named))
 }
 
 /// Writes a page for each command below `directory`.
@@ -51,6 +70,40 @@ mod tests {
             }
             assert!(text.contains("--quick") || text.contains("quick"), "{shell}");
         }
+    }
+
+    /// As bash would have it: the words that it offers behind `kumiki` and these, of which the last is not complete.
+    fn offered(words: &[&str]) -> Vec<String> {
+        let text = completions(Shell::Bash);
+        let line: String = words.iter().map(|word| format!(" '{word}'")).collect();
+        let script = format!(
+            "{text}\nCOMP_WORDS=(kumiki{line}); COMP_CWORD={}; _kumiki kumiki '{}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.len(),
+            words.last().unwrap(),
+            words.iter().rev().nth(1).unwrap()
+        );
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("script");
+        std::fs::write(&file, script).unwrap();
+        let mut bash = std::process::Command::new("bash");
+        let output = kumiki_watchdog::during(|| bash.arg("--norc").arg(file).output()).unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn bash_completes_names_of_scenarios_and_profiles() {
+        if std::process::Command::new("bash").arg("--version").output().is_err() {
+            println!("skipped: bash could not be started");
+            return;
+        }
+        for command in ["run", "limit", "graph", "fit"] {
+            assert_eq!(offered(&[command, "paper2-fig6"]), ["paper2-fig6"], "{command}");
+        }
+        let papers = offered(&["run", "paper2"]);
+        assert!(papers.len() > 2 && papers.iter().all(|name| name.starts_with("paper2")), "{papers:?}");
+        assert_eq!(offered(&["fit", "x.toml", "--profile", "ss2"]), ["ss20"]);
+        // Bash itself completes files where nothing is offered.
+        assert_eq!(offered(&["run", "./x"]).concat(), "");
     }
 
     #[test]
