@@ -91,7 +91,7 @@ pub struct Profile {
     #[key(
         is = "a table of variations",
         default = "none",
-        example = "{ caches = { of = [\"tcp.push\"], spread = \"10 %\", from = \"assumed\" } }"
+        example = "{ caches = { of = [\"price.tcp.push\"], spread = \"10 %\", from = \"assumed\" } }"
     )]
     pub variation: BTreeMap<String, Variation>,
 }
