@@ -78,10 +78,10 @@ fn legend(ladder: &Ladder, paper: &[f64]) -> Vec<String> {
     lines
 }
 
-/// What each of `lines` carries, in a line for each kind of what they carry; nothing where there is only one.
+/// What each of `lines` carries, in a line for each kind of what they carry; nothing where there is only one, of which the ladder says it.
 #[must_use]
 pub fn on_way(lines: &[OnWay]) -> String {
-    if lines.len() < 2 {
+    if lines.len() < 2 && lines.iter().all(|line| line.carried != Carried::Calls) {
         return String::new();
     }
     let least = lines.iter().map(|line| line.leaves_mbps).fold(f64::INFINITY, f64::min);
@@ -96,7 +96,7 @@ pub fn on_way(lines: &[OnWay]) -> String {
     let kinds = [
         (Carried::Data, "Lines on the way, each alone (Mb/s)"),
         (Carried::Answers, "Lines on the way of the answers, each alone (Mb/s)"),
-        (Carried::Calls, "Rings on both ways, each alone (Mb/s of answers, each with its request)"),
+        (Carried::Calls, "Rings on both ways, each alone (Mb/s of answers, with the requests beside them)"),
         (Carried::Requests, "Lines on the way of the requests, each alone (Mb/s of requests, one for each answer)"),
     ];
     let mut text = String::new();

@@ -485,6 +485,33 @@ fn of_calls_the_lines_of_requests_are_told_apart_from_those_of_answers() {
     assert_eq!(told("100 B", ", response = \"exponential 2 kB\""), "");
 }
 
+/// Both go around a ring: the ladder is that of an answer, and with the request there is less.
+#[test]
+fn on_a_ring_calls_are_told_with_their_requests() {
+    let text = r#"
+title = "Calls on a ring"
+host.a.graph = { ip = ["llc"], arp = ["llc"], llc = ["fddi0"] }
+host.b.like = "a"
+ring.r = { medium = "fddi", ends = ["a.fddi0", "b.fddi0"] }
+load.calls = { kind = "rpc", from = "a", to = "b", message = "1 kB", response = "1 kB" }
+run.duration = "1 s"
+"#;
+    let document = crate::scenario::Document::parse("ring", "ring.toml", text).unwrap();
+    let choice = crate::scenario::Choice { set: Vec::new(), quick: false, runs: None };
+    let points = document.points(&choice).unwrap();
+    let scenario = &points[0].scenario;
+    let load = scenario.load.values().next().unwrap();
+    let all = super::of_all(scenario, load).unwrap();
+    let ladder = super::of_counted(scenario, load).unwrap().goodput_mbps().as_f64();
+    // Of equal lengths half of it.
+    assert!((all / ladder - 0.5).abs() < 1e-9, "{all} {ladder}");
+    let told = super::on_way(&super::lines(scenario, load).unwrap());
+    let expected = format!(
+        "Rings on both ways, each alone (Mb/s of answers, with the requests beside them): r {all:.3}, the narrowest\n"
+    );
+    assert_eq!(told, expected);
+}
+
 #[test]
 fn a_message_of_several_packets_is_told_as_that() {
     let shown = |request, response| {
