@@ -18,6 +18,7 @@ mod show;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod together;
 
 pub(crate) use course::parts;
 pub use course::{is_changing, of_all_between};

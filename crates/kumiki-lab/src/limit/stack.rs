@@ -13,6 +13,7 @@ use kumiki_wire::ppp::hdlc::FcsKind;
 
 use super::graph::Stack;
 use super::layers::header;
+use super::together::together;
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, alone,
     bit_stuffing, cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4,
@@ -229,45 +230,6 @@ impl Calls {
         let answer = load.response.as_deref().map_or(Some(request), octets).filter(|octets| *octets > 0);
         (load.kind == "rpc").then_some(Self { request, answer })
     }
-}
-
-/// What `pairs` can have together, where each direction of a line carries such a `part` of what it does alone.
-pub(super) fn together<'a>(pairs: &[Vec<(Direction<'a>, f64)>], part: impl Fn(Direction<'a>) -> f64) -> f64 {
-    if let [only] = pairs {
-        return only.iter().map(|(direction, rate)| rate * part(*direction)).reduce(f64::min).unwrap_or(0.0);
-    }
-    // Of each line: what a pair takes of it for each Mb/s, and what is left.
-    let mut left: BTreeMap<Direction<'_>, f64> = BTreeMap::new();
-    let mut growing: Vec<Vec<(Direction<'_>, f64)>> = Vec::new();
-    // A line that carries nothing leaves nothing to its pairs.
-    for lines in pairs.iter().filter(|lines| lines.iter().all(|(direction, _)| part(*direction) > 0.0)) {
-        growing.push(lines.iter().map(|(direction, rate)| (*direction, 1.0 / (rate * part(*direction)))).collect());
-        left.extend(lines.iter().map(|(direction, _)| (*direction, 1.0)));
-    }
-    let (mut rate, mut sum) = (0.0, 0.0);
-    while !growing.is_empty() {
-        let mut wanted: BTreeMap<Direction<'_>, f64> = BTreeMap::new();
-        for (direction, share) in growing.iter().flatten() {
-            *wanted.entry(*direction).or_default() += share;
-        }
-        let full = wanted.iter().filter_map(|(direction, share)| Some((left.get(direction)? / share, *direction)));
-        let Some((more, narrowest)) = full.min_by(|(one, _), (other, _)| one.total_cmp(other)) else {
-            break;
-        };
-        rate += more;
-        for (direction, share) in &wanted {
-            if let Some(left) = left.get_mut(direction) {
-                *left -= share * more;
-            }
-        }
-        // Those that the line holds grow no further.
-        let count = growing.len();
-        growing.retain(|lines| !lines.iter().any(|(direction, _)| *direction == narrowest));
-        for _ in growing.len()..count {
-            sum += rate;
-        }
-    }
-    sum
 }
 
 fn slower(one: Ladder, other: Ladder) -> Ladder {
