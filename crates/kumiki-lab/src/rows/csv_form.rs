@@ -16,13 +16,11 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
         row.check()?;
         form.see(row);
     }
-    let mut out = csv::Writer::from_writer(Vec::new());
     let form_of = |why: csv::Error| RowError::Form(why.to_string());
-    write(&mut out, &form.head()).map_err(form_of)?;
+    let mut octets = record(&form.head()).map_err(form_of)?;
     for row in rows {
-        write(&mut out, &form.cells(row)).map_err(form_of)?;
+        octets.extend(form.line(row).map_err(form_of)?);
     }
-    let octets = out.into_inner().map_err(|e| RowError::Form(e.to_string()))?;
     String::from_utf8(octets).map_err(|e| RowError::Form(e.to_string()))
 }
 
@@ -67,19 +65,34 @@ impl CsvForm {
         head
     }
 
-    pub(super) fn cells(&self, row: &Row) -> Vec<String> {
+    /// The line of `row`, with its end.
+    pub(super) fn line(&self, row: &Row) -> Result<Vec<u8>, csv::Error> {
         let mut cells = vec![optional(row.paper), row.figure.clone(), row.series.clone()];
         cells.extend(self.varied.iter().map(|name| optional(row.parameter(name))));
         cells.extend(row.fields().map(|(_, value)| optional(value)));
         for ((_, values), names) in row.maps().iter().zip(self.maps.values()) {
             cells.extend(names.iter().map(|name| optional(values.get(name.as_str()))));
         }
+        if row.queues.is_empty() && row.counters.is_empty() {
+            return self.short(&cells, &row.version);
+        }
         let of_queue = |(queue, name): (&String, &String)| row.queues.get(queue).and_then(|values| values.get(name));
         cells.extend(pairs(&self.queues).map(|place| optional(of_queue(place))));
         let of_layer = |(layer, name): (&String, &String)| row.counters.get(layer).and_then(|values| values.get(name));
         cells.extend(pairs(&self.counters).map(|place| optional(of_layer(place))));
         cells.push(row.version.clone());
-        cells
+        record(&cells)
+    }
+
+    /// The line of a row of a load or a flow, which has neither queues nor counters: of a thousand hosts those are some hundred thousand empty cells, in each of a thousand lines.
+    fn short(&self, cells: &[String], version: &str) -> Result<Vec<u8>, csv::Error> {
+        let empty: usize = self.queues.values().chain(self.counters.values()).map(BTreeSet::len).sum();
+        let mut line = record(cells)?;
+        line.pop();
+        line.resize(line.len() + empty, b',');
+        // Of two cells, since a line of nothing but an empty one would have quotes.
+        line.extend(record(&[String::new(), version.to_owned()])?);
+        Ok(line)
     }
 }
 
@@ -108,6 +121,9 @@ fn optional<T: ToString>(value: Option<T>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
 }
 
-pub(super) fn write(out: &mut csv::Writer<impl std::io::Write>, cells: &[String]) -> Result<(), csv::Error> {
-    out.write_record(cells)
+/// A line of these cells, with its end.
+pub(super) fn record(cells: &[String]) -> Result<Vec<u8>, csv::Error> {
+    let mut line = csv::Writer::from_writer(Vec::new());
+    line.write_record(cells)?;
+    line.into_inner().map_err(|why| why.into_error().into())
 }

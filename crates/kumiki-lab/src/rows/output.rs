@@ -324,10 +324,10 @@ impl Output {
         };
         let (jsonl, _) = self.write_for(Self::ROWS_JSONL, false, lines)?;
         let table = |part: &mut fs::File| {
-            let mut out = csv::Writer::from_writer(part);
-            csv_form::write(&mut out, &form.head()).map_err(io::Error::from)?;
+            let mut out = BufWriter::new(part);
+            out.write_all(&csv_form::record(&form.head()).map_err(io::Error::from)?)?;
             for row in rows() {
-                csv_form::write(&mut out, &form.cells(&row?)).map_err(io::Error::from)?;
+                out.write_all(&form.line(&row?).map_err(io::Error::from)?)?;
             }
             Ok(out.flush()?)
         };

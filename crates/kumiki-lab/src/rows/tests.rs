@@ -65,6 +65,24 @@ fn other() -> Row {
     }
 }
 
+/// The cells that rows of flows leave empty are not made one by one.
+#[test]
+fn a_line_of_a_row_without_counters_is_that_of_its_cells() {
+    let total = row();
+    for version in ["0.1.0", "", "a \"b\""] {
+        let flow = Row { queues: BTreeMap::new(), counters: Counters::new(), version: version.to_owned(), ..other() };
+        let text = to_csv(&[total.clone(), flow]).unwrap();
+        let lines: Vec<csv::StringRecord> =
+            csv::Reader::from_reader(text.as_bytes()).records().collect::<Result<_, _>>().unwrap();
+        assert_eq!(lines[0].len(), lines[1].len());
+        let mut written = csv::Writer::from_writer(Vec::new());
+        written.write_record(&lines[1]).unwrap();
+        let cells = String::from_utf8(written.into_inner().unwrap()).unwrap();
+        assert_eq!(text.lines().last(), cells.lines().last());
+        assert_eq!(lines[1].iter().last(), Some(version));
+    }
+}
+
 #[test]
 fn a_row_is_one_flat_line_of_json() {
     assert_eq!(
