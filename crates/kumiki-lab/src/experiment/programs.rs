@@ -623,8 +623,8 @@ fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(Strin
     let Some((host, node)) = text.split_once('.') else {
         return Err(fault(&path, format!("\"{text}\" names no node; write host.node")));
     };
-    let names: Vec<&str> = hosts.keys().map(String::as_str).collect();
-    let spec = hosts.get(host).ok_or_else(|| unknown(&path, "host", host, &names))?;
+    let names = || hosts.keys().map(String::as_str).collect::<Vec<_>>();
+    let spec = hosts.get(host).ok_or_else(|| unknown(&path, "host", host, &names()))?;
     let layers = spec.graph.as_ref().map(super::hosts::layers).unwrap_or_default();
     if !layers.iter().any(|(name, _)| name == node) {
         let names: Vec<&str> = layers.iter().map(|(name, _)| name.as_str()).collect();

@@ -67,13 +67,16 @@ fn device(host: &Host, name: &str) -> Result<String, Fault> {
 /// `end` is a device of a host or a port of a switch.
 pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
     let is_ring = path.first() == Some(&"ring");
-    let switches = scenario.switch.keys().filter(|_| !is_ring);
-    let known: Vec<&String> = scenario.host.keys().chain(switches).collect();
-    let what = if is_ring { "host" } else { "host or switch" };
+    // Only what is wrong looks at all of them.
+    let known = || scenario.host.keys().chain(scenario.switch.keys().filter(|_| !is_ring));
+    let is_known = |name: &str| scenario.host.contains_key(name) || (!is_ring && scenario.switch.contains_key(name));
+    let unknown = |name: &str| {
+        let what = if is_ring { "host" } else { "host or switch" };
+        Fault::unknown(path, what, name, &known().collect::<Vec<_>>())
+    };
     let (owner, rest) = end.split_once('.').map_or((end, None), |(owner, rest)| (owner, Some(rest)));
-    if let Some((count, group)) =
-        groups::meant(known.iter().copied(), owner).filter(|_| !known.contains(&&owner.to_owned()))
-    {
+    let meant = if is_known(owner) { None } else { groups::meant(known(), owner) };
+    if let Some((count, group)) = meant {
         let rest = rest.map_or_else(String::new, |rest| format!(".{rest}"));
         return Err(if is_ring {
             let expected = format!("a name for each: \"{group}0{rest}\", \"{group}1{rest}\" and so on");
@@ -88,10 +91,10 @@ pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -
     }
     let Some((owner, plug)) = end.split_once('.') else {
         let fault = Fault::at(path, "no \".\"");
-        return Err(match (known.iter().any(|name| *name == end), is_ring) {
+        return Err(match (is_known(end), is_ring) {
             (true, true) => fault.expected("\"host.device\""),
             (true, false) => fault.expected("\"host.device\" or \"switch.port\""),
-            (false, _) => Fault::unknown(path, what, end, &known),
+            (false, _) => unknown(end),
         });
     };
     if let Some(host) = scenario.host.get(owner) {
@@ -117,5 +120,5 @@ pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -
                 .expected(format!("0 to {}", switch.ports.saturating_sub(1)))),
         };
     }
-    Err(Fault::unknown(path, what, owner, &known))
+    Err(unknown(owner))
 }
