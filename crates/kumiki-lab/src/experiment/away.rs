@@ -11,7 +11,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_sim::{HostId, World};
 
 use super::load::{Kind, Load};
-use super::measure::{lossy, pairs, program};
+use super::measure::{lossy, pairs, pairs_of, program};
 use super::outages::Outages;
 use super::power::Power;
 use super::units::Units;
@@ -49,7 +49,7 @@ impl Away {
         let each = || pairs(load).map(|pair| (pair, BTreeSet::from([pair])));
         let echoes = |number: usize| {
             let ping = program::<Ping>(world, hosts, load.from.get(number)?)?;
-            let own: BTreeSet<(usize, usize)> = pairs(load).filter(|(writer, _)| *writer == number).collect();
+            let own: BTreeSet<(usize, usize)> = pairs_of(load, number).collect();
             let away = whole(&own);
             let (gone_since, still_since) = outages.lasting((load, &own), now);
             // That of a host is told by its power alone.

@@ -60,8 +60,8 @@ impl Load {
 
     /// The hosts between its ends, where the way is known.
     pub(super) fn hosts_between(&self) -> impl Iterator<Item = &str> {
-        let is_end = |host: &&str| self.from.iter().chain(&self.to).any(|(end, _)| end == host);
-        self.hosts.iter().flatten().map(String::as_str).filter(move |host| !is_end(host))
+        let ends: BTreeSet<&str> = self.from.iter().chain(&self.to).map(|(host, _)| host.as_str()).collect();
+        self.hosts.iter().flatten().map(String::as_str).filter(move |host| !ends.contains(host))
     }
 
     /// Whether `cpu`, of that `host.cpu`, has to do with it.

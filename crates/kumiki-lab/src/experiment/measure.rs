@@ -71,6 +71,8 @@ pub struct LoadResult {
     pub(super) without_power: f64,
     /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
     pub cpu: BTreeMap<String, f64>,
+    /// How much of that part the busiest of these was busy or, at a writer, left alone while its program waits.
+    taken: f64,
     /// How much of that part the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
     /// write.
     pub waited: BTreeMap<String, f64>,
@@ -136,7 +138,7 @@ pub struct Measured {
 
 /// Who asks for a file to be moved: the writer, or the reader.
 pub(super) fn file_user<'a>(world: &'a World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<&'a FileUser> {
-    let mut ends = load.from.iter().chain(&load.to);
+    let mut ends = load.from.iter().chain(&load.to).filter(|_| load.kind == Kind::File);
     ends.find_map(|end| program::<FileUser>(world, hosts, end))
 }
 
@@ -295,12 +297,6 @@ impl Moment {
 }
 
 impl Measured {
-    /// How much of the time `cpu` is `busy` or, at a writer, left alone while its program waits.
-    fn taken(of: &LoadResult, cpu: &str, busy: f64) -> f64 {
-        let host = cpu.split_once('.').map_or(cpu, |(host, _)| host);
-        busy + of.waited.get(host).copied().unwrap_or(0.0)
-    }
-
     /// Whether the host of `part`, which is `host` or `host.part`, writes.
     #[must_use]
     pub fn writes(&self, part: &str) -> bool {
@@ -332,7 +328,7 @@ impl Measured {
         } else if of.page_waits > 0 && !of.reaches(limit_mbps, flows) {
             // In front of a full line any memory fills.
             Bound::Pages
-        } else if of.cpu.iter().any(|(cpu, busy)| of.waits_for_cpu(flow, Self::taken(of, cpu, *busy))) {
+        } else if !of.cpu.is_empty() && of.waits_for_cpu(flow, of.taken) {
             Bound::Host
         } else if of.is_all_there() && limit_mbps.is_none_or(|limit| of.rate_while_writing() <= limit) {
             // What came at last, and was more than the line took while it was written, has waited for that.
@@ -343,8 +339,7 @@ impl Measured {
             // What was not there would have lost them with a faster line as well.
             Bound::Lost
         } else if of.waits_for_line(flow, limit_mbps) {
-            let taken = of.cpu.iter().map(|(cpu, busy)| Self::taken(of, cpu, *busy)).fold(0.0, f64::max);
-            if of.works_more(flow, limit_mbps, taken) { Bound::Host } else { Bound::Link }
+            if of.works_more(flow, limit_mbps, of.taken) { Bound::Host } else { Bound::Link }
         } else if held::waited_to_open(flows) {
             Bound::Held(Limit::Opening)
         } else {
@@ -393,7 +388,7 @@ impl Measured {
                 false => presence.cpus(name, busy),
             };
             own.retain(|cpu, _| load.is_on_the_way(cpu));
-            Some((name.clone(), LoadResult { cpu: own, ..result }))
+            Some((name.clone(), result.on_cpus(own)))
         };
         let queue = |(name, occupancy): (&String, &Occupancy)| {
             let earlier = before.queues.get(name).cloned().unwrap_or_default();
@@ -403,7 +398,7 @@ impl Measured {
         fair::set_parts(loads, &mut results, pace);
         let mut total = LoadResult::total(&results);
         if loads.len() > 1 {
-            total.cpu.clone_from(&cpu);
+            total = total.on_cpus(cpu.clone());
         }
         if is_mixed(loads) {
             (total.is_mixed, total.jain) = (true, None);
@@ -421,6 +416,17 @@ impl Measured {
 }
 
 impl LoadResult {
+    /// The same where the CPUs on its way were so busy. Each of its flows asks for the busiest.
+    fn on_cpus(mut self, cpu: BTreeMap<String, f64>) -> Self {
+        let taken = |(cpu, busy): (&String, &f64)| {
+            let host = cpu.split_once('.').map_or(cpu.as_str(), |(host, _)| host);
+            busy + self.waited.get(host).copied().unwrap_or(0.0)
+        };
+        self.taken = cpu.iter().map(taken).fold(0.0, f64::max);
+        self.cpu = cpu;
+        self
+    }
+
     /// So many `octets` over the time that was measured, in 10^6 bit/s.
     #[must_use]
     pub fn rate_mbps(&self, octets: u64) -> f64 {
@@ -621,10 +627,10 @@ fn measure(
     let part = if whole_load || has_exchanges { None } else { presence.part(name, (before.at, after.at)) };
     let writes_for = part.map_or(time, |(_, part)| part).as_secs_f64();
     let mut waited = BTreeMap::new();
+    let busy_of: BTreeMap<usize, u64> = sources.iter().map(|(place, source)| (*place, source.busy())).collect();
     for (number, (host, _)) in load.from.iter().enumerate() {
         let of = |snapshot: &Snapshot| snapshot.waited.get(number).copied().unwrap_or_default();
-        let source = sources.iter().find(|(place, _)| *place == number);
-        let busy = source.map_or(1.0, |(_, source)| lossy(source.busy().max(1)));
+        let busy = busy_of.get(&number).map_or(1.0, |busy| lossy((*busy).max(1)));
         let share = (of(after) - of(before)).as_secs_f64() / busy;
         *waited.entry(host.clone()).or_default() += if writes_for > 0.0 { share / writes_for } else { 0.0 };
     }
@@ -719,8 +725,12 @@ fn seen<'a>(load: &'a Load, flow: &Flow, spans: &'a [Held]) -> Seen<'a> {
 
 /// Each writer of `load` with each of its readers, by their numbers.
 pub(super) fn pairs(load: &Load) -> impl Iterator<Item = (usize, usize)> {
-    let writers = 0..load.from.len();
-    writers.flat_map(|writer| (0..load.readers(writer).len()).map(move |reader| (writer, reader)))
+    (0..load.from.len()).flat_map(|writer| pairs_of(load, writer))
+}
+
+/// One writer of `load` with each of its readers, the same.
+pub(super) fn pairs_of(load: &Load, writer: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
+    (0..load.readers(writer).len()).map(move |reader| (writer, reader))
 }
 
 fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {
