@@ -67,6 +67,12 @@ impl core::str::FromStr for End {
     }
 }
 
+/// Whether only one socket can have both addresses: that of no interface is on all of them.
+fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_of_all = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() == other.port() && one.is_ipv4() == other.is_ipv4() && (one.ip() == other.ip() || is_of_all)
+}
+
 /// `PORT`, on the loopback interface, or `ADDRESS:PORT`.
 fn socket(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().ok();
@@ -81,6 +87,8 @@ impl Interface {
         let mut parts = text.split(',').map(str::trim);
         let mut interface =
             Self { name: parts.next().unwrap_or_default().to_owned(), mtu: None, address: None, up: false };
+        #[cfg(target_os = "linux")]
+        kumiki_io::tun::check_name(&interface.name)?;
         for part in parts {
             match part.split_once('=') {
                 Some(("mtu", mtu)) => {
@@ -119,6 +127,22 @@ impl End {
                 "{address} is not on the loopback interface: others could send through this machine; add --beyond-loopback where that is meant"
             )),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses two ends of which only one can be opened.
+    ///
+    /// # Errors
+    /// A sentence that says why.
+    pub fn beside(&self, other: &Self) -> Result<(), String> {
+        match (self, other) {
+            (Self::Tun(one) | Self::Tap(one), Self::Tun(two) | Self::Tap(two)) if one.name == two.name => {
+                Err(format!("both ends are the interface {}; give each a name of its own", one.name))
+            }
+            (Self::Udp { local: one, .. }, Self::Udp { local: two, .. }) if one.port() != 0 && is_same(*one, *two) => {
+                Err(format!("both ends are the socket {two}; give each a port of its own"))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -53,6 +53,18 @@ const CLONE_DEVICE: &str = "/dev/net/tun";
 /// Longest name of an interface: `IFNAMSIZ` less the NUL at its end.
 pub const MAX_NAME: usize = 15;
 
+/// Whether an interface can be called `name`.
+///
+/// # Errors
+/// A sentence that says what would be right.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let is_one = request(name).is_some();
+    is_one.then_some(()).ok_or_else(|| format!("`{name}` can be no name of an interface: a {NAMES}"))
+}
+
+/// What names of interfaces are.
+const NAMES: &str = "name has 1 to 15 octets, and no slash, colon, percent sign or blank";
+
 /// What an Ethernet frame has around its payload: two addresses, a type, and perhaps a VLAN tag of IEEE 802.1Q and one of 802.1ad.
 const ETHERNET: usize = 14 + 2 * 4;
 
@@ -232,10 +244,8 @@ impl Tun {
     fn attach(name: &str, config: TunConfig, several: u16) -> Result<Self, TunError> {
         let TunConfig { layer, mtu, packets } = config;
         let (device, mode, kind) = ((layer, name), layer.mode(), layer.name());
-        let mut request = request(name).ok_or_else(|| {
-            let remedy = format!("a name has 1 to {MAX_NAME} octets and no slash or blank");
-            TunError::new(device, "the name cannot be one", Errno::INVAL, remedy)
-        })?;
+        let mut request = request(name)
+            .ok_or_else(|| TunError::new(device, "the name cannot be one", Errno::INVAL, format!("A {NAMES}")))?;
         let file = rustix::fs::open(
             CLONE_DEVICE,
             OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC,

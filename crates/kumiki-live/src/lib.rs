@@ -504,6 +504,16 @@ pub enum LiveError {
     Walls(#[from] walls::WallError),
 }
 
+/// `name`, where an interface can be called so.
+///
+/// # Errors
+/// A sentence that says what would be right.
+pub fn interface(name: &str) -> Result<String, String> {
+    #[cfg(target_os = "linux")]
+    kumiki_io::tun::check_name(name)?;
+    Ok(name.to_owned())
+}
+
 /// Opens the TUN device `name`; where `linux` is given, the kernel gets that address at its end, and the device is brought up. Super-segments cross it
 /// where they may and the kernel knows how; that it does not is said on standard error.
 ///

@@ -418,7 +418,7 @@ impl Results {
 #[command(group(ArgGroup::new("device").required(true).args(["tun", "sim_ether"])))]
 pub(crate) struct Live {
     /// The TUN device, which is made where there is none
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = kumiki_live::interface)]
     pub(crate) tun: Option<String>,
     /// In place of a device, an Ethernet whose frames are in UDP datagrams: our own address and an even port on this machine, such as
     /// 127.0.0.1:7000

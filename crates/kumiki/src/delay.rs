@@ -96,6 +96,7 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
             end.keep_to_loopback().map_err(Stop::Input)?;
         }
     }
+    a.beside(&b).map_err(Stop::Input)?;
     let set = args.set.iter().map(|line| {
         let command = Command::parse(line).map_err(|why| Stop::Input(format!("--set: {why}")))?;
         if !matches!(command, Command::Set(..)) {
@@ -196,6 +197,9 @@ mod tests {
     fn what_is_said_is_what_is_done() {
         let text = "udp:5001 udp:5002,5003 --for 3s --json --set |both delay 5ms| --at 2s |a>b loss 1%| --at 1s quit";
         let config = config(&args(text).unwrap()).unwrap();
+        // The kernel gives each another one.
+        let any = args("udp:0 udp:0").unwrap();
+        assert!(super::config(&any).is_ok());
         assert_eq!(config.ends[1].to_string(), "udp:127.0.0.1:5002,127.0.0.1:5003");
         assert_eq!((config.set.len(), config.schedule.len()), (1, 2));
         assert_eq!(config.at_most, Some(Duration::from_secs(3)));
@@ -206,6 +210,10 @@ mod tests {
     fn mistakes_are_answered_with_what_would_be_right() {
         for (text, part) in [
             ("udp:5001", "<B>"),
+            ("udp:5001 udp:5001", "both ends are the socket 127.0.0.1:5001; give each a port of its own"),
+            ("udp:0.0.0.0:5001 udp:5001 --beyond-loopback", "give each a port of its own"),
+            ("tun:d0 tap:d0", "both ends are the interface d0; give each a name of its own"),
+            ("udp:5001 tun:averyveryverylongname", "`averyveryverylongname` can be no name of an interface"),
             ("udp:5001 eth0", "tun:NAME, tap:NAME or udp:PORT"),
             ("udp:5001 udp:10.0.0.1:5002", "--beyond-loopback"),
             ("udp:5001 udp:5002,0.0.0.0:5003", "--beyond-loopback"),

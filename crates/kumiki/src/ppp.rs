@@ -76,7 +76,7 @@ pub(crate) struct PppArgs {
 #[command(next_help_heading = "Above the link")]
 struct Above {
     /// Linux uses it, as this TUN device, which gets the addresses that are agreed on
-    #[arg(long, value_name = "NAME", conflicts_with = "run")]
+    #[arg(long, value_name = "NAME", conflicts_with = "run", value_parser = kumiki_live::interface)]
     tun: Option<String>,
     /// One of our programs uses it: the link ends with it
     #[arg(long, value_name = "PROGRAM")]

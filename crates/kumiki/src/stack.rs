@@ -33,7 +33,7 @@ pub(crate) struct StackArgs {
     #[arg(long, value_name = "ADDRESS/PREFIX", required = true)]
     addr: Vec<Network>,
     /// The TUN device, which is made where there is none; without it programs reach each other alone
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = kumiki_live::interface)]
     tun: Option<String>,
     /// Give Linux this address at its end of the device, such as 10.9.0.1/24, and bring the device up
     #[arg(long, value_name = "ADDRESS/PREFIX", requires = "tun")]
