@@ -6,6 +6,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use serde_json::error::Category;
+
 /// What was to be done with a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
@@ -78,6 +80,20 @@ pub fn unnumbered(text: &str) -> String {
     }
     out.push_str(rest);
     out
+}
+
+/// Why a text is not the JSON that was asked for, without the place in it, which means nothing where it is one line of a file.
+#[must_use]
+pub fn json_words(why: &serde_json::Error) -> String {
+    match why.classify() {
+        Category::Eof => "it is cut off".to_owned(),
+        Category::Syntax => format!("not JSON from octet {} of the line on", why.column()),
+        Category::Data | Category::Io => {
+            let text = why.to_string();
+            let place = format!(" at line {} column {}", why.line(), why.column());
+            text.strip_suffix(&place).unwrap_or(&text).to_owned()
+        }
+    }
 }
 
 /// Tries whether a file can be written at `path`, so that nobody does what has no place to go to. What is no file, such as a pipe or a device, is not opened, and none is left.

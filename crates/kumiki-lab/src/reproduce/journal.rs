@@ -22,6 +22,7 @@ use super::key::sha256;
 use super::older::Older;
 use super::shard::Shard;
 use super::{COMMIT, Plan};
+use crate::refusal::json_words;
 use crate::rows::{Output, OutputError, Part};
 use crate::scenario::{Choice, Document, Fault};
 
@@ -171,6 +172,18 @@ impl Header {
     }
 }
 
+/// Refuses to go on with rows of which no journal says how far they have come.
+fn refuse_rows(directory: &Path) -> Result<(), OutputError> {
+    let rows = Output::ROWS_JSONL;
+    if !directory.join(rows).exists() {
+        return Ok(());
+    }
+    let why = format!(
+        "it is missing or empty, and {rows} cannot be gone on with by itself; replace it with --force, or choose another directory with --out"
+    );
+    Err(at(&directory.join(Journal::NAME), 0, why))
+}
+
 /// A journal that is being written. Nobody else writes it meanwhile.
 #[derive(Debug)]
 pub struct Journal {
@@ -261,10 +274,8 @@ impl Journal {
             Some(_) if resume => kept_in(&path, header, &keys)?,
             _ => None,
         };
-        if resume && found.is_none() && output.path(Output::ROWS_JSONL).exists() {
-            // Results without a journal are of another program.
-            let file = PathBuf::from(Output::ROWS_JSONL);
-            return Err(OutputError::Exists { directory: output.directory().to_owned(), file });
+        if resume && found.is_none() {
+            refuse_rows(output.directory())?;
         }
         let mut kept = found.unwrap_or_default();
         // What was captured belongs to the result; where it is gone, the point is run again.
@@ -313,10 +324,15 @@ impl Journal {
     pub fn look(directory: &Path, header: &Header, plan: &Plan) -> Result<BTreeMap<usize, Duration>, OutputError> {
         let path = directory.join(Self::NAME);
         if !path.exists() {
+            refuse_rows(directory)?;
             return Ok(BTreeMap::new());
         }
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
-        let mut kept = kept_in(&path, header, &keys)?.unwrap_or_default();
+        let found = kept_in(&path, header, &keys)?;
+        if found.is_none() {
+            refuse_rows(directory)?;
+        }
+        let mut kept = found.unwrap_or_default();
         kept.retain(|_, entry| entry.captures.iter().all(|name| directory.join(name).is_file()));
         Ok(kept.into_iter().map(|(place, entry)| (place, Duration::from_millis(entry.took_ms))).collect())
     }
@@ -569,7 +585,7 @@ fn opened<'a>(kind: &str, line: &'a [u8]) -> Result<&'a str, String> {
 fn value<T: for<'de> Deserialize<'de>>(kind: &str, line: &[u8]) -> Result<T, String> {
     let text = opened(kind, line)?;
     // What was written by this program can be read by it; a hash that fits all the same says who wrote it.
-    serde_json::from_str(text).map_err(|why| format!("the line is whole, but of another version: {why}"))
+    serde_json::from_str(text).map_err(|why| format!("the line is whole, but of another version: {}", json_words(&why)))
 }
 
 pub(super) fn at(path: &Path, line: usize, why: impl Into<String>) -> OutputError {

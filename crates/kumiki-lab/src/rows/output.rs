@@ -122,7 +122,7 @@ impl Output {
     /// # Errors
     ///
     /// [`OutputError::Exists`] where rows, a journal, verdicts, a page or `run.json` are there and `force` is false; [`OutputError::Io`] where the directory cannot
-    /// be made.
+    /// be made, or a directory is in the place of a file of the result, or something else in that of a folder.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
         fs::create_dir_all(&output.directory).map_err(|source| output.unmade(source))?;
@@ -163,7 +163,16 @@ impl Output {
     /// As [`Output::open`] does, of what is there now.
     pub(crate) fn refuse_results(&self) -> Result<(), OutputError> {
         let results = [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT, Self::RUN];
-        results.into_iter().try_for_each(|name| self.refuse_existing(Path::new(name)))
+        results.into_iter().try_for_each(|name| self.refuse_existing(Path::new(name)))?;
+        // What cannot be replaced is in the way of whoever may replace results, too.
+        let directory = results.into_iter().map(|name| self.path(name)).find(|path| path.is_dir());
+        let folders = [Self::FIGURES, Self::CAPTURES].map(|name| self.path(name)).into_iter();
+        let other = folders.into_iter().find(|path| fs::symlink_metadata(path).is_ok() && !path.is_dir());
+        let in_the_way = directory.map(|path| (path, io::ErrorKind::IsADirectory));
+        match in_the_way.or_else(|| other.map(|path| (path, io::ErrorKind::NotADirectory))) {
+            Some((path, kind)) => Err(OutputError::Io { path, source: kind.into() }),
+            None => Ok(()),
+        }
     }
 
     /// The directory.

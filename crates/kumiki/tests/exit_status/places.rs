@@ -22,6 +22,37 @@ fn a_directory_with_only_the_origin_of_a_result_is_refused_before_anything_is_wr
     assert_eq!(folder.0.names("out"), ["run.json"]);
 }
 
+/// Whoever may replace results cannot replace a directory by a file, nor the other way round.
+#[test]
+fn what_is_in_the_place_of_a_part_of_the_result_is_told_before_anything_runs() {
+    let folder = Folder::with("in-the-way", &three_points("1 s"));
+    for (name, is_folder, why) in [
+        ("report.html", true, "it is a directory; expected a file"),
+        ("rows.csv", true, "it is a directory; expected a file"),
+        ("figures", false, "it is no directory; choose another place"),
+        ("captures", false, "it is no directory; choose another place"),
+    ] {
+        let _ = std::fs::remove_dir_all(folder.0.path("out"));
+        std::fs::create_dir(folder.0.path("out")).unwrap();
+        let place = format!("out/{name}");
+        if is_folder {
+            std::fs::create_dir(folder.0.path(&place)).unwrap()
+        } else {
+            folder.0.write(&place, b"mine")
+        }
+        for more in [&["--force"][..], &["--force", "--dry-run"]] {
+            let output = folder.kumiki(&[&["run", "x.toml", "--out", "out"], more].concat());
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{name}: {message}");
+            assert_eq!(message, format!("kumiki: --out {place}: {why}\n"));
+            assert_eq!(folder.0.names("out"), [name]);
+        }
+    }
+    // Directories above are made, as many as are missing.
+    let deep = folder.kumiki(&["run", "x.toml", "--out", "none/such/deep"]);
+    assert!(folder.0.path("none/such/deep/rows.jsonl").is_file(), "{deep:?}");
+}
+
 /// A name that cannot be, or a place where nobody may write, is a mistake of the command line, whoever is asked to write there.
 #[test]
 fn a_place_that_cannot_be_written_is_the_command_lines_mistake() {
@@ -120,6 +151,11 @@ fn a_place_that_cannot_be_read_is_told_in_words() {
         (
             &["delay", "--send", "none", "stats"],
             "--send none: there is nothing of that name; `kumiki delay`, `link` or `live` with --control and this path would listen there",
+        ),
+        #[cfg(target_os = "linux")]
+        (
+            &["ftam", "get", "ftam://127.0.0.1:1/a", "/proc/none"],
+            "/proc: nothing can be made there; choose another place",
         ),
         (&["decode", "."], ".: it is a directory; expected a file"),
         (&["merge", "file"], "file: it is no directory; expected one that `run --shard` has left"),

@@ -264,7 +264,12 @@ fn a_journal_whose_first_line_is_torn_begins_anew() {
     fs::write(place.journal(), "mine").unwrap();
     assert!(sweep.why(&place).starts_with("D/journal.jsonl:1: the line is damaged, and"));
     fs::write(place.journal(), "").unwrap();
-    assert!(sweep.why(&place).contains("already has a result"), "{}", sweep.why(&place));
+    let gone = "D/journal.jsonl: it is missing or empty, and rows.jsonl cannot be gone on with by itself; replace it with --force, or choose another directory with --out";
+    assert_eq!(sweep.why(&place), gone);
+    fs::remove_file(place.journal()).unwrap();
+    assert_eq!(sweep.why(&place), gone);
+    let header = (sweep.header)(&sweep.documents, Shard::WHOLE);
+    assert!(Journal::look(&place.0, &header, &sweep.plan).is_err());
 }
 
 #[test]

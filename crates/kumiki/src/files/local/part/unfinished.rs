@@ -168,7 +168,8 @@ pub(super) fn unnamed<D: Disk>(disk: &D, directory: &Path) -> Result<(D::File, P
 
 /// Why no file can be made in a directory.
 pub(super) fn unmade(directory: &Path, why: &io::Error) -> String {
-    if why.kind() == io::ErrorKind::NotFound {
+    // Some file systems, such as /proc, say so of what cannot be made.
+    if why.kind() == io::ErrorKind::NotFound && !directory.is_dir() {
         return "there is no such directory; make it, or choose another place".to_owned();
     }
     refusal::words(directory, why, Access::Write)
