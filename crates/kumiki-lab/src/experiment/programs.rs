@@ -708,11 +708,14 @@ fn pattern(workload: &Workload, seed: u64, message: u32) -> Result<Pattern, Faul
 }
 
 fn quality(workload: &Workload) -> Result<Quality, Fault> {
-    let buffer = workload.socket_buffer.as_ref().map(|text| octets("socket_buffer", text)).transpose()?;
-    if let Some(octets) = buffer.filter(|octets| !(1..=1 << 30).contains(octets)) {
-        let problem = format!("{octets} for a window (RFC 7323 section 2.3)", octets = counted(octets, "octet"));
-        return Err(wrong("socket_buffer", problem).expected("1 B to 1 GiB"));
-    }
+    let buffer = workload.socket_buffer.as_ref().map(|text| {
+        let octets = quantity::<Octets>(&["socket_buffer"], text)?.count();
+        u32::try_from(octets).ok().filter(|octets| (1..=1 << 30).contains(octets)).ok_or_else(|| {
+            let problem = format!("{octets} for a window (RFC 7323 section 2.3)", octets = counted(octets, "octet"));
+            wrong("socket_buffer", problem).expected("1 B to 1 GiB")
+        })
+    });
+    let buffer = buffer.transpose()?;
     let coalesce = workload.coalesce.as_ref().map(|text| {
         let found = COALESCE.iter().find(|(name, _)| name == text).map(|(_, value)| *value);
         let names: Vec<&str> = COALESCE.iter().map(|(name, _)| *name).collect();

@@ -39,7 +39,7 @@ pub struct Frames {
     #[setting(0..=65535, octets)]
     pub framing: u32,
     /// How fast its clock is, in parts per million; below 0 it is slow. Between two limits each run draws it.
-    #[setting(text = Clock::parse, expected = "a whole number from -1000 to 1000, or two of them such as \"-20 .. 20\"")]
+    #[setting(text = Clock::parse, expected = "a whole number from -1000 to 1000, or two of them, the lower first, such as \"-20 .. 20\"")]
     pub clock_ppm: Clock,
     /// What waits at each end.
     #[setting(flatten)]

@@ -5,6 +5,9 @@ use super::{Quantity, Unit};
 /// The longest list that [`parse_list`] makes, so that a slip of the pen does not fill the memory.
 pub const LONGEST_LIST: usize = 100_000;
 
+/// What is said of a sign before a number.
+pub(crate) const SIGN: &str = "a sign is not accepted";
+
 /// Why a text is not the quantity that was asked for.
 ///
 /// Printed it reads `"45Mbsp": unknown unit "Mbsp"; try Mb/s`; [`Invalid::at`] puts the key before it.
@@ -64,7 +67,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, Invalid> {
     if number.is_empty() {
         return Err(match unit.chars().next() {
             None => Invalid::new::<Q>(found, "nothing is written here"),
-            Some('-' | '+' | '\u{2212}') => Invalid::new::<Q>(found, "a sign is not accepted"),
+            Some('-' | '+' | '\u{2212}') => Invalid::new::<Q>(found, SIGN),
             Some(_) => Invalid::new::<Q>(found, "no number"),
         });
     }

@@ -28,8 +28,60 @@ pub(super) fn operands(text: &str) -> Option<Vec<&str>> {
     (all.len() <= MOST).then_some(all)
 }
 
-/// The value, where `value` gives that of each operand; `None` where there is none.
-pub(super) fn evaluate(text: &str, value: &impl Fn(&str) -> Option<Amount>) -> Option<Amount> {
+/// Why there is no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Why {
+    /// An operand is neither a number nor a quantity.
+    Unknown,
+    /// Kinds that are not added, subtracted, multiplied or divided.
+    Unlike,
+    /// Nothing is below 0.
+    Negative,
+    /// It is divided by 0.
+    ByZero,
+    /// A fraction of a base unit.
+    Broken,
+    /// More than 64 bits hold.
+    Large,
+}
+
+impl Why {
+    /// What is wrong, and what would be right.
+    pub(super) const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Unknown | Self::Unlike => ("these do not go together", "numbers, or quantities that go together"),
+            Self::Negative => ("it is below 0", "a result of 0 or more"),
+            Self::ByZero => ("it is divided by 0", "a divisor above 0"),
+            Self::Broken => ("it is not whole", "a result that is whole, in the smallest unit of its kind"),
+            Self::Large => ("it is too large", "a result below 2^64, in the smallest unit of its kind"),
+        }
+    }
+}
+
+/// What is written in the place of a name and is none: what it is, and what would be right.
+pub(super) fn no_name(text: &str) -> Option<(&'static str, String)> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    if text.contains(['(', ')']) {
+        let expected = "products before sums, each from left to right; what is between brackets in [define]";
+        return Some(("brackets", expected.to_owned()));
+    }
+    if let Some(rest) = text.strip_prefix(['-', '+']).filter(|rest| Amount::parse(rest).is_some()) {
+        return Some(("a sign", format!("values of 0 or more; x - {rest} subtracts")));
+    }
+    if text.split_once('.').is_some_and(|(whole, part)| is_number(whole) && is_number(part)) {
+        return Some(("a fraction", "whole numbers, such as x * 3 / 2 for one and a half times x".to_owned()));
+    }
+    if is_number(text) {
+        return Some(("a number that is too large", format!("at most {}", u64::MAX)));
+    }
+    Amount::parse(text).map(|_| ("a value", format!("{text:?} by itself, without ${{}}")))
+}
+
+/// The value, where `value` gives that of each operand.
+///
+/// # Errors
+/// [`Why`] there is none.
+pub(super) fn evaluate(text: &str, value: &impl Fn(&str) -> Option<Amount>) -> Result<Amount, Why> {
     for operators in [SUMS, PRODUCTS] {
         // What is behind the last operator is done last.
         let last = operators.iter().filter_map(|operator| Some((text.rfind(operator)?, *operator))).max();
@@ -39,21 +91,26 @@ pub(super) fn evaluate(text: &str, value: &impl Fn(&str) -> Option<Amount>) -> O
             return combine(evaluate(left, value)?, operator, evaluate(right, value)?);
         }
     }
-    value(text.trim())
+    value(text.trim()).ok_or(Why::Unknown)
 }
 
-fn combine(left: Amount, operator: &str, right: Amount) -> Option<Amount> {
+fn combine(left: Amount, operator: &str, right: Amount) -> Result<Amount, Why> {
     let (a, b) = (left.base(), right.base());
     let (count_left, count_right) = (matches!(left, Amount::Count(_)), matches!(right, Amount::Count(_)));
-    let whole = || (a.checked_rem(b)? == 0).then(|| a.checked_div(b))?;
+    let whole = || match a.checked_rem(b) {
+        None => Err(Why::ByZero),
+        Some(0) => a.checked_div(b).ok_or(Why::ByZero),
+        Some(_) => Err(Why::Broken),
+    };
+    let product = || a.checked_mul(b).ok_or(Why::Large);
     match operator {
-        " + " if left.is_like(right) => Some(left.with_base(a.checked_add(b)?)),
-        " - " if left.is_like(right) => Some(left.with_base(a.checked_sub(b)?)),
-        " * " if count_right => Some(left.with_base(a.checked_mul(b)?)),
-        " * " if count_left => Some(right.with_base(a.checked_mul(b)?)),
-        " / " if count_right => Some(left.with_base(whole()?)),
-        " / " if left.is_like(right) => Some(Amount::Count(whole()?)),
-        _ => None,
+        " + " if left.is_like(right) => Ok(left.with_base(a.checked_add(b).ok_or(Why::Large)?)),
+        " - " if left.is_like(right) => Ok(left.with_base(a.checked_sub(b).ok_or(Why::Negative)?)),
+        " * " if count_right => Ok(left.with_base(product()?)),
+        " * " if count_left => Ok(right.with_base(product()?)),
+        " / " if count_right => Ok(left.with_base(whole()?)),
+        " / " if left.is_like(right) => Ok(Amount::Count(whole()?)),
+        _ => Err(Why::Unlike),
     }
 }
 
@@ -63,7 +120,7 @@ mod tests {
 
     fn of(text: &str) -> Option<String> {
         assert!(has_operator(text), "{text}");
-        evaluate(text, &Amount::parse).map(|amount| amount.to_string())
+        evaluate(text, &Amount::parse).ok().map(|amount| amount.to_string())
     }
 
     #[test]
@@ -75,11 +132,36 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_or_not_alike_has_no_value() {
-        for text in
-            ["7 / 2", "1 ms + 1 B", "1 - 2", "1 / 0", "1 ms * 1 ms", "a + 1", "1 + 7 / 2", "18446744073709551615 + 1"]
-        {
-            assert_eq!(of(text), None, "{text}");
+    fn what_has_no_value_says_why() {
+        for (text, why) in [
+            ("7 / 2", Why::Broken),
+            ("1 ms + 1 B", Why::Unlike),
+            ("1 - 2", Why::Negative),
+            ("1 ms - 7 ms + 9 ms", Why::Negative),
+            ("1 / 0", Why::ByZero),
+            ("1 ms * 1 ms", Why::Unlike),
+            ("a + 1", Why::Unknown),
+            ("1 + 7 / 2", Why::Broken),
+            ("18446744073709551615 + 1", Why::Large),
+            ("18446744073709551615 * 2", Why::Large),
+        ] {
+            assert_eq!(evaluate(text, &Amount::parse), Err(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_told_as_what_it_is() {
+        for (text, what) in [
+            ("-1", Some("a sign")),
+            ("1.5", Some("a fraction")),
+            ("99999999999999999999", Some("a number that is too large")),
+            ("0 ms", Some("a value")),
+            ("(x", Some("brackets")),
+            ("rtt", None),
+            ("a-1", None),
+            ("a.b", None),
+        ] {
+            assert_eq!(no_name(text).map(|(what, _)| what), what, "{text}");
         }
     }
 

@@ -343,7 +343,8 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
         for device in devices.unwrap_or_default() {
             let end = format!("{name}.{device}");
             if !plugged.contains(&&end) {
-                let fault = Fault::at(["host", name, "graph"], format!("no line ends on the device {device:?}"));
+                let fault =
+                    Fault::at(["host", name, "graph"], format!("no line ends on the device {device:?} of host {name}"));
                 return Err(fault.of_topology().expected(format!("{end:?} among the `ends` of a [link] or a [ring]")));
             }
         }
@@ -437,6 +438,12 @@ fn runs(runs: &Runs) -> Result<(), Fault> {
         if interval.as_nanos() > whole {
             return Err(Fault::at(["interval"], "longer than the run").expected("several of them in it"));
         }
+    }
+    let most = runs.repeat.as_ref().map(|it| it.runs).max(runs.confidence.as_ref().map(|it| it.most)).unwrap_or(1);
+    let last = i64::MAX.unsigned_abs().saturating_sub(most.saturating_sub(1).into());
+    if runs.seed > last {
+        let problem = format!("the seeds of {} would be more than a file can give", counted(most, "run"));
+        return Err(Fault::at(["seed"], problem).expected(format!("at most {last}")));
     }
     if let Some(repeat) = &runs.repeat {
         let path = ["repeat", "runs"];

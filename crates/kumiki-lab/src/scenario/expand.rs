@@ -25,8 +25,8 @@ const DEEPEST: usize = 32;
 /// The name that stands for the number of a member of a group.
 pub(super) const NUMBER: &str = "i";
 
-/// A varied name in a value: the value's path, the name, and where what stands for it is written.
-pub(super) type Use = (Vec<String>, String, Origin);
+/// A varied name in a value: the value's path, the name, where what stands for it is written, and whether that is only a part of a sum or product.
+pub(super) type Use = (Vec<String>, String, Origin, bool);
 
 /// The names that may be used, with their values.
 pub(super) struct Expander<'a> {
@@ -163,6 +163,7 @@ impl<'a> Expander<'a> {
         if !arithmetic::has_operator(expression) {
             return self.value(node, expression.trim());
         }
+        let before = self.uses.len();
         let (mut amounts, mut values) = (Vec::new(), Vec::new());
         let operands = arithmetic::operands(expression);
         let operands = operands.ok_or_else(|| self.fault(node, "too long to be worked out"))?;
@@ -172,20 +173,23 @@ impl<'a> Expander<'a> {
                 None => {
                     let value = self.value(node, operand)?;
                     let amount = value.plain().and_then(|text| Amount::parse(&text));
-                    values.push((operand, value.shown().unwrap_or_else(|| value.kind().to_owned())));
+                    let told = format!("{operand} is {}", value.shown().unwrap_or_else(|| value.kind().to_owned()));
+                    if !values.contains(&told) {
+                        values.push(told);
+                    }
                     amount
                 }
             };
             amounts.push((operand, amount));
         }
+        self.uses.iter_mut().skip(before).for_each(|(.., is_part)| *is_part = true);
         let of = |operand: &str| amounts.iter().find(|(name, _)| *name == operand).and_then(|(_, amount)| *amount);
-        let Some(result) = arithmetic::evaluate(expression, &of) else {
-            let values: Vec<String> = values.iter().map(|(name, value)| format!("{name} is {value}")).collect();
-            let why = if values.is_empty() { String::new() } else { format!(", as {}", values.join(" and ")) };
-            return Err(self
-                .fault(node, format!("${{{expression}}} cannot be worked out{why}"))
-                .expected("numbers or quantities that go together, and a result that is whole"));
-        };
+        let result = arithmetic::evaluate(expression, &of).map_err(|why| {
+            let values = if values.is_empty() { String::new() } else { format!(", as {}", values.join(" and ")) };
+            let (why, expected) = why.words();
+            let fault = self.fault(node, format!("${{{expression}}} cannot be worked out{values}: {why}"));
+            fault.expected(expected)
+        })?;
         Ok(super::vary::of_amount(result, node.at))
     }
 
@@ -206,7 +210,7 @@ impl<'a> Expander<'a> {
         }
         self.used.insert(name.to_owned());
         if varied.is_some() && self.open.is_empty() {
-            self.uses.push((self.path.clone(), name.to_owned(), value.at));
+            self.uses.push((self.path.clone(), name.to_owned(), value.at, false));
         }
         self.open.push(name.to_owned());
         let path = vec![section.to_owned(), name.to_owned()];
@@ -224,6 +228,9 @@ impl<'a> Expander<'a> {
         if name == NUMBER {
             return fault
                 .expected("`count` in the same host, switch or link: ${i} is the number of each of its members");
+        }
+        if let Some((what, expected)) = arithmetic::no_name(name) {
+            return self.fault(node, format!("{what} in the place of a name: {name}")).expected(expected);
         }
         if !is_name(name) && name.contains(['+', '-', '*', '/']) {
             return fault.expected("blanks around each sign, such as ${rtt / 2}");

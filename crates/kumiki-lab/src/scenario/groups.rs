@@ -23,7 +23,7 @@ pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) ->
     let (mut members, mut single) = (Vec::new(), Vec::new());
     for entry in node.entries() {
         match entry.node.child(COUNT) {
-            Some(count) => of_group(expander, section, (entry, count), &mut members)?,
+            Some(count) => of_group(expander, section, (entry, count, node), &mut members)?,
             None => single.push(entry),
         }
     }
@@ -38,7 +38,12 @@ pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) ->
                 let of_group = core::mem::replace(member, own);
                 complete(&mut member.node, &of_group.node, section == "host");
             }
-            None => members.push(own),
+            None => {
+                if let Some(group) = lost(section, &own, node) {
+                    return Err(not_a_member(expander, (section, &own), &group.key, &members));
+                }
+                members.push(own);
+            }
         }
     }
     // Not a table at all: who reads it says so.
@@ -46,10 +51,32 @@ pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) ->
     Ok(if is_table { Node { at: node.at, value: Value::Table(members) } } else { expander.top(section, node)? })
 }
 
+/// The group of which `own` is called like a member, where it cannot be anything by itself.
+fn lost<'a>(section: &str, own: &Entry, node: &'a Node) -> Option<&'a Entry> {
+    // What a host or a link must have; a switch must have nothing.
+    let must = ["graph", "ends"].into_iter().zip(["host", "link"]).find(|(_, of)| *of == section)?.0;
+    let is_numbered = |group: &&Entry| {
+        let number = own.key.strip_prefix(group.key.as_str()).filter(|number| !number.is_empty());
+        number.is_some_and(|number| number.bytes().all(|it| it.is_ascii_digit()))
+    };
+    let mut groups = node.entries().iter().filter(|group| group.node.child(COUNT).is_some() && group.key != own.key);
+    groups.find(is_numbered).filter(|_| own.node.child(must).is_none())
+}
+
+fn not_a_member(expander: &Expander<'_>, (section, own): (&str, &Entry), group: &str, members: &[Entry]) -> Fault {
+    let count = members.iter().filter(|member| is_member(&member.key, group)).count();
+    let problem = format!("{} is no member of the group {group}", own.key);
+    let fault = super::vary::fault_at(&expander.source, &[section, own.key.as_str()], own.at, problem);
+    fault.expected(match count {
+        0 | 1 => format!("{group}0"),
+        more => format!("{group}0 to {group}{}", more - 1),
+    })
+}
+
 fn of_group(
     expander: &mut Expander<'_>,
     section: &str,
-    (entry, count): (&Entry, &Node),
+    (entry, count, groups): (&Entry, &Node, &Node),
     members: &mut Vec<Entry>,
 ) -> Result<(), Fault> {
     let path = [section, entry.key.as_str(), COUNT];
@@ -74,6 +101,12 @@ fn of_group(
         let node = expander.at(&[section, &entry.key], &one);
         expander.number = None;
         members.push(Entry { key, at: entry.at, node: node? });
+    }
+    // A group of its own that has nothing to be one.
+    let first = Entry { key: entry.key.clone(), at: entry.at, node: one };
+    if let Some(group) = lost(section, &first, groups) {
+        let problem = format!("{} is called like a member of the group {}, and a member is one", entry.key, group.key);
+        return Err(expander.fault(count, problem).expected("no `count`, or another name"));
     }
     Ok(())
 }
@@ -173,8 +206,19 @@ run.duration = "1 s"
             ("${1000 + i * 100} B", "${1000 + mtu} B", "unknown name ${mtu}"),
             (
                 "${1000 + i * 100} B",
+                "${(n + i) * 100} B",
+                "brackets in the place of a name: (n; expected products before",
+            ),
+            (
+                "${1000 + i * 100} B",
+                "${n / i} B",
+                "as n is 3 and i is 0: it is divided by 0; expected a divisor above 0",
+            ),
+            ("${1000 + i * 100} B", "${n + n * 1 ms}", "cannot be worked out, as n is 3: these do not go together"),
+            (
+                "${1000 + i * 100} B",
                 "${i - 1} B",
-                "x.toml:4: host.s.ip.mtu = \"${i - 1} B\": ${i - 1} cannot be worked out, as i is 0",
+                "x.toml:4: host.s.ip.mtu = \"${i - 1} B\": ${i - 1} cannot be worked out, as i is 0: it is below 0; expected a result of 0 or more",
             ),
         ] {
             assert!(GROUPS.contains(from), "{from}");
@@ -185,7 +229,20 @@ run.duration = "1 s"
         let found = read(&twice, &[]).unwrap_err();
         assert!(found.contains("another group has a member s10 too"), "{found}");
         let found = read(GROUPS, &["host.s9.ip.ttl=9"]).unwrap_err();
-        assert!(found.contains("host.s9"), "{found}");
+        let wanted = "--set host.s9.ip.ttl=9 (x.toml): host.s9: s9 is no member of the group s; expected s0 to s2";
+        assert_eq!(found, wanted);
+        for (own, words) in [
+            ("host.s01 = { ip.ttl = 7 }", "host.s01: s01 is no member of the group s; expected s0 to s2"),
+            ("host.s5 = { ip.ttl = 7 }", "host.s5: s5 is no member of the group s; expected s0 to s2"),
+            ("link.in7 = { medium = \"oc3c\" }", "link.in7: in7 is no member of the group in; expected in0 to in2"),
+            (
+                "host.s1 = { count = 2 }",
+                "s1 is called like a member of the group s, and a member is one; expected no `count`",
+            ),
+        ] {
+            let found = read(&GROUPS.replace("host.s1 = { ip.ttl = 7 }", own), &[]).unwrap_err();
+            assert!(found.contains(words), "{found}");
+        }
         let found = read(GROUPS, &["host.q0.ip.ttl=9"]).unwrap_err();
         assert!(found.contains("there is no host \"q0\""), "{found}");
     }

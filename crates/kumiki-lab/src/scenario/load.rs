@@ -9,7 +9,7 @@ use super::expand::{Expander, NUMBER, Use};
 use super::fault::{Fault, nearest};
 use super::label::Notation;
 use super::tree::{Entry, Node, Origin, Source, Value};
-use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
+use super::vary::{Axis, MOST_POINTS, axis, distinct, fault_at, is_name, names, product, same, values};
 use super::{Compare, Host, Report, Scenario, Trend, check, directions, ends, event, groups, network, real, stacks};
 use crate::profile::Profile;
 
@@ -313,10 +313,7 @@ impl Document {
             let report: Report = node.read().map_err(|problem| problem.fault(&changed, &["report"]))?;
             check::report(&changed, &report, &full)?;
         }
-        let combinations = product(&axes).ok_or_else(|| {
-            let fault = Fault::at(["vary"], format!("more than {MOST_POINTS} combinations"));
-            source.locate(fault)
-        })?;
+        let combinations = product(&axes).ok_or_else(|| source.locate(too_many()))?;
         let skips = section_list(&source, "skip")?;
         // Each point has its own values. With all of them in the text of each, a thousand points would be a million values.
         if let Some(vary) = root.child_mut("vary") {
@@ -353,6 +350,24 @@ impl Document {
             self.check_used(&source, &axes, &used)?;
         }
         Ok(points)
+    }
+
+    /// How many points it has, less those that are skipped. They are neither made nor checked, which takes a thousand times as long.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] of what is varied or skipped.
+    pub fn count(&self) -> Result<usize, Fault> {
+        let source = Source { file: &self.file, root: &self.root, sets: &[] };
+        let axes = self.axes(&source)?;
+        let skips = section_list(&source, "skip")?;
+        let all = product(&axes).ok_or_else(|| source.locate(too_many()))?;
+        let is_left = |combination: &Vec<(String, Node)>| {
+            let varied: Vec<(String, toml::Value)> =
+                combination.iter().map(|(name, node)| (name.clone(), node.to_toml())).collect();
+            !skips.iter().any(|skip| holds(skip, &varied))
+        };
+        Ok(if skips.is_empty() { all.len() } else { all.iter().filter(|combination| is_left(combination)).count() })
     }
 
     fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
@@ -614,8 +629,11 @@ impl Resolved<'_> {
             Some(_) | None => fault,
         };
         match found {
-            Some((_, name, Origin::Line(line, _))) => fault.given_by(&format!("a value of vary.{name} in line {line}")),
-            Some((.., Origin::Set(_))) | None => fault,
+            Some((_, name, Origin::Line(line, _), is_part)) => {
+                let how = if *is_part { "worked out with" } else { "a value of" };
+                fault.given_by(&format!("{how} vary.{name} in line {line}"))
+            }
+            Some((_, _, Origin::Set(_), _)) | None => fault,
         }
     }
 
@@ -705,6 +723,11 @@ fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
     })
 }
 
+/// That there are more points than anybody would run.
+fn too_many() -> Fault {
+    Fault::at(["vary"], format!("more than {MOST_POINTS} combinations"))
+}
+
 /// Applies one `--set`.
 fn set<'a>(
     source: &Source<'_>,
@@ -737,6 +760,7 @@ fn set<'a>(
         if values.is_empty() {
             return Err(fault_at(source, &["vary", bare], at, "a list without values"));
         }
+        distinct(source, &["vary", bare], &values.iter().cloned().map(|value| vec![value]).collect::<Vec<_>>())?;
         let axis = axes.remove(i);
         for (offset, axis) in axis.replace(bare, values).into_iter().enumerate() {
             axes.insert(i + offset, axis);

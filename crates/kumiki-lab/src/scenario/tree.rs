@@ -341,7 +341,11 @@ fn node(spanned: &toml::Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, Fau
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
             Ok(n) => Value::Integer(n),
-            Err(_) => return refuse(format!("the number {n} does not fit 64 bits")),
+            Err(_) => {
+                let problem = format!("the number {n} is out of range");
+                let fault = Fault::new(problem).in_place(lines.place(spanned.span().start));
+                return Err(fault.expected(format!("a whole number from {} to {}", i64::MIN, i64::MAX)));
+            }
         },
         DeValue::Float(x) => match x.as_str().parse::<f64>() {
             Ok(x) if x.is_finite() => Value::Float(x),

@@ -1,10 +1,13 @@
 //! What is varied: from `[vary]`, `[quick]` and `--set` to combinations.
 
+use std::collections::BTreeMap;
+
 use kumiki_octets::text::counted;
 
 use super::amount::Amount;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Origin, Source, Value};
+use crate::quantity::SIGN;
 
 /// More combinations are a slip of the pen; each is kept in full.
 pub(super) const MOST_POINTS: usize = 10_000;
@@ -58,7 +61,33 @@ pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<
     if rows.is_empty() {
         return Err(fault_at(source, &path, entry.at, "a list without values"));
     }
+    distinct(source, &path, &rows)?;
     Ok(Axis { names, rows })
+}
+
+/// Refuses values, or rows of them, that are there twice, be it in other units: their points would be one.
+pub(super) fn distinct(source: &Source<'_>, path: &[&str], rows: &[Vec<Node>]) -> Result<(), Fault> {
+    let meant = |node: &Node| {
+        let text = node.plain().unwrap_or_default();
+        Amount::parse(&text).map_or(text, |amount| amount.to_string())
+    };
+    let mut seen: BTreeMap<Vec<String>, &[Node]> = BTreeMap::new();
+    for row in rows {
+        let Some(earlier) = seen.insert(row.iter().map(meant).collect(), row) else {
+            continue;
+        };
+        let shown = |row: &[Node]| row.iter().filter_map(Node::shown).collect::<Vec<_>>().join(", ");
+        let (own, earlier) = (shown(row), shown(earlier));
+        let problem = match own == earlier {
+            true => format!("{own} is there twice"),
+            false => format!("{own} is the same as {earlier}"),
+        };
+        let at = row.first().map_or(Origin::Line(0, 0), |node| node.at);
+        return Err(
+            fault_at(source, path, at, problem).expected("each value once; [run] repeat makes several runs of it")
+        );
+    }
+    Ok(())
 }
 
 /// The values of one name: a list, or a text of quantities and ranges.
@@ -72,7 +101,10 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
         }
         Value::Text(text) => {
             let amounts = Amount::parse_list(text).map_err(|invalid| {
-                let fault = if let Some(range) = hyphened(text) {
+                let fault = if invalid.problem == SIGN && text.trim_start().starts_with('-') {
+                    let fault = Fault::at(path, "values below 0 are numbers of a list").found(format!("{text:?}"));
+                    fault.expected("a list such as [-20, 0, 20]; ranges begin at 0 or above")
+                } else if let Some(range) = hyphened(text) {
                     let fault = Fault::at(path, invalid.problem.clone()).found(format!("{text:?}"));
                     fault.suggest(format!("the range {range:?}"))
                 } else if text.chars().any(|c| c.is_ascii_digit()) {
