@@ -4,7 +4,7 @@ mod away;
 mod begin;
 mod bound;
 mod changing;
-mod clocks;
+pub(crate) mod clocks;
 mod counters;
 mod cpus;
 mod ends;

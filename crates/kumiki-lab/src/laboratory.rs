@@ -12,7 +12,7 @@ use std::sync::Arc;
 use kumiki_graph::Duration;
 
 use crate::capture::{self, Layers, trace};
-use crate::experiment::{ControlShare, Experiment, LiveWorld, Options, Run, WindowUse};
+use crate::experiment::{ControlShare, Experiment, LiveWorld, Options, Run, WindowUse, clocks};
 use crate::figure::Figure;
 use crate::limit;
 use crate::profile::Profile;
@@ -127,6 +127,9 @@ impl Laboratory {
                 |row: &Row| rows::batches_of(course, row).and_then(|batches| stats::half_width(&batches, Level::P95));
             rows::say(&mut rows, HALF_WIDTH, half);
             notes.extend(rows::batches_of(course, &Row::default()).and_then(|batches| notes::alike(&batches)));
+        }
+        if let Some(total) = rows.first_mut() {
+            total.clocks_ppm = clocks::of_run(&point.scenario, point.scenario.run.seed);
         }
         let own = rows.iter().find(|row| row.load == point.scenario.report.load);
         let limit = own.and_then(|row| row.limit_mbps).map(|limit| ("limit of the line".to_owned(), limit));

@@ -4,6 +4,7 @@
 //! per million.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::media::{Random, seed_of};
 use crate::medium::Clock;
@@ -12,17 +13,22 @@ use crate::scenario::{Link, Scenario};
 /// The setting of a medium that has a clock.
 const CLOCK: &str = "clock_ppm";
 
+/// The clocks that the run with `seed` draws, each by its line, in parts per million.
+pub(crate) fn of_run(scenario: &Scenario, seed: u64) -> BTreeMap<String, i64> {
+    let limits = |link: &Link| Some(Clock::parse(link.settings.get(CLOCK)?.as_str()?)?.limits());
+    let drawn = scenario.link.iter().filter_map(|(name, link)| Some((name.clone(), ppm(seed, name, limits(link)?))));
+    drawn.collect()
+}
+
 /// The scenario as it is in the run with `seed`: each clock that is between limits is somewhere between them.
 pub(super) fn drawn(scenario: &Scenario, seed: u64) -> Cow<'_, Scenario> {
-    let limits = |link: &Link| Some(Clock::parse(link.settings.get(CLOCK)?.as_str()?)?.limits());
-    let drawn = scenario.link.iter().filter_map(|(name, link)| Some((name, ppm(seed, name, limits(link)?))));
-    let drawn: Vec<(&String, i64)> = drawn.collect();
+    let drawn = of_run(scenario, seed);
     if drawn.is_empty() {
         return Cow::Borrowed(scenario);
     }
     let mut own = scenario.clone();
     for (name, ppm) in drawn {
-        if let Some(link) = own.link.get_mut(name) {
+        if let Some(link) = own.link.get_mut(&name) {
             link.settings.insert(CLOCK.to_owned(), ppm.into());
         }
     }
@@ -38,12 +44,10 @@ fn ppm(seed: u64, line: &str, (least, most): (i32, i32)) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::scenario::{Choice, Document};
 
-    fn clocks(seed: u64) -> BTreeMap<String, i64> {
+    fn points() -> Vec<crate::scenario::Point> {
         let text = r#"
 title = "Lines"
 host.a = { count = 3, graph = ["ip", "l0"] }
@@ -53,8 +57,11 @@ link.own = { ends = ["a2", "b2"], medium = "point-to-point", rate = "10 Mb/s", c
 load.bulk = { kind = "udp", from = "a0", to = "b0", message = "100 B", rate = "1 Mb/s" }
 run.duration = "1 s"
 "#;
-        let points = Document::parse("x", "x.toml", text).unwrap().points(&Choice::default()).unwrap();
-        let scenario = drawn(&points[0].scenario, seed).into_owned();
+        Document::parse("x", "x.toml", text).unwrap().points(&Choice::default()).unwrap()
+    }
+
+    fn clocks(seed: u64) -> BTreeMap<String, i64> {
+        let scenario = drawn(&points()[0].scenario, seed).into_owned();
         let clock = |link: &Link| link.settings[CLOCK].as_integer().unwrap();
         scenario.link.iter().map(|(name, link)| (name.clone(), clock(link))).collect()
     }
@@ -63,6 +70,9 @@ run.duration = "1 s"
     fn clocks_are_drawn_by_seed_and_line_from_all_that_they_may_be() {
         let all: Vec<_> = (0..400).map(clocks).collect();
         assert!(all.iter().all(|it| it["own"] == 7));
+        // Rows tell those that were drawn, and no others.
+        let told = of_run(&points()[0].scenario, 5);
+        assert_eq!(told, [0, 1].map(|it| format!("line{it}")).map(|line| (line.clone(), all[5][&line])).into());
         // Each of five is as likely: 80 of 400, with a deviation of 8.
         for ppm in -2..=2 {
             let count = all.iter().filter(|it| it["line0"] == ppm).count();

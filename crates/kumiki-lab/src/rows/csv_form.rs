@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Row, RowError};
+use super::{CLOCKS, Row, RowError};
 
 /// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
-/// times as `round_trip_ms.name`, `delay_ms.name`, `completion_ms.name` and `with_opening_ms.name`, what held the connections as `held.name`, queues as `queues.queue.name`, and counters as `counters.layer.name`, in the order of their names. A cell is empty where a row has no such value.
+/// times as `round_trip_ms.name`, `delay_ms.name`, `completion_ms.name` and `with_opening_ms.name`, what held the connections as `held.name`, drawn clocks as `clocks_ppm.line`, queues as `queues.queue.name`, and counters as `counters.layer.name`, in the order of their names. A cell is empty where a row has no such value.
 ///
 /// # Errors
 ///
@@ -30,6 +30,7 @@ pub(super) struct CsvForm {
     varied: Vec<String>,
     /// By the place of the map among those of a row.
     maps: BTreeMap<usize, BTreeSet<String>>,
+    clocks: BTreeSet<String>,
     queues: Names,
     counters: Names,
 }
@@ -48,6 +49,7 @@ impl CsvForm {
         for (place, (_, values)) in row.maps().into_iter().enumerate() {
             add(self.maps.entry(place).or_default(), values.keys());
         }
+        add(&mut self.clocks, row.clocks_ppm.keys());
         add_all(&mut self.queues, &row.queues);
         add_all(&mut self.counters, &row.counters);
     }
@@ -59,6 +61,7 @@ impl CsvForm {
         for ((field, _), names) in Row::default().maps().iter().zip(self.maps.values()) {
             head.extend(names.iter().map(|name| format!("{field}.{name}")));
         }
+        head.extend(self.clocks.iter().map(|line| format!("{CLOCKS}.{line}")));
         head.extend(pairs(&self.queues).map(|(queue, name)| format!("queues.{queue}.{name}")));
         head.extend(pairs(&self.counters).map(|(layer, name)| format!("counters.{layer}.{name}")));
         head.push("version".to_owned());
@@ -73,6 +76,7 @@ impl CsvForm {
         for ((_, values), names) in row.maps().iter().zip(self.maps.values()) {
             cells.extend(names.iter().map(|name| optional(values.get(name.as_str()))));
         }
+        cells.extend(self.clocks.iter().map(|line| optional(row.clocks_ppm.get(line))));
         if row.queues.is_empty() && row.counters.is_empty() {
             return self.short(&cells, &row.version);
         }

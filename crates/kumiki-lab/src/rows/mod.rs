@@ -17,6 +17,8 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::refusal;
+
 mod columns;
 mod csv_form;
 mod output;
@@ -64,6 +66,9 @@ pub const HALF_WIDTH: &str = "half_width_mbps";
 
 /// The name under which a row has the warm-up that was found for it, in seconds.
 pub const WARM_UP: &str = "warm_up_s";
+
+/// The name under which a row has the clocks that were drawn for it.
+const CLOCKS: &str = "clocks_ppm";
 
 /// What a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -151,6 +156,8 @@ pub struct Row {
     pub completion_ms: BTreeMap<String, f64>,
     /// How long exchanges took, where one was the first of a connection with the opening of that, in milliseconds, the same.
     pub with_opening_ms: BTreeMap<String, f64>,
+    /// The clocks that this run has drawn between limits, by line, in parts per million; in rows of all loads together alone.
+    pub clocks_ppm: BTreeMap<String, i64>,
     /// How long the queues of lines with frames were, in frames: `mean`, `p50`, `p95`, `p99`, `max` by queue; in rows of all loads together alone.
     pub queues: BTreeMap<String, BTreeMap<String, f64>>,
     /// The paper's value, where it prints one.
@@ -175,7 +182,7 @@ pub(crate) const MEASURED: [&str; 4] = ["raw_mbps", "cpu_ms", WARM_UP, HALF_WIDT
 /// Whether every row has a field of that name, or a table a column (`point`, `held.loss`): then no varied parameter may have it.
 pub(crate) fn is_field(name: &str) -> bool {
     const OTHERS: [&str; 5] = ["paper", "figure", "series", "version", columns::POINT];
-    const OF_LAYERS: [&str; 2] = ["queues", "counters"];
+    const OF_LAYERS: [&str; 3] = [CLOCKS, "queues", "counters"];
     let row = Row::default();
     let map = name.split_once('.').map_or(name, |(map, _)| map);
     OTHERS.contains(&name)
@@ -314,6 +321,10 @@ impl Serialize for Row {
         for (name, values) in self.maps() {
             map.serialize_entry(name, values)?;
         }
+        // Few runs draw any.
+        if !self.clocks_ppm.is_empty() {
+            map.serialize_entry(CLOCKS, &self.clocks_ppm)?;
+        }
         map.serialize_entry("queues", &self.queues)?;
         map.serialize_entry("counters", &self.counters)?;
         map.serialize_entry("version", &self.version)?;
@@ -350,6 +361,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "load" => row.load = map.next_value()?,
                 "flow" => row.flow = map.next_value()?,
                 "from" => row.from = map.next_value()?,
+                CLOCKS => row.clocks_ppm = map.next_value()?,
                 "octets" => row.octets = map.next_value()?,
                 "measured_s" => row.measured_s = map.next_value()?,
                 "completion_s" => row.completion_s = map.next_value()?,
@@ -404,7 +416,7 @@ pub fn to_jsonl(rows: &[Row]) -> Result<String, RowError> {
 
 /// Why JSON Lines could not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line}: {source}")]
+#[error("line {line}: {}", refusal::json_words(source))]
 pub struct ReadError {
     /// The line, from 1.
     pub line: usize,

@@ -38,6 +38,7 @@ fn row() -> Row {
         delay_ms: BTreeMap::new(),
         completion_ms: BTreeMap::from([("p99".to_owned(), 9.5)]),
         with_opening_ms: BTreeMap::from([("mean".to_owned(), 12.5)]),
+        clocks_ppm: BTreeMap::new(),
         queues: BTreeMap::from([("line.a".to_owned(), BTreeMap::from([("mean".to_owned(), 2.5)]))]),
         paper_mbps: Some(133.4),
         profile: "atm-board".to_owned(),
@@ -63,6 +64,23 @@ fn other() -> Row {
         counters: [("atm".to_owned(), [("cells".to_owned(), 7)].into())].into(),
         ..row()
     }
+}
+
+#[test]
+fn drawn_clocks_are_in_the_rows_that_have_any() {
+    let total = Row { clocks_ppm: BTreeMap::from([("line".to_owned(), -12)]), ..row() };
+    let line = to_jsonl(&[total.clone()]).unwrap();
+    assert!(
+        line.contains(r#""held":{"receive window":0.75,"slow start":0.25},"clocks_ppm":{"line":-12},"queues""#),
+        "{line}"
+    );
+    assert_eq!(from_jsonl(&line).unwrap(), [total.clone()]);
+    let flow = Row { queues: BTreeMap::new(), counters: Counters::new(), ..row() };
+    let text = to_csv(&[total, flow]).unwrap();
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let place = table.headers().unwrap().iter().position(|head| head == "clocks_ppm.line").unwrap();
+    let cells: Vec<String> = table.records().map(|it| it.unwrap()[place].to_owned()).collect();
+    assert_eq!(cells, ["-12", ""]);
 }
 
 /// The cells that rows of flows leave empty are not made one by one.
@@ -120,7 +138,7 @@ fn what_is_written_is_read_back() {
 #[test]
 fn a_line_that_is_no_row_is_named() {
     let text = format!("{}\n{{\"paper\":2}}\n", to_jsonl(&[row()]).unwrap());
-    assert_eq!(from_jsonl(&text).unwrap_err().to_string(), "line 3: missing field `goodput_mbps` at line 1 column 11");
+    assert_eq!(from_jsonl(&text).unwrap_err().to_string(), "line 3: missing field `goodput_mbps`");
     assert!(from_jsonl("nonsense").unwrap_err().to_string().starts_with("line 1: "));
 }
 
