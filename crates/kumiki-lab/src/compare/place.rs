@@ -106,7 +106,8 @@ pub(super) fn unused(sources: &[Source], value: &str, names: &[String], options:
             true => "; --scope load compares load by load",
             false => "",
         };
-        (!left.is_empty()).then(|| format!("not used of {}: {}{more}", source.name(), left.join(", ")))
+        let heads: Vec<&str> = left.iter().map(|name| source.head(name)).collect();
+        (!left.is_empty()).then(|| format!("not used of {}: {}{more}", source.name(), heads.join(", ")))
     };
     sources.iter().filter(|source| source.is_measured()).filter_map(of_source).collect()
 }

@@ -33,7 +33,7 @@ pub(super) struct Column {
     /// Its name, in small letters and with its unit.
     pub(super) name: String,
     /// Which it is in the file, from 1, and its head there.
-    place: (usize, String),
+    pub(super) place: (usize, String),
     /// The unit that the head gives, where it is another than that of its name.
     unit: Option<Unit>,
     /// Nothing where a field is empty.

@@ -8,6 +8,7 @@ use std::path::Path;
 use kumiki_octets::text::counted;
 use serde_json::Value;
 
+use crate::refusal::json_words;
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
 use crate::scenario::{Fault, Faults, is_word, nearest};
 
@@ -111,6 +112,10 @@ impl Source {
     /// [`Fault`] where there is nothing, where rows cannot be read, or a file is damaged: with its line, and its column where it is about one.
     pub fn open(argument: &str, columns: &[(String, String)]) -> Result<Self, Fault> {
         let (name, path) = named(argument);
+        if path.is_empty() {
+            let problem = format!("{argument:?} names no place");
+            return Err(Fault::new(problem).expected(format!("{RESULT}, or NAME= and one of them")));
+        }
         let place = Path::new(path);
         let stem = || {
             let short = if place.is_dir() { place.file_name() } else { place.file_stem() };
@@ -266,6 +271,14 @@ impl Source {
     }
 
     /// The names of what is varied, or of all columns.
+    /// How the file has the head of the column `name`.
+    pub(crate) fn head<'a>(&'a self, name: &'a str) -> &'a str {
+        let Content::Measured(measured) = &self.content else {
+            return name;
+        };
+        measured.columns.iter().find(|column| column.name == name).map_or(name, |column| column.place.1.as_str())
+    }
+
     pub(crate) fn keys(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = Vec::new();
         match &self.content {
@@ -645,7 +658,7 @@ fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
     let read = read_rows(&path).map_err(|why| {
         if let OutputError::Read { source, .. } = why {
             let place = crate::scenario::Place::Line(source.line, 1);
-            Fault::new(source.source.to_string()).in_file(&path.display().to_string()).in_place(place)
+            Fault::new(json_words(&source.source)).in_file(&path.display().to_string()).in_place(place)
         } else {
             Fault::new(why.to_string())
         }

@@ -1,10 +1,12 @@
 //! `kumiki scenarios`, also called `list`: what there is to run, and what has been run.
 
 use std::fs;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use kumiki_lab::refusal::json_words;
 use kumiki_lab::rows::Output;
-use kumiki_lab::scenario::{Choice, Document};
+use kumiki_lab::scenario::Document;
 use serde_json::Value;
 
 use super::{Stop, print_words, shown, unreadable};
@@ -32,7 +34,7 @@ fn scenarios() -> Result<(), Stop> {
     let mut lines: Vec<[String; 3]> = Vec::new();
     for document in &documents {
         let paper = document.paper().map_or_else(String::new, |paper| format!("paper {paper}"));
-        let points = counted(document.points(&Choice::default())?.len(), "point");
+        let points = counted(document.count()?, "point");
         lines.push([document.name().to_owned(), paper, points]);
     }
     let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(String::len).max().unwrap_or(0);
@@ -75,6 +77,23 @@ fn results(directory: &Path) -> Result<Vec<PathBuf>, Stop> {
     Ok(found)
 }
 
+/// Refuses rows that are not all there: whoever reads them would, too.
+fn whole(rows: &Path) -> Result<(), Stop> {
+    let unread = |why| unreadable("", rows, &why);
+    let mut file = match fs::File::open(rows) {
+        Ok(file) => file,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(why) => return Err(unread(why)),
+    };
+    let cut = |what: &str| Err(Stop::Input(format!("{}: {what}", rows.display())));
+    if file.metadata().map_err(unread)?.len() == 0 {
+        return cut("no rows in it");
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).map_err(unread)?;
+    if last == *b"\n" { Ok(()) } else { cut("it is cut off: its last line has no end") }
+}
+
 /// What `run.json` says, in two lines.
 fn result(place: &Path) -> Result<String, Stop> {
     let name = shown(&place.display().to_string());
@@ -85,7 +104,8 @@ fn result(place: &Path) -> Result<String, Stop> {
     }
     let wrong = |why: String| Stop::Input(format!("{}: {why}", path.display()));
     let text = fs::read_to_string(&path).map_err(|why| unreadable("", &path, &why))?;
-    let run: Value = serde_json::from_str(&text).map_err(|why| wrong(why.to_string()))?;
+    let run: Value = serde_json::from_str(&text).map_err(|why| wrong(json_words(&why)))?;
+    whole(&place.join(Output::ROWS_JSONL))?;
     let word = |path: &str| run.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let count = |path: &str| run.pointer(path).and_then(Value::as_u64).unwrap_or_default();
     let names = run.get("scenarios").and_then(Value::as_array).into_iter().flatten();

@@ -93,6 +93,18 @@ fn results_are_listed_compared_and_drawn_beside_measurements() {
     let text = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
     let listed = text(&folder.kumiki(&["list", "results"]));
     assert!(listed.contains("results/after: x: 1 of 1 point, ") && listed.contains("run.duration=2 s"), "{listed}");
+    // What `compare` would refuse is no result to be listed.
+    let rows = std::fs::read(folder.0.path("results/after/rows.jsonl")).unwrap();
+    for (octets, why) in
+        [(&[][..], "no rows in it"), (&rows[..rows.len() - 40], "it is cut off: its last line has no end")]
+    {
+        folder.0.write("results/after/rows.jsonl", octets);
+        let told = refused(&folder.kumiki(&["list", "results"]));
+        assert_eq!(told, format!("kumiki: results/after/rows.jsonl: {why}\n"));
+        let compared = refused(&folder.kumiki(&["compare", "results/before", "results/after"]));
+        assert!(!compared.contains(" at line ") && !compared.contains("EOF"), "{compared}");
+    }
+    folder.0.write("results/after/rows.jsonl", &rows);
     let scenario = refused(&folder.kumiki(&["scenarios", "x.toml"]));
     assert!(scenario.contains("x.toml: a scenario, and no result: expected a directory of results"), "{scenario}");
     assert!(scenario.contains("`kumiki run --dry-run`"), "{scenario}");
