@@ -53,6 +53,21 @@ pub struct Script {
     pub lines: Vec<notation::Line>,
 }
 
+impl Script {
+    /// Whether anything could be otherwise than it expects.
+    #[must_use]
+    pub fn expects(&self) -> bool {
+        self.lines.iter().any(|line| match line.event {
+            notation::Event::Out(_) | notation::Event::Hear(_) | notation::Event::See(_) | notation::Event::Silence => {
+                true
+            }
+            notation::Event::In(_) | notation::Event::Icmp(_) | notation::Event::Call(_) | notation::Event::Fresh => {
+                false
+            }
+        })
+    }
+}
+
 /// The scripts among `paths`: files, and what is in folders, by name.
 ///
 /// # Errors

@@ -93,6 +93,26 @@ fn check_attached(host: &str, world: &LiveWorld) -> Result<(), String> {
     Err(format!("--attach {host}: no program runs at that host; {known}"))
 }
 
+/// What is said of a `--set` that nobody has given, of the option that stands for it.
+fn by_option(why: Stop, file: &str, (run, background): (&[String], &[String])) -> Stop {
+    let Stop::Input(told) = why else {
+        return why;
+    };
+    let of_run = run.iter().filter_map(|command| {
+        let (host, _) = command.split_once('=')?;
+        Some((format!("--set host.{}.real.run=", host.trim()), format!("--run {command}")))
+    });
+    let of_background =
+        background.iter().map(|host| (format!("--set host.{host}.real.background="), format!("--background {host}")));
+    let is_it = |(set, _): &(String, String)| told.starts_with(set.as_str());
+    let found = of_run.chain(of_background).find(is_it);
+    let behind = format!(" ({file}): ");
+    Stop::Input(match found.and_then(|(_, option)| Some((option, told.split_once(&behind)?.1))) {
+        Some((option, rest)) => format!("{option}{behind}{rest}"),
+        None => told,
+    })
+}
+
 pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
     programs_have_the_output(args.pcap.as_deref())?;
     let mut set = args.scenario.set.clone();
@@ -109,7 +129,9 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
     set.extend(args.seed.iter().map(|seed| format!("run.seed={seed}")));
     let most: Option<Duration> = args.time.as_ref().map(|time| some_time("--time", time)).transpose()?;
     let scenario = Scenario { name: args.scenario.name.clone(), set };
-    let First { point, told } = first_point(scenario, |point| Laboratory::live(point).map(drop))?;
+    let file = scenario.name.clone();
+    let First { point, told } = first_point(scenario, |point| Laboratory::live(point).map(drop))
+        .map_err(|why| by_option(why, &file, (&args.run, &args.background)))?;
     say_point(told.as_deref());
     let world = Laboratory::live(&point).map_err(|fault| point.locate(fault))?;
     if world.real().is_empty() {

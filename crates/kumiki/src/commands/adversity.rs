@@ -32,6 +32,10 @@ fn several(args: &cli::Adversity) -> Result<(), Stop> {
         let why = format!("{option} is of one seed; expected --seed S, and neither --from nor --count");
         return Err(Stop::Input(why));
     }
+    if args.from.checked_add(args.count.saturating_sub(1)).is_none() {
+        let most = u64::MAX - (args.count - 1);
+        return Err(Stop::Input(format!("--from {}: seeds end at {}; expected at most {most}", args.from, u64::MAX)));
+    }
     let jobs = match args.jobs {
         Some(jobs) => usize::from(jobs),
         None => std::thread::available_parallelism().map_or(1, usize::from),

@@ -29,7 +29,13 @@ pub(super) fn script(args: &cli::Script) -> Result<(), Stop> {
     for path in found {
         let text = fs::read_to_string(&path).map_err(|why| unreadable("", &path, &why))?;
         let read = kumiki_script::parse(&path.display().to_string(), &text);
-        scripts.push((path, read.map_err(|wrong| Stop::Input(wrong.to_string()))?));
+        let script = read.map_err(|wrong| Stop::Input(wrong.to_string()))?;
+        // With --record it is what comes that is wanted.
+        if !args.record && !script.expects() {
+            let why = "it expects nothing, so it would always be met; expected what the stack sends (>), or that it sends nothing";
+            return Err(Stop::Input(format!("{}: {why}", script.file)));
+        }
+        scripts.push((path, script));
     }
     if scripts.is_empty() {
         return Err(Stop::Input(format!("there are no files *.{} there", kumiki_script::ENDING)));

@@ -74,6 +74,33 @@ fn wrong_usage_is_2_and_help_is_0() {
     }
 }
 
+/// What cannot fail proves nothing, and what goes round proves less than it says.
+#[test]
+fn scripts_that_expect_nothing_and_seeds_beyond_the_last_are_refused() {
+    let folder = Folder::with("nothing", UNCONNECTED);
+    folder.0.write("empty.script", b"");
+    folder.0.write("calls.script", b"# Nothing is looked at.\n---\n0 listen\n");
+    for (arguments, said) in [
+        (&["script", "empty.script"][..], "empty.script: it expects nothing, so it would always be met"),
+        (&["script", "calls.script"], "calls.script: it expects nothing, so it would always be met"),
+        (&["adversity", "--from", "18446744073709551614", "--count", "5"], "expected at most 18446744073709551611"),
+        (
+            &["live", "x.toml", "--run", "nobody=true"],
+            "kumiki: --run nobody=true (x.toml): there is no host \"nobody\"",
+        ),
+        (
+            &["live", "x.toml", "--run", "near=true", "--background", "none"],
+            "kumiki: --background none (x.toml): there",
+        ),
+        (&["compare", "x=", "x.toml"], "kumiki: \"x=\" names no place; expected the directory of a result"),
+    ] {
+        let message = refused(&folder.kumiki(arguments));
+        assert!(message.contains(said), "{arguments:?}: {message}");
+    }
+    let two = folder.kumiki(&["adversity", "--from", "18446744073709551614", "--count", "2"]);
+    assert_eq!(two.status.code(), Some(0), "{two:?}");
+}
+
 /// What would be there for nobody would be waited for in vain.
 #[test]
 #[cfg(target_os = "linux")]
