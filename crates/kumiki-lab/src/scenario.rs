@@ -53,6 +53,7 @@ mod arithmetic;
 mod builtin;
 pub(crate) mod check;
 mod claim;
+mod count;
 mod directions;
 mod drawing;
 mod elsewhere;

@@ -258,12 +258,12 @@ fn plain_packets_are_whole_and_complete() {
 
 #[test]
 fn names_that_no_interface_can_have_are_refused_before_anything_is_opened() {
-    assert_eq!(super::check_name("fifteen-letters"), Ok(()));
+    assert_eq!(check_name("fifteen-letters"), Ok(()));
     for name in ["", ".", "..", "a b", "a/b", "a:1", "k%d", "sixteen-letters-"] {
         let error = Tun::open(name, 1500).unwrap_err().to_string();
         assert!(error.contains("the name cannot be one"), "{error}");
         assert!(error.contains(". A name has 1 to 15 octets"), "{error}");
-        let error = super::check_name(name).unwrap_err();
+        let error = check_name(name).unwrap_err();
         assert!(error.contains("can be no name of an interface: a name has 1 to 15 octets"), "{error}");
     }
 }

@@ -328,6 +328,9 @@ fn measurements_of_loads_and_flows_are_compared_with_those_of_their_names() {
     let noted = "queue,goodput_mbps,place,day\ncodel,9,here,3\n";
     let text = told(&beside(noted, Scope::Total, &[]).unwrap());
     assert!(text.contains("not used of mine: place, day"), "{text}");
+    let in_words = "queue,goodput_mbps,Note (furlongs)\ncodel,9,here\n";
+    let text = told(&beside(in_words, Scope::Total, &[]).unwrap());
+    assert!(text.contains("not used of mine: Note (furlongs)"), "{text}");
     // Loads as runs of one point.
     let text = told(&beside("queue,goodput_mbps\ncodel,4\n", Scope::Load, &["load"]).unwrap());
     assert!(text.contains("4.500") && !text.contains("near"), "{text}");

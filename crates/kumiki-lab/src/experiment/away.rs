@@ -11,7 +11,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_sim::{HostId, World};
 
 use super::load::{Kind, Load};
-use super::measure::{lossy, pairs, pairs_of, program};
+use super::measure::{lossy, program};
 use super::outages::Outages;
 use super::power::Power;
 use super::units::Units;
@@ -46,10 +46,10 @@ impl Away {
             let powerless = ids.flat_map(|id| power.spans(world, *id));
             joined(outages.spans((load, pairs), now, true).into_iter().chain(powerless).collect())
         };
-        let each = || pairs(load).map(|pair| (pair, BTreeSet::from([pair])));
+        let each = || load.pairs().map(|pair| (pair, BTreeSet::from([pair])));
         let echoes = |number: usize| {
             let ping = program::<Ping>(world, hosts, load.from.get(number)?)?;
-            let own: BTreeSet<(usize, usize)> = pairs_of(load, number).collect();
+            let own: BTreeSet<(usize, usize)> = load.pairs_of(number).collect();
             let away = whole(&own);
             let (gone_since, still_since) = outages.lasting((load, &own), now);
             // That of a host is told by its power alone.
@@ -68,7 +68,7 @@ impl Away {
                 false => BTreeMap::new(),
             },
             ways: if load.kind == Kind::Units { each().map(|(_, own)| whole(&own)).collect() } else { Vec::new() },
-            told: outages.told((load, &pairs(load).collect()), now),
+            told: outages.told((load, &load.pairs().collect()), now),
             echoes: (0..load.from.len()).filter_map(echoes).reduce(together),
         }
     }

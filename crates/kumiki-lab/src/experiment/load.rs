@@ -75,6 +75,16 @@ impl Load {
         self.ways.get(writer).and_then(|ways| ways.get(reader)).map_or(&[], Vec::as_slice)
     }
 
+    /// Each writer with each of its readers, by their numbers in the load and among the readers of the writer.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.from.len()).flat_map(|writer| self.pairs_of(writer))
+    }
+
+    /// One writer with each of its readers, the same.
+    pub(super) fn pairs_of(&self, writer: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
+        (0..self.readers(writer).len()).map(move |reader| (writer, reader))
+    }
+
     /// Which of `to` the sessions of writer `number` go to, in turn: all where it is the only one, the only one, or its own.
     pub(super) fn readers(&self, number: usize) -> core::ops::Range<usize> {
         match (self.from.len(), self.to.len()) {

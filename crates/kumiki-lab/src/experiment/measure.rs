@@ -672,7 +672,7 @@ fn measure(
     let each = flows.iter().zip(&causes).map(|(flow, spans)| seen(load, flow, spans));
     let stood = idle.stood((since, since + time), each);
     // Echoes are no flows, but go there and back.
-    let asked = || pairs(load).filter(|_| load.kind == Kind::Ping);
+    let asked = || load.pairs().filter(|_| load.kind == Kind::Ping);
     let busiest = |way| load.way(way).iter().filter_map(|line| shares.get(line).copied()).reduce(f64::max);
     let of_echoes = asked().map(|way| busiest(way).unwrap_or(0.0));
     let line = flows.iter().map(|flow| flow.line).chain(of_echoes).reduce(f64::min).unwrap_or(0.0);
@@ -721,16 +721,6 @@ fn measure(
 /// What is to be known of a `flow` of `load` that was held so.
 fn seen<'a>(load: &'a Load, flow: &Flow, spans: &'a [Held]) -> Seen<'a> {
     Seen { way: load.way(flow.way), spans, round_trip: flow.short_round_trip() }
-}
-
-/// Each writer of `load` with each of its readers, by their numbers.
-pub(super) fn pairs(load: &Load) -> impl Iterator<Item = (usize, usize)> {
-    (0..load.from.len()).flat_map(|writer| pairs_of(load, writer))
-}
-
-/// One writer of `load` with each of its readers, the same.
-pub(super) fn pairs_of(load: &Load, writer: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
-    (0..load.readers(writer).len()).map(move |reader| (writer, reader))
 }
 
 fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {

@@ -177,8 +177,9 @@ fn curve_names(
         }
     }
     if !remarks.is_empty() {
-        let remarks = remarks.join(",");
-        left_out.push(format!("not used of {}: {remarks}; --series {remarks} makes curves of it", source.name()));
+        let heads: Vec<&str> = remarks.iter().map(|name| source.head(name)).collect();
+        let (heads, names) = (heads.join(", "), remarks.join(","));
+        left_out.push(format!("not used of {}: {heads}; --series {names} makes curves of it", source.name()));
     }
     let rank = |name: &str| match name {
         "load" => usize::MAX - 1,

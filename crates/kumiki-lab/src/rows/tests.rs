@@ -69,12 +69,12 @@ fn other() -> Row {
 #[test]
 fn drawn_clocks_are_in_the_rows_that_have_any() {
     let total = Row { clocks_ppm: BTreeMap::from([("line".to_owned(), -12)]), ..row() };
-    let line = to_jsonl(&[total.clone()]).unwrap();
+    let line = to_jsonl(std::slice::from_ref(&total)).unwrap();
     assert!(
         line.contains(r#""held":{"receive window":0.75,"slow start":0.25},"clocks_ppm":{"line":-12},"queues""#),
         "{line}"
     );
-    assert_eq!(from_jsonl(&line).unwrap(), [total.clone()]);
+    assert_eq!(from_jsonl(&line).unwrap(), std::slice::from_ref(&total));
     let flow = Row { queues: BTreeMap::new(), counters: Counters::new(), ..row() };
     let text = to_csv(&[total, flow]).unwrap();
     let mut table = csv::Reader::from_reader(text.as_bytes());
@@ -97,7 +97,7 @@ fn a_line_of_a_row_without_counters_is_that_of_its_cells() {
         written.write_record(&lines[1]).unwrap();
         let cells = String::from_utf8(written.into_inner().unwrap()).unwrap();
         assert_eq!(text.lines().last(), cells.lines().last());
-        assert_eq!(lines[1].iter().last(), Some(version));
+        assert_eq!(lines[1].iter().next_back(), Some(version));
     }
 }
 

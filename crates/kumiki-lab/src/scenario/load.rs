@@ -352,25 +352,7 @@ impl Document {
         Ok(points)
     }
 
-    /// How many points it has, less those that are skipped. They are neither made nor checked, which takes a thousand times as long.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] of what is varied or skipped.
-    pub fn count(&self) -> Result<usize, Fault> {
-        let source = Source { file: &self.file, root: &self.root, sets: &[] };
-        let axes = self.axes(&source)?;
-        let skips = section_list(&source, "skip")?;
-        let all = product(&axes).ok_or_else(|| source.locate(too_many()))?;
-        let is_left = |combination: &Vec<(String, Node)>| {
-            let varied: Vec<(String, toml::Value)> =
-                combination.iter().map(|(name, node)| (name.clone(), node.to_toml())).collect();
-            !skips.iter().any(|skip| holds(skip, &varied))
-        };
-        Ok(if skips.is_empty() { all.len() } else { all.iter().filter(|combination| is_left(combination)).count() })
-    }
-
-    fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
+    pub(super) fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
         section(source, "vary")?.iter().map(|entry| axis(source, "vary", entry)).collect()
     }
 
@@ -695,7 +677,7 @@ fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], Fault> {
 }
 
 /// The tables of a list of tables at the top; none where it is missing.
-fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], Fault> {
+pub(super) fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], Fault> {
     let Some(node) = source.root.child(name) else {
         return Ok(&[]);
     };
@@ -709,7 +691,7 @@ fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], Fault
 }
 
 /// Whether all that `skip` says holds at this combination; a list means any of its values.
-fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
+pub(super) fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
     skip.entries().iter().all(|entry| {
         let Some((_, value)) = varied.iter().find(|(name, _)| *name == entry.key) else {
             return false;
@@ -724,7 +706,7 @@ fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
 }
 
 /// That there are more points than anybody would run.
-fn too_many() -> Fault {
+pub(super) fn too_many() -> Fault {
     Fault::at(["vary"], format!("more than {MOST_POINTS} combinations"))
 }
 

@@ -36,9 +36,9 @@ fn what_is_in_the_place_of_a_part_of_the_result_is_told_before_anything_runs() {
         std::fs::create_dir(folder.0.path("out")).unwrap();
         let place = format!("out/{name}");
         if is_folder {
-            std::fs::create_dir(folder.0.path(&place)).unwrap()
+            std::fs::create_dir(folder.0.path(&place)).unwrap();
         } else {
-            folder.0.write(&place, b"mine")
+            folder.0.write(&place, b"mine");
         }
         for more in [&["--force"][..], &["--force", "--dry-run"]] {
             let output = folder.kumiki(&[&["run", "x.toml", "--out", "out"], more].concat());
