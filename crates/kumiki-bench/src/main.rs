@@ -10,10 +10,11 @@
 //! | `rings` | a program and its stack in two processes, beside the same in one: CPU seconds per GiB, time of an exchange |
 //! | `tun` | one end of TCP over a TUN device with Linux as the peer, against smoltcp and a bare end: CPU seconds per GiB |
 //! | `tun-queues` | many connections of one host over one queue of it and over several: CPU seconds, and by the clock |
+//! | `tun-paced` | exchanges of 64 octets at a given rate over a TUN device, against smoltcp and a bare end: how long each takes |
 //! | `link` | a program behind `kumiki link`: Gbit/s, lateness, and transfer times beside virtual time and Linux |
 //! | `delay` | how exact `kumiki delay` is, against a forwarder that sleeps: lateness |
 //! | Measured | CPU time of this process, user and system, from the opening of the last connection to the last octet read |
-//! | Left out | but for `tun`, `tun-queues`, `link`, `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
+//! | Left out | but for `tun`, `tun-queues`, `tun-paced`, `link`, `delay` and `osi` over RFC 1006: real devices, more than one thread, wall-clock time |
 //!
 //! No result decides whether a change passes.
 
@@ -66,7 +67,9 @@ enum Command {
     Tun(tun::OverTun),
     /// Many connections over a TUN device, of a host on one core and on several: sudo unshare --net kumiki-bench tun-queues
     TunQueues(tun::Queues),
-    /// Linux's end of it
+    /// Exchanges at a given rate over a TUN device, how long each takes, against smoltcp: sudo unshare --net kumiki-bench tun-paced
+    TunPaced(tun::Paced),
+    /// Linux's end of these
     #[command(hide = true)]
     TunPeer(tun::PeerParameters),
     /// A program behind `kumiki link`: how much the path carries, how late, and how long transfers take
@@ -138,6 +141,7 @@ fn main() -> ExitCode {
         Command::RingsStack(parameters) => rings::be_stack(&parameters),
         Command::Tun(what) => tun::measure(&what),
         Command::TunQueues(what) => tun::measure_queues(&what),
+        Command::TunPaced(what) => tun::measure_paced(&what),
         Command::TunPeer(parameters) => tun::be_peer(&parameters),
         Command::Link(what) => emulated::measure(&what),
         Command::LinkPeer(parameters) => emulated::be_peer(&parameters),

@@ -5,11 +5,14 @@
 //! | Load | one connection, bulk, between a stack in this process and Linux's own in another: `sudo unshare --net kumiki-bench tun`, so that nothing of the machine's network is touched |
 //! | Measured | CPU time of this process, user and system. The kernel works on its account too: what is written to a TUN device goes through Linux's IP and TCP before the call returns |
 //! | Beside it | the same without super-segments; smoltcp, which knows none; and a *bare* end of a connection, a hundred lines that read, acknowledge and write what is needed and nothing more: the ceiling |
+//! | Loss | there is none on the way, but where a queue is full; the bare end, which knows none, gives the run up then, and the table says how many it has so lost |
 //! | Several connections | `kumiki-bench tun-queues`: a host on one queue and on several |
+//! | Exchanges | `kumiki-bench tun-paced`: how long each takes at a given rate |
 //! | Left out | TAP, IPv6, loss |
 
 mod bare;
 mod ours;
+mod paced;
 mod peer;
 mod queues;
 mod smol;
@@ -25,6 +28,7 @@ use serde::Serialize;
 
 use crate::load::cpu_s;
 use crate::tcp::median;
+pub(crate) use paced::{Paced, measure as measure_paced};
 pub(crate) use peer::{Parameters as PeerParameters, be as be_peer};
 use peer::{Peer, Role};
 pub(crate) use queues::{Queues, measure as measure_queues};
@@ -36,6 +40,9 @@ const STACK: Ipv4Addr = Ipv4Addr::new(10, 97, 0, 2);
 const PREFIX: u8 = 24;
 const PORT: u16 = 5001;
 const DEVICE: &str = "bench0";
+
+/// A run may take so long, in seconds.
+const LIMIT_S: u64 = 300;
 
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -104,6 +111,16 @@ struct Row {
     s_per_gib: Vec<f64>,
     /// Gbit/s of the wall clock of each run.
     gbit_s: Vec<f64>,
+    /// Runs given up, and not among these, since a packet was lost.
+    lost: usize,
+}
+
+/// How a stack has done its part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ended {
+    Done,
+    /// A packet was lost, and it is one that knows no loss.
+    Lost,
 }
 
 pub(crate) fn measure(what: &OverTun) -> Result<(), String> {
@@ -115,7 +132,7 @@ pub(crate) fn measure(what: &OverTun) -> Result<(), String> {
                     && what.way.is_none_or(|only| only == way)
                     && what.who.is_none_or(|only| only == who);
                 if wanted {
-                    rows.push(Row { who, way, mtu, s_per_gib: Vec::new(), gbit_s: Vec::new() });
+                    rows.push(Row { who, way, mtu, s_per_gib: Vec::new(), gbit_s: Vec::new(), lost: 0 });
                 }
             }
         }
@@ -124,7 +141,10 @@ pub(crate) fn measure(what: &OverTun) -> Result<(), String> {
     for _ in 0..what.runs.max(1) {
         for row in &mut rows {
             let transfer = Transfer { way: row.way, mtu: row.mtu, octets: what.mib << 20 };
-            let (cpu, wall) = run(row.who, transfer)?;
+            let Some((cpu, wall)) = run(row.who, transfer)? else {
+                row.lost += 1;
+                continue;
+            };
             #[expect(clippy::cast_precision_loss, reason = "counts of octets are far below 2^52")]
             let octets = transfer.octets as f64;
             row.s_per_gib.push(cpu * GIB / octets);
@@ -134,8 +154,8 @@ pub(crate) fn measure(what: &OverTun) -> Result<(), String> {
     crate::show::show(&rows, what.json, table)
 }
 
-/// CPU seconds of this process, and seconds of the wall clock.
-fn run(who: Who, transfer: Transfer) -> Result<(f64, f64), String> {
+/// CPU seconds of this process, and seconds of the wall clock; nothing where the run was given up.
+fn run(who: Who, transfer: Transfer) -> Result<Option<(f64, f64)>, String> {
     let packets = match who {
         Who::Kumiki | Who::Bare => Packets::Any,
         Who::Single | Who::Smoltcp => Packets::Plain,
@@ -150,17 +170,20 @@ fn run(who: Who, transfer: Transfer) -> Result<(f64, f64), String> {
         Way::In => Role::Writes,
         Way::Out => Role::Reads,
     };
-    let peer = Peer::start(role, transfer.octets, 1)?;
+    let peer = Peer::start(&PeerParameters::new(role, transfer.octets, 1))?;
     #[expect(clippy::disallowed_methods, reason = "how long a transfer takes by the clock on the wall is measured")]
     let (before, began) = (cpu_s(), Instant::now());
-    match who {
-        Who::Kumiki | Who::Single => ours::run(tun, transfer),
-        Who::Smoltcp => smol::run(&tun, transfer),
+    let ended = match who {
+        Who::Kumiki | Who::Single => ours::run(tun, transfer).map(|()| Ended::Done),
+        Who::Smoltcp => smol::run(&tun, transfer).map(|()| Ended::Done),
         Who::Bare => bare::run(&tun, transfer),
     }?;
     let (cpu, wall) = (cpu_s() - before, began.elapsed().as_secs_f64());
+    if ended == Ended::Lost {
+        return Ok(None);
+    }
     peer.end()?;
-    Ok((cpu, wall))
+    Ok(Some((cpu, wall)))
 }
 
 fn table(rows: &[Row]) -> Table {
@@ -178,16 +201,19 @@ fn table(rows: &[Row]) -> Table {
             Who::Smoltcp => "smoltcp",
             Who::Bare => "bare",
         };
-        let least = row.s_per_gib.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = row.s_per_gib.iter().copied().fold(0.0, f64::max);
-        table.add_row([
-            row.mtu.to_string(),
-            sends.to_owned(),
-            who.to_owned(),
-            format!("{:.3}", median(&row.s_per_gib)),
-            format!("{least:.3} to {most:.3}"),
-            format!("{:.1}", median(&row.gbit_s)),
-        ]);
+        let who = match row.lost {
+            0 => who.to_owned(),
+            lost => format!("{who} ({lost} of {} runs given up)", lost + row.s_per_gib.len()),
+        };
+        let mut cells = vec![row.mtu.to_string(), sends.to_owned(), who];
+        if !row.s_per_gib.is_empty() {
+            let least = row.s_per_gib.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = row.s_per_gib.iter().copied().fold(0.0, f64::max);
+            cells.push(format!("{:.3}", median(&row.s_per_gib)));
+            cells.push(format!("{least:.3} to {most:.3}"));
+            cells.push(format!("{:.1}", median(&row.gbit_s)));
+        }
+        table.add_row(cells);
     }
     for column in [0, 3, 4, 5] {
         if let Some(column) = table.column_mut(column) {

@@ -1,8 +1,10 @@
 //! An end of a connection that does what one transfer without loss needs and nothing more: the ceiling of any stack.
 //!
 //! Reading, it copies no octet out and acknowledges after each batch; sending, it always writes the same octets, as long as the peer's
-//! window lasts. It knows no loss, no timers and no order but the right one.
+//! window lasts. It knows no loss, no timers and no order but the right one: where a packet is lost, either way, the run is given up.
 
+use core::ops::Range;
+use std::collections::HashMap;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::AsFd as _;
 
@@ -11,17 +13,39 @@ use kumiki_link::offload::virtio::{Form, Header, LEN};
 use kumiki_octets::Sum;
 use kumiki_wire::inet::tcp::{Flags, Header as Tcp, Options, Seq};
 use kumiki_wire::inet::{ipv4, virtio_net};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::{LINUX, PORT, STACK, Transfer, Way};
+use super::{Ended, LINUX, PORT, STACK, Transfer, Way};
 use crate::load::content;
 
 /// What the peer may send before it is acknowledged, and we send, in octets.
 const WINDOW: u32 = 4 << 20;
 const SCALE: u8 = 10;
+/// Where nothing comes for so many seconds, something was lost: Linux, which sends again after 0.2 s and then after twice as long each time, has done so
+/// three times.
+const SILENCE_S: i64 = 2;
 /// The most text of a super-segment.
 const LONGEST: u32 = 65_000;
+
+/// Why a run is given up.
+enum Failed {
+    /// A packet was lost.
+    Lost,
+    Other(String),
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Self {
+        Self::Other(format!("bare: {why}"))
+    }
+}
+
+impl From<Errno> for Failed {
+    fn from(why: Errno) -> Self {
+        why.to_string().into()
+    }
+}
 
 struct End<'a> {
     tun: &'a Tun,
@@ -36,22 +60,31 @@ struct End<'a> {
 struct Came {
     tcp: Tcp,
     text: u32,
+    /// Where in the buffer the text is.
+    at: Range<usize>,
 }
 
 impl End<'_> {
-    fn wait(&self) {
-        let _ = poll(&mut [PollFd::from_borrowed_fd(self.tun.as_fd(), PollFlags::IN)], None);
+    /// Waits until something comes.
+    fn wait(&self) -> Result<(), Failed> {
+        let silence = Timespec { tv_sec: SILENCE_S, tv_nsec: 0 };
+        let mut descriptors = [PollFd::from_borrowed_fd(self.tun.as_fd(), PollFlags::IN)];
+        match poll(&mut descriptors, Some(&silence)) {
+            Ok(0) => Err(Failed::Lost),
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(why) => Err(why.into()),
+        }
     }
 
     /// The next segment of TCP, if one is there.
-    fn read(&self, buffer: &mut [u8]) -> Result<Option<Came>, String> {
+    fn read(&self, buffer: &mut [u8]) -> Result<Option<Came>, Failed> {
         let mut front = [0; LEN];
         loop {
             let mut room = [IoSliceMut::new(&mut front), IoSliceMut::new(buffer)];
             let total = match rustix::io::readv(self.tun.as_fd(), &mut room) {
                 Ok(total) => total.saturating_sub(LEN),
                 Err(Errno::AGAIN) => return Ok(None),
-                Err(why) => return Err(why.to_string()),
+                Err(why) => return Err(why.into()),
             };
             let packet = buffer.get(..total).unwrap_or_default();
             let Ok((ip, len)) = ipv4::Header::parse(packet, total) else {
@@ -63,12 +96,12 @@ impl End<'_> {
             let rest = packet.get(len..).unwrap_or_default();
             let (tcp, len) = Tcp::parse(rest, rest.len()).map_err(|why| why.to_string())?;
             let text = u32::try_from(rest.len() - len).unwrap_or(0);
-            return Ok(Some(Came { tcp, text }));
+            return Ok(Some(Came { tcp, text, at: total - (rest.len() - len)..total }));
         }
     }
 
     /// Writes a segment, or many as one.
-    fn write(&self, flags: Flags, options: Options, text: &[u8]) -> Result<(), String> {
+    fn write(&self, flags: Flags, options: Options, text: &[u8]) -> Result<(), Failed> {
         let tcp = Tcp {
             source_port: self.local,
             destination_port: self.remote,
@@ -83,7 +116,7 @@ impl End<'_> {
             options,
             ..Tcp::default()
         };
-        let length = u16::try_from(tcp.len() + text.len()).map_err(|_| "too long")?;
+        let length = u16::try_from(tcp.len() + text.len()).map_err(|_| "a segment is too long".to_owned())?;
         let ip = ipv4::Header {
             protocol: ipv4::protocol::TCP,
             dont_fragment: true,
@@ -108,11 +141,11 @@ impl End<'_> {
         let mut octets = [0; LEN];
         header.emit(Form::TUN, &mut octets);
         let pieces = [IoSlice::new(&octets), IoSlice::new(&headers), IoSlice::new(text)];
-        rustix::io::writev(self.tun.as_fd(), &pieces).map(|_| ()).map_err(|why| format!("bare: {why}"))
+        rustix::io::writev(self.tun.as_fd(), &pieces).map(drop).map_err(Failed::from)
     }
 }
 
-pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<(), String> {
+pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<Ended, String> {
     let mss = u32::from(transfer.mtu) - 40;
     let (local, remote) = match transfer.way {
         Way::In => (PORT, 0),
@@ -120,17 +153,71 @@ pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<(), String> {
     };
     let mut end = End { tun, mss, local, remote, next: Seq(1), expected: Seq(0) };
     let options = Options { mss: u16::try_from(mss).ok(), window_scale: Some(SCALE), ..Options::NONE };
-    match transfer.way {
+    let ended = match transfer.way {
         Way::In => receive(&mut end, options, transfer.octets),
         Way::Out => send(&mut end, options, transfer.octets),
+    };
+    told(ended)
+}
+
+fn told(ended: Result<(), Failed>) -> Result<Ended, String> {
+    match ended {
+        Ok(()) => Ok(Ended::Done),
+        Err(Failed::Lost) => Ok(Ended::Lost),
+        Err(Failed::Other(why)) => Err(why),
     }
 }
 
-fn receive(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), String> {
+/// Answers on as many connections what comes, until they have ended.
+pub(super) fn answer(tun: &Tun, mtu: u16, connections: usize) -> Result<Ended, String> {
+    let mss = u32::from(mtu) - 40;
+    let options = Options { mss: u16::try_from(mss).ok(), window_scale: Some(SCALE), ..Options::NONE };
+    let end = End { tun, mss, local: PORT, remote: 0, next: Seq(1), expected: Seq(0) };
+    told(answer_all(end, options, connections))
+}
+
+fn answer_all(mut end: End<'_>, options: Options, connections: usize) -> Result<(), Failed> {
+    let mut buffer = vec![0; 65_535];
+    // What is sent next and what is expected, by the peer's port.
+    let mut open = HashMap::new();
+    let mut ended = 0;
+    while ended < connections {
+        end.wait()?;
+        while let Some(Came { tcp, text, at }) = end.read(&mut buffer)? {
+            end.remote = tcp.source_port;
+            if tcp.flags.contains(Flags::SYN) {
+                (end.next, end.expected) = (Seq(1), tcp.seq + 1);
+                end.write(Flags::SYN | Flags::ACK, options, &[])?;
+                open.insert(tcp.source_port, (end.next + 1, end.expected));
+                continue;
+            }
+            let Some((next, expected)) = open.get_mut(&tcp.source_port) else {
+                continue;
+            };
+            if tcp.seq != *expected {
+                return Err(Failed::Lost);
+            }
+            let over = tcp.flags.contains(Flags::FIN);
+            *expected += text + u32::from(over);
+            (end.next, end.expected) = (*next, *expected);
+            *next += text;
+            if over {
+                ended += 1;
+                open.remove(&tcp.source_port);
+                end.write(Flags::FIN | Flags::ACK, Options::NONE, buffer.get(at).unwrap_or_default())?;
+            } else if text > 0 {
+                end.write(Flags::PSH | Flags::ACK, Options::NONE, buffer.get(at).unwrap_or_default())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn receive(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Failed> {
     let mut buffer = vec![0; 65_535];
     let mut got = 0;
     loop {
-        end.wait();
+        end.wait()?;
         let mut came = false;
         while let Some(segment) = end.read(&mut buffer)? {
             if segment.tcp.flags.contains(Flags::SYN) {
@@ -141,7 +228,7 @@ fn receive(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Strin
                 continue;
             }
             if segment.tcp.seq != end.expected {
-                return Err("bare: something was lost".to_owned());
+                return Err(Failed::Lost);
             }
             let over = segment.tcp.flags.contains(Flags::FIN);
             got += u64::from(segment.text);
@@ -149,7 +236,11 @@ fn receive(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Strin
             came |= segment.text > 0 || over;
             if over {
                 end.write(Flags::FIN | Flags::ACK, Options::NONE, &[])?;
-                return if got == octets { Ok(()) } else { Err(format!("bare: {got} octets came")) };
+                return if got == octets {
+                    Ok(())
+                } else {
+                    Err(format!("{got} octets came, expected {octets}").into())
+                };
             }
         }
         if came {
@@ -158,7 +249,7 @@ fn receive(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Strin
     }
 }
 
-fn send(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), String> {
+fn send(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Failed> {
     let mut buffer = vec![0; 65_535];
     let text = content(65_535);
     let piece = LONGEST / end.mss * end.mss;
@@ -182,7 +273,7 @@ fn send(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), String> 
         if left == 0 && acknowledged == end.next {
             return end.write(Flags::RST | Flags::ACK, Options::NONE, &[]);
         }
-        end.wait();
+        end.wait()?;
         while let Some(Came { tcp, .. }) = end.read(&mut buffer)? {
             if tcp.flags.contains(Flags::SYN) {
                 end.expected = tcp.seq + 1;

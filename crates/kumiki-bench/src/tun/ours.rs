@@ -5,16 +5,13 @@ use core::net::SocketAddr;
 use kumiki_graph::{Duration, Protocol};
 use kumiki_io::{DeviceConfig, Ended, Executor, Pace, Plug, RealClock, Tun};
 
-use super::{LINUX, PORT, STACK, Transfer, Way};
+use super::{LIMIT_S, LINUX, PORT, STACK, Transfer, Way};
 use crate::load::{Load, Work};
 use crate::ours::{Layers, host};
 use crate::programs::{Answerer, Caller};
 
 /// Written and not acknowledged, in octets: less makes the two ends wait for each other.
 const UNDER_WAY: u64 = 1 << 20;
-
-/// A run may take so long.
-const LIMIT: Duration = Duration::from_secs(300);
 
 pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
     let mtu = usize::from(transfer.mtu);
@@ -40,7 +37,7 @@ pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
             Way::Out => graph.protocol::<Caller>(node).is_some_and(|it| it.done >= 1 && it.under_way == 0),
         }
     };
-    let ended = executor.run(LIMIT, done);
+    let ended = executor.run(Duration::from_secs(LIMIT_S), done);
     let counters = executor.real_counters(real);
     if ended != Ended::Done {
         return Err(format!("the transfer did not end: {ended:?}, {counters:?}"));

@@ -2,12 +2,13 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 
 use clap::{Args, ValueEnum};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{LINUX, PORT, STACK};
+use super::{LINUX, PORT, STACK, paced};
 use crate::load::{SMALL, content};
 
 /// What it does.
@@ -19,52 +20,91 @@ pub(crate) enum Role {
     Writes,
     /// It calls, asks and waits for the answer, so many times as there are octets.
     Asks,
+    /// It calls, and asks so many times on all connections together at the rate, whether or not it was answered.
+    Paces,
 }
 
 /// As the process is started.
 #[derive(Args, Debug)]
 pub(crate) struct Parameters {
     #[arg(long)]
-    role: Role,
+    pub(super) role: Role,
     /// Of each connection
     #[arg(long)]
-    octets: u64,
+    pub(super) octets: u64,
     /// All open at once
-    #[arg(long, default_value_t = 1)]
-    connections: usize,
+    #[arg(long)]
+    pub(super) connections: usize,
+    /// Questions a second, where it paces
+    #[arg(long)]
+    pub(super) rate: u64,
+}
+
+impl Parameters {
+    /// Without a rate.
+    pub(super) const fn new(role: Role, octets: u64, connections: usize) -> Self {
+        Self { role, octets, connections, rate: 0 }
+    }
 }
 
 /// Octets of each call.
 const PIECE: usize = 256 * 1024;
 
-/// The process, as its parent sees it.
+/// Once the stack has done its part, Linux's end is done within so many seconds, or never: its socket may wait for what was lost when nobody is there to
+/// send it again.
+const GRACE_S: i64 = 10;
+
+/// The process, as its parent sees it. Dropping it ends it.
 pub(crate) struct Peer {
     child: Child,
+    /// At its end when the process has ended.
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // Where it has ended, there is nothing to do.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Peer {
     /// Starts it, and waits until it listens, where it does.
-    pub(crate) fn start(role: Role, octets: u64, connections: usize) -> Result<Self, String> {
+    pub(crate) fn start(parameters: &Parameters) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|why| format!("this program: {why}"))?;
-        let role = match role {
+        let role = match parameters.role {
             Role::Reads => "reads",
             Role::Writes => "writes",
             Role::Asks => "asks",
+            Role::Paces => "paces",
         };
+        let Parameters { octets, connections, rate, .. } = parameters;
         let mut child = Command::new(program)
             .args(["tun-peer", "--role", role, "--octets", &octets.to_string()])
-            .args(["--connections", &connections.to_string()])
+            .args(["--connections", &connections.to_string(), "--rate", &rate.to_string()])
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|why| format!("the peer: {why}"))?;
-        let stdout = child.stdout.take().ok_or("no output")?;
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line).map_err(|why| format!("the peer: {why}"))?;
-        if line.trim() == "ready" { Ok(Self { child }) } else { Err("the peer does not begin".to_owned()) }
+        let stdout = BufReader::new(child.stdout.take().ok_or("no output")?);
+        let mut peer = Self { child, stdout };
+        if peer.says()? == "ready" { Ok(peer) } else { Err("the peer does not begin".to_owned()) }
     }
 
-    /// Waits until it ends.
+    /// The next line that it says.
+    pub(super) fn says(&mut self) -> Result<String, String> {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).map_err(|why| format!("the peer: {why}"))?;
+        Ok(line.trim().to_owned())
+    }
+
+    /// Waits until it ends, which is soon where the stack has done its part.
     pub(crate) fn end(mut self) -> Result<(), String> {
+        let mut descriptors = [PollFd::new(self.stdout.get_ref(), PollFlags::IN)];
+        let grace = Timespec { tv_sec: GRACE_S, tv_nsec: 0 };
+        if poll(&mut descriptors, Some(&grace)).map_err(|why| format!("the peer: {why}"))? == 0 {
+            return Err(format!("the peer: it has not ended {GRACE_S} s after the stack"));
+        }
         let status = self.child.wait().map_err(|why| format!("the peer: {why}"))?;
         if status.success() { Ok(()) } else { Err(format!("the peer: {status}")) }
     }
@@ -72,7 +112,7 @@ impl Peer {
 
 /// The process itself.
 pub(crate) fn be(parameters: &Parameters) -> Result<(), String> {
-    let Parameters { role, octets, connections } = *parameters;
+    let Parameters { role, octets, connections, rate } = *parameters;
     let act = || -> io::Result<()> {
         let listener = if role == Role::Reads { Some(TcpListener::bind((LINUX, PORT))?) } else { None };
         println!("ready");
@@ -81,10 +121,15 @@ pub(crate) fn be(parameters: &Parameters) -> Result<(), String> {
             None => TcpStream::connect((STACK, PORT)),
         };
         let streams = (0..connections).map(open).collect::<io::Result<Vec<_>>>()?;
+        if role == Role::Paces {
+            let outcome = paced::asks(streams, octets, rate.max(1))?;
+            println!("{}", serde_json::to_string(&outcome)?);
+            return Ok(());
+        }
         let carry = |stream| match role {
             Role::Reads => reads(stream, octets),
             Role::Writes => writes(stream, octets),
-            Role::Asks => asks(stream, octets),
+            Role::Asks | Role::Paces => asks(stream, octets),
         };
         thread::scope(|scope| {
             let all: Vec<_> = streams.into_iter().map(|stream| scope.spawn(move || carry(stream))).collect();

@@ -6,11 +6,11 @@ use kumiki_io::{Clock as _, RealClock, Tun};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use smoltcp::iface::{Config, Interface, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
-use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer};
+use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer, State};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 
-use super::{LINUX, PORT, PREFIX, STACK, Transfer, Way};
+use super::{LIMIT_S, LINUX, PORT, PREFIX, STACK, Transfer, Way};
 use crate::load::{WRITE, content};
 
 /// Of the socket, both ways, in octets: enough that no window holds it back. Other sizes were not tried.
@@ -87,11 +87,7 @@ pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<(), String> {
     let mut nic = Nic { tun, mtu, buffer: vec![0; mtu] };
     let clock = RealClock::start();
     let now = || Instant::from_micros(i64::try_from(clock.now().as_nanos() / 1000).unwrap_or(0));
-    let mut interface = Interface::new(Config::new(HardwareAddress::Ip), &mut nic, now());
-    interface.update_ip_addrs(|addresses| {
-        // One address fits.
-        let _ = addresses.push(IpCidr::new(IpAddress::Ipv4(STACK), PREFIX));
-    });
+    let mut interface = interface(&mut nic, now());
     let mut sockets = SocketSet::new(Vec::new());
     let buffer = || SocketBuffer::new(vec![0; BUFFER]);
     let mut socket = Socket::new(buffer(), buffer());
@@ -133,12 +129,77 @@ pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<(), String> {
                 }
             }
         }
-        let wait = interface.poll_delay(now(), &sockets).map_or(1_000_000, |it| it.total_micros());
-        if wait > 0 {
-            let nanos = i64::try_from(wait.min(1_000_000) * 1000).unwrap_or(0);
-            let timeout = Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 };
-            let mut descriptors = [PollFd::from_borrowed_fd(tun.as_fd(), PollFlags::IN)];
-            let _ = poll(&mut descriptors, Some(&timeout));
+        if clock.now().as_nanos() > LIMIT_S * 1_000_000_000 {
+            return Err(format!("smoltcp: the transfer did not end within {LIMIT_S} s: {moved} octets"));
+        }
+        wait(tun, &mut interface, &sockets, now());
+    }
+}
+
+/// Until a packet comes, or the stack has something to do.
+fn wait(tun: &Tun, interface: &mut Interface, sockets: &SocketSet<'_>, now: Instant) {
+    let wait = interface.poll_delay(now, sockets).map_or(1_000_000, |it| it.total_micros());
+    if wait > 0 {
+        let nanos = i64::try_from(wait.min(1_000_000) * 1000).unwrap_or(0);
+        let timeout = Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 };
+        let mut descriptors = [PollFd::from_borrowed_fd(tun.as_fd(), PollFlags::IN)];
+        let _ = poll(&mut descriptors, Some(&timeout));
+    }
+}
+
+/// An interface with our address, and no sockets.
+fn interface(nic: &mut Nic<'_>, now: Instant) -> Interface {
+    let mut interface = Interface::new(Config::new(HardwareAddress::Ip), nic, now);
+    interface.update_ip_addrs(|addresses| {
+        // One address fits.
+        let _ = addresses.push(IpCidr::new(IpAddress::Ipv4(STACK), PREFIX));
+    });
+    interface
+}
+
+/// Answers on as many connections what comes, until they have ended.
+pub(super) fn answer(tun: &Tun, mtu: u16, connections: usize) -> Result<(), String> {
+    let mut nic = Nic { tun, mtu: mtu.into(), buffer: vec![0; mtu.into()] };
+    let clock = RealClock::start();
+    let now = || Instant::from_micros(i64::try_from(clock.now().as_nanos() / 1000).unwrap_or(0));
+    let mut interface = interface(&mut nic, now());
+    let mut sockets = SocketSet::new(Vec::new());
+    let mut handles = Vec::new();
+    for _ in 0..connections {
+        let buffer = || SocketBuffer::new(vec![0; WRITE]);
+        let mut socket = Socket::new(buffer(), buffer());
+        socket.set_nagle_enabled(false);
+        socket.set_congestion_control(CongestionControl::None);
+        socket.listen(PORT).map_err(|why| why.to_string())?;
+        handles.push(sockets.add(socket));
+    }
+    let mut octets = vec![0; WRITE];
+    let mut open = connections;
+    while open > 0 {
+        interface.poll(now(), &mut nic, &mut sockets);
+        let mut has_answered = false;
+        handles.retain(|handle| {
+            let socket = sockets.get_mut::<Socket<'_>>(*handle);
+            while socket.can_send()
+                && let Ok(len @ 1..) = socket.recv_slice(&mut octets)
+            {
+                // There is as much room as can have come.
+                has_answered |= socket.send_slice(octets.get(..len).unwrap_or_default()).is_ok();
+            }
+            let is_over = matches!(socket.state(), State::CloseWait | State::Closed);
+            if is_over {
+                socket.close();
+            }
+            !is_over
+        });
+        open = handles.len();
+        if has_answered || open == 0 {
+            interface.poll(now(), &mut nic, &mut sockets);
+        } else if clock.now().as_nanos() > LIMIT_S * 1_000_000_000 {
+            return Err(format!("smoltcp: {open} connections have not ended within {LIMIT_S} s"));
+        } else {
+            wait(tun, &mut interface, &sockets, now());
         }
     }
+    Ok(())
 }
