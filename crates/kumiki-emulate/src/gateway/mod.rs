@@ -157,7 +157,7 @@ async fn serve(mut gateway: Gateway, shared: &Arc<Shared>) -> io::Result<()> {
     loop {
         let (next, shared) = (gateway.accept_any().await?, Arc::clone(shared));
         match next {
-            Flow::Tcp(offer) => tokio::task::spawn_local(async move { tcp::relay(offer, &shared).await }),
+            Flow::Tcp(offer) => tokio::task::spawn_local(tcp::relay(offer, shared)),
             Flow::Udp(flow) => tokio::task::spawn_local(async move { udp::relay(flow, &shared).await }),
         };
     }

@@ -11,25 +11,51 @@ use kumiki_net::host::{Refusal, TcpOffer};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::Shared;
 use super::buffer::Buffer;
 use super::places::other;
+use super::{Counted, Shared};
+
+/// A connection on both sides of the gateway.
+struct Joined {
+    program: kumiki_net::TcpStream,
+    host: TcpStream,
+    _counted: Counted,
+}
 
 /// Serves `offer` until both directions have ended.
-pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
+///
+/// There may be ten thousands of these, of which most wait for octets nearly all the time. So what it takes of memory to connect is in a box, and is
+/// given back before; and no future is moved into another, which would have room for it twice.
+pub(super) fn relay(offer: TcpOffer, shared: Arc<Shared>) -> impl Future<Output = ()> {
+    let opening = Box::pin(open(offer, shared));
+    async move {
+        let Some(mut joined) = opening.await else {
+            return;
+        };
+        if join(&mut joined.program, &mut joined.host).await {
+            // One of them was reset, and so is the other.
+            let _ = joined.program.set_zero_linger();
+        } else {
+            let _ = rustix::net::sockopt::set_socket_linger(&joined.host, None);
+        }
+    }
+}
+
+/// Connects to where `offer` leads, and answers it as that was answered. Nothing where there is no connection.
+async fn open(offer: TcpOffer, shared: Arc<Shared>) -> Option<Joined> {
     let Some(place) = shared.places.of(offer.destination()) else {
         offer.refuse(Refusal::Reset);
-        return;
+        return None;
     };
     let connected = tokio::select! {
         connected = connect(place) => connected,
-        () = offer.withdrawn() => return,
+        () = offer.withdrawn() => return None,
     };
-    let mut host = match connected {
+    let host = match connected {
         Ok(host) => host,
         Err(why) => {
             offer.refuse(shared.refusal(&why));
-            return;
+            return None;
         }
     };
     // The program decides about small segments: its own come as it has sent them.
@@ -37,18 +63,10 @@ pub(super) async fn relay(offer: TcpOffer, shared: &Arc<Shared>) {
     // Where this ends before the connection has, by a signal or because `--linger` is over, the host must not take that for an end in order.
     let _ = host.set_zero_linger();
     let counted = shared.one_more();
-    let Ok(mut program) = offer.accept() else {
-        // It has given up meanwhile.
-        return;
-    };
+    // Where this fails, it has given up meanwhile.
+    let program = offer.accept().ok()?;
     let _ = program.set_nodelay(true);
-    if join(&mut program, &mut host).await {
-        // One of them was reset, and so is the other.
-        let _ = program.set_zero_linger();
-    } else {
-        let _ = rustix::net::sockopt::set_socket_linger(&host, None);
-    }
-    drop(counted);
+    Some(Joined { program, host, _counted: counted })
 }
 
 /// Carries what comes from either to the other, until both directions have ended. Returns whether one of them was reset.
@@ -56,8 +74,8 @@ pub(crate) async fn join(ours: &mut kumiki_net::TcpStream, hosts: &mut TcpStream
     let (mut from_ours, mut to_ours) = ours.split();
     let (mut from_hosts, mut to_hosts) = hosts.split();
     let is_broken = Cell::new(false);
-    let up = carry(&mut from_ours, &mut to_hosts, &is_broken);
-    let down = carry(&mut from_hosts, &mut to_ours, &is_broken);
+    let up = pin!(carry(&mut from_ours, &mut to_hosts, &is_broken));
+    let down = pin!(carry(&mut from_hosts, &mut to_ours, &is_broken));
     both(up, down).await
 }
 
@@ -126,8 +144,7 @@ async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(Buffer, usize)
 }
 
 /// Both directions, to the end of each or until one side was reset, which ends both. Returns whether one was.
-async fn both(up: impl Future<Output = Ended>, down: impl Future<Output = Ended>) -> bool {
-    let (mut up, mut down) = (pin!(up), pin!(down));
+async fn both(mut up: Pin<&mut impl Future<Output = Ended>>, mut down: Pin<&mut impl Future<Output = Ended>>) -> bool {
     // Who takes no more may have said why, and that is still read.
     let (first, second) = tokio::select! {
         ended = &mut up => (ended, if ended == Ended::NoSource { ended } else { down.await }),

@@ -154,3 +154,32 @@ fn who_is_not_answered_does_not_keep_others_from_being_heard() {
     });
     server.join().unwrap().unwrap();
 }
+
+#[test]
+fn a_connection_that_is_relayed_takes_little_memory_beside_its_sockets() {
+    kumiki_watchdog::minute();
+    let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
+    let [host, gateway] = [
+        HostStack::start(Box::new(near), &HostConfig::new([OWN_4.into()])).unwrap(),
+        HostStack::start(Box::new(far), &HostConfig::gateway()).unwrap(),
+    ];
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let (_listener, at) = listen();
+    let octets = runtime.block_on(async {
+        let mut offers = gateway.stack().gateway().unwrap();
+        let stack = host.stack().clone();
+        let _call = tokio::spawn(async move { stack.scope(TcpStream::connect(at)).await.map(drop) });
+        let Flow::Tcp(offer) = offers.accept_any().await.unwrap() else {
+            panic!("a flow of UDP");
+        };
+        let shared = Shared {
+            places: Places { resolver: None, ..Places::of_link(true) },
+            connections: AtomicUsize::new(0),
+            datagrams: AtomicU64::new(0),
+            say: Box::new(|_| ()),
+            has_said: AtomicBool::new(false),
+        };
+        size_of_val(&tcp::relay(offer, Arc::new(shared)))
+    });
+    assert!(octets <= 100, "{octets} octets, expected 100 at most");
+}
