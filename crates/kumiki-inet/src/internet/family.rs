@@ -115,8 +115,17 @@ pub trait Family: Copy + Debug + Send + 'static {
     }
     /// Whether it means us, or us too.
     fn listens_to(ip: &Ip<Self>, address: Self::Address) -> bool;
-    /// The way to `to` for a datagram that has, or will get, `source`.
-    fn hop(ip: &mut Ip<Self>, to: Self::Address, source: Option<Self::Address>) -> Option<Hop<Self::Address>>;
+    /// The way to `to` for a datagram that has, or will get, `source`; only ways by the interface `by`, where that is said.
+    fn hop(
+        ip: &mut Ip<Self>,
+        to: Self::Address,
+        source: Option<Self::Address>,
+        by: Option<usize>,
+    ) -> Option<Hop<Self::Address>>;
+    /// Whether a datagram to `to` may say that whoever sends it has no address.
+    fn may_come_from_nobody(_to: Self::Address) -> bool {
+        false
+    }
     /// The address of ours that goes with a datagram to `to` by `hop`.
     fn select(ip: &Ip<Self>, hop: Hop<Self::Address>, to: Self::Address) -> Option<Self::Address>;
     /// Whether the layer below an interface answers for our addresses.

@@ -191,7 +191,7 @@ impl<F: Family> Ip<F> {
         if self.is_local(address) {
             return Report::Route { to, source: to, unit: F::MOST_DATA, burst: u32::MAX, bypass: None };
         }
-        let found = F::hop(self, address, None).and_then(|hop| {
+        let found = F::hop(self, address, None, None).and_then(|hop| {
             let source = F::select(self, hop, address)?;
             Some((source, self.ports.get(hop.interface)?))
         });

@@ -35,7 +35,7 @@ impl<F: Family> Ip<F> {
     pub(super) fn send_for_host(&mut self, about: &About<F>, unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.out_requests += 1;
         let Facts { source, destination, how, .. } = F::facts(&about.header);
-        let hop = F::hop(self, destination, Some(source)).filter(|hop| self.host != Some(hop.interface));
+        let hop = F::hop(self, destination, Some(source), None).filter(|hop| self.host != Some(hop.interface));
         let sent = match hop {
             Some(hop) => {
                 let whole = how.dont_fragment || !F::ROUTERS_CUT;

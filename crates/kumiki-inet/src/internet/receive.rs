@@ -2,11 +2,13 @@
 
 use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
 use kumiki_octets::Message;
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
 use super::errors::{About, HOPS, Trouble};
 use super::family::{Facts, Family};
 use super::node::Ip;
+use super::route::place_of;
 use super::send::{Refused, readdress};
 use crate::IpProtocol;
 
@@ -92,6 +94,7 @@ impl<F: Family> Ip<F> {
         let _ = unit.data.pop_header(at);
         self.counters.in_delivers += 1;
         let under = Some(Key::of(IP_PROTOCOL, protocol.into()));
+        let how = IpParameters { interface: about.interface.and_then(place_of), ..how };
         let options = UnitOptions { group: about.group, under, ..UnitOptions::of(how) };
         readdress(&mut unit, source.into(), destination.into(), options);
         unit.parameters = F::told(&about.header);
@@ -110,7 +113,7 @@ impl<F: Family> Ip<F> {
             self.error(about, Trouble::TimeExceeded(HOPS), &unit.data, cx);
             return;
         }
-        let Some(hop) = F::hop(self, destination, None) else {
+        let Some(hop) = F::hop(self, destination, None, None) else {
             self.count(Refused::NoRoute, cx);
             self.error(about, Trouble::Unreachable(F::NAMES.no_route), &unit.data, cx);
             return;

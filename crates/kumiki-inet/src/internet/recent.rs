@@ -9,7 +9,7 @@ use kumiki_wire::numbering::IP_PROTOCOL;
 
 use super::family::Family;
 use super::node::Ip;
-use super::route::Hop;
+use super::route::{Hop, place_of};
 use super::send::{Outgoing, Reach, readdress, wire_len};
 use crate::IpProtocol;
 
@@ -76,7 +76,8 @@ impl<F: Family> Ip<F> {
         let Way { source, destination, hop, link, mtu, below } = *self.recent.sent.as_ref()?;
         let is_so = unit.destination.get() == Some(destination)
             && unit.source.get() == Some(source)
-            && unit.parameters.is_none();
+            && unit.parameters.is_none()
+            && IpParameters::from(unit.options.special).interface.is_none();
         let header_len = F::HEADER_LEN as usize;
         let fits = wire_len(&unit.data) + header_len <= mtu as usize && unit.data.len() <= F::MOST_DATA as usize;
         if !is_so || !fits {
@@ -112,7 +113,8 @@ impl<F: Family> Ip<F> {
         self.counters.in_receives += 1;
         self.counters.in_delivers += 1;
         let under = Some(Key::of(IP_PROTOCOL, plain.protocol.into()));
-        let options = UnitOptions { under, ..UnitOptions::of(plain.how) };
+        let how = IpParameters { interface: interface.and_then(place_of), ..plain.how };
+        let options = UnitOptions { under, ..UnitOptions::of(how) };
         readdress(unit, source.into(), destination.into(), options);
         Some(user)
     }

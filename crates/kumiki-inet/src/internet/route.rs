@@ -101,6 +101,11 @@ pub struct Hop<A> {
     pub(crate) next: A,
 }
 
+/// An interface, as what goes with a datagram says it; no host has more of them.
+pub(crate) fn place_of(interface: usize) -> Option<u16> {
+    u16::try_from(interface).ok()
+}
+
 /// What a route says.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Way<A> {

@@ -68,7 +68,10 @@ impl<F: Family> Ip<F> {
         };
         let source: Option<F::Address> = unit.source.get();
         let is_open = unit.source.is_none() || source == Some(F::Address::UNSPECIFIED);
-        let source = source.filter(|_| !is_open);
+        let how: IpParameters = unit.options.special.into();
+        // Who has no address on an interface yet says so (RFC 1122 section 3.2.1.3 (a)); other addresses of ours are not meant.
+        let is_nobody = source.is_some() && is_open && how.interface.is_some() && F::may_come_from_nobody(destination);
+        let source = source.filter(|_| !is_open || is_nobody);
         if !is_open && !source.is_some_and(|it| self.speaks_for(it)) {
             self.discard("source is not ours", cx);
             return;
@@ -77,7 +80,6 @@ impl<F: Family> Ip<F> {
             Ok(found) => found,
             Err(why) => return self.discard(why, cx),
         };
-        let how = unit.options.special.into();
         let sent = self.originate(Outgoing { protocol, source, destination, how, options }, unit, cx);
         if let Err(unsent) = sent
             && let Some(trouble) = unsent.refused.trouble::<F>()
@@ -103,7 +105,7 @@ impl<F: Family> Ip<F> {
     ) -> Result<(), Unsent<F>> {
         let destination = outgoing.destination;
         let local = self.is_local(destination);
-        let hop = F::hop(self, destination, outgoing.source);
+        let hop = F::hop(self, destination, outgoing.source, outgoing.how.interface.map(usize::from));
         let chosen = match (outgoing.source, local, hop) {
             (Some(source), ..) => Some(source),
             (None, true, _) => Some(destination),
@@ -133,6 +135,7 @@ impl<F: Family> Ip<F> {
             Some(hop) => {
                 if let Some(source) = outgoing.source
                     && F::is_plain(&header)
+                    && outgoing.how.interface.is_none()
                     && !F::is_group(self, destination)
                 {
                     self.on_left(source, destination, hop);

@@ -112,16 +112,20 @@ impl Family for V4 {
         ip.kind(address).is_some() || address.is_broadcast()
     }
 
-    fn hop(ip: &mut Ip, to: Ipv4Addr, source: Option<Ipv4Addr>) -> Option<Hop> {
-        let routed = || ip.routes.lookup(to, |interface| ip.is_up(interface));
+    fn hop(ip: &mut Ip, to: Ipv4Addr, source: Option<Ipv4Addr>, by: Option<usize>) -> Option<Hop> {
+        let routed = || ip.routes.lookup(to, |interface| ip.is_up(interface) && by.is_none_or(|by| by == interface));
         if !(to.is_multicast() || to.is_broadcast()) {
             return routed();
         }
-        // Not a matter of networks: the source's interface, a route for the group, or the first interface there is.
+        // Not a matter of networks: the interface that is said, the source's, a route for the group, or the first interface there is.
         let own =
             source.and_then(|source| ip.ports.iter().position(|port| port.own.iter().any(|(own, _)| *own == source)));
         let on = |interface| Hop { interface, next: to };
-        own.map(on).or_else(|| routed().filter(|_| to.is_multicast())).or_else(|| ip.first_up().map(on))
+        by.or(own).map(on).or_else(|| routed().filter(|_| to.is_multicast())).or_else(|| ip.first_up().map(on))
+    }
+
+    fn may_come_from_nobody(to: Ipv4Addr) -> bool {
+        to.is_broadcast()
     }
 
     /// The one on the network of the next hop, or else the first. To all hosts it may be none: who asks for an address has none (RFC 1122 section 3.2.1.3 (a)).

@@ -138,20 +138,21 @@ impl Family for V6 {
             || ip.any_destination && solicited_node(address) == address
     }
 
-    fn hop(ip: &mut Ip, to: Ipv6Addr, source: Option<Ipv6Addr>) -> Option<Hop> {
-        let own = source.and_then(|source| ip.ports.iter().position(|port| addresses::has(&port.own, source)));
+    fn hop(ip: &mut Ip, to: Ipv6Addr, source: Option<Ipv6Addr>, by: Option<usize>) -> Option<Hop> {
+        let own =
+            by.or_else(|| source.and_then(|source| ip.ports.iter().position(|port| addresses::has(&port.own, source))));
         let own = own.filter(|&interface| ip.is_up(interface));
         let on = |interface| Hop { interface, next: to };
         if scope(to) <= 2 {
             // Of one link: the source says which.
             return own.or_else(|| ip.first_up()).map(on);
         }
-        let routed = ip.routes.lookup(to, |interface| ip.is_up(interface));
+        let routed = ip.routes.lookup(to, |interface| ip.is_up(interface) && by.is_none_or(|by| by == interface));
         if to.is_multicast() {
             let routed = routed.map(|hop| hop.interface);
             return own.or(routed).or_else(|| ip.first_up()).map(on);
         }
-        routed.or_else(|| ip.default_router())
+        routed.or_else(|| ip.default_router(by))
     }
 
     /// One of that interface, or else of another.
@@ -394,7 +395,7 @@ impl Family for V6 {
     fn has_answer(ip: &mut Ip, about: &About) -> bool {
         let Header { source, destination, .. } = about.header;
         let spoken_to = Some(destination).filter(|&address| ip.speaks_for(address));
-        let hop = Self::hop(ip, source, spoken_to);
+        let hop = Self::hop(ip, source, spoken_to, None);
         spoken_to.is_some() || hop.is_some_and(|hop| Self::select(ip, hop, source).is_some())
     }
 

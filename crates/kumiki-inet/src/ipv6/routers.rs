@@ -149,9 +149,9 @@ impl Ip {
         chosen.flatten().unwrap_or(host)
     }
 
-    /// A default router that has advertised itself.
-    pub(super) fn default_router(&mut self) -> Option<Hop> {
-        let mut ports = self.ports.iter_mut().enumerate();
+    /// A default router that has advertised itself, on the interface `by`, where that is said.
+    pub(super) fn default_router(&mut self, by: Option<usize>) -> Option<Hop> {
+        let mut ports = self.ports.iter_mut().enumerate().filter(|(it, _)| by.is_none_or(|by| by == *it));
         ports.find_map(|(interface, port)| match &mut port.link {
             Link::Discover(it) if port.up => it.routers.choose(&it.cache).map(|next| Hop { interface, next }),
             Link::Discover(_) | Link::One | Link::Table(_) => None,

@@ -17,6 +17,8 @@
 //! - [`Sharing`](kumiki_wire::inet::Sharing), in the quality of an open, says whether others may have the same address. What comes is for the socket that has named
 //!   its peer, before one that has not; of these for the one that has named the address, before one that takes any. What was sent to a
 //!   group or to all hosts is for every socket that it fits; [`Manage::Group`] says which groups are wanted.
+//! - [`IpQuality::interface`] has a socket be of one interface, so that others may have the same port on others. With each unit it says from which of our addresses
+//!   that is; to all hosts it may be from none (0.0.0.0).
 //! - [`Request::Unit`] sends from the socket `session`, or where that is not said from `source`, a socket that this user has opened (where
 //!   it is [`Address::NONE`]: the first one), to the socket `destination` ([`Address::NONE`]: the peer of the socket).
 //! - [`Indication::Unit`] has the user's handle of the socket as `session`, the peer as `source`, and as `destination` the address that it
@@ -46,7 +48,7 @@ use kumiki_graph::{
 use kumiki_octets::{Payload, Sum};
 use kumiki_wire::inet::ipv4::protocol;
 use kumiki_wire::inet::udp::{self, Header, LEN};
-use kumiki_wire::inet::{IpQuality, icmpv4, icmpv6};
+use kumiki_wire::inet::{IpParameters, IpQuality, icmpv4, icmpv6};
 
 use crate::groups::Groups;
 use crate::internet::{is_intact, readdress};
@@ -171,10 +173,14 @@ impl Udp {
             // A peer without a port is none.
             Mode::Active => open.remote.socket().filter(|it| it.port() != 0).map(Some),
         };
-        let sharing = IpQuality::from(open.quality.special).sharing;
+        let IpQuality { sharing, interface, .. } = open.quality.special.into();
         let has_all = open.parameters.get::<AllPorts>().is_some();
         let port = local.and_then(|local| {
-            if has_all { self.sockets.all_ports(local.ip()) } else { self.sockets.free_port(local, sharing, cx.rng()) }
+            if has_all {
+                self.sockets.all_ports(local.ip())
+            } else {
+                self.sockets.free_port(local, (sharing, interface), cx.rng())
+            }
         });
         let (Some(local), Some(remote), Some(port)) = (local, remote, port) else {
             cx.up(from, Indication::Aborted { session: open.user, reason: Reason::BadAddress, data: None });
@@ -182,7 +188,7 @@ impl Udp {
         };
         let local = SocketAddr::new(local.ip(), port);
         let room = open.quality.receive_buffer.map(u64::from);
-        let socket = Socket { user: from, handle: open.user, local, remote, sharing, room };
+        let socket = Socket { user: from, handle: open.user, local, remote, sharing, interface, room };
         let provider = self.sockets.keep(socket);
         cx.up(
             from,
@@ -203,7 +209,7 @@ impl Udp {
         cx.drop(why);
     }
 
-    fn send(&mut self, from: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(index) = self.sockets.sending(from, unit.session, unit.source.socket()) else {
             self.discard("no such socket", cx);
             return;
@@ -218,8 +224,16 @@ impl Udp {
         let chosen = unit.source.socket().map(|source| source.ip());
         // A group is nobody's source.
         let may_send = |it: &IpAddr| !(it.is_unspecified() || it.is_multicast() || *it == Ipv4Addr::BROADCAST);
-        let own = chosen
-            .filter(may_send)
+        if socket.interface.is_some() {
+            unit.options.special = IpParameters { interface: socket.interface, ..unit.options.special.into() }.into();
+        }
+        // Who has no address on an interface says so, to all there.
+        let nobody = chosen.filter(|it| {
+            let is_nobody = *it == Ipv4Addr::UNSPECIFIED && peer.ip() == Ipv4Addr::BROADCAST;
+            is_nobody && socket.interface.is_some()
+        });
+        let own = nobody
+            .or_else(|| chosen.filter(may_send))
             .or_else(|| Some(socket.local.ip()).filter(may_send))
             .or_else(|| self.sources.get(&peer.ip()).copied());
         let port = match (socket.local.port(), unit.source.socket()) {
@@ -227,6 +241,11 @@ impl Udp {
             (port, _) => port,
         };
         let Some(own) = own else {
+            if socket.interface.is_some() {
+                // IP tells which address goes with a peer by its routes, of which this one goes by none.
+                self.discard("a socket of one interface says with each unit where it is from", cx);
+                return;
+            }
             self.ask(socket, peer, unit, cx);
             return;
         };
@@ -335,10 +354,11 @@ impl Udp {
         };
         let own = SocketAddr::new(destination, header.destination_port);
         let peer = SocketAddr::new(source, header.source_port);
+        let by = IpParameters::from(unit.options.special).interface;
         let places = if unit.options.group {
-            self.sockets.all(own, peer)
+            self.sockets.all(own, peer, by)
         } else {
-            self.sockets.best(own, peer).into_iter().collect()
+            self.sockets.best(own, peer, by).into_iter().collect()
         };
         // What will be quoted is quoted whole.
         let whole = places.is_empty().then(|| unit.data.clone());
@@ -405,7 +425,7 @@ impl Udp {
         };
         let (own, peer) =
             (SocketAddr::new(source, header.source_port), SocketAddr::new(destination, header.destination_port));
-        let socket = self.sockets.best(own, peer).and_then(|place| self.sockets.socket(place));
+        let socket = self.sockets.best(own, peer, None).and_then(|place| self.sockets.socket(place));
         let Some(user) = socket.map(|socket| socket.user) else {
             cx.drop("ICMP error for a port that is not open");
             return;

@@ -18,6 +18,8 @@ pub(super) struct Socket {
     pub(super) local: SocketAddr,
     pub(super) remote: Option<SocketAddr>,
     pub(super) sharing: Sharing,
+    /// What comes by any other one is not for it; `None`: all are.
+    pub(super) interface: Option<u16>,
     /// Octets for which there is room; `None` where nobody counts.
     pub(super) room: Option<u64>,
 }
@@ -29,21 +31,27 @@ const fn covers(any: IpAddr, one: IpAddr) -> bool {
 
 impl Socket {
     /// How well it fits what comes from `peer` for `own`: whoever has named the peer is before who has not, and whoever has named the
-    /// address before who takes what comes for any. `None` where it does not.
-    fn fit(&self, own: SocketAddr, peer: SocketAddr) -> Option<u8> {
+    /// address before who takes what comes for any, and before both who has named the interface. `None` where it does not. Where the interface is not known
+    /// any will do.
+    fn fit(&self, own: SocketAddr, peer: SocketAddr, by: Option<u16>) -> Option<u8> {
         let is_exact = self.local.ip() == own.ip();
         let fits = is_exact || covers(self.local.ip(), own.ip());
         let is_peer = match self.remote {
             Some(remote) => (remote == peer).then_some(true),
             None => Some(false),
         };
-        is_peer.filter(|_| fits).map(|is_peer| u8::from(is_peer) * 2 + u8::from(is_exact))
+        let is_there = self.interface.is_none_or(|own| by.is_none_or(|by| by == own));
+        let has_interface = u8::from(self.interface.is_some());
+        is_peer
+            .filter(|_| fits && is_there)
+            .map(|is_peer| has_interface * 4 + u8::from(is_peer) * 2 + u8::from(is_exact))
     }
 
     /// Whether both can be there.
-    fn agrees_with(&self, local: IpAddr, sharing: Sharing) -> bool {
+    fn agrees_with(&self, local: IpAddr, sharing: Sharing, interface: Option<u16>) -> bool {
         let own = self.local.ip();
-        let meet = own == local || covers(own, local) || covers(local, own);
+        let is_elsewhere = self.interface.is_some() && interface.is_some() && self.interface != interface;
+        let meet = !is_elsewhere && (own == local || covers(own, local) || covers(local, own));
         !meet || (sharing == self.sharing && sharing != Sharing::Alone)
     }
 }
@@ -80,10 +88,10 @@ impl Sockets {
     ///
     /// Of several that fit equally well it is the one that was opened last; or, where they [spread](Sharing::Spread) peers, the same one
     /// for all that comes from one.
-    pub(super) fn best(&self, own: SocketAddr, peer: SocketAddr) -> Option<usize> {
+    pub(super) fn best(&self, own: SocketAddr, peer: SocketAddr, by: Option<u16>) -> Option<usize> {
         let named = self.at_port(own.port());
-        let places = if named.iter().any(|it| self.fits(*it, own, peer)) { named } else { self.at_port(0) };
-        let fit = |place: usize| self.socket(place).and_then(|socket| socket.fit(own, peer));
+        let places = if named.iter().any(|it| self.fits(*it, own, peer, by)) { named } else { self.at_port(0) };
+        let fit = |place: usize| self.socket(place).and_then(|socket| socket.fit(own, peer, by));
         let best = places.iter().filter_map(|place| fit(*place)).max()?;
         let mut equal = places.iter().filter(|place| fit(**place) == Some(best));
         let last = equal.clone().next_back().copied();
@@ -94,13 +102,13 @@ impl Sockets {
         last
     }
 
-    fn fits(&self, place: usize, own: SocketAddr, peer: SocketAddr) -> bool {
-        self.socket(place).is_some_and(|socket| socket.fit(own, peer).is_some())
+    fn fits(&self, place: usize, own: SocketAddr, peer: SocketAddr, by: Option<u16>) -> bool {
+        self.socket(place).is_some_and(|socket| socket.fit(own, peer, by).is_some())
     }
 
     /// The places of all sockets that take what comes from `peer` for the group `own`.
-    pub(super) fn all(&self, own: SocketAddr, peer: SocketAddr) -> SmallVec<[usize; 4]> {
-        self.at_port(own.port()).iter().copied().filter(|place| self.fits(*place, own, peer)).collect()
+    pub(super) fn all(&self, own: SocketAddr, peer: SocketAddr, by: Option<u16>) -> SmallVec<[usize; 4]> {
+        self.at_port(own.port()).iter().copied().filter(|place| self.fits(*place, own, peer, by)).collect()
     }
 
     /// The place of the socket that a unit of `user` leaves by: the one that it names, or that with the address or else the port of
@@ -121,14 +129,20 @@ impl Sockets {
 
     /// The place of all ports, which is 0; `None` where somebody has it.
     pub(super) fn all_ports(&self, local: IpAddr) -> Option<u16> {
-        let agrees = |place: &usize| self.socket(*place).is_none_or(|it| it.agrees_with(local, Sharing::Alone));
+        let agrees = |place: &usize| self.socket(*place).is_none_or(|it| it.agrees_with(local, Sharing::Alone, None));
         self.at_port(0).iter().all(agrees).then_some(0)
     }
 
     /// The port asked for, or one of the dynamic ports for 0; `None` where somebody is there who does not share it.
-    pub(super) fn free_port(&self, local: SocketAddr, sharing: Sharing, rng: &mut Rng) -> Option<u16> {
+    pub(super) fn free_port(
+        &self,
+        local: SocketAddr,
+        (sharing, interface): (Sharing, Option<u16>),
+        rng: &mut Rng,
+    ) -> Option<u16> {
         if local.port() != 0 {
-            let agrees = |place: &usize| self.socket(*place).is_none_or(|it| it.agrees_with(local.ip(), sharing));
+            let agrees =
+                |place: &usize| self.socket(*place).is_none_or(|it| it.agrees_with(local.ip(), sharing, interface));
             return self.at_port(local.port()).iter().all(agrees).then_some(local.port());
         }
         let (first, last) = (u64::from(*DYNAMIC.start()), u64::from(*DYNAMIC.end()));

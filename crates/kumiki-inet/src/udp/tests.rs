@@ -203,6 +203,46 @@ fn an_address_is_shared_by_those_who_agree() {
 }
 
 #[test]
+fn a_socket_of_one_interface_hears_and_speaks_there_alone() {
+    let mut bench = Bench::new();
+    let media = ["one", "two"].map(|name| bench.device(name));
+    let on = |name, own| ip::Interface::new(name, own, 24);
+    let interfaces = vec![on("one", A), on("two", Ipv4Addr::new(10, 1, 0, 1))];
+    bench.node("ip", &["one", "two"], Ip::new(ip::Config { interfaces, ..ip::Config::host(on("one", A)) }).unwrap());
+    bench.node("udp", &["ip"], Udp::new(Config::default()));
+    let user = bench.user("user", "udp", &[]);
+    bench.start();
+    bench.requests();
+    let mut opens = |number, interface| {
+        let quality = Quality { special: IpQuality { interface, ..IpQuality::NONE }.into(), ..Quality::default() };
+        let (mode, local) = (Mode::Passive { backlog: 0 }, socket_address(ANY, 7));
+        let open = Open { user: handle(number), mode, local, quality, ..Open::default() };
+        bench.say(user, Request::Open(Box::new(open)));
+        match bench.heard(user).pop() {
+            Some(Indication::Opened(opened)) => Some(opened.provider),
+            _ => None,
+        }
+    };
+    assert!(opens(1, Some(0)).is_some());
+    assert!(opens(2, Some(0)).is_none() && opens(2, None).is_none(), "somebody has it there");
+    let second = opens(2, Some(1)).unwrap();
+    bench.octets(media[0], &datagram(b"x"));
+    assert_eq!(got(&mut bench, user), [1]);
+    // A is an address of the host, by whatever interface.
+    bench.octets(media[1], &datagram(b"x"));
+    assert_eq!(got(&mut bench, user), [2]);
+    // The network of B is on the other one; to all hosts it may be from none.
+    let send = |bench: &mut Bench, from, peer| {
+        let unit = Unit { session: Some(second), source: from, ..to(socket_address(peer, 9), b"x") };
+        bench.send(user, unit);
+        bench.sent().iter().map(|(device, unit)| (*device, unit.data.to_vec()[12..16].to_vec())).collect::<Vec<_>>()
+    };
+    assert_eq!(send(&mut bench, socket_address(A, 7), B), []);
+    assert_eq!(send(&mut bench, socket_address(ANY, 7), Ipv4Addr::BROADCAST), [(media[1], vec![0; 4])]);
+    assert_eq!(send(&mut bench, Address::NONE, Ipv4Addr::BROADCAST), []);
+}
+
+#[test]
 fn what_fits_best_gets_the_datagram() {
     let (mut bench, eth, user) = bench(Config::default());
     let any = shared(&mut bench, user, 1, socket_address(ANY, 7), Sharing::Latest).unwrap();
@@ -271,9 +311,7 @@ fn a_group_is_heard_by_all_of_its_members_and_by_the_sender_where_it_says_so() {
     bench.say(other, join(false));
     bench.octets(eth, &octets);
     assert_eq!(got(&mut bench, user), [1, 2], "not the one at another address");
-    let how = |to_ourselves| {
-        UnitOptions::of(kumiki_wire::inet::IpParameters { to_ourselves, ..kumiki_wire::inet::IpParameters::NONE })
-    };
+    let how = |to_ourselves| UnitOptions::of(IpParameters { to_ourselves, ..IpParameters::NONE });
     for (to_ourselves, heard) in [(true, vec![1, 2]), (false, vec![])] {
         let unit = to(socket_address(group, 7), b"x");
         bench.send(user, Unit { source: socket_address(group, 7), options: how(to_ourselves), ..unit });

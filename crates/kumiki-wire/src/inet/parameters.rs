@@ -18,19 +18,36 @@ pub struct IpParameters {
     pub to_ourselves: bool,
     /// On indications: the identification of an IPv4 datagram, so that its header can be quoted.
     pub identification: u16,
+    /// On requests: it goes by this interface of the provider and by no other, whatever other routes say. On indications: it came in by this one; `None`: it is from
+    /// ourselves. The place of the interface in the configuration of IP, 65534 at most.
+    pub interface: Option<u16>,
+}
+
+/// An interface or none, as octets: 0 is none.
+const fn of_interface(interface: Option<u16>) -> [u8; 2] {
+    match interface {
+        Some(place) => place.saturating_add(1).to_be_bytes(),
+        None => [0; 2],
+    }
+}
+
+const fn interface_of(octets: [u8; 2]) -> Option<u16> {
+    u16::from_be_bytes(octets).checked_sub(1)
 }
 
 impl IpParameters {
     /// All of it left to IP.
-    pub const NONE: Self = Self { ttl: 0, tos: 0, dont_fragment: false, to_ourselves: false, identification: 0 };
+    pub const NONE: Self =
+        Self { ttl: 0, tos: 0, dont_fragment: false, to_ourselves: false, identification: 0, interface: None };
 }
 
 impl From<u64> for IpParameters {
     #[inline]
     fn from(bits: u64) -> Self {
-        let [ttl, tos, whole, own, _, _, high, low] = bits.to_be_bytes();
+        let [ttl, tos, whole, own, first, second, high, low] = bits.to_be_bytes();
         let identification = u16::from_be_bytes([high, low]);
-        Self { ttl, tos, dont_fragment: whole != 0, to_ourselves: own != 0, identification }
+        let interface = interface_of([first, second]);
+        Self { ttl, tos, dont_fragment: whole != 0, to_ourselves: own != 0, identification, interface }
     }
 }
 
@@ -38,7 +55,9 @@ impl From<IpParameters> for u64 {
     #[inline]
     fn from(it: IpParameters) -> Self {
         let [high, low] = it.identification.to_be_bytes();
-        Self::from_be_bytes([it.ttl, it.tos, it.dont_fragment.into(), it.to_ourselves.into(), 0, 0, high, low])
+        let [first, second] = of_interface(it.interface);
+        let (whole, own) = (it.dont_fragment.into(), it.to_ourselves.into());
+        Self::from_be_bytes([it.ttl, it.tos, whole, own, first, second, high, low])
     }
 }
 
@@ -54,21 +73,24 @@ pub struct IpQuality {
     pub ecn: Option<EcnUse>,
     /// Who else may have the local address; of UDP.
     pub sharing: Sharing,
+    /// Only what comes by this interface is for the socket, and all that it sends goes by it; of UDP. As [`IpParameters::interface`].
+    pub interface: Option<u16>,
 }
 
 impl IpQuality {
     /// Nothing is asked.
-    pub const NONE: Self = Self { ttl: None, tos: None, ecn: None, sharing: Sharing::Alone };
+    pub const NONE: Self = Self { ttl: None, tos: None, ecn: None, sharing: Sharing::Alone, interface: None };
 }
 
 impl From<u64> for IpQuality {
     fn from(bits: u64) -> Self {
-        let [has_ttl, ttl, has_tos, tos, ecn, sharing, ..] = bits.to_be_bytes();
+        let [has_ttl, ttl, has_tos, tos, ecn, sharing, first, second] = bits.to_be_bytes();
         Self {
             ttl: (has_ttl != 0).then_some(ttl),
             tos: (has_tos != 0).then_some(tos),
             ecn: EcnUse::ALL.get(usize::from(ecn).wrapping_sub(1)).copied(),
             sharing: Sharing::ALL.get(usize::from(sharing)).copied().unwrap_or_default(),
+            interface: interface_of([first, second]),
         }
     }
 }
@@ -78,7 +100,8 @@ impl From<IpQuality> for u64 {
         let (has_ttl, ttl) = (it.ttl.is_some().into(), it.ttl.unwrap_or_default());
         let (has_tos, tos) = (it.tos.is_some().into(), it.tos.unwrap_or_default());
         let ecn = it.ecn.map_or(0, |ecn| 1 + ecn as u8);
-        Self::from_be_bytes([has_ttl, ttl, has_tos, tos, ecn, it.sharing as u8, 0, 0])
+        let [first, second] = of_interface(it.interface);
+        Self::from_be_bytes([has_ttl, ttl, has_tos, tos, ecn, it.sharing as u8, first, second])
     }
 }
 
@@ -143,6 +166,8 @@ mod tests {
             IpParameters { tos: 0xb9, dont_fragment: true, ..IpParameters::NONE },
             IpParameters { to_ourselves: true, ..IpParameters::NONE },
             IpParameters { identification: 0xfedc, ttl: 1, ..IpParameters::NONE },
+            IpParameters { interface: Some(0), ..IpParameters::NONE },
+            IpParameters { interface: Some(65534), identification: 1, ..IpParameters::NONE },
         ] {
             assert_eq!(IpParameters::from(u64::from(it)), it);
         }
@@ -153,6 +178,10 @@ mod tests {
     fn what_is_asked_comes_back_as_it_went() {
         for sharing in Sharing::ALL {
             let it = IpQuality { sharing, ..IpQuality::NONE };
+            assert_eq!(IpQuality::from(u64::from(it)), it);
+        }
+        for interface in [Some(0), Some(258), Some(65534)] {
+            let it = IpQuality { interface, sharing: Sharing::Spread, ..IpQuality::NONE };
             assert_eq!(IpQuality::from(u64::from(it)), it);
         }
         for ecn in EcnUse::ALL.map(Some).into_iter().chain([None]) {

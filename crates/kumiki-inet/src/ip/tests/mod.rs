@@ -125,7 +125,7 @@ fn a_datagram_for_us_goes_to_the_user_of_its_protocol() {
     assert_eq!(units[0].data.to_vec(), [5, 6]);
     assert_eq!(units[0].source, Address::from(B));
     assert_eq!(units[0].destination, Address::from(A));
-    let how = IpParameters { ttl: 64, tos: 1, identification: 77, ..IpParameters::NONE };
+    let how = IpParameters { ttl: 64, tos: 1, identification: 77, interface: Some(0), ..IpParameters::NONE };
     assert_eq!(units[0].options, UnitOptions { under: Some(UDP), ..UnitOptions::of(how) });
 }
 
