@@ -102,6 +102,18 @@ pub enum Change {
     Mtu(Option<u32>),
 }
 
+/// An interface has come, or gone, as its device says. As [`Report::Special`](kumiki_graph::Report::Special) to every user of IP and of UDP: `Report::Up` and
+/// `Report::Down` say whether there is any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InterfaceState {
+    /// The place of the interface in the configuration of IP.
+    pub interface: usize,
+    /// Whether it is there.
+    pub is_up: bool,
+}
+
+impl Payload for InterfaceState {}
+
 /// Who looks up names, as the network says: all that `by` has told of at present. As [`Report::Special`](kumiki_graph::Report::Special), when they change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resolvers {

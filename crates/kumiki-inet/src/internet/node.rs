@@ -17,7 +17,7 @@ use super::static_routes::names;
 use crate::Authority;
 use crate::dhcp::GiveBack;
 use crate::groups::Groups;
-use crate::{Assignment, IpProtocol, LinkAddresses, Resolvers};
+use crate::{Assignment, InterfaceState, IpProtocol, LinkAddresses, Resolvers};
 
 /// The kind of the timer of reassembly; a version has others for its own.
 pub(super) const REASSEMBLY_TIMER: u32 = 0;
@@ -260,7 +260,7 @@ impl<F: Family> Ip<F> {
         let Some(port) = self.ports.get_mut(interface) else {
             return;
         };
-        match *report {
+        let has_changed = match *report {
             Report::Limits { unit, burst } => {
                 let before = (port.mtu, port.burst);
                 (port.carried, port.burst) = (unit, burst);
@@ -270,8 +270,10 @@ impl<F: Family> Ip<F> {
                 }
                 return;
             }
-            Report::Up => port.up = true,
-            Report::Down => port.up = false,
+            Report::Up | Report::Down => {
+                let is_up = matches!(report, Report::Up);
+                core::mem::replace(&mut port.up, is_up) != is_up
+            }
             Report::Special(ref what) => {
                 if let Some(&LinkAddresses { local, remote }) = what.get() {
                     F::adopt(self, interface, local, remote);
@@ -283,10 +285,13 @@ impl<F: Family> Ip<F> {
             }
             Report::Route { source, .. } => return F::is_called(self, interface, source, cx),
             Report::Unreachable { .. } => return,
-        }
+        };
         if anybody_up != self.first_up().is_some() {
             let report = if anybody_up { Report::Down } else { Report::Up };
             tell_all(&report, cx);
+        }
+        if has_changed {
+            tell_all(&Report::special(InterfaceState { interface, is_up: self.is_up(interface) }), cx);
         }
     }
 }

@@ -15,8 +15,8 @@ use kumiki_wire::inet::ipv4::{Header, Options};
 use proptest::prelude::*;
 
 use super::*;
-use crate::LinkAddresses;
 use crate::internet::Bits;
+use crate::{InterfaceState, LinkAddresses};
 use kumiki_testkit::bench::{Bench, hex};
 
 mod assignment;
@@ -275,9 +275,11 @@ fn an_interface_that_goes_down_takes_its_routes_along() {
     bench.send(user, to(B, &[1]));
     assert!(bench.sent().is_empty());
     let reports = bench.reports(user);
-    assert!(matches!(reports[0], Report::Down));
-    let problem = Problem::NoRoute;
-    assert!(matches!(&reports[1], Report::Unreachable { problem: it, .. } if *it == problem));
+    let [Report::Down, Report::Special(state), Report::Unreachable { problem, .. }] = &reports[..] else {
+        panic!("{reports:?}")
+    };
+    assert_eq!(state.get(), Some(&InterfaceState { interface: 0, is_up: false }));
+    assert_eq!(*problem, Problem::NoRoute);
     bench.indicate(eth, Indication::Report(Box::new(Report::Up)));
     bench.send(user, to(B, &[1]));
     assert_eq!(bench.sent().len(), 1);
