@@ -61,7 +61,7 @@ impl<F: Family> Ip<F> {
         let Some(is_ours) = F::add(self, what.interface, (address, prefix), what.by, cx) else {
             return;
         };
-        self.routes.add(address, prefix, what.interface, None);
+        self.routes.add_late(address, prefix, what.interface, None);
         if what.by != Authority::Owner {
             self.lent.push((what.interface, address, what.by));
         }
@@ -120,7 +120,7 @@ impl<F: Family> Ip<F> {
         }
         self.given.push((given, by));
         let (network, prefix, _, router) = given;
-        self.routes.add(network, prefix, interface, router);
+        self.routes.add_late(network, prefix, interface, router);
         true
     }
 

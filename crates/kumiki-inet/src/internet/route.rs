@@ -117,7 +117,7 @@ struct Way<A> {
 #[derive(Clone, Debug)]
 struct Length<A: Bits> {
     mask: A::Word,
-    /// In order; among equals, in the order of being added. Apart from the ways: a search reads several of them and one way.
+    /// In order; among equals, in the order of being added, or of their interfaces. Apart from the ways: a search reads several of them and one way.
     networks: Vec<A::Word>,
     /// To each network.
     ways: Vec<Way<A>>,
@@ -148,6 +148,16 @@ impl<A: Bits> Length<A> {
 impl<A: Bits> Routes<A> {
     /// To the network with the first `prefix` bits of `network`, by way of `gateway` or straight.
     pub(crate) fn add(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
+        self.add_before(network, prefix, Way { interface, gateway }, |_| false);
+    }
+
+    /// As [`Routes::add`], but before those of later interfaces: which of several servers and routers has answered first decides nothing.
+    pub(crate) fn add_late(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
+        self.add_before(network, prefix, Way { interface, gateway }, |way| way.interface > interface);
+    }
+
+    /// Behind the ways that are there already, but for the last ones that are `later`.
+    fn add_before(&mut self, network: A, prefix: u8, way: Way<A>, later: impl Fn(&Way<A>) -> bool) {
         let mask = A::mask(prefix);
         let network = network.word() & mask;
         let place = self.lengths.partition_point(|length| length.mask > mask);
@@ -157,9 +167,11 @@ impl<A: Bits> Routes<A> {
             self.lengths.insert(place, length);
         }
         if let Some(length) = self.lengths.get_mut(place) {
-            let at = length.networks.partition_point(|other| *other <= network);
+            let end = length.networks.partition_point(|other| *other <= network);
+            let ways = length.networks.iter().zip(&length.ways).take(end).rev();
+            let at = end - ways.take_while(|(other, way)| **other == network && later(way)).count();
             length.networks.insert(at, network);
-            length.ways.insert(at, Way { interface, gateway });
+            length.ways.insert(at, way);
         }
     }
 
