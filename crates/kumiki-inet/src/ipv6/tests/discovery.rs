@@ -333,14 +333,57 @@ pub(super) fn router_says(lifetime_s: u16, options: &[Opt<'_>]) -> Vec<u8> {
 }
 
 pub(super) fn prefix(valid_s: u32, preferred_s: u32) -> Opt<'static> {
-    Opt::Prefix(Prefix {
-        len: 64,
-        on_link: true,
-        autonomous: true,
-        valid_s,
-        preferred_s,
-        prefix: Ipv6Addr::new(0x2001, 0xdb8, 7, 0, 0, 0, 0, 0),
-    })
+    prefix_of(7, (valid_s, preferred_s))
+}
+
+/// That of another network.
+fn prefix_of(network: u16, (valid_s, preferred_s): (u32, u32)) -> Opt<'static> {
+    let prefix = Ipv6Addr::new(0x2001, 0xdb8, network, 0, 0, 0, 0, 0);
+    Opt::Prefix(Prefix { len: 64, on_link: true, autonomous: true, valid_s, preferred_s, prefix })
+}
+
+#[test]
+fn routers_are_asked_and_give_addresses_on_each_link_of_a_host() {
+    let told = Discovery { advertisements: Some(true), ..discovery(0) };
+    let mut bench = Bench::new();
+    let media = [0, 1].map(|link| {
+        let (medium, eth) = (format!("medium{link}"), format!("eth{link}"));
+        let device = bench.device(&medium);
+        bench.node(&eth, &[&medium], Eth::new(eth::Config::new(MacAddr([2, 0, 0, 0, 0, 1 + 2 * link]))).unwrap());
+        device
+    });
+    let on = |eth| {
+        let neighbours = Neighbours::Discover(told.clone());
+        Interface { neighbours, addresses: vec![], ..Interface::new(eth, Ipv6Addr::LOCALHOST, 0) }
+    };
+    let interfaces = vec![on("eth0"), on("eth1")];
+    bench.node("ip", &["eth0", "eth1"], Ip::new(Config { interfaces, ..Config::host(on("eth0")) }).unwrap());
+    let user = bench.user("user", "ip", &[UDP]);
+    bench.start();
+    bench.pass(Duration::from_secs(20));
+    let asking: Vec<DeviceId> = bench.sent().iter().map(|(device, _)| *device).collect();
+    assert_eq!(media.map(|it| asking.iter().filter(|device| **device == it).count()), [3, 3]);
+    // Routers have the same address of the link, as two of one make for homes.
+    for (device, network) in [(media[1], 8), (media[0], 7)] {
+        bench.octets(device, &router_says(1800, &[prefix_of(network, (86_400, 3600))]));
+    }
+    bench.requests();
+    let node = bench.graph.node("ip").unwrap();
+    let made: Vec<Ipv6Addr> =
+        ["2001:db8:7:0:0:ff:fe00:1", "2001:db8:8:0:0:ff:fe00:3"].map(|it| it.parse().unwrap()).into();
+    let ip = bench.graph.protocol::<Ip>(node).unwrap();
+    let own: Vec<Ipv6Addr> = ip.addresses().filter(|own| !own.is_unicast_link_local()).collect();
+    assert_eq!(own, made);
+    let way = |bench: &mut Bench| {
+        bench.send(user, to(C, &[1]));
+        let sent = bench.sent();
+        let [(device, unit)] = &sent[..] else { panic!("{sent:?}") };
+        (*device, parsed(&unit.data.to_vec()[14..]).0.source)
+    };
+    // By the first link, though its router has come last, as long as there is one.
+    assert_eq!(way(&mut bench), (media[0], made[0]));
+    bench.octets(media[0], &router_says(0, &[prefix_of(7, (86_400, 3600))]));
+    assert_eq!(way(&mut bench), (media[1], made[1]));
 }
 
 #[test]
