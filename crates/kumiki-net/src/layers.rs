@@ -25,7 +25,7 @@ use crate::stack::Driver;
 /// The node of the sockets, by its name in the graph.
 pub(crate) const SOCKETS: &str = "sockets";
 
-/// The client of DHCP.
+/// The client of DHCP on the first line.
 const DHCP: &str = "dhcp";
 
 /// The first line's device; those of others follow, in their order.
@@ -222,13 +222,23 @@ impl Plan<'_> {
         }
     }
 
-    /// Only the first line, by which goes what is for all hosts, and an Ethernet, asks for an address.
+    /// Only an Ethernet asks for an address, and no gateway does.
     fn judge_dhcp(&self) -> Result<(), String> {
-        let is_wrong = |(number, line): (usize, &Line)| line.dhcp && (number > 0 || line.mac.is_none());
-        if self.lines.iter().enumerate().any(is_wrong) || self.is_gateway && self.lines.iter().any(|it| it.dhcp) {
-            return Err("DHCP on a line that cannot have it; expected the first one of a host, an Ethernet".to_owned());
+        let is_wrong = |line: &Line| line.dhcp && (line.mac.is_none() || self.is_gateway);
+        match self.lines.iter().position(is_wrong) {
+            Some(_) if self.is_gateway => Err("DHCP at a gateway, which has every address; expected a host".to_owned()),
+            Some(number) => Err(format!("DHCP on line {number}, which is no Ethernet; expected one (Line::ethernet)")),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The lines on which a server is asked: their numbers, their interfaces of IPv4, their stations, and whether they hurry.
+    fn asking(&self) -> Vec<(usize, usize, MacAddr, bool)> {
+        let with_v4 = self.lines.iter().enumerate().filter(|(_, line)| self.has_v4(line)).enumerate();
+        let asks = |(interface, (number, line)): (usize, (usize, &Line))| {
+            Some((number, interface, line.mac.filter(|_| line.dhcp)?, line.hurries))
+        };
+        with_v4.filter_map(asks).collect()
     }
 
     /// Whether all who call it are behind one device, whoever they are.
@@ -428,15 +438,14 @@ impl Plan<'_> {
             graph.connect(upper, lower)?;
         }
         below.iter().try_for_each(|below| graph.connect(ip, below).map(drop))?;
-        if ip == "ip"
-            && let Some(station) = self.lines.first().filter(|line| line.dhcp).and_then(|line| line.mac)
-        {
-            let mut config = dhcp::Config::new(station);
-            if self.lines.iter().any(|line| line.hurries) {
+        for (number, interface, station, hurries) in if ip == "ip" { self.asking() } else { Vec::new() } {
+            let mut config = dhcp::Config { interface, ..dhcp::Config::new(station) };
+            if hurries {
                 config.startup = (Duration::ZERO, Duration::ZERO);
             }
-            graph.add_node(DHCP, task, Box::new(Dhcp::new(config)))?;
-            graph.connect(DHCP, udp)?;
+            let client = named(DHCP, number);
+            graph.add_node(&client, task, Box::new(Dhcp::new(config)))?;
+            graph.connect(&client, udp)?;
         }
         Ok(())
     }

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | Specification | RFC 2131 (the client: section 4.4, figure 5), RFC 2132 (options), RFC 3442 (classless routes), RFC 6842 (client identifiers in answers) |
 //! | Above | nothing |
-//! | Below | UDP over IPv4, whose port 68 it has; IP below hears of addresses and routes by way of it ([`Assignment`]), and ARP probes them |
+//! | Below | UDP over IPv4, whose port 68 on its interface it has, so that each interface may have a client; IP below hears of addresses and routes by way of it ([`Assignment`]), and ARP probes them |
 //! | Differs | it takes the first offer; after a refusal that is not the first one, it waits as between retransmissions; T1 and T2 are the usual ones where T1 is said to be at once |
-//! | Left out | servers and relays; DHCPINFORM; several interfaces (it speaks by the first of IP that is up); what is not for IPv4 itself; BOOTP servers; the lease on a disk ([`Config::previous`] takes the address) |
+//! | Left out | servers and relays; DHCPINFORM; what is not for IPv4 itself; BOOTP servers; the lease on a disk ([`Config::previous`] takes the address) |
 //!
 //! | read | for |
 //! |---|---|
@@ -24,14 +24,15 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use kumiki_graph::{
-    Address, Below, Context, Duration, Handle, Indication, Manage, Mode, Open, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, Unit,
+    Address, Below, Context, Duration, Handle, Indication, Manage, Mode, Open, Protocol, Quality, Report, Request,
+    Service, Shape, TimerSlot, Token, Unit,
 };
 use kumiki_octets::{Message, Payload};
+use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::dhcp::{Header, port};
 use kumiki_wire::inet::ethernet::MacAddr;
 
-use crate::{Assignment, Authority, Change, Resolvers};
+use crate::{Assignment, Authority, Change, InterfaceState, Resolvers};
 
 mod client;
 mod lease;
@@ -197,7 +198,8 @@ impl Dhcp {
         };
         let mut octets = vec![0; header.len()];
         header.emit(&mut octets);
-        let (from, to) = to.unwrap_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST));
+        // Who has an address says so, and nobody else has one here, whatever else the host has (section 4.1).
+        let (from, to) = to.unwrap_or((header.ciaddr, Ipv4Addr::BROADCAST));
         let at = |ip, port| Address::from(SocketAddr::V4(SocketAddrV4::new(ip, port)));
         let unit = Unit {
             source: at(from, port::CLIENT),
@@ -227,9 +229,17 @@ impl Dhcp {
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         let (now, mut acts) = (cx.now(), Vec::new());
         match report {
-            Report::Up if self.session.is_some() => self.client.on_up(now, cx.rng()),
-            Report::Down => self.client.on_down(&mut acts),
             Report::Special(what) if what.is::<GiveBack>() => self.client.on_release(cx.rng(), &mut acts),
+            Report::Special(what) if what.is::<InterfaceState>() => match what.get() {
+                Some(&InterfaceState { interface, is_up }) if interface == self.config.interface => {
+                    if !is_up {
+                        self.client.on_down(&mut acts);
+                    } else if self.session.is_some() {
+                        self.client.on_up(now, cx.rng());
+                    }
+                }
+                Some(_) | None => return,
+            },
             Report::Special(what) => match what.get::<Assignment>() {
                 Some(Assignment { interface, change, .. }) if *interface == self.config.interface => match *change {
                     Change::Address { address: IpAddr::V4(address), .. } => {
@@ -249,7 +259,9 @@ impl Dhcp {
                 },
                 Some(_) | None => return,
             },
-            Report::Up | Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => return,
+            Report::Up | Report::Down | Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {
+                return;
+            }
         }
         self.act(acts, cx);
     }
@@ -262,10 +274,13 @@ impl Protocol for Dhcp {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let local = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port::CLIENT);
+        let interface = u16::try_from(self.config.interface).ok();
+        let quality = IpQuality { interface, ..IpQuality::NONE };
         let open = Open {
             user: Handle::default(),
             mode: Mode::Passive { backlog: 0 },
             local: Address::from(SocketAddr::V4(local)),
+            quality: Quality { special: quality.into(), ..Quality::default() },
             ..Open::default()
         };
         cx.down(BELOW, Request::Open(Box::new(open)));

@@ -14,6 +14,8 @@ use crate::eth::{self, Eth};
 use crate::ip::{self, Ip};
 use crate::udp::{self, Udp};
 
+mod links;
+
 const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const OTHER: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 77);

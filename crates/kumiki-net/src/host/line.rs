@@ -28,8 +28,8 @@ impl Line {
         self
     }
 
-    /// A server on the network is asked for an address of IPv4, and for what goes with it: prefix, routes, MTU, resolvers (RFC 2131). Of the first line of a host, which is an
-    /// Ethernet. It is asked 1 to 10 s after the start (RFC 2131 section 4.4.1), and the address is used when nobody has claimed it for 4 to 7 s (RFC 5227 section 1.1; on this
+    /// A server on the network is asked for an address of IPv4, and for what goes with it: prefix, routes, MTU, resolvers (RFC 2131). The line is an
+    /// Ethernet; each line of a host may have it. It is asked 1 to 10 s after the start (RFC 2131 section 4.4.1), and the address is used when nobody has claimed it for 4 to 7 s (RFC 5227 section 1.1; on this
     /// line so are others that are to be probed); it is there as long as the server says.
     #[must_use]
     pub const fn dhcp(mut self) -> Self {
