@@ -2,13 +2,14 @@
 
 use core::cell::Cell;
 use core::future::poll_fn;
-use core::pin::{Pin, pin};
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kumiki_net::host::{Refusal, TcpOffer};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::buffer::Buffer;
@@ -25,7 +26,7 @@ struct Joined {
 /// Serves `offer` until both directions have ended.
 ///
 /// There may be ten thousands of these, of which most wait for octets nearly all the time. So what it takes of memory to connect is in a box, and is
-/// given back before; and no future is moved into another, which would have room for it twice.
+/// given back before.
 pub(super) fn relay(offer: TcpOffer, shared: Arc<Shared>) -> impl Future<Output = ()> {
     let opening = Box::pin(open(offer, shared));
     async move {
@@ -69,14 +70,22 @@ async fn open(offer: TcpOffer, shared: Arc<Shared>) -> Option<Joined> {
     Some(Joined { program, host, _counted: counted })
 }
 
-/// Carries what comes from either to the other, until both directions have ended. Returns whether one of them was reset.
-pub(crate) async fn join(ours: &mut kumiki_net::TcpStream, hosts: &mut TcpStream) -> bool {
-    let (mut from_ours, mut to_ours) = ours.split();
-    let (mut from_hosts, mut to_hosts) = hosts.split();
+/// Carries what comes from either to the other, until both directions have ended, or one side was reset, which ends both. Returns whether one was.
+pub(crate) fn join(ours: &mut kumiki_net::TcpStream, hosts: &mut TcpStream) -> impl Future<Output = bool> {
+    let (from_ours, to_ours) = ours.split();
+    let (from_hosts, to_hosts) = hosts.split();
     let is_broken = Cell::new(false);
-    let up = pin!(carry(&mut from_ours, &mut to_hosts, &is_broken));
-    let down = pin!(carry(&mut from_hosts, &mut to_ours, &is_broken));
-    both(up, down).await
+    let mut up = Carrying::new(from_ours, to_hosts);
+    let mut down = Carrying::new(from_hosts, to_ours);
+    poll_fn(move |cx| {
+        let ended = [up.poll(cx, &is_broken), down.poll(cx, &is_broken)];
+        // Who takes no more may have said why, and that is still read.
+        match ended {
+            [Some(Ended::NoSource), _] | [_, Some(Ended::NoSource)] => Poll::Ready(true),
+            [Some(up), Some(down)] => Poll::Ready([up, down] != [Ended::End; 2]),
+            [None, _] | [_, None] => Poll::Pending,
+        }
+    })
 }
 
 /// A server of this host that listens on one loopback address alone is reached by way of both.
@@ -100,55 +109,84 @@ enum Ended {
     NoSink,
 }
 
-/// Hands on what comes, and its end. `is_broken` is that of both directions: one of them has found that nobody takes anything any more.
-///
-/// A socket says only once that it was reset. Where whoever writes has heard it, whoever reads finds an end, which need not be one in order:
-/// handed on as such, what was cut off would pass for the whole.
-async fn carry(
-    from: &mut (impl AsyncRead + Unpin),
-    to: &mut (impl AsyncWrite + Unpin),
-    is_broken: &Cell<bool>,
-) -> Ended {
-    loop {
-        let (buffer, octets) = match read(from).await {
-            Ok((_, 0)) if is_broken.get() => return Ended::NoSource,
-            Ok(read) => read,
-            Err(_) => return Ended::NoSource,
-        };
-        let handed_on = if octets == 0 {
-            to.shutdown().await
-        } else {
-            to.write_all(buffer.get(..octets).unwrap_or_default()).await
-        };
-        match (handed_on, octets) {
-            (Ok(()), 0) => return Ended::End,
-            (Ok(()), _) => {}
-            (Err(_), _) => {
-                is_broken.set(true);
-                return Ended::NoSink;
+/// One direction. It holds what was read only where the other side does not take it at once: most connections wait for something to read most of the time.
+struct Carrying<F, T> {
+    from: F,
+    to: T,
+    held: Option<Box<Held>>,
+    ended: Option<Ended>,
+}
+
+/// What has come, and how much of it was handed on; without octets it is the end.
+struct Held {
+    buffer: Buffer,
+    octets: usize,
+    done: usize,
+}
+
+impl<F: AsyncRead + Unpin, T: AsyncWrite + Unpin> Carrying<F, T> {
+    const fn new(from: F, to: T) -> Self {
+        Self { from, to, held: None, ended: None }
+    }
+
+    /// Hands on what comes, and its end; how it has ended, if it has. `is_broken` is that of both directions: one of them has found that nobody takes anything
+    /// any more.
+    ///
+    /// A socket says only once that it was reset. Where whoever writes has heard it, whoever reads finds an end, which need not be one in order:
+    /// handed on as such, what was cut off would pass for the whole.
+    fn poll(&mut self, cx: &mut Context<'_>, is_broken: &Cell<bool>) -> Option<Ended> {
+        while self.ended.is_none() {
+            let mut held = match self.held.take() {
+                Some(held) => *held,
+                None => match self.read(cx, is_broken) {
+                    Poll::Ready(Some(held)) => held,
+                    Poll::Ready(None) => {
+                        self.ended = Some(Ended::NoSource);
+                        break;
+                    }
+                    Poll::Pending => break,
+                },
+            };
+            match held.poll_into(&mut self.to, cx) {
+                Poll::Ready(Ok(())) if held.octets > 0 => {}
+                Poll::Ready(Ok(())) => self.ended = Some(Ended::End),
+                Poll::Ready(Err(_)) => {
+                    is_broken.set(true);
+                    self.ended = Some(Ended::NoSink);
+                }
+                Poll::Pending => {
+                    self.held = Some(Box::new(held));
+                    break;
+                }
             }
         }
+        self.ended
+    }
+
+    /// What has come, in a buffer that nobody has before; nothing where nothing comes any more that could be handed on as it was sent.
+    fn read(&mut self, cx: &mut Context<'_>, is_broken: &Cell<bool>) -> Poll<Option<Held>> {
+        let mut buffer = Buffer::take();
+        let mut room = ReadBuf::new(&mut buffer);
+        let polled = ready!(Pin::new(&mut self.from).poll_read(cx, &mut room));
+        let octets = room.filled().len();
+        let is_whole = polled.is_ok() && !(octets == 0 && is_broken.get());
+        Poll::Ready(is_whole.then_some(Held { buffer, octets, done: 0 }))
     }
 }
 
-/// What has come, in a buffer that nobody has before, and how many octets that is.
-async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(Buffer, usize)> {
-    poll_fn(|cx| {
-        let mut buffer = Buffer::take();
-        let mut room = ReadBuf::new(&mut buffer);
-        let polled = Pin::new(&mut *from).poll_read(cx, &mut room);
-        let octets = room.filled().len();
-        polled.map_ok(|()| (buffer, octets))
-    })
-    .await
-}
-
-/// Both directions, to the end of each or until one side was reset, which ends both. Returns whether one was.
-async fn both(mut up: Pin<&mut impl Future<Output = Ended>>, mut down: Pin<&mut impl Future<Output = Ended>>) -> bool {
-    // Who takes no more may have said why, and that is still read.
-    let (first, second) = tokio::select! {
-        ended = &mut up => (ended, if ended == Ended::NoSource { ended } else { down.await }),
-        ended = &mut down => (ended, if ended == Ended::NoSource { ended } else { up.await }),
-    };
-    first != Ended::End || second != Ended::End
+impl Held {
+    /// Hands on all of it.
+    fn poll_into(&mut self, to: &mut (impl AsyncWrite + Unpin), cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.octets == 0 {
+            return Pin::new(to).poll_shutdown(cx);
+        }
+        while self.done < self.octets {
+            let rest = self.buffer.get(self.done..self.octets).unwrap_or_default();
+            match ready!(Pin::new(&mut *to).poll_write(cx, rest))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                octets => self.done += octets,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
 }
