@@ -1,5 +1,7 @@
 //! A host in the user's own loop.
 
+use core::future::poll_fn;
+use core::task::Poll;
 use core::time::Duration;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -75,6 +77,8 @@ impl HostDriver {
     pub async fn drive(self) -> io::Result<()> {
         #[expect(deprecated, reason = "what is in its place is unsafe, for those whose descriptor may change")]
         let mut driver = AsyncFd::with_interest(self, Interest::READABLE)?;
+        // Programs in this runtime wake the task itself; for a descriptor each of them would take calls of the operating system.
+        let bell = driver.get_ref().engine.executor.bell();
         loop {
             let next = driver.get_mut().poll()?.unwrap_or(Duration::MAX);
             if next.is_zero() {
@@ -82,8 +86,12 @@ impl HostDriver {
                 tokio::task::yield_now().await;
                 continue;
             }
-            if let Ok(ready) = tokio::time::timeout(next, driver.readable_mut()).await {
-                ready?.clear_ready();
+            let ready = poll_fn(|cx| match bell.poll_rung(cx) {
+                Poll::Ready(()) => Poll::Ready(Ok(())),
+                Poll::Pending => driver.poll_read_ready_mut(cx).map_ok(|mut ready| ready.clear_ready()),
+            });
+            if let Ok(ready) = tokio::time::timeout(next, ready).await {
+                ready?;
             }
         }
     }
