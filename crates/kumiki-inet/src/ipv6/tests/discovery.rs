@@ -353,7 +353,7 @@ fn routers_are_asked_and_give_addresses_on_each_link_of_a_host() {
         device
     });
     let on = |eth| {
-        let neighbours = Neighbours::Discover(told.clone());
+        let neighbours = Neighbours::Discover(told);
         Interface { neighbours, addresses: vec![], ..Interface::new(eth, Ipv6Addr::LOCALHOST, 0) }
     };
     let interfaces = vec![on("eth0"), on("eth1")];
