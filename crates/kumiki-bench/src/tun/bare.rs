@@ -4,7 +4,7 @@
 //! window lasts. It knows no loss, no timers and no order but the right one: where a packet is lost, either way, the run is given up.
 
 use core::ops::Range;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::AsFd as _;
 
@@ -179,7 +179,7 @@ pub(super) fn answer(tun: &Tun, mtu: u16, connections: usize) -> Result<Ended, S
 fn answer_all(mut end: End<'_>, options: Options, connections: usize) -> Result<(), Failed> {
     let mut buffer = vec![0; 65_535];
     // What is sent next and what is expected, by the peer's port.
-    let mut open = HashMap::new();
+    let mut open = BTreeMap::new();
     let mut ended = 0;
     while ended < connections {
         end.wait()?;

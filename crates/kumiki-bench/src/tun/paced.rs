@@ -139,7 +139,8 @@ fn run(who: Who, what: &Paced) -> Result<Option<(Outcome, f64)>, String> {
     }
     let said = peer.says()?;
     if said.is_empty() {
-        return peer.end().and(Err("the peer says nothing".to_owned()));
+        peer.end()?;
+        return Err("the peer says nothing".to_owned());
     }
     let outcome: Outcome = serde_json::from_str(&said).map_err(|why| format!("the peer says `{said}`: {why}"))?;
     peer.end()?;
