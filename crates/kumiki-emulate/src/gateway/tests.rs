@@ -155,9 +155,9 @@ fn who_is_not_answered_does_not_keep_others_from_being_heard() {
     server.join().unwrap().unwrap();
 }
 
-/// What the task that relays a connection takes while nothing comes, in octets, as measured: both sockets, and 32 for each direction. With what the runtime has of each task that
-/// is a piece of 256.
-const RELAY: usize = 144;
+/// What the task that relays a connection takes while nothing comes, in octets, as measured: 144, or 152 where other crates ask for more features of `kumiki-net`. With what the
+/// runtime has of each task that of 144 is a piece of 256.
+const RELAY: usize = 152;
 
 #[test]
 fn a_connection_that_is_relayed_takes_little_memory_beside_its_sockets() {
