@@ -246,6 +246,36 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             r#"x.toml:23: link.line.propagation = "${rtt / 3}": ${rtt / 3} cannot be worked out, as rtt is "1 ms": it is not whole; expected a result that is whole, in the smallest unit of its kind"#,
         ),
         (
+            "\"${rtt / 2}\"",
+            "\"${rtt / 1 us}\"",
+            r#"x.toml:23: link.line.propagation = 1000 (worked out with vary.rtt in line 37): this is 1000; expected a time such as "20 ms""#,
+        ),
+        (
+            "nagle = [true, false]\n\"window, rtt\"",
+            "nagle = [true, true]\n\"window, rtt\"",
+            r#"x.toml:36: vary.nagle: true is there twice; expected each value once; [run] repeat makes several runs of it"#,
+        ),
+        (
+            "[\"256 KiB\", \"20 ms\"]]",
+            "[\"8192 B\", \"1000 us\"]]",
+            r#"x.toml:37: vary.window, rtt: "8192 B", "1000 us" is the same as "8 KiB", "1 ms"; expected each value once; [run] repeat makes several runs of it"#,
+        ),
+        (
+            "nagle = [true, false]\n\"window, rtt\"",
+            "nagle = \"-20 .. 20 step 20\"\n\"window, rtt\"",
+            r#"x.toml:36: vary.nagle = "-20 .. 20 step 20": values below 0 are numbers of a list; expected a list such as [-20, 0, 20]; ranges begin at 0 or above"#,
+        ),
+        (
+            "duration = \"10 s\"",
+            "duration = \"10 s\"\nseed = 9223372036854775807\nrepeat = { runs = 3 }",
+            r#"x.toml:27: run.seed = 9223372036854775807: the seeds of 3 runs would be more than a file can give; expected at most 9223372036854775805"#,
+        ),
+        (
+            "count = 100",
+            "count = 18446744073709551615",
+            r#"x.toml:33: the number 18446744073709551615 is out of range; expected a whole number from -9223372036854775808 to 9223372036854775807"#,
+        ),
+        (
             "nagle = \"${nagle}\"",
             "nagle = true",
             r#"x.toml:36: vary.nagle = [true, false]: nothing in the scenario uses ${nagle}, so all its values would give the same"#,
