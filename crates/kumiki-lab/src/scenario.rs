@@ -76,6 +76,7 @@ mod read;
 mod real;
 mod report;
 mod runs;
+mod set;
 pub(crate) mod settings;
 mod several;
 mod stacks;

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::amount::Amount;
 use super::expand::{Expander, NUMBER, Use};
 use super::fault::{Fault, nearest};
 use super::label::Notation;
 use super::tree::{Entry, Node, Origin, Source, Value};
-use super::vary::{Axis, MOST_POINTS, axis, distinct, fault_at, is_name, names, product, same, values};
-use super::{Compare, Host, Report, Scenario, Trend, check, directions, ends, event, groups, network, real, stacks};
+use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same};
+use super::{
+    Compare, Host, Report, Scenario, Trend, check, directions, ends, event, groups, network, real, set, stacks,
+};
 use crate::profile::Profile;
 
 /// A scenario file that is TOML, with everything still to be chosen.
@@ -104,9 +105,6 @@ pub(super) const UNUSED: &str = "nothing in the scenario uses ${";
 
 /// The most octets of a file: forty times the longest of ours. Each value that is read takes hundreds.
 pub(super) const LONGEST_FILE: usize = 256 * 1024;
-
-/// What `--set` with a path may change.
-const SETTABLE: [&str; 8] = ["host", "switch", "link", "ring", "load", "run", "report", "title"];
 
 impl Document {
     /// Reads a file.
@@ -291,7 +289,7 @@ impl Document {
         }
         let mut settings: Vec<(Vec<&str>, Node)> = Vec::new();
         for (number, text) in choice.set.iter().enumerate() {
-            set(&source, number, text, &mut axes, &mut defines, &mut settings)?;
+            set::apply(&source, number, text, (&mut axes, &mut defines), &mut settings)?;
         }
         // What a host is like is settled before one of them is changed: what is set is set there, and nowhere else. Which host one is like may
         // be chosen as well; that comes first.
@@ -708,95 +706,4 @@ pub(super) fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
 /// That there are more points than anybody would run.
 pub(super) fn too_many() -> Fault {
     Fault::at(["vary"], format!("more than {MOST_POINTS} combinations"))
-}
-
-/// Applies one `--set`.
-fn set<'a>(
-    source: &Source<'_>,
-    number: usize,
-    text: &'a str,
-    axes: &mut Vec<Axis>,
-    defines: &mut [Entry],
-    settings: &mut Vec<(Vec<&'a str>, Node)>,
-) -> Result<(), Fault> {
-    let at = Origin::Set(number);
-    let Some((name, written)) = text.split_once('=') else {
-        return Err(fault_at(source, &[], at, "no \"=\"").expected("NAME=VALUE"));
-    };
-    let (name, written) = (name.trim(), written.trim());
-    let node = Node::parse_value(written, at)
-        // A date is text here, and so is everything that TOML would want in quotes.
-        .unwrap_or_else(|| Node { at, value: Value::Text(written.to_owned()) });
-    let bare = name.strip_prefix("define.").or_else(|| name.strip_prefix("vary.")).unwrap_or(name);
-    if let Some(define) = defines.iter_mut().find(|define| define.key == bare) {
-        define.node = keep_kind(&define.node, node, written);
-        return Ok(());
-    }
-    if let Some(i) = axes.iter().position(|axis| axis.names.iter().any(|n| n == bare)) {
-        let is_list = match &node.value {
-            Value::List(_) => true,
-            Value::Text(text) => text.contains("..") || (text.contains(',') && Amount::parse_list(text).is_ok()),
-            Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::Table(_) => false,
-        };
-        let values = if is_list { values(source, &["vary", bare], &node)? } else { vec![node] };
-        if values.is_empty() {
-            return Err(fault_at(source, &["vary", bare], at, "a list without values"));
-        }
-        distinct(source, &["vary", bare], &values.iter().cloned().map(|value| vec![value]).collect::<Vec<_>>())?;
-        let axis = axes.remove(i);
-        for (offset, axis) in axis.replace(bare, values).into_iter().enumerate() {
-            axes.insert(i + offset, axis);
-        }
-        return Ok(());
-    }
-    let path: Vec<&str> = name.split('.').collect();
-    let first = path.first().copied().unwrap_or_default();
-    if path.len() < 2 && first != "title" {
-        let known = axes.iter().flat_map(|axis| axis.names.iter().map(String::as_str));
-        let known: Vec<&str> = known.chain(defines.iter().map(|d| d.key.as_str())).collect();
-        let fault = fault_at(source, &[], at, format!("unknown name {name:?}"));
-        return Err(match nearest(name, &known) {
-            Some(near) => fault.one_of(&known).suggest(near),
-            None if known.is_empty() => fault.expected("a path such as run.duration"),
-            None => fault.one_of(&known),
-        });
-    }
-    if !SETTABLE.contains(&first) {
-        let fault = fault_at(source, &[], at, format!("{first:?} cannot be set")).one_of(&SETTABLE);
-        return Err(match nearest(first, &SETTABLE) {
-            Some(near) => fault.suggest(near),
-            None => fault,
-        });
-    }
-    // A host or a link that is not there would be made by a slip of the pen.
-    if matches!(first, "host" | "switch" | "link" | "ring" | "load")
-        && let Some(second) = path.get(1)
-        && source.root.child(first).and_then(|table| table.child(second)).is_none()
-        && !source.root.child(first).is_some_and(|table| groups::has_member(table, second))
-    {
-        let keys = source.root.child(first).map(Node::entries).unwrap_or_default();
-        let known: Vec<&str> = keys.iter().map(|entry| entry.key.as_str()).collect();
-        let fault = fault_at(source, &[], at, format!("there is no {first} {second:?}")).one_of(&known);
-        return Err(match nearest(second, &known) {
-            Some(near) => fault.suggest(near),
-            None => fault,
-        });
-    }
-    let owned: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
-    let node = match source.root.reach(&owned) {
-        (_, Some(before)) => keep_kind(before, node, written),
-        (_, None) => node,
-    };
-    settings.push((path, node));
-    Ok(())
-}
-
-/// Where a text was, a text is meant: `--set define.mss=0`.
-fn keep_kind(before: &Node, node: Node, written: &str) -> Node {
-    match (&before.value, &node.value) {
-        (Value::Text(text), Value::Integer(_) | Value::Float(_) | Value::Switch(_)) if !text.starts_with("${") => {
-            Node { at: node.at, value: Value::Text(written.to_owned()) }
-        }
-        _ => node,
-    }
 }
