@@ -330,7 +330,7 @@ impl Tun {
         KernelEnd { layer: self.layer, name: self.name.clone(), number: None }
     }
 
-    /// Gives the kernel's end an address and the length of its prefix, an MTU, and a queue of 10,000 packets, and brings it up.
+    /// Gives the kernel's end an address and the length of its prefix, an MTU, and, for root, a queue of 10,000 packets, and brings it up.
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
@@ -346,7 +346,8 @@ impl Tun {
             error
         };
         end.set_mtu(mtu).map_err(advise)?;
-        end.set_queue(QUEUE).map_err(advise)?;
+        // Whoever is root in a namespace of their own alone may not, and has the kernel's 500.
+        let _ = end.set_queue(QUEUE);
         end.set_address(address, prefix, None).map_err(advise)?;
         end.set_up(true).map_err(advise)?;
         if let IpAddr::V6(address) = address {

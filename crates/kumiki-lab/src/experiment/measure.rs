@@ -397,9 +397,8 @@ impl Measured {
         let mut results: BTreeMap<String, LoadResult> = loads.iter().filter_map(result).collect();
         fair::set_parts(loads, &mut results, pace);
         let mut total = LoadResult::total(&results);
-        if loads.len() > 1 {
-            total = total.on_cpus(cpu.clone());
-        }
+        let own = if loads.len() > 1 { cpu.clone() } else { core::mem::take(&mut total.cpu) };
+        total = total.on_cpus(own);
         if is_mixed(loads) {
             (total.is_mixed, total.jain) = (true, None);
         }
