@@ -149,11 +149,11 @@ impl Ip {
         for (interface, port) in self.ports.iter().enumerate() {
             let configured = self.state.config.interfaces.get(interface).map(own).unwrap_or_default();
             for (own, prefix) in port.own.iter().filter(|it| !configured.contains(it)) {
-                self.routes.add(*own, *prefix, interface, None);
+                self.routes.add_late(*own, *prefix, interface, None);
             }
         }
         for (network, prefix, interface, router) in self.given.iter().map(|(given, _)| *given) {
-            self.routes.add(network, prefix, interface, router);
+            self.routes.add_late(network, prefix, interface, router);
         }
     }
 

@@ -185,3 +185,24 @@ fn what_came_while_it_ran_is_still_there_when_the_link_agrees_on_an_address() {
     assert_eq!(source(&mut bench, user, Ipv4Addr::new(10, 1, 9, 9)), Some(NEXT));
     assert!(source(&mut bench, user, FAR).is_some());
 }
+
+#[test]
+fn of_equal_routes_that_of_the_first_interface_counts_after_a_link_has_agreed_on_an_address_too() {
+    let mut bench = Bench::new();
+    let media = ["one", "two"].map(|name| bench.device(name));
+    let interfaces = vec![Interface::negotiated("one"), Interface::new("two", NEXT, 16)];
+    let config = Config { interfaces, ..Config::host(Interface::negotiated("one")) };
+    bench.node("ip", &["one", "two"], Ip::new(config).unwrap());
+    let user = bench.user("user", "ip", &[UDP]);
+    bench.start();
+    bench.requests();
+    let way = Change::Route(Way { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, router: None });
+    for interface in [1, 0] {
+        let what = Assignment { interface, by: Authority::Owner, change: way };
+        bench.say(user, Request::Manage(Box::new(Manage::special(what))));
+    }
+    let agreed = LinkAddresses { local: Address::from(A), remote: Address::from(B) };
+    bench.indicate(media[0], Indication::Report(Box::new(Report::special(agreed))));
+    bench.send(user, to(FAR, &[1]));
+    assert_eq!(bench.sent().iter().map(|(device, _)| *device).collect::<Vec<_>>(), [media[0]]);
+}
