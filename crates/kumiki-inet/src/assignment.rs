@@ -92,7 +92,7 @@ pub enum Change {
     },
     /// It is ours no longer.
     NoAddress(IpAddr),
-    /// Only told: somebody else on the link has the address, so that it is not ours.
+    /// Only told: somebody else on the link has the address, or we have it on another interface and a server offered it on this one, so that it is not ours there.
     Duplicate(IpAddr),
     /// A way to a network.
     Route(Way),

@@ -128,6 +128,8 @@ pub trait Family: Copy + Debug + Send + 'static {
     }
     /// The address of ours that goes with a datagram to `to` by `hop`.
     fn select(ip: &Ip<Self>, hop: Hop<Self::Address>, to: Self::Address) -> Option<Self::Address>;
+    /// Whether an interface has the address, and it may be used.
+    fn has(port: &Port<Self>, address: Self::Address) -> bool;
     /// Whether the layer below an interface answers for our addresses.
     fn is_resolved_below(_: &Port<Self>) -> bool {
         false

@@ -118,8 +118,7 @@ impl Family for V4 {
             return routed();
         }
         // Not a matter of networks: the interface that is said, the source's, a route for the group, or the first interface there is.
-        let own =
-            source.and_then(|source| ip.ports.iter().position(|port| port.own.iter().any(|(own, _)| *own == source)));
+        let own = source.and_then(|source| ip.ports.iter().position(|port| Self::has(port, source)));
         let on = |interface| Hop { interface, next: to };
         by.or(own).map(on).or_else(|| routed().filter(|_| to.is_multicast())).or_else(|| ip.first_up().map(on))
     }
@@ -137,6 +136,10 @@ impl Family for V4 {
         };
         let found = own.iter().find(is_near).or_else(|| own.first()).map(|(own, _)| *own);
         found.or_else(|| to.is_broadcast().then_some(Ipv4Addr::UNSPECIFIED))
+    }
+
+    fn has(port: &Port, address: Ipv4Addr) -> bool {
+        port.own.iter().any(|(own, _)| *own == address)
     }
 
     fn is_resolved_below(port: &Port) -> bool {

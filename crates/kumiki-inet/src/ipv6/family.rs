@@ -139,8 +139,7 @@ impl Family for V6 {
     }
 
     fn hop(ip: &mut Ip, to: Ipv6Addr, source: Option<Ipv6Addr>, by: Option<usize>) -> Option<Hop> {
-        let own =
-            by.or_else(|| source.and_then(|source| ip.ports.iter().position(|port| addresses::has(&port.own, source))));
+        let own = by.or_else(|| source.and_then(|source| ip.ports.iter().position(|port| Self::has(port, source))));
         let own = own.filter(|&interface| ip.is_up(interface));
         let on = |interface| Hop { interface, next: to };
         if scope(to) <= 2 {
@@ -153,6 +152,10 @@ impl Family for V6 {
             return own.or(routed).or_else(|| ip.first_up()).map(on);
         }
         routed.or_else(|| ip.default_router(by))
+    }
+
+    fn has(port: &Port, address: Ipv6Addr) -> bool {
+        addresses::has(&port.own, address)
     }
 
     /// One of that interface, or else of another.

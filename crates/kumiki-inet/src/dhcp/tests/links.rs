@@ -225,3 +225,25 @@ fn more_time_is_asked_on_the_link_that_the_address_is_of_and_all_is_given_back_t
     }
     assert_eq!(links.pass(SECOND * 3600), []);
 }
+
+#[test]
+fn an_address_that_the_host_has_on_another_link_is_declined() {
+    // Two routers for homes that both begin with the same address.
+    let (server, own) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 77));
+    let mut links = Links::new();
+    let sent = links.pass(SECOND * 2);
+    let [first, second] = [0, 1].map(|link| Links::one(link, &sent, Kind::Discover));
+    links.bind(0, &first, (server, own));
+    let says = |asked: &Header, kind| {
+        let mut said = Header { yiaddr: own, ..answer(asked, kind) };
+        said.options.server = Some(server);
+        said
+    };
+    links.say(1, &says(&second, Kind::Offer));
+    let request = Links::one(1, &links.sent(), Kind::Request);
+    links.say(1, &says(&request, Kind::Ack));
+    let sent = links.pass(SECOND);
+    assert_eq!(Links::one(1, &sent, Kind::Decline).options.requested, Some(own));
+    assert_eq!(links.states(), [State::Bound, State::Init]);
+    assert_eq!(links.way(server), (0, own));
+}
