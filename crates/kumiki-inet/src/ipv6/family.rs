@@ -141,15 +141,16 @@ impl Family for V6 {
     fn hop(ip: &mut Ip, to: Ipv6Addr, source: Option<Ipv6Addr>, by: Option<usize>) -> Option<Hop> {
         let own = by.or_else(|| source.and_then(|source| ip.ports.iter().position(|port| Self::has(port, source))));
         let own = own.filter(|&interface| ip.is_up(interface));
+        let first_up = || ip.first_up().filter(|_| by.is_none());
         let on = |interface| Hop { interface, next: to };
         if scope(to) <= 2 {
             // Of one link: the source says which.
-            return own.or_else(|| ip.first_up()).map(on);
+            return own.or_else(first_up).map(on);
         }
         let routed = ip.routes.lookup(to, |interface| ip.is_up(interface) && by.is_none_or(|by| by == interface));
         if to.is_multicast() {
             let routed = routed.map(|hop| hop.interface);
-            return own.or(routed).or_else(|| ip.first_up()).map(on);
+            return own.or(routed).or_else(first_up).map(on);
         }
         routed.or_else(|| ip.default_router(by))
     }

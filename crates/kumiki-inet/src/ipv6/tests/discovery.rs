@@ -384,6 +384,16 @@ fn routers_are_asked_and_give_addresses_on_each_link_of_a_host() {
     assert_eq!(way(&mut bench), (media[0], made[0]));
     bench.octets(media[0], &router_says(0, &[prefix_of(7, (86_400, 3600))]));
     assert_eq!(way(&mut bench), (media[1], made[1]));
+    // What is to go by one interface goes by no other, for neighbours and groups either.
+    let neighbour = "fe80::9".parse().unwrap();
+    let group = "ff02::9".parse().unwrap();
+    bench.indicate(media[0], Indication::Report(Box::new(Report::Down)));
+    bench.sent();
+    for peer in [neighbour, group] {
+        let how = IpParameters { interface: Some(0), ..IpParameters::NONE };
+        bench.send(user, Unit { options: UnitOptions { under: Some(UDP), ..UnitOptions::of(how) }, ..to(peer, &[1]) });
+        assert!(bench.sent().is_empty(), "{peer}");
+    }
 }
 
 #[test]
