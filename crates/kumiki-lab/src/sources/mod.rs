@@ -270,8 +270,7 @@ impl Source {
         (0..count).map(|place| Record { source: self, place })
     }
 
-    /// The names of what is varied, or of all columns.
-    /// How the file has the head of the column `name`.
+    /// The head of the column `name`, as the file has it.
     pub(crate) fn head<'a>(&'a self, name: &'a str) -> &'a str {
         let Content::Measured(measured) = &self.content else {
             return name;
@@ -279,6 +278,7 @@ impl Source {
         measured.columns.iter().find(|column| column.name == name).map_or(name, |column| column.place.1.as_str())
     }
 
+    /// The names of what is varied, or of all columns.
     pub(crate) fn keys(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = Vec::new();
         match &self.content {
