@@ -12,6 +12,7 @@
 
 pub mod aal34;
 mod abr;
+mod pdus;
 mod receive;
 mod transmit;
 

@@ -10,11 +10,11 @@ use kumiki_octets::Message;
 use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::atm::cell::rm::{CellRate, Rm};
 
-use super::transmit::{Adapter, Leaving, Pdu};
-use super::{HOST, LINE, SarConfig, channel};
+use super::pdus::{Pdu, Pdus};
+use super::{LINE, SarConfig};
 use crate::atm::abr::{AbrConfig, Next, Source};
 use crate::atm::line::Line;
-use crate::{CellRun, Outlet, Unit};
+use crate::{CellRun, Outlet};
 
 /// A time in 2^-32 ns, so that intervals between cells add up to what they should.
 type Fine = u128;
@@ -100,15 +100,10 @@ pub(super) struct Transmitter {
     config: SarConfig,
     abr: AbrConfig,
     line: Line,
-    adapter: Adapter,
+    pdus: Pdus,
     /// In the order of their first use.
     channels: Vec<Channel>,
-    leaving: VecDeque<Leaving>,
-    waiting: usize,
-    offered: u64,
-    pdus: u64,
     cells: u64,
-    refused: u64,
     forward: u64,
     backward: u64,
     out_of_rate: u64,
@@ -124,14 +119,9 @@ impl Transmitter {
             config,
             abr,
             line: Line::new(config.slots, LINE, config.max_run),
-            adapter: Adapter::new(config),
+            pdus: Pdus::new(config),
             channels: Vec::new(),
-            leaving: VecDeque::new(),
-            waiting: 0,
-            offered: 0,
-            pdus: 0,
             cells: 0,
-            refused: 0,
             forward: 0,
             backward: 0,
             out_of_rate: 0,
@@ -143,7 +133,7 @@ impl Transmitter {
     }
 
     pub(super) const fn backlog(&self) -> usize {
-        self.waiting
+        self.pdus.waiting()
     }
 
     /// ACR of each channel.
@@ -161,19 +151,11 @@ impl Transmitter {
     }
 
     pub(super) fn offer(&mut self, now: Instant, data: Message, address: Address, out: &mut Outlet) {
-        let number = self.offered;
-        self.offered += 1;
         self.poll(now, out);
-        let vc = channel(address).filter(|_| self.waiting < self.config.queue);
-        let adapted = vc.and_then(|vc| Some((vc, self.adapter.adapt(vc, data)?)));
-        let Some((vc, (octets, mid))) = adapted else {
-            self.refused += 1;
-            self.say(number, address, false, out);
+        let Some(pdu) = self.pdus.offer(data, address, out) else {
             return;
         };
-        self.waiting += 1;
-        let pdu = self.adapter.pdu(number, (vc, mid), octets);
-        if let Some(channel) = self.channel(vc) {
+        if let Some(channel) = self.channel(pdu.vc) {
             if !channel.has_something() {
                 channel.ready = now;
             }
@@ -269,8 +251,7 @@ impl Transmitter {
                 let pdu = channel.pdus.front_mut()?;
                 let cell = pdu.cells(1, true, &self.line);
                 if pdu.is_placed() {
-                    let end = self.config.slots.at(turn.slot + 1);
-                    self.leaving.push_back(Leaving { end, number: pdu.number, vc: channel.vc });
+                    self.pdus.will_leave(pdu, self.config.slots.at(turn.slot + 1));
                     channel.pdus.pop_front();
                 }
                 cell
@@ -290,32 +271,17 @@ impl Transmitter {
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let decision = self.next().map(|turn| self.config.slots.at(turn.slot + 1));
-        let leaving = self.leaving.front().map(|pdu| pdu.end);
-        [decision, leaving, self.line.next_deadline()].into_iter().flatten().min()
+        [decision, self.pdus.next_end(), self.line.next_deadline()].into_iter().flatten().min()
     }
 
     pub(super) fn poll(&mut self, now: Instant, out: &mut Outlet) {
         self.decide(now);
-        while let Some(pdu) = self.leaving.pop_front_if(|pdu| pdu.end <= now) {
-            let (vpi, vci) = pdu.vc;
-            self.waiting -= 1;
-            self.pdus += 1;
-            self.say(pdu.number, Vc { vpi, vci }.address(), true, out);
-        }
+        self.pdus.leave(now, out);
         self.line.send(now, out);
     }
 
-    fn say(&self, number: u64, address: Address, whole: bool, out: &mut Outlet) {
-        if self.config.say_sent {
-            out.put(HOST, Unit::Sent { number, address, whole });
-        }
-    }
-
     pub(super) fn counters(&self) -> Vec<(&'static str, u64)> {
-        vec![
-            ("pdus_out", self.pdus),
-            (super::CELLS_OUT, self.cells),
-            ("refused", self.refused),
+        let of_cells = [
             ("rm_forward", self.forward),
             ("rm_backward", self.backward),
             ("rm_out_of_rate", self.out_of_rate),
@@ -323,7 +289,8 @@ impl Transmitter {
             ("rm_congested", self.congested),
             ("rm_overwritten", self.overwritten),
             ("rm_wrong", self.wrong),
-        ]
+        ];
+        [self.pdus.counters(self.cells).as_slice(), &of_cells].concat()
     }
 }
 
