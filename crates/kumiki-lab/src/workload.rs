@@ -3,7 +3,7 @@
 //! They see what a program sees: they open sessions, write messages while there is room, and read what has arrived. What a
 //! program's calls cost is charged as [`kumiki_graph::Work`] and priced by the host's profile.
 
-use kumiki_graph::{Context, Credit, Duration, Instant};
+use kumiki_graph::{Accept, Address, Below, Context, Credit, Duration, Handle, Instant, Mode, Open, Quality, Request};
 pub use kumiki_inet::times::Times;
 use kumiki_octets::Message;
 
@@ -82,6 +82,36 @@ impl Opening {
     pub(crate) fn end(&self) -> Option<Instant> {
         self.stop.map(|stop| Instant::ZERO + stop)
     }
+}
+
+/// The stack that a program stands on.
+const STACK: Below = Below(0);
+
+/// The handle of a passive open itself.
+const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
+
+/// A program's own name for session `number`.
+const fn handle(number: u32) -> Handle {
+    Handle { index: number, generation: 0 }
+}
+
+/// Has the stack connect `local` to `remote`; `user` is the program's name for the session.
+fn connect(user: Handle, (local, remote): (Address, Address), quality: Quality, cx: &mut Context<'_>) {
+    let open = Open { user, mode: Mode::Active, local, remote, quality, ..Open::default() };
+    cx.down(STACK, Request::Open(Box::new(open)));
+}
+
+/// Has the stack listen at `local`, where up to `backlog` callers may wait.
+fn listen(local: Address, backlog: u32, quality: Quality, cx: &mut Context<'_>) {
+    let mode = Mode::Passive { backlog };
+    let open = Open { user: LISTEN, mode, local, remote: Address::NONE, quality, ..Open::default() };
+    cx.down(STACK, Request::Open(Box::new(open)));
+}
+
+/// Accepts the `session` that the stack has offered; `user` is the program's name for it.
+fn accept(session: Handle, user: Handle, quality: Quality, cx: &mut Context<'_>) {
+    let accept = Accept { session, user, quality, ..Accept::default() };
+    cx.down(STACK, Request::Accept(Box::new(accept)));
 }
 
 /// The peer of session `number`, where sessions go to each of `peers` in turn.

@@ -19,7 +19,7 @@ use kumiki_octets::{Message, Pattern};
 
 use super::gaps::Gaps;
 use super::sink::first_wrong;
-use super::{Opening, Times, Transfer};
+use super::{Opening, STACK, Times, Transfer};
 
 /// What a [`Ping`] does.
 #[derive(Clone, Debug)]
@@ -173,8 +173,6 @@ pub struct Ping {
     /// Of those that left since.
     round_trips: Times,
 }
-
-const STACK: Below = Below(0);
 
 impl Ping {
     /// A program that does what `config` says.

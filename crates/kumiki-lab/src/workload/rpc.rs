@@ -8,14 +8,14 @@
 //! | Left out | several requests under way on one connection; pages of a modelled memory |
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol, Quality,
-    Reason, Request, Service, Shape, TimerSlot, Token, Work,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Protocol, Quality, Reason, Request, Service,
+    Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
 use super::gaps::Gaps;
 use super::sink::first_wrong;
-use super::{Opening, Times, Transfer, in_turn, taken};
+use super::{LISTEN, Opening, STACK, Times, Transfer, accept, connect, handle, in_turn, listen, taken};
 use crate::quantity::{Distribution, Octets};
 
 /// Octets of the length that each request begins with.
@@ -153,12 +153,6 @@ pub struct RpcClient {
     end: TimerSlot,
 }
 
-const STACK: Below = Below(0);
-
-const fn handle(number: u32) -> Handle {
-    Handle { index: number, generation: 0 }
-}
-
 const fn token(number: u32, kind: Kind) -> Token {
     Token { session: handle(number), kind: kind as u32 }
 }
@@ -212,15 +206,7 @@ impl RpcClient {
             (session.done.called, session.done.remote) = (Some(cx.now()), peer);
         }
         cx.charge(Work::Call, 1);
-        let open = Open {
-            user: handle(number),
-            mode: Mode::Active,
-            local: self.config.local,
-            remote: peer,
-            quality: self.config.quality,
-            ..Open::default()
-        };
-        cx.down(STACK, Request::Open(Box::new(open)));
+        connect(handle(number), (self.config.local, peer), self.config.quality, cx);
     }
 
     /// Begins the next exchange, or ends the session where there is none.
@@ -436,9 +422,6 @@ pub struct RpcServer {
     pub refused: Option<Reason>,
 }
 
-/// The handle of the passive open itself.
-const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
-
 impl RpcServer {
     /// A program that does what `config` says.
     #[must_use]
@@ -530,15 +513,7 @@ impl Protocol for RpcServer {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let open = Open {
-            user: LISTEN,
-            mode: Mode::Passive { backlog: self.config.backlog },
-            local: self.config.local,
-            remote: Address::NONE,
-            quality: self.config.quality,
-            ..Open::default()
-        };
-        cx.down(STACK, Request::Open(Box::new(open)));
+        listen(self.config.local, self.config.backlog, self.config.quality, cx);
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
@@ -549,12 +524,9 @@ impl Protocol for RpcServer {
         match indication {
             Indication::Offered(offered) => {
                 let index = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
-                let user = Handle { index, generation: 0 };
                 self.sessions.push(Answering::of(offered.provider, offered.remote));
-                let quality = self.config.quality;
                 cx.charge(Work::Call, 1);
-                let accept = Accept { session: offered.provider, user, quality, data: None, ..Accept::default() };
-                cx.down(STACK, Request::Accept(Box::new(accept)));
+                accept(offered.provider, handle(index), self.config.quality, cx);
             }
             Indication::Credit { session: user, credit } => {
                 if let Some(session) = self.session(user.index) {

@@ -8,13 +8,13 @@
 //! | Left out | writing back |
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
-    Request, Service, Shape, Work,
+    Above, Address, Below, Context, Handle, Indication, Instant, Protocol, Quality, Reason, Request, Service, Shape,
+    Work,
 };
 use kumiki_octets::{Message, Pattern};
 
 use super::gaps::Gaps;
-use super::{Bell, Happened, Transfer, taken};
+use super::{Bell, Happened, LISTEN, STACK, Transfer, accept, handle, listen, taken};
 
 /// What a [`Sink`] does.
 #[derive(Clone, Debug)]
@@ -71,11 +71,6 @@ pub struct Sink {
     /// Who is told when sessions end.
     bell: Option<Bell>,
 }
-
-const STACK: Below = Below(0);
-
-/// The handle of the passive open itself.
-const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 
 impl Sink {
     /// A program that does what `config` says.
@@ -178,15 +173,7 @@ impl Protocol for Sink {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let open = Open {
-            user: LISTEN,
-            mode: Mode::Passive { backlog: self.config.backlog },
-            local: self.config.local,
-            remote: Address::NONE,
-            quality: self.config.quality,
-            ..Open::default()
-        };
-        cx.down(STACK, Request::Open(Box::new(open)));
+        listen(self.config.local, self.config.backlog, self.config.quality, cx);
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
@@ -198,21 +185,11 @@ impl Protocol for Sink {
         match indication {
             Indication::Offered(offered) => {
                 let index = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
-                let user = Handle { index, generation: 0 };
+                let user = handle(index);
                 let received = Received { caller: offered.remote, ..Received::default() };
                 self.sessions.push(Session { provider: offered.provider, received });
-                let quality = self.config.quality;
                 cx.charge(Work::Call, 1);
-                cx.down(
-                    STACK,
-                    Request::Accept(Box::new(Accept {
-                        session: offered.provider,
-                        user,
-                        quality,
-                        data: None,
-                        ..Accept::default()
-                    })),
-                );
+                accept(offered.provider, user, self.config.quality, cx);
                 // What comes with a call needs no credit.
                 if let Some(data) = offered.data {
                     self.read(user, &data, cx);

@@ -10,12 +10,12 @@
 //! A connection that keeps messages apart gives credit in messages, and takes each as it is; a stream gives it in octets.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, MustWait, Open, Pool, Protocol,
-    Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, MustWait, Pool, Protocol, Quality, Reason,
+    Request, Service, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
-use super::{Bell, Happened, Opening, Transfer, in_turn, taken};
+use super::{Bell, Happened, Opening, STACK, Transfer, connect, handle, in_turn, taken};
 use crate::quantity::{Distribution, Octets};
 
 /// What a [`Source`] does.
@@ -117,8 +117,6 @@ pub struct Source {
     rings_when_written: bool,
 }
 
-const STACK: Below = Below(0);
-
 impl Source {
     /// A program that does what `config` says.
     #[must_use]
@@ -184,26 +182,15 @@ impl Source {
     }
 
     fn open(&mut self, number: u32, cx: &mut Context<'_>) {
-        if self.config.opening.is_over(cx.now()) {
-            return;
-        }
-        let Some(peer) = in_turn(&self.config.peers, number) else {
+        let peer = in_turn(&self.config.peers, number).filter(|_| !self.config.opening.is_over(cx.now()));
+        let Some(peer) = peer.copied() else {
             return;
         };
-        let peer = *peer;
         if let Some(session) = self.session(handle(number)) {
             (session.sent.called, session.sent.remote) = (Some(cx.now()), peer);
         }
         cx.charge(Work::Call, 1);
-        let open = Open {
-            user: handle(number),
-            mode: Mode::Active,
-            local: self.config.local,
-            remote: peer,
-            quality: self.config.quality,
-            ..Open::default()
-        };
-        cx.down(STACK, Request::Open(Box::new(open)));
+        connect(handle(number), (self.config.local, peer), self.config.quality, cx);
     }
 
     /// Writes while there is room. On a host whose work takes time, others get their turn after each message.
@@ -310,10 +297,6 @@ impl Source {
         cx.down(STACK, Request::Data { session: provider, data, end });
         true
     }
-}
-
-const fn handle(number: u32) -> Handle {
-    Handle { index: number, generation: 0 }
 }
 
 impl Protocol for Source {

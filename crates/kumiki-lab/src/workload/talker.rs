@@ -15,11 +15,13 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
-    Request, Service, Shape, Token,
+    Above, Address, Below, Context, Credit, Handle, Indication, Instant, Protocol, Quality, Reason, Request, Service,
+    Shape, Token,
 };
 use kumiki_octets::{Message, Page, Pattern};
 use sha2::{Digest as _, Sha256};
+
+use super::{LISTEN, STACK, accept, connect, listen};
 
 /// Who begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,13 +178,8 @@ pub struct Talker {
     repeated: Option<Page>,
 }
 
-const STACK: Below = Below(0);
-
 /// So many pieces that wait to be sent back may lie in pages of their own.
 const FEW: usize = 8;
-
-/// The handle of the passive open itself.
-const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 
 impl Talker {
     /// The token by which its owner has it end, after [`Talker::stop`].
@@ -404,28 +401,10 @@ impl Protocol for Talker {
             Begin::Call { local, remote, sessions } => {
                 let (local, remote) = (Address::from(local), Address::from(remote));
                 for _ in 0..sessions {
-                    let open = Open {
-                        user: self.begin(local, remote),
-                        mode: Mode::Active,
-                        local,
-                        remote,
-                        quality,
-                        ..Open::default()
-                    };
-                    cx.down(STACK, Request::Open(Box::new(open)));
+                    connect(self.begin(local, remote), (local, remote), quality, cx);
                 }
             }
-            Begin::Listen { local, backlog } => {
-                let open = Open {
-                    user: LISTEN,
-                    mode: Mode::Passive { backlog },
-                    local: Address::from(local),
-                    remote: Address::NONE,
-                    quality,
-                    ..Open::default()
-                };
-                cx.down(STACK, Request::Open(Box::new(open)));
-            }
+            Begin::Listen { local, backlog } => listen(Address::from(local), backlog, quality, cx),
         }
     }
 
@@ -458,14 +437,7 @@ impl Protocol for Talker {
                     session.provider = Some(offered.provider);
                     session.talk.opened = Some(now);
                 }
-                let accept = Accept {
-                    session: offered.provider,
-                    user,
-                    quality: self.config.quality,
-                    data: None,
-                    ..Accept::default()
-                };
-                cx.down(STACK, Request::Accept(Box::new(accept)));
+                accept(offered.provider, user, self.config.quality, cx);
                 match offered.data {
                     Some(data) => self.came(user, data, true, cx),
                     None => self.go_on(user, cx),

@@ -22,7 +22,7 @@ use super::gaps::Gaps;
 use super::rtp::{Media, Reception};
 use super::sink::first_wrong;
 use super::udp_source::{HEADER_LEN, content_offset};
-use super::{Times, Transfer};
+use super::{STACK, Times, Transfer};
 
 /// How many missing numbers of a session are remembered.
 pub const MEMORY: usize = 65536;
@@ -133,8 +133,6 @@ pub struct UdpSink {
     /// Set where it may not listen at all.
     pub refused: Option<Reason>,
 }
-
-const STACK: Below = Below(0);
 
 impl UdpSink {
     /// A program that does what `config` says.

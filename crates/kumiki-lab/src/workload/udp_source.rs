@@ -10,15 +10,15 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
-    Report, Request, Service, Shape, TimerSlot, Token, Unit, Work,
+    Above, Address, Below, Context, Duration, Indication, Instant, Protocol, Quality, Reason, Report, Request, Service,
+    Shape, TimerSlot, Token, Unit, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
 use kumiki_wire::inet::rtp::Header;
 
 use super::rtp::{self, Media};
-use super::{Opening, Transfer, in_turn};
+use super::{Opening, STACK, Transfer, connect, handle, in_turn};
 use crate::quantity::Distribution;
 
 /// Octets that each datagram, or the payload of each packet of RTP, begins with: its number, and the time in nanoseconds, each of eight octets, most significant first.
@@ -115,8 +115,6 @@ pub struct UdpSource {
     sessions: Vec<Session>,
 }
 
-const STACK: Below = Below(0);
-
 impl UdpSource {
     /// A program that does what `config` says.
     #[must_use]
@@ -163,15 +161,8 @@ impl UdpSource {
             return;
         };
         cx.charge(Work::Call, 1);
-        let open = Open {
-            user: handle(number),
-            mode: Mode::Active,
-            local: Address::from(self.config.local),
-            remote: Address::from(*peer),
-            quality: Quality::default(),
-            ..Open::default()
-        };
-        cx.down(STACK, Request::Open(Box::new(open)));
+        let ends = (Address::from(self.config.local), Address::from(*peer));
+        connect(handle(number), ends, Quality::default(), cx);
     }
 
     fn send(&mut self, number: u32, cx: &mut Context<'_>) {
@@ -299,10 +290,6 @@ fn random_header(cx: &mut Context<'_>) -> Header {
 /// The port of a socket.
 fn port(address: Address) -> Option<u16> {
     address.socket().map(|at| at.port())
-}
-
-const fn handle(number: u32) -> Handle {
-    Handle { index: number, generation: 0 }
 }
 
 const fn token(number: u32, kind: Kind) -> Token {
