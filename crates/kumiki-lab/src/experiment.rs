@@ -2,7 +2,6 @@
 
 mod away;
 mod begin;
-mod bound;
 mod changing;
 pub(crate) mod clocks;
 mod counters;
@@ -53,7 +52,6 @@ use crate::rows::Counters;
 use crate::scenario::{Host, Scenario};
 use crate::topology::Topology;
 use crate::workload::{Idle, UdpSink};
-pub use bound::Bound;
 pub use changing::{LineState, LineUpdate, LiveLine};
 pub use counters::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
 use fault::Fault;
@@ -62,7 +60,7 @@ pub use kumiki_inet::tcp::Limit;
 use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
 use load::Load;
-pub use measure::{LoadResult, Measured, Unconnected};
+pub use measure::{Bound, LoadResult, Measured, Unconnected};
 use occupied::AllOccupied;
 use outages::Outages;
 use pace::Pace;

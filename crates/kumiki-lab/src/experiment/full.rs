@@ -10,7 +10,16 @@ use kumiki_graph::Duration;
 
 use super::flows::Flow;
 use super::held;
-use super::measure::{FULL, FULL_LINE, FULL_OF_EXCHANGES, LoadResult};
+use super::measure::LoadResult;
+
+/// A line that is busy for so much of the time in which it is there is full: losses in its queue cost the rest.
+pub(super) const FULL_LINE: f64 = 0.98;
+
+/// From so much of what is there on it is full: the rest is lost at the ends of the measurement.
+pub(super) const FULL: f64 = 0.99;
+
+/// The same of exchanges alone, which leave it empty between an answer and the next request.
+pub(super) const FULL_OF_EXCHANGES: f64 = 0.8;
 
 impl LoadResult {
     /// Whether it, or `flows` of it, came so near to what the line allows that the rest is lost at the ends of the measurement.

@@ -15,8 +15,9 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::{Limit, Record};
 
 use super::flows::{Flow, MOST};
+use super::full::FULL;
 use super::idle::Stood;
-use super::measure::{FULL, LoadResult, lossy};
+use super::measure::{LoadResult, lossy};
 use crate::medium::Span;
 
 /// From when until when what held a connection.

@@ -15,9 +15,9 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_link::Element;
 use kumiki_sim::World;
 
+use super::full::FULL_LINE;
 use super::lines::{Lines, Use};
 use super::load::{Kind, Load};
-use super::measure::FULL_LINE;
 use super::path::Crossed;
 use crate::medium::Span;
 use crate::topology::HopKind;
