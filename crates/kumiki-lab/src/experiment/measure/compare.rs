@@ -13,9 +13,10 @@ use crate::experiment::failed::{self, unconnected, unfinished};
 use crate::experiment::flows::{self, Flow, Progress, jain, progress};
 use crate::experiment::given_up;
 use crate::experiment::held::Held;
-use crate::experiment::idle::{Idle, Seen};
+use crate::experiment::idle::{Idle, Seen, Stood};
 use crate::experiment::load::{Kind, Load};
 use crate::experiment::occupied::AllOccupied;
+use crate::experiment::path::Crossed;
 use crate::experiment::power;
 use crate::experiment::presence::Presence;
 use crate::medium::Waits;
@@ -33,147 +34,270 @@ pub(super) fn compare(
     (presence, occupied, ends): (&Presence, &AllOccupied, &Ends),
     waits: Option<&Waits>,
 ) -> LoadResult {
-    let sinks = progress(world, hosts, load);
-    let sources: Vec<(usize, &Source)> = sources(world, hosts, load).collect();
-    // What has an end of its own is measured from its beginning, whatever the others wait for.
     let beginning = Snapshot::default();
-    let whole_load = load.is_measured_whole();
-    let before = if whole_load { &beginning } else { before };
-    let user = file_user(world, hosts, load);
-    let flows_of = |held| flows::flows(world, hosts, load, &sinks, (before, held), (waits, &after.away), ends);
-    // Several loads are compared, so the time is the same for all. A silence at an end belongs to what is measured.
-    let arrivals = before.last.zip(after.last).filter(|(first, last)| {
-        last > first && is_alone && load.is_steady && !before.is_silent() && !after.is_silent()
-    });
-    let time = match arrivals {
-        _ if load.kind == Kind::File => {
-            let began = user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened });
-            let given_up = || given_up::of_file(world, hosts, load).map(|(at, _)| at);
-            let ended = user.and_then(FileUser::over).or_else(given_up).unwrap_or(after.at);
-            began.map_or(Duration::ZERO, |began| ended.saturating_since(began))
-        }
-        _ if load.until_done && load.kind == Kind::Stream => {
-            let written = if load.sender_clock { written(&sources) } else { None };
-            let cut_off = written.or_else(|| {
-                // A sender that never learns that all has come is no reason to wait.
-                let is_over = || flows_of((before.at, after.at)).iter().all(|(_, flow)| flow.is_over());
-                let done = is_done(world, hosts, load) || (!sources.is_empty() && is_over());
-                (!done).then_some(after.at)
-            });
-            transfer_time(&sources, &sinks, cut_off)
-        }
-        Some((first, last)) => last.saturating_since(first),
-        None => after.at.saturating_since(before.at),
+    // What has an end of its own is measured from its beginning, whatever the others wait for.
+    let before = if load.is_measured_whole() { &beginning } else { before };
+    let span = Span {
+        world,
+        hosts,
+        load,
+        before,
+        after,
+        sinks: progress(world, hosts, load),
+        sources: sources(world, hosts, load).collect(),
+        user: file_user(world, hosts, load),
+        waits,
+        ends,
     };
-    // So has a number of exchanges, but what came before it was measured does not count.
-    let has_exchanges = load.until_done && load.kind == Kind::Rpc;
-    let began = match load.kind {
-        Kind::File => user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened }),
-        Kind::Stream if whole_load => opened(&sources),
-        Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => None,
+    let lines = Lines {
+        shares: presence.shares(name, &before.lines, &after.lines),
+        idle: Idle::of(load.ways.iter().flatten().flatten(), occupied),
     };
-    let first_arrival = || arrivals.filter(|_| !whole_load).map(|(first, _)| first);
-    let since = began.or_else(first_arrival).unwrap_or(before.at);
-    // What has an end is held from its opening on, and by nothing once it is over.
-    let held = began.filter(|_| whole_load && !time.is_zero()).map(|began| (began, began + time));
-    // What never opened has no time in which anything could.
-    let never = (before.at, if load.kind == Kind::File { before.at } else { after.at });
-    let flows = flows_of(held.unwrap_or(never));
-    let exchanged = has_exchanges.then(|| exchange_time(&flows, (before.at, after.at)));
-    let (since, time) = exchanged.unwrap_or((since, time));
-    let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
-    let part = if whole_load || has_exchanges { None } else { presence.part(name, (before.at, after.at)) };
-    let writes_for = part.map_or(time, |(_, part)| part).as_secs_f64();
-    let mut waited = BTreeMap::new();
-    let busy_of: BTreeMap<usize, u64> = sources.iter().map(|(place, source)| (*place, source.busy())).collect();
-    for (number, (host, _)) in load.from.iter().enumerate() {
-        let of = |snapshot: &Snapshot| snapshot.waited.get(number).copied().unwrap_or_default();
-        let busy = busy_of.get(&number).map_or(1.0, |busy| lossy((*busy).max(1)));
-        let share = (of(after) - of(before)).as_secs_f64() / busy;
-        *waited.entry(host.clone()).or_default() += if writes_for > 0.0 { share / writes_for } else { 0.0 };
+    let (mut flows, measured) = span.measured(is_alone);
+    let (since, time) = measured;
+    for (came, flow) in &mut flows {
+        span.finish(came, flow, measured, &lines);
     }
-    // Datagrams that were all sent are over, and have not stopped.
-    // Nor have those that are silent for a time.
-    let over = load.kind == Kind::Units && (!load.is_steady || is_done(world, hosts, load));
-    // What has not begun when it is time to stop never was to.
-    let was_to_begin = load.stop.is_none_or(|stop| after.at < stop);
-    let shares = presence.shares(name, &before.lines, &after.lines);
-    let idle = Idle::of(load.ways.iter().flatten().flatten(), occupied);
-    let has_end = load.until_done;
-    let of_flow = |(came, mut flow): (Progress, Flow)| {
-        let lines = || load.way(flow.way).iter().filter_map(|line| Some((line, *shares.get(line)?)));
-        let most = lines().map(|(_, share)| share).reduce(f64::max).unwrap_or(0.0);
-        let busiest = lines().filter(|(_, share)| *share >= most * NEXT_TO).map(|(line, _)| line.clone()).collect();
-        flow.busiest = busiest;
-        if has_exchanges {
-            (flow.began, flow.time) = flow.own_time((before.at, after.at));
-        } else if !whole_load || load.kind != Kind::Stream {
-            (flow.began, flow.time) = (since, time);
-        }
-        flow.longest_gap = flow.longest_silence(&came);
-        // What has an end is there for its own time alone; beside that nothing is said of the time in which a line was not there.
-        let own = idle.busiest(load.way(flow.way), (flow.began, flow.began + flow.time));
-        flow.line = if has_end { own.unwrap_or(most) } else { own.unwrap_or_default().max(most) };
-        let is_to_begin = flow.is_unbegun() && (load.until_done || !was_to_begin);
-        flow.is_to_come = is_to_begin || (load.until_done && flow.has_just_begun(after.at.saturating_since(before.at)));
-        flow
-    };
-    let mut flows: Vec<Flow> = flows.into_iter().map(of_flow).collect();
-    let causes: Vec<Vec<Held>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.causes)).collect();
-    for (flow, spans) in flows.iter_mut().zip(&causes) {
-        let way = load.way(flow.way);
-        let own = core::iter::once(seen(load, flow, spans));
-        flow.stood = idle.stood((flow.began, flow.began + flow.time), own);
-        flow.propagation =
-            way.iter().filter_map(|line| load.propagation.get(line)).fold(Duration::ZERO, |sum, it| sum + *it);
-    }
-    let each = flows.iter().zip(&causes).map(|(flow, spans)| seen(load, flow, spans));
-    let stood = idle.stood((since, since + time), each);
-    // Echoes are no flows, but go there and back.
-    let asked = || load.pairs().filter(|_| load.kind == Kind::Ping);
-    let busiest = |way| load.way(way).iter().filter_map(|line| shares.get(line).copied()).reduce(f64::max);
-    let of_echoes = asked().map(|way| busiest(way).unwrap_or(0.0));
-    let line = flows.iter().map(|flow| flow.line).chain(of_echoes).reduce(f64::min).unwrap_or(0.0);
-    let without_power = asked().map(|way| flows::without_power(world, hosts, load, way, before.at)).reduce(f64::min);
-    let unbegun = if was_to_begin { count(&flows, Flow::is_unbegun) } else { 0 };
-    let units = (load.kind == Kind::Units).then(|| after.units.since(before.units));
+    let mut flows: Vec<Flow> = flows.into_iter().map(|(_, flow)| flow).collect();
+    let stood = span.stood(&mut flows, measured, &lines);
+    let has_own_time = load.is_measured_whole() || span.has_exchanges();
+    let part = if has_own_time { None } else { presence.part(name, span.moments()) };
     let result = LoadResult {
-        under_way: units.filter(|_| before.units.sent == 0).map_or(0, |units| under_way(units.sent, &flows, time)),
         began: since,
         time,
         until: after.at,
         part,
         jain: jain(&flows),
-        line,
-        without_power: without_power.unwrap_or_else(|| {
-            let waits = if has_end { power::waits_for_power(&flows, (since, since + time)) } else { Duration::ZERO };
-            if time.is_zero() { 0.0 } else { waits.as_secs_f64() / time.as_secs_f64() }
-        }),
-        has_end,
+        line: span.line(&flows, &lines),
+        without_power: span.without_power(&flows, measured),
+        has_end: load.until_done,
         stood,
-        waited,
+        waited: span.waited(part.map_or(time, |(_, part)| part).as_secs_f64()),
         page_waits: after.page_waits - before.page_waits,
-        stopped: if over { 0 } else { flows::stopped(&flows) },
-        unfinished: if whole_load { unbegun + count(&flows, Flow::is_unfinished) } else { 0 },
-        unbegun,
-        wrong: sinks.iter().flatten().find_map(|it| it.wrong),
-        failure: user.and_then(|user| {
-            let is_done = user.over().is_some() && user.failure().is_none();
-            (!is_done).then(|| unfinished(user, octets, given_up::of_file(world, hosts, load), after.gone.as_ref()))
-        }),
+        wrong: span.sinks.iter().flatten().find_map(|it| it.wrong),
+        failure: span.failure(&flows),
         unconnected: unconnected(world, hosts, load, after.gone.as_ref()),
         cut_off: failed::why_cut_off(load, after.gone.as_ref()),
-        units,
         round_trips: round_trips(world, hosts, load),
         echoes: after.away.echoes,
-        lost_by_outages: after.away.took_most(units.as_ref(), part.unwrap_or((since, time))),
         away: after.away.told(before.at),
         unanswered: load.kind == Kind::Ping
             && all_done(world, hosts, load, |ping: &Ping| ping.echoes().sent > 0 && ping.echoes().answered == 0),
-        flows,
-        ..LoadResult::default()
+        ..span.counted(&flows, part.unwrap_or(measured), time)
     };
-    LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
+    let octets = flows.iter().map(|flow| flow.octets).sum();
+    LoadResult { goodput_mbps: result.rate_mbps(octets), flows, ..result }
+}
+
+/// The lines on the ways of a load, between two moments.
+struct Lines<'a> {
+    /// How busy each was while the load wrote.
+    shares: BTreeMap<&'a Crossed, f64>,
+    idle: Idle,
+}
+
+/// A load between two moments.
+struct Span<'a> {
+    world: &'a World,
+    hosts: &'a BTreeMap<String, HostId>,
+    load: &'a Load,
+    before: &'a Snapshot,
+    after: &'a Snapshot,
+    /// By reading program and session.
+    sinks: Vec<Vec<Progress>>,
+    sources: Vec<(usize, &'a Source)>,
+    user: Option<&'a FileUser>,
+    waits: Option<&'a Waits>,
+    ends: &'a Ends,
+}
+
+impl Span<'_> {
+    /// When both moments are.
+    const fn moments(&self) -> (Instant, Instant) {
+        (self.before.at, self.after.at)
+    }
+
+    /// Whether it is so many exchanges: that has an end, but what came before it was measured does not count.
+    fn has_exchanges(&self) -> bool {
+        self.load.until_done && self.load.kind == Kind::Rpc
+    }
+
+    /// Whether what has not begun at the end was to begin: what has not begun when it is time to stop never was.
+    fn was_to_begin(&self) -> bool {
+        self.load.stop.is_none_or(|stop| self.after.at < stop)
+    }
+
+    /// Its flows, with what held them between two times.
+    fn flows(&self, held: (Instant, Instant)) -> Vec<(Progress, Flow)> {
+        let Self { world, hosts, load, before, after, .. } = *self;
+        flows::flows(world, hosts, load, &self.sinks, (before, held), (self.waits, &after.away), self.ends)
+    }
+
+    /// Its flows, and from when on and for how long it is measured.
+    fn measured(&self, is_alone: bool) -> (Vec<(Progress, Flow)>, (Instant, Duration)) {
+        let Self { load, before, after, .. } = *self;
+        let is_whole = load.is_measured_whole();
+        let arrivals = self.arrivals(is_alone);
+        let (began, time) = (self.began(), self.time(arrivals));
+        let first_arrival = || arrivals.filter(|_| !is_whole).map(|(first, _)| first);
+        let since = began.or_else(first_arrival).unwrap_or(before.at);
+        // What has an end is held from its opening on, and by nothing once it is over.
+        let held = began.filter(|_| is_whole && !time.is_zero()).map(|began| (began, began + time));
+        // What never opened has no time in which anything could.
+        let never = (before.at, if load.kind == Kind::File { before.at } else { after.at });
+        let flows = self.flows(held.unwrap_or(never));
+        let exchanged = self.has_exchanges().then(|| exchange_time(&flows, self.moments()));
+        let measured = exchanged.unwrap_or((since, time));
+        (flows, measured)
+    }
+
+    /// The last arrivals before both moments, where what is between them is the time that is measured.
+    /// Several loads are compared, so the time is the same for all. A silence at an end belongs to what is measured.
+    fn arrivals(&self, is_alone: bool) -> Option<(Instant, Instant)> {
+        let Self { load, before, after, .. } = *self;
+        before.last.zip(after.last).filter(|(first, last)| {
+            last > first && is_alone && load.is_steady && !before.is_silent() && !after.is_silent()
+        })
+    }
+
+    /// When the file began to be moved, as its user wants that to be measured.
+    fn file_began(&self) -> Option<Instant> {
+        self.user.and_then(if self.load.from_request { FileUser::begun } else { FileUser::opened })
+    }
+
+    /// When it began, where its time begins with that.
+    fn began(&self) -> Option<Instant> {
+        match self.load.kind {
+            Kind::File => self.file_began(),
+            Kind::Stream if self.load.is_measured_whole() => opened(&self.sources),
+            Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => None,
+        }
+    }
+
+    /// For how long it is measured.
+    fn time(&self, arrivals: Option<(Instant, Instant)>) -> Duration {
+        let Self { world, hosts, load, before, after, .. } = *self;
+        match arrivals {
+            _ if load.kind == Kind::File => {
+                let given_up = || given_up::of_file(world, hosts, load).map(|(at, _)| at);
+                let ended = self.user.and_then(FileUser::over).or_else(given_up).unwrap_or(after.at);
+                self.file_began().map_or(Duration::ZERO, |began| ended.saturating_since(began))
+            }
+            _ if load.until_done && load.kind == Kind::Stream => {
+                let written = if load.sender_clock { written(&self.sources) } else { None };
+                transfer_time(&self.sources, &self.sinks, written.or_else(|| self.cut_off()))
+            }
+            Some((first, last)) => last.saturating_since(first),
+            None => after.at.saturating_since(before.at),
+        }
+    }
+
+    /// The later moment, where its transfers are not done by then.
+    fn cut_off(&self) -> Option<Instant> {
+        // A sender that never learns that all has come is no reason to wait.
+        let is_over = || self.flows(self.moments()).iter().all(|(_, flow)| flow.is_over());
+        let done = is_done(self.world, self.hosts, self.load) || (!self.sources.is_empty() && is_over());
+        (!done).then_some(self.after.at)
+    }
+
+    /// For which part of the time in which it wrote the writing programs waited, by host.
+    fn waited(&self, writes_for: f64) -> BTreeMap<String, f64> {
+        let mut waited = BTreeMap::new();
+        let busy_of: BTreeMap<usize, u64> = self.sources.iter().map(|(place, it)| (*place, it.busy())).collect();
+        for (number, (host, _)) in self.load.from.iter().enumerate() {
+            let of = |snapshot: &Snapshot| snapshot.waited.get(number).copied().unwrap_or_default();
+            let busy = busy_of.get(&number).map_or(1.0, |busy| lossy((*busy).max(1)));
+            let share = (of(self.after) - of(self.before)).as_secs_f64() / busy;
+            *waited.entry(host.clone()).or_default() += if writes_for > 0.0 { share / writes_for } else { 0.0 };
+        }
+        waited
+    }
+
+    /// Says of a `flow` what only the lines on its way, and the time that is measured, tell.
+    fn finish(&self, came: &Progress, flow: &mut Flow, (since, time): (Instant, Duration), lines: &Lines<'_>) {
+        let load = self.load;
+        let shares = || load.way(flow.way).iter().filter_map(|line| Some((line, *lines.shares.get(line)?)));
+        let most = shares().map(|(_, share)| share).reduce(f64::max).unwrap_or(0.0);
+        let busiest = shares().filter(|(_, share)| *share >= most * NEXT_TO).map(|(line, _)| line.clone()).collect();
+        flow.busiest = busiest;
+        if self.has_exchanges() {
+            (flow.began, flow.time) = flow.own_time(self.moments());
+        } else if !load.is_measured_whole() || load.kind != Kind::Stream {
+            (flow.began, flow.time) = (since, time);
+        }
+        flow.longest_gap = flow.longest_silence(came);
+        // What has an end is there for its own time alone; beside that nothing is said of the time in which a line was not there.
+        let own = lines.idle.busiest(load.way(flow.way), (flow.began, flow.began + flow.time));
+        flow.line = if load.until_done { own.unwrap_or(most) } else { own.unwrap_or_default().max(most) };
+        let is_to_begin = flow.is_unbegun() && (load.until_done || !self.was_to_begin());
+        let between = self.after.at.saturating_since(self.before.at);
+        flow.is_to_come = is_to_begin || (load.until_done && flow.has_just_begun(between));
+    }
+
+    /// What held each of `flows`, and all together, while the lines on their ways were idle.
+    fn stood(&self, flows: &mut [Flow], (since, time): (Instant, Duration), lines: &Lines<'_>) -> Stood {
+        let load = self.load;
+        let causes: Vec<Vec<Held>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.causes)).collect();
+        for (flow, spans) in flows.iter_mut().zip(&causes) {
+            let own = core::iter::once(seen(load, flow, spans));
+            flow.stood = lines.idle.stood((flow.began, flow.began + flow.time), own);
+            let each = load.way(flow.way).iter().filter_map(|line| load.propagation.get(line));
+            flow.propagation = each.fold(Duration::ZERO, |sum, it| sum + *it);
+        }
+        let each = flows.iter().zip(&causes).map(|(flow, spans)| seen(load, flow, spans));
+        lines.idle.stood((since, since + time), each)
+    }
+
+    /// How busy the busiest line was on the way of whichever flow had the least busy one. Echoes are no flows, but go there and back.
+    fn line(&self, flows: &[Flow], lines: &Lines<'_>) -> f64 {
+        let shares = |way| self.load.way(way).iter().filter_map(|line| lines.shares.get(line).copied());
+        let of_echoes = self.asked().map(|way| shares(way).reduce(f64::max).unwrap_or(0.0));
+        flows.iter().map(|flow| flow.line).chain(of_echoes).reduce(f64::min).unwrap_or(0.0)
+    }
+
+    /// See `LoadResult::without_power`.
+    fn without_power(&self, flows: &[Flow], (since, time): (Instant, Duration)) -> f64 {
+        let Self { world, hosts, load, before, .. } = *self;
+        let of_echoes = self.asked().map(|way| flows::without_power(world, hosts, load, way, before.at));
+        of_echoes.reduce(f64::min).unwrap_or_else(|| {
+            let has_end = load.until_done;
+            let waits = if has_end { power::waits_for_power(flows, (since, since + time)) } else { Duration::ZERO };
+            if time.is_zero() { 0.0 } else { waits.as_secs_f64() / time.as_secs_f64() }
+        })
+    }
+
+    /// The ways of echoes.
+    fn asked(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.load.pairs().filter(|_| self.load.kind == Kind::Ping)
+    }
+
+    /// Why the file did not come to its end, where it did not.
+    fn failure(&self, flows: &[Flow]) -> Option<String> {
+        let Self { world, hosts, load, after, .. } = *self;
+        let user = self.user.filter(|user| user.over().is_none() || user.failure().is_some())?;
+        let octets = flows.iter().map(|flow| flow.octets).sum();
+        Some(unfinished(user, octets, given_up::of_file(world, hosts, load), after.gone.as_ref()))
+    }
+
+    /// What is counted of `flows` and of datagrams, which were written for a `part` of the `time`.
+    fn counted(&self, flows: &[Flow], part: (Instant, Duration), time: Duration) -> LoadResult {
+        let Self { load, before, after, .. } = *self;
+        // Datagrams that were all sent are over, and have not stopped.
+        // Nor have those that are silent for a time.
+        let over = load.kind == Kind::Units && (!load.is_steady || is_done(self.world, self.hosts, load));
+        let unbegun = if self.was_to_begin() { count(flows, Flow::is_unbegun) } else { 0 };
+        let is_whole = load.is_measured_whole();
+        let units = (load.kind == Kind::Units).then(|| after.units.since(before.units));
+        LoadResult {
+            under_way: units.filter(|_| before.units.sent == 0).map_or(0, |it| under_way(it.sent, flows, time)),
+            stopped: if over { 0 } else { flows::stopped(flows) },
+            unfinished: if is_whole { unbegun + count(flows, Flow::is_unfinished) } else { 0 },
+            unbegun,
+            lost_by_outages: after.away.took_most(units.as_ref(), part),
+            units,
+            ..LoadResult::default()
+        }
+    }
 }
 
 /// What is to be known of a `flow` of `load` that was held so.
