@@ -21,6 +21,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Scope;
 
 use kumiki_graph::{Duration, Graph};
 use kumiki_io::admission::{Entrance, Limits};
@@ -203,20 +204,14 @@ fn serve(
 ) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let bell = kumiki_io::Bell::default();
-    let once = doors.once;
-    // Those whose place was given away may take a moment to go.
-    let most = doors.limits.under_way();
-    let busy = Arc::new(AtomicUsize::new(0));
-    let is_done = Arc::new(AtomicBool::new(false));
-    let mut callers: BTreeMap<u64, Arc<AtomicBool>> = BTreeMap::new();
+    let mut reception = Reception::new(gate, doors.once, log);
     let mut reserve = spare();
     std::thread::scope(|scope| {
-        let mut number = 0;
-        while !wish.is_made() && !is_done.load(Ordering::SeqCst) {
+        while !wish.is_made() && !reception.is_done.load(Ordering::SeqCst) {
             log.due(false);
-            let under_way = busy.load(Ordering::SeqCst);
             let has_no_place = waits && gate.known() >= doors.limits.known;
-            let is_full = once && under_way > 0 || under_way >= most || has_no_place;
+            // Those whose place was given away may take a moment to go.
+            let is_full = reception.is_full(doors.limits.under_way()) || has_no_place;
             let watch = Watch { descriptor: std::os::fd::AsFd::as_fd(listener), reading: true, writing: false };
             let watched = if is_full { &[][..] } else { &[watch][..] };
             clock.wait(clock.now() + LOOK, &bell, watched);
@@ -225,44 +220,8 @@ fn serve(
             }
             match listener.accept() {
                 Ok((socket, from)) => {
-                    let from = plain(from);
-                    if has_hung_up(&socket) {
-                        log.often(Kind::Unknown, &format!("{from}: hung up at once"));
-                        continue;
-                    }
-                    number += 1;
-                    callers.retain(|_, let_go| Arc::strong_count(let_go) > 1);
-                    match gate.enter(number, from.ip()) {
-                        Entrance::Taken(None) => {}
-                        Entrance::Taken(Some(instead)) => {
-                            if let Some(let_go) = callers.get(&instead) {
-                                let_go.store(true, Ordering::SeqCst);
-                            }
-                        }
-                        Entrance::Refused(full) => {
-                            log.often(Kind::Dropped, &format!("{from}: dropped, for {full}"));
-                            continue;
-                        }
-                    }
-                    busy.fetch_add(1, Ordering::SeqCst);
-                    let let_go = Arc::new(AtomicBool::new(false));
-                    callers.insert(number, Arc::clone(&let_go));
-                    let (done, left) = (Arc::clone(&is_done), Arc::clone(&busy));
-                    let caller = Caller { socket, from, number, let_go };
-                    let thread = std::thread::Builder::new().stack_size(memory::STACK);
-                    let spawned = thread.spawn_scoped(scope, move || {
-                        kumiki_octets::keep_free(memory::FREE_PAGES);
-                        if each(caller) && once {
-                            done.store(true, Ordering::SeqCst);
-                        }
-                        gate.leave(number);
-                        left.fetch_sub(1, Ordering::SeqCst);
-                    });
-                    if let Err(why) = spawned {
-                        // The connection has gone with what was to serve it.
-                        busy.fetch_sub(1, Ordering::SeqCst);
-                        gate.excuse(number);
-                        log.often(Kind::Short, &format!("{from}: no thread for it: {why}"));
+                    if let Some(caller) = reception.admit(socket, plain(from)) {
+                        reception.hand_on(caller, scope, each);
                     }
                 }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
@@ -283,6 +242,89 @@ fn serve(
         log.due(true);
         Ok(())
     })
+}
+
+/// Those who have called, each with a thread of its own.
+struct Reception<'a> {
+    gate: &'a Gate,
+    once: bool,
+    log: &'a Log<'a>,
+    /// How many threads there are.
+    busy: Arc<AtomicUsize>,
+    /// What was waited for has come.
+    is_done: Arc<AtomicBool>,
+    /// By number, how a caller is told that another has its place.
+    callers: BTreeMap<u64, Arc<AtomicBool>>,
+    /// That of the last caller.
+    number: u64,
+}
+
+impl<'a> Reception<'a> {
+    fn new(gate: &'a Gate, once: bool, log: &'a Log<'a>) -> Self {
+        let (busy, is_done) = (Arc::default(), Arc::default());
+        Self { gate, once, log, busy, is_done, callers: BTreeMap::new(), number: 0 }
+    }
+
+    /// Whether nobody else is taken while there are `most` threads, or one where one call is all.
+    fn is_full(&self, most: usize) -> bool {
+        let under_way = self.busy.load(Ordering::SeqCst);
+        self.once && under_way > 0 || under_way >= most
+    }
+
+    /// Whoever has called by `socket`, where the gate lets it in; another may have to go for that.
+    fn admit(&mut self, socket: TcpStream, from: SocketAddr) -> Option<Caller> {
+        if has_hung_up(&socket) {
+            self.log.often(Kind::Unknown, &format!("{from}: hung up at once"));
+            return None;
+        }
+        self.number += 1;
+        let number = self.number;
+        self.callers.retain(|_, let_go| Arc::strong_count(let_go) > 1);
+        match self.gate.enter(number, from.ip()) {
+            Entrance::Taken(None) => {}
+            Entrance::Taken(Some(instead)) => {
+                if let Some(let_go) = self.callers.get(&instead) {
+                    let_go.store(true, Ordering::SeqCst);
+                }
+            }
+            Entrance::Refused(full) => {
+                self.log.often(Kind::Dropped, &format!("{from}: dropped, for {full}"));
+                return None;
+            }
+        }
+        let let_go = Arc::new(AtomicBool::new(false));
+        self.callers.insert(number, Arc::clone(&let_go));
+        Some(Caller { socket, from, number, let_go })
+    }
+
+    /// Gives `caller` a thread, in which `each` serves it.
+    fn hand_on<'scope>(
+        &self,
+        caller: Caller,
+        scope: &'scope Scope<'scope, '_>,
+        each: &'scope (dyn Fn(Caller) -> bool + Sync),
+    ) where
+        'a: 'scope,
+    {
+        self.busy.fetch_add(1, Ordering::SeqCst);
+        let (done, left) = (Arc::clone(&self.is_done), Arc::clone(&self.busy));
+        let (gate, once, number, from) = (self.gate, self.once, caller.number, caller.from);
+        let thread = std::thread::Builder::new().stack_size(memory::STACK);
+        let spawned = thread.spawn_scoped(scope, move || {
+            kumiki_octets::keep_free(memory::FREE_PAGES);
+            if each(caller) && once {
+                done.store(true, Ordering::SeqCst);
+            }
+            gate.leave(number);
+            left.fetch_sub(1, Ordering::SeqCst);
+        });
+        if let Err(why) = spawned {
+            // The connection has gone with what was to serve it.
+            self.busy.fetch_sub(1, Ordering::SeqCst);
+            gate.excuse(number);
+            self.log.often(Kind::Short, &format!("{from}: no thread for it: {why}"));
+        }
+    }
 }
 
 /// A journal that nobody can fill, each line with the time.
