@@ -7,16 +7,16 @@
 //! | Left out | the insides of facilities that only networks deal in (charging, recognised private operating agencies, redirection): their octets are kept |
 
 mod call;
+mod causes;
 mod facility;
 pub mod pad;
 mod primitive;
-mod told;
 
 pub use call::{Call, Flow};
+pub use causes::{Cause, PacketCause, What, cause, circuit_status, diagnostic, diagnostic_text};
 pub use facility::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code};
 pub use kumiki_octets::number::{BadNumber, MOST_DIGITS, MOST_TYPED_DIGITS, Number};
 pub use primitive::Primitive;
-pub use told::{Cause, Told, What, cause, circuit_status, diagnostic, diagnostic_text};
 
 /// The modulus of sequence numbers, of a link or of logical channels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

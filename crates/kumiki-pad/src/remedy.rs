@@ -62,8 +62,9 @@ mod tests {
 
     #[test]
     fn a_call_that_ended_as_calls_end_needs_no_remedy() {
-        let told =
-            |cause, diagnostic| Reason::peer(x25::Cause::Packet(x25::Told { what: What::Clear, cause, diagnostic }));
+        let told = |cause, diagnostic| {
+            Reason::peer(x25::Cause::Packet(x25::PacketCause { what: What::Clear, cause, diagnostic }))
+        };
         assert_eq!(remedy(&told(0, 0)), None);
         assert!(remedy(&told(13, 67)).is_some_and(|it| it.contains("does not know the number")));
         // Who breaks XOT at once speaks something else, and who has spoken it before does not.

@@ -13,7 +13,7 @@ use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
 use kumiki_octets::text::counted;
-use kumiki_osi_service::x25::{self, Told, What};
+use kumiki_osi_service::x25::{self, PacketCause, What};
 use kumiki_x25::x25::X25;
 use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
 use kumiki_x25::xot::PATIENCE;
@@ -283,7 +283,7 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
 
 /// What a clearing or reset said, without the word for it.
 fn why(what: What, cause: u8, diagnostic: u8) -> String {
-    let told = Told { what, cause, diagnostic };
+    let told = PacketCause { what, cause, diagnostic };
     let text = told.to_string();
     match text.split_once(": ") {
         Some((_, rest)) => rest.to_owned(),

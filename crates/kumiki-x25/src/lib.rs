@@ -20,7 +20,7 @@ pub mod x32;
 pub mod xot;
 
 /// What a CLEAR, RESET or RESTART said, where one is the reason.
-fn packet_cause(reason: &kumiki_graph::Reason) -> Option<kumiki_osi_service::x25::Told> {
+fn packet_cause(reason: &kumiki_graph::Reason) -> Option<kumiki_osi_service::x25::PacketCause> {
     match reason.cause()? {
         kumiki_osi_service::x25::Cause::Packet(told) => Some(*told),
         kumiki_osi_service::x25::Cause::FrameRejected(_) | kumiki_osi_service::x25::Cause::CircuitRefused(_) => None,

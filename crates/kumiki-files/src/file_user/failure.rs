@@ -417,7 +417,7 @@ fn of_initiate(error: &ServiceError) -> (Layer, Option<i64>, &'static str) {
 }
 
 /// What helps where X.25 has no circuit, or has it no more.
-const fn of_packet(told: x25::Told) -> &'static str {
+const fn of_packet(told: x25::PacketCause) -> &'static str {
     if !matches!(told.what, What::Clear) {
         return "the circuit or the interface was reset: try again";
     }
@@ -468,7 +468,7 @@ mod tests {
     #[test]
     fn what_helps_against_x25_depends_on_its_cause() {
         let remedy = |what, cause, diagnostic| {
-            let told = x25::Told { what, cause, diagnostic };
+            let told = x25::PacketCause { what, cause, diagnostic };
             Failure::of_reason(&Reason::peer(x25::Cause::Packet(told)), Layer::Ftam).remedy
         };
         for (cause, part) in [

@@ -2,7 +2,7 @@
 
 use kumiki_octets::{Message, Payload};
 
-use super::Told;
+use super::PacketCause;
 
 /// Data with the bits of its own packets, and the confirmation of its delivery. Plain data, with neither bit, is a primitive that all
 /// services have.
@@ -33,7 +33,7 @@ pub enum Primitive {
         /// The user's handle.
         user: (u32, u32),
         /// What the CLEAR says.
-        why: Told,
+        why: PacketCause,
         /// Its user data, where fast select allows that.
         data: Option<Message>,
     },

@@ -285,7 +285,7 @@ fn linux_clears_a_call_to_a_number_on_which_nobody_listens() {
     let mut linux = peer(&kit, &line, &["echo"], &[]);
     linux.wait_for("PEER x25 listening");
     ours.run();
-    let wanted = x25::Told { what: What::Clear, cause: 1, diagnostic: 0 };
+    let wanted = x25::PacketCause { what: What::Clear, cause: 1, diagnostic: 0 };
     let told = Reason::peer(x25::Cause::Packet(wanted));
     assert_eq!(ours.person().ended, Some(told));
 }

@@ -249,7 +249,7 @@ impl Lapb {
             Mode::Active if self.session != Session::None => refuse(Reason::NoResources, cx),
             Mode::Active => {
                 self.session = Session::Opening(open.user);
-                self.take_quality(&open.quality);
+                self.set_quality(&open.quality);
                 // What is being cleared is cleared first.
                 if self.line_down {
                     Self::want(true, cx);
@@ -273,7 +273,7 @@ impl Lapb {
         }
     }
 
-    fn take_quality(&mut self, quality: &Quality) {
+    fn set_quality(&mut self, quality: &Quality) {
         let asked = quality.receive_buffer.filter(|messages| *messages > 0);
         self.receive = asked.unwrap_or(self.config.receive);
     }
@@ -300,7 +300,7 @@ impl Lapb {
             cx.up(USER, Indication::Aborted { session, reason, data });
             return;
         }
-        self.take_quality(&accept.quality);
+        self.set_quality(&accept.quality);
         self.session = Session::Stands(accept.user);
         self.counters.established += 1;
         self.respond(function::UA, self.sabm_poll, cx);
@@ -439,14 +439,14 @@ impl Protocol for Lapb {
             Request::Abort { session, .. } => self.abort(session, cx),
             Request::Data { session, data, .. } => {
                 if self.is_ours(session) {
-                    self.take_data(data, cx);
+                    self.on_data_request(data, cx);
                 } else {
                     cx.drop("no such session");
                 }
             }
             Request::Credit { session, credit } => {
                 if self.is_ours(session) {
-                    self.take_room(credit.messages, cx);
+                    self.on_credit(credit.messages, cx);
                 } else {
                     cx.drop("no such session");
                 }

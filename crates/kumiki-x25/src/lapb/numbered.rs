@@ -225,7 +225,7 @@ impl Lapb {
     }
 
     /// The user hands a message down.
-    pub(super) fn take_data(&mut self, data: Message, cx: &mut Context<'_>) {
+    pub(super) fn on_data_request(&mut self, data: Message, cx: &mut Context<'_>) {
         if self.phase != Phase::Transfer || self.v.unanswered {
             cx.drop("data while the link is reset");
             return;
@@ -246,7 +246,7 @@ impl Lapb {
     }
 
     /// The user has room for so many messages more.
-    pub(super) fn take_room(&mut self, messages: u32, cx: &mut Context<'_>) {
+    pub(super) fn on_credit(&mut self, messages: u32, cx: &mut Context<'_>) {
         self.v.room = self.v.room.saturating_add(messages);
         if self.phase == Phase::Transfer && self.v.room > 0 && self.v.told_busy {
             self.v.told_busy = false;

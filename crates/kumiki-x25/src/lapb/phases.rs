@@ -270,7 +270,7 @@ impl Lapb {
             Phase::Transfer if self.v.unanswered => {
                 self.v.unanswered = false;
                 self.v.granted = u32::from(self.config.k).saturating_sub(self.queued());
-                self.take_room(self.receive, cx);
+                self.on_credit(self.receive, cx);
                 if let Session::Stands(user) = self.session {
                     grant(user, self.v.granted, cx);
                 }

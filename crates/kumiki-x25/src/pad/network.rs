@@ -153,7 +153,7 @@ impl Pad {
     }
 
     fn clearing(diagnostic: u8) -> Reason {
-        Reason::peer(x25::Cause::Packet(x25::Told::by_dte(What::Clear, diagnostic)))
+        Reason::peer(x25::Cause::Packet(x25::PacketCause::by_dte(What::Clear, diagnostic)))
     }
 
     fn abort(session: Handle, diagnostic: u8, cx: &mut Context<'_>) {
@@ -344,7 +344,7 @@ impl Pad {
         };
         if let Some(call) = self.call.as_mut().filter(|call| !call.resets) {
             call.resets = true;
-            let told = x25::Told::by_dte(What::Reset, diagnostic::NONE);
+            let told = x25::PacketCause::by_dte(What::Reset, diagnostic::NONE);
             let reason = Reason::peer(x25::Cause::Packet(told));
             cx.down(NETWORK, Request::Reset { session, reason });
             self.empty();

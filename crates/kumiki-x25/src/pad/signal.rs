@@ -22,7 +22,7 @@ pub(super) fn cleared(reason: &Reason) -> String {
     }
 }
 
-fn clear_word(told: &x25::Told) -> &'static str {
+fn clear_word(told: &x25::PacketCause) -> &'static str {
     if told.is_by_dte() {
         return "DTE";
     }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn said(what: What, cause: u8, diagnostic: u8) -> Reason {
-        Reason::peer(x25::Cause::Packet(x25::Told { what, cause, diagnostic }))
+        Reason::peer(x25::Cause::Packet(x25::PacketCause { what, cause, diagnostic }))
     }
 
     /// The words of X.28 table 3 and their numbers in X.25 table 5-7.

@@ -332,7 +332,7 @@ impl PadHost {
     }
 
     fn abort(session: Handle, code: u8, cx: &mut Context<'_>) {
-        let told = x25::Told::by_dte(What::Clear, code);
+        let told = x25::PacketCause::by_dte(What::Clear, code);
         let (reason, data) = (Reason::peer(x25::Cause::Packet(told)), None);
         let abort = Request::Abort { session, reason, data };
         cx.down(NETWORK, abort);

@@ -77,7 +77,7 @@ fn an_answer_is_not_answered() {
 }
 
 #[test]
-fn what_is_taken_out_of_the_stream_is_granted_anew() {
+fn what_is_taken_out_of_the_stream_is_granted_again() {
     let (mut bench, _, device, _) = served();
     bench.requests();
     bench.octets(device, &[255, 253, 3, b'a', b'\r', 0]);

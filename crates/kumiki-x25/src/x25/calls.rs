@@ -631,7 +631,9 @@ impl X25 {
         let mut data = data.unwrap_or_default();
         data.truncate(MOST_CALL_DATA.1);
         let why = match crate::packet_cause(&reason) {
-            Some(x25::Told { what: What::Clear, cause, diagnostic }) => (self.passed_cause(line, cause), diagnostic),
+            Some(x25::PacketCause { what: What::Clear, cause, diagnostic }) => {
+                (self.passed_cause(line, cause), diagnostic)
+            }
             Some(_) | None => (cause::DTE, diagnostic::NONE),
         };
         self.clear_with(handle, why, data, cx);

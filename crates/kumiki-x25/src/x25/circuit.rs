@@ -254,7 +254,7 @@ impl Circuit {
     }
 
     /// The user sends data; messages longer than a packet become several.
-    pub(super) fn take_data(
+    pub(super) fn on_data_request(
         &mut self,
         data: Message,
         end: bool,
@@ -555,13 +555,13 @@ impl Circuit {
     }
 
     /// The user has room for more.
-    pub(super) fn take_room(&mut self, messages: u32, cx: &mut Context<'_>) {
+    pub(super) fn on_credit(&mut self, messages: u32, cx: &mut Context<'_>) {
         self.v.wanted = self.v.wanted.saturating_add(messages);
         self.deliver(cx);
     }
 
     /// The user confirms so many packets with the D bit.
-    pub(super) fn take_confirm(&mut self, packets: u32, config: &Config, cx: &mut Context<'_>) {
+    pub(super) fn on_confirm(&mut self, packets: u32, config: &Config, cx: &mut Context<'_>) {
         let open = self.v.unconfirmed.iter_mut().filter(|it| **it);
         let count = usize::try_from(packets).unwrap_or(usize::MAX);
         open.take(count).for_each(|it| *it = false);
@@ -630,7 +630,7 @@ impl Circuit {
     }
 
     /// The user sends an interrupt; one that is under way goes first.
-    pub(super) fn take_interrupt(&mut self, data: Message, config: &Config, cx: &mut Context<'_>) {
+    pub(super) fn on_interrupt_request(&mut self, data: Message, config: &Config, cx: &mut Context<'_>) {
         if !self.flows() {
             return cx.drop("interrupt on a channel that is not ready");
         }
@@ -675,7 +675,7 @@ impl Circuit {
     }
 
     /// The user confirms the interrupt that has come; one that a reset has taken away needs none.
-    pub(super) fn take_interrupt_confirm(&mut self) {
+    pub(super) fn confirm_interrupt(&mut self) {
         if core::mem::take(&mut self.v.unanswered_interrupt) {
             self.send(Body::InterruptConfirmation);
         }

@@ -87,7 +87,7 @@ const BELOW: Below = Below(0);
 
 /// What a CLEAR, RESET or RESTART said.
 fn told(what: What, cause: u8, diagnostic: u8) -> Reason {
-    Reason::peer(x25::Cause::Packet(x25::Told { what, cause, diagnostic }))
+    Reason::peer(x25::Cause::Packet(x25::PacketCause { what, cause, diagnostic }))
 }
 
 /// What a handle of ours names.
@@ -346,17 +346,17 @@ impl X25 {
         match *primitive {
             Primitive::Data { data, end, qualified, delivery } => {
                 self.on_circuit(session, cx, |circuit, _, cx| {
-                    circuit.take_data(data, end, (qualified, delivery), cx);
+                    circuit.on_data_request(data, end, (qualified, delivery), cx);
                 });
             }
             Primitive::Confirm { packets } => {
                 self.on_circuit(session, cx, |circuit, config, cx| {
-                    circuit.take_confirm(packets, config, cx);
+                    circuit.on_confirm(packets, config, cx);
                 });
             }
             Primitive::InterruptConfirm => {
                 self.on_circuit(session, cx, |circuit, _, _| {
-                    circuit.take_interrupt_confirm();
+                    circuit.confirm_interrupt();
                 });
             }
             Primitive::Claim { user } => {
@@ -438,16 +438,16 @@ impl Protocol for X25 {
             Request::Cancel { user } => self.cancel(from, user, Reason::User, None, cx),
             Request::Abort { session, reason, data } => self.abort(session, reason, data, cx),
             Request::Data { session, data, end } => self.on_circuit(session, cx, |it, _, cx| {
-                it.take_data(data, end, (false, false), cx);
+                it.on_data_request(data, end, (false, false), cx);
             }),
             Request::Expedited { session, data } => {
                 self.counters.interrupts_sent += 1;
                 self.on_circuit(session, cx, |it, config, cx| {
-                    it.take_interrupt(data, config, cx);
+                    it.on_interrupt_request(data, config, cx);
                 });
             }
             Request::Credit { session, credit } => self.on_circuit(session, cx, |it, _, cx| {
-                it.take_room(credit.messages, cx);
+                it.on_credit(credit.messages, cx);
             }),
             Request::Reset { session, reason } => self.user_reset(session, reason, cx),
             Request::Special { session, what } => self.special(from, session, what, cx),

@@ -113,7 +113,9 @@ impl X25 {
         circuit.user_resets = true;
         let line = circuit.line;
         let why = match crate::packet_cause(&reason) {
-            Some(x25::Told { what: What::Reset, cause, diagnostic }) => (self.passed_cause(line, cause), diagnostic),
+            Some(x25::PacketCause { what: What::Reset, cause, diagnostic }) => {
+                (self.passed_cause(line, cause), diagnostic)
+            }
             Some(_) | None => (self.own_cause(line, cause::RESET_LOCAL), diagnostic::NONE),
         };
         self.reset_with(handle, why, Reason::User, cx);

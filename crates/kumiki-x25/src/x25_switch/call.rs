@@ -50,7 +50,7 @@ pub(super) struct Half {
     /// An interrupt that waits for the end of a reset.
     interrupt: Option<Message>,
     /// A reset that is to follow the one under way: of a permanent circuit, each says something.
-    next_reset: Option<x25::Told>,
+    next_reset: Option<x25::PacketCause>,
     /// Octets that have come by it.
     pub(super) octets: u64,
     /// Where the peer is, if it is reached by XOT.
@@ -77,7 +77,7 @@ impl Half {
     }
 
     /// Ends it, where there is something to end.
-    pub(super) fn end(&mut self, why: x25::Told, data: Option<Message>, own: Handle, cx: &mut Context<'_>) {
+    pub(super) fn end(&mut self, why: x25::PacketCause, data: Option<Message>, own: Handle, cx: &mut Context<'_>) {
         let (session, reason) = (self.lower, Reason::peer(x25::Cause::Packet(why)));
         match core::mem::replace(&mut self.phase, Phase::Gone) {
             Phase::Gone => {}
@@ -279,7 +279,7 @@ impl Call {
     }
 
     /// Asks for a reset of the half of `side`, where it stands.
-    pub(super) fn reset(&mut self, side: usize, why: x25::Told, cx: &mut Context<'_>) {
+    pub(super) fn reset(&mut self, side: usize, why: x25::PacketCause, cx: &mut Context<'_>) {
         let (is_permanent, is_there) = (self.permanent.is_some(), self.is_there(side));
         let half = self.half(side);
         if half.phase == Phase::Resetting && is_permanent {

@@ -20,7 +20,7 @@ pub(super) fn breach(reason: &Reason) -> Option<Reason> {
 }
 
 /// CLEAR for the end of the other half.
-pub(super) fn of_clear(reason: &Reason) -> x25::Told {
+pub(super) fn of_clear(reason: &Reason) -> x25::PacketCause {
     let (cause, diagnostic) = match (reason, crate::packet_cause(reason)) {
         (_, Some(told)) => match told.what {
             What::Clear => (told.cause, told.diagnostic),
@@ -39,11 +39,11 @@ pub(super) fn of_clear(reason: &Reason) -> x25::Told {
             (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE)
         }
     };
-    x25::Told { what: What::Clear, cause, diagnostic }
+    x25::PacketCause { what: What::Clear, cause, diagnostic }
 }
 
 /// RESET for a reset of the other half; of a permanent circuit also for its end.
-pub(super) fn of_reset(reason: &Reason) -> x25::Told {
+pub(super) fn of_reset(reason: &Reason) -> x25::PacketCause {
     let (cause, diagnostic) = match (reason, crate::packet_cause(reason)) {
         (_, Some(told)) => match told.what {
             What::Reset => (told.cause, told.diagnostic),
@@ -65,7 +65,7 @@ pub(super) fn of_reset(reason: &Reason) -> x25::Told {
             None,
         ) => (cause::RESET_NETWORK_DOWN, diagnostic::NONE),
     };
-    x25::Told { what: What::Reset, cause, diagnostic }
+    x25::PacketCause { what: What::Reset, cause, diagnostic }
 }
 
 /// Whether the next port may be tried where a call came to this end: it has not come to a DTE, or to one that has no place for it.
@@ -101,8 +101,9 @@ mod tests {
 
     #[test]
     fn whoever_has_no_place_is_passed_over() {
-        let said =
-            |cause, diagnostic| Reason::peer(x25::Cause::Packet(x25::Told { what: What::Clear, cause, diagnostic }));
+        let said = |cause, diagnostic| {
+            Reason::peer(x25::Cause::Packet(x25::PacketCause { what: What::Clear, cause, diagnostic }))
+        };
         assert!(is_to_be_had_elsewhere(&said(cause::BUSY, diagnostic::NONE)));
         assert!(is_to_be_had_elsewhere(&said(cause::DTE, diagnostic::RESOURCES)));
         // Of a network that is no DTE's word.

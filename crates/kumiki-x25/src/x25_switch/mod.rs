@@ -133,8 +133,8 @@ const fn call_of(half: Handle) -> (Handle, usize) {
     (call, (half.index & 1) as usize)
 }
 
-const fn cleared(cause: u8, diagnostic: u8) -> x25::Told {
-    x25::Told { what: What::Clear, cause, diagnostic }
+const fn cleared(cause: u8, diagnostic: u8) -> x25::PacketCause {
+    x25::PacketCause { what: What::Clear, cause, diagnostic }
 }
 
 impl Switch {
@@ -260,7 +260,7 @@ impl Switch {
         &mut self,
         own: Handle,
         by: Option<String>,
-        (why, found): (x25::Told, Option<Reason>),
+        (why, found): (x25::PacketCause, Option<Reason>),
         cx: &Context<'_>,
     ) {
         let Some(call) = self.calls.get(own) else {
@@ -386,7 +386,7 @@ impl Switch {
     }
 
     /// Clears a call at both ends.
-    fn clear(&mut self, own: Handle, why: x25::Told, cx: &mut Context<'_>) {
+    fn clear(&mut self, own: Handle, why: x25::PacketCause, cx: &mut Context<'_>) {
         let Some(call) = self.calls.get(own) else {
             return;
         };

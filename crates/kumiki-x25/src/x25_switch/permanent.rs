@@ -63,8 +63,8 @@ impl Permanent {
     }
 }
 
-const fn reset(cause: u8) -> x25::Told {
-    x25::Told { what: What::Reset, cause, diagnostic: diagnostic::NONE }
+const fn reset(cause: u8) -> x25::PacketCause {
+    x25::PacketCause { what: What::Reset, cause, diagnostic: diagnostic::NONE }
 }
 
 /// Whether only another configuration at one of the two ends helps where XOT's peer says so. That its interface is down, or the circuit in use, passes.

@@ -102,7 +102,7 @@ impl Switch {
     }
 
     /// Where a call goes, and as what.
-    fn plan(&self, port: u16, offered: Offered) -> Result<Wanted, x25::Told> {
+    fn plan(&self, port: u16, offered: Offered) -> Result<Wanted, x25::PacketCause> {
         let unknown = cleared(cause::NOT_OBTAINABLE, diagnostic::CALLED);
         let user_data = offered.data.as_ref().map(Message::to_vec);
         let user_data = user_data.unwrap_or_default();
@@ -191,7 +191,7 @@ impl Switch {
     fn refuse(
         &mut self,
         own: Handle,
-        (why, found): (x25::Told, Option<Reason>),
+        (why, found): (x25::PacketCause, Option<Reason>),
         data: Option<Message>,
         cx: &mut Context<'_>,
     ) {

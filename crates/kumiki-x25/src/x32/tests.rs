@@ -287,7 +287,7 @@ fn a_circuit_on_which_no_information_passes_is_cleared() {
 }
 
 #[test]
-fn a_circuit_cleared_under_the_link_ends_it_and_is_called_anew_when_it_is_wanted() {
+fn a_circuit_cleared_under_the_link_ends_it_and_is_called_again_when_it_is_wanted() {
     let mut end = called(caller());
     end.told();
     end.cleared(Cleared::Network);

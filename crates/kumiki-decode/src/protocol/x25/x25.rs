@@ -248,7 +248,7 @@ fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, mo
 }
 
 fn reason(reading: &mut Reading<'_>, what: What, found: u8, diagnostic: Option<u8>) {
-    let told = kumiki_osi_service::x25::Told { what, cause: found, diagnostic: diagnostic.unwrap_or(0) };
+    let told = kumiki_osi_service::x25::PacketCause { what, cause: found, diagnostic: diagnostic.unwrap_or(0) };
     let text = told.cause_text();
     let mut meaning = format!("{}: {text}", reading.layer.summary);
     reading.named("cause", 3, 1, Value::Hex(found.into(), 2), text);

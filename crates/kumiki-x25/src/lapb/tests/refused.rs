@@ -315,7 +315,7 @@ fn polls_after_frmr_do_not_put_off_what_follows() {
 
 /// A peer of which frames are taken is there, and is not asked whether it is.
 #[test]
-fn each_frame_that_is_taken_begins_t3_anew() {
+fn each_frame_that_is_taken_begins_t3_again() {
     let config = Config { t1: ms(100), t2: ms(10), t3: ms(1000), ..Config::default() };
     // RR, and I: of the latter each has the next number.
     for is_information in [false, true] {

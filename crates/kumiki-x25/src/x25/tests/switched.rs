@@ -21,7 +21,7 @@ fn identified(own: Option<&str>) -> Wire {
 
 fn cleared(cause: u8, diagnostic: u8) -> Reason {
     let what = What::Clear;
-    Reason::peer(x25::Cause::Packet(x25::Told { what, cause, diagnostic }))
+    Reason::peer(x25::Cause::Packet(x25::PacketCause { what, cause, diagnostic }))
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn permanent_circuits_keep_their_link() {
 
 /// What one has been on an earlier link says nothing of the next.
 #[test]
-fn two_dtes_find_out_anew_who_is_the_dce_on_each_link() {
+fn two_dtes_find_out_again_who_is_the_dce_on_each_link() {
     let mut wire = on_demand_as([None, None], secs(20), secs(60));
     wire.say(A, listen(""));
     for caller in [A, B, A] {

@@ -15,7 +15,7 @@ pub enum What {
 
 /// The cause and the diagnostic code of a CLEAR, RESET or RESTART packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Told {
+pub struct PacketCause {
     /// Which of them.
     pub what: What,
     /// The cause; what it says depends on the packet. See [`cause`].
@@ -24,7 +24,7 @@ pub struct Told {
     pub diagnostic: u8,
 }
 
-impl Told {
+impl PacketCause {
     /// What a DTE says: cause 0, DTE originated.
     #[must_use]
     pub const fn by_dte(what: What, diagnostic: u8) -> Self {
@@ -51,7 +51,7 @@ impl Told {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for PacketCause {
     /// For example `cleared: number busy (01), no additional information (0)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.what {
@@ -69,7 +69,7 @@ impl fmt::Display for Told {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// The packet layer cleared the call, reset the channel or restarted all of them.
-    Packet(Told),
+    Packet(PacketCause),
     /// LAPB's peer refused a frame: the bits W (1), X (2), Y (4) and Z (8) of its FRMR (X.25 section 2.3.4).
     FrameRejected(u8),
     /// XOT's peer refused to set up a permanent virtual circuit: status of its answer ([`circuit_status`]).
