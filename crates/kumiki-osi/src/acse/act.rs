@@ -25,10 +25,10 @@ impl Acse {
             }
             Action::TakeAare => {
                 if let Some(opened) = opened {
-                    self.take_aare(own, *opened, cx);
+                    self.on_aare(own, *opened, cx);
                 }
             }
-            Action::TakeEnd => self.take_end(own, why, data, cx),
+            Action::TakeEnd => self.on_end(own, why, data, cx),
             Action::TakeRlrq | Action::TakeCollision | Action::TakeRlre => {
                 if let Some(connection) = self.connection(own)
                     && todo == Action::TakeCollision
@@ -96,7 +96,7 @@ impl Acse {
     }
 
     /// The presentation connection is over, or never was.
-    fn take_end(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+    fn on_end(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };

@@ -65,7 +65,7 @@ impl Acse {
     }
 
     /// A-ASSOCIATE indication.
-    pub(super) fn take_aarq(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
+    pub(super) fn on_aarq(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
         let lower = offered.provider;
         let Some(listener) = self.entries.listener(offered.user) else {
             return refuse(lower, None, cx);
@@ -185,7 +185,7 @@ impl Acse {
     }
 
     /// A-ASSOCIATE confirm.
-    pub(super) fn take_aare(&mut self, own: Handle, mut opened: Opened, cx: &mut Context<'_>) {
+    pub(super) fn on_aare(&mut self, own: Handle, mut opened: Opened, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };

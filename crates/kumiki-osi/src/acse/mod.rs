@@ -142,7 +142,7 @@ impl Machine for Acpm {
         cell: states::cell,
         act: Acse::act,
         open: Acse::open,
-        called: Acse::take_aarq,
+        called: Acse::on_aarq,
         refuse_offer: |layer, own, cx| layer.abort(own, Reason::NoResources, None, cx),
         most: |config| config.associations,
         ends: |it| &it.ends,

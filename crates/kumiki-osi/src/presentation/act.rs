@@ -33,11 +33,11 @@ impl Presentation {
         match (todo, opened, accept, special) {
             (Action::Misuse, ..) => cx.drop("not possible in this state of the connection"),
             (Action::Error, ..) => self.misplaced(own, cx),
-            (Action::TakeCpa, Some(opened), ..) => self.take_cpa(own, *opened, cx),
-            (Action::TakeRefusal | Action::TakeAbort, ..) => self.take_end(own, why, data, cx),
-            (Action::TakeValues, ..) => self.take_values(own, data.unwrap_or_default(), cx),
-            (Action::TakeRelease, ..) => self.take_release(own, data, cx),
-            (Action::TakePrimitive, _, _, Some(what)) => self.take_primitive(own, what, cx),
+            (Action::TakeCpa, Some(opened), ..) => self.on_cpa(own, *opened, cx),
+            (Action::TakeRefusal | Action::TakeAbort, ..) => self.on_end(own, why, data, cx),
+            (Action::TakeValues, ..) => self.on_values(own, data.unwrap_or_default(), cx),
+            (Action::TakeRelease, ..) => self.on_release(own, data, cx),
+            (Action::TakePrimitive, _, _, Some(what)) => self.on_primitive(own, what, cx),
             (Action::TellClosed, ..) => {
                 if let Some(connection) = self.entries.forget(own) {
                     connection.ends.tell_closed(cx);
@@ -92,7 +92,7 @@ impl Presentation {
     }
 
     /// The session connection is over, or never was.
-    fn take_end(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+    fn on_end(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
@@ -137,7 +137,7 @@ impl Presentation {
         self.counters.sent += 1;
     }
 
-    fn take_values(&mut self, own: Handle, data: Message, cx: &mut Context<'_>) {
+    fn on_values(&mut self, own: Handle, data: Message, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -183,7 +183,7 @@ impl Presentation {
         connection.ends.tell_aborted(Reason::NoResources, None, cx);
     }
 
-    fn take_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
+    fn on_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -239,7 +239,7 @@ impl Presentation {
         }
     }
 
-    fn take_primitive(&mut self, own: Handle, what: Special, cx: &mut Context<'_>) {
+    fn on_primitive(&mut self, own: Handle, what: Special, cx: &mut Context<'_>) {
         let Some((connection, primitive)) = self.connection(own).zip(what.take::<Primitive>()) else {
             return;
         };

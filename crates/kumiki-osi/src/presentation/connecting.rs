@@ -185,7 +185,7 @@ impl Presentation {
     }
 
     /// P-CONNECT confirm.
-    pub(super) fn take_cpa(&mut self, own: Handle, mut opened: Opened, cx: &mut Context<'_>) {
+    pub(super) fn on_cpa(&mut self, own: Handle, mut opened: Opened, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };

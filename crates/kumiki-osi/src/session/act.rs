@@ -25,11 +25,11 @@ impl Session {
                 }
                 self.send_cn(own, cx);
             }
-            (Action::TakeCn, Some(Spdu::Connect(cn)), _) => self.take_cn(own, cn, cx),
+            (Action::TakeCn, Some(Spdu::Connect(cn)), _) => self.on_cn(own, cn, cx),
             (Action::SendCdo, ..) => self.send_cdo(own, cx),
-            (Action::TakeCdo, Some(Spdu::Overflow(data)), _) => self.take_cdo(own, data, cx),
-            (Action::TakeAc, Some(Spdu::Accept(ac)), _) => self.take_ac(own, *ac, cx),
-            (Action::TakeRf, Some(Spdu::Refuse(rf)), _) => self.take_rf(own, rf, cx),
+            (Action::TakeCdo, Some(Spdu::Overflow(data)), _) => self.on_cdo(own, data, cx),
+            (Action::TakeAc, Some(Spdu::Accept(ac)), _) => self.on_ac(own, *ac, cx),
+            (Action::TakeRf, Some(Spdu::Refuse(rf)), _) => self.on_rf(own, rf, cx),
             (Action::SendAc, _, Some(accept)) => self.send_ac(own, *accept, cx),
             (Action::SendRf, ..) => {
                 let code = if let Some(OsiCause::SessionRefused(code)) = why.cause() {
@@ -44,14 +44,14 @@ impl Session {
                 self.refuse(own, code, data, cx);
             }
             (Action::SendData, ..) => self.send_data(own, data.unwrap_or_default(), end, cx),
-            (Action::TakeData, Some(Spdu::Data(data)), _) => self.take_data(own, data, cx),
+            (Action::TakeData, Some(Spdu::Data(data)), _) => self.on_data(own, data, cx),
             (Action::SendFn, ..) => self.send_fn(own, data, cx),
             (Action::TakeFn, Some(Spdu::Finish(finish)), _) => {
                 let collision = before == State::WaitDisconnect;
-                self.take_fn(own, finish, collision, cx);
+                self.on_fn(own, finish, collision, cx);
             }
             (Action::SendDn, ..) => self.send_dn(own, data, cx),
-            (Action::TakeDn, Some(Spdu::Disconnect(data)), _) => self.take_dn(own, data, cx),
+            (Action::TakeDn, Some(Spdu::Disconnect(data)), _) => self.on_dn(own, data, cx),
             (Action::SendAb, ..) => self.send_ab(own, data, cx),
             (Action::TakeAb, Some(Spdu::Abort(abort)), _) => {
                 let item = abort.transport.unwrap_or(transport::USER_ABORT);
@@ -85,14 +85,14 @@ impl Session {
         cx: &mut Context<'_>,
     ) {
         match (todo, spdu, primitive) {
-            (Action::TakeTyped, Some(Spdu::TypedData(data)), _) => self.take_typed(own, data, cx),
-            (Action::TakeTokens, Some(spdu), _) => self.take_tokens(own, spdu, cx),
-            (Action::TakeMip, Some(Spdu::MinorSync(point)), _) => self.take_mip(own, point, cx),
+            (Action::TakeTyped, Some(Spdu::TypedData(data)), _) => self.on_typed(own, data, cx),
+            (Action::TakeTokens, Some(spdu), _) => self.on_tokens(own, spdu, cx),
+            (Action::TakeMip, Some(Spdu::MinorSync(point)), _) => self.on_mip(own, point, cx),
             (Action::TakeMia, Some(Spdu::MinorSyncAck { number, data }), _) => {
-                self.take_mia(own, number, data, cx);
+                self.on_mia(own, number, data, cx);
             }
-            (Action::TakeRs, Some(Spdu::Resync(rs)), _) => self.take_rs(own, rs, cx),
-            (Action::TakeRa, Some(Spdu::ResyncAck(ra)), _) => self.take_ra(own, ra, cx),
+            (Action::TakeRs, Some(Spdu::Resync(rs)), _) => self.on_rs(own, rs, cx),
+            (Action::TakeRa, Some(Spdu::ResyncAck(ra)), _) => self.on_ra(own, ra, cx),
             (
                 Action::SendTyped
                 | Action::SendTokens
@@ -150,7 +150,7 @@ impl Session {
         self.counters.sent += 1;
     }
 
-    fn take_data(&mut self, own: Handle, enclosed: Enclosed, cx: &mut Context<'_>) {
+    fn on_data(&mut self, own: Handle, enclosed: Enclosed, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -194,7 +194,7 @@ impl Session {
         self.send(own, Spdu::Finish(finish), cx);
     }
 
-    fn take_fn(&mut self, own: Handle, finish: Finish, collision: bool, cx: &mut Context<'_>) {
+    fn on_fn(&mut self, own: Handle, finish: Finish, collision: bool, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -225,7 +225,7 @@ impl Session {
         }
     }
 
-    fn take_dn(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
+    fn on_dn(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -252,7 +252,7 @@ impl Session {
         self.last_word(own, Spdu::Abort(ab), cx);
     }
 
-    fn take_typed(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
+    fn on_typed(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -261,7 +261,7 @@ impl Session {
         self.counters.received += 1;
     }
 
-    fn take_tokens(&mut self, own: Handle, spdu: Spdu, cx: &mut Context<'_>) {
+    fn on_tokens(&mut self, own: Handle, spdu: Spdu, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -281,7 +281,7 @@ impl Session {
         tell(connection, primitive, cx);
     }
 
-    fn take_mip(&mut self, own: Handle, point: Point, cx: &mut Context<'_>) {
+    fn on_mip(&mut self, own: Handle, point: Point, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -294,7 +294,7 @@ impl Session {
         tell(connection, sync, cx);
     }
 
-    fn take_mia(&mut self, own: Handle, number: u32, data: Enclosed, cx: &mut Context<'_>) {
+    fn on_mia(&mut self, own: Handle, number: u32, data: Enclosed, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -306,7 +306,7 @@ impl Session {
         tell(connection, reply, cx);
     }
 
-    fn take_rs(&mut self, own: Handle, rs: Rs, cx: &mut Context<'_>) {
+    fn on_rs(&mut self, own: Handle, rs: Rs, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -337,7 +337,7 @@ impl Session {
         tell(connection, resync, cx);
     }
 
-    fn take_ra(&mut self, own: Handle, ra: ResyncAck, cx: &mut Context<'_>) {
+    fn on_ra(&mut self, own: Handle, ra: ResyncAck, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };

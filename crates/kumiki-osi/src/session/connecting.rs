@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// CN: the rest of its data is asked for, or the user is told of it.
-    pub(super) fn take_cn(&mut self, own: Handle, cn: Box<Cn>, cx: &mut Context<'_>) {
+    pub(super) fn on_cn(&mut self, own: Handle, cn: Box<Cn>, cx: &mut Context<'_>) {
         if cn.versions & version::TWO == 0 {
             return self.refuse(own, refusal::VERSION, None, cx);
         }
@@ -108,7 +108,7 @@ impl Session {
         false
     }
 
-    pub(super) fn take_cdo(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
+    pub(super) fn on_cdo(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
         let longest = self.config.max_connect as usize;
         let ends = data.ends();
         if !self.gather(own, data.data.unwrap_or_default(), longest, cx) {
@@ -183,7 +183,7 @@ impl Session {
         let setting = settled(cn.tokens, options.tokens);
         connection.tokens = connection.own(setting);
         connection.segment = segment(cn.tsdu_maximum.map(|(_, from)| from));
-        connection.take_all(cx);
+        connection.lift_limit(cx);
         let spdu = Cn {
             reference: answer(options.reference, cn.reference),
             tsdu_maximum: cn.tsdu_maximum,
@@ -198,7 +198,7 @@ impl Session {
     }
 
     /// S-CONNECT confirm.
-    pub(super) fn take_ac(&mut self, own: Handle, ac: Cn, cx: &mut Context<'_>) {
+    pub(super) fn on_ac(&mut self, own: Handle, ac: Cn, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -215,7 +215,7 @@ impl Session {
         let setting = settled(proposed.and_then(|it| it.tokens), ac.tokens);
         connection.tokens = connection.own(setting);
         connection.segment = segment(ac.tsdu_maximum.map(|(to, _)| to));
-        connection.take_all(cx);
+        connection.lift_limit(cx);
         let mut association = connection.association.take().unwrap_or_default();
         association.session = Options {
             functional_units: units,
@@ -237,7 +237,7 @@ impl Session {
     }
 
     /// S-CONNECT confirm, refused.
-    pub(super) fn take_rf(&mut self, own: Handle, rf: Refuse, cx: &mut Context<'_>) {
+    pub(super) fn on_rf(&mut self, own: Handle, rf: Refuse, cx: &mut Context<'_>) {
         let why = Reason::peer(OsiCause::SessionRefused(rf.reason));
         self.finish(own, Some((why, rf.data)), cx);
     }

@@ -50,7 +50,7 @@ impl Connection {
     }
 
     /// The connection stands: transport takes from here on whatever its longest TSDU is.
-    pub(super) fn take_all(&self, cx: &mut Context<'_>) {
+    pub(super) fn lift_limit(&self, cx: &mut Context<'_>) {
         self.ends.say(Special::new(Longest(u32::MAX)), cx);
     }
 

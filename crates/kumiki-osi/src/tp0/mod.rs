@@ -397,7 +397,7 @@ impl Tp0 {
         connection.association = accept.parameters.take();
         cx.clear_timer(&mut connection.ends.timer);
         let size = connection.tpdu_size;
-        // What was agreed is said in the words in which it was proposed: `take_cr` has left one of the two.
+        // What was agreed is said in the words in which it was proposed: `on_cr` has left one of the two.
         let preferred = u32::try_from(size / 128).ok();
         let is_power = size.is_power_of_two() && (128..=8192).contains(&size);
         let parameters = Parameters {

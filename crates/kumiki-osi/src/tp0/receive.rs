@@ -127,9 +127,9 @@ impl Tp0 {
 
     fn tpdu(&mut self, own: Handle, tpdu: Tpdu, (header, head): (usize, Head), data: Message, cx: &mut Context<'_>) {
         match tpdu {
-            Tpdu::Data(dt) => self.take_dt(own, dt, (header, head), data, cx),
-            Tpdu::Request(cr) => self.take_cr(own, &cr, head, cx),
-            Tpdu::Confirm(cc) => self.take_cc(own, &cc, head, cx),
+            Tpdu::Data(dt) => self.on_dt(own, dt, (header, head), data, cx),
+            Tpdu::Request(cr) => self.on_cr(own, &cr, head, cx),
+            Tpdu::Confirm(cc) => self.on_cc(own, &cc, head, cx),
             Tpdu::Disconnect(dr) => {
                 let why = match self.connection(own).map(|it| it.ends.state) {
                     // Of a connection that stood, it is no refusal.
@@ -168,7 +168,7 @@ impl Tp0 {
         self.error(own, Cause::TpduType, head.up_to(at), why, cx);
     }
 
-    fn take_dt(
+    fn on_dt(
         &mut self,
         own: Handle,
         dt: cotp::Data,
@@ -252,7 +252,7 @@ impl Tp0 {
     }
 
     /// CR: who is called, and what is agreed on.
-    fn take_cr(&mut self, own: Handle, cr: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
+    fn on_cr(&mut self, own: Handle, cr: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
         let state = self.connection(own).map(|it| it.ends.state);
         let row = state.map(|state| states::next(state, Event::Cr));
         let Some((Action::Offer, Some(next))) = row else {
@@ -322,7 +322,7 @@ impl Tp0 {
         }
     }
 
-    fn take_cc(&mut self, own: Handle, cc: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
+    fn on_cc(&mut self, own: Handle, cc: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
         let (own_size, preferred) = (usize::from(self.config.tpdu_size), self.config.preferred_size as usize);
         let default = self.default_size();
         let Some(connection) = self.connection(own) else {
