@@ -46,9 +46,9 @@ pub struct Client {
     recoveries: u32,
     activity: i64,
     /// The next operation starts over, whatever was moved of it before.
-    is_anew: bool,
+    starts_over: bool,
     /// What was started over last and was not told yet, and why.
-    anew: Option<(String, Failure)>,
+    started_over: Option<(String, Failure)>,
 }
 
 impl core::fmt::Debug for Client {
@@ -76,8 +76,8 @@ impl InitiatingUser for Client {
             broken: None,
             recoveries,
             activity,
-            is_anew: false,
-            anew: None,
+            starts_over: false,
+            started_over: None,
         }
     }
 
@@ -258,8 +258,8 @@ impl InitiatingUser for Client {
         true
     }
 
-    fn take_anew(&mut self) -> Option<(String, Failure)> {
-        self.anew.take()
+    fn take_started_over(&mut self) -> Option<(String, Failure)> {
+        self.started_over.take()
     }
 }
 
@@ -485,7 +485,7 @@ impl Client {
         let Some(operation) = self.resume(operation) else {
             return true;
         };
-        self.is_anew = false;
+        self.starts_over = false;
         let activity = self.next_activity();
         match stages(&operation, self.units, self.groups, activity) {
             Ok(stages) => {
@@ -510,7 +510,7 @@ impl Client {
     }
 
     fn finish(&mut self) {
-        if self.begins_anew() {
+        if self.started_over() {
             return;
         }
         let Some(mut run) = self.run.take() else {

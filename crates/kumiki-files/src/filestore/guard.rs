@@ -182,7 +182,7 @@ impl Guard {
         passwords: Option<&AccessPasswords>,
         locks: Option<ConcurrencyControl>,
     ) -> Result<Selection, StoreError> {
-        self.begin_anew(user, &name);
+        self.begin_again(user, &name);
         if self.is_being_made(&name) {
             self.take_over(user, |held| *held == name);
         }
@@ -358,7 +358,7 @@ impl Guard {
             return Err(StoreError::permanent(3015, "this store keeps no access control"));
         }
         // What F-CREATE had made for it is gone then.
-        self.begin_anew(user, &name);
+        self.begin_again(user, &name);
         if self.is_being_made(&name) {
             self.take_over(user, |held| *held == name);
         }

@@ -546,7 +546,7 @@ fn recover(guard: &mut Guard) -> (Responder, Vec<Action>) {
 }
 
 #[test]
-fn an_interrupted_transfer_is_kept_until_it_is_recovered_or_begun_anew() {
+fn an_interrupted_transfer_is_kept_until_it_is_recovered_or_begun_again() {
     let mut guard = store(b"x");
     interrupted(&mut guard);
     let (mut again, out) = recover(&mut guard);

@@ -293,12 +293,12 @@ impl Connection {
     pub(super) fn repay(&mut self, cx: &mut Context<'_>) {
         if self.out.len() < MOST_WAITING {
             let messages = core::mem::take(&mut self.owed);
-            self.take_more(messages, cx);
+            self.grant_credit(messages, cx);
         }
     }
 
     /// Credit for data that came.
-    pub(super) fn take_more(&self, messages: u32, cx: &mut Context<'_>) {
+    pub(super) fn grant_credit(&self, messages: u32, cx: &mut Context<'_>) {
         if messages > 0 {
             self.ends.let_come(Credit::messages(messages), cx);
         }

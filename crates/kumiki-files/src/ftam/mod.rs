@@ -314,7 +314,7 @@ impl Protocol for Ftam {
                 if let Some(connection) = self.connection(session) {
                     let spent = connection.surplus.min(credit.messages);
                     connection.surplus -= spent;
-                    connection.take_more(credit.messages - spent, cx);
+                    connection.grant_credit(credit.messages - spent, cx);
                 }
             }
             Request::Release { session, .. } => self.release(session, cx),

@@ -32,9 +32,9 @@ impl Ftam {
                 return;
             };
             if value.context == connection.pci() {
-                self.take_fpdus(own, &value.data, cx);
+                self.on_fpdus(own, &value.data, cx);
             } else {
-                elements = elements.saturating_add(self.take_data(own, value, cx));
+                elements = elements.saturating_add(self.on_value(own, value, cx));
             }
         }
         let Some(connection) = self.connection(own) else {
@@ -50,18 +50,18 @@ impl Ftam {
     }
 
     /// A value in the context of FTAM-PCI: an FPDU, or some of a group.
-    fn take_fpdus(&mut self, own: Handle, data: &Message, cx: &mut Context<'_>) {
+    fn on_fpdus(&mut self, own: Handle, data: &Message, cx: &mut Context<'_>) {
         match self.read(data) {
             Ok(fpdus) => {
                 for fpdu in fpdus {
-                    self.take_fpdu(own, fpdu, cx);
+                    self.on_fpdu(own, fpdu, cx);
                 }
             }
             Err(details) => self.mistake(own, error::UNREADABLE, details, cx),
         }
     }
 
-    fn take_fpdu(&mut self, own: Handle, fpdu: Fpdu, cx: &mut Context<'_>) {
+    fn on_fpdu(&mut self, own: Handle, fpdu: Fpdu, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -103,7 +103,7 @@ impl Ftam {
     }
 
     /// A value in another context; how many elements of it were handed up.
-    fn take_data(&mut self, own: Handle, value: Value, cx: &mut Context<'_>) -> u32 {
+    fn on_value(&mut self, own: Handle, value: Value, cx: &mut Context<'_>) -> u32 {
         self.in_hand = ber::beginning(&value.data);
         let Some(connection) = self.connection(own) else {
             return 0;
@@ -161,13 +161,13 @@ impl Ftam {
         // do not agree on who is to have it would hand it to each other for ever.
         let given = matches!(primitive, session::Primitive::GiveTokens { .. });
         match primitive {
-            session::Primitive::SyncMinor { .. } => self.take_check(own, cx),
+            session::Primitive::SyncMinor { .. } => self.on_check_pdu(own, cx),
             session::Primitive::SyncMinorReply { number, .. } => {
-                self.take_check_reply(own, number, cx);
+                self.on_check_reply(own, number, cx);
             }
-            session::Primitive::Resync { kind, number, data, .. } => self.take_resync(own, kind, number, data, cx),
+            session::Primitive::Resync { kind, number, data, .. } => self.on_resync(own, kind, number, data, cx),
             session::Primitive::ResyncReply { number, tokens, data } => {
-                self.take_resync_reply(own, number, tokens, data, cx);
+                self.on_resync_reply(own, number, tokens, data, cx);
             }
             session::Primitive::GiveTokens { tokens, .. } => {
                 if let Some(connection) = self.connection(own)
@@ -190,7 +190,7 @@ impl Ftam {
         }
     }
 
-    fn take_check(&mut self, own: Handle, cx: &mut Context<'_>) {
+    fn on_check_pdu(&mut self, own: Handle, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -213,7 +213,7 @@ impl Ftam {
         }
     }
 
-    fn take_check_reply(&mut self, own: Handle, number: u32, cx: &mut Context<'_>) {
+    fn on_check_reply(&mut self, own: Handle, number: u32, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -233,7 +233,7 @@ impl Ftam {
     }
 
     /// F-CANCEL or F-RESTART request as a resynchronisation.
-    fn take_resync(&mut self, own: Handle, kind: Resync, number: u32, data: Option<Message>, cx: &mut Context<'_>) {
+    fn on_resync(&mut self, own: Handle, kind: Resync, number: u32, data: Option<Message>, cx: &mut Context<'_>) {
         let wanted = match kind {
             Resync::Abandon => Kind::CancelRequest,
             Resync::Restart | Resync::Set => Kind::RestartRequest,
@@ -247,11 +247,11 @@ impl Ftam {
         let beaten = connection.machine.withdraw() == Some(Kind::CancelRequest);
         connection.purge(cx);
         connection.resyncing = Resyncing::Theirs { number, beaten };
-        self.take_fpdu(own, fpdu, cx);
+        self.on_fpdu(own, fpdu, cx);
     }
 
     /// Its answer.
-    fn take_resync_reply(
+    fn on_resync_reply(
         &mut self,
         own: Handle,
         number: u32,
@@ -290,7 +290,7 @@ impl Ftam {
         } else {
             connection.points.abandoned(number);
         }
-        self.take_fpdu(own, fpdu, cx);
+        self.on_fpdu(own, fpdu, cx);
     }
 
     /// The FPDU that a resynchronisation carries; without the right one the association ends.

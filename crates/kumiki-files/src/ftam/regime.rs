@@ -151,7 +151,7 @@ impl Ftam {
         connection.ends.lower = lower;
         connection.ends.listener = offered.user;
         connection.request = Some(request);
-        take_contexts(&mut connection, &association);
+        set_contexts(&mut connection, &association);
         if !connection.speaks() {
             let details = "FTAM-PCI is not the first context";
             let response = deny(ActionResult::PermanentError, error::PROTOCOL, details);
@@ -326,7 +326,7 @@ impl Ftam {
         if let Fpdu::InitializeResponse(response) = &fpdu {
             connection.points.window = response.checkpoint_window.max(1);
         }
-        take_contexts(connection, &association);
+        set_contexts(connection, &association);
         if !connection.speaks() {
             let details = "no context of FTAM-PCI".to_owned();
             return self.mistake(own, error::PROTOCOL, details, cx);
@@ -563,7 +563,7 @@ fn session_units(association: &mut Association, units: FunctionalUnits) {
 }
 
 /// Contexts and what became of them, as association control tells.
-fn take_contexts(connection: &mut Connection, association: &Association) {
+fn set_contexts(connection: &mut Connection, association: &Association) {
     let all = association.contexts.iter().zip(&association.results);
     connection.contexts = all.map(|(context, result)| (context.id, context.abstract_syntax, *result)).collect();
 }

@@ -369,7 +369,7 @@ fn a_get_goes_on_where_it_was_if_the_file_is_still_the_same() {
 }
 
 #[test]
-fn a_get_of_a_file_that_is_shorter_than_what_is_there_begins_anew() {
+fn a_get_of_a_file_that_is_shorter_than_what_is_there_begins_again() {
     let shelf = MemorySink(Arc::default(), Some(60));
     shelf.0.lock().unwrap().0 = content(60);
     let mut graph = run(store(&[("file", b"short")]), vec![get("file", &shelf)]);

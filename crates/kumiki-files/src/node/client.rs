@@ -124,7 +124,7 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
     }
 
     /// What was started over since this was asked, if something was, and why the responder did not go on with it.
-    fn take_anew(&mut self) -> Option<(String, Failure)> {
+    fn take_started_over(&mut self) -> Option<(String, Failure)> {
         None
     }
 
@@ -246,9 +246,9 @@ impl<U: InitiatingUser> FileClient<U> {
         is_broken.then(|| core::mem::replace(&mut self.client, nothing()))
     }
 
-    /// What was started over since this was asked, and why: [`InitiatingUser::take_anew`].
-    pub fn take_anew(&mut self) -> Option<(String, Failure)> {
-        self.client.take_anew()
+    /// What was started over since this was asked, and why: [`InitiatingUser::take_started_over`].
+    pub fn take_started_over(&mut self) -> Option<(String, Failure)> {
+        self.client.take_started_over()
     }
 
     /// Wants something; the node does it when it is woken with [`WAKE`].

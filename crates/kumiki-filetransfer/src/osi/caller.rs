@@ -81,7 +81,7 @@ pub trait Task {
     }
 
     /// What was interrupted is not gone on with, for this reason, and starts over on the connection that stands.
-    fn anew(&mut self, title: &str, why: &Failure) {
+    fn started_over(&mut self, title: &str, why: &Failure) {
         let _ = (title, why);
     }
 
@@ -376,8 +376,8 @@ impl Conversation<'_, '_> {
             let agreed = client.agreed();
             calling.task.told(&format!("{of}: the association stands, with {agreed}"));
         }
-        if let Some((title, why)) = client.take_anew() {
-            calling.task.anew(&title, &why);
+        if let Some((title, why)) = client.take_started_over() {
+            calling.task.started_over(&title, &why);
         }
         calling.hear(client.plan().outcomes());
         calling.task.progress(client.plan().progress());

@@ -17,7 +17,7 @@
 //! **Left out**: interrupted transfers that outlive the program.
 
 mod association;
-mod told;
+mod teller;
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ use kumiki_osi_service::ftam::GraphicString;
 use kumiki_osi_service::x25::Number;
 
 use self::association::Serve;
-use self::told::{Listener, Teller, Told};
+use self::teller::{Listener, Teller, ThreadReport};
 use super::journal::{Book, Journaled};
 use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::files::disk::System;
@@ -365,7 +365,7 @@ pub fn serve(
         stopping: AtomicBool::new(false),
         bells: Mutex::default(),
     });
-    let (teller, told) = told::ends();
+    let (teller, told) = teller::ends();
     // It gives up what is old, and what is left at the end.
     let mut guard = shared.guard(Book::default(), None, None);
     let mut door = Door {
@@ -452,9 +452,9 @@ impl Door {
     fn hear(&mut self, say: &mut dyn FnMut(&str)) {
         while let Some(told) = self.told.next() {
             match told {
-                Told::Line(None, line) => say(&line),
-                Told::Line(Some(kind), line) => self.tell(kind, line, say),
-                Told::Ended(number, stood) => {
+                ThreadReport::Line(None, line) => say(&line),
+                ThreadReport::Line(Some(kind), line) => self.tell(kind, line, say),
+                ThreadReport::Ended(number, stood) => {
                     self.served.associations += u64::from(stood);
                     if let Some(serving) = self.serving.remove(&number) {
                         // It has told its last word.

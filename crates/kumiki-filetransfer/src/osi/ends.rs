@@ -44,7 +44,7 @@ pub(super) trait Caller {
     /// Wants something, at the next [`WAKE`](kumiki_files::node::WAKE).
     fn want(&mut self, want: Want);
     /// What was started over, and why it was not gone on with.
-    fn take_anew(&mut self) -> Option<(String, Failure)>;
+    fn take_started_over(&mut self) -> Option<(String, Failure)>;
 }
 
 impl<U: InitiatingUser> Caller for FileClient<U> {
@@ -64,8 +64,8 @@ impl<U: InitiatingUser> Caller for FileClient<U> {
         Self::want(self, want);
     }
 
-    fn take_anew(&mut self) -> Option<(String, Failure)> {
-        Self::take_anew(self)
+    fn take_started_over(&mut self) -> Option<(String, Failure)> {
+        Self::take_started_over(self)
     }
 }
 

@@ -45,7 +45,7 @@ use super::bar::Bar;
 use super::local::{MOST, Part, Received, Settler, digest, directory_of};
 use super::show;
 use super::url::Url;
-use super::work::{Manner, anew, broken, look_at, narrated, status};
+use super::work::{Manner, broken, look_at, narrated, started_over, status};
 use crate::commands::{Stop, print, shown, unreadable, unwritable};
 use crate::live::option;
 use fetching::Job;
@@ -424,8 +424,8 @@ impl<D: Disk> Task for Collection<'_, D> {
         self.bar.say(&broken(title, why, wait));
     }
 
-    fn anew(&mut self, title: &str, why: &Failure) {
-        self.bar.say(&anew(title, why));
+    fn started_over(&mut self, title: &str, why: &Failure) {
+        self.bar.say(&started_over(title, why));
     }
 
     fn warned(&mut self, line: &str) {

@@ -145,8 +145,8 @@ impl Task for Plan {
         self.bar.say(&broken(title, why, wait));
     }
 
-    fn anew(&mut self, title: &str, why: &Failure) {
-        self.bar.say(&anew(title, why));
+    fn started_over(&mut self, title: &str, why: &Failure) {
+        self.bar.say(&started_over(title, why));
     }
 
     fn warned(&mut self, line: &str) {
@@ -167,7 +167,7 @@ pub(crate) fn broken(title: &str, why: &Failure, wait: Duration) -> String {
 }
 
 /// That something is not gone on with and starts over, in a line.
-pub(crate) fn anew(title: &str, why: &Failure) -> String {
+pub(crate) fn started_over(title: &str, why: &Failure) -> String {
     let Failure { layer, meaning, .. } = why;
     format!("kumiki: {title}: {layer}: {meaning}; it starts over")
 }

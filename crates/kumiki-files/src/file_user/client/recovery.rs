@@ -108,7 +108,7 @@ impl Client {
         let has_it = self.units.contains(FunctionalUnits::RECOVERY);
         // That it has begun is all that is known of what must not be done twice, where there is no checkpoint yet.
         let is_anywhere = operation.adds() || floor > 0;
-        if self.is_anew || !has_it || !is_anywhere || floor > MOST_CHECKPOINTS {
+        if self.starts_over || !has_it || !is_anywhere || floor > MOST_CHECKPOINTS {
             if operation.adds() {
                 self.plan.note(operation.title(), Err(unrecovered(false).doubtful()));
                 return None;
@@ -129,17 +129,17 @@ impl Client {
     }
 
     /// Whether the responder does not go on with what was interrupted, and has said so: it is started over.
-    pub(super) fn begins_anew(&mut self) -> bool {
+    pub(super) fn started_over(&mut self) -> bool {
         let Some(mut run) = self.run.take_if(|run| run.is_refused()) else {
             return false;
         };
         self.plan.progress.octets = self.plan.progress.octets.saturating_sub(run.counted());
         let why = run.failure.take();
-        self.anew = why.map(|why| (run.operation.title(), why));
+        self.started_over = why.map(|why| (run.operation.title(), why));
         // The responder refuses what is noted once more.
         let _ = run.operation.secured(None);
         self.plan.put_back(run.operation);
-        self.is_anew = true;
+        self.starts_over = true;
         true
     }
 }

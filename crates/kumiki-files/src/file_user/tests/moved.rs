@@ -96,7 +96,7 @@ fn what_another_node_still_takes_for_alive_is_given_up_for_its_user() {
 }
 
 #[test]
-fn what_the_other_node_does_not_give_up_is_begun_anew() {
+fn what_the_other_node_does_not_give_up_is_begun_again() {
     let table = Shared::default();
     let shelf = MemorySink::default();
     let first = node(settings(0), vec![get("a", &shelf)]);
@@ -225,7 +225,7 @@ fn another_run_goes_on_where_one_has_left_off() {
 }
 
 #[test]
-fn what_the_responder_has_forgotten_is_begun_anew() {
+fn what_the_responder_has_forgotten_is_begun_again() {
     let content = content();
     for gets in [true, false] {
         let table = Shared::default();
@@ -268,14 +268,14 @@ fn elsewhere(broken: Client, contents: &[u8]) -> Graph {
 }
 
 /// Why something was started over.
-fn anew(graph: &mut Graph) -> Option<(String, Option<i64>)> {
+fn started_over(graph: &mut Graph) -> Option<(String, Option<i64>)> {
     let node = graph.node("client").unwrap();
     let client: &mut FileClient = graph.protocol_mut(node).unwrap();
-    client.take_anew().map(|(title, why)| (title, why.code))
+    client.take_started_over().map(|(title, why)| (title, why.code))
 }
 
 #[test]
-fn what_is_refused_on_the_next_association_is_begun_anew_there() {
+fn what_is_refused_on_the_next_association_is_begun_again_there() {
     let (content, shelf) = (content(), MemorySink::default());
     let mut graph = elsewhere(interrupted(&content, get("a", &shelf)), b"other");
     assert_eq!(client(&graph).failure(), None);
@@ -285,8 +285,8 @@ fn what_is_refused_on_the_next_association_is_begun_anew_there() {
     // Nothing of the one file is in the other, and nothing counts twice.
     assert_eq!(shelf.taken(), b"other");
     assert_eq!(client(&graph).progress().octets, 5);
-    assert_eq!(anew(&mut graph), Some(("get a".to_owned(), Some(6004))));
-    assert_eq!(anew(&mut graph), None);
+    assert_eq!(started_over(&mut graph), Some(("get a".to_owned(), Some(6004))));
+    assert_eq!(started_over(&mut graph), None);
 
     let put = |mode| put("a", mode, &content);
     let mut graph = elsewhere(interrupted(b"old", put(PutMode::Replace)), b"old");
@@ -294,7 +294,7 @@ fn what_is_refused_on_the_next_association_is_begun_anew_there() {
     assert_eq!(client(&graph).outcomes()[0].result, Ok(Gain::Moved(500_000)));
     assert_eq!(client(&graph).progress().octets, 500_000);
     assert!(stored(&mut graph) == content);
-    assert!(anew(&mut graph).is_some());
+    assert!(started_over(&mut graph).is_some());
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn what_is_added_to_a_file_is_not_added_twice() {
     let mut graph = elsewhere(interrupted(b"old", operation), b"old");
     let result = client(&graph).outcomes()[0].result.clone();
     assert_eq!(result.unwrap_err().code, Some(6004));
-    assert_eq!(anew(&mut graph), None);
+    assert_eq!(started_over(&mut graph), None);
     assert_eq!(stored(&mut graph), b"old");
 }
 
@@ -318,7 +318,7 @@ fn what_is_added_to_a_file_is_not_added_twice_by_another_run_either() {
         broken(built(guard(&Shared::default(), b"old"), first, vec![units], false));
         let at = noted.last().unwrap();
         assert_eq!((at.activity, at.point > 0), (78, is_checked));
-        let mut graph = elsewhere_anew(put(), settings(0));
+        let mut graph = elsewhere_again(put(), settings(0));
         let result = client(&graph).outcomes()[0].result.clone().unwrap_err();
         assert_eq!(result.code, Some(6004), "{units}");
         assert!(result.remedy.contains("look at the file"), "{result}");
@@ -326,7 +326,7 @@ fn what_is_added_to_a_file_is_not_added_twice_by_another_run_either() {
         // It stays so, also where recovery cannot be had.
         assert_eq!(noted.last(), Some(at));
         let deaf = Settings { units: settings(0).units - FunctionalUnits::RECOVERY, ..settings(0) };
-        let mut graph = elsewhere_anew(put(), deaf);
+        let mut graph = elsewhere_again(put(), deaf);
         assert_eq!(client(&graph).outcomes()[0].result.clone().unwrap_err().code, Some(6000));
         assert_eq!(stored(&mut graph), b"old");
     }
@@ -336,19 +336,19 @@ fn what_is_added_to_a_file_is_not_added_twice_by_another_run_either() {
 fn what_is_known_not_to_have_been_added_is_added_by_the_next_run() {
     // It is cancelled, and the other end says so.
     let mut noted = Noted { breaks_at: 300_000, ..Noted::new(&MemorySink::default(), None) };
-    let mut graph = elsewhere_anew(vec![noted.put(PutMode::Append)], settings(0));
+    let mut graph = elsewhere_again(vec![noted.put(PutMode::Append)], settings(0));
     let why = client(&graph).outcomes()[0].result.clone().unwrap_err();
     assert_eq!(why.meaning, "a bad disk");
     assert_eq!(stored(&mut graph), b"old");
     assert_eq!(noted.last(), None);
     noted.breaks_at = u64::MAX;
-    let mut graph = elsewhere_anew(vec![noted.put(PutMode::Append)], settings(0));
+    let mut graph = elsewhere_again(vec![noted.put(PutMode::Append)], settings(0));
     assert_eq!(client(&graph).outcomes()[0].result, Ok(Gain::Moved(500_000)));
     assert_eq!(stored(&mut graph).len(), 500_003);
 }
 
 /// What another run does at a responder that knows nothing of the first.
-fn elsewhere_anew(plan: Vec<Operation>, settings: Settings) -> Graph {
+fn elsewhere_again(plan: Vec<Operation>, settings: Settings) -> Graph {
     run(built(guard(&Shared::default(), b"old"), node(settings, plan), Vec::new(), false))
 }
 

@@ -279,7 +279,7 @@ impl Guard {
     }
 
     /// Who turns to a file again does not go on with what was interrupted there: it no longer stands in its own user's way.
-    pub(super) fn begin_anew(&mut self, user: &User, name: &Name) {
+    pub(super) fn begin_again(&mut self, user: &User, name: &Name) {
         self.forget_if(|it| it.user == *user && it.own.name == *name);
     }
 

@@ -236,7 +236,7 @@ fn of_too_many_the_oldest_is_given_up() {
 }
 
 #[test]
-fn who_turns_to_a_file_anew_is_not_in_his_own_way_at_another_guard() {
+fn who_turns_to_a_file_again_is_not_in_his_own_way_at_another_guard() {
     let table = Shared::default();
     let guard = || store(b"old").sharing(Box::new(table.clone()));
     let (mut first, mut second) = (guard(), guard());

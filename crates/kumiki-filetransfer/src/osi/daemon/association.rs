@@ -23,7 +23,7 @@ use super::super::ends::server_mut;
 use super::super::journal::{Book, Bound};
 use super::super::refusal::{foreign, of_carrier, refusal, rejections, told};
 use super::super::{Lower, numbered, shown, stack};
-use super::told::Teller;
+use super::teller::Teller;
 use super::{Caller, Daemon, Serves, Shared};
 use kumiki_live::gate::Turnstile;
 use kumiki_live::line::{Connection, Line, Traffic, Watcher};

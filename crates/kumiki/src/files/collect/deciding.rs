@@ -89,7 +89,7 @@ impl<D: Disk> Collection<'_, D> {
         let settle = self.settle.as_nanos() / 1_000_000_000;
         let before = self.state.held(name);
         let since = before.filter(|it| (it.size, &it.modified) == (size, &modified));
-        // A clock that was put back begins anew.
+        // A clock that was put back starts again.
         let for_so_long = since.and_then(|it| now.checked_sub(it.since));
         match for_so_long {
             Some(seconds) if seconds >= settle => None,

@@ -44,7 +44,7 @@ impl<D: Disk> Collection<'_, D> {
                 let goes_on;
                 (part, goes_on) = part.recovering()?;
                 if !goes_on {
-                    part.begin_anew()?;
+                    part.begin_again()?;
                 }
                 0
             }

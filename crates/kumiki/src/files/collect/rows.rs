@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_where_a_row_begins_anew_is_seen() {
+    fn a_gap_where_a_row_begins_again_is_seen() {
         assert_eq!(gaps(&["a97"], &["a01", "a02"]), ["a98 to a99 (2 names)"]);
         assert_eq!(gaps(&["a99"], &["a01", "a02"]), [""; 0]);
         assert_eq!(gaps(&["a98"], &["a99", "a02"]), ["a01"]);

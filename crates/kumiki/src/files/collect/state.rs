@@ -170,7 +170,7 @@ impl<D: Disk> State<D> {
         let lines = text.get(..whole).unwrap_or_default().lines();
         let count = state.read(lines).map_err(|why| said(&why))?;
         if count > 2 * (state.files.len() + state.held.len()) + SPARE {
-            state.write_anew().map_err(|why| said(&why))?;
+            state.write_again().map_err(|why| said(&why))?;
         }
         Ok(state)
     }
@@ -249,7 +249,7 @@ impl<D: Disk> State<D> {
         if self.file.is_some() || self.files.is_empty() {
             return Ok(());
         }
-        let done = self.write_anew();
+        let done = self.write_again();
         done.map_err(|why| format!("{}: {why}", path_shown(&self.path)))
     }
 
@@ -269,13 +269,13 @@ impl<D: Disk> State<D> {
                 let done = written.and_then(|()| self.disk.sync(file, Synced::Data));
                 done.map_err(io::Error::from)
             }
-            None => self.write_anew(),
+            None => self.write_again(),
         };
         done.map_err(|why| format!("{}: {why}", path_shown(&self.path)))
     }
 
     /// Writes all of it, or nothing.
-    fn write_anew(&mut self) -> io::Result<()> {
+    fn write_again(&mut self) -> io::Result<()> {
         let mut new = self.path.as_os_str().to_owned();
         new.push(".kumiki-new");
         // What a crash has left: nobody else writes it behind the lock.

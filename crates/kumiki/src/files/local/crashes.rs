@@ -16,7 +16,7 @@ const NEW: &[u8] = b"new\r\ncontents";
 struct Way {
     resume: bool,
     /// The connection breaks, and what comes then is another file up to the first break.
-    begins_anew: bool,
+    started_over: bool,
     is_text: bool,
     replaces: bool,
 }
@@ -36,7 +36,7 @@ fn get(disk: &Simulated, way: Way) -> Result<(), String> {
     if at > NEW.len() as u64 {
         return Err("a checkpoint behind the end".to_owned());
     }
-    if way.begins_anew && at == 0 {
+    if way.started_over && at == 0 {
         part.write(0, message(b"other"))?;
         part.secured(None);
     }
@@ -110,7 +110,7 @@ fn a_file_that_is_fetched_is_old_or_new_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
     for replaces in [false, true] {
         for is_text in [false, true] {
-            ends += all_ends(Way { resume: false, begins_anew: false, is_text, replaces });
+            ends += all_ends(Way { resume: false, started_over: false, is_text, replaces });
         }
     }
     assert!(ends > 1000, "{ends}");
@@ -119,8 +119,8 @@ fn a_file_that_is_fetched_is_old_or_new_at_every_end_and_nothing_is_left() {
 #[test]
 fn a_file_that_is_fetched_to_be_resumed_is_old_or_new_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
-    for (begins_anew, is_text) in [(false, false), (false, true), (true, false)] {
-        ends += all_ends(Way { resume: true, begins_anew, is_text, replaces: true });
+    for (started_over, is_text) in [(false, false), (false, true), (true, false)] {
+        ends += all_ends(Way { resume: true, started_over, is_text, replaces: true });
     }
     assert!(ends > 1000, "{ends}");
 }

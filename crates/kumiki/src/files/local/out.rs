@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_compared_with_what_comes_anew() {
+    fn what_was_written_is_compared_with_what_comes_again() {
         let again = |parts: &[(u64, &[u8])]| {
             let (mut out, receipt) = Out::open(Path::new("/dev/null")).unwrap();
             out.write(0, Message::from_octets(b"abcd")).unwrap();

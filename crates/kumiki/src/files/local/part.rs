@@ -207,7 +207,7 @@ impl<D: Disk> Part<D> {
     }
 
     /// Forgets what an earlier run has left.
-    pub(crate) fn begin_anew(&mut self) -> Result<(), String> {
+    pub(crate) fn begin_again(&mut self) -> Result<(), String> {
         self.cut(0).map_err(|why| self.said(&why))
     }
 

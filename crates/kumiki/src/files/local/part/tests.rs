@@ -133,19 +133,19 @@ fn a_part_is_gone_on_with_only_for_the_file_that_it_is_of() {
 }
 
 #[test]
-fn what_is_begun_anew_is_as_long_as_it_comes_then() {
+fn what_starts_over_is_as_long_as_it_comes_then() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("a");
-    for anew in [&b""[..], b"ab", b"abX", b"abcdef"] {
+    for octets in [&b""[..], b"ab", b"abX", b"abcdef"] {
         let (mut part, receipt) = Part::begin(&target, "ftam://d:102/a", false).unwrap();
         part.write(0, Message::from_octets(b"abcd")).unwrap();
         part.secured(None);
-        if !anew.is_empty() {
-            part.write(0, Message::from_octets(anew)).unwrap();
+        if !octets.is_empty() {
+            part.write(0, Message::from_octets(octets)).unwrap();
         }
         part.finish().unwrap();
-        assert_eq!(std::fs::read(&target).unwrap(), anew);
-        assert_eq!(receipt.read().size, anew.len() as u64);
+        assert_eq!(std::fs::read(&target).unwrap(), octets);
+        assert_eq!(receipt.read().size, octets.len() as u64);
     }
 }
 
@@ -170,7 +170,7 @@ fn what_an_earlier_run_has_fetched_to_its_end_is_all_there() {
 
 #[test]
 fn a_note_goes_before_another_file_comes_to_where_it_is_beside() {
-    for anew in [false, true] {
+    for is_new in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
         let of = |place: &str| {
@@ -184,8 +184,8 @@ fn a_note_goes_before_another_file_comes_to_where_it_is_beside() {
         // Another file, of a responder without recovery, breaks as well.
         let (mut second, goes_on) = of("ftam://d:102/B");
         assert!(!goes_on);
-        if anew {
-            second.begin_anew().unwrap();
+        if is_new {
+            second.begin_again().unwrap();
         }
         second.write(0, Message::from_octets(b"BBBBBB")).unwrap();
         drop(second);

@@ -9,9 +9,9 @@ use kumiki_live::throttle::Kind;
 /// So many octets of lines wait at most, of all threads together.
 const WAITING: usize = 1 << 20;
 
-/// What a thread tells.
+/// What a thread reports.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum ThreadReport {
     /// A line of the log; of a kind, where others could have many of them told.
     Line(Option<Kind>, String),
     /// The thread of this number has ended, and whether its association stood.
@@ -27,11 +27,11 @@ struct Queue {
 
 /// The end of a thread.
 #[derive(Clone, Debug)]
-pub(super) struct Teller(Sender<Told>, Arc<Queue>);
+pub(super) struct Teller(Sender<ThreadReport>, Arc<Queue>);
 
 /// The end of whoever keeps the log.
 #[derive(Debug)]
-pub(super) struct Listener(Receiver<Told>, Arc<Queue>);
+pub(super) struct Listener(Receiver<ThreadReport>, Arc<Queue>);
 
 /// Both ends.
 pub(super) fn ends() -> (Teller, Listener) {
@@ -49,20 +49,20 @@ impl Teller {
             return;
         }
         // Nobody listens any more only when the program ends.
-        let _ = sender.send(Told::Line(kind, line));
+        let _ = sender.send(ThreadReport::Line(kind, line));
     }
 
     /// This thread has nothing more to tell.
     pub(super) fn end(&self, number: u64, stood: bool) {
-        let _ = self.0.send(Told::Ended(number, stood));
+        let _ = self.0.send(ThreadReport::Ended(number, stood));
     }
 }
 
 impl Listener {
     /// What waits, in its order.
-    pub(super) fn next(&self) -> Option<Told> {
+    pub(super) fn next(&self) -> Option<ThreadReport> {
         let told = self.0.try_recv().ok()?;
-        if let Told::Line(_, line) = &told {
+        if let ThreadReport::Line(_, line) = &told {
             self.1.waiting.fetch_sub(line.len(), Ordering::SeqCst);
         }
         Some(told)
@@ -87,11 +87,11 @@ mod tests {
         }
         teller.end(1, true);
         let mut told = 0;
-        while let Some(Told::Line(..)) = listener.next() {
+        while let Some(ThreadReport::Line(..)) = listener.next() {
             told += 1;
         }
         assert_eq!((told, listener.lost(), listener.lost()), (WAITING / 10_000, 1000 - (WAITING / 10_000) as u64, 0));
         teller.tell(None, line);
-        assert!(matches!(listener.next(), Some(Told::Line(..))));
+        assert!(matches!(listener.next(), Some(ThreadReport::Line(..))));
     }
 }
