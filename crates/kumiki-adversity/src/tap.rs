@@ -154,8 +154,8 @@ impl Witness for TcpWitness {
     }
 }
 
-/// Reads a PDU, or says what is wrong with it; none where it is no concern of TCP. `again`: all sums are taken again.
-fn read(pdu: &Message, stack: Stack, anew: bool) -> Result<Option<Seen>, &'static str> {
+/// Reads a PDU, or says what is wrong with it; none where it is no concern of TCP. `sums_again`: all sums are taken again.
+fn read(pdu: &Message, stack: Stack, sums_again: bool) -> Result<Option<Seen>, &'static str> {
     let (mut data, packet) = packet_of(pdu, stack)?;
     if packet.protocol == ipv6::next_header::ICMPV6 {
         return Ok(None);
@@ -165,7 +165,7 @@ fn read(pdu: &Message, stack: Stack, anew: bool) -> Result<Option<Seen>, &'stati
     }
     data.truncate(packet.total);
     data.pop(packet.header).map_err(|_| "the IP header is cut off")?;
-    if anew {
+    if sums_again {
         data.forget_sums();
     }
     if !packet.pseudo_header.plus(data.sum()).is_valid() {

@@ -253,8 +253,8 @@ impl Experiment {
             let (host, devices, seen) = make(0)?;
             let id = world.add_host(host);
             for ((at, up), life) in powers.get(name.as_str()).into_iter().flatten().zip(1..) {
-                let anew = if *up { Some(make(life)?) } else { None };
-                power.add(*at, id, anew.map(|(host, ..)| host));
+                let started = if *up { Some(make(life)?) } else { None };
+                power.add(*at, id, started.map(|(host, ..)| host));
             }
             captured.push(seen);
             hosts.insert(name.clone(), id);

@@ -27,7 +27,7 @@ async fn echo() {
 }
 
 #[test]
-fn what_a_host_knew_is_gone_when_it_crashes_and_its_programs_begin_anew() {
+fn what_a_host_knew_is_gone_when_it_crashes_and_its_programs_begin_again() {
     let net = Net::new(1);
     let server = net.host("server");
     server.start(echo);

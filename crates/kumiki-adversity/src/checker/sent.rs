@@ -71,8 +71,8 @@ impl Checker {
         // where its clock has not moved since. An answer of the instant in which it ended may be older than the end: unless more
         // than the SYN was acknowledged.
         let over = self.passive && self.facts.over();
-        let anew = over && self.receiving.as_ref().is_some_and(|receiving| receiving.acked > 1);
-        let again = !anew && self.sending.as_ref().is_some_and(|sending| sending.iss == header.seq);
+        let is_new = over && self.receiving.as_ref().is_some_and(|receiving| receiving.acked > 1);
+        let again = !is_new && self.sending.as_ref().is_some_and(|sending| sending.iss == header.seq);
         if !again {
             if self.facts.opened() && !over {
                 self.breaks(now, "second connection", || "a SYN with a new ISS after the connection stood".to_owned());

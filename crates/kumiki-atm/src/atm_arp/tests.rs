@@ -166,7 +166,7 @@ fn a_claim_to_our_own_address_teaches_nothing() {
 }
 
 #[test]
-fn a_line_that_went_down_is_asked_anew() {
+fn a_line_that_went_down_is_asked_again() {
     let (mut bench, atm, user) = started(Config::new(A, vec![VC]));
     packet(&mut bench, atm, VC, &reply(2));
     bench.sent();

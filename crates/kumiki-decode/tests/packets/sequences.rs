@@ -166,9 +166,9 @@ fn clears_resets_and_restarts_forget_a_part() {
     let up = dt(&[0xaa; 100]);
     let endings: [(&[u8], bool); 3] =
         [(&[0x10, 1, 0x13, 0, 0], true), (&[0x10, 1, 0x1b, 0, 0], false), (&[0x10, 0, 0xfb, 0, 0], true)];
-    for (ending, anew) in endings {
+    for (ending, is_new) in endings {
         let mut packets = vec![(true, CALL.to_vec()), (true, data(0, true, &up[..50])), (false, ending.to_vec())];
-        if anew {
+        if is_new {
             // What came too late for the call is data of nobody.
             packets.push((true, data(1, false, &up[50..])));
             packets.push((true, CALL.to_vec()));

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_tells_is_read_anew_each_time() {
+    fn what_the_kernel_tells_is_read_again_each_time() {
         let opened = FILES.iter().filter_map(|path| File::open(path).ok());
         let connections = Connections::new(opened.map(OwnedFd::from));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

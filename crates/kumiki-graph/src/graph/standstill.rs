@@ -54,7 +54,7 @@ pub(super) struct Bound {
 impl Default for Bound {
     fn default() -> Self {
         let mut bound = Self { most: STEPS, made: 0, stretch: 0, left: 0, found: None };
-        bound.begin_anew();
+        bound.begin_again();
         bound
     }
 }
@@ -64,13 +64,13 @@ impl Bound {
     #[inline]
     pub(super) const fn begin(&mut self) {
         if self.made > 0 {
-            self.begin_anew();
+            self.begin_again();
         }
         self.left = self.stretch;
     }
 
     /// The first stretch, unless it stands still for good.
-    const fn begin_anew(&mut self) {
+    const fn begin_again(&mut self) {
         if self.found.is_some() {
             return;
         }
@@ -90,7 +90,7 @@ impl Graph {
     /// Sets how many primitives may follow from one input within its task, 20 million unless set; at least 1.
     pub const fn set_steps(&mut self, steps: u64) {
         self.bound.most = if steps == 0 { 1 } else { steps };
-        self.bound.begin_anew();
+        self.bound.begin_again();
     }
 
     /// Where the graph stands still, if it does: it does nothing any more.

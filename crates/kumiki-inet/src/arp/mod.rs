@@ -473,7 +473,7 @@ impl Arp {
             Report::Route { source, .. } if source.is(&MAC) => {
                 self.mac = source.get();
                 // Who was waited for before we had an address is asked for now.
-                self.cache.begin_anew(cx.now());
+                self.cache.begin_again(cx.now());
                 self.tick(cx);
             }
             // The link may be another one when it comes back.

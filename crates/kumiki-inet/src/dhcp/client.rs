@@ -132,7 +132,7 @@ impl Client {
             }
             (State::Requesting | State::Rebooting | State::Renewing | State::Rebinding, Kind::Nak) => {
                 self.halt(acts);
-                self.begin_anew(now, Duration::ZERO, rng);
+                self.begin_again(now, Duration::ZERO, rng);
                 true
             }
             (
@@ -213,7 +213,7 @@ impl Client {
             };
             self.xid = rng.next_u32();
             acts.push(Act::Send(Box::new(self.header(options)), None));
-            self.begin_anew(now, AFTER_DECLINE, rng);
+            self.begin_again(now, AFTER_DECLINE, rng);
         }
     }
 
@@ -253,7 +253,7 @@ impl Client {
             self.state = State::Init;
             if is_too_short {
                 // Leases that are over before they can be used are not asked for without end.
-                return self.begin_anew(now, Duration::ZERO, rng);
+                return self.begin_again(now, Duration::ZERO, rng);
             }
         }
         match self.state {
@@ -271,12 +271,12 @@ impl Client {
                 self.send_request(now, acts);
             }
             State::Requesting | State::Rebooting if self.tries < MOST_TRIES => self.send_request(now, acts),
-            State::Requesting => self.begin_anew(now, Duration::ZERO, rng),
+            State::Requesting => self.begin_again(now, Duration::ZERO, rng),
             // Nobody contradicts that it has what it had (section 3.2 (3)).
             State::Rebooting if self.lease.is_some() => self.bind(now),
             State::Rebooting => {
                 self.config.previous = None;
-                self.begin_anew(now, Duration::ZERO, rng);
+                self.begin_again(now, Duration::ZERO, rng);
             }
             State::Checking => {}
             State::Bound | State::Renewing | State::Rebinding => self.ask_for_more(now, rng, acts),
@@ -328,7 +328,7 @@ impl Client {
     }
 
     /// It looks for servers again; the more often it had to, the later.
-    fn begin_anew(&mut self, now: Instant, least: Duration, rng: &mut Rng) {
+    fn begin_again(&mut self, now: Instant, least: Duration, rng: &mut Rng) {
         let again = if self.refused == 0 { Duration::ZERO } else { back_off(self.refused, rng) };
         self.refused = self.refused.saturating_add(1);
         (self.state, self.offer, self.began) = (State::Init, None, now);

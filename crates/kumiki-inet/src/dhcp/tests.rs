@@ -249,7 +249,7 @@ fn an_address_is_found_asked_for_probed_and_used() {
 }
 
 #[test]
-fn what_is_not_answered_is_sent_again_later_and_later_and_in_the_end_it_begins_anew() {
+fn what_is_not_answered_is_sent_again_later_and_later_and_in_the_end_it_begins_again() {
     let mut network = Network::new(quick());
     network.pass(SECOND);
     network.one();

@@ -258,7 +258,7 @@ pub(super) fn wire_len(datagram: &Message) -> usize {
     segment.min(datagram.len())
 }
 
-/// Says anew what goes with the data of `unit`. Who hands a unit on hands on its box: a new one for each layer would be two
+/// Sets again what goes with the data of `unit`. Who hands a unit on hands on its box: a new one for each layer would be two
 /// allocations for each packet.
 #[inline]
 pub(crate) fn readdress(unit: &mut Unit, source: Address, destination: Address, options: UnitOptions) {

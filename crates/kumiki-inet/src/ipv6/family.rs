@@ -179,7 +179,7 @@ impl Family for V6 {
         cx: &mut Context<'_>,
     ) -> Option<bool> {
         let standing = ip.standing_of_new(interface, cx.now());
-        // One that is asked about, or that is somebody else's, is begun anew.
+        // One that is asked about, or that is somebody else's, starts again.
         if let Some(before) = Self::remove(ip, interface, address) {
             ip.routes.remove(address, before, interface, None);
         }

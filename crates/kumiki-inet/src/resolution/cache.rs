@@ -214,7 +214,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
     }
 
     /// All who are waited for are to be asked for again: until now nobody could be.
-    pub fn begin_anew(&mut self, now: Instant) {
+    pub fn begin_again(&mut self, now: Instant) {
         for it in self.asked.values_mut() {
             (it.times, it.next) = (0, now);
         }

@@ -251,7 +251,7 @@ impl Session {
     }
 
     /// Nothing was sent for a while, and the congestion window starts over.
-    pub(crate) fn begin_buffers_anew(&mut self) {
+    pub(crate) fn begin_buffers_again(&mut self) {
         self.buffers.send.now = self.wanted_to_send();
     }
 

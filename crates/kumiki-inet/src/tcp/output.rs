@@ -298,7 +298,7 @@ impl Session {
     }
 
     /// Whether what is sent next begins with the initial window again.
-    pub(super) fn begins_anew(&self, ctx: &Ctx<'_, '_>) -> bool {
+    pub(super) fn started_over(&self, ctx: &Ctx<'_, '_>) -> bool {
         ctx.shared.config.slow_start_after_idle
             && self.board.is_empty()
             && ctx.now().saturating_since(self.last_sent) > self.rtt.rto(&ctx.shared.config.rto)
@@ -307,10 +307,10 @@ impl Session {
     /// RFC 5681 section 4.1.
     fn restart_if_idle(&mut self, ctx: &mut Ctx<'_, '_>) {
         let now = ctx.now();
-        if self.send.unsent() > 0 && self.begins_anew(ctx) {
+        if self.send.unsent() > 0 && self.started_over(ctx) {
             self.congestion.on_idle(now);
             self.window_by(Limit::SlowStart);
-            self.begin_buffers_anew();
+            self.begin_buffers_again();
             self.last_sent = now;
         }
     }

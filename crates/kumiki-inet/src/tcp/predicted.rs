@@ -162,7 +162,7 @@ impl Session {
             && self.is_calm(ctx)
             && self.recovery.duplicates == 0
             && self.pacer.is_none()
-            && !self.begins_anew(ctx)
+            && !self.started_over(ctx)
             && !self.owes_user_timeout(ctx)
     }
 

@@ -12,8 +12,8 @@ use super::flows::Flow;
 enum Change {
     /// It has no power any more.
     Down,
-    /// It begins anew, as this one.
-    Anew(Box<Host>),
+    /// It starts again, as this one.
+    Up(Box<Host>),
     /// A node of it, a TCP, is set otherwise.
     Set(String, Box<Config>),
 }
@@ -27,9 +27,9 @@ pub(super) struct Power {
 }
 
 impl Power {
-    /// At `at` after the beginning `host` has no power any more, or begins anew as another.
-    pub(super) fn add(&mut self, at: Duration, host: HostId, anew: Option<Host>) {
-        self.put(at, host, anew.map_or(Change::Down, |anew| Change::Anew(Box::new(anew))));
+    /// At `at` after the beginning `host` has no power any more, or starts again as another.
+    pub(super) fn add(&mut self, at: Duration, host: HostId, started: Option<Host>) {
+        self.put(at, host, started.map_or(Change::Down, |started| Change::Up(Box::new(started))));
     }
 
     /// At `at` after the beginning the TCP `node` of `host` is as `config` says, as far as that can be changed.
@@ -53,10 +53,10 @@ impl Power {
         let now = world.now();
         while let Some((_, host, change)) = self.coming.pop_front_if(|(at, ..)| *at <= now) {
             match change {
-                Change::Anew(anew) => {
+                Change::Up(started) => {
                     self.outages.extend(world.down_since(host).map(|since| (host, since, now)));
                     // The same graph has begun before.
-                    drop(world.bring_back(host, *anew));
+                    drop(world.bring_back(host, *started));
                 }
                 Change::Down => world.take_down(host),
                 Change::Set(node, config) => {

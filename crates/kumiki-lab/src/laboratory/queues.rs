@@ -79,7 +79,7 @@ pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
         let (whole, is_full) = (queue.whole(), busy as f64 >= queue.whole().as_nanos() as f64 * FULL);
         // What grows at one rate is half of the time on either side of its middle; what has grown and then stayed is not, nor a burst at the end.
         let middle = queue.quantile(0.5).saturating_sub(before) as f64 / grown;
-        // Nor is what falls and rises, as behind bursts: that passes its middle anew each time, and here for the last time.
+        // Nor is what falls and rises, as behind bursts: that passes its middle again each time, and here for the last time.
         let half = queue.length().midpoint(before);
         let passed = queue.longer_for(half);
         let has_passed = passed.as_secs_f64() >= whole.as_secs_f64() * PASSED;

@@ -71,7 +71,7 @@ fn datagrams_are_lost_as_long_as_a_line_is_not_there() {
 }
 
 #[test]
-fn a_router_without_power_loses_all_and_counts_on_when_it_has_begun_anew() {
+fn a_router_without_power_loses_all_and_counts_on_when_it_has_begun_again() {
     let events = r#"{ at = "1 s", host = "r", up = false }, { at = "2 s", host = "r", up = true },
         { at = "3 s", host = "r", up = false }, { at = "3.2 s", host = "r", up = true }"#;
     let measured = with(events);
@@ -151,7 +151,7 @@ fn an_event_after_the_end_is_told_of() {
 
 /// What a router has learnt of its neighbours is gone with its power.
 #[test]
-fn a_router_that_begins_anew_asks_for_its_neighbours_again() {
+fn a_router_that_begins_again_asks_for_its_neighbours_again() {
     let asked = |events: &str| {
         let text = r#"
 title = "Over a router between two networks of Ethernet"

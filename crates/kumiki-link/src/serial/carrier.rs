@@ -72,7 +72,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// A busy time is counted at one rate: the next frame begins a new one.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn begin_again(&mut self) {
         *self = Self { following: self.following.take(), ..Self::default() };
     }
 

@@ -96,7 +96,7 @@ impl Sending {
         };
         if !same {
             // A busy time is counted at one rate, and starts over with the frame that comes next.
-            self.pace.begin_anew();
+            self.pace.begin_again();
         }
         self.config = config;
     }
@@ -130,7 +130,7 @@ impl Sending {
     pub(crate) fn hold(&mut self, until: Instant) {
         if self.free_at < until {
             self.free_at = until;
-            self.pace.begin_anew();
+            self.pace.begin_again();
         }
     }
 

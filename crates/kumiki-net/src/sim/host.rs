@@ -398,11 +398,11 @@ impl Host {
 
     fn renew(&self) {
         self.with(|it| it.starts += 1);
-        self.build_anew();
+        self.build_again();
     }
 
     /// Other layers, which know nothing yet, take the place of those that it has.
-    pub(super) fn build_anew(&self) {
+    pub(super) fn build_again(&self) {
         let (name, own, config, id, starts, (mtu, is_gateway)) = self.with(|it| {
             let own = (it.addresses.clone(), it.versions);
             (it.name.clone(), own, it.config.clone(), it.id, it.starts, (it.mtu, it.is_gateway))

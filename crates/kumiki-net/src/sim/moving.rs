@@ -115,7 +115,7 @@ impl Host {
     /// What is down begins with the addresses that it has then.
     fn prepare(&self) {
         if self.is_down() {
-            self.build_anew();
+            self.build_again();
         }
     }
 

@@ -417,7 +417,7 @@ impl Net {
     /// when all of them wait for something, `future` does. That is on no host; to be on one: [`Host::run`].
     ///
     /// The tasks of its hosts end with it, in the order in which they were started; the network stays as it is, and may be run again, when the
-    /// hosts' programs begin anew. Sockets that are kept go on in the next run. Tasks that were started by `tokio::spawn` end in no order that
+    /// hosts' programs start again. Sockets that are kept go on in the next run. Tasks that were started by `tokio::spawn` end in no order that
     /// repeats: who runs one network twice, and has such, may not count on the same packets in the second run.
     ///
     /// # Errors

@@ -160,7 +160,7 @@ fn an_endless_exchange_between_tasks_of_one_host_is_found() {
 }
 
 #[test]
-fn rounds_are_counted_anew_at_each_instant() {
+fn rounds_are_counted_again_at_each_instant() {
     let log = Log::default();
     let mut world = World::new();
     let hosts = [echo(&["x"], u64::MAX, &log), echo(&[], u64::MAX, &log)];
@@ -421,7 +421,7 @@ fn clock(log: &Log) -> Host {
 }
 
 #[test]
-fn a_host_without_power_hears_nothing_and_begins_anew_when_that_is_back() {
+fn a_host_without_power_hears_nothing_and_begins_again_when_that_is_back() {
     let (log, line) = (Log::default(), Log::default());
     let frames = [(5, "a"), (25, "b"), (45, "c")];
     let (mut world, host) = alone(clock(&log), Line::generating(&frames, &line));

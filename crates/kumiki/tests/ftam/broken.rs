@@ -158,7 +158,7 @@ fn a_responder_that_ends_aborts_its_associations() {
 }
 
 #[test]
-fn a_responder_that_is_started_anew_costs_its_callers_no_more_than_time() {
+fn a_responder_that_is_started_again_costs_its_callers_no_more_than_time() {
     let folder = Folder::new("restarted");
     let mut daemon = Daemon::start(&folder, &["--anonymous"]);
     let at = daemon.at.clone();

@@ -4,7 +4,7 @@ use kumiki_watchdog::until;
 
 use super::harness::{Daemon, Folder, Ran, Running};
 use super::line::{Cut, Line};
-use super::recovered::{did_not_begin_anew, long};
+use super::recovered::{did_not_begin_again, long};
 
 struct Collector<'a> {
     folder: &'a Folder,
@@ -166,7 +166,7 @@ fn a_file_that_was_interrupted_is_gone_on_with_by_the_next_run() {
     let ran = collector.run(&[]).well();
     assert!(ran.err.contains("resumed"), "{ran:?}");
     assert_eq!(line.connections(), 2);
-    did_not_begin_anew(&line, &contents);
+    did_not_begin_again(&line, &contents);
     assert!(folder.read("in/m") == contents);
     assert_eq!(here(&folder), ["a", "m"]);
     let state = [".kumiki-collect.jsonl", ".kumiki-collect.jsonl.lock", "a", "m"];
@@ -175,7 +175,7 @@ fn a_file_that_was_interrupted_is_gone_on_with_by_the_next_run() {
 }
 
 #[test]
-fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
+fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_again() {
     let folder = Folder::new("collect-changed");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     let mut contents = long(1_000_000);
@@ -241,7 +241,7 @@ fn the_file_that_is_still_written_comes_when_the_next_one_is_there() {
 
 /// Where a row starts over its last file waits too, and a name that is missing there is told.
 #[test]
-fn a_row_that_begins_anew_goes_on() {
+fn a_row_that_begins_again_goes_on() {
     let folder = Folder::new("collect-wraps");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     let collector = Collector { folder: &folder, url: daemon.url("") };

@@ -10,7 +10,7 @@ use kumiki_watchdog::until;
 
 use super::harness::{Daemon, Folder, Ran, Running, hollow};
 use super::line::{Cut, Line};
-use super::recovered::{did_not_begin_anew, long};
+use super::recovered::{did_not_begin_again, long};
 
 const MIB: u64 = 1 << 20;
 /// What the program has before anybody calls, and what the allocator keeps in pieces: measured as 8 to 14 MiB, doubled.
@@ -170,7 +170,7 @@ fn refuses_and_hurts_nobody(folder: &Folder, running: Running) {
     // Those that are gone give back what they had.
     until(|| folder.ftam(&["ls", &daemon.url("")]).status == Some(0));
     folder.ftam(&put).well();
-    did_not_begin_anew(&line, &contents);
+    did_not_begin_again(&line, &contents);
     assert!(folder.read("root/kept") == contents);
     let ran = daemon.stop();
     assert!(!ran.err.contains("memory allocation"), "{ran:?}");

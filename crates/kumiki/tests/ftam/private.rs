@@ -145,7 +145,7 @@ fn captures_are_their_owners_and_all_together_have_a_bound() {
 }
 
 #[test]
-fn a_hang_up_has_the_passwords_read_anew_and_ends_nothing() {
+fn a_hang_up_has_the_passwords_read_again_and_ends_nothing() {
     let folder = Folder::new("hang-up");
     folder.write("root/x", b"x");
     folder.write("pw", entry(&folder, "ada", "old").as_bytes());

@@ -28,7 +28,7 @@ pub(crate) fn long(words: u32) -> Vec<u8> {
 
 /// Less than half of it has crossed twice.
 #[track_caller]
-pub(crate) fn did_not_begin_anew(line: &Line, contents: &[u8]) {
+pub(crate) fn did_not_begin_again(line: &Line, contents: &[u8]) {
     let (crossed, whole) = (line.crossed(), contents.len() as u64);
     assert!(crossed >= whole && crossed < whole * 3 / 2, "{crossed}");
 }
@@ -49,7 +49,7 @@ fn what_is_fetched_goes_on_on_another_connection() {
     let ran = ran.well();
     assert!(folder.read("b") == contents);
     assert_eq!(line.connections(), 3);
-    did_not_begin_anew(&line, &contents);
+    did_not_begin_again(&line, &contents);
     assert_eq!(ran.err.matches("it goes on in 1 s").count(), 2, "{ran:?}");
     let logs = [daemon.log(), daemon.log(), daemon.log()];
     assert!(logs[0].contains("read x (broken at"), "{logs:?}");
@@ -75,7 +75,7 @@ fn what_is_fetched_to_standard_output_is_there_once() {
     let ran = get.stdout(out).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
     assert!(folder.read("b") == contents);
-    did_not_begin_anew(&line, &contents);
+    did_not_begin_again(&line, &contents);
     daemon.stop();
 }
 
@@ -90,7 +90,7 @@ fn what_is_sent_goes_on_on_another_connection() {
     let ran = folder.ftam(&["put", "a", &line.url("x")]).well();
     assert!(folder.read("root/x") == contents);
     assert_eq!(line.connections(), 3);
-    did_not_begin_anew(&line, &contents);
+    did_not_begin_again(&line, &contents);
     assert!(ran.err.contains("x: 4000000 bytes"), "{ran:?}");
     assert_eq!(folder.names("root"), ["x"]);
     // What was kept does not count twice.
@@ -116,7 +116,7 @@ fn what_the_responder_takes_for_alive_is_given_up_for_who_comes_back() {
             folder.ftam(&[command, &url, other]).well();
         }
         assert_eq!(line.connections(), 2);
-        did_not_begin_anew(&line, &contents);
+        did_not_begin_again(&line, &contents);
         let logs = [daemon.log(), daemon.log()].concat();
         assert!(logs.contains("recovered on another association"), "{logs}");
     }
@@ -149,7 +149,7 @@ fn without_another_connection_what_breaks_has_failed() {
 
 /// As peers of the age of ISODE, which leave recovery away.
 #[test]
-fn without_recovery_what_breaks_is_begun_anew_by_itself() {
+fn without_recovery_what_breaks_is_begun_again_by_itself() {
     let folder = Folder::new("recovered-again");
     let contents = contents();
     folder.write("root/x", &contents);
@@ -284,13 +284,13 @@ fn moved(folder: &Folder, words: &[&str], target: Option<&str>, meanwhile: impl 
 
 /// It has started over once, and says why.
 #[track_caller]
-fn began_anew(ran: &Ran) {
+fn began_again(ran: &Ran) {
     let said = |line: &&str| line.contains(" x: FTAM: 6004 ") && line.ends_with("it starts over");
     assert_eq!(ran.err.lines().filter(said).count(), 1, "{ran:?}");
 }
 
 #[test]
-fn what_a_responder_has_forgotten_is_sent_anew_on_the_connection_that_stands() {
+fn what_a_responder_has_forgotten_is_sent_again_on_the_connection_that_stands() {
     let folder = Folder::new("recovered-forgotten");
     let contents = contents();
     folder.write("a", &contents);
@@ -298,13 +298,13 @@ fn what_a_responder_has_forgotten_is_sent_anew_on_the_connection_that_stands() {
     folder.write("root/x", b"old");
     let put = ["put", "--retries=1", "a"];
     let ran = moved(&folder, &put, None, || {}).well();
-    began_anew(&ran);
+    began_again(&ran);
     assert!(folder.read("root/x") == contents);
     assert!(ran.err.contains("x: 4000000 bytes"), "{ran:?}");
 }
 
 #[test]
-fn what_a_responder_has_forgotten_is_fetched_anew_and_is_one_file() {
+fn what_a_responder_has_forgotten_is_fetched_again_and_is_one_file() {
     let folder = Folder::new("recovered-forgotten-get");
     let contents = contents();
     folder.write("root/x", &contents);
@@ -312,12 +312,12 @@ fn what_a_responder_has_forgotten_is_fetched_anew_and_is_one_file() {
     let get = ["get", "--retries=1"];
     let changes = || folder.write("root/x", &other);
     let ran = moved(&folder, &get, Some("b"), changes).well();
-    began_anew(&ran);
+    began_again(&ran);
     assert!(folder.read("b") == other);
 }
 
 #[test]
-fn what_is_fetched_anew_is_as_long_as_it_is_by_then() {
+fn what_is_fetched_again_is_as_long_as_it_is_by_then() {
     let contents = contents();
     for len in [0, 3, 100_000] {
         let folder = Folder::new(&format!("recovered-shorter-{len}"));
@@ -325,14 +325,14 @@ fn what_is_fetched_anew_is_as_long_as_it_is_by_then() {
         let other = &contents[..len];
         let get = ["get", "--retries=1"];
         let ran = moved(&folder, &get, Some("b"), || folder.write("root/x", other)).well();
-        began_anew(&ran);
+        began_again(&ran);
         assert_eq!(folder.read("b").len(), len);
         assert!(folder.read("b") == other);
     }
 }
 
 #[test]
-fn what_is_to_be_added_or_made_is_not_begun_anew() {
+fn what_is_to_be_added_or_made_is_not_begun_again() {
     let contents = contents();
     for mode in ["append", "new"] {
         let folder = Folder::new(&format!("recovered-once-{mode}"));
@@ -348,7 +348,7 @@ fn what_is_to_be_added_or_made_is_not_begun_anew() {
 }
 
 #[test]
-fn an_earlier_run_of_another_file_leaves_nothing_in_what_is_begun_anew() {
+fn an_earlier_run_of_another_file_leaves_nothing_in_what_is_begun_again() {
     let folder = Folder::new("recovered-resume-again");
     let contents = long(3_000_000);
     let daemon = Daemon::start(&folder, &["--anonymous"]);
@@ -364,20 +364,20 @@ fn an_earlier_run_of_another_file_leaves_nothing_in_what_is_begun_anew() {
     line.lead(&daemon.at);
     let ran = folder.ftam(&[&get[..], &[&line.url("x"), "b"]].concat());
     let ran = ran.well();
-    began_anew(&ran);
+    began_again(&ran);
     assert!(folder.read("b") == shorter);
     daemon.stop();
 }
 
 #[test]
-fn what_is_written_to_a_pipe_already_is_compared_where_it_comes_anew() {
+fn what_is_written_to_a_pipe_already_is_compared_where_it_comes_again() {
     let folder = Folder::new("recovered-forgotten-out");
     let contents: Vec<u8> = contents().iter().map(|octet| octet % 100).collect();
     let mut other = contents.clone();
     other[1_000] ^= 1;
     folder.write("root/x", &contents);
     let ran = moved(&folder, &["get"], Some("-"), || {}).well();
-    began_anew(&ran);
+    began_again(&ran);
     // The harness puts an end of a line behind the last one.
     assert!(ran.out.trim_end().as_bytes() == String::from_utf8_lossy(&contents).trim_end().as_bytes());
     let changes = || folder.write("root/x", &other);

@@ -6,7 +6,7 @@ use kumiki_watchdog::until;
 
 use super::harness::{Daemon, Folder, Running, hollow};
 use super::line::{Cut, Line};
-use super::recovered::{did_not_begin_anew, long};
+use super::recovered::{did_not_begin_again, long};
 
 /// Words of the file, of four bytes each.
 const WORDS: u32 = 10_000_000;
@@ -47,7 +47,7 @@ fn another_run_fetches_the_rest_by_recovery() {
     let ran = folder.ftam(&get).well();
     assert!(ran.err.contains("of them were there"), "{ran:?}");
     assert!(folder.read("b") == contents);
-    did_not_begin_anew(&line, &contents);
+    did_not_begin_again(&line, &contents);
     let log = daemon.log();
     assert!(log.contains("went on with x"), "{log}");
     assert_eq!(folder.names("."), ["b", "root"]);
@@ -69,7 +69,7 @@ fn another_run_sends_the_rest_by_recovery() {
     let ran = folder.ftam(&put).well();
     assert!(ran.err.contains("x: 40000000 bytes, ") && ran.err.contains(" of them were there"), "{ran:?}");
     assert!(folder.read("root/x") == contents);
-    did_not_begin_anew(&line, &contents);
+    did_not_begin_again(&line, &contents);
     let log = daemon.log();
     assert!(log.contains("went on with x"), "{log}");
     assert_eq!(folder.names("."), ["a", "root"]);
@@ -156,7 +156,7 @@ fn where_the_responder_keeps_nothing_what_comes_again_is_compared() {
 }
 
 #[test]
-fn a_responder_that_was_started_anew_has_forgotten() {
+fn a_responder_that_was_started_again_has_forgotten() {
     let folder = Folder::new("resumed-again");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     let contents = long(WORDS);

@@ -44,7 +44,7 @@ fn a_timer_expires_at_its_deadline_with_its_token() {
 }
 
 #[test]
-fn a_timer_set_anew_expires_only_once_and_a_cleared_one_never() {
+fn a_timer_set_again_expires_only_once_and_a_cleared_one_never() {
     let log = Log::default();
     let (mut graph, task, device) = stack(vec![("alarm", alarm(&log))]);
     at(&mut graph, task, device, 0, 1);

@@ -152,7 +152,7 @@ fn a_lost_syn_starts_with_one_segment() {
 }
 
 #[test]
-fn smss_sets_the_initial_window_anew_until_the_first_ack() {
+fn smss_sets_the_initial_window_again_until_the_first_ack() {
     for mut cc in standard() {
         cc.set_smss(9140);
         assert_eq!(cc.window(), 18_280);

@@ -127,7 +127,7 @@ fn who_asks_for_a_size_gets_it() {
 }
 
 #[test]
-fn credit_is_twice_the_congestion_window_and_begins_anew_after_idleness() {
+fn credit_is_twice_the_congestion_window_and_begins_again_after_idleness() {
     let mut pair = over(small(), small(), ms(50));
     pair.write(A, &numbered(3_000_000));
     pair.run_for(ms(3000));

@@ -246,7 +246,7 @@ fn a_journal_that_is_not_as_it_was_written_is_refused_with_its_line() {
 
 /// The first line is there before any point, so that nothing is lost.
 #[test]
-fn a_journal_whose_first_line_is_torn_begins_anew() {
+fn a_journal_whose_first_line_is_torn_begins_again() {
     let sweep = Sweep::of(5);
     let place = Place::new("first");
     let all = sweep.run(&place, Shard::WHOLE, false, usize::MAX).unwrap();

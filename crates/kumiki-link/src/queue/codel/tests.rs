@@ -89,7 +89,7 @@ fn an_overload_soon_after_another_begins_at_its_rate() {
 }
 
 #[test]
-fn an_overload_long_after_another_begins_anew() {
+fn an_overload_long_after_another_begins_again() {
     let (_, times) = again_after(1600);
     assert_eq!(times, by_the_law(FIRST, 1.., &times));
 }

@@ -128,7 +128,7 @@ fn open_again_renegotiates_where_that_is_wanted() {
 }
 
 #[test]
-fn an_acknowledgment_out_of_step_begins_anew_and_says_so() {
+fn an_acknowledgment_out_of_step_begins_again_and_says_so() {
     let mut automaton = opened(Config::default());
     let step = automaton.on(Event::Rca).unwrap();
     assert!(step.crossed);

@@ -579,7 +579,7 @@ fn what_is_late_makes_the_ends_ask_again_and_they_still_agree() {
 }
 
 #[test]
-fn a_peer_that_begins_anew_is_followed() {
+fn a_peer_that_begins_again_is_followed() {
     let mut link = Link::new(against("then when IPCP opened\nsend LCP ConfReq 050601020304"));
     link.pass(SECOND * 30);
     // We agree, and negotiate again; the far end, whose script spoke for it, hears our request as a new beginning.

@@ -210,9 +210,9 @@ proptest! {
         header.emit(&mut passed);
         header.one_hop_on().emit_hop(&mut passed);
         let time_to_live = header.time_to_live.saturating_sub(1);
-        let mut anew = vec![0; header.len()];
-        Header { time_to_live, ..header }.emit_summed(&mut anew);
-        prop_assert_eq!(passed, anew);
+        let mut expected = vec![0; header.len()];
+        Header { time_to_live, ..header }.emit_summed(&mut expected);
+        prop_assert_eq!(passed, expected);
     }
 
     #[test]
