@@ -172,10 +172,9 @@ const EACH: Each = Each { comes: 1, stands: 1 };
 pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let seed = unguessable().map_err(system("no random number"))?;
-    let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
     // A connection that is let go is closed at once.
     let limits = Limits { going: 0, ..wanted.limits };
-    let room = Room::of(limits, EACH).map_err(|why| line(&why))?;
+    let room = Room::of(limits, EACH).map_err(|why| LiveError::Line(why.to_string()))?;
     if let Some(remark) = &room.remark {
         say(remark);
     }
@@ -183,28 +182,10 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
     let gate = ports::Gate { callers: &callers, begin: wanted.begin, clock };
     let mut built = build(config, wanted.idle, &gate, &mut say)?;
     if let Some(most) = wanted.memory {
-        let memory = Memory::budget(most).map_err(|why| line(&why))?;
-        if let Some(remark) = &memory.remark {
-            say(remark);
-        }
-        // The switch itself costs nothing: each of its calls has an account beside this one.
-        let own = memory.budget.account(0).map_err(|why| line(&why))?;
-        built.graph.set_budget(own);
+        limit_memory(&mut built.graph, most, &mut say)?;
     }
     let captures = CaptureBudget::new(wanted.pcap_most, wanted.snaplen);
-    let mut capture = match &wanted.pcap {
-        None => None,
-        Some(path) => {
-            let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap {}: {why}", path.display()));
-            let taps: Vec<(&str, &str, &str)> =
-                built.packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
-            let begun = Capture::begin(path, &captures, |file| {
-                Stream::several(&mut built.graph, &taps, (file, captures.snaplen()))
-            });
-            let begun = begun.map_err(|why| uncaptured(path, why))?;
-            Some(begun.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?)
-        }
-    };
+    let mut capture = begin_capture(wanted, &mut built, &captures)?;
     let mut executor = Executor::new(clock, Pace::default());
     let graph = executor.add_graph("switch", built.graph);
     for (id, device) in built.devices {
@@ -271,14 +252,46 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
     if let Some(remark) = captures.remark() {
         say(&format!("{} --pcap: {remark}", date()));
     }
-    if let Some(failure) = executor.failure() {
-        let what = match failure {
-            Failure::Device(..) => "the device of a port is of no more use",
-            Failure::Graph(..) => "the switch cannot go on",
-        };
-        return Err(LiveError::System { what: what.to_owned(), why: failure.to_error() });
+    executor.failure().map_or(Ok(()), |failure| Err(broken(failure)))
+}
+
+/// Calls may take `most` octets of memory together.
+fn limit_memory(graph: &mut Graph, most: u64, say: &mut impl FnMut(&str)) -> Result<(), LiveError> {
+    let memory = Memory::budget(most).map_err(|why| LiveError::Line(why.to_string()))?;
+    if let Some(remark) = &memory.remark {
+        say(remark);
     }
+    // The switch itself costs nothing: each of its calls has an account beside this one.
+    let own = memory.budget.account(0).map_err(|why| LiveError::Line(why.to_string()))?;
+    graph.set_budget(own);
     Ok(())
+}
+
+/// The capture of the packets of all ports, where one is wanted.
+fn begin_capture(
+    wanted: &SwitchOptions,
+    built: &mut Built,
+    captures: &CaptureBudget,
+) -> Result<Option<Capture>, LiveError> {
+    let Some(path) = &wanted.pcap else {
+        return Ok(None);
+    };
+    let Built { graph, packets, .. } = built;
+    let taps: Vec<(&str, &str, &str)> =
+        packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
+    let begun = Capture::begin(path, captures, |file| Stream::several(graph, &taps, (file, captures.snaplen())));
+    let capture = begun.map_err(|why| uncaptured(path, why))?;
+    let none = || Fault::new(format!("--pcap {}: --pcap-most leaves no room for it", path.display()));
+    Ok(Some(capture.ok_or_else(none)?))
+}
+
+/// Why the run could not go on.
+fn broken(failure: &Failure) -> LiveError {
+    let what = match failure {
+        Failure::Device(..) => "the device of a port is of no more use",
+        Failure::Graph(..) => "the switch cannot go on",
+    };
+    LiveError::System { what: what.to_owned(), why: failure.to_error() }
 }
 
 /// What a clearing or reset said, without the word for it.
