@@ -74,13 +74,31 @@ async fn open(offer: TcpOffer, shared: Arc<Shared>) -> Option<Joined> {
 pub(crate) fn join(ours: &mut kumiki_net::TcpStream, hosts: &mut TcpStream) -> impl Future<Output = bool> {
     let (from_ours, to_ours) = ours.split();
     let (from_hosts, to_hosts) = hosts.split();
+    both(Carrying::new(from_ours, to_hosts), Carrying::new(from_hosts, to_ours))
+}
+
+/// The same of the two directions.
+fn both<F, T, G, U>(mut up: Carrying<F, T>, mut down: Carrying<G, U>) -> impl Future<Output = bool>
+where
+    F: AsyncRead + Unpin,
+    T: AsyncWrite + Unpin,
+    G: AsyncRead + Unpin,
+    U: AsyncWrite + Unpin,
+{
     let is_broken = Cell::new(false);
-    let mut up = Carrying::new(from_ours, to_hosts);
-    let mut down = Carrying::new(from_hosts, to_ours);
+    let mut is_up_first = false;
     poll_fn(move |cx| {
-        let ended = [up.poll(cx, &is_broken), down.poll(cx, &is_broken)];
+        // In turn: a direction that never waits takes all that tokio lets a task do at one time, and the other one would get nothing of it.
+        is_up_first = !is_up_first;
+        let (up_ended, down_ended) = if is_up_first {
+            let ended = up.poll(cx, &is_broken);
+            (ended, down.poll(cx, &is_broken))
+        } else {
+            let ended = down.poll(cx, &is_broken);
+            (up.poll(cx, &is_broken), ended)
+        };
         // Who takes no more may have said why, and that is still read.
-        match ended {
+        match [up_ended, down_ended] {
             [Some(Ended::NoSource), _] | [_, Some(Ended::NoSource)] => Poll::Ready(true),
             [Some(up), Some(down)] => Poll::Ready([up, down] != [Ended::End; 2]),
             [None, _] | [_, None] => Poll::Pending,
@@ -188,5 +206,38 @@ impl Held {
             }
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[test]
+    fn a_direction_that_never_waits_leaves_the_other_its_turn() {
+        kumiki_watchdog::minute();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for is_up in [true, false] {
+            runtime.block_on(async {
+                let (mut server, from) = tokio::io::duplex(64);
+                let (to, mut program) = tokio::io::duplex(64);
+                let endless = Carrying::new(tokio::io::repeat(7), tokio::io::sink());
+                let other = Carrying::new(from, to);
+                let joined: Pin<Box<dyn Future<Output = bool>>> =
+                    if is_up { Box::pin(both(endless, other)) } else { Box::pin(both(other, endless)) };
+                let talk = async {
+                    server.write_all(b"hello").await.unwrap();
+                    let mut octets = [0; 5];
+                    program.read_exact(&mut octets).await.unwrap();
+                    octets
+                };
+                tokio::select! {
+                    _ = joined => panic!("it has no end"),
+                    octets = talk => assert_eq!(&octets, b"hello"),
+                }
+            });
+        }
     }
 }
