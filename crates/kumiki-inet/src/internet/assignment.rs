@@ -54,11 +54,14 @@ impl<F: Family> Ip<F> {
             // Whoever has granted it has to hear that it is there; or that it is on another interface, with which it would come and go.
             let is_here = self.ports.get(what.interface).is_some_and(|port| F::has(port, address));
             let is_twice = what.by == Authority::Server && !is_here;
-            let change = match what.change {
-                Change::Address { address, .. } if is_twice => Change::Duplicate(address),
-                change => change,
+            let told = if let Change::Address { address, .. } = what.change
+                && is_twice
+            {
+                Assignment { change: Change::Duplicate(address), ..what }
+            } else {
+                what
             };
-            self.tell(Assignment { change, ..what }, cx);
+            self.tell(told, cx);
             return;
         }
         if probe && self.tell_below(what, cx) {
