@@ -284,6 +284,20 @@ impl Core {
         usize::try_from(record.0.get().checked_sub(gone)?).ok()
     }
 
+    /// How many of the first records nothing refers to that waits.
+    pub(crate) fn settled(&self) -> usize {
+        let waiting = self.tasks.iter().flat_map(|task| &task.inbox).filter_map(|waiting| self.place(waiting.record?));
+        waiting.min().unwrap_or(usize::MAX).min(self.tapped.len())
+    }
+
+    /// Takes the first `count` records out.
+    pub(crate) fn take_tapped(&mut self, count: usize) -> Vec<Tapped> {
+        let left = self.tapped.split_off(count.min(self.tapped.len()));
+        let taken = core::mem::replace(&mut self.tapped, left);
+        self.taken += taken.len() as u64;
+        taken
+    }
+
     /// Notes that what the present input brought was thrown away.
     pub(crate) fn note_drop(&mut self, reason: &'static str) {
         let at = self.following.and_then(|record| self.place(record));

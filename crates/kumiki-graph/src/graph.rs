@@ -503,10 +503,21 @@ impl Graph {
         }
     }
 
-    /// Takes what the taps have seen since this was last asked.
+    /// Takes what the taps have seen since this was last asked. That one of it is thrown away later on is not noted any more.
     pub fn take_tapped(&mut self) -> Vec<Tapped> {
-        self.core.taken += self.core.tapped.len() as u64;
-        core::mem::take(&mut self.core.tapped)
+        self.core.take_tapped(self.core.tapped.len())
+    }
+
+    /// As [`Graph::take_tapped`], but leaves the first that may still be thrown away, since what follows from it waits in the inbox of a task, and all behind it.
+    pub fn take_settled(&mut self) -> Vec<Tapped> {
+        let settled = self.core.settled();
+        self.core.take_tapped(settled)
+    }
+
+    /// The earliest time of what the taps have seen and nobody has taken.
+    #[must_use]
+    pub fn first_tapped(&self) -> Option<Instant> {
+        self.core.tapped.iter().map(|seen| seen.at).min()
     }
 
     /// The protocol of `node`, if it is a `T`.

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use kumiki_graph::{Address, DeviceId, Duration, GraphError, Instant, Tapped};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, Tapped};
 use kumiki_link::{CellRate, Counts, Element, LineEnd, Occupancy, Unit};
 
 mod cores;
@@ -527,10 +527,26 @@ impl World {
 
     /// Takes what the hosts' taps have seen since this was last asked, by host, at the times of the world; of a host that was replaced that comes first.
     pub fn take_tapped(&mut self) -> Vec<(HostId, Vec<Tapped>)> {
+        self.take_of_taps(Graph::take_tapped)
+    }
+
+    /// As [`World::take_tapped`], but leaves of each host what [may still be noted of](Graph::take_settled). With it the time before which nothing more comes
+    /// of the host.
+    pub fn take_settled(&mut self) -> Vec<(HostId, Vec<Tapped>, Instant)> {
+        let seen = self.take_of_taps(Graph::take_settled);
+        let until = |id: HostId| {
+            let left = self.host(id).and_then(|host| host.graph.first_tapped());
+            left.map_or(self.now(), |left| self.time_of(id, left).min(self.now()))
+        };
+        seen.into_iter().map(|(id, seen)| (id, seen, until(id))).collect()
+    }
+
+    fn take_of_taps(&mut self, take: impl Fn(&mut Graph) -> Vec<Tapped>) -> Vec<(HostId, Vec<Tapped>)> {
+        // Nothing happens any more in a host that was replaced.
         let mut seen: Vec<_> = self.replaced.iter_mut().map(|(id, host)| (*id, host.graph.take_tapped())).collect();
         for number in 0..self.host_count() {
             let id = HostId(number);
-            seen.extend(self.slot_mut(id).map(|slot| (id, slot.host.graph.take_tapped())));
+            seen.extend(self.slot_mut(id).map(|slot| (id, take(&mut slot.host.graph))));
         }
         seen.retain(|(_, seen)| !seen.is_empty());
         for (id, seen) in &mut seen {

@@ -383,3 +383,33 @@ fn one_seed_gives_the_same_random_numbers_and_another_does_not() {
         assert!(numbers.iter().all(|number| !other.contains(number)));
     }
 }
+
+#[test]
+fn what_may_still_be_thrown_away_is_not_settled() {
+    let top = node(|event, cx| {
+        if let Event::Pop(_, indication) = event
+            && octet(indication.message()) == 3
+        {
+            cx.drop("tired");
+        }
+    });
+    let (mut graph, task, device) = stack(vec![("top", top)]);
+    let (below, ..) = graph.access_points().next().unwrap();
+    graph.tap(below);
+    let settled = |graph: &mut Graph| {
+        let seen = graph.take_settled().into_iter();
+        seen.map(|seen| (octet(Some(&seen.data)), seen.dropped)).collect::<Vec<_>>()
+    };
+    graph.input(ns(1), device, up(1));
+    graph.run(task, ns(1), 10);
+    graph.input(ns(2), device, up(3));
+    graph.input(ns(3), device, up(5));
+    // 3 and 5 wait for the task.
+    assert_eq!(settled(&mut graph), [(1, None)]);
+    assert_eq!(graph.first_tapped(), Some(ns(2)));
+    graph.run(task, ns(4), 1);
+    assert_eq!(settled(&mut graph), [(3, Some("tired"))]);
+    graph.run(task, ns(5), 10);
+    assert_eq!(settled(&mut graph), [(5, None)]);
+    assert_eq!(graph.first_tapped(), None);
+}
