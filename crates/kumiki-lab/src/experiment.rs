@@ -34,18 +34,21 @@ mod real;
 mod rings;
 mod series;
 mod steps;
+mod taps;
 mod units;
 mod window;
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_graph::{DeviceId, Duration, Graph, Instant, Protocol};
 use kumiki_sim::{HostId, Plug, Standstill, World};
 
 use crate::capture::trace::{self, Connection};
-use crate::capture::{Captured, Layers};
+use crate::capture::{Captured, Layers, Spool};
 use crate::medium::Waits;
 use crate::profile::Profile;
 use crate::rows::Counters;
@@ -69,6 +72,7 @@ use presence::Presence;
 pub use real::RealHost;
 pub use series::{Sample, SampleOf, Samples};
 pub use steps::Course;
+use taps::Taps;
 pub use units::Units;
 pub use window::{ControlShare, WindowUse};
 
@@ -353,10 +357,41 @@ impl Experiment {
         self.run_on(1)
     }
 
+    /// The same on up to so many cores, with what crosses the access points on record kept in files on the file system of `directory`, or in memory, of each PDU
+    /// no more than the first `snaplen` octets, or all where that is 0; gives that as well, by host, of those with access points on record. In the run itself
+    /// nothing of it is then.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system, which end the run.
+    pub fn run_spooled(
+        mut self,
+        cores: usize,
+        (snaplen, directory): (u32, Option<&Path>),
+    ) -> io::Result<(Run, Vec<(String, Spool)>)> {
+        let spool = |host: &Captured| (!host.taps.is_empty()).then(|| Spool::new(host, snaplen, directory)).transpose();
+        let mut taps = Taps::new(self.captured.iter().map(spool).collect::<io::Result<_>>()?);
+        let run = self.run_with(cores, &mut taps);
+        let spools = taps.finish(&mut self.world)?;
+        let spools = run.captured.iter().zip(spools).filter_map(|(host, spool)| Some((host.host.clone(), spool?)));
+        let spools = spools.collect();
+        Ok((run, spools))
+    }
+
     /// The same on up to so many cores, where that is faster. What is looked at when a transfer begins and ends is looked at between two events, and
     /// so where one core runs all; a world that can not be [divided](World::set_cores) has one as well.
     #[must_use]
     pub fn run_on(mut self, cores: usize) -> Run {
+        let mut run = self.run_with(cores, &mut Taps::default());
+        for (HostId(number), seen) in self.world.take_tapped() {
+            if let Some(host) = run.captured.get_mut(number) {
+                host.seen.extend(seen);
+            }
+        }
+        run
+    }
+
+    fn run_with(&mut self, cores: usize, taps: &mut Taps) -> Run {
         if self.loads.values().all(|load| load.bell.is_none()) {
             self.world.set_cores(cores);
         }
@@ -372,10 +407,7 @@ impl Experiment {
         };
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
-            self.run_to(began, &mut watch, |world, end, go| {
-                go(world, end);
-                false
-            });
+            self.run_to(began, (&mut watch, taps), |world, end, go| !go(world, end));
             begin::begin(&mut self.world, &self.hosts, &self.loads);
             before = measure::Moment::begin(
                 &self.world,
@@ -390,7 +422,7 @@ impl Experiment {
             let (hosts, loads) = (self.hosts.clone(), self.loads.clone());
             // The same moments whenever else somebody looks.
             let mut next = began;
-            self.run_to(end, &mut watch, |world, end, go| {
+            self.run_to(end, (&mut watch, taps), |world, end, go| {
                 loop {
                     if world.now() >= next {
                         if loads.values().all(|load| measure::is_done(world, &hosts, load)) {
@@ -401,14 +433,13 @@ impl Experiment {
                     if world.now() >= end || world.standstill().is_some() {
                         return false;
                     }
-                    go(world, next.min(end));
+                    if !go(world, next.min(end)) {
+                        return true;
+                    }
                 }
             });
         } else {
-            self.run_to(end, &mut watch, |world, end, go| {
-                go(world, end);
-                false
-            });
+            self.run_to(end, (&mut watch, taps), |world, end, go| !go(world, end));
         }
         let after =
             measure::Moment::take(&self.world, &self.hosts, &self.loads, (&self.lines, &self.outages, &self.power));
@@ -426,12 +457,7 @@ impl Experiment {
         let mut traces = trace::collect(self.world.hosts());
         let loads: Vec<&Load> = self.order.iter().filter_map(|name| self.loads.get(name)).collect();
         flows::writing_first(&self.world, &self.hosts, &loads, &mut traces);
-        let mut captured = self.captured;
-        for (HostId(number), seen) in self.world.take_tapped() {
-            if let Some(host) = captured.get_mut(number) {
-                host.seen.extend(seen);
-            }
-        }
+        let captured = core::mem::take(&mut self.captured);
         let standstill = self.world.standstill().cloned();
         let samples = watch.sampler.map(series::Sampler::finish);
         let course = watch.steps.map(steps::Steps::finish);
@@ -439,12 +465,13 @@ impl Experiment {
         Run { measured, ended, parts, captured, traces, samples, course, standstill }
     }
 
-    /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done.
+    /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done. What it has the world run by says
+    /// whether to go on.
     fn run_to(
         &mut self,
         end: Instant,
-        watch: &mut Watch,
-        mut run: impl FnMut(&mut World, Instant, &mut dyn FnMut(&mut World, Instant)) -> bool,
+        (watch, taps): (&mut Watch, &mut Taps),
+        mut run: impl FnMut(&mut World, Instant, &mut dyn FnMut(&mut World, Instant) -> bool) -> bool,
     ) {
         loop {
             let next = watch
@@ -456,7 +483,9 @@ impl Experiment {
                 .min()
                 .map_or(end, |next| next.min(end));
             let (ends, of) = (&mut watch.ends, (&self.hosts, &self.loads));
-            let is_done = run(&mut self.world, next, &mut |world, until| ends.run(world, of, until));
+            let is_done = run(&mut self.world, next, &mut |world, until| {
+                taps.run(world, until, |world, until| ends.run(world, of, until))
+            });
             watch.look(&self.world, &self.hosts, &self.loads);
             self.occupied.look(&self.world, &self.lines);
             let mut is_news = watch.marks.look(&self.world, &self.hosts, &self.loads);

@@ -7,17 +7,20 @@ mod rows;
 
 use core::fmt::{self, Write as _};
 use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kumiki_graph::Duration;
+use kumiki_pcapng::CaptureError;
 
-use crate::capture::{self, Layers, trace};
+use crate::capture::{Contents, Layers, Spool, trace};
 use crate::experiment::{ControlShare, Experiment, LiveWorld, Options, Run, WindowUse, clocks};
 use crate::figure::Figure;
 use crate::limit;
 use crate::profile::Profile;
 use crate::reproduce::{Failure, Outcome, Runner};
-use crate::rows::{HALF_WIDTH, Row, WARM_UP};
+use crate::rows::{HALF_WIDTH, Output, OutputError, Row, WARM_UP};
 use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::{Fault, Point, Workload};
 use crate::stats::{self, Level};
@@ -32,6 +35,8 @@ pub struct Laboratory {
     pub snaplen: u32,
     /// Keep traces of connections.
     pub trace: bool,
+    /// On the file system of this directory captures wait until a run is over; in memory where there is none.
+    pub directory: Option<PathBuf>,
 }
 
 impl Laboratory {
@@ -73,7 +78,9 @@ impl Laboratory {
             .then(|| warm_up(point, given))
             .transpose()?;
         let point = &warmed_up(point, found);
-        let run = Self::build(point, given, &self.options(point))?.run_on(cores);
+        let built = Self::build(point, given, &self.options(point))?;
+        let ran = built.run_spooled(cores, (self.snaplen, self.directory.as_deref()));
+        let (run, spools) = ran.map_err(|source| self.unkept(source))?;
         if let Some(standstill) = &run.standstill {
             return Err(standstill.to_string().into());
         }
@@ -99,7 +106,7 @@ impl Laboratory {
         if let Some(why) = &failed {
             notes.retain(|note| !notes::is_told(note, why));
         }
-        let captures = files(&run, point, self.snaplen)?;
+        let captures = self.files(&run, spools, point)?;
         let traced = run.traces.len();
         if traced > DRAWN {
             notes.push(format!(
@@ -299,28 +306,43 @@ impl Runner for Laboratory {
     }
 }
 
-/// The captures and traces of a run of `point`, as files; of what is captured the first `snaplen` octets of each PDU, or all where that is 0.
-fn files(run: &Run, point: &Point, snaplen: u32) -> Result<Vec<(String, Vec<u8>)>, Failure> {
-    let mut files = Vec::new();
-    // One file for each host: a reader takes what two hosts saw of one packet for two packets.
-    for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
-        let octets = capture::cut(core::slice::from_ref(host), snaplen, Vec::new())?;
-        files.push((format!("{}.pcapng", host.host), octets));
-    }
-    if let Some(samples) = &run.samples {
-        files.push((SERIES.to_owned(), samples.to_csv()?.into_bytes()));
-        let figures = samples.figures(&point.label(), &point.scenario.happenings());
-        files.push(("series.svg".to_owned(), Figure::stacked(&figures).into_bytes()));
-    }
-    if run.traces.is_empty() {
-        return Ok(files);
-    }
-    files.push(("trace.csv".to_owned(), trace::to_csv(&run.traces)?.into_bytes()));
-    // Of many sessions the first few show what there is to see.
-    for (number, connection) in run.traces.iter().take(DRAWN).enumerate() {
-        for (what, figure) in [("window", connection.window_figure()), ("sequence", connection.sequence_figure())] {
-            files.push((format!("trace-{number}-{what}.svg"), figure.to_svg().into_bytes()));
+impl Laboratory {
+    /// The captures and traces of a run of `point`, as files.
+    fn files(
+        &self,
+        run: &Run,
+        spools: Vec<(String, Spool)>,
+        point: &Point,
+    ) -> Result<Vec<(String, Contents)>, Failure> {
+        let mut files: Vec<(String, Contents)> = Vec::new();
+        // One file for each host: a reader takes what two hosts saw of one packet for two packets.
+        for (host, spool) in spools {
+            let contents = spool.finish().map_err(|why| match why {
+                CaptureError::Io(source) => self.unkept(source),
+                why => why.into(),
+            })?;
+            files.push((format!("{host}.pcapng"), contents));
         }
+        if let Some(samples) = &run.samples {
+            files.push((SERIES.to_owned(), samples.to_csv()?.into_bytes().into()));
+            let figures = samples.figures(&point.label(), &point.scenario.happenings());
+            files.push(("series.svg".to_owned(), Figure::stacked(&figures).into_bytes().into()));
+        }
+        if run.traces.is_empty() {
+            return Ok(files);
+        }
+        files.push(("trace.csv".to_owned(), trace::to_csv(&run.traces)?.into_bytes().into()));
+        // Of many sessions the first few show what there is to see.
+        for (number, connection) in run.traces.iter().take(DRAWN).enumerate() {
+            for (what, figure) in [("window", connection.window_figure()), ("sequence", connection.sequence_figure())] {
+                files.push((format!("trace-{number}-{what}.svg"), figure.to_svg().into_bytes().into()));
+            }
+        }
+        Ok(files)
     }
-    Ok(files)
+
+    /// That captures cannot wait in the directory: no failure of a point.
+    fn unkept(&self, source: io::Error) -> Failure {
+        OutputError::Io { path: self.directory.clone().unwrap_or_default().join(Output::CAPTURES), source }.into()
+    }
 }

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::capture::Contents;
 use crate::figure::Figure;
 use crate::page::Flow;
 use crate::progress::Cost;
@@ -69,8 +70,8 @@ pub struct Outcome {
     /// Its rows, the first of which is the point's result; from [`Point::row`]. What identifies them (paper, figure, series,
     /// what is varied, seed, repetition, the paper's value, version) is put in again afterwards.
     pub rows: Vec<Row>,
-    /// Captures: the name of the file, such as `a.atm0.pcapng`, and its octets.
-    pub captures: Vec<(String, Vec<u8>)>,
+    /// Captures: the name of the file, such as `a.atm0.pcapng`, and what is in it.
+    pub captures: Vec<(String, Contents)>,
     /// What a reader of the table should know.
     pub notes: Vec<String>,
     /// Lines in the figure that nothing can exceed: what, and at how many Mb/s. Drawn where `[report]` has a `limit`.
@@ -98,7 +99,7 @@ pub trait Runner: Sync {
     ///
     /// # Errors
     ///
-    /// [`Failure`] where it ran and failed; the other points run all the same.
+    /// [`Failure`] where it ran and failed; the other points run all the same, unless it is an [`OutputError`]: what cannot be written ends all runs.
     fn run(&self, point: &Point) -> Result<Outcome, Failure>;
 
     /// The same on up to so many cores, where that is faster.

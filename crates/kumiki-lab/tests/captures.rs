@@ -3,7 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use kumiki_lab::capture::{self, Layers};
-use kumiki_lab::experiment::{Options, Run};
+use kumiki_lab::experiment::{Experiment, Options, Run};
+use kumiki_watchdog::process::Folder;
 
 mod arrange;
 
@@ -186,7 +187,7 @@ fn a_named_access_point_is_captured_alone_and_one_that_is_not_there_is_a_fault()
     let point = arrange::point(&scenario("paper2-fig6"), &["board=zero", "window=64 KiB"]);
     let layers = captured("receiver.tcp/udp".parse().unwrap());
     let profiles = arrange::profiles(&point);
-    let built = kumiki_lab::experiment::Experiment::build(&point.scenario, &profiles, 1, &layers);
+    let built = Experiment::build(&point.scenario, &profiles, 1, &layers);
     let fault = point.locate(built.err().unwrap()).to_string();
     assert!(fault.contains("`tcp` does not stand on `udp` there"), "{fault}");
 }
@@ -290,5 +291,53 @@ fn frames_of_fddi_and_of_llc_on_ethernet_are_as_tshark_wants_them() {
             }
         }
         assert!(data > 50, "{name}: {data}");
+    }
+}
+
+/// A line on which packets are lost, wait and are thrown away, and a router that is switched off and on.
+const ROUTED: &str = r#"
+title = "A router"
+host.a = { graph = { tcp = ["ip"], udp = ["ip"], ip = ["l0"] } }
+host.b = { like = "a" }
+host.r = { graph = { ip = ["l0", "l1"] }, ip = { forwarding = true } }
+link.a = { ends = ["a.l0", "r.l0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "10 us" }
+link.b = { ends = ["r.l1", "b.l0"], medium = "point-to-point", rate = "20 Mb/s", propagation = "2 ms", queue_frames = 20, impair = { toward = "b.l0", loss = "0.5 %" } }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+load.voice = { kind = "udp", from = "b", to = "a", rate = "200 kb/s", message = "160 B" }
+run = { duration = "900 ms" }
+event = [{ at = "300 ms", host = "r", up = false }, { at = "400 ms", host = "r", up = true }]
+"#;
+
+/// What is taken while a run goes on, and written to a file or kept in memory, is what is written when all was kept.
+#[test]
+fn captures_that_are_written_while_a_run_goes_on_are_those_of_the_whole_run() {
+    let folder = Folder::new("spooled");
+    let fig6 = ["board=atm-board", "window=32 KiB", "run.warm_up=0 s", "run.duration=400 ms"];
+    let [shared, router, pos] = ["paper2-fig7", "router", "pos"].map(scenario);
+    let fig7 = ["pages=paper", "window=24 KiB", "sessions=4", "run.warm_up=0 s", "run.duration=300 ms"];
+    for (name, document, set) in [
+        ("paper2-fig6", &scenario("paper2-fig6"), &fig6[..]),
+        ("paper2-fig7", &shared, &fig7[..]),
+        ("router", &router, &[]),
+        ("pos", &pos, &[]),
+        ("routed", &arrange::parse(ROUTED), &[]),
+    ] {
+        for (layers, snaplen) in [(Layers::Device, 0), (Layers::All, 0), (Layers::All, 60)] {
+            let point = arrange::point(document, set);
+            let profiles = arrange::profiles(&point);
+            let build =
+                || Experiment::build(&point.scenario, &profiles, 1, &captured(layers.clone())).map_err(drop).unwrap();
+            let whole = build().run();
+            for directory in [None, Some(folder.path("."))] {
+                let (run, spools) = build().run_spooled(1, (snaplen, directory.as_deref())).unwrap();
+                assert!(run.measured == whole.measured, "{name}");
+                assert_eq!(spools.len(), whole.captured.len(), "{name}");
+                for ((host, spool), captured) in spools.into_iter().zip(&whole.captured) {
+                    let expected = capture::cut(core::slice::from_ref(captured), snaplen, Vec::new()).unwrap();
+                    let found = spool.finish().unwrap().into_octets().unwrap();
+                    assert!(found == expected, "{name}, {layers:?}, {snaplen}: {host}");
+                }
+            }
+        }
     }
 }

@@ -235,7 +235,8 @@ pub(crate) fn say_point(told: Option<&str>) {
 
 /// What runs points, and what it captures.
 fn laboratory(args: &cli::Results, trace: bool) -> Laboratory {
-    Laboratory { pcap: args.pcap.clone().unwrap_or_default(), snaplen: args.snap.length(), trace }
+    let pcap = args.pcap.clone().unwrap_or_default();
+    Laboratory { pcap, snaplen: args.snap.length(), trace, directory: Some(args.out.clone()) }
 }
 
 /// Runs `documents` in virtual time.

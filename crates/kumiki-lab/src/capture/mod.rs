@@ -24,12 +24,14 @@ use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, Pcap
 use kumiki_sim::Host;
 
 mod plot;
+mod spool;
 mod stream;
 #[cfg(test)]
 mod tests;
 pub mod trace;
 
 pub(crate) use plot::thinned;
+pub use spool::{Contents, Spool, Spooled};
 pub use stream::Stream;
 
 /// Which access points are put on record.
@@ -174,6 +176,14 @@ pub struct Tap {
     pub content: Content,
 }
 
+impl Tap {
+    /// What the interface of it is called.
+    fn name(&self, host: &str) -> String {
+        let Self { upper, lower, .. } = self;
+        if self.above_device { format!("{host}.{lower}") } else { format!("{host}.{upper}/{lower}") }
+    }
+}
+
 /// What one host's taps have seen.
 #[derive(Clone, Debug)]
 pub struct Captured {
@@ -251,12 +261,7 @@ pub fn cut<W: Write>(captured: &[Captured], snaplen: u32, out: W) -> Result<W, C
     for (number, captured) in captured.iter().enumerate() {
         for (access_point, tap) in &captured.taps {
             let form = Form::of(captured, *access_point, tap.content);
-            let name = if tap.above_device {
-                format!("{}.{}", captured.host, tap.lower)
-            } else {
-                format!("{}.{}/{}", captured.host, tap.upper, tap.lower)
-            };
-            let id = file.add_interface(&name, form.link_type(), snaplen)?;
+            let id = file.add_interface(&tap.name(&captured.host), form.link_type(), snaplen)?;
             interfaces.insert((number, *access_point), (id, form));
         }
     }
@@ -293,8 +298,13 @@ enum Form {
 impl Form {
     fn of(captured: &Captured, access_point: AccessPoint, content: Content) -> Self {
         let has_channel = |tapped: &Tapped| tapped.access_point == access_point && channel(tapped) != Address::NONE;
+        Self::with(content, || captured.seen.iter().any(has_channel))
+    }
+
+    /// Of what is `content`, where `has_channel` says whether there are virtual channels.
+    fn with(content: Content, has_channel: impl FnOnce() -> bool) -> Self {
         match content {
-            Content::Llc if captured.seen.iter().any(has_channel) => Self::Channel,
+            Content::Llc if has_channel() => Self::Channel,
             Content::Llc => Self::Llc,
             Content::Datagram => Self::Datagram,
             Content::Ethernet => Self::Ethernet,
@@ -346,6 +356,7 @@ fn channel(tapped: &Tapped) -> Address {
 }
 
 /// Writes records: the first `snaplen` octets of each PDU with what stands before it, or all where that is 0.
+#[derive(Debug)]
 struct Writer {
     snaplen: u32,
     /// The last record, whose memory the next one takes.
@@ -363,10 +374,23 @@ impl Writer {
         (interface, form): (InterfaceId, Form),
         tapped: &Tapped,
     ) -> Result<(), CaptureError> {
-        let direction = if tapped.down { Direction::Outbound } else { Direction::Inbound };
+        let original_len = self.lay(form, tapped);
+        let comment = tapped.dropped.map(comment);
+        let packet = Packet {
+            at_ns: tapped.at.as_nanos(),
+            octets: &self.octets,
+            original_len,
+            direction: Some(direction(tapped.down)),
+            comment: comment.as_deref(),
+        };
+        file.write_packet(interface, &packet)
+    }
+
+    /// Puts what is kept of a record in the place of the last; says how many octets all would be.
+    fn lay(&mut self, form: Form, tapped: &Tapped) -> usize {
         let Self { snaplen, octets } = self;
         octets.clear();
-        form.header(tapped, direction, octets);
+        form.header(tapped, direction(tapped.down), octets);
         let front = octets.len();
         let whole = front.saturating_add(tapped.data.len());
         let checksum = tapped.data.meta().checksum;
@@ -381,16 +405,18 @@ impl Writer {
         if let Checksum::Partial { start, field } = checksum {
             complete(data, start, field);
         }
-        let comment = tapped.dropped.map(|reason| format!("dropped: {reason}"));
-        let packet = Packet {
-            at_ns: tapped.at.as_nanos(),
-            octets,
-            original_len: whole,
-            direction: Some(direction),
-            comment: comment.as_deref(),
-        };
-        file.write_packet(interface, &packet)
+        whole
     }
+}
+
+/// Which way something went that went down, or up.
+const fn direction(down: bool) -> Direction {
+    if down { Direction::Outbound } else { Direction::Inbound }
+}
+
+/// What a record says of what was thrown away.
+fn comment(reason: &str) -> String {
+    format!("dropped: {reason}")
 }
 
 /// Does what a device would: completes the checksum at `field` of what begins at `start`.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::glance::{is_copy, is_lost};
 use super::journal::{Entry, Stored};
 use super::{Failure, Interruption, NOT_RUN, Runner};
+use crate::capture::Contents;
 use crate::rows::{HALF_WIDTH, OutputError, Parameter, Row, Scope};
 use crate::scenario::{Point, Repeat, Workload};
 use crate::stats::{self, Level, Stopping, Summary, Verdict};
@@ -68,8 +69,23 @@ pub(super) struct Repeated {
     pub(super) failed: Option<String>,
 }
 
-/// The captures of a point: which repetition, the name of the file, its octets.
-pub(super) type Captures = Vec<(u32, String, Vec<u8>)>;
+/// The captures of a point: which repetition, the name of the file, what is in it.
+pub(super) type Captures = Vec<(u32, String, Contents)>;
+
+/// Why a point has not been run to its end.
+#[derive(Debug)]
+pub(super) enum Unfinished {
+    /// Why it failed.
+    Failed(String),
+    /// What could not be written, so that nothing else can be, either.
+    Unwritten(OutputError),
+}
+
+impl From<String> for Unfinished {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
 
 /// All repetitions of one point, each on up to so many cores.
 pub(super) fn repeat(
@@ -77,7 +93,7 @@ pub(super) fn repeat(
     (point, cores): (&Point, usize),
     most: Option<u32>,
     interruption: &Interruption,
-) -> Result<Repeated, String> {
+) -> Result<Repeated, Unfinished> {
     let known = point.row();
     let stopping = stopping(point);
     let fixed = point.scenario.run.repeat.as_ref();
@@ -90,17 +106,20 @@ pub(super) fn repeat(
     for repetition in 0_u32.. {
         if repetition > 0 && interruption.is_made() {
             // Fewer runs than were asked for would be another result.
-            return Err(NOT_RUN.to_owned());
+            return Err(NOT_RUN.to_owned().into());
         }
         let seed = known.seed.wrapping_add(repetition.into());
         Arc::make_mut(&mut point.scenario).run.seed = seed;
         let failed = |why: String| if is_one_of_several { format!("seed {seed}: {why}") } else { why };
-        let outcome = runner.run_on(&point, cores).map_err(|why: Failure| failed(why.to_string()))?;
+        let outcome = runner.run_on(&point, cores).map_err(|why: Failure| match why.downcast() {
+            Ok(unwritten) => Unfinished::Unwritten(*unwritten),
+            Err(why) => failed(why.to_string()).into(),
+        })?;
         let mut ran = Ran { notes: outcome.notes, limits: outcome.limits, ..Ran::default() };
         for row in outcome.rows {
             ran.rows.push(identified(row, &known, &point, (seed, repetition))?);
         }
-        captures.extend(outcome.captures.into_iter().map(|(name, octets)| (repetition, name, octets)));
+        captures.extend(outcome.captures.into_iter().map(|(name, contents)| (repetition, name, contents)));
         if let Some(why) = outcome.failed {
             runs.push(ran);
             // What its other runs have brought is no result either: the point is these runs together.

@@ -134,7 +134,7 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
     let (mut kept, mut captures) = (BTreeMap::new(), BTreeSet::new());
     for (place, entry, read) in entries {
         for name in &entry.captures {
-            output.write_capture(name, &read(name)?)?;
+            output.write_capture(name, &read(name)?.into())?;
         }
         captures.extend(entry.captures.iter().cloned());
         let stored = journal.add(&entry)?;

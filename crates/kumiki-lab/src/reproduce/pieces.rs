@@ -150,7 +150,7 @@ impl Pieces {
         }
         if let Some((output, journal)) = to {
             for (name, octets) in files {
-                output.write_capture(&name, &octets)?;
+                output.write_capture(&name, &octets.into())?;
             }
             for (_, _, entry) in &new {
                 journal.add(entry)?;

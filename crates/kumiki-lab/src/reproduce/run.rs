@@ -11,11 +11,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::done::{Captures, Done, Failed, Repeated, repeat};
+use super::done::{Captures, Done, Failed, Repeated, Unfinished, repeat};
 use super::journal::{Entry, Journal, Stored};
 use super::pieces::Pieces;
 use super::shard::Shard;
 use super::{NOT_RUN, Part, Plan, Results, Runner};
+use crate::capture::Contents;
 use crate::progress::{Progress, Stopwatch};
 use crate::rows::{Output, OutputError};
 use crate::scenario::Point;
@@ -91,14 +92,19 @@ impl Options<'_> {
     }
 
     /// Keeps the captures of a point, and says what they are called.
-    fn keep(&mut self, captures: Vec<(String, Vec<u8>)>) -> Result<Vec<String>, OutputError> {
+    fn keep(&mut self, captures: Vec<(String, Contents)>) -> Result<Vec<String>, OutputError> {
         let names = captures.iter().map(|(name, _)| name.clone()).collect();
         if let Some(output) = self.output {
-            for (name, octets) in &captures {
-                output.write_capture(name, octets)?;
+            for (name, contents) in captures {
+                output.write_capture(&name, &contents)?;
             }
         } else if let Some(pieces) = self.pieces.as_deref_mut() {
-            pieces.put_files(captures);
+            for (name, contents) in captures {
+                let octets = contents
+                    .into_octets()
+                    .map_err(|source| OutputError::Unread { path: name.as_str().into(), source })?;
+                pieces.put_files([(name, octets)]);
+            }
         } else {
             return Ok(Vec::new());
         }
@@ -110,7 +116,7 @@ impl Options<'_> {
 struct Ended {
     place: usize,
     took: Duration,
-    result: Result<Repeated, String>,
+    result: Result<Repeated, Unfinished>,
 }
 
 /// What is kept of the points, by their places in the plan.
@@ -250,8 +256,9 @@ impl Plan {
                 entry.captures = options.keep(files(&part.name, point.index, captures))?;
                 (entry.runs, entry.failed) = (runs, failed);
             }
-            Err(why) if why == NOT_RUN => return Ok(()),
-            Err(why) => entry.failed = Some(why),
+            Err(Unfinished::Unwritten(why)) => return Err(why),
+            Err(Unfinished::Failed(why)) if why == NOT_RUN => return Ok(()),
+            Err(Unfinished::Failed(why)) => entry.failed = Some(why),
         }
         if let Some(why) = &entry.failed {
             progress.note(&format!("{doing}: {why}"));
@@ -310,13 +317,13 @@ pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Resul
 }
 
 /// The captures of a point as files below the directory of results.
-fn files(scenario: &str, index: usize, captures: Captures) -> Vec<(String, Vec<u8>)> {
-    let named = |(repetition, name, octets)| {
+fn files(scenario: &str, index: usize, captures: Captures) -> Vec<(String, Contents)> {
+    let named = |(repetition, name, contents)| {
         let repetition = match repetition {
             0 => String::new(),
             n => format!("run{n}-"),
         };
-        (format!("{}/{scenario}/{index:03}-{repetition}{name}", Output::CAPTURES), octets)
+        (format!("{}/{scenario}/{index:03}-{repetition}{name}", Output::CAPTURES), contents)
     };
     captures.into_iter().map(named).collect()
 }

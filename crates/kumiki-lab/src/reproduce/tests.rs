@@ -46,7 +46,7 @@ impl Runner for Fake {
                 .into();
         Ok(Outcome {
             rows: vec![row],
-            captures: vec![("a.pcapng".to_owned(), vec![1, 2])],
+            captures: vec![("a.pcapng".to_owned(), vec![1, 2].into())],
             notes: vec!["a fake".to_owned()],
             limits: vec![("AAL5".to_owned(), 134.581)],
             failed: None,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::csv_form::{self, CsvForm};
 use super::{ReadError, Row, RowError, from_jsonl, to_jsonl};
+use crate::capture::Contents;
 use crate::refusal::{self, Access};
 
 /// A directory for results.
@@ -220,8 +221,8 @@ impl Output {
     /// # Errors
     ///
     /// As [`Output::write`].
-    pub fn write_capture(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
-        self.write_for(name, true, whole(octets)).map(|(path, _)| path)
+    pub fn write_capture(&self, name: &str, contents: &Contents) -> Result<PathBuf, OutputError> {
+        self.write_for(name, true, |part| Ok(contents.write_to(part)?)).map(|(path, _)| path)
     }
 
     /// Removes a file that an earlier result has left, where results may be replaced.

@@ -77,6 +77,25 @@ fn captures_are_cut_and_told_as_that() {
     assert_eq!(alone.status.code(), Some(2), "{alone:?}");
 }
 
+/// A capture that may grow no more (`ulimit -f`; a full disk is alike) ends the run, and nothing of it is left.
+#[test]
+fn a_capture_that_finds_no_room_ends_the_run_and_says_so() {
+    let folder = Folder::with("capture-room", TRANSFER);
+    let mut limited = std::process::Command::new("sh");
+    // Blocks are of 512 or 1024 octets.
+    limited.args(["-c", "ulimit -f 100; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_kumiki")]);
+    limited.args(["run", "x.toml", "--pcap", "--set", "run.duration=20 s", "--out", "short"]);
+    let ended = limited.current_dir(folder.0.place()).output().unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    let told = String::from_utf8(ended.stderr).unwrap();
+    let words = ["kumiki: short/captures: File too large", "0 of 1 points have ended", "--resume\n"];
+    assert!(words.iter().all(|it| told.contains(it)), "{told}");
+    assert_eq!(folder.0.names("short"), ["journal.jsonl", "run.json"]);
+    let resumed = folder.kumiki(&["run", "x.toml", "--out", "whole", "--pcap"]);
+    assert!(resumed.status.success(), "{resumed:?}");
+    assert_eq!(folder.0.names("whole/captures/x"), ["000-a.pcapng", "000-b.pcapng"]);
+}
+
 /// The parser does not ask for a seed where `--count` rules it out.
 #[test]
 fn captures_of_many_seeds_are_refused() {
