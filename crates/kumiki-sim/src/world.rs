@@ -536,7 +536,7 @@ impl World {
         let seen = self.take_of_taps(Graph::take_settled);
         let until = |id: HostId| {
             let left = self.host(id).and_then(|host| host.graph.first_tapped());
-            left.map_or(self.now(), |left| self.time_of(id, left).min(self.now()))
+            left.map_or_else(|| self.now(), |left| self.time_of(id, left).min(self.now()))
         };
         seen.into_iter().map(|(id, seen)| (id, seen, until(id))).collect()
     }

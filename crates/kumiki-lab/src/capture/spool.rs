@@ -125,9 +125,9 @@ impl Spool {
             None => 0,
             Some(reason) => 1 + plan.reason(reason),
         };
-        let flags = u8::from(tapped.down) * DOWN + u8::from(has_channel) * CHANNEL;
+        let flags = u8::from(tapped.down) * DOWN | u8::from(has_channel) * CHANNEL;
         let long = |_| io::Error::from(io::ErrorKind::FileTooLarge);
-        let mut out: &mut dyn Write = match store {
+        let out: &mut dyn Write = match store {
             Store::Memory(octets) => octets,
             Store::File(file) => file,
         };
@@ -137,7 +137,7 @@ impl Spool {
         out.write_all(&u16::try_from(reason).map_err(long)?.to_le_bytes())?;
         out.write_all(&(whole as u64).to_le_bytes())?;
         out.write_all(&u32::try_from(writer.octets.len()).map_err(long)?.to_le_bytes())?;
-        (&mut out).write_all(&writer.octets)
+        out.write_all(&writer.octets)
     }
 
     /// What makes a capture of all.
