@@ -317,10 +317,9 @@ impl Laboratory {
         let mut files: Vec<(String, Contents)> = Vec::new();
         // One file for each host: a reader takes what two hosts saw of one packet for two packets.
         for (host, spool) in spools {
-            let contents = spool.finish().map_err(|why| match why {
-                CaptureError::Io(source) => self.unkept(source),
-                why => why.into(),
-            })?;
+            let contents = spool
+                .finish()
+                .map_err(|why| if let CaptureError::Io(source) = why { self.unkept(source) } else { why.into() })?;
             files.push((format!("{host}.pcapng"), contents));
         }
         if let Some(samples) = &run.samples {

@@ -125,7 +125,7 @@ impl Spool {
             None => 0,
             Some(reason) => 1 + plan.reason(reason),
         };
-        let flags = u8::from(tapped.down) * DOWN | u8::from(has_channel) * CHANNEL;
+        let flags = (u8::from(tapped.down) * DOWN) | (u8::from(has_channel) * CHANNEL);
         let long = |_| io::Error::from(io::ErrorKind::FileTooLarge);
         let out: &mut dyn Write = match store {
             Store::Memory(octets) => octets,
