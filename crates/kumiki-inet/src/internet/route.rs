@@ -111,6 +111,8 @@ pub(crate) fn place_of(interface: usize) -> Option<u16> {
 struct Way<A> {
     interface: usize,
     gateway: Option<A>,
+    /// Whether it came while the host ran.
+    is_late: bool,
 }
 
 /// The routes of one prefix length.
@@ -148,12 +150,14 @@ impl<A: Bits> Length<A> {
 impl<A: Bits> Routes<A> {
     /// To the network with the first `prefix` bits of `network`, by way of `gateway` or straight.
     pub(crate) fn add(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
-        self.add_before(network, prefix, Way { interface, gateway }, |_| false);
+        self.add_before(network, prefix, Way { interface, gateway, is_late: false }, |_| false);
     }
 
-    /// As [`Routes::add`], but before those of later interfaces: which of several servers and routers has answered first decides nothing.
+    /// As [`Routes::add`], of one that comes while the host runs: before others of that kind by later interfaces, for which of several servers and routers has answered
+    /// first decides nothing.
     pub(crate) fn add_late(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
-        self.add_before(network, prefix, Way { interface, gateway }, |way| way.interface > interface);
+        let is_later = |way: &Way<A>| way.is_late && way.interface > interface;
+        self.add_before(network, prefix, Way { interface, gateway, is_late: true }, is_later);
     }
 
     /// Behind the ways that are there already, but for the last ones that are `later`.
@@ -179,10 +183,9 @@ impl<A: Bits> Routes<A> {
     pub(crate) fn remove(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
         let mask = A::mask(prefix);
         let network = network.word() & mask;
-        let way = Way { interface, gateway };
         let mut lengths = self.lengths.iter_mut();
         if let Some(length) = lengths.find(|length| length.mask == mask) {
-            let found = length.ways_to(network).find(|(_, other)| **other == way);
+            let found = length.ways_to(network).find(|(_, way)| way.interface == interface && way.gateway == gateway);
             if let Some((at, _)) = found {
                 length.networks.remove(at);
                 length.ways.remove(at);
@@ -197,5 +200,26 @@ impl<A: Bits> Routes<A> {
             ways.find(|(_, way)| usable(way.interface))
         });
         way.map(|(_, way)| Hop { interface: way.interface, next: way.gateway.unwrap_or(to) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_late_goes_by_the_first_interface_but_behind_what_was_there() {
+        let (all, router) = (Ipv4Addr::UNSPECIFIED, |last| Some(Ipv4Addr::new(10, 0, 0, last)));
+        let mut routes = Routes::default();
+        routes.add(all, 0, 2, router(1));
+        routes.add_late(all, 0, 1, router(2));
+        routes.add_late(all, 0, 0, router(3));
+        let by = |routes: &Routes<Ipv4Addr>, down: &[usize]| {
+            routes.lookup(Ipv4Addr::new(192, 0, 2, 1), |interface| !down.contains(&interface)).map(|hop| hop.interface)
+        };
+        assert_eq!([&[][..], &[2], &[2, 0]].map(|down| by(&routes, down)), [Some(2), Some(0), Some(1)]);
+        routes.remove(all, 0, 2, router(1));
+        routes.remove(all, 0, 0, router(3));
+        assert_eq!(by(&routes, &[]), Some(1));
     }
 }
