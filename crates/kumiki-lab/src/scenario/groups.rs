@@ -4,8 +4,6 @@
 //! number. What is written under a member's own name (`[host.s1]`) is put in the place of what the group says for it, key by key, except a `graph`, which
 //! is one value; `${i}` is its number there, too. Loads name all members by a star: `s*.app`.
 
-use std::collections::BTreeMap;
-
 use super::expand::Expander;
 use super::fault::Fault;
 use super::like::complete;
@@ -23,21 +21,15 @@ const MOST_MEMBERS: u32 = 4096;
 /// `section` with all names replaced and the members in the place of the groups.
 pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) -> Result<Node, Fault> {
     let (mut members, mut single) = (Vec::new(), Vec::new());
-    let mut counts = BTreeMap::new();
     for entry in node.entries() {
         match entry.node.child(COUNT) {
-            Some(count) => {
-                let number = of_group(expander, section, (entry, count, node), &mut members)?;
-                counts.insert(entry.key.as_str(), number);
-            }
+            Some(count) => of_group(expander, section, (entry, count, node), &mut members)?,
             None => single.push(entry),
         }
     }
     for entry in single {
-        let numbers = || counts.iter().filter_map(|(group, count)| Some((number(&entry.key, group)?, *count)));
-        // That of the group of which it is a member, where another one's name begins in the same way.
-        let own = numbers().find(|(number, count)| number < count).or_else(|| numbers().next());
-        expander.number = own.map(|(number, _)| number);
+        let groups = node.entries().iter().filter(|other| other.node.child(COUNT).is_some());
+        expander.number = groups.filter_map(|group| number(&entry.key, &group.key)).next();
         let own = expander.at(&[section, &entry.key], &entry.node);
         expander.number = None;
         let own = Entry { key: entry.key.clone(), at: entry.at, node: own? };
@@ -48,8 +40,7 @@ pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) ->
             }
             None => {
                 if let Some(group) = lost(section, &own, node) {
-                    let count = counts.get(group.key.as_str()).copied().unwrap_or_default();
-                    return Err(not_a_member(expander, (section, &own), (&group.key, count)));
+                    return Err(not_a_member(expander, (section, &own), &group.key, &members));
                 }
                 members.push(own);
             }
@@ -72,7 +63,8 @@ fn lost<'a>(section: &str, own: &Entry, node: &'a Node) -> Option<&'a Entry> {
     groups.find(is_numbered).filter(|_| own.node.child(must).is_none())
 }
 
-fn not_a_member(expander: &Expander<'_>, (section, own): (&str, &Entry), (group, count): (&str, u32)) -> Fault {
+fn not_a_member(expander: &Expander<'_>, (section, own): (&str, &Entry), group: &str, members: &[Entry]) -> Fault {
+    let count = members.iter().filter(|member| is_member(&member.key, group)).count();
     let problem = format!("{} is no member of the group {group}", own.key);
     let fault = super::vary::fault_at(&expander.source, &[section, own.key.as_str()], own.at, problem);
     fault.expected(match count {
@@ -81,13 +73,12 @@ fn not_a_member(expander: &Expander<'_>, (section, own): (&str, &Entry), (group,
     })
 }
 
-/// Adds the members of a group; how many there are.
 fn of_group(
     expander: &mut Expander<'_>,
     section: &str,
     (entry, count, groups): (&Entry, &Node, &Node),
     members: &mut Vec<Entry>,
-) -> Result<u32, Fault> {
+) -> Result<(), Fault> {
     let path = [section, entry.key.as_str(), COUNT];
     let written = expander.at(&path, count)?;
     let number = match written.value {
@@ -117,7 +108,7 @@ fn of_group(
         let problem = format!("{} is called like a member of the group {}, and a member is one", entry.key, group.key);
         return Err(expander.fault(count, problem).expected("no `count`, or another name"));
     }
-    Ok(number)
+    Ok(())
 }
 
 /// Whether `name` is a member of a group in `section`.
@@ -168,20 +159,6 @@ run.duration = "1 s"
         let points = document.points(&Choice { set, quick: false, runs: None });
         let point = points.map_err(|fault| fault.to_string())?.remove(0);
         Ok(Scenario::clone(&point.scenario))
-    }
-
-    #[test]
-    fn a_member_has_its_number_in_its_own_group() {
-        let text = GROUPS.replace(
-            "host.s1 = { ip.ttl = 7 }",
-            r#"host.s1 = { count = 2, graph = ["ip", "atm0"] }
-host.s10.ip.ttl = "${i + 1}"
-link.more = { count = 2, ends = ["s1${i}.atm0", "sw.${i + 1}"], medium = "oc3c-atm" }"#,
-        );
-        let text = text.replace("host.s = { count = \"${n}\"", "host.s = { count = 1").replace("n = 3", "n = 1");
-        let scenario = read(&text, &[]).unwrap_or_else(|why| panic!("{why}"));
-        assert_eq!(scenario.host.keys().collect::<Vec<_>>(), ["r", "s0", "s10", "s11"]);
-        assert_eq!(scenario.host["s10"].settings["ip"]["ttl"].as_integer(), Some(1));
     }
 
     #[test]
@@ -266,12 +243,6 @@ link.more = { count = 2, ends = ["s1${i}.atm0", "sw.${i + 1}"], medium = "oc3c-a
             let found = read(&GROUPS.replace("host.s1 = { ip.ttl = 7 }", own), &[]).unwrap_err();
             assert!(found.contains(words), "{found}");
         }
-        // Members of a group whose name begins in the same way are none of its own.
-        let beside = GROUPS.replace("host.s1 = {", "host.s5 = { ip.ttl = 7 }\nhost.s1 = { count = 2, like = \"s\",");
-        let beside = beside.replace("count = \"${n}\", graph", "count = 1, graph");
-        let found = read(&beside, &[]).unwrap_err();
-        assert!(found.contains("host.s5: s5 is no member of the group s; expected s0"), "{found}");
-        assert!(!found.contains("s0 to"), "{found}");
         let found = read(GROUPS, &["host.q0.ip.ttl=9"]).unwrap_err();
         assert!(found.contains("there is no host \"q0\""), "{found}");
     }
