@@ -139,12 +139,18 @@ async fn refusals(gateway: &mut Gateway) -> Result<(), Box<dyn Error>> {
             Refusal::HostUnreachable,
             Refusal::Prohibited,
         ] {
-            let call = tokio::task::spawn_blocking(move || Client::connect(to).map_err(|error| error.kind()));
-            match gateway.accept_any().await? {
-                Flow::Tcp(offer) => offer.refuse(why),
-                Flow::Udp(_) => return Err("expected a call".into()),
-            }
-            println!("{to}: {why:?} is {:?}", call.await?.err());
+            let mut call = tokio::task::spawn_blocking(move || Client::connect(to).map_err(|error| error.kind()));
+            // Linux makes the local route of a new IPv6 address some time after the address: what it gets before that it drops, and sends its segment again.
+            let ended = loop {
+                tokio::select! {
+                    flow = gateway.accept_any() => match flow? {
+                        Flow::Tcp(offer) => offer.refuse(why),
+                        Flow::Udp(_) => return Err("expected a call".into()),
+                    },
+                    ended = &mut call => break ended?,
+                }
+            };
+            println!("{to}: {why:?} is {:?}", ended.err());
         }
     }
     Ok(())
