@@ -1,9 +1,10 @@
 //! Clocks: the one place where time comes from outside.
 
+use core::task::{Context, Poll, Waker};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kumiki_graph::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,12 +18,25 @@ pub struct Bell(Arc<Parts>);
 
 #[derive(Debug, Default)]
 struct Parts {
-    rung: Mutex<bool>,
+    state: Mutex<State>,
     changed: Condvar,
     /// Where an executor waits for devices too: what becomes readable as the bell is rung.
     wire: OnceLock<Wire>,
     /// The same for signals, which write an octet.
     rope: OnceLock<Wire>,
+}
+
+/// What was done to a bell and not heard yet. A call of the operating system is made only where somebody needs it: a bell is rung for each packet of a
+/// busy program.
+#[derive(Debug, Default)]
+struct State {
+    rung: bool,
+    /// There is something to read from the wire.
+    is_written: bool,
+    /// How many threads wait for `changed`.
+    waiting: usize,
+    /// A task that waits ([`Bell::poll_rung`]).
+    task: Option<Waker>,
 }
 
 /// What is written at one end and read at the other.
@@ -56,6 +70,12 @@ impl Wire {
         self.write.as_ref().unwrap_or(&self.read)
     }
 
+    /// Reads all that is there.
+    fn empty(&self) {
+        let mut octets = [0; 64];
+        while rustix::io::read(&self.read, &mut octets).is_ok_and(|read| read == octets.len()) {}
+    }
+
     fn watch(&self) -> Watch<'_> {
         Watch { descriptor: self.read.as_fd(), reading: true, writing: false }
     }
@@ -75,12 +95,45 @@ pub struct Watch<'a> {
 impl Bell {
     /// Wakes whoever waits.
     pub fn ring(&self) {
-        *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.0.changed.notify_all();
-        if let Some(wire) = self.0.wire.get() {
-            // One that is full has been rung often enough. An eventfd takes a number of eight octets (eventfd(2)).
-            let _ = rustix::io::write(wire.write(), &1_u64.to_ne_bytes());
+        let mut state = self.state();
+        if core::mem::replace(&mut state.rung, true) {
+            // Whoever waits has been told.
+            return;
         }
+        if state.waiting > 0 {
+            self.0.changed.notify_all();
+        }
+        if let Some(task) = state.task.take() {
+            drop(state);
+            task.wake();
+            return;
+        }
+        self.write(&mut state);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the wire readable, where there is one: with the state locked, so that it says what the state says.
+    fn write(&self, state: &mut State) {
+        if let Some(wire) = self.0.wire.get() {
+            // An eventfd takes a number of eight octets (eventfd(2)).
+            state.is_written = rustix::io::write(wire.write(), &1_u64.to_ne_bytes()).is_ok();
+        }
+    }
+
+    /// Ready where it is rung; otherwise the task of `cx` is woken when it is, and nothing else: no descriptor tells of that ring.
+    pub fn poll_rung(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        if state.rung {
+            return Poll::Ready(());
+        }
+        match &mut state.task {
+            Some(task) => task.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        Poll::Pending
     }
 
     /// Makes this bell one that is heard while waiting for devices. Does nothing where it is one.
@@ -88,9 +141,13 @@ impl Bell {
     /// # Errors
     /// Where the process may have no more descriptors.
     pub fn open(&self) -> io::Result<()> {
+        let mut state = self.state();
         if self.0.wire.get().is_none() {
-            // Where another thread was faster, its own serves.
+            // Nobody else opens it meanwhile: the state is locked.
             let _ = self.0.wire.set(Wire::new()?);
+            if state.rung {
+                self.write(&mut state);
+            }
         }
         Ok(())
     }
@@ -108,19 +165,19 @@ impl Bell {
 
     /// Waits until the bell is rung, but not longer than `at_most`. May end early.
     fn wait(&self, at_most: Duration) {
-        let rung = self.0.rung.lock().unwrap_or_else(PoisonError::into_inner);
-        let at_most = std::time::Duration::from_nanos(at_most.as_nanos());
-        let mut rung = if *rung {
-            rung
-        } else {
-            self.0.changed.wait_timeout(rung, at_most).unwrap_or_else(PoisonError::into_inner).0
-        };
-        *rung = false;
+        let mut state = self.state();
+        if !state.rung {
+            state.waiting += 1;
+            let at_most = std::time::Duration::from_nanos(at_most.as_nanos());
+            state = self.0.changed.wait_timeout(state, at_most).unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
+        }
+        self.take(&mut state);
     }
 
     /// As [`Bell::wait`], and until one of `devices` is ready.
     fn wait_for(&self, at_most: Duration, devices: &[Watch<'_>]) {
-        let rung = core::mem::take(&mut *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner));
+        let rung = self.state().rung;
         let wires = [&self.0.wire, &self.0.rope].into_iter().filter_map(OnceLock::get);
         let wires: Vec<Watch<'_>> = wires.map(Wire::watch).collect();
         let mut polled: Vec<PollFd<'_>> = wires
@@ -144,10 +201,18 @@ impl Bell {
 
     /// It has been heard: until it is rung again nothing is to be heard of it.
     pub(crate) fn hear(&self) {
-        *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        for wire in self.descriptors() {
-            let mut octets = [0; 64];
-            while rustix::io::read(wire, &mut octets).is_ok_and(|read| read == octets.len()) {}
+        self.take(&mut self.state());
+        if let Some(rope) = self.0.rope.get() {
+            rope.empty();
+        }
+    }
+
+    fn take(&self, state: &mut State) {
+        state.rung = false;
+        if core::mem::take(&mut state.is_written)
+            && let Some(wire) = self.0.wire.get()
+        {
+            wire.empty();
         }
     }
 
@@ -313,6 +378,61 @@ mod tests {
         clock.wait(minute, &bell, &[device]);
         assert!(clock.now() < minute);
         ringer.join().unwrap();
+    }
+
+    /// Whether a descriptor of the bell is readable.
+    fn is_readable(bell: &Bell) -> bool {
+        let mut polled: Vec<_> = bell.descriptors().map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN)).collect();
+        poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() > 0
+    }
+
+    #[test]
+    fn descriptors_say_what_was_rung_and_not_heard_however_it_is_heard() {
+        kumiki_watchdog::minute();
+        let (clock, bell) = (RealClock::start(), Bell::default());
+        bell.ring();
+        bell.open().unwrap();
+        assert!(is_readable(&bell), "rung before it was opened");
+        bell.hear();
+        assert!(!is_readable(&bell));
+        let (silent, _write) = pipe_with(PipeFlags::NONBLOCK).unwrap();
+        let device = Watch { descriptor: silent.as_fd(), reading: true, writing: false };
+        for devices in [None, Some(&[][..]), Some(&[device][..])] {
+            bell.ring();
+            bell.ring();
+            assert!(is_readable(&bell));
+            match devices {
+                None => bell.hear(),
+                Some(devices) => clock.wait(clock.now() + MINUTE, &bell, devices),
+            }
+            assert!(!is_readable(&bell));
+        }
+    }
+
+    #[test]
+    fn a_task_that_waits_is_woken_in_the_place_of_descriptors() {
+        struct Woken(AtomicU64);
+        impl std::task::Wake for Woken {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let woken = Arc::new(Woken(AtomicU64::new(0)));
+        let waker = Waker::from(Arc::clone(&woken));
+        let cx = Context::from_waker(&waker);
+        let bell = Bell::default();
+        bell.open().unwrap();
+        for count in 1..=2 {
+            assert!(bell.poll_rung(&cx).is_pending() && bell.poll_rung(&cx).is_pending());
+            bell.ring();
+            bell.ring();
+            assert_eq!(woken.0.load(Ordering::Relaxed), count);
+            assert!(bell.poll_rung(&cx).is_ready() && !is_readable(&bell));
+            bell.hear();
+        }
+        // Who does not wait so any more has descriptors.
+        bell.ring();
+        assert!(is_readable(&bell));
     }
 
     #[test]

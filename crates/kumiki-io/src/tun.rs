@@ -50,6 +50,10 @@ use virtio::Virtio;
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
+/// How many packets may wait for us in the kernel. A device has 500 by itself; a thousand connections that begin together send ten each (RFC 6928), and what does
+/// not fit is lost, sent again, and from then on sent in single packets. They wait for nothing but this process.
+const QUEUE: u16 = 10_000;
+
 /// Longest name of an interface: `IFNAMSIZ` less the NUL at its end.
 pub const MAX_NAME: usize = 15;
 
@@ -326,7 +330,7 @@ impl Tun {
         KernelEnd { layer: self.layer, name: self.name.clone(), number: None }
     }
 
-    /// Gives the kernel's end an address and the length of its prefix, an MTU, and brings it up.
+    /// Gives the kernel's end an address and the length of its prefix, an MTU, and, for root, a queue of 10,000 packets, and brings it up.
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
@@ -342,6 +346,8 @@ impl Tun {
             error
         };
         end.set_mtu(mtu).map_err(advise)?;
+        // Whoever is root in a namespace of their own alone may not, and has the kernel's 500.
+        let _ = end.set_queue(QUEUE);
         end.set_address(address, prefix, None).map_err(advise)?;
         end.set_up(true).map_err(advise)?;
         if let IpAddr::V6(address) = address {

@@ -25,6 +25,7 @@ pub(super) const SIOCSIFDSTADDR: Opcode = 0x8918;
 pub(super) const SIOCSIFNETMASK: Opcode = 0x891c;
 pub(super) const SIOCSIFMTU: Opcode = 0x8922;
 pub(super) const SIOCGIFINDEX: Opcode = 0x8933;
+pub(super) const SIOCSIFTXQLEN: Opcode = 0x8943;
 
 // Flags: linux/if_tun.h and linux/if.h.
 pub(super) const IFF_TUN: u16 = 0x0001;
@@ -96,6 +97,7 @@ pub(super) fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Reques
                 || OPCODE == SIOCSIFNETMASK
                 || OPCODE == SIOCSIFMTU
                 || OPCODE == SIOCGIFINDEX
+                || OPCODE == SIOCSIFTXQLEN
         );
     }
     // SAFETY: every request that the assertion above lets through takes a pointer to a `struct ifreq` and reads or writes

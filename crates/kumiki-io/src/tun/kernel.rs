@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::control::{
     IFF_UP, Request, Request6, SIOCGIFFLAGS, SIOCGIFINDEX, SIOCSIFADDR, SIOCSIFDSTADDR, SIOCSIFFLAGS, SIOCSIFMTU,
-    SIOCSIFNETMASK, control, request, set_address, set_ipv6_address, set_octets,
+    SIOCSIFNETMASK, SIOCSIFTXQLEN, control, request, set_address, set_ipv6_address, set_octets,
 };
 use super::{Layer, MAX_NAME, TunError};
 
@@ -86,6 +86,18 @@ impl KernelEnd {
         let mut asked = self.request()?;
         set_octets(&mut asked.value, 0, u32::from(mtu).to_ne_bytes());
         control::<SIOCSIFMTU>(&socket, &mut asked).map_err(self.failed("cannot set the kernel's MTU"))
+    }
+
+    /// Sets how many packets, or super-segments, may wait in the kernel for us to read them, on each queue of the device; the kernel drops more.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn set_queue(&self, packets: u16) -> Result<(), TunError> {
+        let socket = self.socket(AddressFamily::INET)?;
+        let mut asked = self.request()?;
+        set_octets(&mut asked.value, 0, u32::from(packets).to_ne_bytes());
+        control::<SIOCSIFTXQLEN>(&socket, &mut asked)
+            .map_err(self.failed("cannot set the length of the kernel's queue"))
     }
 
     /// Sets the kernel's address and the length of its prefix, and for IPv4 that of the one host behind the device. Of IPv6 it is

@@ -121,6 +121,21 @@ fn segment(socket: &UdpSocket, octets: libc::c_int) -> bool {
 }
 
 #[test]
+fn what_thousands_of_connections_send_at_once_waits_to_be_read() {
+    in_a_namespace(|| {
+        let mut tun = opened(Layer::Ip, Packets::Any);
+        let socket = UdpSocket::bind((LINUX, 0)).unwrap();
+        for number in 0..9000_u32 {
+            socket.send_to(&number.to_be_bytes(), (Ipv4Addr::from(OURS), 7)).unwrap();
+        }
+        for number in 0..9000_u32 {
+            let datagram = next(&mut tun, |packet| is_ipv4(packet, 17));
+            assert_eq!(datagram.to_vec()[28..], number.to_be_bytes());
+        }
+    });
+}
+
+#[test]
 fn many_datagrams_of_one_call_come_one_by_one_and_complete() {
     in_a_namespace(|| {
         let mut tun = opened(Layer::Ip, Packets::Any);

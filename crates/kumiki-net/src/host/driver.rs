@@ -1,11 +1,14 @@
 //! A host in the user's own loop.
 
+use core::future::poll_fn;
+use core::task::Poll;
 use core::time::Duration;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::task::coop::poll_proceed;
 
 use kumiki_io::{Clock as _, RealClock, RealDevice, Watching, unguessable};
 
@@ -75,6 +78,8 @@ impl HostDriver {
     pub async fn drive(self) -> io::Result<()> {
         #[expect(deprecated, reason = "what is in its place is unsafe, for those whose descriptor may change")]
         let mut driver = AsyncFd::with_interest(self, Interest::READABLE)?;
+        // Programs in this runtime wake the task itself; for a descriptor each of them would take calls of the operating system.
+        let bell = driver.get_ref().engine.executor.bell();
         loop {
             let next = driver.get_mut().poll()?.unwrap_or(Duration::MAX);
             if next.is_zero() {
@@ -82,8 +87,16 @@ impl HostDriver {
                 tokio::task::yield_now().await;
                 continue;
             }
-            if let Ok(ready) = tokio::time::timeout(next, driver.readable_mut()).await {
-                ready?.clear_ready();
+            let ready = poll_fn(|cx| match bell.poll_rung(cx) {
+                // Threads that ring all the time would never let others in this task or thread run.
+                Poll::Ready(()) => poll_proceed(cx).map(|coop| {
+                    coop.made_progress();
+                    Ok(())
+                }),
+                Poll::Pending => driver.poll_read_ready_mut(cx).map_ok(|mut ready| ready.clear_ready()),
+            });
+            if let Ok(ready) = tokio::time::timeout(next, ready).await {
+                ready?;
             }
         }
     }
@@ -110,5 +123,51 @@ impl AsFd for HostDriver {
 impl std::os::fd::AsRawFd for HostDriver {
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
         self.watching.as_fd().as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, OnceLock};
+
+    use kumiki_graph::Address;
+    use kumiki_io::{Arrival, Bell, Descriptors, Sent};
+    use kumiki_octets::Message;
+
+    use super::*;
+
+    /// A device at which somebody rings whenever it is asked, as a busy program in another thread may.
+    struct Busy(Arc<OnceLock<Bell>>);
+
+    impl RealDevice for Busy {
+        fn descriptors(&self) -> Descriptors<'_> {
+            Descriptors::default()
+        }
+
+        fn receive(&mut self) -> io::Result<Option<Arrival>> {
+            self.0.get().into_iter().for_each(Bell::ring);
+            Ok(None)
+        }
+
+        fn send(&mut self, _: &Message, _: Address) -> io::Result<Sent> {
+            Ok(Sent::Taken)
+        }
+    }
+
+    #[test]
+    fn who_rings_all_the_time_leaves_a_program_in_the_same_task_its_turn() {
+        kumiki_watchdog::minute();
+        let bell = Arc::new(OnceLock::new());
+        let config = HostConfig::new([[10, 0, 0, 1].into()]);
+        let driver = HostDriver::new(Box::new(Busy(Arc::clone(&bell))), &config).unwrap();
+        bell.set(driver.engine.executor.bell()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            tokio::select! {
+                biased;
+                driven = driver.drive() => panic!("{driven:?}"),
+                () = core::future::ready(()) => {}
+            }
+        });
     }
 }
