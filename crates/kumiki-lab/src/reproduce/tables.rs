@@ -296,7 +296,8 @@ fn has_equal_runs(done: &Done) -> bool {
         let own = done.rows.iter().filter(move |row| row.repetition == repetition && row.scope != Scope::Flow);
         own.map(|row| {
             let times = [&row.round_trip_ms, &row.delay_ms, &row.completion_ms];
-            (row.octets, row.goodput_mbps.to_bits(), &row.bound_by, row.retransmissions, row.completions, times)
+            let brought = (row.octets, row.goodput_mbps.to_bits(), &row.bound_by, row.completions);
+            (brought, (row.retransmissions, row.lost_percent, row.longest_gap_s), times)
         })
     };
     let last = done.rows.iter().map(|row| row.repetition).max().unwrap_or(0);

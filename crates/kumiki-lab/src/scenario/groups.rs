@@ -55,12 +55,8 @@ pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) ->
 fn lost<'a>(section: &str, own: &Entry, node: &'a Node) -> Option<&'a Entry> {
     // What a host or a link must have; a switch must have nothing.
     let must = ["graph", "ends"].into_iter().zip(["host", "link"]).find(|(_, of)| *of == section)?.0;
-    let is_numbered = |group: &&Entry| {
-        let number = own.key.strip_prefix(group.key.as_str()).filter(|number| !number.is_empty());
-        number.is_some_and(|number| number.bytes().all(|it| it.is_ascii_digit()))
-    };
     let mut groups = node.entries().iter().filter(|group| group.node.child(COUNT).is_some() && group.key != own.key);
-    groups.find(is_numbered).filter(|_| own.node.child(must).is_none())
+    groups.find(|group| is_called_like(&own.key, &group.key)).filter(|_| own.node.child(must).is_none())
 }
 
 fn not_a_member(expander: &Expander<'_>, (section, own): (&str, &Entry), group: &str, members: &[Entry]) -> Fault {
@@ -91,24 +87,33 @@ fn of_group(
     };
     let others = entry.node.entries().iter().filter(|own| own.key != COUNT).cloned();
     let one = Node { at: entry.node.at, value: Value::Table(others.collect()) };
+    // A group of its own that has nothing to be one.
+    let first = Entry { key: entry.key.clone(), at: entry.at, node: one.clone() };
+    if let Some(group) = lost(section, &first, groups) {
+        let problem = format!("{} is called like a member of the group {}, and a member is one", entry.key, group.key);
+        return Err(expander.fault(count, problem).expected("no `count`, or another name"));
+    }
+    // Else s10 would be a member of s and of s1.
+    let mut others = groups.entries().iter().filter(|it| it.node.child(COUNT).is_some() && it.key != entry.key);
+    if let Some(other) = others.find(|other| is_called_like(&entry.key, &other.key)) {
+        let problem = format!("members of the groups {} and {} could have one name", other.key, entry.key);
+        return Err(expander
+            .fault(count, problem)
+            .expected("a name that is not another group's with digits behind it"));
+    }
     for number in 0..number {
         let key = format!("{}{number}", entry.key);
-        if members.iter().any(|member| member.key == key) {
-            let fault = expander.fault(count, format!("another group has a member {key} too"));
-            return Err(fault.expected("groups whose names differ in more than digits at the end"));
-        }
         expander.number = Some(number);
         let node = expander.at(&[section, &entry.key], &one);
         expander.number = None;
         members.push(Entry { key, at: entry.at, node: node? });
     }
-    // A group of its own that has nothing to be one.
-    let first = Entry { key: entry.key.clone(), at: entry.at, node: one };
-    if let Some(group) = lost(section, &first, groups) {
-        let problem = format!("{} is called like a member of the group {}, and a member is one", entry.key, group.key);
-        return Err(expander.fault(count, problem).expected("no `count`, or another name"));
-    }
     Ok(())
+}
+
+/// Whether `name` is that of `group` with digits behind it.
+fn is_called_like(name: &str, group: &str) -> bool {
+    name.strip_prefix(group).is_some_and(|behind| behind.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// Whether `name` is a member of a group in `section`.
@@ -225,9 +230,10 @@ run.duration = "1 s"
             let found = read(&GROUPS.replace(from, to), &[]).unwrap_err();
             assert!(found.contains(words), "{found}");
         }
-        let twice = GROUPS.replace("define.n = 3", "define.n = 11").replace("host.s1 = {", "host.s1 = { count = 1,");
-        let found = read(&twice, &[]).unwrap_err();
-        assert!(found.contains("another group has a member s10 too"), "{found}");
+        for own in ["host.s1 = { count = 1, like = \"r\",", "host.s10 = { count = 1, like = \"r\","] {
+            let found = read(&GROUPS.replace("host.s1 = {", own), &[]).unwrap_err();
+            assert!(found.contains("could have one name; expected a name that is not another group's"), "{found}");
+        }
         let found = read(GROUPS, &["host.s9.ip.ttl=9"]).unwrap_err();
         let wanted = "--set host.s9.ip.ttl=9 (x.toml): host.s9: s9 is no member of the group s; expected s0 to s2";
         assert_eq!(found, wanted);

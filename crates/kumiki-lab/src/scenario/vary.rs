@@ -69,7 +69,9 @@ pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<
 pub(super) fn distinct(source: &Source<'_>, path: &[&str], rows: &[Vec<Node>]) -> Result<(), Fault> {
     let meant = |node: &Node| {
         let text = node.plain().unwrap_or_default();
-        Amount::parse(&text).map_or(text, |amount| amount.to_string())
+        // Nothing is the same in every unit.
+        let told = |amount: Amount| if amount.base() == 0 { 0.to_string() } else { amount.to_string() };
+        Amount::parse(&text).map_or(text, told)
     };
     let mut seen: BTreeMap<Vec<String>, &[Node]> = BTreeMap::new();
     for row in rows {

@@ -127,6 +127,17 @@ impl Runner for Alike {
     }
 }
 
+/// Every run loses another part of its echoes, and nothing else differs.
+struct Losing;
+
+impl Runner for Losing {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let row = point.row();
+        let lost_percent = Some(f64::from(u32::try_from(row.seed).unwrap()));
+        Ok(Outcome { rows: vec![Row { lost_percent, ..row }], ..Outcome::default() })
+    }
+}
+
 #[test]
 fn runs_that_are_all_equal_are_told_as_that() {
     let document = Document::parse("two", "two.toml", &format!("{TWO_LOADS}repeat = {{ runs = 3 }}")).unwrap();
@@ -135,6 +146,11 @@ fn runs_that_are_all_equal_are_told_as_that() {
     assert!(legend.contains("all runs of a point were equal: nothing that is drawn here"), "{legend}");
     assert!(!legend.contains("`repeat` gives no interval"), "{legend}");
     assert!(!ran(2, "repeat = { runs = 3 }").table().legend.join("\n").contains("were equal"));
+    // Echoes bring no octets, and on a line whose delay is constant all that come take as long.
+    let document = Document::parse("two", "two.toml", &format!("{TWO_LOADS}repeat = {{ runs = 3 }}")).unwrap();
+    let plan = Plan::new(&[document], &Choice::default(), &Losing).unwrap();
+    let legend = run(&plan, Losing, Options::default()).remove(0).table().legend.join("\n");
+    assert!(!legend.contains("were equal"), "{legend}");
 }
 
 #[test]
