@@ -59,10 +59,13 @@ pub(crate) struct Topology<'a> {
     hops: BTreeMap<&'a str, Vec<Hop<'a>>>,
     /// The plugs of each host and switch on which lines end.
     plugs: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    /// The hosts that send nothing on.
+    hosts: BTreeSet<&'a str>,
+    /// Those that send nothing on.
     ends: BTreeSet<&'a str>,
     /// Of switches with channels, the plugs to which these lead from each of their plugs.
     channels: BTreeMap<&'a str, BTreeSet<String>>,
+    /// The ways that are known by the routes of hosts: where each host on the way sends, and where that comes in.
+    routed: &'a BTreeMap<(String, String), Vec<[String; 2]>>,
     /// The first hop from each place, or plug of a switch with channels, to each host beside it: so that no search looks at all neighbours of a switch.
     beside: BTreeMap<&'a str, BTreeMap<&'a str, Hop<'a>>>,
 }
@@ -72,8 +75,10 @@ impl<'a> Topology<'a> {
         let mut topology = Self {
             hops: BTreeMap::new(),
             plugs: BTreeMap::new(),
+            hosts: scenario.host.keys().map(String::as_str).collect(),
             ends: scenario.host.iter().filter(|(_, host)| is_end(host)).map(|(name, _)| name.as_str()).collect(),
             channels: BTreeMap::new(),
+            routed: &scenario.routed,
             beside: BTreeMap::new(),
         };
         for (line, link) in &scenario.link {
@@ -115,10 +120,53 @@ impl<'a> Topology<'a> {
         self.hops.entry(hop.out).or_default().push(hop);
     }
 
-    /// The way with the fewest hops, of several as short the first by the names of plugs; routes that say otherwise are not looked at. Channels of a switch are:
-    /// a line may lead back to the switch that it comes from.
+    /// The way that what goes from one host of a load to another takes: the one that their routes lead, where it is known, and else the shortest.
     pub(crate) fn way(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
+        // A search in a map of pairs of strings needs one.
+        let routed = self.routed.get(&(from.to_owned(), to.to_owned()));
+        let legs =
+            routed.and_then(|legs| legs.iter().map(|[out, into]| self.leg(out, into)).collect::<Option<Vec<_>>>());
+        legs.map(|legs| legs.concat()).or_else(|| self.shortest(from, to))
+    }
+
+    /// The way with the fewest hops, of several as short the first by the names of plugs, whatever routes say. Channels of a switch are looked at:
+    /// a line may lead back to the switch that it comes from.
+    pub(crate) fn shortest(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
         self.search(from, to, |place| self.ends.contains(place))
+    }
+
+    /// The shortest way from one plug to another, through switches alone.
+    fn leg(&self, out: &str, into: &str) -> Option<Vec<Hop<'a>>> {
+        let to = place(into);
+        let mut came: BTreeMap<&str, (Option<&str>, Hop<'_>)> = BTreeMap::new();
+        let mut next = VecDeque::new();
+        let mut hops: Vec<(Option<&str>, Hop<'_>)> =
+            self.hops.get(out).into_iter().flatten().map(|hop| (None, *hop)).collect();
+        loop {
+            for (before, hop) in hops.drain(..) {
+                if hop.into == into {
+                    let mut way = vec![hop];
+                    let mut before = before;
+                    while let Some((earlier, hop)) = before.and_then(|node| came.get(node)) {
+                        way.push(*hop);
+                        before = *earlier;
+                    }
+                    way.reverse();
+                    return Some(way);
+                }
+                let far = self.node(&hop);
+                if !self.hosts.contains(place(far)) && !came.contains_key(far) {
+                    came.insert(far, (before, hop));
+                    next.push_back(far);
+                }
+            }
+            let here = next.pop_front()?;
+            // Most often the host at hand has one line there.
+            match self.beside.get(here).and_then(|beside| beside.get(to)).filter(|hop| hop.into == into) {
+                Some(hop) => hops.push((Some(here), *hop)),
+                None => hops.extend(self.hops_from(here).map(|hop| (Some(here), *hop))),
+            }
+        }
     }
 
     /// The first host that would have to forward for `to` to be reached, and does not.

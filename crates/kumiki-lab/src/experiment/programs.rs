@@ -165,13 +165,14 @@ fn of_workload(
                 }
                 _ => None,
             };
-            // A host with several addresses is called by that of the line that leads there.
+            // A host with several addresses is called by that of the shortest way there.
+            let called = topology.shortest(from, to).unwrap_or_default();
             let way = way.unwrap_or_default();
             // What counts of exchanges and of echoes comes back.
             let back = back.filter(|_| matches!(kind, Kind::Rpc | Kind::Ping)).unwrap_or_default();
             ways.push(way.iter().chain(&back).map(Crossed::of).collect());
             local = local.or_else(|| way.first().map(|hop| hop.out));
-            own.push(address(to, reader, way.last().map(|hop| hop.into), hosts)?);
+            own.push(address(to, reader, called.last().map(|hop| hop.into), hosts)?);
         }
         locals.push(address(from, writer, local, hosts)?);
         peers.push(own);

@@ -101,3 +101,37 @@ fn who_has_its_share_of_one_full_line_is_bound_by_it_beside_another() {
         assert_eq!(measured.bound(&measured.loads[name], None, None).name(), "link", "{name}");
     }
 }
+
+/// Two hosts with two lines, of which routes take the one there and the other back.
+const ROUTED: &str = r#"
+title = "Routed"
+host.a.graph = { ip = ["l0", "l1"] }
+host.a.ip = { interface = { l0 = { address = "10.0.0.1/24" }, l1 = { address = "10.0.1.1/24" } }, routes = { "10.0.0.2/32" = "10.0.1.2" } }
+host.b.like = "a"
+host.b.ip = { interface = { l0 = { address = "10.0.0.2/24" }, l1 = { address = "10.0.1.2/24" } }, routes = { "10.0.1.1/32" = "10.0.0.1" } }
+link.fast = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms" }
+link.slow = { ends = ["a.l1", "b.l1"], medium = "point-to-point", rate = "1 Mb/s", propagation = "20 ms", queue_frames = "1 bdp" }
+load.there = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run = { warm_up = "1 s", duration = "4 s" }
+"#;
+
+#[test]
+fn limits_and_bounds_are_those_of_the_lines_that_routes_take() {
+    let of = |text: &str| {
+        let point = arrange::point(&parse(text), &[]);
+        let row = Laboratory::default().run(&point).unwrap().rows.remove(0);
+        (row.bound_by.clone(), row.goodput_mbps / row.limit_mbps.unwrap(), row.limit_mbps.unwrap())
+    };
+    let (bound, part, limit) = of(ROUTED);
+    assert!(bound == "link" && (0.9..=1.0).contains(&part) && (0.9..1.0).contains(&limit), "{bound} {part} {limit}");
+    // Answers come over the fast line: 20 ms there and 1 ms back are 2625 octets of 1 Mb/s.
+    let point = arrange::point(&parse(ROUTED), &[]);
+    let told = point.scenario.queues_of_paths.values().next().unwrap();
+    assert!(told.contains("2 frames of 1500 B: 1 Mb/s of a least round trip of 21 ms"), "{told}");
+    // What is got goes the other way.
+    let (bound, part, limit) = of(&ROUTED
+        .replace("\"netperf\", from", "\"rpc\", sessions = 4, response = \"1 MB\", from")
+        .replace("message = \"8 KiB\"", "message = \"100 B\""));
+    // An answer may have begun before the time that counts.
+    assert!(bound == "link" && (0.9..=1.001).contains(&part) && (9.0..10.0).contains(&limit), "{bound} {part} {limit}");
+}

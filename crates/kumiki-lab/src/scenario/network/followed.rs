@@ -9,12 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::fault::Fault;
 use super::super::{Host, Scenario};
 use super::addresses::{Interface, network};
-use crate::topology::place;
+use crate::topology::{Topology, place};
 
 /// How far a datagram comes.
 enum Way<'a> {
-    /// To its destination, or nobody knows.
-    Fine,
+    /// To its destination, over these: where each is sent, and where it comes in.
+    There(Vec<[&'a Interface; 2]>),
+    /// Nobody knows.
+    Unknown,
     /// Nowhere: the host itself has no route.
     None(&'a Interface),
     /// To a router that knows of no further one.
@@ -35,10 +37,15 @@ struct Dead<'a> {
 }
 
 impl Way<'_> {
+    /// Whether nothing is known to be wrong with it.
+    fn is_fine(&self) -> bool {
+        matches!(self, Self::There(_) | Self::Unknown)
+    }
+
     /// Whether a host that is among `given` has a part in that it leads nowhere.
     fn is_of(&self, given: &BTreeSet<String>) -> bool {
         match self {
-            Self::Fine => false,
+            Self::There(_) | Self::Unknown => false,
             // Whether a line leads there at all is not known here: see [`own`].
             Self::None(_) => false,
             Self::Ends(router) => given.contains(&router.host),
@@ -53,10 +60,16 @@ struct Map<'a> {
     of_host: BTreeMap<&'a str, Vec<&'a Interface>>,
     /// By what is connected without a router, and the address there.
     of_address: BTreeMap<(usize, Ipv4Addr), &'a Interface>,
+    by_plug: BTreeMap<&'a str, &'a Interface>,
+    /// Those of the one IP of a host, nothing where one of them is of another kind.
+    routes: BTreeMap<&'a str, Option<Vec<Route>>>,
 }
 
+/// Network, prefix and router.
+type Route = (u32, u8, Ipv4Addr);
+
 impl<'a> Map<'a> {
-    fn of(interfaces: &'a [Interface]) -> Self {
+    fn of(scenario: &Scenario, interfaces: &'a [Interface]) -> Self {
         let (mut of_host, mut of_address): (BTreeMap<_, Vec<_>>, BTreeMap<_, _>) = Default::default();
         for interface in interfaces {
             of_host.entry(interface.host.as_str()).or_default().push(interface);
@@ -64,7 +77,10 @@ impl<'a> Map<'a> {
                 of_address.insert((interface.network, address), interface);
             }
         }
-        Self { of_host, of_address }
+        let by_plug = interfaces.iter().map(|it| (it.plug.as_str(), it)).collect();
+        let plain = of_host.iter().filter(|(_, own)| is_plain(own));
+        let routes = plain.filter_map(|(host, own)| Some((*host, routes(scenario, own.first()?)))).collect();
+        Self { of_host, of_address, by_plug, routes }
     }
 }
 
@@ -74,17 +90,17 @@ pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTree
     if scenario.event.iter().any(|event| event.set.is_some()) {
         return Ok(());
     }
-    let map = Map::of(interfaces);
+    let map = Map::of(scenario, interfaces);
     for (from, to) in scenario.pairs() {
         let (from, to) = (place(from), place(to));
         for (from, to) in [(from, to), (to, from)] {
             let ways = map.of_host.get(to).into_iter().flatten().filter_map(|it| it.address);
             let mut ways = ways.map(|address| (address, follow(scenario, &map, (from, to), address)));
             // One address that is reached is enough.
-            let Some((address, way)) = ways.next().filter(|(_, way)| !matches!(way, Way::Fine)) else {
+            let Some((address, way)) = ways.next().filter(|(_, way)| !way.is_fine()) else {
                 continue;
             };
-            if ways.any(|(_, way)| matches!(way, Way::Fine)) {
+            if ways.any(|(_, way)| way.is_fine()) {
                 continue;
             }
             if way.is_of(given) {
@@ -100,7 +116,7 @@ pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), F
     if scenario.event.iter().any(|event| event.set.is_some()) {
         return Ok(());
     }
-    let map = Map::of(interfaces);
+    let map = Map::of(scenario, interfaces);
     for load in scenario.load.values() {
         // Nothing answers datagrams.
         let is_answered = !["udp", "rtp"].contains(&load.kind.as_str());
@@ -141,7 +157,7 @@ fn said(map: &Map<'_>, way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr
             ));
         }
         Way::Dead(dead) => return dead.said(map),
-        Way::Fine => (None, String::new()),
+        Way::There(_) | Way::Unknown => (None, String::new()),
     };
     let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
     let network = at.map_or_else(|| address.to_string(), |_| format!("{address}/32"));
@@ -194,40 +210,70 @@ fn mentions(value: &toml::Value, address: &str) -> bool {
 /// Where what `from` sends to `address` of `to` comes.
 fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), address: Ipv4Addr) -> Way<'a> {
     let mut seen: Vec<&Interface> = Vec::new();
-    let mut host = from.to_owned();
+    let mut legs = Vec::new();
+    let mut host = from;
     while host != to {
-        let Some(own) = map.of_host.get(host.as_str()).filter(|own| is_plain(own)) else {
-            return Way::Fine;
-        };
-        let Some(first) = own.first() else {
-            return Way::Fine;
+        let own = map.of_host.get(host).map(Vec::as_slice).unwrap_or_default();
+        let (Some(first), Some(Some(routes))) = (own.first(), map.routes.get(host)) else {
+            return Way::Unknown;
         };
         if let Some(at) = seen.iter().position(|it| it.host == first.host) {
             return Way::Circle(seen.split_off(at));
         }
         seen.push(first);
-        let Some(routes) = routes(scenario, first) else {
-            return Way::Fine;
-        };
         let near = own.iter().filter(|it| is_in(address, it)).map(|it| (it.prefix, None));
-        let far = routes.into_iter().filter(|(base, prefix, _)| network(address, *prefix) == *base);
-        let far = far.map(|(base, prefix, by)| (prefix, Some((base, by))));
+        let far = routes.iter().filter(|(base, prefix, _)| network(address, *prefix) == *base);
+        let far = far.map(|(base, prefix, by)| (*prefix, Some((*base, *by))));
         let (by, route) = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
             Some((prefix, Some((base, by)))) => (by, Some((base, prefix))),
             Some((_, None)) => (address, None),
             None if host != from => return Way::Ends(first),
-            None if has_peers(scenario, first) || !own.iter().all(|it| is_right(scenario, it)) => return Way::Fine,
+            None if has_peers(scenario, first) || !own.iter().all(|it| is_right(scenario, it)) => return Way::Unknown,
             None => return Way::None(first),
         };
-        let on = own.iter().filter(|it| is_in(by, it)).max_by_key(|it| it.prefix);
-        let next = on.and_then(|on| map.of_address.get(&(on.network, by)));
-        let Some(next) = next else {
+        let on = own.iter().filter(|it| is_in(by, it)).max_by_key(|it| it.prefix).copied();
+        let next = on.and_then(|on| Some([on, map.of_address.get(&(on.network, by)).copied()?]));
+        let Some([on, next]) = next else {
             let dead = on.zip(route).map(|(on, network)| Dead { on, router: by, network });
-            return dead.filter(|dead| dead.is_certain(scenario, map)).map_or(Way::Fine, Way::Dead);
+            return dead.filter(|dead| dead.is_certain(scenario, map)).map_or(Way::Unknown, Way::Dead);
         };
-        host.clone_from(&next.host);
+        legs.push([on, next]);
+        host = &next.host;
     }
-    Way::Fine
+    Way::There(legs)
+}
+
+/// The ways that the routes of hosts lead, there and back, from each host of a load to each of its readers, as far as they are known: where each host on the way sends, and where
+/// that comes in (`host.device`). A host with several addresses is called by that of the shortest way, and answers go to that of the line by which it is called.
+pub(super) fn ways(scenario: &Scenario, interfaces: &[Interface]) -> BTreeMap<(String, String), Vec<[String; 2]>> {
+    let mut ways = BTreeMap::new();
+    // What is set while it runs may be a route.
+    if scenario.event.iter().any(|event| event.set.is_some()) {
+        return ways;
+    }
+    let map = Map::of(scenario, interfaces);
+    let topology = Topology::of(scenario);
+    let mut follow = |from: &str, to: &str, plug: &str| {
+        let address = map.by_plug.get(plug)?.address?;
+        let Way::There(legs) = follow(scenario, &map, (from, to), address) else {
+            return None;
+        };
+        let first = legs.first()?[0].plug.clone();
+        let legs = legs.into_iter().map(|leg| leg.map(|it| it.plug.clone())).collect();
+        ways.entry((from.to_owned(), to.to_owned())).or_insert(legs);
+        Some(first)
+    };
+    for (from, to) in scenario.pairs() {
+        let (from, to) = (place(from), place(to));
+        let shortest = topology.shortest(from, to).unwrap_or_default();
+        let Some(last) = shortest.last() else {
+            continue;
+        };
+        if let Some(own) = follow(from, to, last.into) {
+            follow(to, from, &own);
+        }
+    }
+    ways
 }
 
 /// Whether all that the program at `end` sends goes through the IP of its host, which is emulated.
@@ -280,8 +326,8 @@ fn is_in(address: Ipv4Addr, interface: &Interface) -> bool {
     interface.address.is_some_and(|own| network(own, interface.prefix) == network(address, interface.prefix))
 }
 
-/// The routes of the IP of an interface: network, prefix and router. Nothing where one of them is of another kind.
-fn routes(scenario: &Scenario, interface: &Interface) -> Option<Vec<(u32, u8, Ipv4Addr)>> {
+/// The routes of the IP of an interface. Nothing where one of them is of another kind.
+fn routes(scenario: &Scenario, interface: &Interface) -> Option<Vec<Route>> {
     let own = scenario.host.get(&interface.host)?.settings.get(&interface.ip)?;
     let Some(table) = own.get("routes") else {
         return Some(Vec::new());

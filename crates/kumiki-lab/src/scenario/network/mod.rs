@@ -10,6 +10,7 @@
 //! - An `ip` without `routes` gets the shortest to every network that hosts with `forwarding` lead to.
 //!
 //! - A line whose `queue_frames` is said in products of bandwidth and delay, as "1 bdp", has so many frames as go into its rate and the longest least round trip of the loads that cross it.
+//! - Which way routes lead, so that limits, times and these queues are those of the lines that are crossed.
 //!
 //! Whether there is a way for each load, and whether the routes that are given lead there, is said here, too.
 
@@ -38,6 +39,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
     // Whoever follows routes by addresses goes astray where one is of two hosts.
     super::check::addresses(scenario)?;
     followed::check(scenario, &interfaces, &given)?;
+    scenario.routed = followed::ways(scenario, &interfaces);
     queues::settle(scenario)?;
     Ok(interfaces)
 }

@@ -98,9 +98,12 @@ fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
         let Some(way) = topology.way(place(from), place(to)) else {
             continue;
         };
-        let both = way.iter().fold(0_u64, |sum, hop| sum.saturating_add(round_trip(hop.line)));
-        let both = Duration::from_nanos(both);
-        for hop in &way {
+        let back = topology.way(place(to), place(from)).unwrap_or_else(|| way.clone());
+        // Half of a round trip each, for what goes there may come back by other lines.
+        let halves = way.iter().chain(&back);
+        let both = halves.fold(0_u64, |sum, hop| sum.saturating_add(round_trip(hop.line)));
+        let both = Duration::from_nanos(both / 2);
+        for hop in way.iter().chain(&back) {
             let own = all.entry(hop.line.to_owned()).or_default();
             *own = (*own).max(both);
         }
