@@ -16,6 +16,7 @@ mod given_up;
 mod held;
 mod hosts;
 mod idle;
+mod lacking;
 mod lines;
 mod live;
 mod load;

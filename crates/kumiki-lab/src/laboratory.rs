@@ -286,7 +286,9 @@ impl Runner for Laboratory {
             if point.scenario.load.len() > 1 {
                 return Err(Fault::at(["load", name, "kind"], "nothing runs, so no other load can"));
             }
-            return Self::step(point, load).map(drop).map_err(|why| Fault::at(["load", name, "step"], why.to_string()));
+            let counted = Self::step(point, load);
+            let counted = counted.map_err(|why| Fault::at(["load", name, "step"], why.to_string()))?;
+            return names::counted(point, &counted.rows);
         }
         if let Some(window) = &point.scenario.report.window {
             window.limit_mbps()?;

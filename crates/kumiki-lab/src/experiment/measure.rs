@@ -30,6 +30,7 @@ mod writers;
 
 pub use bound::Bound;
 pub(super) use moment::{Moment, Snapshot};
+pub(super) use total::is_mixed;
 pub(super) use writers::{file_user, is_done, program};
 
 /// The figures of a load, or of all together.
@@ -166,7 +167,7 @@ impl Measured {
         let mut total = LoadResult::total(&results);
         let own = if loads.len() > 1 { cpu.clone() } else { core::mem::take(&mut total.cpu) };
         total = total.on_cpus(own);
-        if total::is_mixed(loads) {
+        if is_mixed(loads) {
             (total.is_mixed, total.jain) = (true, None);
         }
         Self {

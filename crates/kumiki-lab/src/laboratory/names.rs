@@ -1,26 +1,34 @@
 //! That what `[report]` and `[[claim]]` ask of queues and counters is there, before anything runs.
 
 use crate::experiment::{Experiment, Limit};
-use crate::rows::{QUEUE_PARTS, ValueName};
+use crate::rows::{LATER, QUEUE_PARTS, Row, ValueName};
 use crate::scenario::{Fault, Point, nearest};
 
 /// More names than these are not told.
 const MOST: usize = 30;
 
-/// Counters of a layer that are not there until something was counted.
-const LATER: &str = "dropped, ";
+/// The same of a scenario that only counts octets: these are its `rows`.
+pub(super) fn counted(point: &Point, rows: &[Row]) -> Result<(), Fault> {
+    let shown = point.scenario.report.shown();
+    if rows.iter().any(|row| row.value(&shown).is_some()) {
+        return Ok(());
+    }
+    let fault = Fault::at(["report", "value"], format!("nothing runs, so no row has {}", shown.name()));
+    Err(fault.expected("goodput_mbps"))
+}
 
 /// Refuses a name that no row of the run can have.
 pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), Fault> {
     let scenario = &point.scenario;
+    let load = scenario.report.load.as_deref();
     if let Some(value) = &scenario.report.value {
-        named(&["report", "value"], value, experiment)?;
+        named(&["report", "value"], value, load, experiment)?;
     }
     for (number, claim) in scenario.claim.iter().enumerate() {
         let number = number.to_string();
         let at = |key| ["claim", number.as_str(), key];
         if let Some(value) = &claim.value {
-            named(&at("value"), value, experiment)?;
+            named(&at("value"), value, load, experiment)?;
         }
         if let Some(host) = claim.cpu.as_ref().filter(|host| !scenario.host.contains_key(*host)) {
             let known: Vec<&String> = scenario.host.keys().collect();
@@ -30,8 +38,14 @@ pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), Fault>
     Ok(())
 }
 
-fn named(path: &[&str], value: &str, experiment: &Experiment) -> Result<(), Fault> {
-    let Some((map, name)) = value.split_once('.').filter(|_| ValueName::new(value).is_some()) else {
+fn named(path: &[&str], value: &str, load: Option<&str>, experiment: &Experiment) -> Result<(), Fault> {
+    let Some(known) = ValueName::new(value) else {
+        return Ok(());
+    };
+    if let Some(only) = experiment.lacks(load, &known) {
+        return Err(lacking(path, (known.field(), only), load, experiment));
+    }
+    let Some((map, name)) = value.split_once('.') else {
         return Ok(());
     };
     match map {
@@ -43,6 +57,15 @@ fn named(path: &[&str], value: &str, experiment: &Experiment) -> Result<(), Faul
         }
         _ => Ok(()),
     }
+}
+
+/// That no row of the `load`, or of all together, has that field, of `only` what has it, and what such a row has in its place.
+fn lacking(path: &[&str], (field, only): (&str, &str), load: Option<&str>, experiment: &Experiment) -> Fault {
+    let whose = load.map_or_else(|| "all loads together".to_owned(), |load| format!("load.{load}"));
+    let mut has = ValueName::known();
+    has.retain(|name| ValueName::new(name).is_none_or(|name| experiment.lacks(load, &name).is_none()));
+    let fault = Fault::at(path, format!("no row of {whose} has {field}: {only}"));
+    fault.expected(format!("one of {}", has.join(", ")))
 }
 
 fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), Fault> {
@@ -101,9 +124,13 @@ fn unknown(path: &[&str], above: &str, name: &str, end: &str, mut known: Vec<&st
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use crate::laboratory::Laboratory;
-    use crate::reproduce::Runner as _;
+    use crate::progress::Progress;
+    use crate::reproduce::{Options, Plan, Runner as _};
     use crate::scenario::{Choice, Document};
+    use crate::table::{Layout, Lines};
 
     const LINE: &str = r#"
 title = "A line"
@@ -118,8 +145,11 @@ define.value = "goodput_mbps"
 
     /// What is said of a value; nothing where it is taken.
     fn said(value: &str) -> Option<String> {
-        let text = LINE.replace("${value}", value);
-        let document = Document::parse("line", "line.toml", &text).unwrap();
+        said_of(&LINE.replace("${value}", value))
+    }
+
+    fn said_of(text: &str) -> Option<String> {
+        let document = Document::parse("line", "line.toml", text).unwrap();
         let points = document.points(&Choice::default()).map_err(|fault| fault.to_string());
         let points = match points {
             Ok(points) => points,
@@ -165,6 +195,92 @@ define.value = "goodput_mbps"
         let points = document.points(&Choice::default()).unwrap();
         let fault = Laboratory::default().check(&points[0]).unwrap_err();
         assert_eq!(fault.path().join("."), "claim.0.value");
+    }
+
+    #[test]
+    fn a_value_that_no_row_of_the_loads_can_have_is_refused_before_anything_runs() {
+        let of = |kind: &str, more: &str| {
+            let load =
+                format!("load.bulk = {{ kind = \"{kind}\", from = \"client\", to = \"server\", message = \"1 KiB\"");
+            let text = LINE.replace(
+                "load.bulk = { kind = \"netperf\", from = \"client\", to = \"server\", message = \"8 KiB\"",
+                &load,
+            );
+            if more.is_empty() { text } else { text.replace("\"1 KiB\"", &format!("\"1 KiB\", {more}")) }
+        };
+        let udp = of("udp", "rate = \"1 Mb/s\"").replace("\"tcp\", \"ip\"", "\"udp\", \"ip\"");
+        let stopped = of("netperf", "stop = \"100 ms\"");
+        let ping = of("ping", "interval = \"10 ms\"").replace("\"tcp\", \"ip\"", "\"ip\"");
+        let bulk = of("netperf", "");
+        let own = format!("{bulk}report.load = \"bulk\"\n");
+        let mixed = format!(
+            "{bulk}load.ask = {{ kind = \"rpc\", from = \"client\", to = \"server\", message = \"100 B\", port = 99 }}\n"
+        );
+        for (text, value, wanted) in [
+            (
+                &bulk,
+                "completion_ms.p99",
+                "no row of all loads together has completion_ms: only what comes to an end has it",
+            ),
+            (&own, "completions", "no row of load.bulk has completions: only what comes to an end has it"),
+            (&bulk, "delay_ms.p99", "has delay_ms: only datagrams have it"),
+            (
+                &bulk,
+                "with_opening_ms.p99",
+                "has with_opening_ms: only rpc has it; expected one of goodput_mbps, octets, measured_s, longest_gap_s, limit_mbps, jain,",
+            ),
+            (&bulk, "lost_percent", "has lost_percent: only datagrams and echoes have it"),
+            (
+                &own,
+                "queues.line.a.p95",
+                "no row of load.bulk has queues: what lines, switches and layers count is in rows of all loads",
+            ),
+            (&own, "counters.line.a_drops", "no row of load.bulk has counters"),
+            (&udp, "retransmissions", "has retransmissions: only connections of TCP have it"),
+            (&udp, "held.pacing", "has held: only connections of TCP have it"),
+            (&udp, "round_trip_ms.p50", "has round_trip_ms: only connections of TCP and pings have it"),
+            (&ping, "jain", "has jain: echoes share nothing"),
+            (&mixed, "jain", "`load` in [report] names one"),
+            (&mixed, "completion_ms.p99", "`load` in [report] names one"),
+        ] {
+            let said = said_of(&text.replace("${value}", value)).unwrap_or_else(|| panic!("{value} is taken"));
+            assert!(said.contains(wanted), "{value}: {said}");
+            assert!(said.starts_with("line.toml:8: report.value = "), "{said}");
+        }
+        for (text, value) in [
+            (&stopped, "completion_ms.p99"),
+            (&bulk, "retransmissions"),
+            (&bulk, "round_trip_ms.p99"),
+            (&own, "jain"),
+            (&udp, "lost_percent"),
+            (&udp, "delay_ms.max"),
+            (&udp, "jain"),
+            (&ping, "round_trip_ms.max"),
+            (&ping, "lost_percent"),
+            (&mixed, "held.pacing"),
+        ] {
+            assert_eq!(said_of(&text.replace("${value}", value)), None, "{value}");
+        }
+    }
+
+    /// Echoes that are all under way at the end tell nothing, and are no failure.
+    #[test]
+    fn a_value_that_a_run_lacks_leaves_its_rows() {
+        let text = LINE
+            .replace("\"netperf\"", "\"ping\"")
+            .replace("report.value = \"${value}\"\ndefine.value = \"goodput_mbps\"\n", "");
+        let text = text.replace("200 ms", "8 ms");
+        let document = Document::parse("line", "line.toml", &text).unwrap();
+        let plan = Plan::new(&[document], &Choice::default(), &Laboratory::default()).unwrap();
+        let laboratory = Arc::new(Laboratory::default());
+        let results = plan.run(&laboratory, Options::default(), &mut Progress::hidden()).unwrap().remove(0);
+        assert_eq!(results.failures(), []);
+        assert_eq!(results.rows().count(), 2);
+        let table = results.table().draw(Layout { lines: Lines::Markdown, width: None });
+        assert!(
+            table.contains("no lost_percent: of nothing that was sent while it was measured is it known yet"),
+            "{table}"
+        );
     }
 
     #[test]

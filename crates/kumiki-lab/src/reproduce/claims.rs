@@ -143,7 +143,7 @@ fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
         return crate::stats::mean(&parts.collect::<Option<Vec<f64>>>()?);
     }
     if claim.interval {
-        return interval(&done.summary);
+        return interval(done.summary.as_ref()?);
     }
     if let Some(name) = claim.value.as_deref().and_then(ValueName::new) {
         let values: Option<Vec<f64>> = done.rows.iter().filter(own).map(|row| row.value(&name)).collect();
@@ -167,7 +167,7 @@ fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
             Parameter::Switch(_) | Parameter::Text(_) => None,
         };
     }
-    Some(done.summary.mean)
+    Some(done.summary?.mean)
 }
 
 /// Half of the interval in per cent of the mean. One run alone has none; where several are alike it has no width.

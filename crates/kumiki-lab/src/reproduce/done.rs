@@ -29,8 +29,8 @@ pub(super) struct Ran {
 #[derive(Clone, Debug)]
 pub(super) struct Done {
     pub(super) rows: Vec<Row>,
-    /// What the point is about: the load of `[report]`, or all together.
-    pub(super) summary: Summary,
+    /// What the point is about: the load of `[report]`, or all together. Nothing where no run has the value that is shown.
+    pub(super) summary: Option<Summary>,
     /// Of each load, where there are several and none of them is the one.
     pub(super) loads: Vec<(String, Summary)>,
     pub(super) notes: Vec<String>,
@@ -126,12 +126,12 @@ pub(super) fn repeat(
             runs.iter_mut().flat_map(|ran| &mut ran.rows).for_each(|row| row.failed = true);
             return Ok(Repeated { runs, captures, failed: Some(failed(why)) });
         }
-        values.push(own_value(&ran.rows, &point)?);
+        values.extend(own_value(&ran.rows, &point)?);
         runs.push(ran);
         if wanted.is_some_and(|wanted| repetition + 1 < wanted) {
             continue;
         }
-        match stopping.map(|stopping| stopping.after(&values)) {
+        match stopping.map(|stopping| stopping.after(&values, runs.len())) {
             None | Some(Verdict::Enough { .. } | Verdict::TooWide { .. }) => break,
             Some(Verdict::More) => {}
         }
@@ -171,10 +171,20 @@ fn is_own(row: &Row, point: &Point) -> bool {
     row.scope != Scope::Flow && row.load == point.scenario.report.load
 }
 
-fn own_value(rows: &[Row], point: &Point) -> Result<f64, String> {
+/// What is shown of a run; nothing where it has no such value.
+fn own_value(rows: &[Row], point: &Point) -> Result<Option<f64>, String> {
     let own = rows.iter().find(|row| is_own(row, point)).ok_or("the run gave no result")?;
+    Ok(own.value(&point.scenario.report.shown()))
+}
+
+/// That some of the runs have no value to be shown, and why.
+fn without_value(values: &[Option<f64>], point: &Point) -> Option<String> {
+    let seeds = (0_u64..).zip(values).filter(|(_, value)| value.is_none());
+    let seeds: Vec<u64> = seeds.map(|(number, _)| point.scenario.run.seed.wrapping_add(number)).collect();
     let shown = point.scenario.report.shown();
-    own.value(&shown).ok_or_else(|| format!("the run has no {}", shown.name()))
+    let note = format!("no {}: {}", shown.name(), shown.why_not());
+    let others = if seeds.len() < values.len() { "; the value is of the other runs" } else { "" };
+    (!seeds.is_empty()).then(|| of_runs(format!("{note}{others}"), &seeds, values.len()))
 }
 
 /// The rule by which a point is repeated until its interval is narrow, where it has one.
@@ -233,10 +243,13 @@ impl Done {
     /// In words, where one of them has no result.
     fn of(point: &Point, runs: Vec<Ran>) -> Result<Self, String> {
         let stopping = stopping(point);
-        let values = runs.iter().map(|ran| own_value(&ran.rows, point)).collect::<Result<Vec<_>, _>>();
-        let mut values = values?;
-        let mut notes: Vec<String> = Vec::new();
-        if let Some(Verdict::TooWide { width_percent }) = stopping.map(|stopping| stopping.after(&values)) {
+        let made = runs.len();
+        let all = runs.iter().map(|ran| own_value(&ran.rows, point)).collect::<Result<Vec<_>, _>>()?;
+        let mut notes: Vec<String> = without_value(&all, point).into_iter().collect();
+        let mut values: Vec<f64> = all.into_iter().flatten().collect();
+        if let Some(Verdict::TooWide { width_percent }) = stopping.map(|stopping| stopping.after(&values, made))
+            && values.len() > 1
+        {
             let runs = values.len();
             notes.push(format!(
                 "after {runs} the interval is still {width_percent:.1} % of the mean wide",
@@ -257,15 +270,15 @@ impl Done {
         notes.extend(unfair(point, &rows));
         let fixed = point.scenario.run.repeat.as_ref();
         if let Some(fixed) = fixed {
-            one_of(fixed, &mut values, &mut notes);
+            one_of((fixed, made), &mut values, &mut notes);
         }
         let level = stopping.map_or(Level::P99, |stopping| stopping.level());
-        let mut summary = Summary::of(&values, level).ok_or("the point did not run at all")?;
-        if let Some(own) = rows.iter().find(|row| is_own(row, point)) {
-            of_batches(&mut summary, own, point);
+        let mut summary = Summary::of(&values, level);
+        if let (Some(summary), Some(own)) = (&mut summary, rows.iter().find(|row| is_own(row, point))) {
+            of_batches(summary, own, point);
         }
         let loads = of_loads(point, &rows, fixed, level);
-        notes.extend(fixed.and_then(|_| unlike(&summary, &loads, point)));
+        notes.extend(fixed.and(summary).and_then(|summary| unlike(&summary, &loads, point)));
         notes.extend(wide(&loads, point));
         Ok(Self { rows, summary, loads, notes, limits, captures: Vec::new(), stored: None })
     }
@@ -398,7 +411,7 @@ fn of_loads(point: &Point, rows: &[Row], fixed: Option<&Repeat>, level: Level) -
         let own = rows.iter().filter(|row| row.scope == Scope::Load && row.load.as_ref() == Some(&name));
         let mut values: Vec<f64> = own.filter_map(|row| row.value(&shown)).collect();
         if let Some(fixed) = fixed {
-            one_of(fixed, &mut values, &mut Vec::new());
+            one_of((fixed, values.len()), &mut values, &mut Vec::new());
         }
         let mut summary = Summary::of(&values, level)?;
         if let Some(row) = rows.iter().find(|row| row.scope == Scope::Load && row.load.as_ref() == Some(&name)) {
@@ -442,8 +455,8 @@ fn of_batches(summary: &mut Summary, row: &Row, point: &Point) {
     }
 }
 
-/// Makes one value of a fixed number of runs.
-pub(super) fn one_of(fixed: &Repeat, values: &mut Vec<f64>, notes: &mut Vec<String>) {
+/// Makes one value of a fixed number of runs, of which so many were made.
+pub(super) fn one_of((fixed, made): (&Repeat, usize), values: &mut Vec<f64>, notes: &mut Vec<String>) {
     let trim = usize::try_from(fixed.trim).unwrap_or(usize::MAX / 2);
     let value = match fixed.show.as_deref() {
         Some("min") => values.iter().copied().min_by(f64::total_cmp),
@@ -459,8 +472,8 @@ pub(super) fn one_of(fixed: &Repeat, values: &mut Vec<f64>, notes: &mut Vec<Stri
         1 => "one run".to_owned(),
         _ => format!("{n} runs"),
     };
-    notes.push(match u32::try_from(n) {
-        Ok(n) if n < all => {
+    notes.push(match u32::try_from(made) {
+        Ok(made) if made < all => {
             format!("each value is of {runs}; the scenario has {all}: --runs {all}")
         }
         _ => format!("each value is of {runs}"),

@@ -41,11 +41,12 @@ impl Results {
             if let Some(compare) = point.compare() {
                 curves.with(&label, shape, |curve| curve.paper.push((x, compare.value)));
             }
-            let Ok(done) = result else {
+            let found = result.as_ref().ok().and_then(|done| Some((done, done.summary?)));
+            let Some((done, summary)) = found else {
                 curves.with(&label, shape, |_| {});
                 continue;
             };
-            let mark = mark(x, &done.summary, bound(result, report.load.as_ref()));
+            let mark = mark(x, &summary, bound(result, report.load.as_ref()));
             curves.with(&label, shape, |curve| curve.points.push(mark));
             if report.limit.as_deref().is_some_and(|limit| limit != "none") && report.shown().is_goodput() {
                 for (label, y) in &done.limits {
@@ -150,7 +151,7 @@ impl Results {
     }
 
     pub(super) fn caption(&self, first: &Point) -> String {
-        let summaries = || self.points.iter().filter_map(|(_, result)| Some(result.as_ref().ok()?.summary));
+        let summaries = || self.points.iter().filter_map(|(_, result)| result.as_ref().ok()?.summary);
         let repeat = first.scenario.run.repeat.as_ref().filter(|repeat| repeat.runs > 1);
         let runs = match (summaries().any(|it| it.half_width.is_some()), repeat) {
             (true, _) => "Bars: confidence intervals.".to_owned(),

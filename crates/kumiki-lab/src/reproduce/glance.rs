@@ -32,7 +32,8 @@ impl Results {
             all.extend(said.map(|said| (what.to_owned(), said)));
         };
         if !shown.is_goodput() {
-            let own: Vec<(&str, f64)> = done.iter().map(|(label, done)| (label.as_str(), done.summary.mean)).collect();
+            let own = done.iter().filter_map(|(label, done)| Some((label.as_str(), done.summary?.mean)));
+            let own: Vec<(&str, f64)> = own.collect();
             add(&capital(&shown.label()), between(&own, 2, shown.unit()));
         }
         add("Goodput", between(&values(&|row| Some(row.goodput_mbps)), 2, "Mb/s"));

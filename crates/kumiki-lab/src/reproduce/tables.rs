@@ -134,23 +134,26 @@ impl Results {
                 });
             }
         }
-        let runs = done.iter().map(|(_, result)| result.summary.n);
+        let summaries = || done.iter().filter_map(|(_, result)| result.summary);
+        let runs = summaries().map(|summary| summary.n);
         if let (Some(fewest), Some(most)) = (runs.clone().min(), runs.max())
             && most > 1
         {
-            let level = done.first().map_or(99, |(_, result)| result.summary.level.percent());
+            let level = summaries().next().map_or(99, |summary| summary.level.percent());
             let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
             add(format!("+- is half the {level} % interval over {runs} seeds; without it all runs were equal"));
         }
         let repeats = |(point, _): &(&Point, &Done)| point.scenario.run.repeat.is_some();
-        let batches = done.iter().filter(|(_, result)| result.summary.n == 1 && result.summary.half_width.is_some());
+        let is_of_batches = |it: &&(&Point, &Done)| it.1.summary.is_some_and(|it| it.n == 1 && it.half_width.is_some());
+        let batches = done.iter().filter(is_of_batches);
         let batches = batches.filter_map(|(point, _)| point.scenario.run.batches);
         if let (Some(fewest), Some(most)) = (batches.clone().min(), batches.max()) {
             let parts = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
             add(format!("+- is half the 95 % interval over {parts} batches of one run"));
         }
-        let single = |it: &(&Point, &Done)| it.1.summary.n == 1 && it.1.summary.half_width.is_none() && !repeats(it);
-        if !done.is_empty() && done.iter().all(single) {
+        let is_single = |summary: Summary| summary.n == 1 && summary.half_width.is_none();
+        let single = |it: &(&Point, &Done)| it.1.summary.is_none_or(is_single) && !repeats(it);
+        if summaries().next().is_some() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
         }
         let repeated: Vec<&&Done> =
@@ -188,9 +191,7 @@ impl Results {
             add(note.clone());
         }
         for (point, result) in &done {
-            if let Some(miss) = miss(point, &result.summary) {
-                add(miss);
-            }
+            result.summary.and_then(|summary| miss(point, &summary)).into_iter().for_each(&mut add);
         }
         if self.is_shortened() {
             add("--quick: fewer points than the scenario has".to_owned());
@@ -322,10 +323,8 @@ fn cell(point: &Point, done: &Done) -> Cell {
         Some(_) => "our reading",
         None => point.scenario.whose_values(),
     };
-    number(point, &done.summary)
-        .word(word)
-        .expected(whose, compare.map(|c| c.value))
-        .fitted(compare.is_some_and(|c| c.fitted))
+    let own = done.summary.map(|summary| number(point, &summary).word(word));
+    own.unwrap_or_default().expected(whose, compare.map(|c| c.value)).fitted(compare.is_some_and(|c| c.fitted))
 }
 
 /// A value further from the paper's than the scenario says is agreement.

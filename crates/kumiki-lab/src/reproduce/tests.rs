@@ -89,9 +89,6 @@ fn a_table_and_a_figure_show_the_value_that_is_asked_for() {
     assert!(!table.contains("4.01"), "{table}");
     let svg = shown.figure().unwrap().to_svg();
     assert!(svg.contains("measured (s)") && !svg.contains("goodput"), "{svg}");
-    let none = results(&text.replace("measured_s", "delay_ms.p99"), 1, false);
-    let table = none.table().draw(Layout { lines: Lines::Ascii, width: None });
-    assert!(table.contains("the run has no delay_ms.p99"), "{table}");
     for (value, words) in [("goodput_mbp", "did you mean \"goodput_mbps\"?"), ("delay_ms.p98", "one of goodput_mbps, ")]
     {
         let fault = plan(&[], &text.replace("measured_s", value)).unwrap_err().to_string();
@@ -139,7 +136,7 @@ fn of_a_fixed_number_of_runs_one_number_is_shown() {
         let fixed = Repeat { runs: 8, show: Some(show.to_owned()), trim, always: false };
         let mut values = vec![4.0, 1.0, 100.0, 2.0, 3.0];
         let mut notes = Vec::new();
-        one_of(&fixed, &mut values, &mut notes);
+        one_of((&fixed, 5), &mut values, &mut notes);
         assert_eq!(values, [expected], "{show}");
         assert_eq!(notes, ["each value is of 5 runs; the scenario has 8: --runs 8"]);
     }
@@ -268,6 +265,52 @@ fn a_point_that_fails_leaves_the_others() {
     };
     assert_eq!((label.as_str(), why.as_str()), ("nagle on, window 48 KiB, rtt 20 ms", "the peer reset"));
     assert!(results.table().legend.iter().any(|line| line.starts_with("failed: nagle on")));
+}
+
+/// Every second seed has a delay, and the others have none.
+struct Sometimes;
+
+impl Runner for Sometimes {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let mut outcome = Fake { failing: false }.run(point)?;
+        let row = outcome.rows.first_mut().ok_or("no row")?;
+        if point.scenario.run.seed.is_multiple_of(2) {
+            row.delay_ms = [("mean".to_owned(), row.goodput_mbps)].into();
+        }
+        Ok(outcome)
+    }
+}
+
+/// A value that runs lack is no failure of theirs: what they brought stays, and it is said why the cell is empty.
+#[test]
+fn a_run_without_the_value_keeps_its_rows_and_says_why_there_is_none() {
+    let text =
+        TWO_HOSTS.split("[[compare]]").next().unwrap().replace("[report]", "[report]\nvalue = \"delay_ms.mean\"");
+    let none = results(&text, 1, false);
+    assert_eq!((none.rows().count(), none.failures().len()), (5, 0));
+    let table = none.table().draw(Layout { lines: Lines::Markdown, width: None });
+    assert!(table.contains("\nno delay_ms.mean: no datagram arrived while it was measured\n"), "{table}");
+    assert!(table.contains("| 48 KiB, 20 ms  |          |           |"), "{table}");
+    assert!(none.figure().unwrap().series.iter().all(|curve| curve.points.is_empty()));
+    let sometimes = |run: &str| {
+        let text = text.replace("[run]", &format!("[run]\n{run}"));
+        plan_and_run(&text, Sometimes)
+    };
+    let some = sometimes("repeat = { runs = 3, trim = 0 }");
+    assert_eq!((some.rows().count(), some.failures().len()), (15, 0));
+    let table = some.table().draw(Layout { lines: Lines::Markdown, width: None });
+    let why = "seed 1, 3: no delay_ms.mean: no datagram arrived while it was measured; the value is of the other runs";
+    assert!(table.contains(why) && table.contains("each value is of one run\n") && table.contains("4.02"), "{table}");
+    // So many runs are enough, whether they bring it or not.
+    let many = sometimes("confidence = { level = \"95 %\", width = 0.0001, most = 5 }");
+    assert_eq!((many.rows().count(), many.failures().len()), (25, 0));
+    let legend = many.table().legend.join("\n");
+    assert!(legend.contains("seed 1, 3, 5: no delay_ms.mean"), "{legend}");
+    assert!(legend.contains("after 2 runs the interval is still"), "{legend}");
+}
+
+fn plan_and_run(text: &str, runner: impl Runner + Send + 'static) -> Results {
+    run(&plan(&[], text).unwrap(), runner, Options::default()).remove(0)
 }
 
 /// A point that comes far, and not to its end.

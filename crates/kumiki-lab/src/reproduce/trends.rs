@@ -76,7 +76,7 @@ impl Results {
     pub(super) fn trend(&self, trend: &Trend) -> Option<(Verdict, String)> {
         let curve = self.points.iter().filter(|(point, _)| point.is_at(&trend.of));
         let values: Vec<_> =
-            curve.filter_map(|(point, done)| Some((point, done.as_ref().ok()?.summary.mean))).collect();
+            curve.filter_map(|(point, done)| Some((point, done.as_ref().ok()?.summary?.mean))).collect();
         if let Some([low, high]) = trend.between_mbps {
             return self.between(trend, &values, low, high);
         }

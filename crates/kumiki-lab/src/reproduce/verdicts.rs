@@ -237,7 +237,7 @@ impl Results {
         let value = compare.value;
         let within = compare.within.unwrap_or(Within::Part(AGREEMENT)).of(value);
         let shown = point.scenario.report.shown();
-        let numbers: Vec<_> = result.iter().map(|done| (self.at(point), done.summary.mean)).collect();
+        let numbers: Vec<_> = result.iter().filter_map(|done| Some((self.at(point), done.summary?.mean))).collect();
         let verdict = Verdict {
             at: self.at(point),
             value: Some(value),

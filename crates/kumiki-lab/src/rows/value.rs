@@ -1,7 +1,7 @@
 //! Values of rows by their names: what a table or a figure may show.
 
 use super::{Parameter, Row};
-use crate::experiment::unit_of_counter;
+use crate::experiment::{Limit, unit_of_counter};
 
 /// The name of a value of a row: a field (`jain`), one of several by name (`completion_ms.p99`, `held.send buffer`), of a queue (`queues.line.a.mean`) or a
 /// counter (`counters.line.a_drops`).
@@ -19,6 +19,9 @@ const GOODPUT: &str = "goodput_mbps";
 
 /// What is shown of echoes alone, which bring no goodput: it is there however few are answered.
 pub(crate) const LOST: &str = "lost_percent";
+
+/// Counters of a layer that are not there until something was counted.
+pub(crate) const LATER: &str = "dropped, ";
 
 impl Default for ValueName {
     fn default() -> Self {
@@ -98,7 +101,7 @@ impl ValueName {
     /// Its unit; empty for none.
     #[must_use]
     pub fn unit(&self) -> &'static str {
-        let field = self.0.split('.').next().unwrap_or_default();
+        let field = self.field();
         match field {
             // Those of a switch for cells are called by their ports, those of lines by a letter.
             "queues" if self.0.rsplit('.').nth(1).is_some_and(|port| port.parse::<u32>().is_ok()) => "cells",
@@ -120,6 +123,28 @@ impl ValueName {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0
+    }
+
+    /// The field of the row that it is, or is one of.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        self.0.split('.').next().unwrap_or_default()
+    }
+
+    /// Why a run has none although it might have, in words.
+    #[must_use]
+    pub(crate) fn why_not(&self) -> &'static str {
+        match self.field() {
+            LOST => "of nothing that was sent while it was measured is it known yet whether it is lost",
+            "delay_ms" => "no datagram arrived while it was measured",
+            "completions" | "completion_ms" | "with_opening_ms" => "nothing came to its end while it was measured",
+            "round_trip_ms" => "no round trip was measured",
+            "longest_gap_s" => "nothing arrived while it was measured",
+            "jain" => "nothing was written while it was measured",
+            "limit_mbps" => "what the lines allow here is not known",
+            "queues" | "counters" => "nothing was counted there",
+            _ => "no connection of TCP was there while it was measured",
+        }
     }
 }
 
@@ -156,7 +181,15 @@ impl Row {
                 }
                 "counters" => {
                     let (layer, counter) = rest.rsplit_once('.')?;
-                    self.counters.get(layer)?.get(counter).copied().map(count)
+                    let counted = self.counters.get(layer)?.get(counter).copied();
+                    counted.or_else(|| counter.starts_with(LATER).then_some(0)).map(count)
+                }
+                // Parts of one, of which those that are nothing are not written.
+                "held" => {
+                    let part = self.held.get(rest).copied();
+                    part.or_else(|| {
+                        (!self.held.is_empty() && Limit::ALL.iter().any(|it| it.name() == rest)).then_some(0.0)
+                    })
                 }
                 _ => self.maps().into_iter().find(|(known, _)| *known == map)?.1.get(rest).copied(),
             };
@@ -202,12 +235,15 @@ mod tests {
             ("queues.sw.0.mean", 7.0, "queue sw.0.mean", "cells"),
             ("counters.line.a_drops", 7.0, "line.a drops", "frames"),
             ("held.send buffer", 0.5, "held, send buffer", ""),
+            ("held.pacing", 0.0, "held, pacing", ""),
+            ("counters.line.dropped, no route", 0.0, "line.dropped, no route", "messages"),
         ] {
             let known = ValueName::new(name).unwrap_or_else(|| panic!("{name}"));
             assert_eq!((row.value(&known), known.label().as_str(), known.unit()), (Some(value), label, unit), "{name}");
         }
-        let none = ValueName::new("delay_ms.mean").unwrap();
-        assert_eq!(row.value(&none), None);
+        for none in ["delay_ms.mean", "held.nothing", "counters.line.a_drop"] {
+            assert_eq!(row.value(&ValueName::new(none).unwrap()), None, "{none}");
+        }
         for name in ["", "goodput", "delay_ms", "delay_ms.p98", "queues.line", "seed", "bound_by", "held"] {
             assert_eq!(ValueName::new(name), None, "{name}");
         }

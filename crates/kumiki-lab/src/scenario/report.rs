@@ -44,7 +44,8 @@ pub struct Report {
     pub rows: BTreeMap<String, String>,
     /// What is shown: a field of the rows that is a number (`jain`, `retransmissions`), one of its values (`delay_ms.p99`,
     /// `completion_ms.mean`, `with_opening_ms.p99`), or of a queue or counter (`queues.mid.a.p95`, `counters.mid.a_drops`;
-    /// in the place of `a` or `b` the host or switch that sends may stand). A name that no row can have is refused before anything runs.
+    /// in the place of `a` or `b` the host or switch that sends may stand). A name that no row of these loads can have is refused before anything runs; where a run lacks the value,
+    /// its cell is empty, and a note says why.
     #[key(
         is = "a name of [rows](scenarios.md#rows)",
         default = "`goodput_mbps`; of pings alone `lost_percent`",

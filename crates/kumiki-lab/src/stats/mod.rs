@@ -258,17 +258,16 @@ impl Stopping {
         self.level
     }
 
-    /// Whether `values`, one for each run so far, are enough.
+    /// Whether `values`, one for each of the `runs` so far that has one, are enough. Runs without a value count where no more are to be made.
     #[must_use]
-    pub fn after(&self, values: &[f64]) -> Verdict {
-        let n = values.len();
-        if n < self.min {
+    pub fn after(&self, values: &[f64], runs: usize) -> Verdict {
+        if values.len() < self.min && runs < self.max {
             return Verdict::More;
         }
         let width_percent = Self::width_percent(values, self.level);
         if width_percent <= self.width_percent {
             Verdict::Enough { width_percent }
-        } else if n >= self.max {
+        } else if runs >= self.max {
             Verdict::TooWide { width_percent }
         } else {
             Verdict::More

@@ -48,29 +48,44 @@ fn fairness_runs_from_one_nth_to_one() {
     assert_eq!(jain(&[]), None);
 }
 
+/// What is said of runs that all have a value.
+fn after(rule: Stopping, values: &[f64]) -> Verdict {
+    rule.after(values, values.len())
+}
+
+#[test]
+fn runs_without_a_value_are_not_made_for_ever() {
+    let rule = Stopping::default();
+    for values in [&[][..], &[1.0], &[1.0, 100.0]] {
+        assert_eq!(rule.after(values, 9), Verdict::More);
+        assert!(matches!(rule.after(values, 10), Verdict::TooWide { .. }), "{values:?}");
+    }
+    assert!(matches!(rule.after(&[1.0; 3], 9), Verdict::Enough { .. }));
+}
+
 #[test]
 fn the_width_is_total_and_runs_are_clamped() {
     // s = 1, n = 3: the half width is 9.925 / sqrt(3) = 5.730, which is 11.46 % of the mean in all.
     let values = [99.0, 100.0, 101.0];
     close(Stopping::width_percent(&values, Level::P99), 11.460, 0.001);
     let rule = Stopping::new(Level::P99, 11.461);
-    assert_eq!(rule.after(&values[..1]), Verdict::More);
-    assert_eq!(rule.after(&[100.0, 100.0]), Verdict::More);
-    assert!(matches!(rule.after(&values), Verdict::Enough { .. }));
-    assert_eq!(Stopping::new(Level::P99, 11.459).after(&values), Verdict::More);
+    assert_eq!(after(rule, &values[..1]), Verdict::More);
+    assert_eq!(after(rule, &[100.0, 100.0]), Verdict::More);
+    assert!(matches!(after(rule, &values), Verdict::Enough { .. }));
+    assert_eq!(after(Stopping::new(Level::P99, 11.459), &values), Verdict::More);
     let wild: Vec<f64> = (0..30).map(|n| if n % 2 == 0 { 1.0 } else { 100.0 }).collect();
     let rule = Stopping::default();
-    assert_eq!(rule.after(&wild[..9]), Verdict::More);
-    assert!(matches!(rule.after(&wild[..10]), Verdict::TooWide { .. }));
+    assert_eq!(after(rule, &wild[..9]), Verdict::More);
+    assert!(matches!(after(rule, &wild[..10]), Verdict::TooWide { .. }));
     let rule = rule.runs(1000, 1);
-    assert_eq!(rule.after(&wild[..29]), Verdict::More);
-    assert!(matches!(rule.after(&wild), Verdict::TooWide { .. }));
+    assert_eq!(after(rule, &wild[..29]), Verdict::More);
+    assert!(matches!(after(rule, &wild), Verdict::TooWide { .. }));
     assert_eq!(Stopping::default().runs(2, 7), Stopping { level: Level::P99, width_percent: 5.0, min: 7, max: 7 });
 }
 
 #[test]
 fn a_mean_of_zero_is_never_narrow_unless_nothing_varied() {
-    assert_eq!(Stopping::default().after(&[0.0; 3]), Verdict::Enough { width_percent: 0.0 });
+    assert_eq!(after(Stopping::default(), &[0.0; 3]), Verdict::Enough { width_percent: 0.0 });
     assert_eq!(Stopping::width_percent(&[-1.0, 0.0, 1.0], Level::P99), f64::INFINITY);
 }
 

@@ -56,7 +56,7 @@ impl LoadResult {
 }
 
 /// Whether what `loads` bring is not alike: a call and a transfer share nothing, nor do two of which only one has an end. Echoes bring nothing.
-pub(super) fn is_mixed(loads: &BTreeMap<String, Load>) -> bool {
+pub(in crate::experiment) fn is_mixed(loads: &BTreeMap<String, Load>) -> bool {
     let mut kinds = loads.values().filter(|load| load.kind != Kind::Ping).map(|load| (load.kind, load.until_done));
     let first = kinds.next();
     kinds.any(|kind| Some(kind) != first)
