@@ -316,14 +316,20 @@ pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Resul
     })
 }
 
-/// The captures of a point as files below the directory of results.
+/// The captures of a point as files below the directory of results: those of the first run by their names alone, unless a name begins as those of others do.
 fn files(scenario: &str, index: usize, captures: Captures) -> Vec<(String, Contents)> {
-    let named = |(repetition, name, contents)| {
+    let named = |(repetition, name, contents): (u32, String, Contents)| {
         let repetition = match repetition {
-            0 => String::new(),
+            0 if !is_of_a_run(&name) => String::new(),
             n => format!("run{n}-"),
         };
         (format!("{}/{scenario}/{index:03}-{repetition}{name}", Output::CAPTURES), contents)
     };
     captures.into_iter().map(named).collect()
+}
+
+/// Whether `name` begins with `run`, a number and a hyphen.
+fn is_of_a_run(name: &str) -> bool {
+    let number = name.strip_prefix("run").and_then(|rest| rest.split_once('-'));
+    number.is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|octet| octet.is_ascii_digit()))
 }

@@ -438,6 +438,41 @@ fn pieces_of_other_processes_are_the_whole() {
     }
 }
 
+/// Two hosts, of which one is called as captures of a further run begin.
+struct Named;
+
+impl Runner for Named {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let outcome = Fake { failing: false }.run(point)?;
+        let names = ["a", "run1-a", "run01-a", "run0-run1-a", "run0-a", "runs-a", "run-a"];
+        let captures = names.map(|host| (format!("{host}.pcapng"), host.as_bytes().to_vec().into()));
+        Ok(Outcome { captures: captures.into(), ..outcome })
+    }
+}
+
+/// Whatever hosts are called, no capture takes the place of another.
+#[test]
+fn no_two_captures_have_one_name() {
+    let text = TWO_HOSTS.replace("[run]", "[run]\nrepeat = { runs = 3 }");
+    let (plan, place) = (plan(&[], &text).unwrap(), Place::new("named"));
+    let output = Output::open(&place.0, false).unwrap();
+    let results = run(&plan, Named, Options { output: Some(&output), ..Options::default() });
+    let (_, names) = results[0].captures().next().unwrap();
+    assert_eq!(names.len(), 21);
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), 21, "{names:?}");
+    let read = |name: &str| fs::read_to_string(place.0.join("captures/two").join(name)).unwrap();
+    // Ordinary names are as they were.
+    for (name, host) in [
+        ("000-a.pcapng", "a"),
+        ("000-run1-a.pcapng", "a"),
+        ("000-run2-run1-a.pcapng", "run1-a"),
+        ("000-runs-a.pcapng", "runs-a"),
+        ("000-run0-run1-a.pcapng", "run1-a"),
+    ] {
+        assert_eq!(read(name), host, "{name}");
+    }
+}
+
 #[test]
 fn pieces_of_something_else_are_refused_with_their_line() {
     let (sweep, other) = (Sweep::of(4), Sweep::of(5));
