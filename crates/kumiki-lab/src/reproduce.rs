@@ -35,6 +35,7 @@ mod papers;
 mod pieces;
 mod provenance;
 mod report;
+mod room;
 mod run;
 mod shard;
 mod tables;

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::done::Ran;
 use super::key::sha256;
 use super::older::Older;
+use super::room;
 use super::shard::Shard;
 use super::{COMMIT, Plan};
 use crate::refusal::json_words;
@@ -113,6 +114,11 @@ impl Header {
             runs: choice.runs,
             captures: captures.to_owned(),
         }
+    }
+
+    /// Whether anything is captured.
+    fn has_captures(&self) -> bool {
+        !self.captures.is_empty()
     }
 
     /// The same of all shards.
@@ -261,6 +267,8 @@ impl Journal {
         let io = |source| OutputError::Io { path: path.clone(), source };
         let unread = |source| OutputError::Unread { path: path.clone(), source };
         let directory = lock_directory(output)?;
+        let older = if resume { Older::default() } else { Older::of(output) };
+        room::check(output, plan, header.has_captures(), &older)?;
         // Where directories cannot be locked, held until the new file is in its place.
         let before = match File::open(&path) {
             Ok(file) => Some(file),
@@ -280,7 +288,6 @@ impl Journal {
         let mut kept = found.unwrap_or_default();
         // What was captured belongs to the result; where it is gone, the point is run again.
         kept.retain(|_, entry| entry.captures.iter().all(|name| output.path(name).is_file()));
-        let older = if resume { Older::default() } else { Older::of(output) };
         let (mut text, mut places) = (sealed("journal", header, &path)?, BTreeMap::new());
         for (place, entry) in &kept {
             let line = sealed("point", entry, &path)?;
@@ -305,14 +312,25 @@ impl Journal {
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
         let io = |source| OutputError::Io { path: path.clone(), source };
         let directory = lock_directory(output)?;
+        let older = Older::of(output);
+        room::check(output, plan, header.has_captures(), &older)?;
         let text = sealed("journal", header, &path)?;
         let mut part = output.part(Self::NAME)?;
         part.file.write_all(text.as_bytes()).map_err(io)?;
         let file = part.file.try_clone().map_err(io)?;
         let reader = Arc::new(Reader { path: path.clone(), file: Mutex::new(part.reader()?) });
-        let (older, end) = (Older::of(output), text.len() as u64);
+        let end = text.len() as u64;
         let (kept, places) = (BTreeMap::new(), BTreeMap::new());
         Ok((Self { path, file, kept, keys, places, end, reader, older, is_dirty: true, _directory: directory }, part))
+    }
+
+    /// Whether [`Journal::open`] would refuse the directory of `output` for what is in the place of captures and figures, or may not be written there.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Io`] where it would.
+    pub fn look_for_room(output: &Output, header: &Header, plan: &Plan) -> Result<(), OutputError> {
+        room::check(output, plan, header.has_captures(), &Older::of(output))
     }
 
     /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is

@@ -27,13 +27,16 @@ impl Older {
     fn named(content: &Content) -> Self {
         let fixed = [Output::ROWS_JSONL, Output::ROWS_CSV, Output::VERDICTS, Output::REPORT, Output::RUN];
         let tables = TABLES.iter().map(|(name, _)| format!("{name}.parquet"));
-        let figures = content
-            .header
-            .names()
-            .flat_map(|name| ["", "-tasks", "-held"].map(|what| format!("{}/{name}{what}.svg", Output::FIGURES)));
+        let figures = content.header.names().flat_map(figures_of);
         let captures = content.entries.iter().flat_map(|(_, entry)| entry.captures.iter().cloned());
         let captures = captures.filter(|name| Path::new(name).starts_with(Output::CAPTURES));
         Self(fixed.map(str::to_owned).into_iter().chain(tables).chain(figures).chain(captures).collect())
+    }
+
+    /// The folders that these are in, below the directory.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
+        let files = self.0.iter().filter(|name| name.starts_with(Output::CAPTURES));
+        files.filter_map(|name| Some(name.rsplit_once('/')?.0))
     }
 
     /// Takes the files away but for those of `kept`, and the folders of captures and figures that are empty then. No way leads through a link.
@@ -56,6 +59,11 @@ impl Older {
         }
         Ok(())
     }
+}
+
+/// The figures of a scenario, by their names below the directory.
+pub(super) fn figures_of(name: &str) -> impl Iterator<Item = String> {
+    ["", "-tasks", "-held"].into_iter().map(move |what| format!("{}/{name}{what}.svg", Output::FIGURES))
 }
 
 /// Whether `name` is of a file below the directory of `output`, with nothing but folders on the way.

@@ -142,15 +142,15 @@ impl Output {
         OutputError::Io { path: self.directory.clone(), source }
     }
 
-    /// Whether [`Output::open`] would refuse the directory, for its place or for what is in it; nothing is left there.
+    /// The directory as [`Output::open`] would have it, unless that would refuse it, for its place or for what is in it; nothing is left there.
     ///
     /// # Errors
     ///
     /// As [`Output::open`].
-    pub fn look(directory: impl Into<PathBuf>, force: bool) -> Result<(), OutputError> {
+    pub fn look(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
         if output.directory.is_dir() {
-            return output.refuse_results();
+            return output.refuse_results().map(|()| output);
         }
         // Of the folders above it the highest that is missing; it is the attempt that tells, as rights and file systems may refuse it.
         let above = output.directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.is_dir());
@@ -158,7 +158,8 @@ impl Output {
         if highest != output.directory && highest.exists() {
             return Err(OutputError::Io { path: output.directory, source: io::ErrorKind::NotADirectory.into() });
         }
-        fs::create_dir(highest).and_then(|()| fs::remove_dir(highest)).map_err(|source| output.unmade(source))
+        let made = fs::create_dir(highest).and_then(|()| fs::remove_dir(highest));
+        made.map_err(|source| output.unmade(source)).map(|()| output)
     }
 
     /// As [`Output::open`] does, of what is there now.

@@ -174,7 +174,8 @@ fn foresee(
         let captured = captured.map_or_else(String::new, |(_, told)| format!("With --pcap: {told}.\n"));
         print_words(&format!("{}\n{}{captured}", tables.join("\n"), foreseen.summary(jobs(args.jobs))))?;
     }
-    Output::look(&args.out, args.force || args.resume).map_err(unopened)
+    let output = Output::look(&args.out, args.force || args.resume).map_err(unopened)?;
+    Journal::look_for_room(&output, &header, plan).map_err(unopened)
 }
 
 /// About how many octets captures of the points have whose places are `wanted`, and that in words; nothing without captures.

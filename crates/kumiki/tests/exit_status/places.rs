@@ -53,6 +53,68 @@ fn what_is_in_the_place_of_a_part_of_the_result_is_told_before_anything_runs() {
     assert!(folder.0.path("none/such/deep/rows.jsonl").is_file(), "{deep:?}");
 }
 
+/// What is below the folders of a result is looked at before anything runs, and before anything of an older result goes.
+#[test]
+fn what_is_in_the_place_of_a_capture_or_figure_is_told_before_anything_runs() {
+    let folder = Folder::with("in-the-way-below", &format!("{TRANSFER}run.interval = \"50 ms\"\n"));
+    let ran = folder.kumiki(&["run", "x.toml", "--out", "out", "--pcap"]);
+    assert!(ran.status.success(), "{ran:?}");
+    let journal = folder.0.read("out/journal.jsonl");
+    for (name, is_folder, why) in [
+        ("captures/x/000-a.pcapng", true, "it is a directory; expected a file"),
+        ("captures/x/000-series.csv", true, "it is a directory; expected a file"),
+        ("figures/x-held.svg", true, "it is a directory; expected a file"),
+        ("captures/x", false, "it is no directory; choose another place"),
+    ] {
+        let place = folder.0.path(&format!("out/{name}"));
+        let aside = folder.0.path("aside");
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        let was_there = std::fs::rename(&place, &aside).is_ok();
+        assert!(was_there || name.starts_with("figures/"), "{name}");
+        if is_folder {
+            std::fs::create_dir(&place).unwrap();
+        } else {
+            std::fs::write(&place, b"mine").unwrap();
+        }
+        for more in [&["--force"][..], &["--force", "--dry-run"]] {
+            let output = folder.kumiki(&[&["run", "x.toml", "--out", "out", "--pcap"], more].concat());
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{name}: {message}");
+            assert_eq!(message, format!("kumiki: --out out/{name}: {why}\n"));
+            assert_eq!(folder.0.read("out/journal.jsonl"), journal, "{name}");
+            assert!(folder.0.path("out/rows.jsonl").is_file());
+        }
+        let _ = std::fs::remove_dir(&place).or_else(|_| std::fs::remove_file(&place));
+        if was_there {
+            std::fs::rename(&aside, &place).unwrap();
+        }
+    }
+    let resumed = folder.kumiki(&["run", "x.toml", "--out", "out", "--pcap", "--resume"]);
+    assert!(resumed.status.success(), "{resumed:?}");
+}
+
+/// The same of folders in which nobody may make files, root neither: those of Linux's own.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_of_captures_that_cannot_be_written_is_told_before_anything_runs() {
+    let folder = Folder::with("unwritable-below", TRANSFER);
+    let ran = folder.kumiki(&["run", "x.toml", "--out", "out"]);
+    assert!(ran.status.success(), "{ran:?}");
+    let journal = folder.0.read("out/journal.jsonl");
+    std::fs::create_dir(folder.0.path("out/captures")).unwrap();
+    std::os::unix::fs::symlink("/sys/kernel", folder.0.path("out/captures/x")).unwrap();
+    for more in [&["--force"][..], &["--force", "--dry-run"]] {
+        let output = folder.kumiki(&[&["run", "x.toml", "--out", "out", "--pcap"], more].concat());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && told.starts_with("kumiki: --out out/captures/x: "), "{told}");
+        assert_eq!(folder.0.read("out/journal.jsonl"), journal);
+        assert!(folder.0.path("out/rows.jsonl").is_file());
+    }
+    // Where nothing is to be written there, it is in nobody's way.
+    let without = folder.kumiki(&["run", "x.toml", "--out", "out", "--force"]);
+    assert!(without.status.success(), "{without:?}");
+}
+
 /// A name that cannot be, or a place where nobody may write, is a mistake of the command line, whoever is asked to write there.
 #[test]
 fn a_place_that_cannot_be_written_is_the_command_lines_mistake() {

@@ -1,0 +1,71 @@
+//! Whether what a run writes below its directory has a place there: looked at before anything runs, and before anything of an older result goes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::Plan;
+use super::older::{Older, figures_of};
+use crate::rows::{Output, OutputError};
+
+/// How the names of captures and traces end.
+const OF_CAPTURES: [&str; 3] = ["pcapng", "csv", "svg"];
+
+/// That figures of `plan`, and captures where it has any, can be written, and what is `older` can be taken away; nothing is left there.
+pub(super) fn check(output: &Output, plan: &Plan, captures: bool, older: &Older) -> Result<(), OutputError> {
+    if !output.directory().is_dir() {
+        return Ok(());
+    }
+    let mut folders: BTreeSet<PathBuf> = older.folders().map(|folder| output.path(folder)).collect();
+    folders.insert(output.path(Output::FIGURES));
+    for part in &*plan.parts {
+        let captured = output.path(Output::CAPTURES).join(&part.name);
+        if captures || part.points.iter().any(|point| point.scenario.run.interval.is_some()) {
+            in_the_way(is_of_captures(&captured))?;
+            folders.insert(captured);
+        }
+        in_the_way(figures_of(&part.name).map(|name| output.path(&name)).filter(|path| path.is_dir()))?;
+    }
+    // In the directory itself the journal is made first.
+    let there: BTreeSet<&Path> =
+        folders.iter().filter_map(|folder| there(folder)).filter(|it| *it != output.directory()).collect();
+    there.into_iter().try_for_each(try_in)
+}
+
+/// The first of the folders from `folder` upward that is there.
+fn there(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|path| fs::symlink_metadata(path).is_ok())
+}
+
+/// That files can be made in `folder`. It is the attempt that tells, as rights and file systems may refuse it.
+fn try_in(folder: &Path) -> Result<(), OutputError> {
+    let error = |source| OutputError::Io { path: folder.to_owned(), source };
+    if !folder.is_dir() {
+        return Err(error(io::ErrorKind::NotADirectory.into()));
+    }
+    // Named as what is half-written, which whoever goes on takes away.
+    let probe = folder.join(format!(".probe.{}.part", std::process::id()));
+    fs::write(&probe, []).and_then(|()| fs::remove_file(&probe)).map_err(error)
+}
+
+/// The directories in `folder` that are called as captures are: `000-a.pcapng`.
+fn is_of_captures(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries.filter(|path| is_capture(path) && path.is_dir()).collect();
+    found.sort();
+    found.into_iter()
+}
+
+fn is_capture(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_of_point = name.split_once('-').is_some_and(|(point, _)| point.parse::<usize>().is_ok());
+    is_of_point && path.extension().is_some_and(|end| OF_CAPTURES.iter().any(|known| end == *known))
+}
+
+/// That none of these directories is in the place of a file.
+fn in_the_way(mut directories: impl Iterator<Item = PathBuf>) -> Result<(), OutputError> {
+    match directories.next() {
+        Some(path) => Err(OutputError::Io { path, source: io::ErrorKind::IsADirectory.into() }),
+        None => Ok(()),
+    }
+}
