@@ -78,6 +78,9 @@ pub(super) struct Entry {
     pub(super) took_ms: u64,
     /// The names of its captures, below the directory.
     pub(super) captures: Vec<String>,
+    /// How many octets each of these has, in their order; nothing where who wrote it did not say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) octets: Vec<u64>,
     /// Why it failed, where it did.
     pub(super) failed: Option<String>,
     /// Its runs, where it did not.
@@ -87,7 +90,17 @@ pub(super) struct Entry {
 impl Entry {
     /// Whether both say the same, whatever it took.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        Self { took_ms: 0, ..self.clone() } == Self { took_ms: 0, ..other.clone() }
+        let said = |entry: &Self| Self { took_ms: 0, octets: Vec::new(), ..entry.clone() };
+        said(self) == said(other)
+    }
+
+    /// Whether its captures are in `directory` as they were written: what was captured belongs to the result.
+    fn has_captures(&self, directory: &Path) -> bool {
+        let lengths = self.octets.iter().map(Some).chain(std::iter::repeat(None));
+        self.captures.iter().zip(lengths).all(|(name, octets)| {
+            let found = fs::metadata(directory.join(name));
+            found.is_ok_and(|found| found.is_file() && octets.is_none_or(|octets| found.len() == *octets))
+        })
     }
 }
 
@@ -286,8 +299,7 @@ impl Journal {
             refuse_rows(output.directory())?;
         }
         let mut kept = found.unwrap_or_default();
-        // What was captured belongs to the result; where it is gone, the point is run again.
-        kept.retain(|_, entry| entry.captures.iter().all(|name| output.path(name).is_file()));
+        kept.retain(|_, entry| entry.has_captures(output.directory()));
         let (mut text, mut places) = (sealed("journal", header, &path)?, BTreeMap::new());
         for (place, entry) in &kept {
             let line = sealed("point", entry, &path)?;
@@ -351,7 +363,7 @@ impl Journal {
             refuse_rows(directory)?;
         }
         let mut kept = found.unwrap_or_default();
-        kept.retain(|_, entry| entry.captures.iter().all(|name| directory.join(name).is_file()));
+        kept.retain(|_, entry| entry.has_captures(directory));
         Ok(kept.into_iter().map(|(place, entry)| (place, Duration::from_millis(entry.took_ms))).collect())
     }
 

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use kumiki_octets::text::counted;
+
 use super::journal::{self, Content, Entry, Header, Journal};
 use super::run::done;
 use super::shard::Shard;
@@ -112,13 +114,29 @@ impl Merged {
     /// [`OutputError`] where that cannot be written, or a capture cannot be read.
     pub fn results(self, output: &Output) -> Result<Vec<Results>, OutputError> {
         let entries = self.entries.into_iter().map(|(place, (directory, entry))| {
+            let lengths: BTreeMap<_, _> = entry.captures.iter().cloned().zip(entry.octets.iter().copied()).collect();
             let read = move |name: &str| {
                 let path = directory.join(name);
-                fs::read(&path).map_err(|source| OutputError::Unread { path, source })
+                match fs::read(&path) {
+                    Ok(octets) => whole(octets, lengths.get(name).copied(), &path),
+                    Err(source) => Err(OutputError::Unread { path, source }),
+                }
             };
             (place, entry, read)
         });
         write(&self.plan, &self.header, entries, output)
+    }
+}
+
+/// These `octets` of the capture at `path`, where as many were written.
+fn whole(octets: Vec<u8>, written: Option<u64>, path: &Path) -> Result<Vec<u8>, OutputError> {
+    let found = octets.len() as u64;
+    match written.filter(|written| *written != found) {
+        None => Ok(octets),
+        Some(written) => {
+            let why = format!("it has {}, where {written} were written", counted(found, "octet"));
+            Err(journal::at(path, 0, format!("{why}; to have it again, repeat the command of its shard with --resume")))
+        }
     }
 }
 

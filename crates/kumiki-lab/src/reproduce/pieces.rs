@@ -111,6 +111,7 @@ impl Pieces {
             label: point.label(),
             took_ms: 0,
             captures: Vec::new(),
+            octets: Vec::new(),
             failed: Some(why.to_owned()),
             runs: Vec::new(),
         };

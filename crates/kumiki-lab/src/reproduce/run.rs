@@ -91,24 +91,26 @@ impl Options<'_> {
         known
     }
 
-    /// Keeps the captures of a point, and says what they are called.
-    fn keep(&mut self, captures: Vec<(String, Contents)>) -> Result<Vec<String>, OutputError> {
+    /// Keeps the captures of a point, and says what they are called and how many octets each has.
+    fn keep(&mut self, captures: Vec<(String, Contents)>) -> Result<(Vec<String>, Vec<u64>), OutputError> {
         let names = captures.iter().map(|(name, _)| name.clone()).collect();
+        let mut lengths = Vec::new();
         if let Some(output) = self.output {
             for (name, contents) in captures {
-                output.write_capture(&name, &contents)?;
+                lengths.push(output.write_capture(&name, &contents)?);
             }
         } else if let Some(pieces) = self.pieces.as_deref_mut() {
             for (name, contents) in captures {
                 let octets = contents
                     .into_octets()
                     .map_err(|source| OutputError::Unread { path: name.as_str().into(), source })?;
+                lengths.push(octets.len() as u64);
                 pieces.put_files([(name, octets)]);
             }
         } else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Vec::new()));
         }
-        Ok(names)
+        Ok((names, lengths))
     }
 }
 
@@ -247,13 +249,14 @@ impl Plan {
             label,
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             captures: Vec::new(),
+            octets: Vec::new(),
             failed: None,
             runs: Vec::new(),
         };
         match result {
             Ok(Repeated { runs, captures, failed }) => {
                 // Those of a point that failed are what one wants to look at.
-                entry.captures = options.keep(files(&part.name, point.index, captures))?;
+                (entry.captures, entry.octets) = options.keep(files(&part.name, point.index, captures))?;
                 (entry.runs, entry.failed) = (runs, failed);
             }
             Err(Unfinished::Unwritten(why)) => return Err(why),

@@ -217,13 +217,15 @@ impl Output {
         self.write_for(name, false, whole(octets)).map(|(_, file)| file)
     }
 
-    /// As [`Output::write`], of a capture: nobody but its owner can read it.
+    /// As [`Output::write`], of a capture, and says how many octets it has: nobody but its owner can read it.
     ///
     /// # Errors
     ///
     /// As [`Output::write`].
-    pub fn write_capture(&self, name: &str, contents: &Contents) -> Result<PathBuf, OutputError> {
-        self.write_for(name, true, |part| Ok(contents.write_to(part)?)).map(|(path, _)| path)
+    pub fn write_capture(&self, name: &str, contents: &Contents) -> Result<u64, OutputError> {
+        let (path, file) = self.write_for(name, true, |part| Ok(contents.write_to(part)?))?;
+        let found = file.metadata().map_err(|source| OutputError::Io { path, source })?;
+        Ok(found.len())
     }
 
     /// Removes a file that an earlier result has left, where results may be replaced.

@@ -473,6 +473,27 @@ fn no_two_captures_have_one_name() {
     }
 }
 
+/// A capture that is not as it was written is made again with its point, and not taken for whole.
+#[test]
+fn a_point_whose_capture_is_cut_off_is_run_again() {
+    let sweep = Sweep::of(4);
+    let (place, whole) = (Place::new("cut-off"), sweep.whole("cut-off-whole"));
+    sweep.run(&place, Shard::WHOLE, false, usize::MAX).unwrap();
+    let capture = place.0.join("captures/two/003-a.pcapng");
+    for octets in [&[1_u8][..], &[], &[1, 2, 3]] {
+        fs::write(&capture, octets).unwrap();
+        let kept = Journal::look(&place.0, &header(&sweep.documents, Shard::WHOLE), &sweep.plan).unwrap();
+        assert_eq!(kept.len(), sweep.plan.len() - 1);
+        assert_eq!(sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap(), 1);
+        assert_eq!(place.octets(), whole.octets());
+    }
+    // And what is merged says which it is.
+    fs::write(&capture, [1]).unwrap();
+    let output = Output::open(place.0.join("merged"), false).unwrap();
+    let why = merged(&[&place]).unwrap().results(&output).unwrap_err().to_string();
+    assert!(why.contains("captures/two/003-a.pcapng: it has 1 octet, where 2 were written"), "{why}");
+}
+
 #[test]
 fn pieces_of_something_else_are_refused_with_their_line() {
     let (sweep, other) = (Sweep::of(4), Sweep::of(5));
