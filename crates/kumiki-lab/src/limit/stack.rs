@@ -353,7 +353,7 @@ fn lines_of<'a>(
             (HopKind::Ring, _, Some(ring)) => {
                 around(ring, senders_on(scenario, topology, hop.line), (layers, payload))?
             }
-            (_, Some(link), _) => medium(link, &cells, &stuffed)?,
+            (_, Some(link), _) => medium((link, hop.kind == HopKind::FromB), &cells, &stuffed)?,
             _ => return Err(format!("there is no line `{}`", hop.line)),
         };
         own.extend(layers.iter().cloned());
@@ -657,19 +657,17 @@ fn sonet_line(n: u32) -> (Line, Vec<Overhead>) {
     (oc(n), vec![sonet()])
 }
 
-/// What a recorded line delivers in the long run, in the direction in which it delivers less.
-fn recorded(frames: &Frames) -> Result<u64, String> {
+/// What a recorded line delivers in the long run of what its first end sends, or (`is_b`) its second.
+fn recorded(frames: &Frames, is_b: bool) -> Result<u64, String> {
     let times = frames.recording().map_err(|fault| fault.to_string())?;
-    let rates = times.iter().flatten().map(|times| {
-        let (bits, seconds) = times.rate().fraction();
-        bits / seconds
-    });
-    Ok(rates.min().unwrap_or(0))
+    let own = times.map(|[from_a, from_b]| if is_b { from_b } else { from_a });
+    let (bits, seconds) = own.map_or((0, 1), |times| times.rate().fraction());
+    Ok(bits.checked_div(seconds).unwrap_or(0))
 }
 
-/// A line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets or (true) bits are stuffed.
+/// A direction of a line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets or (true) bits are stuffed.
 fn medium(
-    link: &Link,
+    (link, is_b): (&Link, bool),
     cells: &[Overhead],
     stuffed: &impl Fn(bool) -> Result<Option<Overhead>, String>,
 ) -> Result<(Line, Vec<Overhead>), String> {
@@ -715,7 +713,7 @@ fn medium(
                 Framed::Oc12c => sonet_line(12),
                 Framed::Oc48c => sonet_line(48),
                 Framed::Line(rate) => at("point-to-point line", rate),
-                Framed::Recorded => at("recorded line", recorded(&frames)?),
+                Framed::Recorded => at("recorded line", recorded(&frames, is_b)?),
             };
             layers.extend(Some(frames.framing).filter(|octets| *octets > 0).map(framing));
             (line, layers)

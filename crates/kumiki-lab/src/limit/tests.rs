@@ -432,6 +432,14 @@ fn stations_of_a_ring_have_what_the_timed_token_leaves_them() {
     }
 }
 
+/// What is expanded of `text`.
+fn read(text: &str) -> Scenario {
+    let document = crate::scenario::Document::parse("test", "test.toml", text).unwrap();
+    let choice = crate::scenario::Choice { set: Vec::new(), quick: false, runs: None };
+    let mut points = document.points(&choice).unwrap();
+    std::sync::Arc::unwrap_or_clone(points.remove(0).scenario)
+}
+
 /// Calls of `request` octets, with what else is said of them, over 10 Mb/s.
 fn calls(request: &str, response: &str) -> Scenario {
     let text = format!(
@@ -444,10 +452,7 @@ load.calls = {{ kind = "rpc", from = "a", to = "b", message = "{request}"{respon
 run.duration = "1 s"
 "#
     );
-    let document = crate::scenario::Document::parse("calls", "calls.toml", &text).unwrap();
-    let choice = crate::scenario::Choice { set: Vec::new(), quick: false, runs: None };
-    let mut points = document.points(&choice).unwrap();
-    std::sync::Arc::unwrap_or_clone(points.remove(0).scenario)
+    read(&text)
 }
 
 #[test]
@@ -496,16 +501,13 @@ ring.r = { medium = "fddi", ends = ["a.fddi0", "b.fddi0"] }
 load.calls = { kind = "rpc", from = "a", to = "b", message = "1 kB", response = "1 kB" }
 run.duration = "1 s"
 "#;
-    let document = crate::scenario::Document::parse("ring", "ring.toml", text).unwrap();
-    let choice = crate::scenario::Choice { set: Vec::new(), quick: false, runs: None };
-    let points = document.points(&choice).unwrap();
-    let scenario = &points[0].scenario;
+    let scenario = read(text);
     let load = scenario.load.values().next().unwrap();
-    let all = super::of_all(scenario, load).unwrap();
-    let ladder = super::of_counted(scenario, load).unwrap().goodput_mbps().as_f64();
+    let all = super::of_all(&scenario, load).unwrap();
+    let ladder = super::of_counted(&scenario, load).unwrap().goodput_mbps().as_f64();
     // Of equal lengths half of it.
     assert!((all / ladder - 0.5).abs() < 1e-9, "{all} {ladder}");
-    let told = super::on_way(&super::lines(scenario, load).unwrap());
+    let told = super::on_way(&super::lines(&scenario, load).unwrap());
     let expected = format!(
         "Rings on both ways, each alone (Mb/s of answers, with the requests beside them): r {all:.3}, the narrowest\n"
     );
@@ -526,4 +528,28 @@ fn a_message_of_several_packets_is_told_as_that() {
     let (title, legend) = shown("100 B", "");
     assert!(title.ends_with("100 octets of user data in a packet"), "{title}");
     assert_eq!(legend, ["A packet is 152 octets."]);
+}
+
+#[test]
+fn each_direction_of_a_recorded_line_has_the_limit_of_its_own_recording() {
+    let folder = kumiki_watchdog::process::Folder::new("limit-of-recordings");
+    // 1500 octets each millisecond, and each fourth.
+    let files = [("from-a", "1\n"), ("from-b", "4\n")].map(|(name, times)| {
+        folder.write(name, times.as_bytes());
+        folder.path(name).display().to_string()
+    });
+    let text = format!(
+        r#"
+title = "A recording of each direction"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.line = {{ ends = ["a", "b"], medium = "trace", traces = {files:?} }}
+load.up = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }}
+load.down = {{ kind = "netperf", from = "b", to = "a", message = "8 KiB" }}
+run.duration = "1 s"
+"#
+    );
+    let scenario = read(&text);
+    let line_rate = |load: &str| of_load(&scenario, &scenario.load[load]).unwrap().steps[0].rate_mbps.to_string();
+    assert_eq!(["up", "down"].map(line_rate), ["12.000", "3.000"]);
 }
