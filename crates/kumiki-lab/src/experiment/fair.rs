@@ -11,33 +11,91 @@ use super::pace::Pace;
 use super::path::Crossed;
 
 /// Sets [`Flow::part`] of all flows that want more than they get and meet others that do. Each is compared over its own time, in which others may begin and
-/// end: with the mean of all that were there, each for as long as it was. How fast these were meanwhile `pace` knows.
+/// end: with the mean of all that were there, each for as long as it was. How fast these were meanwhile `pace` knows. Calls that wait for their answers could have more as well, if
+/// that went faster, but take nothing from who has less than them: they are compared with each other too, and others are not with them. What calls have on a line is
+/// their requests or their answers, on a ring both.
 pub(super) fn set_parts(loads: &BTreeMap<String, Load>, results: &mut BTreeMap<String, LoadResult>, pace: &Pace) {
-    let mut met: BTreeMap<&Crossed, Met> = BTreeMap::new();
-    for (name, result) in results.iter() {
-        let flows = result.flows.iter().enumerate();
-        for (number, flow) in flows.filter(|(_, flow)| flow.wants_more()) {
-            let octets = (flow.octets_in_all - flow.octets, flow.octets_in_all);
-            let course = course(time_of(result, flow), octets, pace.of(name, number));
-            for line in loads.get(name).into_iter().flat_map(|load| load.way(flow.way)) {
-                met.entry(line).or_default().add(&course);
-            }
-        }
-    }
-    let met: BTreeMap<&Crossed, Sums> = met.into_iter().map(|(line, met)| (line, met.sums())).collect();
-    for result in results.values_mut() {
+    let met = met(loads, results, pace);
+    for (name, result) in results.iter_mut() {
+        let Some(load) = loads.get(name) else {
+            continue;
+        };
         let part = |flow: &Flow| {
             let time = time_of(result, flow);
+            let rate = rate_mbps(flow.octets, time.1);
+            let own = carried(load, flow);
+            let part_of = |line: &Crossed| {
+                let met = met.get(line)?;
+                let all = if flow.wants_more() { &met.wanting } else { &met.wanting_or_asking };
+                let mean = all.mean(time).filter(|mean| *mean > 0.0)?;
+                Some(rate * own.get(line)? / mean)
+            };
             // Of several full lines that binds which leaves least to each.
-            let means = flow.busiest.iter().filter_map(|line| met.get(line)?.mean(time));
-            let mean = means.reduce(f64::min)?;
-            (flow.wants_more() && mean > 0.0).then(|| rate_mbps(flow.octets, time.1) / mean)
+            let parts = flow.busiest.iter().filter_map(part_of);
+            parts.reduce(f64::max).filter(|_| flow.wants_more() || flow.awaits_answers())
         };
         let parts: Vec<Option<f64>> = result.flows.iter().map(part).collect();
         for (flow, part) in result.flows.iter_mut().zip(parts) {
             flow.part = part;
+            flow.is_among_calls = flow.busiest.iter().all(|line| met.get(line).is_some_and(|met| !met.carries_others));
         }
     }
+}
+
+/// Who met on a line.
+#[derive(Default)]
+struct On<T> {
+    /// Those that want more.
+    wanting: T,
+    /// These, and calls that wait for their answers.
+    wanting_or_asking: T,
+    /// Whether anything is there but calls.
+    carries_others: bool,
+}
+
+/// Who met on each line.
+fn met<'a>(
+    loads: &'a BTreeMap<String, Load>,
+    results: &BTreeMap<String, LoadResult>,
+    pace: &Pace,
+) -> BTreeMap<&'a Crossed, On<Sums>> {
+    let mut all: BTreeMap<&Crossed, On<Met>> = BTreeMap::new();
+    for (name, result) in results {
+        let Some(load) = loads.get(name) else {
+            continue;
+        };
+        for (number, flow) in result.flows.iter().enumerate() {
+            let octets = (flow.octets_in_all.saturating_sub(flow.octets), flow.octets_in_all);
+            let is_met = flow.wants_more() || flow.awaits_answers();
+            let course = is_met.then(|| course(time_of(result, flow), octets, pace.of(name, number)));
+            for (line, carried) in carried(load, flow) {
+                let on = all.entry(line).or_default();
+                on.carries_others |= flow.exchanges.is_none() && flow.octets_in_all > 0;
+                let Some(course) = &course else {
+                    continue;
+                };
+                on.wanting_or_asking.add(course, carried);
+                if flow.wants_more() {
+                    on.wanting.add(course, carried);
+                }
+            }
+        }
+    }
+    let sums = |on: On<Met>| On {
+        wanting: on.wanting.sums(),
+        wanting_or_asking: on.wanting_or_asking.sums(),
+        carries_others: on.carries_others,
+    };
+    all.into_iter().map(|(line, on)| (line, sums(on))).collect()
+}
+
+/// How many octets `flow` has on each line of its way for each that it brings.
+fn carried<'a>(load: &'a Load, flow: &Flow) -> BTreeMap<&'a Crossed, f64> {
+    let mut all = BTreeMap::new();
+    for (line, is_back) in load.way_and_back(flow.way) {
+        *all.entry(line).or_insert(0.0) += flow.carried(is_back);
+    }
+    all
 }
 
 /// From when on `flow` was there, and for how long: where its load wrote for a part of what was measured, that part, and no longer than until it was over.
@@ -74,10 +132,11 @@ fn course(
 struct Met(BTreeMap<Instant, (i64, f64)>);
 
 impl Met {
-    /// One that had these rates, each from one time on and for so long.
-    fn add(&mut self, course: &[(Instant, Duration, f64)]) {
+    /// One that brought octets at these rates, each from one time on and for so long, and `carried` so many for each.
+    fn add(&mut self, course: &[(Instant, Duration, f64)], carried: f64) {
         for (began, time, rate) in course {
-            for (at, count, rate) in [(*began, 1, *rate), (*began + *time, -1, -rate)] {
+            let rate = rate * carried;
+            for (at, count, rate) in [(*began, 1, rate), (*began + *time, -1, -rate)] {
                 let own = self.0.entry(at).or_default();
                 *own = (own.0 + count, own.1 + rate);
             }
@@ -149,7 +208,7 @@ mod tests {
     fn mean(all: &[(u64, u64, f64)], one: usize) -> Option<f64> {
         let mut met = Met::default();
         for (began, time, rate) in all {
-            met.add(&[(at(*began), ms(*time), *rate)]);
+            met.add(&[(at(*began), ms(*time), *rate)], 1.0);
         }
         let (began, time, _) = all[one];
         met.sums().mean((at(began), ms(time)))

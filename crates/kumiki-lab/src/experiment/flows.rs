@@ -60,6 +60,8 @@ pub struct Flow {
     pub delays: Option<Times>,
     /// How long its exchanges took, where it is made of them.
     pub exchanges: Option<Times>,
+    /// Octets of the requests of these.
+    pub(super) requested: u64,
     /// The same, of the first from when it called, so with the opening of its connection.
     pub with_opening: Option<Times>,
     /// How long of the measured time nothing had come since its call, where nothing ever did and more was to come.
@@ -87,8 +89,10 @@ pub struct Flow {
     pub time: Duration,
     /// That line, and others on its way that were next to as busy.
     pub(super) busiest: Vec<Crossed>,
-    /// Its rate as a part of the mean of all that want more over that line while it is there; where others do.
+    /// Its rate as a part of the mean of all that want more over that line while it is there, of calls that wait for their answers of these and all calls; where others do.
     pub(super) part: Option<f64>,
+    /// Whether that line carries nothing but calls.
+    pub(super) is_among_calls: bool,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     pub(super) held: BTreeMap<Limit, f64>,
     /// The same as [`held::causes`] has it, from when until when, in order, until they are looked at.
@@ -166,7 +170,6 @@ impl Flow {
         Self {
             octets,
             octets_in_all: came.octets,
-            longest_gap: Duration::ZERO,
             completion: completed.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
             waited: silent.map_or(Duration::ZERO, |since| to.saturating_since(since.max(from))),
             over: writer.end(Some(came)).or(ended),
@@ -176,28 +179,11 @@ impl Flow {
             aborted: writer.aborted.clone().or_else(|| came.aborted.clone()),
             writes: writer.writes,
             opened: writer.opened.is_some(),
-            sender: None,
-            from: String::new(),
-            delays: None,
-            exchanges: None,
-            with_opening: None,
-            is_to_come: false,
-            way: (0, 0),
-            without_power: 0.0,
-            powerless_since: None,
-            line: 0.0,
             began: writer.opened.unwrap_or(to),
-            opening: Duration::ZERO,
             time: writer
                 .opened
                 .map_or(Duration::ZERO, |opened| writer.end(Some(came)).unwrap_or(to).saturating_since(opened)),
-            busiest: Vec::new(),
-            part: None,
-            held: BTreeMap::new(),
-            causes: Vec::new(),
-            caused: BTreeMap::new(),
-            stood: Stood::default(),
-            propagation: Duration::ZERO,
+            ..Self::default()
         }
     }
 
@@ -305,6 +291,19 @@ impl Flow {
     /// Whether its program would have written more, or sooner, if that had gone: it is not what is waited for for nearly all of the time.
     pub(super) fn wants_more(&self) -> bool {
         self.sender.is_some() && self.writes && !held::waits_for_program(&self.held())
+    }
+
+    /// Whether it is of calls, and waits for their answers for nearly all of the time in which it does not pause.
+    pub(super) fn awaits_answers(&self) -> bool {
+        self.exchanges.is_some() && self.sender.is_some() && self.writes && !self.wants_more()
+    }
+
+    /// How many octets it has on the lines there, or `back`, for each that it brings.
+    pub(super) fn carried(&self, back: bool) -> f64 {
+        match &self.exchanges {
+            Some(_) if !back => lossy(self.requested) / lossy(self.octets.max(1)),
+            Some(_) | None => 1.0,
+        }
     }
 
     /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
@@ -622,6 +621,8 @@ pub(super) fn flows(
         let delays = place.and_then(|(sink, number)| delays(world, hosts, load, sink).nth(number));
         let delays = delays.map(Times::measured);
         let exchanges = exchanged.map(|done| done.times.measured());
+        let asked = exchanges.as_ref().zip(exchanged);
+        let requested = asked.map_or(0, |(times, done)| times.len().saturating_mul(done.request.into()));
         let with_opening = exchanged.map(|done| done.with_opening.measured());
         let from = from.to_owned();
         let flow = Flow {
@@ -629,6 +630,7 @@ pub(super) fn flows(
             from,
             delays,
             exchanges,
+            requested,
             with_opening,
             way,
             held: held::times(&spans),

@@ -11,6 +11,7 @@ use kumiki_graph::Duration;
 use super::flows::Flow;
 use super::held;
 use super::measure::LoadResult;
+use crate::stats;
 
 /// A line that is busy for so much of the time in which it is there is full: losses in its queue cost the rest.
 pub(super) const FULL_LINE: f64 = 0.98;
@@ -20,6 +21,9 @@ pub(super) const FULL: f64 = 0.99;
 
 /// The same of exchanges alone, which leave it empty between an answer and the next request.
 pub(super) const FULL_OF_EXCHANGES: f64 = 0.8;
+
+/// What has less than this part of its share of a line waits for something else, its window or its place in a queue.
+const LESS: f64 = 0.9;
 
 impl LoadResult {
     /// Whether it, or `flows` of it, came so near to what the line allows that the rest is lost at the ends of the measurement.
@@ -37,6 +41,27 @@ impl LoadResult {
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
         let line = flow.map_or(self.line, |flow| flow.line);
         taken >= NEARLY_ALL && taken > line && line < FULL_LINE && !self.reaches(limit_mbps, flows)
+    }
+
+    /// Whether it, or a `flow` of it, has less than its share of the busiest line; not where it meets nobody there.
+    pub(super) fn has_less(&self, flow: Option<&Flow>) -> bool {
+        self.part_of_share(flow).is_some_and(|part| part < LESS)
+    }
+
+    fn part_of_share(&self, flow: Option<&Flow>) -> Option<f64> {
+        let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
+        let parts: Vec<f64> = flows.iter().filter_map(|flow| flow.part).collect();
+        stats::mean(&parts)
+    }
+
+    /// Whether it, or a `flow` of it, is of calls that have their share of a line that is full with what they and others send, be it the requests of these and the answers of
+    /// those: then that is what their answers wait for.
+    pub(super) fn calls_fill_line(&self, flow: Option<&Flow>) -> bool {
+        let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
+        let full = if flows.iter().all(|flow| flow.is_among_calls) { FULL_OF_EXCHANGES } else { FULL_LINE };
+        are_calls(flows)
+            && flow.map_or(self.line, |flow| flow.line) >= full
+            && self.part_of_share(flow).is_some_and(|part| part >= LESS)
     }
 
     /// Whether what it, or a `flow` of it, had to send filled a line for as long as there was any.

@@ -6,7 +6,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use kumiki_graph::{Duration, Instant};
 
 use super::path::Crossed;
+use crate::topology::Hop;
 use crate::workload::Bell;
+
+/// The lines from a writer to a reader, and behind these the lines back.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    lines: Vec<Crossed>,
+    /// How many lead there.
+    there: usize,
+}
+
+impl Route {
+    /// That of these hops there, and back.
+    pub(super) fn of(there: &[Hop<'_>], back: &[Hop<'_>]) -> Self {
+        Self { lines: there.iter().chain(back).map(Crossed::of).collect(), there: there.len() }
+    }
+}
+
+impl<'a> IntoIterator for &'a Route {
+    type Item = &'a Crossed;
+    type IntoIter = core::slice::Iter<'a, Crossed>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.lines.iter()
+    }
+}
 
 /// What to run and for how long.
 #[derive(Clone, Debug)]
@@ -18,7 +43,7 @@ pub(super) struct Load {
     /// Hosts and nodes of the reading programs.
     pub(super) to: Vec<(String, String)>,
     /// The lines from each writer to each reader that it has, and those back where what counts comes back.
-    pub(super) ways: Vec<Vec<Vec<Crossed>>>,
+    pub(super) ways: Vec<Vec<Route>>,
     /// How long each of these takes from its one end to the other, where it takes any time, as it is at first.
     pub(super) propagation: BTreeMap<Crossed, Duration>,
     /// The hosts at the ends of it and on the way there and back; `None` where the way is not known.
@@ -72,7 +97,13 @@ impl Load {
 
     /// The lines from a writer to one of its readers.
     pub(super) fn way(&self, (writer, reader): (usize, usize)) -> &[Crossed] {
-        self.ways.get(writer).and_then(|ways| ways.get(reader)).map_or(&[], Vec::as_slice)
+        self.ways.get(writer).and_then(|ways| ways.get(reader)).map_or(&[], |way| way.lines.as_slice())
+    }
+
+    /// The same, each with whether it leads back.
+    pub(super) fn way_and_back(&self, way: (usize, usize)) -> impl Iterator<Item = (&Crossed, bool)> {
+        let there = self.ways.get(way.0).and_then(|ways| ways.get(way.1)).map_or(0, |way| way.there);
+        self.way(way).iter().enumerate().map(move |(number, line)| (line, number >= there))
     }
 
     /// Each writer with each of its readers, by their numbers in the load and among the readers of the writer.

@@ -8,7 +8,7 @@ use kumiki_octets::Pattern;
 use kumiki_octets::text::counted;
 
 use super::fault::{Fault, fault, quantity, unknown};
-use super::load::{Kind, Load};
+use super::load::{Kind, Load, Route};
 use super::path::Crossed;
 use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
@@ -170,7 +170,7 @@ fn of_workload(
             let way = way.unwrap_or_default();
             // What counts of exchanges and of echoes comes back.
             let back = back.filter(|_| matches!(kind, Kind::Rpc | Kind::Ping)).unwrap_or_default();
-            ways.push(way.iter().chain(&back).map(Crossed::of).collect());
+            ways.push(Route::of(&way, &back));
             local = local.or_else(|| way.first().map(|hop| hop.out));
             own.push(address(to, reader, called.last().map(|hop| hop.into), hosts)?);
         }

@@ -59,6 +59,8 @@ pub struct Exchanged {
     pub local: Address,
     /// The peer's, once it has called.
     pub remote: Address,
+    /// Octets of each request.
+    pub request: u32,
     /// Octets of responses.
     pub octets: u64,
     /// When the first of them came.
@@ -105,12 +107,13 @@ impl Asking {
         count.is_some_and(|count| self.done.times.len() >= count)
     }
 
-    fn new() -> Self {
+    fn new(request: u32) -> Self {
         let done = Exchanged {
             called: None,
             opened: None,
             local: Address::NONE,
             remote: Address::NONE,
+            request,
             octets: 0,
             first: None,
             last: None,
@@ -161,7 +164,7 @@ impl RpcClient {
     /// A program that does what `config` says.
     #[must_use]
     pub fn new(config: RpcClientConfig) -> Self {
-        let sessions = (0..config.sessions).map(|_| Asking::new()).collect();
+        let sessions = (0..config.sessions).map(|_| Asking::new(config.request)).collect();
         Self { config, sessions, end: TimerSlot::default() }
     }
 

@@ -1,7 +1,9 @@
 //! What holds requests and their answers.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kumiki_inet::tcp::Limit;
-use kumiki_lab::experiment::{Options, Run};
+use kumiki_lab::experiment::{LoadResult, Options, Run};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::reproduce::Runner as _;
 
@@ -160,4 +162,41 @@ fn a_call_behind_a_full_queue_waits_for_the_queue() {
     // It has a queue of its own, and waits for a packet that is on the line.
     let (bound, [queue, way], _) = calls(&[]);
     assert!(bound == "round trip" && queue < 0.1 && way > 0.9, "{bound} {queue} {way}");
+}
+
+/// The answers of the one load and the requests of the other share a line and fill it: a faster one is what both wait for, whatever of that is a queue.
+#[test]
+fn calls_in_opposite_roles_are_bound_by_the_line_that_they_fill() {
+    let text = r#"
+title = "Calls in opposite roles"
+host.a.graph = { one = ["tcp"], two = ["tcp"], tcp = ["ip"], ip = ["l0"] }
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "${propagation}", queue_frames = 1000 }
+load.down = { kind = "rpc", from = "a.one", to = "b.one", message = "100 B", response = "${octets}", coalesce = "never", socket_buffer = "4 MiB", sessions = "${sessions}" }
+load.up = { kind = "rpc", from = "b.two", to = "a.two", message = "${octets}", response = "100 B", coalesce = "never", socket_buffer = "4 MiB", sessions = "${sessions}" }
+define = { propagation = "1 ms", octets = "20 kB", sessions = 1 }
+run = { warm_up = "1 s", duration = "5 s" }
+"#;
+    let bounds = |text: &str, set: &[&str]| {
+        let measured = run(&parse(text), set, 1, &Options::default()).measured;
+        let of_load =
+            |(name, load): (&String, &LoadResult)| (name.clone(), measured.bound(load, None, Some(9.0)).name());
+        let flows = measured.loads.values().flat_map(|load| load.flows.iter().map(move |flow| (load, flow)));
+        let flows = flows.map(|(load, flow)| measured.bound(load, Some(flow), Some(9.0)).name());
+        (measured.loads.iter().map(of_load).collect::<BTreeMap<_, _>>(), flows.collect::<BTreeSet<_>>())
+    };
+    for set in [&[][..], &["sessions=10"], &["octets=1 kB", "sessions=20"], &["octets=3 kB"], &["propagation=5 ms"]] {
+        let (loads, flows) = bounds(text, set);
+        assert!(loads.values().all(|bound| *bound == "link"), "{set:?} {loads:?}");
+        assert_eq!(flows, ["link"].into(), "{set:?}");
+    }
+    // With a way of 100 ms the line is mostly empty.
+    let (loads, _) = bounds(text, &["propagation=50 ms"]);
+    assert!(loads.values().all(|bound| *bound == "round trip"), "{loads:?}");
+    // One that asks for little has next to nothing of the line that the others fill, and waits in their queue.
+    let small =
+        r#"load.small = { kind = "rpc", from = "a.three", to = "b.three", message = "100 B", coalesce = "never" }"#;
+    let small = text.replace("define =", &format!("{small}\ndefine =")).replace("two =", "three = [\"tcp\"], two =");
+    let (loads, _) = bounds(&small, &["sessions=10"]);
+    assert_eq!(loads["small"], "queue", "{loads:?}");
 }

@@ -6,7 +6,6 @@ use super::{LoadResult, Measured};
 use crate::experiment::flows::{self, Flow};
 use crate::experiment::full::{FULL, FULL_LINE, FULL_OF_EXCHANGES};
 use crate::experiment::held;
-use crate::stats;
 
 /// What bound a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,9 +154,8 @@ impl LoadResult {
     }
 
     /// Whether a full line is what it, or a `flow` of it, waits for, where the line allows `limit_mbps`: not where its program is waited for for nearly all of the
-    /// time, nor where it has less than its share of the line, and so waits for its window.
+    /// time, unless that are calls over a line that these fill, nor where it has less than its share of the line, and so waits for its window.
     fn waits_for_line(&self, flow: Option<&Flow>, limit_mbps: Option<f64>) -> bool {
-        const LESS: f64 = 0.9;
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
         if matches!(flows, [one] if one.is_locked_out()) {
             return false;
@@ -166,10 +164,8 @@ impl LoadResult {
             return true;
         }
         if held::waits_for_program(&flow.map_or_else(|| self.held(), Flow::held)) {
-            return false;
+            return self.calls_fill_line(flow);
         }
-        let parts: Vec<f64> = flows.iter().filter_map(|flow| flow.part).collect();
-        let has_less = stats::mean(&parts).is_some_and(|part| part < LESS);
-        !has_less && (flow.map_or(self.line, |flow| flow.line) >= FULL_LINE || self.fills_line(flow))
+        !self.has_less(flow) && (flow.map_or(self.line, |flow| flow.line) >= FULL_LINE || self.fills_line(flow))
     }
 }
