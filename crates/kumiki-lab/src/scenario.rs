@@ -54,7 +54,7 @@ mod builtin;
 pub(crate) mod check;
 mod claim;
 mod count;
-mod directions;
+pub(crate) mod directions;
 mod drawing;
 mod elsewhere;
 mod ends;

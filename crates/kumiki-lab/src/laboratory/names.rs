@@ -2,7 +2,8 @@
 
 use crate::experiment::{Experiment, Limit};
 use crate::rows::{LATER, QUEUE_PARTS, Row, ValueName};
-use crate::scenario::{Fault, Point, nearest};
+use crate::scenario::directions::sending;
+use crate::scenario::{Fault, Point, Scenario, nearest};
 
 /// More names than these are not told.
 const MOST: usize = 30;
@@ -20,15 +21,14 @@ pub(super) fn counted(point: &Point, rows: &[Row]) -> Result<(), Fault> {
 /// Refuses a name that no row of the run can have.
 pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), Fault> {
     let scenario = &point.scenario;
-    let load = scenario.report.load.as_deref();
     if let Some(value) = &scenario.report.value {
-        named(&["report", "value"], value, load, experiment)?;
+        named(&["report", "value"], value, (scenario, experiment))?;
     }
     for (number, claim) in scenario.claim.iter().enumerate() {
         let number = number.to_string();
         let at = |key| ["claim", number.as_str(), key];
         if let Some(value) = &claim.value {
-            named(&at("value"), value, load, experiment)?;
+            named(&at("value"), value, (scenario, experiment))?;
         }
         if let Some(host) = claim.cpu.as_ref().filter(|host| !scenario.host.contains_key(*host)) {
             let known: Vec<&String> = scenario.host.keys().collect();
@@ -38,10 +38,11 @@ pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), Fault>
     Ok(())
 }
 
-fn named(path: &[&str], value: &str, load: Option<&str>, experiment: &Experiment) -> Result<(), Fault> {
+fn named(path: &[&str], value: &str, (scenario, experiment): (&Scenario, &Experiment)) -> Result<(), Fault> {
     let Some(known) = ValueName::new(value) else {
         return Ok(());
     };
+    let load = scenario.report.load.as_deref();
     if let Some(only) = experiment.lacks(load, &known) {
         return Err(lacking(path, (known.field(), only), load, experiment));
     }
@@ -49,7 +50,13 @@ fn named(path: &[&str], value: &str, load: Option<&str>, experiment: &Experiment
         return Ok(());
     };
     match map {
-        "queues" => queue(path, name, &experiment.queues()),
+        "queues" => {
+            let mut queues = experiment.queues();
+            let ends = |line: &str| scenario.link.get(line).map(|link| &link.ends);
+            let by_sender: Vec<String> = queues.iter().filter_map(|queue| sending(queue, ends)).collect();
+            queues.extend(by_sender);
+            queue(path, name, &queues)
+        }
         "counters" => counter(path, name, experiment),
         "held" => {
             let known: Vec<&str> = Limit::ALL.iter().map(|limit| limit.name()).collect();
@@ -163,7 +170,7 @@ define.value = "goodput_mbps"
         for (value, wanted) in [
             (
                 "queues.lin.a.p95",
-                "there is no queues.lin.a; did you mean \"queues.line.a.p95\"? (expected queues.NAME.p95 with one of line.a, line.b)",
+                "there is no queues.lin.a; did you mean \"queues.line.a.p95\"? (expected queues.NAME.p95 with one of line.a, line.b, line.client, line.server)",
             ),
             ("queues.line.a.p96", "there is no queues.line.a.p96; did you mean \"queues.line.a.p95\"?"),
             (
@@ -171,6 +178,7 @@ define.value = "goodput_mbps"
                 "it does not say which of queues.line.a is meant; expected queues.line.a.NAME with one of mean, p50, p95, p99, max",
             ),
             ("queues.line.router.max", "there is no queues.line.router"),
+            ("queues.line.clientt.max", "did you mean \"queues.line.client.max\"?"),
             ("counters.line.a_drop", "did you mean \"counters.line.a_drops\"?"),
             (
                 "counters.clientt.tcp.timeouts",

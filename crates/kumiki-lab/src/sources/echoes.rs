@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::{Found, Record, Source};
 use crate::rows::Row;
 
@@ -15,11 +13,9 @@ const GOODPUTS: [&str; 2] = ["goodput_mbps", "octets"];
 pub(super) struct Echoes(BTreeSet<(Option<u8>, String, Option<String>)>);
 
 impl Echoes {
-    /// Those of the scenarios of `run.json`.
-    pub(super) fn of(run: Option<&Value>) -> Self {
-        let scenarios = run.and_then(|run| run.get("scenarios")).and_then(Value::as_array);
-        let texts = scenarios.into_iter().flatten().filter_map(|it| it.get("first_point")?.as_str());
-        Self(texts.filter_map(|text| text.parse().ok()).flat_map(of_scenario).collect())
+    /// Those of `scenarios`.
+    pub(super) fn of(scenarios: &[toml::Table]) -> Self {
+        Self(scenarios.iter().flat_map(of_scenario).collect())
     }
 
     /// Whether `row` is of them. What came of a load that is one of echoes at the first point alone is its goodput.
@@ -33,7 +29,7 @@ impl Echoes {
     }
 }
 
-fn of_scenario(scenario: toml::Table) -> Vec<(Option<u8>, String, Option<String>)> {
+fn of_scenario(scenario: &toml::Table) -> Vec<(Option<u8>, String, Option<String>)> {
     let paper = scenario.get("paper").and_then(toml::Value::as_integer).and_then(|it| u8::try_from(it).ok());
     let figure = scenario.get("figure").and_then(toml::Value::as_str).unwrap_or_default();
     let Some(loads) = scenario.get("load").and_then(toml::Value::as_table) else {

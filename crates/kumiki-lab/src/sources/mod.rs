@@ -14,6 +14,7 @@ use crate::scenario::{Fault, Faults, is_word, nearest};
 
 mod column;
 mod condition;
+mod directions;
 mod echoes;
 mod gaps;
 mod interval;
@@ -22,6 +23,7 @@ mod measured;
 mod tests;
 
 pub use condition::Condition;
+use directions::Directions;
 use echoes::Echoes;
 pub(crate) use gaps::empty;
 pub(crate) use interval::Interval;
@@ -50,6 +52,7 @@ enum Content {
         failed: Vec<String>,
         run: Option<Value>,
         echoes: Echoes,
+        directions: Directions,
     },
     Measured(Measured),
 }
@@ -68,8 +71,9 @@ impl Content {
                 labels.push(label);
             }
         }
-        let echoes = Echoes::of(run.as_ref());
-        Self::Results { rows, failed: labels, run, echoes }
+        let scenarios = first_points(run.as_ref());
+        let (echoes, directions) = (Echoes::of(&scenarios), Directions::of(&scenarios));
+        Self::Results { rows, failed: labels, run, echoes, directions }
     }
 }
 
@@ -298,10 +302,15 @@ impl Source {
     pub(crate) fn find(&self, wanted: &str) -> Option<Found> {
         let found = |name: &str, times| Found { name: name.to_owned(), times };
         let keys = match &self.content {
-            Content::Results { rows, .. } if rows.iter().any(|row| row.cell(wanted).is_some()) => {
-                return Some(found(wanted, 1.0));
+            Content::Results { rows, directions, .. } => {
+                let is_there = |name: &str| rows.iter().any(|row| row.cell(name).is_some());
+                let own =
+                    if is_there(wanted) { Some(wanted.to_owned()) } else { directions.lettered(wanted, is_there) };
+                if let Some(own) = own {
+                    return Some(found(&own, 1.0));
+                }
+                self.keys()
             }
-            Content::Results { .. } => self.keys(),
             // A file may have very many columns.
             Content::Measured(measured) => measured.called_alike(wanted).collect(),
         };
@@ -317,10 +326,11 @@ impl Source {
         }
     }
 
-    /// Where the first of `sources` that has such a value has it; but one with a unit comes before one without, so that a share that is a bare number
+    /// Where the first of `sources` that has such a value has it, and what is of a direction by who sends as it is, since each source may call it by another letter; but one with a unit comes before one without, so that a share that is a bare number
     /// in one and per cent in another means the same in both.
     pub(crate) fn find_in(sources: &[Self], wanted: &str) -> Option<String> {
-        let mut names = sources.iter().filter_map(|source| source.find(wanted)).map(|found| found.name);
+        let own = |found: Found| if is_of_many(wanted) { wanted.to_owned() } else { found.name };
+        let mut names = sources.iter().filter_map(|source| source.find(wanted)).map(own);
         let first = names.next()?;
         let has_unit = |name: &String| column::split(name).1.is_some();
         let other = if has_unit(&first) { None } else { names.find(has_unit) };
@@ -426,14 +436,18 @@ impl Source {
 
     /// The queues, the counters of the same layer, or else the layers that count, where `wanted` begins like one of these.
     fn of_many(&self, wanted: &str) -> Vec<String> {
-        let (Content::Results { rows, .. }, Some((map, name))) = (&self.content, wanted.split_once('.')) else {
+        let (Content::Results { rows, directions, .. }, Some((map, name))) = (&self.content, wanted.split_once('.'))
+        else {
             return Vec::new();
         };
         let (owner, part) = name.rsplit_once('.').unwrap_or((name, "NAME"));
         let names: BTreeSet<String> = match map {
             "queues" => {
                 let part = if QUEUE_PARTS.contains(&part) { part } else { "p95" };
-                rows.iter().flat_map(|row| row.queues.keys()).map(|queue| format!("queues.{queue}.{part}")).collect()
+                let queues: BTreeSet<&String> = rows.iter().flat_map(|row| row.queues.keys()).collect();
+                let by_sender = queues.iter().filter_map(|queue| directions.sending(queue));
+                let all = queues.iter().map(|queue| (*queue).clone()).chain(by_sender);
+                all.map(|queue| format!("queues.{queue}.{part}")).collect()
             }
             "counters" => {
                 let own = rows.iter().filter_map(|row| row.counters.get(owner)).flat_map(BTreeMap::keys);
@@ -532,6 +546,11 @@ impl<'a> Record<'a> {
         let found = Found { name: name.to_owned(), times: 1.0 };
         self.get(&found).filter(|_| self.source.is_measured()).as_ref().map(told)
     }
+}
+
+/// Whether it is called as values of queues and counters are.
+fn is_of_many(name: &str) -> bool {
+    name.starts_with("queues.") || name.starts_with("counters.")
 }
 
 /// A value as a number, where it is one.
@@ -667,6 +686,13 @@ fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
         return Err(Fault::new("no rows in it").in_file(&path.display().to_string()).expected(RESULT));
     }
     Ok(read)
+}
+
+/// The scenarios that `run.json` has, each at its first point.
+fn first_points(run: Option<&Value>) -> Vec<toml::Table> {
+    let scenarios = run.and_then(|run| run.get("scenarios")).and_then(Value::as_array);
+    let texts = scenarios.into_iter().flatten().filter_map(|it| it.get("first_point")?.as_str());
+    texts.filter_map(|text| text.parse().ok()).collect()
 }
 
 fn run(directory: &Path) -> Result<Option<Value>, Fault> {

@@ -269,3 +269,33 @@ fn points_are_called_in_the_units_of_scenarios() {
         assert_eq!(labelled(name, &value), label);
     }
 }
+
+#[test]
+fn queues_and_counters_of_lines_are_found_by_who_sends_as_in_scenarios() {
+    let row = |a: f64| {
+        let mean = |mean| [("mean".to_owned(), mean)].into();
+        Row {
+            queues: [("mid.a".to_owned(), mean(a)), ("mid.b".to_owned(), mean(1.0))].into(),
+            counters: [("mid".to_owned(), [("a_drops".to_owned(), 7)].into())].into(),
+            ..Row::default()
+        }
+    };
+    let run = |ends: &str| {
+        let scenario = format!("[link.mid]\nends = [{ends}]\nmedium = \"trace\"");
+        serde_json::json!({ "scenarios": [{ "first_point": scenario }] })
+    };
+    let one = Source::of_rows("one", vec![row(2.5)], Some(run("\"left.l0\", \"right.l0\"")));
+    assert_eq!(numbers(&one, "queues.mid.left.mean"), [2.5]);
+    assert_eq!(numbers(&one, "queues.mid.a.mean"), [2.5]);
+    assert_eq!(numbers(&one, "counters.mid.left_drops"), [7.0]);
+    let message = one.lacks("queues.mid.centre.mean").to_string();
+    assert!(
+        message.ends_with("one of queues.mid.a.mean, queues.mid.b.mean, queues.mid.left.mean, queues.mid.right.mean"),
+        "{message}"
+    );
+    // The same name beside one whose ends are the other way round is of the same direction.
+    let other = Source::of_rows("other", vec![row(4.0)], Some(run("\"right.l0\", \"left.l0\"")));
+    let sources = [one, other];
+    let name = Source::find_in(&sources, "queues.mid.left.mean").unwrap();
+    assert_eq!(sources.each_ref().map(|source| numbers(source, &name)), [[2.5], [1.0]]);
+}
