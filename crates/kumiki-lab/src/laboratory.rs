@@ -153,10 +153,13 @@ impl Laboratory {
     /// In words, where all have a layer whose overhead is not known, or a way of lines of which that cannot be told.
     pub fn limit(point: &Point, lines: Lines) -> Result<String, Failure> {
         let printed: &[f64] = if point.scenario.paper == Some(2) { &limit::PAPER_2 } else { &[] };
-        let (mut text, mut unknown) = (String::new(), Vec::new());
+        let (mut text, mut unknown, mut left_out) = (String::new(), Vec::new(), None);
         for (name, load) in point.scenario.loads() {
             match Self::limit_of(point, (name, load), printed, lines) {
-                Ok(more) => text += &more,
+                Ok((more, beside)) => {
+                    text += &more;
+                    left_out = left_out.or(beside);
+                }
                 Err(why) => unknown.push(format!("load.{name}: {why}")),
             }
         }
@@ -166,19 +169,22 @@ impl Laboratory {
         if let Some(all) = limit::of_loads(&point.scenario) {
             let _ = writeln!(text, "All loads together, where those on one line share it alike: {all:.3} Mb/s");
         }
+        if let Some(what) = left_out {
+            let _ = writeln!(text, "Left out: {what}");
+        }
         for why in unknown {
             let _ = writeln!(text, "No limit of {why}");
         }
         Ok(text)
     }
 
-    /// That of one load.
+    /// That of one load, and what beside its data is left out, in words.
     fn limit_of(
         point: &Point,
         (name, load): (&str, &Workload),
         printed: &[f64],
         drawn: Lines,
-    ) -> Result<String, String> {
+    ) -> Result<(String, Option<&'static str>), String> {
         let mut text = String::new();
         let ladder = limit::of_counted(&point.scenario, load)?;
         let [from, to] = [&load.from, &load.to].map(|ends| ends.0.join(", "));
@@ -194,7 +200,7 @@ impl Laboratory {
             let all = limit::of_all(&point.scenario, load)?;
             let _ = writeln!(text, "All {pairs} pairs together: {all:.3} Mb/s");
         }
-        Ok(text)
+        Ok((text, limit::left_out(&ladder)))
     }
 
     /// One step of the ladder, for scenarios that vary it instead of running.

@@ -432,6 +432,7 @@ fn a_load_without_a_ladder_takes_that_of_none_from_the_others() {
     let ping = r#"load.ping = { kind = "ping", from = "a", to = "b", message = "56 B" }"#;
     let text = Laboratory::limit(&point(&parse(&format!("{CHANGING}{ping}\n")), &[]), Lines::Unicode).unwrap();
     assert!(text.starts_with("bulk: ") && text.contains("\nNo limit of load.ping: echoes bring no goodput"), "{text}");
+    assert!(text.contains("\nLeft out: acknowledgments, which go the other way"), "{text}");
     // Where there is none at all, that is an error.
     let bulk = CHANGING.lines().find(|line| line.starts_with("load.bulk")).unwrap();
     let why =

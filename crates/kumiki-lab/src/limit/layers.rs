@@ -163,13 +163,16 @@ pub fn xtp() -> Overhead {
     overhead("XTP", Cost::Octets(32), "XTP 4.0b")
 }
 
+/// What TCP is called.
+pub(super) const TCP: &str = "TCP";
+
 /// The TCP header (RFC 9293), with or without timestamps (RFC 7323: 10 octets and 2 to align them).
 #[must_use]
 pub fn tcp(timestamps: bool) -> Overhead {
     if timestamps {
-        overhead("TCP", Cost::Octets(32), "RFC 9293, with timestamps")
+        overhead(TCP, Cost::Octets(32), "RFC 9293, with timestamps")
     } else {
-        overhead("TCP", Cost::Octets(20), "RFC 9293, no options")
+        overhead(TCP, Cost::Octets(20), "RFC 9293, no options")
     }
 }
 

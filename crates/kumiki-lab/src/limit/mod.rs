@@ -31,7 +31,7 @@ pub use layers::{
 };
 use packet::Packet;
 pub use ratio::Ratio;
-pub use show::{PAPER_2, figure, on_way, rows, sweep, table};
+pub use show::{PAPER_2, figure, left_out, on_way, rows, sweep, table};
 pub use stack::{Carried, OnWay, lines, of_all, of_counted, of_load, of_loads, of_mix};
 pub(crate) use stack::{Direction, of_way};
 

@@ -98,8 +98,7 @@ pub struct OnWay {
     pub leaves_mbps: f64,
 }
 
-/// The lines between the first writer of a load and its reader, in the order of the way of what counts; of calls whose answers have all one length behind these the lines of the
-/// requests.
+/// The lines between the first writer of a load and its reader, in the order of the way of what counts; of calls behind these the lines of the requests.
 ///
 /// # Errors
 /// As [`of_load`].
@@ -193,11 +192,8 @@ fn on_way<'a>(
         return lines((from, to), None, Carried::Data, 1.0);
     };
     let mut all = lines((to, from), calls.answer, Carried::Answers, 1.0)?;
-    let Some(answer) = calls.answer else {
-        return Ok(all);
-    };
     // With each answer goes a request.
-    let part = f64::from(answer) / f64::from(calls.request);
+    let part = f64::from(calls.mean_answer) / f64::from(calls.request);
     for (direction, line) in lines((from, to), Some(calls.request), Carried::Requests, part)? {
         match all.iter_mut().find(|(it, _)| *it == direction) {
             Some((_, both)) => {
@@ -216,19 +212,22 @@ struct Calls {
     request: u32,
     /// Where all have the same.
     answer: Option<u32>,
+    mean_answer: u32,
 }
 
 impl Calls {
     /// Those of `load`, where it is of calls.
     fn of(load: &Workload) -> Option<Self> {
-        let octets = |text: &str| match Distribution::<Octets>::parse(text) {
-            Ok(Distribution::Constant(octets)) => u32::try_from(octets.count()).ok(),
-            Ok(Distribution::Exponential(_) | Distribution::Uniform(..) | Distribution::Pareto(..)) | Err(_) => None,
-        };
-        let request = octets(&load.message).unwrap_or(1).max(1);
+        let octets = |octets: Octets| u32::try_from(octets.count()).unwrap_or(u32::MAX).max(1);
+        let request = quantity::parse(&load.message).map_or(1, octets);
         // Without one it is as long as the request.
-        let answer = load.response.as_deref().map_or(Some(request), octets).filter(|octets| *octets > 0);
-        (load.kind == "rpc").then_some(Self { request, answer })
+        let response = load.response.as_deref().and_then(|text| Distribution::<Octets>::parse(text).ok());
+        let mean_answer = response.as_ref().map_or(request, |response| octets(response.mean()));
+        let has_one_length = response.is_none_or(|response| match response {
+            Distribution::Constant(_) => true,
+            Distribution::Exponential(_) | Distribution::Uniform(..) | Distribution::Pareto(..) => false,
+        });
+        (load.kind == "rpc").then_some(Self { request, answer: has_one_length.then_some(mean_answer), mean_answer })
     }
 }
 
