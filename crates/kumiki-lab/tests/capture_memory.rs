@@ -8,6 +8,7 @@ use kumiki_lab::reproduce::Runner as _;
 use kumiki_watchdog::process::Folder;
 use peak_alloc::PeakAlloc;
 
+#[path = "lab/arrange.rs"]
 mod arrange;
 
 use arrange::{point, scenario};

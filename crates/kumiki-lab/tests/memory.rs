@@ -6,6 +6,7 @@
 use kumiki_lab::experiment::Options;
 use peak_alloc::PeakAlloc;
 
+#[path = "lab/arrange.rs"]
 mod arrange;
 
 #[global_allocator]
