@@ -91,7 +91,8 @@ fn needs(options: &Options, has_tun: bool) -> kumiki_live::walls::Needs {
     }
     if has_tun {
         // Where it is seen that an address of IPv6 can be used.
-        places.push((PathBuf::from("/proc/net/if_inet6"), Access::Read));
+        let files = ["if_inet6", "ipv6_route"].map(|file| PathBuf::from("/proc/thread-self/net").join(file));
+        places.extend(files.map(|file| (file, Access::Read)));
     }
     kumiki_live::walls::Needs {
         // The addresses of the device are set when they have been agreed on.

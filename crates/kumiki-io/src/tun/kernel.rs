@@ -1,5 +1,6 @@
 //! The kernel's end of a device, and how it is configured.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
@@ -158,24 +159,36 @@ impl KernelEnd {
     }
 }
 
-/// Waits until the kernel uses an address of IPv6, which it does once it has found that there is nobody to ask for duplicates: at once as a rule, and later where
-/// other work keeps it from that. Where it takes longer than some seconds, what comes first is lost as on any line.
+/// Waits until the kernel uses an address of IPv6: at once as a rule, and later where other work keeps it from that. Where it takes longer than some seconds, what comes first is lost
+/// as on any line.
 pub(super) fn wait_for(address: Ipv6Addr) {
-    /// `IFA_F_TENTATIVE` of linux/if_addr.h.
-    const TENTATIVE: u32 = 0x40;
     let millisecond = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-    let written = format!("{:032x}", address.to_bits());
     for _ in 0..3000 {
-        let all = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
-        let mut lines = all.lines().map(str::split_whitespace);
-        let flags = lines.find_map(|mut words| {
-            let it_is = words.next() == Some(written.as_str());
-            words.nth(3).filter(|_| it_is)
-        });
-        let flags = flags.and_then(|flags| u32::from_str_radix(flags, 16).ok());
-        if flags.is_none_or(|flags| flags & TENTATIVE == 0) {
+        if is_used(address).unwrap_or(true) {
             return;
         }
         let _ = rustix::event::poll(&mut [], Some(&millisecond));
     }
+}
+
+/// Whether the kernel has found that nobody else has `address`, and has made its route to itself, without which it takes nothing that is sent there. In the namespace of this thread,
+/// which may be another one than that of the process.
+pub(super) fn is_used(address: Ipv6Addr) -> io::Result<bool> {
+    fn flags(word: Option<&&str>) -> u32 {
+        word.and_then(|word| u32::from_str_radix(word, 16).ok()).unwrap_or(0)
+    }
+    /// `IFA_F_TENTATIVE` of linux/if_addr.h.
+    const TENTATIVE: u32 = 0x40;
+    /// `RTF_LOCAL` of linux/ipv6_route.h.
+    const LOCAL: u32 = 0x8000_0000;
+    let written = format!("{:032x}", address.to_bits());
+    let has = |file: &str, is_it: fn(&[&str]) -> bool| {
+        let all = std::fs::read_to_string(format!("/proc/thread-self/net/{file}"))?;
+        let mut lines = all.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        Ok::<_, io::Error>(lines.any(|words| words.first() == Some(&written.as_str()) && is_it(&words)))
+    };
+    // Address, index, length of the prefix, scope, flags, name.
+    let is_settled = has("if_inet6", |words| flags(words.get(4)) & TENTATIVE == 0)?;
+    // Destination and source with their lengths, next hop, metric, two counts, flags, name.
+    Ok(is_settled && has("ipv6_route", |words| words.get(1) == Some(&"80") && flags(words.get(8)) & LOCAL != 0)?)
 }

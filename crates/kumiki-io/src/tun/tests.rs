@@ -312,6 +312,18 @@ fn an_interface_has_several_addresses_and_may_lead_to_all() {
 }
 
 /// What is on no network of the interface goes to the gateway on it, once there is a route; a second one is refused.
+/// Until then whoever binds to it is refused, and what comes for it is dropped.
+#[test]
+fn an_address_of_ipv6_is_used_once_it_is_set_also_in_a_namespace_of_one_thread() {
+    in_a_namespace(|| {
+        let tun = Tun::open("k0", 1500).unwrap();
+        let [own, other]: [std::net::Ipv6Addr; 2] = ["fd98::1", "fd98::2"].map(|it| it.parse().unwrap());
+        tun.configure_kernel(own.into(), 64, 1500).unwrap();
+        assert_eq!([own, other].map(|it| kernel::is_used(it).unwrap()), [true, false]);
+        UdpSocket::bind((own, 0)).unwrap();
+    });
+}
+
 #[test]
 fn a_default_route_leads_to_the_device() {
     in_a_namespace(|| {
