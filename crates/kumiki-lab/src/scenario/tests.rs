@@ -129,6 +129,39 @@ fn a_fault_found_later_is_placed_by_its_path() {
     assert_eq!(above.line(), Some(10), "{above}");
 }
 
+/// Whoever forgets a quotation mark is told of that, at the place where it is missing or what it closes begins.
+#[test]
+fn a_string_that_is_not_closed_is_told_where_it_begins() {
+    for (text, wanted) in [
+        (
+            "title = \"A line\nx = 1\n",
+            "x.toml:1: not TOML: nothing closes the string that begins here: \"A line; expected \" at its end, in the same line",
+        ),
+        (
+            "title = 'A line\nx = 1\n",
+            "x.toml:1: not TOML: nothing closes the string that begins here: 'A line; expected ' at its end, in the same line",
+        ),
+        (
+            "a = 1\nb = \"x\" # \"no\nt = [\"a\", \"b]\n",
+            "x.toml:3: not TOML: nothing closes the string that begins here: \"b]; expected \" at its end, in the same line",
+        ),
+        (
+            "t = [\"a\", \"b, \"c\"]\n",
+            "x.toml:1: not TOML: an odd number of quotation marks in one line, 5: a string is not closed, or not opened; expected \" on both sides of each string",
+        ),
+        (
+            "a = 1\nt = \"\"\"A\nb = \"c\"\n",
+            "x.toml:2: not TOML: nothing closes the text that begins with \"\"\" here; expected \"\"\" at its end",
+        ),
+        (
+            "a = 1\nd = 2 s\"\n",
+            "x.toml:2: not TOML: 2 s has a quotation mark behind it and none before it; expected \"2 s\"",
+        ),
+    ] {
+        assert_eq!(Document::parse("x", "x.toml", text).unwrap_err().to_string(), wanted);
+    }
+}
+
 #[test]
 fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
     for (from, to, message) in [

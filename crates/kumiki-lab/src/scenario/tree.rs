@@ -396,7 +396,7 @@ impl Lines {
             return fault;
         };
         let fault = fault.in_place(self.place(span.start));
-        if let Some(said) = self.closed(text, error, span.start) {
+        if let Some(said) = self.closed(text, error, span.start).or_else(|| self.unquoted(text, &message, span.start)) {
             return said;
         }
         if message.contains("duplicate key")
@@ -469,6 +469,48 @@ impl Lines {
         Some(fault.expected("one of both"))
     }
 
+    /// That a string is not closed, or was never opened, and where.
+    fn unquoted(&self, text: &str, message: &str, at: usize) -> Option<Fault> {
+        let before = text.get(..at)?;
+        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        let said = |open: usize, problem: String, expected: String| {
+            Fault::new(format!("not TOML: {problem}")).in_place(self.place(open)).expected(expected)
+        };
+        if message.contains("multi-line") {
+            let mark = if message.contains("basic") { "\"\"\"" } else { "'''" };
+            let open = before.rfind(mark)?;
+            let problem = format!("nothing closes the text that begins with {mark} here");
+            return Some(said(open, problem, format!("{mark} at its end")));
+        }
+        let line = text.get(start..)?.split('\n').next()?;
+        if message.contains("missing opening quote") {
+            // From behind what separates values to the quote that has none before it.
+            let (word, _) = line.split_once(['"', '\''])?;
+            let word = word.rsplit(['=', ',', '[']).next()?.trim();
+            return Some(said(
+                at,
+                format!("{word} has a quotation mark behind it and none before it"),
+                format!("{word:?}"),
+            ));
+        }
+        let open = start + open_quote(line)?;
+        let begun = text.get(open..start + line.len())?.trim_end();
+        let quote = begun.chars().next()?;
+        if begun.starts_with("\"\"\"") || begun.starts_with("'''") {
+            return None;
+        }
+        // A string that was closed too late leaves what follows without a comma.
+        Some(if message.contains("missing comma") {
+            let count = line.matches(quote).count();
+            let problem =
+                format!("an odd number of quotation marks in one line, {count}: a string is not closed, or not opened");
+            said(at, problem, format!("{quote} on both sides of each string"))
+        } else {
+            let problem = format!("nothing closes the string that begins here: {begun}");
+            said(open, problem, format!("{quote} at its end, in the same line"))
+        })
+    }
+
     /// That keys are added to a table that is whole, as it is written between braces, in an earlier line: which, and where.
     fn closed(&self, text: &str, error: &toml::de::Error, at: usize) -> Option<Fault> {
         if !error.message().contains("inline table") {
@@ -494,6 +536,23 @@ impl Lines {
         let expected = format!("all of its keys between these, or [{name}] in the place of them");
         Some(Fault::new(problem).expected(expected).in_place(self.place(at)))
     }
+}
+
+/// Where the string begins that `line` does not close.
+fn open_quote(line: &str) -> Option<usize> {
+    let (mut open, mut escaped) = (None, false);
+    for (at, c) in line.char_indices() {
+        match open {
+            Some((_, '"')) if escaped => escaped = false,
+            Some((_, '"')) if c == '\\' => escaped = true,
+            Some((_, quote)) if quote == c => open = None,
+            Some(_) => {}
+            None if c == '#' => break,
+            None if c == '"' || c == '\'' => open = Some((at, c)),
+            None => {}
+        }
+    }
+    open.map(|(at, _)| at)
 }
 
 /// Where the last bracket before `end` is that is not closed there, and what would close it. Those of lines with the names of tables are closed in the same line.
