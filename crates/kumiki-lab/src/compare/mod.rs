@@ -13,7 +13,7 @@ use crate::sources::{Condition, Found, Interval, Record, Source, empty, is_same,
 use crate::stats::{self, Level, Summary};
 
 mod place;
-mod provenance;
+pub(crate) mod provenance;
 mod show;
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kumiki_octets::text::counted;
 use serde_json::Value;
 
 use crate::sources::Source;
 
 /// So many lines of one scenario are told.
-const MOST: usize = 8;
+pub(crate) const MOST: usize = 8;
 
 /// What `run.json` of each of `sources` says otherwise than that of the first.
 pub(super) fn differences(sources: &[Source]) -> Vec<String> {
@@ -33,7 +34,7 @@ pub(super) fn differences(sources: &[Source]) -> Vec<String> {
 }
 
 /// What differs: what it is, ours, theirs.
-type Differing = (String, Option<String>, Option<String>);
+pub(crate) type Differing = (String, Option<String>, Option<String>);
 
 fn between((a_name, a): (&str, &Value), (b_name, b): (&str, &Value)) -> Vec<String> {
     let tell = |(what, ours, theirs): Differing| {
@@ -64,7 +65,7 @@ fn between((a_name, a): (&str, &Value), (b_name, b): (&str, &Value)) -> Vec<Stri
         let named = |(key, ours, theirs): Differing| (format!("scenario {name}, {key}"), ours, theirs);
         notes.extend(lines.into_iter().take(MOST).map(named).map(tell));
         if more > 0 {
-            notes.push(format!("scenario {name}: and {more} more values"));
+            notes.push(format!("scenario {name}: and {}", counted(more as u64, "more value")));
         }
     };
     for (name, ours) in &a_all {
@@ -119,7 +120,7 @@ fn scenarios(run: &Value) -> BTreeMap<String, &str> {
 }
 
 /// The values in which two texts differ: key, ours, theirs.
-fn texts(ours: &str, theirs: &str) -> Vec<Differing> {
+pub(crate) fn texts(ours: &str, theirs: &str) -> Vec<Differing> {
     if ours == theirs {
         return Vec::new();
     }

@@ -17,12 +17,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use kumiki_octets::text::counted;
+
 use super::done::Ran;
 use super::key::sha256;
 use super::older::Older;
 use super::room;
 use super::shard::Shard;
 use super::{COMMIT, Plan};
+use crate::compare::provenance;
 use crate::refusal::json_words;
 use crate::rows::{Output, OutputError, Part};
 use crate::scenario::{Choice, Document, Fault};
@@ -163,6 +166,20 @@ impl Header {
         };
         let mut both = self.scenarios.iter().zip(&other.scenarios);
         both.find(|(ours, theirs)| !is_same(ours, theirs)).map(|(ours, _)| ours.name.as_str())
+    }
+
+    /// Which values `scenario` had and has no more; nothing where it says the same.
+    fn changed(&self, now: &Self, scenario: &str) -> Option<String> {
+        let text = |it: &Self| it.scenarios.iter().find(|it| it.name == scenario).map(|it| it.text.clone());
+        let differing = provenance::texts(&text(self)?, &text(now)?);
+        let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
+        let told = differing.iter().take(provenance::MOST);
+        let told = told.map(|(key, was, is)| format!("{key} was {} and is {} now", or_none(was), or_none(is)));
+        let mut told: Vec<String> = told.collect();
+        if let Some(more) = differing.len().checked_sub(provenance::MOST).filter(|more| *more > 0) {
+            told.push(format!("and {}", counted(more as u64, "more value")));
+        }
+        (!told.is_empty()).then(|| told.join(", "))
     }
 
     /// Why what `self` is of is not what `other` is of, whatever the shard; nothing where it is.
@@ -520,17 +537,17 @@ pub(super) fn places<'a>(
     let places: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(place, key)| (key.as_str(), place)).collect();
     let entries = content.entries.iter().map(|(line, entry)| {
         let place = places.get(entry.key.as_str()).copied().filter(|place| header.shard.has(*place));
-        Ok((*line, place.ok_or_else(|| at(path, *line, foreign(entry)))?, entry))
+        Ok((*line, place.ok_or_else(|| at(path, *line, foreign(entry, (&content.header, header))))?, entry))
     });
     entries.collect()
 }
 
-/// That the point of `entry` is none of those that are run.
-pub(super) fn foreign(entry: &Entry) -> String {
+/// That the point of `entry`, which is of `theirs`, is none of those of `ours`, which are run, and what has changed.
+pub(super) fn foreign(entry: &Entry, (theirs, ours): (&Header, &Header)) -> String {
     let Entry { scenario, point, .. } = entry;
-    format!(
-        "point {point} of {scenario} is not among those that are to be run: the scenario, its options or a profile have changed"
-    )
+    let why = theirs.changed(ours, scenario);
+    let why = why.unwrap_or_else(|| "a profile has changed, or another file that the scenario names".to_owned());
+    format!("point {point} of {scenario} is not among those that are to be run: {why}")
 }
 
 /// Puts `entry` where it belongs. A point that has failed may have been run again.

@@ -84,7 +84,8 @@ impl Merged {
             for (line, entry) in &content.entries {
                 let place = places.get(entry.key.as_str()).copied();
                 let place = place.filter(|place| content.header.shard.has(*place));
-                let place = place.ok_or_else(|| journal::at(path, *line, journal::foreign(entry)))?;
+                let place = place
+                    .ok_or_else(|| journal::at(path, *line, journal::foreign(entry, (&content.header, &header))))?;
                 journal::put(&mut entries, place, entry).map_err(|why| {
                     let (_, other, line_there) = froms.get(&place).copied().unwrap_or((path, path, 0));
                     journal::at(path, *line, format!("{why}, in {}:{line_there}", other.display()))

@@ -291,7 +291,8 @@ fn a_journal_of_something_else_is_refused_and_a_comment_is_nothing_else() {
     assert_eq!(commented.run(&place, Shard::WHOLE, true, usize::MAX).unwrap(), 0);
     let longer = other(&|it| it[0] = text("\"10 s\"", "\"11 s\""));
     let why = longer.why(&place);
-    assert!(why.starts_with("D/journal.jsonl:2: point 0 of two is not among those that are to be run"), "{why}");
+    let words = "point 0 of two is not among those that are to be run: run.duration was \"10 s\" and is \"11 s\" now";
+    assert_eq!(why, format!("D/journal.jsonl:2: {words}"));
     let fewer = other(&|it| drop(it.pop()));
     assert_eq!(fewer.why(&place), "D/journal.jsonl:1: it is of scenario two, repeated, and not of scenario two");
     let none =
