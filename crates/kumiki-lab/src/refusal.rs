@@ -91,8 +91,36 @@ pub fn json_words(why: &serde_json::Error) -> String {
         Category::Data | Category::Io => {
             let text = why.to_string();
             let place = format!(" at line {} column {}", why.line(), why.column());
-            text.strip_suffix(&place).unwrap_or(&text).to_owned()
+            said_plainly(text.strip_suffix(&place).unwrap_or(&text))
         }
+    }
+}
+
+/// What serde says of a value, without the names that types have in Rust.
+fn said_plainly(text: &str) -> String {
+    let text =
+        ["invalid type: ", "invalid value: "].iter().fold(text.to_owned(), |text, words| text.replace(words, ""));
+    let Some((said, wanted)) = text.rsplit_once(", expected ") else {
+        return text;
+    };
+    format!("{said}; expected {}", worded(wanted))
+}
+
+/// What serde wants, in the words of whoever writes scenarios and reads rows.
+pub(crate) fn worded(wanted: &str) -> String {
+    let range = |top: u64| format!("a whole number from 0 to {top}");
+    match wanted {
+        "u8" => range(u8::MAX.into()),
+        "u16" => range(u16::MAX.into()),
+        "u32" => range(u32::MAX.into()),
+        "u64" | "usize" => "a whole number from 0".to_owned(),
+        "i32" | "i64" => "a whole number".to_owned(),
+        "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "a map" => "a table".to_owned(),
+        _ if wanted.starts_with("struct ") => "a table".to_owned(),
+        _ => wanted.replace("an array of length", "a list of"),
     }
 }
 

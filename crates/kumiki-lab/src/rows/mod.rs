@@ -338,6 +338,53 @@ impl<'de> Deserialize<'de> for Row {
     }
 }
 
+impl Row {
+    /// Takes the value of the field `key`, or of what is varied, from `map`.
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "paper" => self.paper = map.next_value()?,
+            "figure" => self.figure = map.next_value()?,
+            "series" => self.series = map.next_value()?,
+            "seed" => self.seed = map.next_value()?,
+            "repetition" => self.repetition = map.next_value()?,
+            "scope" => self.scope = map.next_value()?,
+            "load" => self.load = map.next_value()?,
+            "flow" => self.flow = map.next_value()?,
+            "from" => self.from = map.next_value()?,
+            CLOCKS => self.clocks_ppm = map.next_value()?,
+            "octets" => self.octets = map.next_value()?,
+            "measured_s" => self.measured_s = map.next_value()?,
+            "completion_s" => self.completion_s = map.next_value()?,
+            "completions" => self.completions = map.next_value()?,
+            "longest_gap_s" => self.longest_gap_s = map.next_value()?,
+            "lost_percent" => self.lost_percent = map.next_value()?,
+            "goodput_mbps" => self.goodput_mbps = map.next_value()?,
+            "limit_mbps" => self.limit_mbps = map.next_value()?,
+            "bound_by" => self.bound_by = map.next_value()?,
+            "failed" => self.failed = map.next_value()?,
+            "jain" => self.jain = map.next_value()?,
+            "paper_mbps" => self.paper_mbps = map.next_value()?,
+            "profile" => self.profile = map.next_value()?,
+            "fitted" => self.fitted = map.next_value()?,
+            "fit_points" => self.fit_points = map.next_value()?,
+            "fit_parameters" => self.fit_parameters = map.next_value()?,
+            "segments_sent" => self.segments_sent = map.next_value()?,
+            "retransmissions" => self.retransmissions = map.next_value()?,
+            "timeouts" => self.timeouts = map.next_value()?,
+            "round_trip_ms" => self.round_trip_ms = map.next_value()?,
+            "delay_ms" => self.delay_ms = map.next_value()?,
+            "completion_ms" => self.completion_ms = map.next_value()?,
+            "with_opening_ms" => self.with_opening_ms = map.next_value()?,
+            "held" => self.held = map.next_value()?,
+            "queues" => self.queues = map.next_value()?,
+            "counters" => self.counters = map.next_value()?,
+            "version" => self.version = map.next_value()?,
+            _ => self.varied.push((key.to_owned(), map.next_value()?)),
+        }
+        Ok(())
+    }
+}
+
 struct RowVisitor;
 
 impl<'de> Visitor<'de> for RowVisitor {
@@ -349,50 +396,14 @@ impl<'de> Visitor<'de> for RowVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
         let mut row = Row::default();
-        let mut goodput = None;
+        let mut has_goodput = false;
         while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "paper" => row.paper = map.next_value()?,
-                "figure" => row.figure = map.next_value()?,
-                "series" => row.series = map.next_value()?,
-                "seed" => row.seed = map.next_value()?,
-                "repetition" => row.repetition = map.next_value()?,
-                "scope" => row.scope = map.next_value()?,
-                "load" => row.load = map.next_value()?,
-                "flow" => row.flow = map.next_value()?,
-                "from" => row.from = map.next_value()?,
-                CLOCKS => row.clocks_ppm = map.next_value()?,
-                "octets" => row.octets = map.next_value()?,
-                "measured_s" => row.measured_s = map.next_value()?,
-                "completion_s" => row.completion_s = map.next_value()?,
-                "completions" => row.completions = map.next_value()?,
-                "longest_gap_s" => row.longest_gap_s = map.next_value()?,
-                "lost_percent" => row.lost_percent = map.next_value()?,
-                "goodput_mbps" => goodput = Some(map.next_value()?),
-                "limit_mbps" => row.limit_mbps = map.next_value()?,
-                "bound_by" => row.bound_by = map.next_value()?,
-                "failed" => row.failed = map.next_value()?,
-                "jain" => row.jain = map.next_value()?,
-                "paper_mbps" => row.paper_mbps = map.next_value()?,
-                "profile" => row.profile = map.next_value()?,
-                "fitted" => row.fitted = map.next_value()?,
-                "fit_points" => row.fit_points = map.next_value()?,
-                "fit_parameters" => row.fit_parameters = map.next_value()?,
-                "segments_sent" => row.segments_sent = map.next_value()?,
-                "retransmissions" => row.retransmissions = map.next_value()?,
-                "timeouts" => row.timeouts = map.next_value()?,
-                "round_trip_ms" => row.round_trip_ms = map.next_value()?,
-                "delay_ms" => row.delay_ms = map.next_value()?,
-                "completion_ms" => row.completion_ms = map.next_value()?,
-                "with_opening_ms" => row.with_opening_ms = map.next_value()?,
-                "held" => row.held = map.next_value()?,
-                "queues" => row.queues = map.next_value()?,
-                "counters" => row.counters = map.next_value()?,
-                "version" => row.version = map.next_value()?,
-                _ => row.varied.push((key, map.next_value()?)),
-            }
+            has_goodput |= key == "goodput_mbps";
+            row.take(&key, &mut map).map_err(|why| de::Error::custom(format!("{key}: {why}")))?;
         }
-        row.goodput_mbps = goodput.ok_or_else(|| de::Error::missing_field("goodput_mbps"))?;
+        if !has_goodput {
+            return Err(de::Error::missing_field("goodput_mbps"));
+        }
         row.check().map_err(de::Error::custom)?;
         Ok(row)
     }

@@ -140,6 +140,25 @@ fn a_line_that_is_no_row_is_named() {
     let text = format!("{}\n{{\"paper\":2}}\n", to_jsonl(&[row()]).unwrap());
     assert_eq!(from_jsonl(&text).unwrap_err().to_string(), "line 3: missing field `goodput_mbps`");
     assert!(from_jsonl("nonsense").unwrap_err().to_string().starts_with("line 1: "));
+    // What is wrong with a value names its field, and what would be right, in no language of programs.
+    let line = to_jsonl(&[row()]).unwrap();
+    for (from, to, wanted) in [
+        ("\"octets\":", "\"octets\":\"x\",\"y\":", "line 1: octets: string \"x\"; expected a whole number from 0"),
+        ("\"seed\":", "\"seed\":-1,\"y\":", "line 1: seed: integer `-1`; expected a whole number from 0"),
+        (
+            "\"scope\":",
+            "\"scope\":\"totl\",\"y\":",
+            "line 1: scope: unknown variant `totl`; expected one of `total`, `load`, `flow`",
+        ),
+        (
+            "\"goodput_mbps\":",
+            "\"goodput_mbps\":true,\"y\":",
+            "line 1: goodput_mbps: boolean `true`; expected a number",
+        ),
+    ] {
+        assert!(line.contains(from), "{from}");
+        assert_eq!(from_jsonl(&line.replace(from, to)).unwrap_err().to_string(), wanted);
+    }
 }
 
 #[test]

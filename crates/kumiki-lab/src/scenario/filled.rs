@@ -434,7 +434,7 @@ mod tests {
              rate, propagation, delay, loss)",
             "line.csv:3: column 2 (rate (Mb/s)) = \"x\": not a number; expected a number such as 93.5, with a point; its unit \
              stands in the head, or behind every value",
-            "line.csv:4: 3 fields below 4 heads",
+            "line.csv:4: 3 fields below 4 heads; expected one for each head",
             "line.csv:5: a time that is not behind that of the line before; expected times in order",
             "line.csv:5: -5 is no rate; expected 0, with which the line stands still, or 1 b/s to 1000 Tb/s",
             "line.csv:5: column 3 (delay (ms)) = \"0,3\": not a number; expected a point in the place of the comma",

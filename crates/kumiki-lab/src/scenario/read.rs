@@ -15,6 +15,7 @@ use super::hints;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
 use crate::medium;
+use crate::refusal::worded;
 
 /// What a number alone lacks.
 const WITH_UNIT: &str = "a string, with a unit where that is a quantity: \"20 ms\"";
@@ -221,24 +222,6 @@ fn spoken(found: Unexpected<'_>) -> String {
         | Unexpected::TupleVariant
         | Unexpected::StructVariant
         | Unexpected::Other(_) => found.to_string(),
-    }
-}
-
-/// What serde says is wanted, in the words of this document.
-fn worded(wanted: &str) -> String {
-    let range = |top: u64| format!("a whole number from 0 to {top}");
-    match wanted {
-        "u8" => range(u8::MAX.into()),
-        "u16" => range(u16::MAX.into()),
-        "u32" => range(u32::MAX.into()),
-        "u64" | "usize" => "a whole number from 0".to_owned(),
-        "i32" | "i64" => "a whole number".to_owned(),
-        "f64" => "a number".to_owned(),
-        "a boolean" => "true or false".to_owned(),
-        "a sequence" => "a list".to_owned(),
-        "a map" => "a table".to_owned(),
-        _ if wanted.starts_with("struct ") => "a table".to_owned(),
-        _ => wanted.replace("an array of length", "a list of"),
     }
 }
 

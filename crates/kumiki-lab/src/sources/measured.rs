@@ -73,7 +73,8 @@ impl Measured {
             let line = record.position().map_or(0, |place| line_of(text, place));
             if record.len() != heads.len() {
                 let problem = || format!("{} below {}", counted(record.len(), "field"), counted(heads.len(), "head"));
-                let fault = || Fault::new(problem()).in_file(file).in_place(in_column(line, 1));
+                let fault =
+                    || Fault::new(problem()).in_file(file).in_place(in_column(line, 1)).expected("one for each head");
                 faults.push_at(Some((whole(line), 1)), fault);
                 continue;
             }

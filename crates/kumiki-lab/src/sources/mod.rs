@@ -677,7 +677,13 @@ fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
     let read = read_rows(&path).map_err(|why| {
         if let OutputError::Read { source, .. } = why {
             let place = crate::scenario::Place::Line(source.line, 1);
-            Fault::new(json_words(&source.source)).in_file(&path.display().to_string()).in_place(place)
+            let fault = Fault::new(json_words(&source.source)).in_file(&path.display().to_string()).in_place(place);
+            // What is wrong with a value says itself what is right.
+            if source.source.is_data() {
+                fault
+            } else {
+                fault.expected("a whole row in each line, as it was written; run it again with --force")
+            }
         } else {
             Fault::new(why.to_string())
         }

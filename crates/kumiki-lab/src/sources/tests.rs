@@ -74,7 +74,7 @@ fn a_column_is_what_it_is_said_to_be() {
 
 #[test]
 fn what_is_damaged_is_refused_with_its_line_and_column() {
-    assert_eq!(refused("a,b\n1,2\n\n# no value\n3\n"), "mine.csv:5: 1 field below 2 heads");
+    assert_eq!(refused("a,b\n1,2\n\n# no value\n3\n"), "mine.csv:5: 1 field below 2 heads; expected one for each head");
     assert_eq!(refused("# mine\n\na,A\n1,2\n"), "mine.csv:3: column 2 (A): column 1 (a) is called \"a\" too");
     assert_eq!(
         refused("window,window_bytes\n8 KiB,8192\n"),
@@ -192,7 +192,7 @@ fn a_file_that_is_wrong_all_over_is_refused_by_its_first_lines() {
     assert_eq!(all.records().count(), 0);
     let told = faults.all().unwrap().to_string();
     let lines: Vec<&str> = told.lines().collect();
-    assert_eq!((lines.len(), lines[0]), (9, "mine.csv:2: 1 field below 2 heads"), "{told}");
+    assert_eq!((lines.len(), lines[0]), (9, "mine.csv:2: 1 field below 2 heads; expected one for each head"), "{told}");
     assert!(lines[8].starts_with("and 199,992 more"), "{told}");
     let opened = format!("{text}\"2,3\n4,5\n");
     assert!(refused(&opened).starts_with("mine.csv:200002: a quotation mark opens a field here"));
