@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Compared, Comparison, Difference, label};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
-use crate::rows::{Parameter, Scope};
+use crate::rows::{Parameter, Scope, beyond, bounds};
 use crate::sources::{number, unit, words};
 use crate::stats::{Summary, written};
 use crate::table::{Cell, Table};
@@ -131,6 +131,7 @@ impl Comparison {
                 "+- of a single run: its own interval, 95 % of its batches, or as measured{squares}{outside}"
             ));
         }
+        said.extend(beyond(&self.value, sides()));
         said
     }
 
@@ -175,7 +176,8 @@ impl Comparison {
                     let label = if place == 0 { String::new() } else { label.clone() };
                     differences.push(Series { label, shape: axis.shape(), ..Series::default() });
                 }
-                add(&mut values, &label, axis.shape(), Mark::with_half_width(x, side.mean, side.half_width));
+                let mark = Mark::with_half_width(x, side.mean, side.half_width).within(bounds(&self.value));
+                add(&mut values, &label, axis.shape(), mark);
             }
             let baseline = point.sides.first().and_then(|it| it.as_ref()).map_or(0.0, |it| it.mean.abs());
             for (name, difference) in self.differences(point) {
@@ -191,16 +193,21 @@ impl Comparison {
             for series in &mut series {
                 series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
             }
+            let has_bars = series.iter().flat_map(|curve| &curve.points).any(|point| point.spread.is_some());
+            let caption = if has_bars { caption } else { String::new() };
             Figure { title, x: axis.drawn.clone(), y, series, caption, ..Figure::default() }
         };
         let level = self.options.level.percent();
         let y = Axis { label: words(&self.value), unit: unit(&self.value).to_owned(), ..Axis::default() };
         let percent = Axis { label: format!("difference from {baseline}"), unit: "%".to_owned(), ..Axis::default() };
         let bars = format!("Bars: {level} % intervals, where there are several runs.");
-        vec![
-            figure(title, y, values, bars.clone()),
-            figure(format!("Difference from {baseline}"), percent, differences, bars),
-        ]
+        let own = match bounds(&self.value) {
+            None => bars.clone(),
+            Some((low, high)) => {
+                format!("Bars: {level} % intervals between {low} and {high}, where there are several runs.")
+            }
+        };
+        vec![figure(title, y, values, own), figure(format!("Difference from {baseline}"), percent, differences, bars)]
     }
 
     /// The horizontal axis: the one asked for, else the first varied name that has several numbers, else the points by name.

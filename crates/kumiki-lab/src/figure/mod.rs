@@ -181,6 +181,15 @@ impl Point {
     pub fn with_half_width(x: f64, y: f64, half_width: Option<f64>) -> Self {
         Self { spread: half_width.map(|w| (y - w, y + w)), ..Self::new(x, y) }
     }
+
+    /// With an interval that ends where what is drawn has its `ends`, if there are any.
+    #[must_use]
+    pub(crate) fn within(self, ends: Option<(f64, f64)>) -> Self {
+        match (self.spread, ends) {
+            (Some((low, high)), Some((least, most))) => Self { spread: Some((low.max(least), high.min(most))), ..self },
+            (_, _) => self,
+        }
+    }
 }
 
 /// A dashed horizontal line with a name.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
-use crate::rows::{Parameter, Scope};
+use crate::rows::{Parameter, Scope, bounds};
 use crate::scenario::Fault;
 use crate::sources::{Condition, Found, Interval, SCOPE, Source, empty, is_same, labelled, told, unit, words};
 use crate::stats::{Level, Summary};
@@ -278,8 +278,10 @@ fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
     let names: Vec<String> = names.values.into_iter().map(|(name, ())| name).collect();
     let several = curves.iter().flat_map(|(_, places)| places.values()).any(|place| place.values.len() > 1);
     let given = curves.iter().flat_map(|(_, places)| places.values()).any(|place| place.spread.is_some());
+    let ends = bounds(y);
     let series = curves.into_iter().map(|(label, places)| {
-        let points = places.into_values().filter_map(|place| mark(&place, are_numbers, &positions, options.level));
+        let points =
+            places.into_values().filter_map(|place| mark(&place, are_numbers, &positions, (options.level, ends)));
         let mut points: Vec<Mark> = points.collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         let shape = if are_numbers { Shape::Line } else { Shape::Bars };
@@ -295,7 +297,8 @@ fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
     let level = options.level.percent();
     let mut caption = Vec::new();
     if several {
-        caption.push(format!("Several runs at one place: their mean, with its {level} % interval."));
+        let within = ends.map_or_else(String::new, |(low, high)| format!(", between {low} and {high}"));
+        caption.push(format!("Several runs at one place: their mean, with its {level} % interval{within}."));
     }
     if given {
         caption.push("Bars of measurements: as measured.".to_owned());
@@ -349,7 +352,12 @@ pub fn without_place(series: &[Series], log_x: bool, log_y: bool) -> Option<Stri
     }
 }
 
-fn mark(place: &Place, are_numbers: bool, names: &BTreeMap<String, usize>, level: Level) -> Option<Mark> {
+fn mark(
+    place: &Place,
+    are_numbers: bool,
+    names: &BTreeMap<String, usize>,
+    (level, ends): (Level, Option<(f64, f64)>),
+) -> Option<Mark> {
     let x = if are_numbers {
         crate::sources::number(&place.x)?
     } else {
@@ -358,5 +366,5 @@ fn mark(place: &Place, are_numbers: bool, names: &BTreeMap<String, usize>, level
     };
     let summary = Summary::of(&place.values, level)?;
     let mark = Mark::with_half_width(x, summary.mean, summary.half_width);
-    Some(Mark { spread: mark.spread.or(place.spread), ..mark })
+    Some(Mark { spread: mark.spread.or(place.spread), ..mark.within(ends) })
 }

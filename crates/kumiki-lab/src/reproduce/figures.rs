@@ -3,6 +3,7 @@
 use super::{Done, Failed, Results};
 use crate::figure::palette::COLOURS;
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
+use crate::rows::bounds;
 use crate::scenario::label::{amount, follows, ratio, shown};
 use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
@@ -18,6 +19,7 @@ impl Results {
         let x_values: Vec<&toml::Value> = self.points.iter().filter_map(|(p, _)| p.value(x_name)).collect();
         let axis = Horizontal::of(&x_values);
         let mut curves = Curves::default();
+        let ends = bounds(report.shown().name());
         let mut limits: Vec<Limit> = Vec::new();
         let mut totals: Vec<String> = Vec::new();
         let are_several =
@@ -31,7 +33,7 @@ impl Results {
             let named = |name: &str| if label.is_empty() { name.to_owned() } else { format!("{label}, {name}") };
             // Each load has a curve, where there are several and none of them is the one, and their total has.
             for (name, summary) in result.as_ref().map_or(&[][..], |done| &done.loads) {
-                let mark = mark(x, summary, bound(result, Some(name)));
+                let mark = mark(x, summary, bound(result, Some(name))).within(ends);
                 curves.with(&named(name), shape, |curve| curve.points.push(mark));
             }
             let label = if are_several { named(TOTAL) } else { label };
@@ -46,7 +48,7 @@ impl Results {
                 curves.with(&label, shape, |_| {});
                 continue;
             };
-            let mark = mark(x, &summary, bound(result, report.load.as_ref()));
+            let mark = mark(x, &summary, bound(result, report.load.as_ref())).within(ends);
             curves.with(&label, shape, |curve| curve.points.push(mark));
             if report.limit.as_deref().is_some_and(|limit| limit != "none") && report.shown().is_goodput() {
                 for (label, y) in &done.limits {
@@ -81,6 +83,7 @@ impl Results {
             (None, None) if axis.unit == OCTETS && is_wide(series.iter().flat_map(|it| &it.points)) => Scale::Octets,
             (None, _) => Scale::Linear,
         };
+        let caption = self.caption(first, &series);
         Some(Figure {
             title: self.title(),
             x: Axis {
@@ -97,7 +100,7 @@ impl Results {
             },
             series,
             limits,
-            caption: self.caption(first),
+            caption,
             whose: first.scenario.whose_values(),
             ..Figure::default()
         })
@@ -150,15 +153,26 @@ impl Results {
         follows(self.points.iter().map(|(point, _)| point), name, others)
     }
 
-    pub(super) fn caption(&self, first: &Point) -> String {
-        let summaries = || self.points.iter().filter_map(|(_, result)| result.as_ref().ok()?.summary);
+    /// What stands below a figure of `series`.
+    pub(super) fn caption(&self, first: &Point, series: &[Series]) -> String {
+        let has_bars = series.iter().flat_map(|curve| &curve.points).any(|point| point.spread.is_some());
         let repeat = first.scenario.run.repeat.as_ref().filter(|repeat| repeat.runs > 1);
-        let runs = match (summaries().any(|it| it.half_width.is_some()), repeat) {
-            (true, _) => "Bars: confidence intervals.".to_owned(),
+        let runs = match (has_bars, repeat) {
+            (true, _) => match bounds(self.shown().name()) {
+                None => "Bars: confidence intervals.".to_owned(),
+                Some((low, high)) => format!("Bars: confidence intervals, between {low} and {high}."),
+            },
             (false, Some(repeat)) => format!("Each value is of {} runs.", repeat.runs),
-            (false, None) => "One seed for each point.".to_owned(),
+            (false, None) if self.are_single() => "One seed for each point.".to_owned(),
+            (false, None) => String::new(),
         };
         self.captioned(first, &runs)
+    }
+
+    /// Whether each point was run once.
+    fn are_single(&self) -> bool {
+        let summaries = self.points.iter().filter_map(|(_, result)| result.as_ref().ok()?.summary);
+        summaries.map(|it| it.n).all(|runs| runs <= 1)
     }
 
     /// The caption with what it says of the runs.

@@ -2,7 +2,7 @@
 
 use super::figures::TOTAL;
 use super::{Done, Failed, Results};
-use crate::rows::{Scope, ValueName};
+use crate::rows::{Scope, ValueName, beyond};
 use crate::scenario::label::shown;
 use crate::scenario::{Point, is_word};
 use crate::stats::Summary;
@@ -143,6 +143,9 @@ impl Results {
             let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
             add(format!("+- is half the {level} % interval over {runs} seeds; without it all runs were equal"));
         }
+        let shown: Vec<Summary> =
+            done.iter().flat_map(|(_, it)| it.loads.iter().map(|(_, load)| *load).chain(it.summary)).collect();
+        beyond(self.shown().name(), shown.iter()).into_iter().for_each(&mut add);
         let repeats = |(point, _): &(&Point, &Done)| point.scenario.run.repeat.is_some();
         let is_of_batches = |it: &&(&Point, &Done)| it.1.summary.is_some_and(|it| it.n == 1 && it.half_width.is_some());
         let batches = done.iter().filter(is_of_batches);

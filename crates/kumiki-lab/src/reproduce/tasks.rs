@@ -108,8 +108,8 @@ impl Results {
             title: self.title(),
             x: Axis { label: "task".to_owned(), scale: Scale::Names(wanted.names.clone()), ..Axis::default() },
             y: Axis { label: "CPU time".to_owned(), unit: "ms".to_owned(), ..Axis::default() },
+            caption: self.caption(first, &series),
             series,
-            caption: self.caption(first),
             ..Figure::default()
         })
     }

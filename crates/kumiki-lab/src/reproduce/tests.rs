@@ -267,6 +267,36 @@ fn a_point_that_fails_leaves_the_others() {
     assert!(results.table().legend.iter().any(|line| line.starts_with("failed: nagle on")));
 }
 
+/// Jain's index of one seed is 1, and of the next 0.9.
+struct Fair;
+
+impl Runner for Fair {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let mut outcome = Fake { failing: false }.run(point)?;
+        let is_even = point.scenario.run.seed.is_multiple_of(2);
+        outcome.rows.iter_mut().for_each(|row| row.jain = Some(if is_even { 0.9 } else { 1.0 }));
+        Ok(outcome)
+    }
+}
+
+/// No index is above 1, whatever half of an interval is beside its mean, and no bars are told of that are not drawn.
+#[test]
+fn an_interval_ends_where_its_value_does() {
+    let text = TWO_HOSTS.split("[[compare]]").next().unwrap();
+    let wanted = "[run]\nconfidence = { level = \"95 %\", width = 0.0001, most = 3 }";
+    let text = text.replace("[report]", "[report]\nvalue = \"jain\"").replace("[run]", wanted);
+    let results = plan_and_run(&text, Fair);
+    let figure = results.figure().unwrap();
+    let spreads: Vec<(f64, f64)> = figure.series.iter().flat_map(|it| &it.points).filter_map(|it| it.spread).collect();
+    assert_eq!(spreads.len(), 5);
+    assert!(spreads.iter().all(|(low, high)| *low > 0.8 && *high == 1.0), "{spreads:?}");
+    assert!(figure.caption.contains("Bars: confidence intervals, between 0 and 1."), "{}", figure.caption);
+    let legend = results.table().legend.join("\n");
+    let words = "no jain is below 0 or above 1: where +- leads there, the interval ends at that";
+    assert!(legend.contains(words), "{legend}");
+    assert!(!results.caption(&results.points[0].0, &[]).contains("Bars"));
+}
+
 /// Every second seed has a delay, and the others have none.
 struct Sometimes;
 

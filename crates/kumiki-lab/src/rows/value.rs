@@ -2,11 +2,30 @@
 
 use super::{Parameter, Row};
 use crate::experiment::{Limit, unit_of_counter};
+use crate::stats::Summary;
 
 /// The name of a value of a row: a field (`jain`), one of several by name (`completion_ms.p99`, `held.send buffer`), of a queue (`queues.line.a.mean`) or a
 /// counter (`counters.line.a_drops`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueName(String);
+
+/// Between which numbers a value of that name is, whatever was measured; nothing where there is no such end.
+pub(crate) fn bounds(name: &str) -> Option<(f64, f64)> {
+    match name.split('.').next()? {
+        "jain" | "held" => Some((0.0, 1.0)),
+        LOST => Some((0.0, 100.0)),
+        _ => None,
+    }
+}
+
+/// That intervals of these go further than a value of that name can, where they do, as half of their width beside the mean has it.
+pub(crate) fn beyond<'a>(name: &str, mut summaries: impl Iterator<Item = &'a Summary>) -> Option<String> {
+    let (low, high) = bounds(name)?;
+    let is_beyond = |it: &Summary| it.half_width.is_some_and(|half| it.mean - half < low || it.mean + half > high);
+    summaries
+        .any(is_beyond)
+        .then(|| format!("no {name} is below {low} or above {high}: where +- leads there, the interval ends at that"))
+}
 
 /// The names of times.
 pub(crate) const QUANTILES: [&str; 6] = ["mean", "min", "p50", "p95", "p99", "max"];
