@@ -123,7 +123,26 @@ fn x_name(sources: &[Source], options: &Options) -> Result<String, Fault> {
             }
         }
     }
-    Err(Fault::new("nothing that is varied has several numbers").expected("--x with the name of a value or a column"))
+    // What is varied and is no number is an axis of names.
+    let mut names: Vec<&str> = Vec::new();
+    for source in sources {
+        let varies = |name: &&str| {
+            let values = source.find(name).map(|found| source.records().filter_map(move |record| record.get(&found)));
+            let mut values = values.into_iter().flatten();
+            let first = values.next();
+            first.is_some() && values.any(|value| Some(value) != first)
+        };
+        let others = source.keys().into_iter().filter(|name| !options.series.iter().any(|it| is_same(it, name)));
+        names.extend(others.filter(varies).filter(|name| !is_same(name, &options.y)));
+    }
+    names.dedup();
+    let fault =
+        Fault::new("nothing that is varied has several numbers, so it is not known what the horizontal axis is");
+    Err(match names.as_slice() {
+        [] => fault.expected("--x with the name of a value of the rows, or of a column"),
+        [only] => fault.expected(format!("--x {only}, or another value of the rows")),
+        several => fault.expected(format!("--x with one of {}, or another value of the rows", several.join(", "))),
+    })
 }
 
 /// What tells curves of one source apart: what was asked for, and what else is varied, or is a word, and differs.

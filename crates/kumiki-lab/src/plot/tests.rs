@@ -227,3 +227,18 @@ fn an_interval_that_reaches_below_a_logarithmic_axis_is_drawn_as_far_as_that() {
     let linear = figure(&[mine], &Options { log_y: false, ..options }).unwrap();
     assert!(!linear.caption.contains("no lower end"), "{}", linear.caption);
 }
+
+/// Whoever has to name the horizontal axis is told which names there are.
+#[test]
+fn an_axis_that_has_to_be_named_is_one_that_there_is() {
+    let of = |rows: Vec<Row>| Source::of_rows("ours", rows, None);
+    let words = |queue: &str| Row {
+        varied: vec![("queue_kind".to_owned(), Parameter::Text(queue.to_owned()))],
+        ..Row::default()
+    };
+    let told = |rows| figure(&[of(rows)], &Options::default()).unwrap_err().to_string();
+    let said =
+        "nothing that is varied has several numbers, so it is not known what the horizontal axis is; expected --x";
+    assert_eq!(told(vec![words("red"), words("tail")]), format!("{said} queue_kind, or another value of the rows"));
+    assert_eq!(told(vec![words("red")]), format!("{said} with the name of a value of the rows, or of a column"));
+}
