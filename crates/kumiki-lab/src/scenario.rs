@@ -475,10 +475,15 @@ impl Link {
     /// What it is, in a few words: medium, rate, propagation, what decides about its queues, and whether it is switched, changes or is impaired.
     #[must_use]
     pub fn words(&self) -> String {
-        let text = |key| self.settings.get(key).and_then(toml::Value::as_str);
-        let is_there = |key, words| self.settings.contains_key(key).then_some(words);
+        // Those of two directions are a list.
+        let of_both = |value: &toml::Value| {
+            let all = value.as_array().map_or_else(|| core::slice::from_ref(value), Vec::as_slice);
+            all.iter().map(toml::Value::as_str).collect::<Option<Vec<_>>>().map(|all| all.join(" and "))
+        };
+        let text = |key| self.settings.get(key).and_then(of_both);
+        let is_there = |key, words: &str| self.settings.contains_key(key).then(|| words.to_owned());
         let parts = [
-            Some(self.medium.as_str()),
+            Some(self.medium.clone()),
             text("rate"),
             text("propagation"),
             text("queue"),

@@ -19,8 +19,8 @@ pub trait Changing: Element {
 /// A line from a change on, both ways.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineChange {
-    /// What it is like.
-    pub config: SerialConfig,
+    /// What it is like for frames from port 0, and from port 1.
+    pub config: [SerialConfig; 2],
     /// Until when no frame begins, where the line stands still. The one that is on it goes on.
     pub still_until: Option<Instant>,
 }
@@ -29,7 +29,7 @@ impl Changing for Serial {
     type Change = LineChange;
 
     fn change(&mut self, _: Instant, LineChange { config, still_until }: LineChange) {
-        for port in 0..2 {
+        for (port, config) in config.into_iter().enumerate() {
             self.set_config(port, config);
             if let Some(until) = still_until {
                 self.hold(port, until);

@@ -139,7 +139,7 @@ impl LiveLine {
         let impairment = self.ways.get(end).map(|way| way.impaired.with(|it| it.impairment(0).clone()));
         let (rate, framing) = match &self.line {
             Line::Frames(frames) => match frames.framed {
-                Framed::Line(rate) => (Some(rate), frames.framing),
+                Framed::Line(rates) => (rates.get(1 - end.min(1)).copied(), frames.framing),
                 Framed::Oc3c | Framed::Oc12c | Framed::Oc48c | Framed::Recorded => (None, frames.framing),
             },
             Line::Cells(_) | Line::Pos(_) | Line::Synchronous(_) => (None, 0),

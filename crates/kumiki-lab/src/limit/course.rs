@@ -128,9 +128,16 @@ impl Changed<'_> {
 /// How a line is after some of its changes.
 #[derive(Clone, Copy)]
 struct State {
-    /// It carries this part of what is written.
-    part: f64,
+    /// It carries this part of what is written, from its first end and from its second.
+    parts: [f64; 2],
     propagation: Duration,
+}
+
+impl State {
+    const fn part(&self, is_b: bool) -> f64 {
+        let [a, b] = self.parts;
+        if is_b { b } else { a }
+    }
 }
 
 /// How the lines of `pairs` are at first; rings take no time that would matter.
@@ -138,7 +145,7 @@ fn states<'a>(scenario: &'a Scenario, pairs: &[Vec<(Direction<'a>, f64)>]) -> BT
     let names = pairs.iter().flatten().map(|((name, _), _)| *name);
     let names: BTreeSet<&str> = names.collect();
     let of = |name: &str| scenario.link.get(name)?.line_at_first().ok().map(|line| line.propagation());
-    let state = |name| (name, State { part: 1.0, propagation: of(name).unwrap_or_default() });
+    let state = |name| (name, State { parts: [1.0; 2], propagation: of(name).unwrap_or_default() });
     names.into_iter().map(state).collect()
 }
 
@@ -192,7 +199,7 @@ fn at_reader<'a>(
         };
         let mut is = was;
         if let Changed::Link(link) = changed {
-            is.part = step.rate.and_then(|rate| part(link, rate)).unwrap_or(was.part);
+            is.parts = step.rate.and_then(|rate| of_written(link, rate)).unwrap_or(was.parts);
             is.propagation = step.propagation.unwrap_or(was.propagation);
         }
         for is_b in changed.directions(&step) {
@@ -205,17 +212,18 @@ fn at_reader<'a>(
                 *latest = (*latest).max(step.at + behind);
                 all.push((*latest, direction, Change::Up(up)));
             }
-            if is.part < was.part {
+            let [part, earlier] = [is, was].map(|state| state.part(is_b));
+            if part < earlier {
                 let last = step.at + was.propagation + behind;
-                all.push((last, direction, Change::Kept(1.0 - is.part / was.part)));
+                all.push((last, direction, Change::Kept(1.0 - part / earlier)));
             }
             // The last that was sent as it was, and the first that was not.
             let [last, first] = [was, is].map(|state| step.at + state.propagation + behind);
-            all.push((last, direction, Change::More(-was.part)));
-            all.push((first, direction, Change::More(is.part)));
+            all.push((last, direction, Change::More(-earlier)));
+            all.push((first, direction, Change::More(part)));
             // What comes twice as fast for a while came over these before.
             for before in before(pairs, direction).into_iter().filter(|_| first < last) {
-                let part = states.get(before.0).map_or(1.0, |state| state.part);
+                let part = states.get(before.0).map_or(1.0, |state| state.part(before.1));
                 all.push((first, before, Change::More(part)));
                 all.push((last, before, Change::More(-part)));
             }
@@ -244,14 +252,14 @@ fn changes(scenario: &Scenario) -> Vec<(&str, Changed<'_>, Step)> {
     all
 }
 
-/// `rate` as a part of what is written. It is asked for at each step of a schedule, which is not read again for it.
+/// `rate` as a part of what is written, of each direction. It is asked for at each step of a schedule, which is not read again for it.
 #[expect(clippy::cast_precision_loss, reason = "a limit for a row")]
-fn part(link: &Link, rate: u64) -> Option<f64> {
+fn of_written(link: &Link, rate: u64) -> Option<[f64; 2]> {
     let line = link.line_at_first().ok()?;
     let Line::Frames(Frames { framed: Framed::Line(written), .. }) = line else {
         return None;
     };
-    (written > 0).then(|| rate as f64 / written as f64)
+    written.iter().all(|written| *written > 0).then(|| written.map(|written| rate as f64 / written as f64))
 }
 
 #[cfg(test)]
@@ -266,6 +274,6 @@ mod tests {
         settings.insert("schedule".to_owned(), toml::Value::from("read by nobody"));
         let link = Link { ends: ["a", "b"].map(str::to_owned), medium: "point-to-point".to_owned(), settings };
         assert!(link.line().is_err());
-        assert_eq!(part(&link, 5_000_000), Some(0.5));
+        assert_eq!(of_written(&link, 5_000_000), Some([0.5; 2]));
     }
 }

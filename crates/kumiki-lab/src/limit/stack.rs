@@ -711,7 +711,7 @@ fn medium(
                 Framed::Oc3c => sonet_line(3),
                 Framed::Oc12c => sonet_line(12),
                 Framed::Oc48c => sonet_line(48),
-                Framed::Line(rate) => at("point-to-point line", rate),
+                Framed::Line([a, b]) => at("point-to-point line", if is_b { b } else { a }),
                 Framed::Recorded => at("recorded line", recorded(&frames, is_b)?),
             };
             layers.extend(Some(frames.framing).filter(|octets| *octets > 0).map(framing));

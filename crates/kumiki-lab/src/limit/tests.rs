@@ -535,6 +535,32 @@ fn a_message_of_several_packets_is_told_as_that() {
 }
 
 #[test]
+fn each_direction_of_a_line_has_the_limit_of_its_own_rate() {
+    let text = r#"
+title = "ADSL"
+host.home.graph = ["tcp", "ip", "l0"]
+host.exchange.like = "home"
+link.dsl = { ends = ["home", "exchange"], medium = "point-to-point", rate = ["1 Mb/s", "8 Mb/s"], propagation = "20 ms", queue_frames = "1 bdp" }
+load.up = { kind = "netperf", from = "home", to = "exchange", message = "8 KiB" }
+load.down = { kind = "netperf", from = "exchange", to = "home", message = "8 KiB" }
+run.duration = "10 s"
+event = [{ at = "5 s", link = "dsl", rate = "2 Mb/s" }]
+"#;
+    let scenario = read(text);
+    let of = |load: &str| {
+        let load = &scenario.load[load];
+        let seconds = |from, to| {
+            let time = kumiki_graph::Duration::from_secs;
+            super::of_all_between(&scenario, load, (time(from), time(to))).unwrap() * 1500.0 / 1448.0
+        };
+        [of_load(&scenario, load).unwrap().steps[0].rate_mbps.as_f64(), seconds(6, 10)].map(|mbps| format!("{mbps:.3}"))
+    };
+    assert_eq!([of("up"), of("down")], [["1.000", "2.000"], ["8.000", "2.000"]]);
+    // A round trip of 40 ms at the higher of both rates: 26.7 frames.
+    assert_eq!(scenario.link["dsl"].settings["queue_frames"].as_integer(), Some(27));
+}
+
+#[test]
 fn each_direction_of_a_recorded_line_has_the_limit_of_its_own_recording() {
     let folder = kumiki_watchdog::process::Folder::new("limit-of-recordings");
     // 1500 octets each millisecond, and each fourth.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_link::{Carrier, Changing, Element, LineChange, Opportunities, Rate, Serial, SerialConfig, Shared, Stepped};
-use kumiki_settings::{BuildError, Duration, Reader, Settings};
+use kumiki_settings::{BuildError, Duration, Key, Reader, Settings, Value};
 
 use super::schedule::{self, Step};
 use super::waits::Waits;
@@ -21,8 +21,8 @@ pub enum Framed {
     Oc12c,
     /// That of STS-48c or STM-16.
     Oc48c,
-    /// Nothing: a line of so many bits per second.
-    Line(u64),
+    /// Nothing: a line of so many bits per second, from the first end and from the second.
+    Line([u64; 2]),
     /// Nothing: a line that delivers at the times of a recording.
     Recorded,
 }
@@ -57,10 +57,11 @@ pub struct Frames {
 
 /// A line whose rate is said.
 #[derive(Settings)]
+#[settings(check = Self::has_a_rate)]
 pub(super) struct AtRate {
     /// Line rate.
-    #[setting(1..=FASTEST, rate, required = "a rate such as \"10 Mb/s\"")]
-    rate: u64,
+    #[setting(with = rates)]
+    rate: [u64; 2],
     #[setting(flatten)]
     frames: Frames,
     /// What changes while it runs.
@@ -112,10 +113,36 @@ impl From<Recorded> for Frames {
     }
 }
 
+impl AtRate {
+    fn has_a_rate(&self, reader: &Reader<'_>) -> Result<(), BuildError> {
+        if reader.is_set("rate") || reader.lists() {
+            return Ok(());
+        }
+        Err(reader.missing("rate", "a rate such as \"10 Mb/s\""))
+    }
+}
+
 impl Default for AtRate {
     fn default() -> Self {
-        Self { rate: 0, frames: Frames::on(Framed::Line(0)), schedule: Vec::new() }
+        Self { rate: [0; 2], frames: Frames::on(Framed::Line([0; 2])), schedule: Vec::new() }
     }
+}
+
+/// Reads the rate of both directions, or a list of that from the first end and that from the second.
+fn rates(place: &mut [u64; 2], reader: &Reader<'_>) -> Result<(), BuildError> {
+    const MEANING: &str = "Line rate; as a list of two, such as [\"1 Mb/s\", \"8 Mb/s\"], that of what the first end sends, and that of what the second does.";
+    if let Some(found @ Value::List(values)) = reader.peek("rate") {
+        let rate = |value: &Value| if let Value::Rate(bits) = value { Some(*bits) } else { None };
+        let rates = values.iter().map(|value| rate(value).filter(|bits| (1..=FASTEST).contains(bits)));
+        let rates = rates.collect::<Option<Vec<u64>>>().and_then(|rates| <[u64; 2]>::try_from(rates).ok());
+        let expected = "one rate for both directions, or a list of two, from the first end and from the second";
+        *place = rates.ok_or_else(|| reader.wrong("rate", found, expected))?;
+        return Ok(());
+    }
+    let mut both = 0;
+    reader.rate(&Key::new("rate", MEANING).unset(""), 1..=FASTEST, &mut both)?;
+    *place = [both; 2];
+    Ok(())
 }
 
 impl From<AtRate> for Frames {
@@ -138,21 +165,24 @@ impl Frames {
         }
     }
 
-    /// How fast it is at first, in bits per second; nothing of a recording.
+    /// How fast it is at first, in bits per second, in the direction in which it is faster; nothing of a recording.
     pub(crate) fn bits_per_second(&self) -> Option<u64> {
-        let (bits, seconds) = self.rate().fraction();
-        let is_said = self.framed != Framed::Recorded;
-        bits.checked_div(seconds).filter(|_| is_said)
+        let rates = self.rates().map(|rate| {
+            let (bits, seconds) = rate.fraction();
+            bits.checked_div(seconds)
+        });
+        rates.into_iter().max().flatten().filter(|_| self.framed != Framed::Recorded)
     }
 
-    const fn rate(&self) -> Rate {
+    /// From the first end, and from the second.
+    fn rates(&self) -> [Rate; 2] {
         match self.framed {
-            Framed::Oc3c => Rate::OC3C,
-            Framed::Oc12c => Rate::OC12C,
-            Framed::Oc48c => Rate::OC48C,
-            Framed::Line(rate) => Rate::bits_per_second(rate),
+            Framed::Oc3c => [Rate::OC3C; 2],
+            Framed::Oc12c => [Rate::OC12C; 2],
+            Framed::Oc48c => [Rate::OC48C; 2],
+            Framed::Line(rates) => rates.map(Rate::bits_per_second),
             // Nothing goes at it.
-            Framed::Recorded => Rate::bits_per_second(1),
+            Framed::Recorded => [Rate::bits_per_second(1); 2],
         }
     }
 
@@ -213,17 +243,20 @@ impl Frames {
     /// As it is at 0 s, where that is said by its schedule; of a line that stands still then with the rate beside it.
     pub(super) fn at_first(mut self) -> Self {
         for step in self.schedule.iter().take_while(|step| step.at.is_zero()) {
-            if let (Framed::Line(rate), Some(first)) = (&mut self.framed, step.rate.filter(|rate| *rate > 0)) {
-                *rate = first;
+            if let (Framed::Line(rates), Some(first)) = (&mut self.framed, step.rate.filter(|rate| *rate > 0)) {
+                *rates = [first; 2];
             }
             self.propagation = step.propagation.unwrap_or(self.propagation);
         }
         self
     }
 
-    fn config(&self) -> SerialConfig {
-        let carrier = Carrier::Plain { rate: self.rate().off_by(self.clock_ppm.ppm()), overhead: self.framing };
-        SerialConfig { carrier, propagation: self.propagation, say_sent: true }
+    /// For frames from the first end, and from the second.
+    fn config(&self) -> [SerialConfig; 2] {
+        self.rates().map(|rate| {
+            let carrier = Carrier::Plain { rate: rate.off_by(self.clock_ppm.ppm()), overhead: self.framing };
+            SerialConfig { carrier, propagation: self.propagation, say_sent: true }
+        })
     }
 
     fn serial(&self, [a, b]: [Queue; 2], seed: u64, waits: Option<&Arc<Waits>>) -> Result<Serial, Fault> {
@@ -232,11 +265,14 @@ impl Frames {
             Some(waits) => waits.watch(queue),
             None => queue,
         });
+        let [config, back] = self.config();
         if let Some(times) = self.recording()? {
-            return Ok(Serial::recorded(self.config(), times, queues));
+            return Ok(Serial::recorded(config, times, queues));
         }
         let [from_0, from_1] = queues;
-        Ok(Serial::with_disciplines(self.config(), from_0, from_1))
+        let mut line = Serial::with_disciplines(config, from_0, from_1);
+        line.set_config(1, back);
+        Ok(line)
     }
 
     fn stepped(&self, line: impl Changing<Change = LineChange> + 'static, steps: &[Step]) -> Box<dyn Element> {

@@ -94,18 +94,20 @@ pub(super) fn read(place: &mut Vec<Step>, reader: &Reader<'_>) -> Result<(), Bui
     Ok(())
 }
 
-/// The changes of a plain line that begins as `config` has it and whose clock is `ppm` fast.
-pub(super) fn of_line(steps: &[Step], mut config: SerialConfig, ppm: i32) -> Vec<(Instant, LineChange)> {
+/// The changes of a plain line that begins as `config` has it in each direction and whose clock is `ppm` fast.
+pub(super) fn of_line(steps: &[Step], mut config: [SerialConfig; 2], ppm: i32) -> Vec<(Instant, LineChange)> {
     let (mut changes, mut still) = (Vec::new(), false);
     for (number, step) in steps.iter().enumerate() {
         if step.rate.is_none() && step.propagation.is_none() {
             continue;
         }
-        if let (Some(bits), Carrier::Plain { rate, .. }) = (step.rate, &mut config.carrier) {
-            still = bits == 0;
-            *rate = if still { *rate } else { Rate::bits_per_second(bits).off_by(ppm) };
+        still = step.rate.map_or(still, |bits| bits == 0);
+        for config in &mut config {
+            if let (Some(bits), Carrier::Plain { rate, .. }) = (step.rate.filter(|_| !still), &mut config.carrier) {
+                *rate = Rate::bits_per_second(bits).off_by(ppm);
+            }
+            config.propagation = step.propagation.unwrap_or(config.propagation);
         }
-        config.propagation = step.propagation.unwrap_or(config.propagation);
         let later = steps.get(number + 1..).unwrap_or_default();
         let moves = later.iter().find(|it| it.rate.is_some_and(|bits| bits > 0));
         let until = moves.map_or(Instant::from_nanos(u64::MAX), |it| Instant::ZERO + it.at);
@@ -175,10 +177,20 @@ mod tests {
             let carrier = Carrier::Plain { rate: Rate::bits_per_second(bits), overhead: 3 };
             SerialConfig { carrier, propagation, say_sent: true }
         };
-        let found: Vec<_> = of_line(&steps, plain(2, s(1)), 0)
-            .into_iter()
-            .map(|(at, change)| (at.as_nanos() / 1_000_000_000, change.config, change.still_until))
-            .collect();
+        // Another rate in the other direction is what it was until both have one.
+        let (mut others, mut found) = (Vec::new(), Vec::new());
+        for (at, change) in of_line(&steps[1..], [plain(2, s(1)), plain(4, s(1))], 0) {
+            others.push((at.as_nanos() / 1_000_000_000, change.config));
+        }
+        let both = |bits| [plain(bits, s(9)); 2];
+        assert_eq!(
+            others,
+            [(3, [plain(2, s(1)), plain(4, s(1))]), (4, [plain(2, s(9)), plain(4, s(9))]), (5, both(7))]
+        );
+        for (at, change) in of_line(&steps, [plain(2, s(1)); 2], 0) {
+            assert_eq!(change.config[0], change.config[1]);
+            found.push((at.as_nanos() / 1_000_000_000, change.config[0], change.still_until));
+        }
         let until = Some(Instant::ZERO + s(5));
         let expected = [
             (1, plain(5, s(1)), None),

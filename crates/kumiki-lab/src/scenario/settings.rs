@@ -71,7 +71,7 @@ fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting])
             Value::Table(tables)
         }
         toml::Value::Array(values) => {
-            Value::List(values.iter().map(|item| self::value(path, item, &[])).collect::<Result<_, _>>()?)
+            Value::List(values.iter().map(|item| self::value(path, item, known)).collect::<Result<_, _>>()?)
         }
         toml::Value::Float(number) => match (form, share(number)) {
             // Where there is no such setting, that is what is wrong.

@@ -42,6 +42,32 @@ fn a_line_changes_when_its_schedule_says() {
     assert!(dropped.abs_diff(1250 - slow + 1250) < 25, "{dropped}");
 }
 
+/// As ADSL has it: what the first end sends goes at the first rate.
+#[test]
+fn a_line_may_have_another_rate_in_each_direction() {
+    let goodput = |rates: &str, more: &str| {
+        let line = format!(r#"medium = "point-to-point", rate = {rates}, queue_frames = 20{more}"#);
+        over(&line, "1472 B", 2).unwrap_or_else(|fault| panic!("{fault}")).total.goodput_mbps
+    };
+    let slow = 1472.0 / 1500.0;
+    for (rates, more, rate) in [
+        (r#"["1 Mb/s", "80 Mb/s"]"#, "", slow),
+        (r#"["80 Mb/s", "1 Mb/s"]"#, "", 10.0),
+        // What says nothing of a rate leaves each as it is; a rate is that of both.
+        (r#"["1 Mb/s", "80 Mb/s"]"#, r#", schedule = [{ at = "1 s", propagation = "1 ms" }]"#, slow),
+        (r#"["80 Mb/s", "1 Mb/s"]"#, r#", schedule = [{ at = "1 us", rate = "2 Mb/s" }]"#, 2.0 * slow),
+    ] {
+        let found = goodput(rates, more);
+        assert!(near(found, rate, 0.02), "{rates}{more}: {found} {rate}");
+    }
+    for rates in [r#"["1 Mb/s"]"#, r#"["1 Mb/s", "2 Mb/s", "3 Mb/s"]"#, r#"["1 Mb/s", "0 b/s"]"#] {
+        let line = format!(r#"medium = "point-to-point", rate = {rates}"#);
+        let said = over(&line, "1472 B", 1).err().unwrap().to_string();
+        let wanted = "expected one rate for both directions, or a list of two, from the first end and from the second";
+        assert!(said.contains("link.line.rate") && said.contains(wanted), "{said}");
+    }
+}
+
 #[test]
 fn a_line_delivers_when_its_recording_says() {
     let file = |name: &str, text: &str| {
