@@ -120,16 +120,28 @@ fn queues(frames: &Frames, link: &Link, switches: &Switches, scenario: &Scenario
         }
     }
     for (number, end) in link.ends.iter().enumerate() {
-        let host = end.split_once('.').and_then(|(host, device)| Some((scenario.host.get(host)?, device)));
-        if let Some((_, device)) = host.filter(|(host, device)| !stands_on(host, "eth", device)) {
-            let problem = format!("the line leads to an Ethernet switch, and on {device} stands no layer `eth`");
-            let number = number.to_string();
-            return Err(
-                fault(&["ends", &number], problem).expected(format!("such as [\"ip\", \"arp\", \"eth\", {device:?}]"))
-            );
-        }
+        has_addresses((number, end), ("the line leads to an Ethernet switch", &["eth"]), scenario)?;
     }
     Ok(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)))
+}
+
+/// Where frames have addresses (`medium`) the lowest of `layers` stands on the device of a host that is end `number`, for nothing else reads them or writes any.
+pub(super) fn has_addresses(
+    (number, end): (usize, &str),
+    (medium, layers): (&str, &[&str]),
+    scenario: &Scenario,
+) -> Result<(), Fault> {
+    let host = end.split_once('.').and_then(|(host, device)| Some((scenario.host.get(host)?, device)));
+    let (Some((host, device)), Some(lowest)) = (host, layers.last()) else {
+        return Ok(());
+    };
+    if stands_on(host, lowest, device) {
+        return Ok(());
+    }
+    let problem = format!("{medium}, and on {device} stands no layer `{lowest}`");
+    let all = ["ip", "arp"].iter().chain(layers).chain([&device]).map(|layer| format!("{layer:?}"));
+    let right = format!("such as [{}]", all.collect::<Vec<_>>().join(", "));
+    Err(fault(&["ends", &number.to_string()], problem).expected(right))
 }
 
 /// Plugs the end `end` of the medium called `name` in at `plug`, with what goes wrong on the way there between them.

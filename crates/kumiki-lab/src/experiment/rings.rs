@@ -3,7 +3,7 @@
 use kumiki_sim::World;
 
 use super::fault::Fault;
-use super::media::{Ends, Random, device, plug_in, seed_of};
+use super::media::{Ends, Random, device, has_addresses, plug_in, seed_of};
 use crate::medium::Step;
 use crate::scenario::{Ring, Scenario};
 
@@ -33,6 +33,7 @@ fn add_ring(
     ends.occupied.watch(name, &mut built);
     let element = world.add_element(name, Box::new(built));
     for (port, end) in ring.ends.iter().enumerate() {
+        has_addresses((port, end), ("the stations of a ring have addresses", &["llc_snap", "fddi"]), scenario)?;
         let seed = || seed_of(ends.seed, name, Random::End(port));
         let wrong = medium.toward(end, steps);
         plug_in(name, (element, port), (end, device(end, ends)?), wrong, seed, world);
@@ -40,7 +41,7 @@ fn add_ring(
     Ok(())
 }
 
-/// The address by which an adapter knows which frames to copy: that of the FDDI node on it. Without one it copies all.
+/// The address by which an adapter knows which frames to copy: that of the FDDI node on it. Of an end that is no host of its own it copies all.
 fn address(scenario: &Scenario, end: &str) -> Option<kumiki_wire::inet::ethernet::MacAddr> {
     let (host, device) = end.split_once('.')?;
     let host = scenario.host.get(host)?;

@@ -499,7 +499,7 @@ fn of_calls_the_lines_of_requests_are_told_apart_from_those_of_answers() {
 fn on_a_ring_calls_are_told_with_their_requests() {
     let text = r#"
 title = "Calls on a ring"
-host.a.graph = { ip = ["llc"], arp = ["llc"], llc = ["fddi0"] }
+host.a.graph = { ip = ["arp"], arp = ["llc"], llc = ["fddi"], fddi = ["fddi0"] }
 host.b.like = "a"
 ring.r = { medium = "fddi", ends = ["a.fddi0", "b.fddi0"] }
 load.calls = { kind = "rpc", from = "a", to = "b", message = "1 kB", response = "1 kB" }

@@ -740,6 +740,12 @@ fn what_else_is_wrong_with_a_ring_is_told_of_rings() {
         said(&text).err().unwrap_or_default()
     };
     assert!(!ring("[\"s0\", \"s1\", \"s2.f0\"]").contains("ring"), "{}", ring("[\"s0\", \"s1\", \"s2.f0\"]"));
+    // What it stands on is a device, and no MAC.
+    let bare = "title = \"x\"\nhost.a.graph = [\"ip\", \"f0\"]\nhost.b.like = \"a\"\nring.r = { ends = [\"a\", \"b\"], medium = \"fddi\" }\n\
+         load.t = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\" }\nrun.duration = \"1 s\"\n";
+    let bare = said(bare).err().unwrap_or_default();
+    let words = "the stations of a ring have addresses, and on f0 stands no layer `fddi`; expected such as [\"ip\", \"arp\", \"llc_snap\", \"fddi\", \"f0\"]";
+    assert!(bare.contains("x.toml:4: ring.r.ends.0") && bare.contains(words), "{bare}");
     for (ends, words) in [
         ("[\"s\", \"s1\", \"s2\"]", "\"s\" is 3 of them; expected a name for each: \"s0\", \"s1\" and so on"),
         ("[\"s0\", \"w\", \"s2\"]", "w is a switch, and none is a station of a ring; expected a host"),
