@@ -167,7 +167,10 @@ impl Laboratory {
             return Err(unknown.remove(0).into());
         }
         if let Some(all) = limit::of_loads(&point.scenario) {
-            let _ = writeln!(text, "All loads together, where those on one line share it alike: {all:.3} Mb/s");
+            let is_of_calls = point.scenario.load.values().any(|load| load.kind == "rpc");
+            let answers = if is_of_calls { ", of rpc the answers" } else { "" };
+            let _ =
+                writeln!(text, "All loads together, where those on one line share it alike: {all:.3} Mb/s{answers}");
         }
         if let Some(what) = left_out {
             let _ = writeln!(text, "Left out: {what}");

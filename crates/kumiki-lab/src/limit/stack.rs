@@ -13,7 +13,7 @@ use kumiki_wire::ppp::hdlc::FcsKind;
 
 use super::graph::Stack;
 use super::layers::header;
-use super::together::together;
+use super::together::{together, weighed};
 use super::{
     Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, alone,
     bit_stuffing, cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4,
@@ -96,6 +96,8 @@ pub struct OnWay {
     pub mbps: f64,
     /// What it then leaves to what counts of the load, in Mb/s: with each answer goes a request.
     pub leaves_mbps: f64,
+    /// How many octets count for each of the load that is on it: of the lines of requests and of rings that is not each.
+    pub brings: f64,
 }
 
 /// The lines between the first writer of a load and its reader, in the order of the way of what counts; of calls behind these the lines of the requests.
@@ -117,12 +119,27 @@ pub fn of_all(scenario: &Scenario, load: &Workload) -> Result<f64, String> {
     Ok(together(&pairs(scenario, load)?, |_| 1.0))
 }
 
-/// What all loads can have together, in Mb/s, as [`of_all`] has it of the pairs of one: of calls the answers count, and echoes bring nothing. Those that have no limit are left
-/// out, and there is none where fewer than two are left.
+/// What all loads can have together, in Mb/s, as [`of_all`] has it of the pairs of one: of calls the answers count, and echoes bring nothing. What pairs share alike is what they
+/// have on a line, be it requests of the one and answers of the other: each by its narrowest. Those that have no limit are left out, and there is none where fewer than two are left.
 #[must_use]
 pub fn of_loads(scenario: &Scenario) -> Option<f64> {
-    let all: Vec<_> = scenario.load.values().filter_map(|load| of_answers(scenario, load)).collect();
-    (all.len() > 1).then(|| together(&all.concat(), |_| 1.0))
+    let topology = Topology::of(scenario);
+    let of_load = |load: &Workload| {
+        let pairs = load.pairs().map(|pair| on_way(scenario, load, &topology, pair));
+        pairs.collect::<Result<Vec<_>, _>>().ok()
+    };
+    let all: Vec<_> = scenario.load.values().filter_map(of_load).collect();
+    if all.len() < 2 {
+        return None;
+    }
+    let (mut pairs, mut brings) = (Vec::new(), Vec::new());
+    for lines in all.into_iter().flatten() {
+        let narrowest =
+            lines.iter().map(|(_, line)| line).min_by(|one, other| one.leaves_mbps.total_cmp(&other.leaves_mbps));
+        brings.push(narrowest.map_or(1.0, |line| line.brings));
+        pairs.push(lines.into_iter().map(|(direction, line)| (direction, line.leaves_mbps)).collect());
+    }
+    Some(weighed(&pairs, &brings, |_| 1.0))
 }
 
 /// What loads can have together, in Mb/s, of which each pair has so much (`mbps`, in the order of the pairs): all of it as many times as the lines carry. None where
@@ -184,7 +201,7 @@ fn on_way<'a>(
         let ladders = of_pair(scenario, load, topology, (from, to), alone)?;
         let line = |(direction, ladder): (Direction<'a>, Ladder)| {
             let mbps = ladder.goodput_mbps().as_f64();
-            (direction, OnWay { line: direction.0.to_owned(), carried, mbps, leaves_mbps: mbps * part })
+            (direction, OnWay { line: direction.0.to_owned(), carried, mbps, leaves_mbps: mbps * part, brings: part })
         };
         Ok::<_, String>(ladders.into_iter().map(line).collect::<Vec<_>>())
     };
@@ -200,6 +217,7 @@ fn on_way<'a>(
                 both.leaves_mbps = 1.0 / (1.0 / both.leaves_mbps + 1.0 / line.leaves_mbps);
                 both.mbps = both.leaves_mbps;
                 both.carried = Carried::Calls;
+                both.brings = 1.0 / (1.0 / both.brings + 1.0 / line.brings);
             }
             None => all.push((direction, line)),
         }

@@ -494,6 +494,18 @@ fn of_calls_the_lines_of_requests_are_told_apart_from_those_of_answers() {
     assert_eq!(told("1000 B", ", response = \"uniform 50 B .. 150 B\""), expected);
 }
 
+/// The requests of the one share a line with the answers of the other: each has half of it, and not as many answers as the other.
+#[test]
+fn calls_in_opposite_roles_share_a_line_by_what_is_on_it() {
+    let mut scenario = calls("100 B", ", response = \"100 kB\"");
+    let mut other = calls("100 kB", ", response = \"100 B\"").load.remove("calls").unwrap();
+    core::mem::swap(&mut other.from, &mut other.to);
+    scenario.load.insert("other".to_owned(), other);
+    let found = super::of_loads(&scenario).unwrap();
+    // Half of 9.649, and a thousandth of that.
+    assert!((found - 9.649 / 2.0 * 1.001).abs() < 0.002, "{found}");
+}
+
 /// Both go around a ring: the ladder is that of an answer, and with the request there is less.
 #[test]
 fn on_a_ring_calls_are_told_with_their_requests() {

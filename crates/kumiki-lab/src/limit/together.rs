@@ -6,23 +6,33 @@ use super::stack::Direction;
 
 /// What `pairs` can have together, where each direction of a line carries such a `part` of what it does alone: all grow alike, and those on a line that is full grow no further (max-min).
 pub(super) fn together<'a>(pairs: &[Vec<(Direction<'a>, f64)>], part: impl Fn(Direction<'a>) -> f64) -> f64 {
+    weighed(pairs, &[], part)
+}
+
+/// The same, where each of `pairs` grows by such a weight; by 1 where it has none.
+pub(super) fn weighed<'a>(
+    pairs: &[Vec<(Direction<'a>, f64)>],
+    weights: &[f64],
+    part: impl Fn(Direction<'a>) -> f64,
+) -> f64 {
     if let [only] = pairs {
         return only.iter().map(|(direction, rate)| rate * part(*direction)).reduce(f64::min).unwrap_or(0.0);
     }
     // A line that carries nothing leaves nothing to its pairs.
     let carried = |lines: &&Vec<(Direction<'a>, f64)>| lines.iter().all(|(direction, _)| part(*direction) > 0.0);
-    let pairs: Vec<&Vec<(Direction<'a>, f64)>> = pairs.iter().filter(|lines| carried(lines)).collect();
+    let weights = weights.iter().copied().chain(core::iter::repeat(1.0));
+    let pairs: Vec<_> = pairs.iter().zip(weights).filter(|(lines, _)| carried(lines)).collect();
     let mut lines: BTreeMap<Direction<'_>, Shared> = BTreeMap::new();
-    for (number, own) in pairs.iter().enumerate() {
+    for (number, (own, weight)) in pairs.iter().enumerate() {
         for (direction, rate) in *own {
             let line = lines.entry(*direction).or_insert_with(|| Shared { left: 1.0, wanted: 0.0, pairs: Vec::new() });
-            line.pairs.push((number, 1.0 / (rate * part(*direction))));
+            line.pairs.push((number, weight / (rate * part(*direction))));
         }
     }
     // By number, since a round goes through all that are not full, and there are as many rounds as there are lines that become so.
     let numbers: BTreeMap<Direction<'_>, usize> = lines.keys().copied().zip(0..).collect();
     let lines_of = |number: usize| {
-        let lines = pairs.get(number).into_iter().copied().flatten();
+        let lines = pairs.get(number).into_iter().flat_map(|(lines, _)| *lines);
         lines.filter_map(|(direction, _)| numbers.get(direction).copied())
     };
     let mut lines: Vec<Shared> = lines.into_values().collect();
@@ -46,7 +56,7 @@ pub(super) fn together<'a>(pairs: &[Vec<(Direction<'a>, f64)>], part: impl Fn(Di
         for number in held {
             if let Some(grows) = grows.get_mut(number).filter(|grows| **grows) {
                 *grows = false;
-                sum += rate;
+                sum += rate * pairs.get(number).map_or(1.0, |(_, weight)| *weight);
             }
             for line in lines_of(number) {
                 if let Some(line) = lines.get_mut(line) {
