@@ -31,7 +31,7 @@
 //! something to take, or has more than 4 KiB to send, has what comes dropped. So callers who send
 //! a window each, or have it sent back, and read nothing take about a segment each more; who reads goes on. The price is that forty
 //! callers who hold half a megabyte each keep others out of 16 MiB for as long as they answer, and callers who say nothing out of 4 MiB when they are some thousand. Whom we wait for
-//! in vain is let go of soon then ([`super::patience`]).
+//! in vain is let go of soon then ([`super::timeouts`]).
 //!
 //! Text ahead of its turn is counted by what its pieces take where they are small.
 

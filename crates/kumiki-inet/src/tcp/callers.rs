@@ -20,7 +20,7 @@ use super::route::option_octets;
 use super::rtt::Rtt;
 use super::segment::{self, Segment};
 use super::session::DSCP;
-use super::{Tcp, cookies, isn, patience};
+use super::{Tcp, cookies, isn, timeouts};
 
 /// SYN,ACKs that are sent again by the timer where more than half of the room for callers is used, so that it comes free
 /// sooner (RFC 4987 section 3.4); assumed.
@@ -167,7 +167,7 @@ impl Tcp {
             window_scale: Receive::shift_for(config, receive.most).filter(|_| window_scale.is_some() && remembers),
             sack_permitted: config.sack && sack && remembers,
             timestamps,
-            user_timeout: patience::configured_option(config),
+            user_timeout: timeouts::configured_option(config),
             accecn: caller.ecn.has_option().then(receiver::first_option),
             ..Options::NONE
         };

@@ -23,7 +23,7 @@
 //! | `urgent`, `route` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
 //! | [`Limits`] | what holds a connection back, and how long |
-//! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
+//! | `timeouts` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
 //! | `path_mtu` | how long a segment may be on its path |
 //! | `buffers` | how large the buffers are |
 //! | `send`, `receive` | who owns the send and the receive sequence variables, and all rules on small segments and windows |
@@ -75,7 +75,6 @@ mod output;
 mod pacing;
 mod pairs;
 mod path_mtu;
-mod patience;
 mod pending;
 mod predicted;
 pub mod reassembly;
@@ -94,6 +93,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod time_waits;
+mod timeouts;
 mod timers;
 mod trace;
 mod urgent;

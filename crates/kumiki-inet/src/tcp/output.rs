@@ -10,7 +10,7 @@ use super::receive::{AckReason, Receive};
 use super::recovery::Phase;
 use super::scoreboard::{NextSeg, Span};
 use super::segment;
-use super::send::{Fin, Held, Next};
+use super::send::{Fin, Next, SendLimit};
 use super::session::{Ctx, Session};
 use super::states::State;
 use super::timers::Timer;
@@ -211,13 +211,13 @@ impl Session {
             if self.recovery.phase != Phase::None {
                 match self.recover(window, next.is_ok(), ctx) {
                     Step::Sent => continue,
-                    Step::Wait => break next.err().unwrap_or(Held::Congestion),
-                    Step::Paced => break Held::Congestion,
+                    Step::Wait => break next.err().unwrap_or(SendLimit::Congestion),
+                    Step::Paced => break SendLimit::Congestion,
                     Step::New => {}
                 }
             }
             match next {
-                Ok(_) if self.is_paused(ctx) || self.is_too_early(ctx) => break Held::Congestion,
+                Ok(_) if self.is_paused(ctx) || self.is_too_early(ctx) => break SendLimit::Congestion,
                 Ok(next) => self.send_new(next, ctx),
                 Err(held) => break held,
             }
@@ -226,9 +226,9 @@ impl Session {
         if !self.timers.is_set(Timer::Pacing) {
             // What is to be sent again and has no room waits for the congestion window too, whatever holds back new data.
             let again = self.recovery.phase != Phase::None && self.board.pending() > 0;
-            self.window_limited = again || held == Held::Congestion;
+            self.window_limited = again || held == SendLimit::Congestion;
             if again {
-                limited = Held::Congestion;
+                limited = SendLimit::Congestion;
             }
         }
         self.note_limit(limited, ctx);
@@ -236,29 +236,29 @@ impl Session {
     }
 
     /// Takes note of what holds back more, where that is asked for.
-    pub(super) fn note_limit(&mut self, held: Held, ctx: &Ctx<'_, '_>) {
+    pub(super) fn note_limit(&mut self, held: SendLimit, ctx: &Ctx<'_, '_>) {
         let Some(record) = &mut self.record else {
             return;
         };
         let now = ctx.now();
         let is_empty = self.board.is_empty();
-        let is_shut = is_empty && matches!(held, Held::Window | Held::Silly);
+        let is_shut = is_empty && matches!(held, SendLimit::Window | SendLimit::Silly);
         record.acknowledgments.looked(record.limits.held().is_until_acknowledged() && !is_shut, now);
-        let since = self.last_sent.max(self.patience.heard);
+        let since = self.last_sent.max(self.timeouts.heard);
         let (by, all) = (since + self.rtt.overdue(&ctx.shared.config.rto), self.board.nxt());
         record.limits.wait((!is_empty).then_some(Unanswered { since, by, all }));
         let limit = match held {
             _ if self.timers.is_set(Timer::Pacing) => Limit::Pacing,
-            Held::Nothing if self.send.fin != Fin::Open => Limit::Closing,
+            SendLimit::Nothing if self.send.fin != Fin::Open => Limit::Closing,
             // What of a window is small leaves a full segment behind.
-            Held::Coalesce | Held::Silly if self.send.unsent() >= self.send.mss => Limit::ReceiveWindow,
-            Held::Coalesce if self.send.unsent() >= self.send.held() / NOTABLE => Limit::Coalescing,
+            SendLimit::Coalesce | SendLimit::Silly if self.send.unsent() >= self.send.mss => Limit::ReceiveWindow,
+            SendLimit::Coalesce if self.send.unsent() >= self.send.held() / NOTABLE => Limit::Coalescing,
             // What is left over of a full buffer is small.
-            Held::Nothing | Held::Coalesce | Held::Silly if !self.send.has_credit() => Limit::SendBuffer,
-            Held::Nothing => Limit::Application,
-            Held::Window | Held::Silly => Limit::ReceiveWindow,
-            Held::Coalesce => Limit::Coalescing,
-            Held::Congestion => record.limits.window(self.congestion.in_slow_start()),
+            SendLimit::Nothing | SendLimit::Coalesce | SendLimit::Silly if !self.send.has_credit() => Limit::SendBuffer,
+            SendLimit::Nothing => Limit::Application,
+            SendLimit::Window | SendLimit::Silly => Limit::ReceiveWindow,
+            SendLimit::Coalesce => Limit::Coalescing,
+            SendLimit::Congestion => record.limits.window(self.congestion.in_slow_start()),
         };
         record.limits.set(limit, now);
     }
@@ -425,16 +425,16 @@ impl Session {
     }
 
     /// Sees to it that what is held back is not held back for ever (MUST-60).
-    fn watch(&mut self, held: Held, ctx: &mut Ctx<'_, '_>) {
+    fn watch(&mut self, held: SendLimit, ctx: &mut Ctx<'_, '_>) {
         let idle = self.board.is_empty();
-        if idle && held == Held::Window {
+        if idle && held == SendLimit::Window {
             if !self.timers.is_set(Timer::Persist) {
                 self.arm_persist(ctx);
             }
             return;
         }
         self.timers.clear(Timer::Persist);
-        if idle && held == Held::Silly {
+        if idle && held == SendLimit::Silly {
             if !self.timers.is_set(Timer::SwsOverride) {
                 let delay = ctx.shared.config.override_timeout;
                 let at = self.slow(delay, ctx);

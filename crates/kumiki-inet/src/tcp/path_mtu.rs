@@ -34,7 +34,7 @@ use kumiki_wire::inet::tcp::Seq;
 use super::config::{Config, PathMtu};
 use super::recovery::Phase;
 use super::scoreboard::Span;
-use super::send::{Held, Next};
+use super::send::{Next, SendLimit};
 use super::session::{Ctx, Session};
 use super::states::State;
 use super::trace::Event;
@@ -284,10 +284,10 @@ impl Session {
     /// the window has room for a probe, so that none exceeds it.
     pub(super) fn probe_path(
         &mut self,
-        next: Result<Next, Held>,
+        next: Result<Next, SendLimit>,
         window: u64,
         ctx: &mut Ctx<'_, '_>,
-    ) -> Result<Next, Held> {
+    ) -> Result<Next, SendLimit> {
         if self.path.search.is_none() && self.path.raise_at.is_none() {
             return next;
         }
@@ -311,7 +311,7 @@ impl Session {
         let ready = self.send.unsent() >= all
             && self.send.wnd >= all
             && window >= all.into()
-            && !matches!(next, Err(Held::Nothing | Held::Coalesce | Held::Silly));
+            && !matches!(next, Err(SendLimit::Nothing | SendLimit::Coalesce | SendLimit::Silly));
         if !ready {
             return next;
         }
@@ -319,7 +319,7 @@ impl Session {
         let usable = u32::try_from(edge.distance_from(self.board.nxt())).unwrap_or(0);
         if usable < all || room(window) < octets.into() {
             // The peer's window may be what holds back; where nothing is under way all of it is usable.
-            return Err(Held::Congestion);
+            return Err(SendLimit::Congestion);
         }
         let start = self.board.nxt();
         let span = Span { start, end: start + octets };

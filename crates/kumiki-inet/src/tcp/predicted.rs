@@ -19,7 +19,7 @@ use kumiki_wire::inet::tcp::{PlainHeader, Seq};
 
 use super::congestion::Acked;
 use super::segment::{self, Packet};
-use super::send::{Fin, Held};
+use super::send::{Fin, SendLimit};
 use super::session::{Ctx, Session};
 use super::states::State;
 use super::timers::Timer;
@@ -112,7 +112,7 @@ impl Session {
             && header.ack == self.board.nxt()
             && self.is_calm(ctx)
             && self.board.was_sent_once()
-            && !self.patience.has_told()
+            && !self.timeouts.has_told()
             && !(octets > 0 && self.is_out_of_memory(ctx))
     }
 
@@ -228,6 +228,6 @@ impl Session {
         self.timers.clear(Timer::Persist);
         self.timers.clear(Timer::SwsOverride);
         self.window_limited = false;
-        self.note_limit(Held::Nothing, ctx);
+        self.note_limit(SendLimit::Nothing, ctx);
     }
 }

@@ -70,12 +70,12 @@ pub enum Inserted {
 }
 
 /// A place in the stream that does not wrap around: the sequence number is its low half.
-type Place = u64;
+type ExtendedSeq = u64;
 
 /// Octets without a hole, from where the tree has it on.
 #[derive(Debug)]
 struct Island {
-    end: Place,
+    end: ExtendedSeq,
     /// In order, none empty.
     parts: VecDeque<Message>,
     /// Larger is more recent.
@@ -85,7 +85,7 @@ struct Island {
 /// The peer's FIN, which takes one sequence number as an octet does.
 #[derive(Debug)]
 struct KnownFin {
-    at: Place,
+    at: ExtendedSeq,
     /// As of an island that it is alone.
     changed: u64,
 }
@@ -95,11 +95,11 @@ struct KnownFin {
 pub struct Reassembly {
     limits: Limits,
     /// By where they begin.
-    islands: BTreeMap<Place, Island>,
+    islands: BTreeMap<ExtendedSeq, Island>,
     /// Where they begin, by when they were changed; the FIN is among them while no island ends at it.
-    latest: BTreeMap<u64, Place>,
+    latest: BTreeMap<u64, ExtendedSeq>,
     /// RCV.NXT as it was last told.
-    at: Place,
+    at: ExtendedSeq,
     fin: Option<KnownFin>,
     octets: usize,
     pieces: usize,
@@ -118,7 +118,7 @@ impl Blank for Reassembly {
 }
 
 /// The sequence number of a place.
-const fn seq(at: Place) -> Seq {
+const fn seq(at: ExtendedSeq) -> Seq {
     let [.., a, b, c, d] = at.to_be_bytes();
     Seq(u32::from_be_bytes([a, b, c, d]))
 }
@@ -170,7 +170,7 @@ impl Reassembly {
     }
 
     /// Where `seq`, which is less than half the numbers away from RCV.NXT, lies in the stream.
-    fn place_of(&self, seq: Seq) -> Place {
+    fn place_of(&self, seq: Seq) -> ExtendedSeq {
         let ahead = seq.distance_from(self::seq(self.at));
         self.at.wrapping_add_signed(ahead.into())
     }
@@ -258,13 +258,13 @@ impl Reassembly {
     }
 
     /// Where the peer's FIN is, if that is known.
-    fn fin_place(&self) -> Option<Place> {
+    fn fin_place(&self) -> Option<ExtendedSeq> {
         self.fin.as_ref().map(|fin| fin.at)
     }
 
     /// Notes the FIN at `at`, unless it is known elsewhere or there is text after it; whether that is news. What it is part of is the
     /// latest to report.
-    fn take_fin(&mut self, at: Place) -> bool {
+    fn take_fin(&mut self, at: ExtendedSeq) -> bool {
         let last = self.islands.last_key_value();
         let text_after = last.is_some_and(|(_, last)| last.end > at);
         if text_after || self.fin_place().is_some_and(|known| known != at) {
@@ -290,7 +290,7 @@ impl Reassembly {
     }
 
     /// The island that begins at `begins` is the latest to report.
-    fn renew(&mut self, begins: Place) {
+    fn renew(&mut self, begins: ExtendedSeq) {
         if let Some(island) = self.islands.get_mut(&begins) {
             self.latest.remove(&island.changed);
             island.changed = self.changes;
@@ -299,7 +299,7 @@ impl Reassembly {
     }
 
     /// Puts text inside the window into the islands.
-    fn place(&mut self, window: u32, start: Place, text: Message, duplicate: &mut Option<SackBlock>) -> Inserted {
+    fn place(&mut self, window: u32, start: ExtendedSeq, text: Message, duplicate: &mut Option<SackBlock>) -> Inserted {
         if text.is_empty() {
             return Inserted::Duplicate;
         }
@@ -331,7 +331,7 @@ impl Reassembly {
     }
 
     /// The first island from `first` up to `end`, which is one no more.
-    fn take_island(&mut self, first: Place, end: Place) -> Option<(Place, Island)> {
+    fn take_island(&mut self, first: ExtendedSeq, end: ExtendedSeq) -> Option<(ExtendedSeq, Island)> {
         let at = *self.islands.range(first..=end).next()?.0;
         let island = self.islands.remove(&at)?;
         self.latest.remove(&island.changed);
@@ -339,7 +339,7 @@ impl Reassembly {
     }
 
     /// Makes one island of `text` and the islands that it touches, the first of which begins at `first` or later.
-    fn merge(&mut self, first: Place, start: Place, mut text: Message, duplicate: &mut Option<SackBlock>) {
+    fn merge(&mut self, first: ExtendedSeq, start: ExtendedSeq, mut text: Message, duplicate: &mut Option<SackBlock>) {
         let end = start + text.len() as u64;
         let dense = self.pieces >= MANY;
         let mut begins = start;
@@ -490,7 +490,7 @@ impl Reassembly {
 }
 
 /// Only the first duplicate of a segment is reported (RFC 2883 section 4.2).
-fn note(duplicate: &mut Option<SackBlock>, left: Place, right: Place) {
+fn note(duplicate: &mut Option<SackBlock>, left: ExtendedSeq, right: ExtendedSeq) {
     if left != right {
         duplicate.get_or_insert(SackBlock { left: seq(left), right: seq(right) });
     }

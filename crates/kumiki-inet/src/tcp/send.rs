@@ -29,7 +29,7 @@ pub(crate) struct Next {
 
 /// Why there is nothing that may be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Held {
+pub(crate) enum SendLimit {
     /// There is no data.
     Nothing,
     /// The peer's window is closed.
@@ -233,22 +233,28 @@ impl Send {
     /// The next segment of new data, by the rules of RFC 9293 section 3.8.6.2.1 (MUST-38, SHLD-28); `window` is the
     /// congestion window and `forced` overrides silly window avoidance. Behind a window that shrank there is none (MUST-34,
     /// SHLD-15).
-    pub(crate) fn next(&self, board: &Scoreboard, window: u64, half: HalfWindow, forced: bool) -> Result<Next, Held> {
+    pub(crate) fn next(
+        &self,
+        board: &Scoreboard,
+        window: u64,
+        half: HalfWindow,
+        forced: bool,
+    ) -> Result<Next, SendLimit> {
         let d = self.unsent();
         let fin = self.fin == Fin::Queued;
         if d == 0 {
             // A FIN by itself needs no window: there is nothing to hold it in.
-            return if fin { Ok(Next { octets: 0, fin }) } else { Err(Held::Nothing) };
+            return if fin { Ok(Next { octets: 0, fin }) } else { Err(SendLimit::Nothing) };
         }
         let edge = board.una() + self.wnd;
         let usable = u32::try_from(edge.distance_from(board.nxt())).unwrap_or(0);
         if usable == 0 {
-            return Err(Held::Window);
+            return Err(SendLimit::Window);
         }
         let room = window.saturating_sub(board.pipe().into());
         let u = usable.min(u32::try_from(room).unwrap_or(u32::MAX));
         if u == 0 {
-            return Err(Held::Congestion);
+            return Err(SendLimit::Congestion);
         }
         let octets = d.min(u).min(self.mss);
         let all = octets == d;
@@ -266,11 +272,11 @@ impl Send {
         if (all && may_be_small) || half_goes {
             Ok(next)
         } else if u < usable && u < self.mss.min(d) {
-            Err(Held::Congestion)
+            Err(SendLimit::Congestion)
         } else if may_be_small {
-            Err(Held::Silly)
+            Err(SendLimit::Silly)
         } else {
-            Err(Held::Coalesce)
+            Err(SendLimit::Coalesce)
         }
     }
 

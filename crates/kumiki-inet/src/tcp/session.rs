@@ -19,7 +19,6 @@ use super::ecn::Ecn;
 use super::limits::Limit;
 use super::pacing::Pacer;
 use super::path_mtu::Path;
-use super::patience::Patience;
 use super::predicted::Course;
 use super::receive::{AckReason, Due, Receive};
 use super::record::Record;
@@ -30,6 +29,7 @@ use super::scoreboard::Scoreboard;
 use super::send::{Fin, Send};
 use super::states::State;
 use super::time_waits::TimeWaitEntry;
+use super::timeouts::Timeouts;
 use super::timers::{Timer, Timers};
 use super::trace::{Entry, Event, Snapshot, Trace};
 use super::urgent::Urgent;
@@ -130,7 +130,7 @@ pub(crate) struct Session {
     /// The congestion window held data back when last looked at.
     pub(crate) window_limited: bool,
     pub(crate) timers: Timers,
-    pub(crate) patience: Patience,
+    pub(crate) timeouts: Timeouts,
     /// Retransmissions of the first unacknowledged segment, or probes, without an answer.
     pub(crate) unanswered: u32,
     /// Probes of the closed window, answered or not.
@@ -198,7 +198,7 @@ impl Session {
             pacer: config.pacing.then(|| Box::new(Pacer::new(ctx.cx.now()))),
             window_limited: false,
             timers: Timers::new(handle),
-            patience: Patience::new(config, quality, ctx.now()),
+            timeouts: Timeouts::new(config, quality, ctx.now()),
             unanswered: 0,
             probes: 0,
             probed_at: ctx.now(),
@@ -338,7 +338,7 @@ impl Session {
         }
         self.answered(ctx);
         self.progressed();
-        self.patience.heard = ctx.now();
+        self.timeouts.heard = ctx.now();
         self.arm_keep_alive(ctx);
         self.begin_recovery(ctx);
         ctx.shared.counters.established += 1;

@@ -28,7 +28,7 @@ mod sender;
 use classic::Classic;
 use handshake::{Answering, Feedback};
 use receiver::{Arrived, Receiver};
-use sender::{Heard, Sender, Told};
+use sender::{EcnAck, EcnFeedback, Sender};
 
 use super::congestion::Loss;
 use super::limits::Limit;
@@ -423,7 +423,7 @@ impl Session {
             Mode::Accurate(accurate) => {
                 let timestamps = segment.options.timestamps.filter(|_| self.timestamps);
                 let pure = segment.text.is_empty() && !segment.has(Flags::FIN);
-                let told = Told {
+                let told = EcnAck {
                     flags: segment.flags,
                     option: segment.options.accecn,
                     of_syn: pure && segment.ack == self.iss + 1,
@@ -434,9 +434,9 @@ impl Session {
                     nxt: self.board.nxt(),
                 };
                 match accurate.sender.on_ack(&told) {
-                    Heard::Nothing => false,
-                    Heard::Marks(_) => true,
-                    Heard::Mangled => {
+                    EcnFeedback::Nothing => false,
+                    EcnFeedback::Marks(_) => true,
+                    EcnFeedback::Mangled => {
                         self.distrust(true, ctx);
                         false
                     }

@@ -21,7 +21,7 @@ const ROUNDS: u8 = 4;
 
 /// What an acknowledgment says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(crate) struct EcnAck {
     pub(crate) flags: Flags,
     pub(crate) option: Option<AccEcn>,
     /// It acknowledges our SYN and nothing behind it, and is nothing else.
@@ -38,7 +38,7 @@ pub(crate) struct Told {
 
 /// What is made of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Heard {
+pub(crate) enum EcnFeedback {
     /// Nothing new.
     Nothing,
     /// So many more packets were marked.
@@ -115,10 +115,10 @@ impl Sender {
     }
 
     /// An acceptable segment with an ACK came; the counters move unless another one has been here that was sent later.
-    pub(crate) fn on_ack(&mut self, told: &Told) -> Heard {
+    pub(crate) fn on_ack(&mut self, told: &EcnAck) -> EcnFeedback {
         if core::mem::take(&mut self.skip) {
             self.ts_latest = told.ts_val;
-            return Heard::Nothing;
+            return EcnFeedback::Nothing;
         }
         let later = match (told.ts_val, self.ts_latest) {
             (Some(value), Some(latest)) => Seq(value).gt(Seq(latest)),
@@ -126,7 +126,7 @@ impl Sender {
             (None, _) => false,
         };
         if told.delivered == 0 && !later {
-            return Heard::Nothing;
+            return EcnFeedback::Nothing;
         }
         if later || told.ts_val.is_some_and(|_| told.delivered > 0) {
             let newest = |value: u32| match self.ts_latest {
@@ -138,10 +138,10 @@ impl Sender {
         let ace = u32::from(handshake::ace(told.flags));
         if told.of_syn && self.reflection == Some(ace) {
             // A SYN,ACK that came again was acknowledged again in the same way: the test that section 3.2.2.2 allows.
-            return Heard::Nothing;
+            return EcnFeedback::Nothing;
         }
         if core::mem::replace(&mut self.first, false) && ace == 0 {
-            return Heard::Mangled;
+            return EcnFeedback::Mangled;
         }
         let packets = told.delivered.div_ceil(told.smss.max(1));
         let d_cep = ace.wrapping_sub(self.cep) & 7;
@@ -157,13 +157,13 @@ impl Sender {
             self.cep_then = self.cep;
             self.wrapped = false;
             if contradicts {
-                return Heard::Mangled;
+                return EcnFeedback::Mangled;
             }
         }
         if self.is_continuous(marks, packets, told) {
-            return Heard::Mangled;
+            return EcnFeedback::Mangled;
         }
-        if marks > 0 { Heard::Marks(marks) } else { Heard::Nothing }
+        if marks > 0 { EcnFeedback::Marks(marks) } else { EcnFeedback::Nothing }
     }
 
     /// Appendix A.1. How many more octets arrived with CE, where the option tells.
@@ -199,7 +199,7 @@ impl Sender {
     }
 
     /// Section 3.2.2.3: every packet of the first rounds was marked, which is no congestion.
-    fn is_continuous(&mut self, marks: u32, packets: u32, told: &Told) -> bool {
+    fn is_continuous(&mut self, marks: u32, packets: u32, told: &EcnAck) -> bool {
         self.unmarked |= marks < packets;
         if self.unmarked || packets == 0 {
             return false;
@@ -229,8 +229,8 @@ mod tests {
 
     use super::*;
 
-    fn told(ace: u32, delivered: u32, ceb: Option<u32>) -> Told {
-        Told {
+    fn told(ace: u32, delivered: u32, ceb: Option<u32>) -> EcnAck {
+        EcnAck {
             flags: Flags::ACK | handshake::flags(ace),
             option: ceb.map(|ceb| AccEcn::new(Order::Zero, 2, 1, ceb, 1)),
             of_syn: false,
@@ -246,18 +246,18 @@ mod tests {
     #[test]
     fn a_counter_that_may_have_gone_round_is_taken_to_have() {
         let mut it = Sender::new();
-        assert_eq!(it.on_ack(&told(5 + 2, 9000, None)), Heard::Marks(2));
+        assert_eq!(it.on_ack(&told(5 + 2, 9000, None)), EcnFeedback::Marks(2));
         let mut it = Sender::new();
-        assert_eq!(it.on_ack(&told(5 + 2, 10_000, None)), Heard::Marks(10));
+        assert_eq!(it.on_ack(&told(5 + 2, 10_000, None)), EcnFeedback::Marks(10));
         // Short of full segments: the counter is right (section 3.2.2.5.2).
         let mut it = Sender::new();
-        assert_eq!(it.on_ack(&told(5 + 2, 500, None)), Heard::Marks(2));
+        assert_eq!(it.on_ack(&told(5 + 2, 500, None)), EcnFeedback::Marks(2));
         // Where each acknowledgment is for many segments, nothing has been lost.
         let mut it = Sender::new();
         for _ in 0..20 {
             it.on_ack(&told(5, 5000, None));
         }
-        assert_eq!(it.on_ack(&told(5, 16_000, None)), Heard::Nothing);
+        assert_eq!(it.on_ack(&told(5, 16_000, None)), EcnFeedback::Nothing);
     }
 
     /// The examples of RFC 9768 appendix A.2.2, with its MSS of 1460.
@@ -283,38 +283,38 @@ mod tests {
     fn a_late_acknowledgment_winds_nothing_back() {
         let mut it = Sender::new();
         it.on_ack(&told(7, 2000, None));
-        assert_eq!(it.on_ack(&told(6, 0, None)), Heard::Nothing);
-        assert_eq!(it.on_ack(&told(7, 1000, None)), Heard::Nothing);
+        assert_eq!(it.on_ack(&told(6, 0, None)), EcnFeedback::Nothing);
+        assert_eq!(it.on_ack(&told(7, 1000, None)), EcnFeedback::Nothing);
         // By its timestamp one that acknowledges nothing can be newer.
         let mut it = Sender::new();
-        let at = |ts, ace, delivered| Told { ts_val: Some(ts), ..told(ace, delivered, None) };
+        let at = |ts, ace, delivered| EcnAck { ts_val: Some(ts), ..told(ace, delivered, None) };
         it.on_ack(&at(10, 6, 1000));
-        assert_eq!(it.on_ack(&at(9, 5, 0)), Heard::Nothing);
-        assert_eq!(it.on_ack(&at(10, 7, 0)), Heard::Nothing);
-        assert_eq!(it.on_ack(&at(11, 7, 0)), Heard::Marks(1));
+        assert_eq!(it.on_ack(&at(9, 5, 0)), EcnFeedback::Nothing);
+        assert_eq!(it.on_ack(&at(10, 7, 0)), EcnFeedback::Nothing);
+        assert_eq!(it.on_ack(&at(11, 7, 0)), EcnFeedback::Marks(1));
     }
 
     /// RFC 9768 sections 3.2.2.3, 3.2.2.4 and 3.2.3.2.5.
     #[test]
     fn feedback_that_cannot_be_is_noticed() {
         let mut zeroed = Sender::new();
-        assert_eq!(zeroed.on_ack(&told(0, 1000, None)), Heard::Mangled);
+        assert_eq!(zeroed.on_ack(&told(0, 1000, None)), EcnFeedback::Mangled);
         let mut contradicts = Sender::new();
-        assert_eq!(contradicts.on_ack(&told(5, 2000, Some(1000))), Heard::Mangled);
+        assert_eq!(contradicts.on_ack(&told(5, 2000, Some(1000))), EcnFeedback::Mangled);
         let mut continuous = Sender::new();
-        let mut last = Heard::Nothing;
+        let mut last = EcnFeedback::Nothing;
         for round in 1..=5_u32 {
-            last = continuous.on_ack(&Told {
+            last = continuous.on_ack(&EcnAck {
                 una: Seq(1000 * round),
                 nxt: Seq(1000 * round + 1000),
                 ..told(5 + round, 1000, None)
             });
         }
-        assert_eq!(last, Heard::Mangled);
+        assert_eq!(last, EcnFeedback::Mangled);
         // Zero is right after three marks.
         let mut fine = Sender::new();
         fine.on_ack(&told(7, 2000, None));
-        assert_eq!(fine.on_ack(&told(0, 2000, None)), Heard::Marks(1));
+        assert_eq!(fine.on_ack(&told(0, 2000, None)), EcnFeedback::Marks(1));
     }
 
     /// RFC 9768 section 3.2.3.2.4.
@@ -344,9 +344,9 @@ mod tests {
                 let marked = marked.min(packets);
                 cep += marked;
                 match it.on_ack(&told(cep, 1000 * packets, None)) {
-                    Heard::Marks(marks) => heard += marks,
-                    Heard::Nothing => {}
-                    Heard::Mangled => panic!("nothing was mangled"),
+                    EcnFeedback::Marks(marks) => heard += marks,
+                    EcnFeedback::Nothing => {}
+                    EcnFeedback::Mangled => panic!("nothing was mangled"),
                 }
             }
             proptest::prop_assert_eq!(heard, cep - 5);

@@ -51,7 +51,7 @@ impl Session {
         self.board.set_dup_thresh(DUP_THRESH);
         self.congestion.on_timeout(&loss, again);
         self.window_by(Limit::Loss);
-        let quiet = self.last_sent.max(self.patience.heard);
+        let quiet = self.last_sent.max(self.timeouts.heard);
         if let Some(record) = &mut self.record {
             record.limits.set_timed_out(quiet, self.last_sent, now);
         }
@@ -175,7 +175,7 @@ impl Session {
         if self.may_probe() {
             let samples = self.rtt.samples();
             ctx.shared.counters.loss_probes += 1;
-            let (quiet, now) = (self.last_sent.max(self.patience.heard), ctx.now());
+            let (quiet, now) = (self.last_sent.max(self.timeouts.heard), ctx.now());
             let is_retrans = self.send_probe(ctx);
             let nxt = self.board.nxt();
             if let Some(record) = self.record.as_mut().filter(|_| is_retrans) {

@@ -207,7 +207,7 @@ impl Session {
         if self.state.is_before_established() {
             self.end(Some(self.reason_of(problem)), ctx);
         } else {
-            self.patience.note(problem);
+            self.timeouts.note(problem);
         }
     }
 }

@@ -103,7 +103,7 @@ impl Session {
         {
             self.receive.ts_recent = (value, ctx.now());
         }
-        self.patience.heard = ctx.now();
+        self.timeouts.heard = ctx.now();
         if let Some(record) = &mut self.record {
             record.limits.heard();
         }

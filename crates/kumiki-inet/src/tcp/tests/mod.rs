@@ -11,7 +11,6 @@ mod loss;
 mod opening;
 mod pair;
 mod path_mtu;
-mod patience;
 mod pending;
 mod predicted;
 mod random;
@@ -19,6 +18,7 @@ mod recovery;
 mod refused;
 mod small;
 mod standard;
+mod timeouts;
 mod urgent;
 mod windows;
 

@@ -18,12 +18,12 @@ mod opening;
 mod pair;
 #[path = "path_mtu.rs"]
 mod path_mtu;
-#[path = "patience.rs"]
-mod patience;
 #[path = "recovery.rs"]
 mod recovery;
 #[path = "small.rs"]
 mod small;
+#[path = "timeouts.rs"]
+mod timeouts;
 #[path = "urgent.rs"]
 mod urgent;
 #[path = "windows.rs"]

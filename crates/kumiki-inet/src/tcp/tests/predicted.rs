@@ -16,7 +16,7 @@ use crate::tcp::{Config, Record, Trace, defaults};
 
 /// What happens at a host.
 #[derive(Clone, Debug)]
-enum Act {
+enum HostEvent {
     /// The user writes so much.
     Write(usize),
     /// The user writes so much that is urgent.
@@ -42,7 +42,7 @@ enum Act {
 }
 
 /// At this host this happens, and then so much time passes.
-type Step = (usize, Act, u64);
+type Step = (usize, HostEvent, u64);
 
 /// What a conversation begins with.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ struct Scene {
 /// All that can be told of a run: packets and their times, what the users heard and got, counters, records, what work was done, and how the
 /// connections stood after each step.
 #[derive(PartialEq, Debug)]
-struct Told {
+struct RunTrace {
     packets: Vec<String>,
     users: Vec<(Vec<String>, Vec<u8>)>,
     counters: Vec<crate::tcp::Counters>,
@@ -74,14 +74,16 @@ struct Told {
 }
 
 /// What is told of a conversation, and how many segments were predicted and how many sent at once.
-fn converse(scene: &Scene, steps: &[Step], predict: bool) -> (Told, [u64; 2]) {
+fn converse(scene: &Scene, steps: &[Step], predict: bool) -> (RunTrace, [u64; 2]) {
     let mut pair = begin(scene, predict);
     pair.listen(B, 5);
     pair.call(A);
     pair.run_for(ms(60_000));
     let mut standing = Vec::new();
     // Who is asked again and again, or does not agree with the peer on where they are, sends all the time.
-    let is_silent = |(_, act, _): &Step| matches!(act, Act::Write(_) | Act::Set(..) | Act::Burst(_) | Act::Soft);
+    let is_silent = |(_, act, _): &Step| {
+        matches!(act, HostEvent::Write(_) | HostEvent::Set(..) | HostEvent::Burst(_) | HostEvent::Soft)
+    };
     let is_silent = steps.iter().all(is_silent);
     for (host, act, wait) in steps {
         happen(&mut pair, *host, act);
@@ -91,13 +93,13 @@ fn converse(scene: &Scene, steps: &[Step], predict: bool) -> (Told, [u64; 2]) {
     pair.run_for(ms(3_000));
     standing.extend([A, B].map(|host| stands(&pair, host)));
     for host in [A, B] {
-        happen(&mut pair, host, &Act::Idle(false));
-        happen(&mut pair, host, &Act::Release);
+        happen(&mut pair, host, &HostEvent::Idle(false));
+        happen(&mut pair, host, &HostEvent::Release);
     }
     pair.run_for(ms(300_000));
     let ways = [A, B].map(|host| pair.tcp(host).predicted());
     let accounts = |host: usize| pair.hosts[host].graph.accounts().map(|(name, it)| (name.to_owned(), it)).collect();
-    let told = Told {
+    let told = RunTrace {
         accounts: [A, B].map(accounts).into(),
         packets: pair
             .log
@@ -156,15 +158,15 @@ fn stands(pair: &Pair, host: usize) -> String {
     known
 }
 
-fn happen(pair: &mut Pair, host: usize, act: &Act) {
+fn happen(pair: &mut Pair, host: usize, act: &HostEvent) {
     let session = pair.app(host).session.filter(|_| !pair.app(host).over);
     match act {
-        Act::Write(octets) => pair.write(host, &numbered(*octets)),
-        Act::Urge(octets) if session.is_some() => pair.urge(host, &numbered(*octets)),
-        Act::Release if session.is_some() => pair.release(host),
-        Act::Change(quality) if session.is_some() => pair.change(host, *quality),
-        Act::Idle(true) => pair.app(host).idle = true,
-        Act::Idle(false) => {
+        HostEvent::Write(octets) => pair.write(host, &numbered(*octets)),
+        HostEvent::Urge(octets) if session.is_some() => pair.urge(host, &numbered(*octets)),
+        HostEvent::Release if session.is_some() => pair.release(host),
+        HostEvent::Change(quality) if session.is_some() => pair.change(host, *quality),
+        HostEvent::Idle(true) => pair.app(host).idle = true,
+        HostEvent::Idle(false) => {
             pair.app(host).idle = false;
             if session.is_some() {
                 pair.take(host, 1_000_000);
@@ -173,24 +175,24 @@ fn happen(pair: &mut Pair, host: usize, act: &Act) {
                 pair.ask(host, vec![accept(offer)]);
             }
         }
-        Act::Urge(_) | Act::Release | Act::Change(_) => {}
-        Act::Set(ack, slow_start_after_idle) => {
+        HostEvent::Urge(_) | HostEvent::Release | HostEvent::Change(_) => {}
+        HostEvent::Set(ack, slow_start_after_idle) => {
             let config =
                 Config { ack: *ack, slow_start_after_idle: *slow_start_after_idle, ..pair.tcp(host).config().clone() };
             pair.tcp_mut(host).change(&config);
         }
-        Act::Narrow(mtu, tells) => pair.narrow = Some(Narrow { mtu: *mtu, tells: tells.then_some(ms(10)) }),
-        Act::Burst(burst) => pair.report(host, Report::Limits { unit: 9180 - IP, burst: *burst }),
-        Act::Route(routed) => {
+        HostEvent::Narrow(mtu, tells) => pair.narrow = Some(Narrow { mtu: *mtu, tells: tells.then_some(ms(10)) }),
+        HostEvent::Burst(burst) => pair.report(host, Report::Limits { unit: 9180 - IP, burst: *burst }),
+        HostEvent::Route(routed) => {
             let route = SourceRoute { gateways: vec![Ipv4Addr::new(10, 0, 0, 9)], strict: false };
             pair.return_route = routed.then_some((1 - host, route));
         }
-        Act::Soft => {
+        HostEvent::Soft => {
             if pair.log.iter().any(|packet| packet.from == host) {
                 pair.icmp(host, Problem::Soft { code: 0, kind: 3 });
             }
         }
-        Act::Forge { flags, seq, ack, stamp, window, octets } => {
+        HostEvent::Forge { flags, seq, ack, stamp, window, octets } => {
             let Some(last) = pair.log.iter().rev().find(|packet| packet.from != host) else {
                 return;
             };
@@ -252,17 +254,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         }
     });
     let act = prop_oneof![
-        40 => octets().prop_map(Act::Write),
-        1 => octets().prop_map(Act::Urge),
-        1 => Just(Act::Release),
-        2 => any::<bool>().prop_map(Act::Idle),
-        3 => quality.prop_map(Act::Change),
-        1 => (rules(), any::<bool>()).prop_map(|(rule, restart)| Act::Set(rule, restart)),
-        1 => (500u32..9200, any::<bool>()).prop_map(|(mtu, tells)| Act::Narrow(mtu, tells)),
-        1 => (1u32..50).prop_map(Act::Burst),
-        1 => Just(Act::Soft),
-        2 => any::<bool>().prop_map(Act::Route),
-        8 => forged.prop_map(|(flags, seq, ack, stamp, window, octets)| Act::Forge { flags, seq, ack, stamp, window, octets }),
+        40 => octets().prop_map(HostEvent::Write),
+        1 => octets().prop_map(HostEvent::Urge),
+        1 => Just(HostEvent::Release),
+        2 => any::<bool>().prop_map(HostEvent::Idle),
+        3 => quality.prop_map(HostEvent::Change),
+        1 => (rules(), any::<bool>()).prop_map(|(rule, restart)| HostEvent::Set(rule, restart)),
+        1 => (500u32..9200, any::<bool>()).prop_map(|(mtu, tells)| HostEvent::Narrow(mtu, tells)),
+        1 => (1u32..50).prop_map(HostEvent::Burst),
+        1 => Just(HostEvent::Soft),
+        2 => any::<bool>().prop_map(HostEvent::Route),
+        8 => forged.prop_map(|(flags, seq, ack, stamp, window, octets)| HostEvent::Forge { flags, seq, ack, stamp, window, octets }),
     ];
     // The longest of them is longer than TS.Recent is good for.
     let wait = prop_oneof![80 => 11u64..300, 40 => 0u64..12, 20 => 300u64..5_000, 2 => Just(25 * 24 * 3_600_000)];
@@ -361,7 +363,7 @@ proptest! {
         let (with, _) = converse(&scene, &steps, true);
         let (without, short) = converse(&scene, &steps, false);
         prop_assert_eq!(short, [0, 0]);
-        let Told { packets, users, counters, records, traces, ways, advice, accounts, standing } = without;
+        let RunTrace { packets, users, counters, records, traces, ways, advice, accounts, standing } = without;
         prop_assert_eq!(with.users, users);
         prop_assert_eq!(with.packets, packets);
         prop_assert_eq!(with.counters, counters);
@@ -378,7 +380,7 @@ proptest! {
 #[test]
 fn calls_and_answers_take_the_short_way() {
     let weather = Weather { loss: 0.0, duplication: 0.0, reordering: 0.0, seed: 1 };
-    let steps: Vec<Step> = (0..100).map(|n| (n % 2, Act::Write(64), 20)).collect();
+    let steps: Vec<Step> = (0..100).map(|n| (n % 2, HostEvent::Write(64), 20)).collect();
     let configs = [defaults::modern(), defaults::modern()];
     let scene = Scene { configs, weather, batch: 1, prices: [[0; 5]; 2], free_below: 0, late: false, wraps: false };
     let (told, [predicted, sent]) = converse(&scene, &steps, true);

@@ -403,7 +403,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 /// What can be seen of a session from outside.
 #[derive(PartialEq, Debug)]
-struct Seen {
+struct Observed {
     log: Vec<Packet>,
     ways: Vec<Option<Box<SourceRoute>>>,
     travelled: Vec<(usize, u8, u8)>,
@@ -412,7 +412,7 @@ struct Seen {
     received: [Vec<u8>; 2],
 }
 
-fn run(plan: &Plan, forgeries: &[Forgery]) -> Seen {
+fn run(plan: &Plan, forgeries: &[Forgery]) -> Observed {
     let [a, b] = plan.configs.clone();
     let mut pair = pair(a, b, plan.weather);
     pair.listen(B, 5);
@@ -458,7 +458,7 @@ fn run(plan: &Plan, forgeries: &[Forgery]) -> Seen {
             break;
         }
     }
-    Seen {
+    Observed {
         log: core::mem::take(&mut pair.log),
         ways: core::mem::take(&mut pair.ways),
         travelled: core::mem::take(&mut pair.travelled),
@@ -482,7 +482,7 @@ proptest! {
         let (alone, attacked) = (run(&plan, &[]), run(&plan, &forgeries));
         let differs = alone.log.iter().zip(&attacked.log).position(|(a, b)| a != b);
         if let Some(at) = differs {
-            let tail = |seen: &Seen| {
+            let tail = |seen: &Observed| {
                 let of = &seen.log[at.saturating_sub(5)..(at + 3).min(seen.log.len())];
                 of.iter().map(|it| format!("{it} {:?}", it.header)).collect::<Vec<_>>().join("\n")
             };

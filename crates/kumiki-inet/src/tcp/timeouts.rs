@@ -56,7 +56,7 @@ impl Blank for Unusual {
 
 /// What one connection waits for, and for how long.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     /// R2, as a count (MUST-21).
     pub(crate) retransmissions: u32,
     unusual: Rare<Unusual>,
@@ -79,9 +79,9 @@ pub(crate) struct Patience {
     tos: u8,
 }
 
-impl Patience {
+impl Timeouts {
     pub(crate) fn new(config: &Config, quality: &Quality, now: Instant) -> Self {
-        let mut patience = Self {
+        let mut timeouts = Self {
             retransmissions: config.max_retransmissions,
             unusual: Rare::new(),
             changeable: true,
@@ -95,13 +95,13 @@ impl Patience {
             tos: config.tos & DSCP,
         };
         if config.user_timeout.is_some() {
-            patience.unusual.user_timeout = config.user_timeout.into();
+            timeouts.unusual.user_timeout = config.user_timeout.into();
         }
         if config.keep_alive {
-            patience.unusual.keep_alive = config.keep_alive_times;
+            timeouts.unusual.keep_alive = config.keep_alive_times;
         }
-        patience.choose(quality);
-        patience
+        timeouts.choose(quality);
+        timeouts
     }
 
     /// Takes what the user asks for.
@@ -168,7 +168,7 @@ pub(super) fn configured_option(config: &Config) -> Option<UserTimeout> {
 impl Session {
     /// The user changes what it asked for, while the connection stands (MUST-21, MUST-24, SHLD-21).
     pub(crate) fn on_quality(&mut self, quality: &Quality, ctx: &mut Ctx<'_, '_>) {
-        self.patience.choose(quality);
+        self.timeouts.choose(quality);
         self.buffers.choose(quality);
         if let Some(buffer) = quality.send_buffer {
             self.send.buffer = buffer;
@@ -190,7 +190,7 @@ impl Session {
     /// Our FIN is acknowledged, or the user has closed the other way as well: the peer's FIN has so much time from now on.
     pub(super) fn arm_fin_wait_2(&mut self, ctx: &mut Ctx<'_, '_>) {
         let most = ctx.shared.config.fin_wait_2;
-        let waits = self.state == State::FinWait2 && !self.patience.half_close;
+        let waits = self.state == State::FinWait2 && !self.timeouts.half_close;
         if waits && !most.is_zero() && !self.timers.is_set(Timer::FinWait2) {
             let at = self.slow(most, ctx);
             self.timers.set(Timer::FinWait2, at, ctx.cx);
@@ -200,8 +200,8 @@ impl Session {
     /// How segments travel; what the user said goes down unchanged (SHLD-22).
     pub(crate) const fn unit_options(&self) -> IpParameters {
         IpParameters {
-            ttl: self.patience.ttl,
-            tos: self.patience.tos,
+            ttl: self.timeouts.ttl,
+            tos: self.timeouts.tos,
             dont_fragment: !self.path.fragments,
             ..IpParameters::NONE
         }
@@ -209,7 +209,7 @@ impl Session {
 
     /// A report that ends nothing (MUST-47).
     fn notify(&self, notice: Notice, ctx: &mut Ctx<'_, '_>) {
-        if self.patience.notices && (self.accepted || !self.passive) {
+        if self.timeouts.notices && (self.accepted || !self.passive) {
             let session = self.user;
             self.up(Indication::Notice { session, notice }, ctx);
         }
@@ -223,21 +223,21 @@ impl Session {
         let config = &ctx.shared.config;
         let most = if self.state.is_before_established() {
             config.syn_retries
-        } else if self.patience.limit(config, &self.rtt).is_some() {
+        } else if self.timeouts.limit(config, &self.rtt).is_some() {
             u32::MAX
         } else {
-            self.patience.retransmissions
+            self.timeouts.retransmissions
         };
         let memory_is_spent = ctx.shared.memory.is_spent(ctx.shared.config.memory);
-        let in_vain = memory_is_spent && ctx.now().saturating_since(self.patience.heard) >= SOON;
+        let in_vain = memory_is_spent && ctx.now().saturating_since(self.timeouts.heard) >= SOON;
         if self.unanswered >= most || (in_vain && most < u32::MAX && !self.state.is_before_established()) {
             self.give_up(ctx);
             return false;
         }
         self.unanswered = self.unanswered.saturating_add(1);
-        if self.unanswered == ctx.shared.config.advise_after && !self.patience.told {
+        if self.unanswered == ctx.shared.config.advise_after && !self.timeouts.told {
             // SHLD-9.
-            self.patience.told = true;
+            self.timeouts.told = true;
             self.advise(false, ctx);
             self.notify(Notice::NoAnswer, ctx);
         }
@@ -247,7 +247,7 @@ impl Session {
     /// Nobody has answered for long enough: the user is told why, where that is known.
     pub(super) fn give_up(&mut self, ctx: &mut Ctx<'_, '_>) {
         ctx.shared.counters.timed_out += 1;
-        let problem = self.patience.unusual.problem;
+        let problem = self.timeouts.unusual.problem;
         let reason = problem.map_or(Reason::TimedOut, |problem| self.reason_of(problem));
         self.reset(Some(reason), ctx);
     }
@@ -260,10 +260,10 @@ impl Session {
     /// The peer has answered: what was sent arrives.
     pub(super) fn answered(&mut self, ctx: &mut Ctx<'_, '_>) {
         self.unanswered = 0;
-        if self.patience.unusual.problem.is_some() {
-            self.patience.unusual.problem = None;
+        if self.timeouts.unusual.problem.is_some() {
+            self.timeouts.unusual.problem = None;
         }
-        if core::mem::take(&mut self.patience.told) {
+        if core::mem::take(&mut self.timeouts.told) {
             self.advise(true, ctx);
             self.notify(Notice::Answered, ctx);
         }
@@ -271,7 +271,7 @@ impl Session {
 
     /// Something new has been acknowledged: what is still waiting waits from now on.
     pub(super) const fn progressed(&mut self) {
-        self.patience.waiting = Maybe::NONE;
+        self.timeouts.waiting = Maybe::NONE;
         self.timers.clear(Timer::UserTimeout);
     }
 
@@ -289,7 +289,7 @@ impl Session {
             self.end(Some(self.reason_of(problem)), ctx);
             return;
         }
-        self.patience.note(problem);
+        self.timeouts.note(problem);
         self.notify(Notice::Problem(problem), ctx);
     }
 
@@ -300,7 +300,7 @@ impl Session {
             return;
         }
         let now = ctx.now();
-        let since = self.patience.waiting.get_or_insert(now);
+        let since = self.timeouts.waiting.get_or_insert(now);
         if let Some(limit) = self.user_timeout(ctx) {
             self.timers.set(Timer::UserTimeout, since + limit, ctx.cx);
         }
@@ -310,14 +310,14 @@ impl Session {
     fn user_timeout(&self, ctx: &Ctx<'_, '_>) -> Option<Duration> {
         let config = &ctx.shared.config;
         if self.state.is_before_established() {
-            return self.patience.unusual.user_timeout.known();
+            return self.timeouts.unusual.user_timeout.known();
         }
-        self.patience.limit(config, &self.rtt)
+        self.timeouts.limit(config, &self.rtt)
     }
 
     /// The limit may have changed while data waits.
     fn move_user_timeout(&mut self, ctx: &mut Ctx<'_, '_>) {
-        let Some(since) = self.patience.waiting.known() else {
+        let Some(since) = self.timeouts.waiting.known() else {
             return;
         };
         match self.user_timeout(ctx) {
@@ -328,17 +328,17 @@ impl Session {
 
     /// The option for a segment that has room for it, once for each new value (RFC 5482 section 3).
     pub(super) fn next_user_timeout(&mut self, ctx: &Ctx<'_, '_>, syn: bool) -> Option<UserTimeout> {
-        if !ctx.shared.config.user_timeout_option || !self.patience.uto_due {
+        if !ctx.shared.config.user_timeout_option || !self.timeouts.uto_due {
             return None;
         }
         // It goes with the SYN and again with the first segment after it.
-        self.patience.uto_due = syn;
-        option(self.patience.unusual.user_timeout.known()?)
+        self.timeouts.uto_due = syn;
+        option(self.timeouts.unusual.user_timeout.known()?)
     }
 
     /// Whether the next segment with room for it tells the user timeout.
     pub(super) const fn owes_user_timeout(&self, ctx: &Ctx<'_, '_>) -> bool {
-        ctx.shared.config.user_timeout_option && self.patience.uto_due
+        ctx.shared.config.user_timeout_option && self.timeouts.uto_due
     }
 
     /// The peer has told its user timeout. The reserved value of zero is ignored (RFC 5482 section 3.4).
@@ -348,11 +348,11 @@ impl Session {
         }
         let unit = if told.minutes { 60 } else { 1 };
         let remote = Duration::from_secs(u64::from(told.value) * unit);
-        if self.patience.unusual.remote.known() == Some(remote) {
+        if self.timeouts.unusual.remote.known() == Some(remote) {
             return;
         }
-        self.patience.unusual.remote = Some(remote).into();
-        if self.patience.changeable {
+        self.timeouts.unusual.remote = Some(remote).into();
+        if self.timeouts.changeable {
             self.move_user_timeout(ctx);
         }
         self.notify(Notice::UserTimeout(remote), ctx);
@@ -361,40 +361,40 @@ impl Session {
     // Keep-alive.
 
     pub(super) fn arm_keep_alive(&mut self, ctx: &mut Ctx<'_, '_>) {
-        let idle = self.patience.unusual.keep_alive.idle;
+        let idle = self.timeouts.unusual.keep_alive.idle;
         if idle.is_zero() || !self.state.may_idle() {
             self.timers.clear(Timer::KeepAlive);
             return;
         }
-        let at = (self.patience.heard + idle).max(ctx.now());
+        let at = (self.timeouts.heard + idle).max(ctx.now());
         self.timers.set(Timer::KeepAlive, at, ctx.cx);
     }
 
     /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as long as the
     /// user said (MUST-26, MUST-27).
     pub(super) fn on_keep_alive_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
-        let KeepAlive { idle, interval, count } = self.patience.unusual.keep_alive;
+        let KeepAlive { idle, interval, count } = self.timeouts.unusual.keep_alive;
         if idle.is_zero() || !self.state.may_idle() {
             return;
         }
-        let silent = ctx.now().saturating_since(self.patience.heard);
+        let silent = ctx.now().saturating_since(self.timeouts.heard);
         if !self.board.is_empty() || self.send.unsent() > 0 {
             // Who has something to send will find out by that.
-            self.patience.unusual.probes = 0;
+            self.timeouts.unusual.probes = 0;
             self.timers.set(Timer::KeepAlive, ctx.now() + idle, ctx.cx);
             return;
         }
         if silent < idle {
-            self.patience.unusual.probes = 0;
+            self.timeouts.unusual.probes = 0;
             self.arm_keep_alive(ctx);
             return;
         }
         // MUST-29: one probe without an answer means nothing.
-        if self.patience.unusual.probes >= count.max(2) {
+        if self.timeouts.unusual.probes >= count.max(2) {
             self.give_up(ctx);
             return;
         }
-        self.patience.unusual.probes += 1;
+        self.timeouts.unusual.probes += 1;
         ctx.shared.counters.keep_alives += 1;
         // SHLD-12: without data, from before the window, so that the peer must answer.
         let seq = self.board.nxt() - 1;
