@@ -95,9 +95,9 @@ pub enum Change {
     /// Only told: somebody else on the link has the address, or we have it on another interface and a server offered it on this one, so that it is not ours there.
     Duplicate(IpAddr),
     /// A way to a network.
-    Route(Way),
+    Route(AssignedRoute),
     /// It leads there no longer.
-    NoRoute(Way),
+    NoRoute(AssignedRoute),
     /// The largest packet, in octets; where the layer below carries less, less. `None`: what the configuration says.
     Mtu(Option<u32>),
 }
@@ -129,7 +129,7 @@ impl Payload for Resolvers {}
 
 /// A way to a network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Way {
+pub struct AssignedRoute {
     /// An address in the network.
     pub network: IpAddr,
     /// How many leading bits of it name the network; 0 is the default route.

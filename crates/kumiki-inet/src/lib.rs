@@ -40,7 +40,7 @@ pub mod times;
 pub mod udp;
 pub mod vnet;
 
-pub use assignment::{Assignment, Authority, Change, InterfaceState, Resolvers, Way};
+pub use assignment::{AssignedRoute, Assignment, Authority, Change, InterfaceState, Resolvers};
 pub use link_addresses::LinkAddresses;
 pub use numbers::{EtherType, IpProtocol};
 pub use reason::reason_of;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kumiki_graph::memory::Budget;
 use kumiki_graph::{Below, DeviceId, Duration, Graph, GraphError, Protocol, Rng, Service, TaskId};
-use kumiki_inet::Way;
+use kumiki_inet::AssignedRoute;
 use kumiki_inet::arp::{self, Arp};
 use kumiki_inet::dhcp::{self, Dhcp};
 use kumiki_inet::eth::{self, Eth};
@@ -268,7 +268,10 @@ impl Plan<'_> {
         };
         let own = |line: &Line| OwnLine {
             addresses: line.addresses.iter().map(|own| (*own, self.prefix(line, own.is_ipv4()))).collect(),
-            routes: line.ways().map(|LineRoute { network, prefix, router }| Way { network, prefix, router }).collect(),
+            routes: line
+                .ways()
+                .map(|LineRoute { network, prefix, router }| AssignedRoute { network, prefix, router })
+                .collect(),
             interfaces: [interface(0, self.has_v4(line)), interface(1, self.has_v6(line))],
             mtu: line.mtu,
             most: line.mtu,

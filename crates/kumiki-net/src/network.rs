@@ -4,7 +4,7 @@ use core::future::poll_fn;
 use core::net::IpAddr;
 use std::io;
 
-use kumiki_inet::{Change, Way};
+use kumiki_inet::{AssignedRoute, Change};
 
 use crate::Stack;
 use crate::sockets::Table;
@@ -75,7 +75,12 @@ impl Stack {
             })
         });
         let routes = lines().flat_map(|(line, it)| {
-            it.routes.iter().map(move |&Way { network, prefix, router }| NetworkRoute { network, prefix, router, line })
+            it.routes.iter().map(move |&AssignedRoute { network, prefix, router }| NetworkRoute {
+                network,
+                prefix,
+                router,
+                line,
+            })
         });
         Network {
             addresses: addresses.collect(),
@@ -163,7 +168,7 @@ impl StackLine<'_> {
     /// # Errors
     /// `AlreadyExists` where it does; `NetworkUnreachable` where a router of IPv4 is on no network of the line.
     pub fn add_route(self, network: IpAddr, prefix: u8, router: Option<IpAddr>) -> io::Result<()> {
-        self.stack.change(self.number, Change::Route(Way { network, prefix, router }))
+        self.stack.change(self.number, Change::Route(AssignedRoute { network, prefix, router }))
     }
 
     /// It does so no longer.
@@ -171,7 +176,7 @@ impl StackLine<'_> {
     /// # Errors
     /// `NotFound` where there is no such route: the same network, prefix and router.
     pub fn remove_route(self, network: IpAddr, prefix: u8, router: Option<IpAddr>) -> io::Result<()> {
-        self.stack.change(self.number, Change::NoRoute(Way { network, prefix, router }))
+        self.stack.change(self.number, Change::NoRoute(AssignedRoute { network, prefix, router }))
     }
 
     /// What a packet may have at most, in octets, from 68 on; no more than the line was made with. `None`: that. A line of IPv6 has 1280 at least, and keeps what

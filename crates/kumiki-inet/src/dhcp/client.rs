@@ -1,4 +1,4 @@
-//! The client: the state of RFC 2131 figure 5, and what it does in each. It knows no graph: what is to be done is appended to a list of [`Act`]s.
+//! The client: the state of RFC 2131 figure 5, and what it does in each. It knows no graph: what is to be done is appended to a list of [`ClientAction`]s.
 
 use core::net::Ipv4Addr;
 
@@ -34,7 +34,7 @@ pub enum State {
 
 /// What is to be done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Act {
+pub(super) enum ClientAction {
     /// Send a message: to all, or to a server from our own address.
     Send(Box<Header>, Option<(Ipv4Addr, Ipv4Addr)>),
     /// Have the address, once nobody has claimed it.
@@ -99,18 +99,24 @@ impl Client {
     }
 
     /// The link is gone: nothing is sent. What it had it has until its time is over; what is still looked at it has not got.
-    pub(super) fn on_down(&mut self, acts: &mut Vec<Act>) {
+    pub(super) fn on_down(&mut self, acts: &mut Vec<ClientAction>) {
         if self.state == State::Checking
             && let Some(lease) = self.lease.take()
         {
             self.config.previous = Some(lease.address);
-            acts.push(Act::Give(lease));
+            acts.push(ClientAction::Give(lease));
         }
         (self.state, self.due) = (State::InitReboot, None);
     }
 
     /// Somebody has sent it a message.
-    pub(super) fn on_message(&mut self, now: Instant, header: &Header, rng: &mut Rng, acts: &mut Vec<Act>) -> bool {
+    pub(super) fn on_message(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        rng: &mut Rng,
+        acts: &mut Vec<ClientAction>,
+    ) -> bool {
         let options = &header.options;
         let is_its = header.is_reply
             && header.xid == self.xid
@@ -151,7 +157,7 @@ impl Client {
     }
 
     /// The first offer that can be taken is taken: one that would be refused when it is granted is none.
-    fn on_offer(&mut self, now: Instant, header: &Header, rng: &mut Rng, acts: &mut Vec<Act>) -> bool {
+    fn on_offer(&mut self, now: Instant, header: &Header, rng: &mut Rng, acts: &mut Vec<ClientAction>) -> bool {
         let Some(server) = header.options.server.filter(|it| is_host(*it) && is_usable(header)) else {
             return false;
         };
@@ -165,7 +171,7 @@ impl Client {
         true
     }
 
-    fn on_ack(&mut self, now: Instant, header: &Header, rng: &mut Rng, acts: &mut Vec<Act>) -> bool {
+    fn on_ack(&mut self, now: Instant, header: &Header, rng: &mut Rng, acts: &mut Vec<ClientAction>) -> bool {
         let Some(lease) = Lease::of(header, self.asked, rng) else {
             return false;
         };
@@ -178,31 +184,31 @@ impl Client {
         self.refused = if before.is_some() { 0 } else { self.refused };
         if before.is_some() {
             if let Some(old) = self.lease.replace(lease.clone()).filter(|old| !old.says_the_same(&lease)) {
-                acts.push(Act::Give(old.without_address()));
-                acts.push(Act::Have(lease));
+                acts.push(ClientAction::Give(old.without_address()));
+                acts.push(ClientAction::Have(lease));
             }
             self.bind(now);
         } else {
             self.state = State::Checking;
             self.due = None;
             self.lease = Some(lease.clone());
-            acts.push(Act::Check(lease));
+            acts.push(ClientAction::Check(lease));
         }
         true
     }
 
     /// Nobody claims the address.
-    pub(super) fn on_free(&mut self, now: Instant, address: Ipv4Addr, acts: &mut Vec<Act>) {
+    pub(super) fn on_free(&mut self, now: Instant, address: Ipv4Addr, acts: &mut Vec<ClientAction>) {
         let lease = self.lease.as_ref().filter(|it| self.state == State::Checking && it.address == address);
         if let Some(lease) = lease.cloned() {
             self.refused = 0;
-            acts.push(Act::Have(lease));
+            acts.push(ClientAction::Have(lease));
             self.bind(now);
         }
     }
 
     /// Somebody else has it: it is declined, and another one is looked for after a while (section 3.1 (5)).
-    pub(super) fn on_taken(&mut self, now: Instant, address: Ipv4Addr, rng: &mut Rng, acts: &mut Vec<Act>) {
+    pub(super) fn on_taken(&mut self, now: Instant, address: Ipv4Addr, rng: &mut Rng, acts: &mut Vec<ClientAction>) {
         let is_it = self.state == State::Checking && self.lease.as_ref().is_some_and(|it| it.address == address);
         if let Some(lease) = self.lease.take_if(|_| is_it) {
             let options = Options {
@@ -212,22 +218,22 @@ impl Client {
                 ..self.options(Kind::Decline)
             };
             self.xid = rng.next_u32();
-            acts.push(Act::Send(Box::new(self.header(options)), None));
+            acts.push(ClientAction::Send(Box::new(self.header(options)), None));
             self.begin_again(now, AFTER_DECLINE, rng);
         }
     }
 
     /// It is to give its address back, and wants none any more (section 4.4.6).
-    pub(super) fn on_release(&mut self, rng: &mut Rng, acts: &mut Vec<Act>) {
+    pub(super) fn on_release(&mut self, rng: &mut Rng, acts: &mut Vec<ClientAction>) {
         let has_it = matches!(self.state, State::Bound | State::Renewing | State::Rebinding);
         if let Some(lease) = self.lease.take() {
             if let Some(server) = lease.server.filter(|_| has_it) {
                 let options = Options { server: Some(server), ..self.options(Kind::Release) };
                 self.xid = rng.next_u32();
                 let header = Header { ciaddr: lease.address, ..self.header(options) };
-                acts.push(Act::Send(Box::new(header), Some((lease.address, server))));
+                acts.push(ClientAction::Send(Box::new(header), Some((lease.address, server))));
             }
-            acts.push(Act::Give(lease));
+            acts.push(ClientAction::Give(lease));
         }
         (self.state, self.due) = (State::Init, None);
     }
@@ -241,7 +247,7 @@ impl Client {
     }
 
     /// What is due is done.
-    pub(super) fn on_timer(&mut self, now: Instant, rng: &mut Rng, acts: &mut Vec<Act>) {
+    pub(super) fn on_timer(&mut self, now: Instant, rng: &mut Rng, acts: &mut Vec<ClientAction>) {
         if self.next_due().is_none_or(|due| due > now) {
             return;
         }
@@ -292,7 +298,7 @@ impl Client {
         self.due = self.lease.as_ref().and_then(|it| it.t1).map(|it| it.max(now));
     }
 
-    fn ask_for_more(&mut self, now: Instant, rng: &mut Rng, acts: &mut Vec<Act>) {
+    fn ask_for_more(&mut self, now: Instant, rng: &mut Rng, acts: &mut Vec<ClientAction>) {
         let Some(lease) = self.lease.clone() else {
             return;
         };
@@ -313,16 +319,16 @@ impl Client {
             secs: self.seconds(now),
             ..self.header(Options { ..self.options(Kind::Request) })
         };
-        acts.push(Act::Send(Box::new(header), server.map(|server| (lease.address, server))));
+        acts.push(ClientAction::Send(Box::new(header), server.map(|server| (lease.address, server))));
         // Section 4.4.5: half of what is left, a minute at least.
         let wait = (end.saturating_since(now) / 2).max(LEAST_WAIT);
         self.due = Some((now + wait).min(end));
     }
 
     /// It has nothing any more.
-    fn halt(&mut self, acts: &mut Vec<Act>) {
+    fn halt(&mut self, acts: &mut Vec<ClientAction>) {
         if let Some(lease) = self.lease.take() {
-            acts.push(Act::Give(lease));
+            acts.push(ClientAction::Give(lease));
         }
         self.config.previous = None;
     }
@@ -337,17 +343,17 @@ impl Client {
 
     // Messages.
 
-    fn send_discover(&mut self, now: Instant, rng: &mut Rng, acts: &mut Vec<Act>) {
+    fn send_discover(&mut self, now: Instant, rng: &mut Rng, acts: &mut Vec<ClientAction>) {
         self.tries = self.tries.saturating_add(1);
         self.xid = rng.next_u32();
         self.secs = self.seconds(now);
         let options = Options { requested: self.config.previous, ..self.options(Kind::Discover) };
         let header = Header { broadcast: true, secs: self.secs, ..self.header(options) };
-        acts.push(Act::Send(Box::new(header), None));
+        acts.push(ClientAction::Send(Box::new(header), None));
     }
 
     /// Asks for what was offered, or what it had before (section 4.3.2, table 4).
-    fn send_request(&mut self, now: Instant, acts: &mut Vec<Act>) {
+    fn send_request(&mut self, now: Instant, acts: &mut Vec<ClientAction>) {
         self.tries = self.tries.saturating_add(1);
         let offer = self.offer.filter(|_| self.state == State::Requesting);
         let before = self.lease.as_ref().map(|it| it.address).or(self.config.previous);
@@ -358,7 +364,7 @@ impl Client {
         };
         let secs = if offer.is_some() { self.secs } else { self.seconds(now) };
         let header = Header { broadcast: true, secs, ..self.header(options) };
-        acts.push(Act::Send(Box::new(header), None));
+        acts.push(ClientAction::Send(Box::new(header), None));
     }
 
     fn seconds(&self, now: Instant) -> u16 {

@@ -7,7 +7,7 @@ use kumiki_wire::inet::dhcp::{Header, Route};
 
 use super::client::is_host;
 use super::timers::LEAST_WAIT;
-use crate::Way;
+use crate::AssignedRoute;
 
 /// For ever (RFC 2131 section 3.3).
 const FOR_EVER: u32 = u32::MAX;
@@ -22,7 +22,7 @@ pub struct Lease {
     /// Who has granted it; `None` where it does not say.
     pub server: Option<Ipv4Addr>,
     /// Ways to other networks.
-    pub routes: Vec<Way>,
+    pub routes: Vec<AssignedRoute>,
     /// Who looks up names, those to be asked first at the front.
     pub resolvers: Vec<Ipv4Addr>,
     /// The MTU of the link, in octets.
@@ -42,7 +42,7 @@ impl Lease {
         let address = Some(header.yiaddr).filter(|_| is_usable(header))?;
         let time = options.lease_s?;
         let (t1, t2, expires) = times(time, (options.t1_s, options.t2_s), asked, rng);
-        let on = |network: Ipv4Addr, prefix, router: Ipv4Addr| Way {
+        let on = |network: Ipv4Addr, prefix, router: Ipv4Addr| AssignedRoute {
             network: network.into(),
             prefix,
             router: Some(router).filter(|it| !it.is_unspecified()).map(Into::into),

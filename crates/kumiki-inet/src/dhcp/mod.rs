@@ -41,7 +41,7 @@ mod tests;
 mod timers;
 
 pub use client::State;
-use client::{Act, Client};
+use client::{Client, ClientAction};
 pub use lease::Lease;
 
 const BELOW: Below = Below(0);
@@ -146,23 +146,23 @@ impl Dhcp {
         self.client.lease.as_ref()
     }
 
-    fn act(&mut self, acts: Vec<Act>, cx: &mut Context<'_>) {
+    fn act(&mut self, acts: Vec<ClientAction>, cx: &mut Context<'_>) {
         for act in acts {
             match act {
-                Act::Send(header, to) => self.send(&header, to, cx),
-                Act::Check(lease) => {
+                ClientAction::Send(header, to) => self.send(&header, to, cx),
+                ClientAction::Check(lease) => {
                     let Lease { address, prefix, .. } = lease;
                     let address = IpAddr::V4(address);
                     self.assign(Change::Address { address, prefix, probe: self.config.probe }, cx);
                 }
-                Act::Have(lease) => {
+                ClientAction::Have(lease) => {
                     lease.routes.iter().for_each(|it| self.assign(Change::Route(*it), cx));
                     if lease.mtu.is_some() {
                         self.assign(Change::Mtu(lease.mtu.map(u32::from)), cx);
                     }
                     self.tell_resolvers(&lease.resolvers, cx);
                 }
-                Act::Give(lease) => {
+                ClientAction::Give(lease) => {
                     lease.routes.iter().for_each(|it| self.assign(Change::NoRoute(*it), cx));
                     if lease.mtu.is_some() {
                         self.assign(Change::Mtu(None), cx);

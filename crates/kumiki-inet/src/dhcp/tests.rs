@@ -8,7 +8,7 @@ use kumiki_wire::inet::{ethernet, ipv4, udp as wire};
 use proptest::prelude::*;
 
 use super::*;
-use crate::Way;
+use crate::AssignedRoute;
 use crate::arp::{self, Arp};
 use crate::eth::{self, Eth};
 use crate::ip::{self, Ip};
@@ -217,7 +217,8 @@ const fn own(probe: bool) -> Change {
     Change::Address { address: IpAddr::V4(OWN), prefix: 24, probe }
 }
 
-const DEFAULT: Change = Change::Route(Way { network: IpAddr::V4(NONE), prefix: 0, router: Some(IpAddr::V4(SERVER)) });
+const DEFAULT: Change =
+    Change::Route(AssignedRoute { network: IpAddr::V4(NONE), prefix: 0, router: Some(IpAddr::V4(SERVER)) });
 
 #[test]
 fn an_address_is_found_asked_for_probed_and_used() {
@@ -501,7 +502,7 @@ fn routes_come_in_the_place_of_routers_and_what_is_new_with_more_time_is_told() 
     (ack.options.mtu, ack.options.t1_s, ack.options.t2_s) = (Some(1400), Some(100), Some(200));
     network.say(ALL, &ack);
     network.pass(SECOND);
-    let on_link = Way { network: far.into(), prefix: 16, router: None };
+    let on_link = AssignedRoute { network: far.into(), prefix: 16, router: None };
     let (changes, _) = network.told();
     assert_eq!(changes, [own(false), Change::Route(on_link), DEFAULT, Change::Mtu(Some(1400))]);
     // T1 as it is said, less a 64th part at most.

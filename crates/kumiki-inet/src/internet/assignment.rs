@@ -6,7 +6,7 @@ use kumiki_graph::{Address, Context, Manage, Report, Request};
 use super::family::Family;
 use super::node::Ip;
 use super::route::Bits;
-use crate::{Assignment, Authority, Change, Way};
+use crate::{AssignedRoute, Assignment, Authority, Change};
 
 /// A route that was given while IP ran: network, prefix, interface, router.
 pub(crate) type Given<A> = (A, u8, usize, Option<A>);
@@ -118,7 +118,7 @@ impl<F: Family> Ip<F> {
         }
     }
 
-    fn take_way(&mut self, Assignment { interface, by, .. }: Assignment, way: Way) -> bool {
+    fn take_way(&mut self, Assignment { interface, by, .. }: Assignment, way: AssignedRoute) -> bool {
         let Some(given) = given_of::<F>(interface, way) else {
             return false;
         };
@@ -133,7 +133,7 @@ impl<F: Family> Ip<F> {
         true
     }
 
-    fn give_way(&mut self, Assignment { interface, by, .. }: Assignment, way: Way) -> bool {
+    fn give_way(&mut self, Assignment { interface, by, .. }: Assignment, way: AssignedRoute) -> bool {
         let given = given_of::<F>(interface, way);
         let may = |of: Authority| of == by || by == Authority::Owner;
         let known = self.given.iter().position(|(it, of)| Some(*it) == given && may(*of));
@@ -165,7 +165,7 @@ impl<F: Family> Ip<F> {
 }
 
 /// `way` by `interface`, bits beyond its prefix cleared; `None` where it is of another version.
-fn given_of<F: Family>(interface: usize, way: Way) -> Option<Given<F::Address>> {
+fn given_of<F: Family>(interface: usize, way: AssignedRoute) -> Option<Given<F::Address>> {
     let network: F::Address = Address::from(way.network).get()?;
     let router = match way.router {
         Some(router) => Some(Address::from(router).get()?),

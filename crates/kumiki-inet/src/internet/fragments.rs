@@ -13,8 +13,8 @@ use super::checksum::complete_checksum;
 use super::errors::{About, REASSEMBLY, Trouble};
 use super::family::Family;
 use super::node::{Ip, REASSEMBLY_TIMER};
-use super::reassembly::{Fragment, Outcome};
-use super::send::Refused;
+use super::reassembly::{Fragment, FragmentProgress};
+use super::send::SendError;
 
 /// Fragments begin at multiples of this many octets.
 pub(crate) const UNIT: usize = 8;
@@ -40,10 +40,10 @@ impl<F: Family> Ip<F> {
         datagram: &mut Message,
         mtu: usize,
         cx: &mut Context<'_>,
-    ) -> Result<Vec<Message>, Refused> {
+    ) -> Result<Vec<Message>, SendError> {
         if datagram.meta().segment_size != 0 {
             self.counters.frag_fails += 1;
-            return Err(Refused::Impossible("super-segment beyond the MTU"));
+            return Err(SendError::Impossible("super-segment beyond the MTU"));
         }
         complete_checksum(datagram, cx);
         let _ = datagram.pop(F::facts(header).len);
@@ -54,7 +54,7 @@ impl<F: Family> Ip<F> {
             let take = if last { datagram.len() } else { room / UNIT * UNIT };
             let Some(cut) = Some(take).filter(|&take| take > 0).and_then(|take| datagram.split_to(take).ok()) else {
                 self.counters.frag_fails += 1;
-                return Err(Refused::Impossible("MTU too small for a fragment"));
+                return Err(SendError::Impossible("MTU too small for a fragment"));
             };
             pieces.push(F::fragment(self, header, at, !last, cut));
             at += take;
@@ -72,8 +72,8 @@ impl<F: Family> Ip<F> {
         cx: &mut Context<'_>,
     ) {
         match self.reassembly.take(cx.now(), fragment) {
-            Outcome::Waiting | Outcome::Swallowed => {}
-            Outcome::Whole { head: (mut about, next), ecn, data } => {
+            FragmentProgress::Waiting | FragmentProgress::Swallowed => {}
+            FragmentProgress::Whole { head: (mut about, next), ecn, data } => {
                 match F::rejoin(&mut about.header, next, Some(ecn), data) {
                     Some(datagram) => {
                         self.counters.reasm_oks += 1;
@@ -84,7 +84,7 @@ impl<F: Family> Ip<F> {
                     None => self.broken(cx),
                 }
             }
-            Outcome::Broken => self.broken(cx),
+            FragmentProgress::Broken => self.broken(cx),
         }
         while self.reassembly.over() {
             self.counters.reasm_fails += 1;

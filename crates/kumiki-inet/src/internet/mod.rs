@@ -50,7 +50,7 @@ pub(crate) use node::{Ip, Port};
 pub use reassembly::Reassembly;
 pub(crate) use reassembly::{Fragment, Overlap};
 #[cfg(test)]
-pub(crate) use reassembly::{Outcome, Table};
+pub(crate) use reassembly::{FragmentProgress, Table};
 pub(crate) use recent::Plain;
 pub(crate) use route::{Bits, Hop, Routes, mask};
 pub(crate) use send::{Outgoing, Reach, readdress};

@@ -10,7 +10,7 @@ use super::errors::About;
 use super::family::{Facts, Family};
 use super::node::{Ip, Port};
 use super::route::Bits;
-use super::send::Refused;
+use super::send::SendError;
 
 /// No datagram is too long for it: how long those are that it sends is said by the other interfaces.
 const MTU: u32 = 65535;
@@ -41,7 +41,7 @@ impl<F: Family> Ip<F> {
                 let whole = how.dont_fragment || !F::ROUTERS_CUT;
                 self.transmit(&about.header, hop, (u32::MAX, whole), unit, cx)
             }
-            None => Err((Refused::NoRoute, unit)),
+            None => Err((SendError::NoRoute, unit)),
         };
         if let Err((refused, unit)) = sent {
             self.count(refused, cx);

@@ -91,7 +91,7 @@ const fn together(so_far: Option<Ecn>, another: Ecn) -> Option<Ecn> {
 
 /// What a fragment did.
 #[derive(Debug)]
-pub(crate) enum Outcome<H> {
+pub(crate) enum FragmentProgress<H> {
     /// There are still holes.
     Waiting,
     /// The datagram is whole.
@@ -224,16 +224,16 @@ impl<K, H> Incomplete<K, H> {
         true
     }
 
-    fn whole(self) -> Outcome<H> {
+    fn whole(self) -> FragmentProgress<H> {
         let Some(head) = self.head else {
-            return Outcome::Broken;
+            return FragmentProgress::Broken;
         };
         let mut data = Message::new();
         for piece in self.pieces {
             data.append(piece.data);
         }
         let ecn = self.ecn.unwrap_or(Ecn::NotEct);
-        Outcome::Whole { head, ecn, data }
+        FragmentProgress::Whole { head, ecn, data }
     }
 
     /// Nothing more is expected of it.
@@ -256,7 +256,7 @@ impl<K: PartialEq, H> Table<K, H> {
     }
 
     /// Takes a fragment.
-    pub(crate) fn take(&mut self, now: Instant, fragment: Fragment<'_, K, H>) -> Outcome<H> {
+    pub(crate) fn take(&mut self, now: Instant, fragment: Fragment<'_, K, H>) -> FragmentProgress<H> {
         let Fragment { key, first, last, head, ecn, data } = fragment;
         let known = self.incomplete.iter().position(|it| it.key == key);
         let at = known.unwrap_or_else(|| {
@@ -265,19 +265,19 @@ impl<K: PartialEq, H> Table<K, H> {
             self.incomplete.len() - 1
         });
         let Some(datagram) = self.incomplete.get_mut(at) else {
-            return Outcome::Broken;
+            return FragmentProgress::Broken;
         };
         if datagram.broken {
-            return Outcome::Swallowed;
+            return FragmentProgress::Swallowed;
         }
         let before = datagram.octets;
         if self.overlap == Overlap::Refuse && !datagram.lacks(first, first + data.len()) {
             if datagram.has(first, data) {
-                return Outcome::Waiting;
+                return FragmentProgress::Waiting;
             }
             datagram.give_up();
             self.octets -= before;
-            return Outcome::Broken;
+            return FragmentProgress::Broken;
         }
         let fits = datagram.fill(first, data, last);
         self.octets += datagram.octets - before;
@@ -287,7 +287,7 @@ impl<K: PartialEq, H> Table<K, H> {
                 let octets = datagram.octets;
                 datagram.give_up();
                 self.octets -= octets;
-                return Outcome::Broken;
+                return FragmentProgress::Broken;
             }
         }
         if first == 0 && datagram.head.is_none() {
@@ -295,10 +295,10 @@ impl<K: PartialEq, H> Table<K, H> {
         }
         let complete = datagram.holes.is_empty();
         if fits && !complete {
-            return Outcome::Waiting;
+            return FragmentProgress::Waiting;
         }
         let removed = self.remove(at).filter(|_| fits);
-        removed.map_or(Outcome::Broken, Incomplete::whole)
+        removed.map_or(FragmentProgress::Broken, Incomplete::whole)
     }
 
     fn remove(&mut self, at: usize) -> Option<Incomplete<K, H>> {

@@ -9,7 +9,7 @@ use super::errors::{About, HOPS, Trouble};
 use super::family::{Facts, Family};
 use super::node::Ip;
 use super::route::place_of;
-use super::send::{Refused, readdress};
+use super::send::{SendError, readdress};
 use crate::IpProtocol;
 
 impl<F: Family> Ip<F> {
@@ -114,7 +114,7 @@ impl<F: Family> Ip<F> {
             return;
         }
         let Some(hop) = F::hop(self, destination, None, None) else {
-            self.count(Refused::NoRoute, cx);
+            self.count(SendError::NoRoute, cx);
             self.error(about, Trouble::Unreachable(F::NAMES.no_route), &unit.data, cx);
             return;
         };

@@ -15,7 +15,7 @@ use crate::IpProtocol;
 
 /// How a datagram between two addresses leaves: for one neighbour, whose link address is known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way<F: Family> {
+pub(crate) struct CachedRoute<F: Family> {
     source: F::Address,
     destination: F::Address,
     hop: Hop<F::Address>,
@@ -28,7 +28,7 @@ pub(crate) struct Way<F: Family> {
 #[derive(Debug)]
 pub(crate) struct Recent<F: Family> {
     /// The last datagram of ours left so.
-    sent: Option<Way<F>>,
+    sent: Option<CachedRoute<F>>,
     /// The last datagram came in by this interface, from and to these addresses, and was for us alone.
     taken: Option<(Option<usize>, F::Address, F::Address)>,
 }
@@ -64,7 +64,7 @@ impl<F: Family> Ip<F> {
         let port = self.ports.get(hop.interface).filter(|_| F::KEEPS_WAYS);
         let reach = port.and_then(|port| Some((F::reach(port, hop.next)?, F::mtu(port), port.below?)));
         self.recent.sent = match reach {
-            Some((Reach::At(link), mtu, below)) => Some(Way { source, destination, hop, link, mtu, below }),
+            Some((Reach::At(link), mtu, below)) => Some(CachedRoute { source, destination, hop, link, mtu, below }),
             Some((Reach::Asked, ..)) | None => None,
         };
     }
@@ -73,7 +73,7 @@ impl<F: Family> Ip<F> {
     /// layer it goes. Anything else is left as it is.
     #[inline]
     pub(super) fn send_as_before(&mut self, from: Above, unit: &mut Unit) -> Option<Below> {
-        let Way { source, destination, hop, link, mtu, below } = *self.recent.sent.as_ref()?;
+        let CachedRoute { source, destination, hop, link, mtu, below } = *self.recent.sent.as_ref()?;
         let is_so = unit.destination.get() == Some(destination)
             && unit.source.get() == Some(source)
             && unit.parameters.is_none()

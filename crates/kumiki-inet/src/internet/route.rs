@@ -108,7 +108,7 @@ pub(crate) fn place_of(interface: usize) -> Option<u16> {
 
 /// What a route says.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Way<A> {
+struct RouteEntry<A> {
     interface: usize,
     gateway: Option<A>,
     /// Whether it came while the host ran.
@@ -122,7 +122,7 @@ struct Length<A: Bits> {
     /// In order; among equals, in the order of being added, or of their interfaces. Apart from the ways: a search reads several of them and one way.
     networks: Vec<A::Word>,
     /// To each network.
-    ways: Vec<Way<A>>,
+    ways: Vec<RouteEntry<A>>,
 }
 
 /// A routing table.
@@ -140,7 +140,7 @@ impl<A: Bits> Default for Routes<A> {
 
 impl<A: Bits> Length<A> {
     /// The ways to `network` and their numbers.
-    fn ways_to(&self, network: A::Word) -> impl Iterator<Item = (usize, &Way<A>)> {
+    fn ways_to(&self, network: A::Word) -> impl Iterator<Item = (usize, &RouteEntry<A>)> {
         let first = self.networks.partition_point(|other| *other < network);
         let networks = self.networks.iter().zip(&self.ways).enumerate().skip(first);
         networks.take_while(move |(_, (other, _))| **other == network).map(|(number, (_, way))| (number, way))
@@ -150,18 +150,18 @@ impl<A: Bits> Length<A> {
 impl<A: Bits> Routes<A> {
     /// To the network with the first `prefix` bits of `network`, by way of `gateway` or straight.
     pub(crate) fn add(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
-        self.add_before(network, prefix, Way { interface, gateway, is_late: false }, |_| false);
+        self.add_before(network, prefix, RouteEntry { interface, gateway, is_late: false }, |_| false);
     }
 
     /// As [`Routes::add`], of one that comes while the host runs: before others of that kind by later interfaces, for which of several servers and routers has answered
     /// first decides nothing.
     pub(crate) fn add_late(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
-        let is_later = |way: &Way<A>| way.is_late && way.interface > interface;
-        self.add_before(network, prefix, Way { interface, gateway, is_late: true }, is_later);
+        let is_later = |way: &RouteEntry<A>| way.is_late && way.interface > interface;
+        self.add_before(network, prefix, RouteEntry { interface, gateway, is_late: true }, is_later);
     }
 
     /// Behind the ways that are there already, but for the last ones that are `later`.
-    fn add_before(&mut self, network: A, prefix: u8, way: Way<A>, later: impl Fn(&Way<A>) -> bool) {
+    fn add_before(&mut self, network: A, prefix: u8, way: RouteEntry<A>, later: impl Fn(&RouteEntry<A>) -> bool) {
         let mask = A::mask(prefix);
         let network = network.word() & mask;
         let place = self.lengths.partition_point(|length| length.mask > mask);

@@ -32,7 +32,7 @@ pub enum Reach {
 
 /// Why a datagram did not leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refused {
+pub(crate) enum SendError {
     /// No route, or none that is up.
     NoRoute,
     /// The next hop's link address is not known.
@@ -46,7 +46,7 @@ pub(crate) enum Refused {
 /// A user's unit that did not leave.
 #[derive(Debug)]
 pub(crate) struct Unsent<F: Family> {
-    refused: Refused,
+    refused: SendError,
     /// The source that it was to have, if one was found.
     source: Option<F::Address>,
     unit: Box<Unit>,
@@ -85,8 +85,8 @@ impl<F: Family> Ip<F> {
             && let Some(trouble) = unsent.refused.trouble::<F>()
         {
             let problem = match unsent.refused {
-                Refused::NoRoute => Problem::NoRoute,
-                Refused::NoNeighbour | Refused::TooBig(_) | Refused::Impossible(_) => trouble.problem::<F>(),
+                SendError::NoRoute => Problem::NoRoute,
+                SendError::NoNeighbour | SendError::TooBig(_) | SendError::Impossible(_) => trouble.problem::<F>(),
             };
             let Unit { destination, data: mut start, .. } = *unsent.unit;
             start.truncate(F::SHOWN);
@@ -111,10 +111,10 @@ impl<F: Family> Ip<F> {
             (None, true, _) => Some(destination),
             (None, false, hop) => hop.and_then(|hop| F::select(self, hop, destination)),
         };
-        let header = chosen.ok_or(Refused::NoRoute).and_then(|source| {
+        let header = chosen.ok_or(SendError::NoRoute).and_then(|source| {
             let completed = F::complete(self, &mut outgoing, (source, hop), &mut unit.data);
-            completed.map_err(Refused::Impossible)?;
-            F::header(&outgoing, source, unit.data.len()).ok_or(Refused::Impossible("longer than a datagram can be"))
+            completed.map_err(SendError::Impossible)?;
+            F::header(&outgoing, source, unit.data.len()).ok_or(SendError::Impossible("longer than a datagram can be"))
         });
         let header = match header {
             Ok(header) => header,
@@ -143,7 +143,7 @@ impl<F: Family> Ip<F> {
                 let path = F::path_mtu(self, destination, cx.now());
                 self.transmit(&header, hop, (path, outgoing.how.dont_fragment), unit, cx)
             }
-            None => Err((Refused::NoRoute, unit)),
+            None => Err((SendError::NoRoute, unit)),
         };
         sent.map_err(|(refused, mut unit)| {
             self.count(refused, cx);
@@ -170,13 +170,13 @@ impl<F: Family> Ip<F> {
         (path, whole): (u32, bool),
         mut unit: Box<Unit>,
         cx: &mut Context<'_>,
-    ) -> Result<(), (Refused, Box<Unit>)> {
+    ) -> Result<(), (SendError, Box<Unit>)> {
         let Some(port) = self.ports.get(hop.interface).filter(|port| port.below.is_some()) else {
-            return Err((Refused::NoRoute, unit));
+            return Err((SendError::NoRoute, unit));
         };
         let mtu = F::mtu(port).min(path);
         let Some(reach) = F::reach(port, hop.next) else {
-            return Err((Refused::NoNeighbour, unit));
+            return Err((SendError::NoNeighbour, unit));
         };
         let Facts { destination, how, .. } = F::facts(header);
         let group = F::is_group(self, destination);
@@ -189,7 +189,7 @@ impl<F: Family> Ip<F> {
         }
         if whole {
             self.counters.frag_fails += 1;
-            return Err((Refused::TooBig(mtu), unit));
+            return Err((SendError::TooBig(mtu), unit));
         }
         let pieces = match self.cut(header, &mut unit.data, mtu as usize, cx) {
             Ok(pieces) => pieces,
@@ -218,15 +218,15 @@ impl<F: Family> Ip<F> {
     }
 
     /// Counts a datagram that did not leave.
-    pub(super) fn count(&mut self, refused: Refused, cx: &mut Context<'_>) {
+    pub(super) fn count(&mut self, refused: SendError, cx: &mut Context<'_>) {
         match refused {
-            Refused::NoRoute => {
+            SendError::NoRoute => {
                 self.counters.out_no_routes += 1;
                 cx.drop("no route");
             }
-            Refused::NoNeighbour => self.discard("next hop's link address not known", cx),
-            Refused::TooBig(_) => cx.drop("too big and not to be fragmented"),
-            Refused::Impossible(why) => self.discard(why, cx),
+            SendError::NoNeighbour => self.discard("next hop's link address not known", cx),
+            SendError::TooBig(_) => cx.drop("too big and not to be fragmented"),
+            SendError::Impossible(why) => self.discard(why, cx),
         }
     }
 
@@ -236,7 +236,7 @@ impl<F: Family> Ip<F> {
     }
 }
 
-impl Refused {
+impl SendError {
     /// What whoever sent the datagram is told.
     pub(super) const fn trouble<F: Family>(self) -> Option<Trouble> {
         match self {

@@ -41,7 +41,7 @@ fn version_4_addresses_are_matched_by_their_own_bits() {
     assert!(routes.lookup([10, 2, 2, 3].into(), |_| true).is_none());
 }
 
-fn take(table: &mut Table<u8, ()>, first: usize, data: &[u8], last: bool) -> Outcome<()> {
+fn take(table: &mut Table<u8, ()>, first: usize, data: &[u8], last: bool) -> FragmentProgress<()> {
     let data = &Message::from_octets(data);
     let (key, head, ecn) = (0, (), Ecn::NotEct);
     let fragment = Fragment { key, first, last, head, ecn, data };
@@ -51,23 +51,23 @@ fn take(table: &mut Table<u8, ()>, first: usize, data: &[u8], last: bool) -> Out
 #[test]
 fn an_overlap_breaks_the_datagram_and_swallows_what_follows() {
     let mut table = Table::new(Reassembly::default(), Overlap::Refuse);
-    assert!(matches!(take(&mut table, 0, &[1; 16], false), Outcome::Waiting));
+    assert!(matches!(take(&mut table, 0, &[1; 16], false), FragmentProgress::Waiting));
     // The very same again is none.
-    assert!(matches!(take(&mut table, 0, &[1; 16], false), Outcome::Waiting));
-    assert!(matches!(take(&mut table, 8, &[2; 16], false), Outcome::Broken));
+    assert!(matches!(take(&mut table, 0, &[1; 16], false), FragmentProgress::Waiting));
+    assert!(matches!(take(&mut table, 8, &[2; 16], false), FragmentProgress::Broken));
     assert_eq!(table.octets(), 0);
-    assert!(matches!(take(&mut table, 16, &[3; 4], true), Outcome::Swallowed));
+    assert!(matches!(take(&mut table, 16, &[3; 4], true), FragmentProgress::Swallowed));
     // When its time has come there is nothing to report, and the name is free again.
     let later = Instant::ZERO + Duration::from_secs(60);
     assert!(table.late(later).is_none());
-    assert!(matches!(take(&mut table, 16, &[3; 4], true), Outcome::Waiting));
+    assert!(matches!(take(&mut table, 16, &[3; 4], true), FragmentProgress::Waiting));
     let whole = take(&mut table, 0, &[1; 16], false);
-    assert!(matches!(whole, Outcome::Whole { data, .. } if data.len() == 20));
+    assert!(matches!(whole, FragmentProgress::Whole { data, .. } if data.len() == 20));
 }
 
 #[test]
 fn the_same_octets_with_other_content_are_an_overlap() {
     let mut table = Table::new(Reassembly::default(), Overlap::Refuse);
     take(&mut table, 0, &[1; 16], false);
-    assert!(matches!(take(&mut table, 0, &[2; 16], false), Outcome::Broken));
+    assert!(matches!(take(&mut table, 0, &[2; 16], false), FragmentProgress::Broken));
 }

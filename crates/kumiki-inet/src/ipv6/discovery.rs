@@ -17,7 +17,7 @@ use super::addresses::{Own, Standing, select};
 use super::config::{Discovery, Neighbours};
 use super::errors::pseudo;
 use super::family::{About, V6, with_header};
-use super::neighbours::{Act, Advertised, Cache, Packet, State};
+use super::neighbours::{Advertised, Cache, NeighbourAction, Packet, State};
 use super::routers::{Routers, default_by};
 use super::{Hop, Ip};
 use crate::internet::{Family, is_intact};
@@ -210,20 +210,20 @@ impl Ip {
     }
 
     /// Does what the neighbour cache asks for.
-    pub(super) fn act(&mut self, interface: usize, acts: Vec<Act>, cx: &mut Context<'_>) {
+    pub(super) fn act(&mut self, interface: usize, acts: Vec<NeighbourAction>, cx: &mut Context<'_>) {
         let any = !acts.is_empty();
         for act in acts {
             match act {
-                Act::Send { to, packet } => {
+                NeighbourAction::Send { to, packet } => {
                     self.down(interface, Address::from(to), packet, cx);
                 }
-                Act::Solicit { target, to } => self.solicit(interface, target, to, cx),
-                Act::Failed(packet) => {
+                NeighbourAction::Solicit { target, to } => self.solicit(interface, target, to, cx),
+                NeighbourAction::Failed(packet) => {
                     self.state.counters.unresolved += 1;
                     cx.drop("nobody answers for the next hop");
                     self.unresolved(packet.data, cx);
                 }
-                Act::Lost => {
+                NeighbourAction::Lost => {
                     self.state.counters.unresolved += 1;
                     cx.drop("too many packets wait for next hops");
                 }

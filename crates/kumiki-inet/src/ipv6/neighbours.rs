@@ -1,6 +1,6 @@
 //! Who is on the link: the neighbour cache (RFC 4861 sections 5.1 and 7.3, appendix C).
 //!
-//! It knows no graph: what is to be done is appended to a list of [`Act`]s.
+//! It knows no graph: what is to be done is appended to a list of [`NeighbourAction`]s.
 //!
 //! # Bounds
 //!
@@ -41,7 +41,7 @@ pub(super) enum State {
 
 /// What is to be done.
 #[derive(Debug)]
-pub(super) enum Act {
+pub(super) enum NeighbourAction {
     /// Send a solicitation for `target`: to it alone where its link address is known.
     Solicit { target: Ipv6Addr, to: Option<MacAddr> },
     /// Send what waited.
@@ -123,7 +123,7 @@ impl Cache {
     }
 
     /// The link address of `next`, to which `packet` is to go; where it is not known yet the packet waits.
-    pub(super) fn send(&mut self, now: Instant, next: Ipv6Addr, packet: Packet, acts: &mut Vec<Act>) {
+    pub(super) fn send(&mut self, now: Instant, next: Ipv6Addr, packet: Packet, acts: &mut Vec<NeighbourAction>) {
         let delay = self.bounds.delay;
         if let Some(it) = self.entries.get_mut(&next) {
             it.used = now;
@@ -134,7 +134,7 @@ impl Cache {
                 (it.state, it.due) = (State::Delay, Some(now + delay));
             }
             if let Some(to) = it.mac {
-                acts.push(Act::Send { to, packet });
+                acts.push(NeighbourAction::Send { to, packet });
             } else {
                 Self::queue(it, packet, self.bounds.queue, acts);
             }
@@ -154,18 +154,18 @@ impl Cache {
         };
         Self::queue(&mut it, packet, self.bounds.queue, acts);
         self.keep(next, it, acts);
-        acts.push(Act::Solicit { target: next, to: None });
+        acts.push(NeighbourAction::Solicit { target: next, to: None });
     }
 
-    fn queue(it: &mut Neighbour, packet: Packet, most: usize, acts: &mut Vec<Act>) {
+    fn queue(it: &mut Neighbour, packet: Packet, most: usize, acts: &mut Vec<NeighbourAction>) {
         it.waiting.push_back(packet);
         if it.waiting.len() > most {
             it.waiting.pop_front();
-            acts.push(Act::Lost);
+            acts.push(NeighbourAction::Lost);
         }
     }
 
-    fn keep(&mut self, address: Ipv6Addr, it: Neighbour, acts: &mut Vec<Act>) {
+    fn keep(&mut self, address: Ipv6Addr, it: Neighbour, acts: &mut Vec<NeighbourAction>) {
         if self.entries.len() >= self.bounds.neighbours {
             let known = self.entries.len() > self.unknown;
             let victim = if known { State::Stale } else { State::Incomplete };
@@ -176,7 +176,7 @@ impl Cache {
     }
 
     /// Forgets an unknown neighbour, or a part of those that are known: who was used longest ago.
-    fn evict(&mut self, which: State, acts: &mut Vec<Act>) {
+    fn evict(&mut self, which: State, acts: &mut Vec<NeighbourAction>) {
         let unknown = which == State::Incomplete;
         let of_kind = self.entries.iter().filter(|(_, it)| (it.state == State::Incomplete) == unknown);
         let mut all: Vec<_> = of_kind.map(|(at, it)| (it.used, *at)).collect();
@@ -186,7 +186,7 @@ impl Cache {
         }
         for (_, victim) in all.into_iter().take(part) {
             let waiting = self.remove(victim).map(|gone| gone.waiting).unwrap_or_default();
-            acts.extend(waiting.into_iter().map(|_| Act::Lost));
+            acts.extend(waiting.into_iter().map(|_| NeighbourAction::Lost));
         }
     }
 
@@ -197,7 +197,7 @@ impl Cache {
     }
 
     /// The state of an entry changes, and with a link address what waits is sent.
-    fn set(&mut self, now: Instant, address: Ipv6Addr, state: State, acts: &mut Vec<Act>) {
+    fn set(&mut self, now: Instant, address: Ipv6Addr, state: State, acts: &mut Vec<NeighbourAction>) {
         let Some(it) = self.entries.get_mut(&address) else {
             return;
         };
@@ -206,7 +206,7 @@ impl Cache {
         it.due = (state == State::Reachable).then(|| now + self.reachable);
         if let Some(to) = it.mac {
             let waited = it.waiting.drain(..);
-            acts.extend(waited.map(|packet| Act::Send { to, packet }));
+            acts.extend(waited.map(|packet| NeighbourAction::Send { to, packet }));
         }
     }
 
@@ -217,7 +217,7 @@ impl Cache {
         address: Ipv6Addr,
         mac: Option<MacAddr>,
         router: bool,
-        acts: &mut Vec<Act>,
+        acts: &mut Vec<NeighbourAction>,
     ) {
         let Some(it) = self.entries.get_mut(&address) else {
             if mac.is_some() {
@@ -242,7 +242,13 @@ impl Cache {
     }
 
     /// A packet has come from `address`, by way of `mac`: it is there, as far as a gateway need know. Whether that changes anything.
-    pub(super) fn met(&mut self, now: Instant, address: Ipv6Addr, mac: MacAddr, acts: &mut Vec<Act>) -> bool {
+    pub(super) fn met(
+        &mut self,
+        now: Instant,
+        address: Ipv6Addr,
+        mac: MacAddr,
+        acts: &mut Vec<NeighbourAction>,
+    ) -> bool {
         let Some(it) = self.entries.get_mut(&address) else {
             let due = Some(now + self.reachable);
             let it = Neighbour {
@@ -268,7 +274,7 @@ impl Cache {
     }
 
     /// Appendix C, the rows for advertisements. Whether a router has become a host (section 7.2.5).
-    pub(super) fn advertised(&mut self, now: Instant, said: Advertised, acts: &mut Vec<Act>) -> bool {
+    pub(super) fn advertised(&mut self, now: Instant, said: Advertised, acts: &mut Vec<NeighbourAction>) -> bool {
         let Some(it) = self.entries.get_mut(&said.target) else {
             return false;
         };
@@ -303,7 +309,7 @@ impl Cache {
     }
 
     /// Time has passed.
-    pub(super) fn tick(&mut self, now: Instant, acts: &mut Vec<Act>) {
+    pub(super) fn tick(&mut self, now: Instant, acts: &mut Vec<NeighbourAction>) {
         let mut gone = Vec::new();
         for (&target, it) in &mut self.entries {
             if it.due.is_none_or(|due| due > now) {
@@ -315,19 +321,19 @@ impl Cache {
                 State::Delay => {
                     (it.state, it.solicited) = (State::Probe, 1);
                     it.due = Some(now + self.retransmit);
-                    acts.push(Act::Solicit { target, to: it.mac });
+                    acts.push(NeighbourAction::Solicit { target, to: it.mac });
                 }
                 State::Incomplete | State::Probe if it.solicited < MOST_SOLICITATIONS => {
                     it.solicited += 1;
                     it.due = Some(now + self.retransmit);
-                    acts.push(Act::Solicit { target, to: it.mac });
+                    acts.push(NeighbourAction::Solicit { target, to: it.mac });
                 }
                 State::Incomplete | State::Probe => gone.push(target),
             }
         }
         for target in gone {
             let waited = self.remove(target).map(|it| it.waiting);
-            acts.extend(waited.unwrap_or_default().into_iter().map(Act::Failed));
+            acts.extend(waited.unwrap_or_default().into_iter().map(NeighbourAction::Failed));
         }
     }
 }

@@ -10,7 +10,7 @@ use core::net::{IpAddr, Ipv6Addr};
 use kumiki_graph::users::tell_all;
 use kumiki_graph::{Context, Duration, Instant, Report};
 use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
-use kumiki_wire::inet::icmpv6::{Message as Icmp, Router as Told};
+use kumiki_wire::inet::icmpv6::{Message as Icmp, Router as Advertisement};
 use kumiki_wire::inet::ipv6::{ALL_ROUTERS, Header, MIN_MTU};
 
 use super::addresses::{Own, select};
@@ -19,7 +19,7 @@ use super::family::V6;
 use super::neighbours::{Cache, State};
 use super::{Hop, Ip};
 use crate::internet::{Family, mask};
-use crate::{Assignment, Authority, Change, Resolvers, Way};
+use crate::{AssignedRoute, Assignment, Authority, Change, Resolvers};
 
 /// RTR_SOLICITATION_INTERVAL.
 const SOLICITATION_INTERVAL: Duration = Duration::from_secs(4);
@@ -54,13 +54,13 @@ struct Resolver {
 
 /// The default route by `router`, as users are told of it.
 pub(super) fn default_by(interface: usize, router: Ipv6Addr) -> Assignment {
-    let way = Way { network: Ipv6Addr::UNSPECIFIED.into(), prefix: 0, router: Some(router.into()) };
+    let way = AssignedRoute { network: Ipv6Addr::UNSPECIFIED.into(), prefix: 0, router: Some(router.into()) };
     Assignment { interface, by: Authority::Router, change: Change::Route(way) }
 }
 
 /// The network that a router says is on the link, as users are told of it.
 fn on_link(interface: usize, prefix: Ipv6Addr, len: u8) -> Assignment {
-    let way = Way { network: prefix.into(), prefix: len, router: None };
+    let way = AssignedRoute { network: prefix.into(), prefix: len, router: None };
     Assignment { interface, by: Authority::Router, change: Change::Route(way) }
 }
 
@@ -208,7 +208,7 @@ impl Ip {
         &mut self,
         interface: usize,
         header: &Header,
-        told: Told,
+        told: Advertisement,
         options: &[Opt<'_>],
         cx: &mut Context<'_>,
     ) {

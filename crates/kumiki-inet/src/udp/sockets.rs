@@ -58,7 +58,7 @@ impl Socket {
 
 /// A place in the table, used again under another generation.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct SocketSlot {
     generation: u32,
     socket: Option<Socket>,
 }
@@ -66,7 +66,7 @@ struct Place {
 /// All sockets; places are counted from 0.
 #[derive(Debug, Default)]
 pub(super) struct Sockets {
-    places: Vec<Place>,
+    places: Vec<SocketSlot>,
     /// Places without a socket.
     free: Vec<usize>,
     /// Which places have a port, in the order in which they were opened.
@@ -156,7 +156,7 @@ impl Sockets {
     /// Keeps a socket whose port is free; its place and generation are our handle.
     pub(super) fn keep(&mut self, socket: Socket) -> Handle {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place::default());
+            self.places.push(SocketSlot::default());
             self.places.len() - 1
         });
         self.ports.entry(socket.local.port()).or_default().push(index);

@@ -76,7 +76,7 @@ struct Port {
 
 /// Whose an access point below is.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct AccessPointOwner {
     interface: usize,
     user: Above,
 }
@@ -100,7 +100,7 @@ pub struct Vnet {
     config: Config,
     ports: Vec<Port>,
     /// By access point below.
-    places: Vec<Place>,
+    places: Vec<AccessPointOwner>,
     routes_4: Routes<Ipv4Addr>,
     routes_6: Routes<Ipv6Addr>,
     counters: Counters,
@@ -356,7 +356,7 @@ impl Vnet {
         }
     }
 
-    fn report(&mut self, from: Below, place: Place, report: Report, cx: &mut Context<'_>) {
+    fn report(&mut self, from: Below, place: AccessPointOwner, report: Report, cx: &mut Context<'_>) {
         self.last = None;
         let limits = self.least(0..self.ports.len());
         let any_up = self.ports.iter().any(|port| port.up);
@@ -435,7 +435,7 @@ impl Protocol for Vnet {
             // Users come in their order.
             let user = Above(u16::try_from(port.users.len()).unwrap_or(u16::MAX));
             port.users.push(below);
-            self.places.push(Place { interface, user });
+            self.places.push(AccessPointOwner { interface, user });
         }
         Ok(())
     }

@@ -121,14 +121,18 @@ impl Hello {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_inet::{Authority, Way};
+    use kumiki_inet::{AssignedRoute, Authority};
 
     use super::*;
 
     #[test]
     fn what_a_stack_says_of_itself_is_heard() {
         let ip = |text: &str| text.parse().unwrap();
-        let way = |network, prefix, router: Option<&str>| Way { network: ip(network), prefix, router: router.map(ip) };
+        let way = |network, prefix, router: Option<&str>| AssignedRoute {
+            network: ip(network),
+            prefix,
+            router: router.map(ip),
+        };
         let tap = OwnLine {
             addresses: vec![(ip("10.9.0.2"), 24), (ip("fd00::1"), 64)],
             routes: vec![way("0.0.0.0", 0, Some("10.9.0.1")), way("fd01::", 32, None)],

@@ -7,7 +7,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use kumiki_inet::{Authority, Way};
+use kumiki_inet::{AssignedRoute, Authority};
 
 use super::primitives::{Fields, Words, put_socket};
 use crate::sockets::OwnLine;
@@ -28,7 +28,7 @@ pub(super) fn put_lines(words: &mut Fields, lines: &[OwnLine]) {
         for (own, prefix) in addresses {
             put_ip(words, *own, (*prefix).into());
         }
-        for Way { network, prefix, router } in routes {
+        for AssignedRoute { network, prefix, router } in routes {
             put_ip(words, *network, (*prefix).into());
             put_socket(words, router.map(|it| SocketAddr::new(it, 0)));
         }
@@ -62,7 +62,7 @@ fn line_of(words: &mut Words<'_>) -> Option<OwnLine> {
     let addresses = (0..addresses).map(|_| network(words)).collect::<Option<_>>()?;
     let routes = (0..routes).map(|_| {
         let (network, prefix) = network(words)?;
-        Some(Way { network, prefix, router: words.socket()?.map(|it| it.ip()) })
+        Some(AssignedRoute { network, prefix, router: words.socket()?.map(|it| it.ip()) })
     });
     let routes = routes.collect::<Option<_>>()?;
     let resolvers = (0..resolvers).map(|_| {

@@ -6,7 +6,7 @@ use std::io;
 
 use kumiki_graph::{Below, Manage, Report, Request, Special};
 use kumiki_inet::dhcp::GiveBack;
-use kumiki_inet::{Assignment, Authority, Change, Resolvers, Way};
+use kumiki_inet::{AssignedRoute, Assignment, Authority, Change, Resolvers};
 
 use super::table::{Table, is_in, is_many};
 
@@ -15,7 +15,7 @@ use super::table::{Table, is_in, is_many};
 pub(crate) struct OwnLine {
     /// Each with how many leading bits of it name the network.
     pub(crate) addresses: Vec<(IpAddr, u8)>,
-    pub(crate) routes: Vec<Way>,
+    pub(crate) routes: Vec<AssignedRoute>,
     /// Which interface of IPv4 it is, and which of IPv6.
     pub(crate) interfaces: [Option<usize>; 2],
     /// What a packet may have, in octets.
@@ -30,7 +30,7 @@ pub(crate) struct OwnLine {
 
 impl OwnLine {
     /// From which of its addresses what goes by `way` is sent: the one on the router's network, or else the first.
-    fn source(&self, way: &Way) -> Option<IpAddr> {
+    fn source(&self, way: &AssignedRoute) -> Option<IpAddr> {
         let mut near =
             self.addresses.iter().filter(|(own, prefix)| way.router.is_some_and(|it| is_in(it, *own, *prefix)));
         let first = || self.addresses.iter().find(|(own, _)| own.is_ipv4() == way.network.is_ipv4());
@@ -169,7 +169,7 @@ impl Table {
             Change::Route(way) if self.line(number)?.routes.contains(&way) => {
                 wrong(io::ErrorKind::AlreadyExists, format!("there is such a route to {}/{}", way.network, way.prefix))
             }
-            Change::Route(Way { router: Some(router), .. })
+            Change::Route(AssignedRoute { router: Some(router), .. })
                 if router.is_ipv4()
                     && !self.line(number)?.addresses.iter().any(|(own, it)| is_in(router, *own, *it)) =>
             {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Assignment, Authority, Change, Way};
+use crate::{AssignedRoute, Assignment, Authority, Change};
 
 const NEXT: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 7);
 const FAR: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 7);
@@ -73,7 +73,7 @@ fn what_was_found_out_for_the_last_datagram_ends_with_the_address() {
 fn routes_come_and_go_and_the_source_is_on_the_routers_network() {
     let (mut bench, _, user) = bench(host(1500));
     let router = Ipv4Addr::new(10, 1, 0, 1);
-    let way = Way { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, router: Some(router.into()) };
+    let way = AssignedRoute { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, router: Some(router.into()) };
     assert_eq!(source(&mut bench, user, FAR), None);
     assign(&mut bench, user, Change::Route(way));
     assign(&mut bench, user, Change::Route(way));
@@ -105,7 +105,7 @@ fn what_whoever_has_the_host_has_given_no_server_takes() {
     bench.say(user, Request::Manage(Box::new(Manage::Limits)));
     let server = |bench: &mut Bench, change| assign_by(Authority::Server, bench, user, change);
     let router = Ipv4Addr::new(10, 1, 0, 1);
-    let way = Way { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, router: Some(router.into()) };
+    let way = AssignedRoute { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, router: Some(router.into()) };
     // Address and route are there; whoever grants the address once more hears that it is.
     assign(&mut bench, user, Change::Route(way));
     told(&mut bench, user);
@@ -119,7 +119,7 @@ fn what_whoever_has_the_host_has_given_no_server_takes() {
     // What the server has given it takes, and so does whoever has the host.
     for by in [Authority::Server, Authority::Owner] {
         server(&mut bench, address(NEXT, 16));
-        let second = Way { network: FAR.into(), prefix: 24, router: None };
+        let second = AssignedRoute { network: FAR.into(), prefix: 24, router: None };
         server(&mut bench, Change::Route(second));
         assign_by(Authority::Router, &mut bench, user, Change::NoAddress(NEXT.into()));
         assign_by(by, &mut bench, user, Change::NoRoute(second));
@@ -149,8 +149,8 @@ fn what_cannot_be_changes_nothing() {
         address(NEXT, 33),
         Change::NoAddress(NEXT.into()),
         Change::Address { address: "fd00::1".parse().unwrap(), prefix: 64, probe: false },
-        Change::Route(Way { network: FAR.into(), prefix: 33, router: None }),
-        Change::Route(Way { network: FAR.into(), prefix: 24, router: Some("fe80::1".parse().unwrap()) }),
+        Change::Route(AssignedRoute { network: FAR.into(), prefix: 33, router: None }),
+        Change::Route(AssignedRoute { network: FAR.into(), prefix: 24, router: Some("fe80::1".parse().unwrap()) }),
     ];
     for change in impossible {
         assign(&mut bench, user, change);
@@ -176,7 +176,7 @@ fn who_has_no_address_yet_speaks_to_all_from_none() {
 #[test]
 fn what_came_while_it_ran_is_still_there_when_the_link_agrees_on_an_address() {
     let (mut bench, eth, user) = bench(Config::host(Interface::negotiated("eth")));
-    let way = Way { network: FAR.into(), prefix: 16, router: None };
+    let way = AssignedRoute { network: FAR.into(), prefix: 16, router: None };
     assign(&mut bench, user, address(NEXT, 16));
     assign(&mut bench, user, Change::Route(way));
     let agreed = LinkAddresses { local: Address::from(A), remote: Address::from(B) };
@@ -196,7 +196,7 @@ fn of_equal_routes_that_of_the_first_interface_counts_after_a_link_has_agreed_on
     let user = bench.user("user", "ip", &[UDP]);
     bench.start();
     bench.requests();
-    let way = Change::Route(Way { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, router: None });
+    let way = Change::Route(AssignedRoute { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, router: None });
     for interface in [1, 0] {
         let what = Assignment { interface, by: Authority::Owner, change: way };
         bench.say(user, Request::Manage(Box::new(Manage::special(what))));

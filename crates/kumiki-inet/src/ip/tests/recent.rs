@@ -9,7 +9,7 @@ const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 1, 1);
 
 /// What happens at a host.
 #[derive(Clone, Debug)]
-enum Act {
+enum IpEvent {
     /// The user sends so many octets from there to there, by a source route or not.
     Send { source: Option<Ipv4Addr>, destination: Ipv4Addr, octets: usize, whole: bool, routed: bool },
     /// A datagram comes by an interface, from there to there; `options`: with such a header; `group`: to many at once; `piece`: of a longer one;
@@ -37,10 +37,10 @@ enum Act {
 }
 
 /// All that can be told of it: what left by which interface, for whom; what the user heard; what was counted, and thrown away.
-type Told = (Vec<String>, Vec<String>, Counters, Vec<(String, u64)>);
+type IpTrace = (Vec<String>, Vec<String>, Counters, Vec<(String, u64)>);
 
 /// What is told of `acts`; `forgets`: whatever was found out is forgotten before each.
-fn told(config: &Config, acts: &[Act], forgets: bool) -> Told {
+fn told(config: &Config, acts: &[IpEvent], forgets: bool) -> IpTrace {
     let mut bench = Bench::new();
     let mut below = vec!["eth", "ppp"];
     below.extend(config.host.as_deref());
@@ -63,22 +63,22 @@ fn told(config: &Config, acts: &[Act], forgets: bool) -> Told {
     (sent, heard, counters(&bench), drops.into_iter().map(|(why, count)| (why.to_owned(), count)).collect())
 }
 
-fn happen(bench: &mut Bench, ways: &[DeviceId], user: NodeId, act: &Act) {
+fn happen(bench: &mut Bench, ways: &[DeviceId], user: NodeId, act: &IpEvent) {
     let mut report = |by: usize, report| bench.indicate(ways[by], Indication::Report(Box::new(report)));
     match *act {
-        Act::Up(by, true) => report(by, Report::Up),
-        Act::Up(by, false) => report(by, Report::Down),
-        Act::Limits(by, unit) => report(by, Report::Limits { unit, burst: 1 }),
-        Act::Agreed(by, local, remote) => {
+        IpEvent::Up(by, true) => report(by, Report::Up),
+        IpEvent::Up(by, false) => report(by, Report::Down),
+        IpEvent::Limits(by, unit) => report(by, Report::Limits { unit, burst: 1 }),
+        IpEvent::Agreed(by, local, remote) => {
             let addresses = LinkAddresses { local: local.into(), remote: remote.into() };
             report(by, Report::special(addresses));
         }
-        Act::Member(member) => {
+        IpEvent::Member(member) => {
             let group = Address::from(GROUP);
             bench.say(user, Request::Manage(Box::new(Manage::Group { group, member })));
         }
-        Act::Pass(ms) => bench.pass(Duration::from_millis(ms)),
-        Act::Send { source, destination, octets, whole, routed } => {
+        IpEvent::Pass(ms) => bench.pass(Duration::from_millis(ms)),
+        IpEvent::Send { source, destination, octets, whole, routed } => {
             let how = IpParameters { dont_fragment: whole, ..IpParameters::NONE };
             let route = SourceRoute { gateways: vec![B], strict: false };
             let parameters = if routed { Parameters::of(route) } else { Parameters::NONE };
@@ -87,7 +87,7 @@ fn happen(bench: &mut Bench, ways: &[DeviceId], user: NodeId, act: &Act) {
             let (source, destination) = (source.map_or(Address::NONE, Address::from), Address::from(destination));
             bench.send(user, Unit { source, destination, options, parameters, data, ..Unit::default() });
         }
-        Act::Come { by, source, destination, options, group, piece, protocol, odd: (at, change, behind) } => {
+        IpEvent::Come { by, source, destination, options, group, piece, protocol, odd: (at, change, behind) } => {
             const OPTIONS: [&[u8]; 3] = [&[], &[148, 4, 0, 0], &[131, 7, 4, 10, 0, 0, 9, 0]];
             let mut octets = datagram(
                 |header| {
@@ -124,7 +124,7 @@ fn addresses() -> impl Strategy<Value = Ipv4Addr> {
     prop_oneof![6 => Just(A), 6 => Just(B), 3 => Just(Ipv4Addr::new(10, 0, 1, 1)), 1 => prop::sample::select(Vec::from(others))]
 }
 
-fn acts() -> impl Strategy<Value = Vec<Act>> {
+fn acts() -> impl Strategy<Value = Vec<IpEvent>> {
     let octets = || prop_oneof![4 => 0usize..100, 1 => 0usize..3000, 1 => 65_400usize..65_600];
     let send =
         (prop::option::weighted(0.8, addresses()), addresses(), octets(), any::<bool>(), prop::bool::weighted(0.1));
@@ -135,15 +135,15 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     let protocol = prop::sample::select(vec![17u8, 17, 6, 1, 99]);
     let come = (come, prop::bool::weighted(0.1), prop::bool::weighted(0.1), protocol, odd);
     let act = prop_oneof![
-        12 => send.prop_map(|(source, destination, octets, whole, routed)| Act::Send { source, destination, octets, whole, routed }),
+        12 => send.prop_map(|(source, destination, octets, whole, routed)| IpEvent::Send { source, destination, octets, whole, routed }),
         12 => come.prop_map(|((by, source, destination, options), group, piece, protocol, odd)| {
-            Act::Come { by, source, destination, options, group, piece, protocol, odd }
+            IpEvent::Come { by, source, destination, options, group, piece, protocol, odd }
         }),
-        2 => (0usize..2, any::<bool>()).prop_map(|(by, up)| Act::Up(by, up)),
-        1 => (0usize..2, 68u32..2000).prop_map(|(by, unit)| Act::Limits(by, unit)),
-        2 => (0usize..2, addresses(), addresses()).prop_map(|(by, local, remote)| Act::Agreed(by, local, remote)),
-        1 => any::<bool>().prop_map(Act::Member),
-        1 => (0u64..40_000).prop_map(Act::Pass),
+        2 => (0usize..2, any::<bool>()).prop_map(|(by, up)| IpEvent::Up(by, up)),
+        1 => (0usize..2, 68u32..2000).prop_map(|(by, unit)| IpEvent::Limits(by, unit)),
+        2 => (0usize..2, addresses(), addresses()).prop_map(|(by, local, remote)| IpEvent::Agreed(by, local, remote)),
+        1 => any::<bool>().prop_map(IpEvent::Member),
+        1 => (0u64..40_000).prop_map(IpEvent::Pass),
     ];
     // What was found out matters where the same follows.
     let several = (act, 1usize..4).prop_map(|(act, times)| vec![act; times]);

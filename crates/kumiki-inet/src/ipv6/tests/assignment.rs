@@ -6,7 +6,7 @@ use kumiki_wire::inet::icmpv6::option::Opt;
 
 use super::discovery::{discovery, frames, prefix, router_says, station};
 use super::*;
-use crate::{Assignment, Authority, Change, Resolvers, Way};
+use crate::{AssignedRoute, Assignment, Authority, Change, Resolvers};
 
 const NEXT: Ipv6Addr = Ipv6Addr::new(0xfd07, 0, 0, 0, 0, 0, 0, 7);
 /// What is made of the prefix that the router tells, and our MAC address.
@@ -73,8 +73,9 @@ fn what_a_router_says_is_told_and_ends_with_its_time() {
     let resolvers = Opt::Resolvers { lifetime_s: 60, addresses: &[server] };
     bench.octets(device, &router_says(1800, &[Opt::Mtu(1400), prefix(600, 300), resolvers]));
     bench.pass(Duration::from_secs(2));
-    let on_link = Way { network: "2001:db8:7::".parse().unwrap(), prefix: 64, router: None };
-    let default = Way { network: "::".parse().unwrap(), prefix: 0, router: Some("fe80::ff".parse().unwrap()) };
+    let on_link = AssignedRoute { network: "2001:db8:7::".parse().unwrap(), prefix: 64, router: None };
+    let default =
+        AssignedRoute { network: "::".parse().unwrap(), prefix: 0, router: Some("fe80::ff".parse().unwrap()) };
     let all = bench.reports(user);
     let assigned: Vec<Assignment> = all
         .iter()
