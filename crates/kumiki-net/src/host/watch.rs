@@ -17,13 +17,13 @@ pub(super) struct MemoryWatch {
     budget: Option<Budget>,
     notices: Option<Notices>,
     /// What has been told, and when there may be more.
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<MemoryWarnings>>,
     /// What had been refused when it was looked at last.
     seen: (u64, u64),
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct MemoryWarnings {
     refused: (u64, u64),
     next: Instant,
 }
@@ -59,7 +59,7 @@ impl MemoryWatch {
             // Another stack has told it.
             return;
         }
-        *told = Told { refused, next: now + SECOND };
+        *told = MemoryWarnings { refused, next: now + SECOND };
         tell(&format!(
             "memory is spent: connections and datagrams hold {} octets; {calls} calls were reset and {datagrams} datagrams dropped since \
              this was told last",

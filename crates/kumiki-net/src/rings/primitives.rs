@@ -179,7 +179,7 @@ pub(crate) enum Answer {
     /// The addresses of a name.
     Found(Vec<IpAddr>),
     Refused {
-        why: Refused,
+        why: RefusalCode,
         text: Message,
     },
 }
@@ -195,9 +195,9 @@ macro_rules! refusals {
     ($($number:literal $name:ident)*) => {
         /// Why somebody is refused.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub(crate) enum Refused { $(#[doc = stringify!($name)] $name = $number,)* NoBuffers = 0 }
+        pub(crate) enum RefusalCode { $(#[doc = stringify!($name)] $name = $number,)* NoBuffers = 0 }
 
-        impl Refused {
+        impl RefusalCode {
             const ALL: &[Self] = &[Self::NoBuffers, $(Self::$name),*];
 
             /// As which an error is told.
@@ -237,7 +237,7 @@ refusals! {
 impl Answer {
     /// The answer that something went wrong.
     pub(crate) fn refused(error: &io::Error) -> Self {
-        Self::Refused { why: Refused::of(error), text: Message::from_octets(error.to_string().as_bytes()) }
+        Self::Refused { why: RefusalCode::of(error), text: Message::from_octets(error.to_string().as_bytes()) }
     }
 
     /// As the program has it.
@@ -735,7 +735,7 @@ impl Answer {
             }
             3 => {
                 let why = words.word()?;
-                let why = Refused::ALL.iter().copied().find(|it| *it as u64 == why)?;
+                let why = RefusalCode::ALL.iter().copied().find(|it| *it as u64 == why)?;
                 Self::Refused { why, text }
             }
             _ => return None,

@@ -195,7 +195,7 @@ impl Drop for Attachment {
 
 /// Why a program is not attached any more.
 #[derive(Debug, thiserror::Error)]
-enum Ended {
+enum DetachReason {
     #[error("it has gone")]
     Gone,
     #[error(transparent)]
@@ -208,7 +208,7 @@ enum Ended {
 
 /// What hearing a program has come to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Heard {
+enum ServeProgress {
     /// There is nothing more.
     All,
     /// There may be more.
@@ -228,17 +228,19 @@ impl Attachment {
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
-            Err(Ended::Gone) if !self.is_gone => {
+            Err(DetachReason::Gone) if !self.is_gone => {
                 self.is_gone = true;
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
-            Err(Ended::Gone | Ended::Broken(_) | Ended::Wrong(_) | Ended::System(_)) => Poll::Ready(()),
+            Err(DetachReason::Gone | DetachReason::Broken(_) | DetachReason::Wrong(_) | DetachReason::System(_)) => {
+                Poll::Ready(())
+            }
         }
     }
 
     /// As [`Self::turn`], when the program has gone: what it has asked before, it has asked, but answers are nobody's any more.
-    fn last_turn(&mut self, cx: &mut Context<'_>) -> Result<bool, Ended> {
+    fn last_turn(&mut self, cx: &mut Context<'_>) -> Result<bool, DetachReason> {
         self.lookup = None;
         let program = self.program;
         let is_down = self.stack.0.with(|table| {
@@ -246,35 +248,35 @@ impl Attachment {
             table.is_down
         });
         match self.hear(cx)? {
-            Heard::All => Err(Ended::Gone),
-            Heard::Enough => Ok(true),
-            Heard::NotNow if is_down => Err(Ended::Gone),
-            Heard::NotNow => Ok(self.lookup.is_some()),
+            ServeProgress::All => Err(DetachReason::Gone),
+            ServeProgress::Enough => Ok(true),
+            ServeProgress::NotNow if is_down => Err(DetachReason::Gone),
+            ServeProgress::NotNow => Ok(self.lookup.is_some()),
         }
     }
 
     /// Says whether there is more to do at once.
-    fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, Ended> {
+    fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, DetachReason> {
         let more = self.drain(cx)?;
         let heard = self.hear(cx)?;
         let is_told = self.tell(cx)?;
-        if more || heard == Heard::Enough || !is_told {
+        if more || heard == ServeProgress::Enough || !is_told {
             return Ok(true);
         }
         // What is heard when something else has been done is not waited for here.
-        Ok(heard == Heard::All && !self.commands.sleep()?)
+        Ok(heard == ServeProgress::All && !self.commands.sleep()?)
     }
 
     /// Takes what has woken us, not without end; true: there may be more.
-    fn drain(&self, cx: &mut Context<'_>) -> Result<bool, Ended> {
+    fn drain(&self, cx: &mut Context<'_>) -> Result<bool, DetachReason> {
         let mut octets = [0; 64];
         while self.socket.poll_read_ready(cx)?.is_ready() {
             match self.socket.try_read(&mut octets) {
-                Ok(0) => return Err(Ended::Gone),
+                Ok(0) => return Err(DetachReason::Gone),
                 Ok(n) if n == octets.len() => return Ok(true),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(Ended::Gone),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(DetachReason::Gone),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -282,9 +284,9 @@ impl Attachment {
     }
 
     /// Does what the program asks.
-    fn hear(&mut self, cx: &mut Context<'_>) -> Result<Heard, Ended> {
+    fn hear(&mut self, cx: &mut Context<'_>) -> Result<ServeProgress, DetachReason> {
         if !self.looked_up(cx) {
-            return Ok(Heard::NotNow);
+            return Ok(ServeProgress::NotNow);
         }
         let (stack, program) = (self.stack.clone(), self.program);
         let heard = stack.0.with(|table| {
@@ -294,10 +296,10 @@ impl Attachment {
                     break;
                 }
                 if !table.may_be_heard(program, cx.waker()) {
-                    return Ok(Heard::NotNow);
+                    return Ok(ServeProgress::NotNow);
                 }
                 let Some(record) = self.commands.receive()? else {
-                    return Ok(Heard::All);
+                    return Ok(ServeProgress::All);
                 };
                 octets += record.data.len();
                 let command = Command::of(record).ok_or(Wrong("an unknown command"))?;
@@ -306,7 +308,7 @@ impl Attachment {
                     break;
                 }
             }
-            Ok::<_, Ended>(Heard::Enough)
+            Ok::<_, DetachReason>(ServeProgress::Enough)
         })?;
         if self.commands.must_ring() {
             self.ring()?;
@@ -348,7 +350,7 @@ impl Attachment {
     }
 
     /// Puts what the program is to hear into its ring, as far as there is room; false: there may be more.
-    fn tell(&mut self, cx: &mut Context<'_>) -> Result<bool, Ended> {
+    fn tell(&mut self, cx: &mut Context<'_>) -> Result<bool, DetachReason> {
         let mut has_told = false;
         let mut is_full = false;
         if self.pending.is_empty() {
@@ -359,7 +361,7 @@ impl Attachment {
                 table.wait_to_tell(program, cx.waker())
             });
             if !is_up {
-                return Err(Ended::Gone);
+                return Err(DetachReason::Gone);
             }
         }
         while let Some(response) = self.pending.front() {
@@ -382,12 +384,12 @@ impl Attachment {
         Ok(is_full || !has_told)
     }
 
-    fn ring(&self) -> Result<(), Ended> {
+    fn ring(&self) -> Result<(), DetachReason> {
         match self.socket.try_write(&[0]) {
             Ok(_) => Ok(()),
             // What is there wakes it.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
-            Err(_) => Err(Ended::Gone),
+            Err(_) => Err(DetachReason::Gone),
         }
     }
 }

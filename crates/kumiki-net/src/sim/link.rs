@@ -23,13 +23,13 @@ const HELD: kumiki_graph::Duration = kumiki_graph::Duration::from_millis(50);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Link {
-    up: Way,
-    down: Way,
+    up: LinkDirection,
+    down: LinkDirection,
 }
 
 /// One direction.
 #[derive(Clone, Debug, Default)]
-struct Way {
+struct LinkDirection {
     impairment: Impairment,
     rate: Option<u64>,
     queue: Queue,
@@ -47,7 +47,7 @@ enum Queue {
     FqCoDel,
 }
 
-impl Way {
+impl LinkDirection {
     fn discipline(&self, seed: u64) -> Box<dyn Discipline> {
         match self.queue {
             Queue::Endless => DropTail::UNLIMITED.queue(),
@@ -65,7 +65,7 @@ impl Link {
         Self::default()
     }
 
-    fn both(mut self, change: impl Fn(&mut Way)) -> Self {
+    fn both(mut self, change: impl Fn(&mut LinkDirection)) -> Self {
         change(&mut self.up);
         change(&mut self.down);
         self
@@ -172,14 +172,14 @@ impl Link {
 
     /// Whether everything passes it as it is, at once.
     pub(super) fn is_plain(&self) -> bool {
-        let plain = |way: &Way| way.rate.is_none() && way.impairment == Impairment::default();
+        let plain = |way: &LinkDirection| way.rate.is_none() && way.impairment == Impairment::default();
         plain(&self.up) && plain(&self.down)
     }
 
     /// The line's two pieces.
     pub(super) fn elements(&self, seed: u64) -> (Shared<Impaired>, Shared<Serial>) {
         let impaired = Impaired::new(self.up.impairment.clone(), self.down.impairment.clone(), seed);
-        let queue = |way: &Way| way.discipline(seed);
+        let queue = |way: &LinkDirection| way.discipline(seed);
         let mut serial = Serial::with_disciplines(serial(&self.up), queue(&self.up), queue(&self.down));
         serial.set_config(1, self::serial(&self.down));
         (Shared::new(impaired), Shared::new(serial))
@@ -207,7 +207,7 @@ fn check(probability: f64) {
 /// So fast that no packet takes a nanosecond.
 const AT_ONCE: u64 = 1 << 50;
 
-const fn serial(way: &Way) -> SerialConfig {
+const fn serial(way: &LinkDirection) -> SerialConfig {
     let rate = match way.rate {
         Some(rate) => rate,
         None => AT_ONCE,

@@ -9,12 +9,12 @@ use super::net::Net;
 use super::time::nanos;
 
 /// What is to be done to a network.
-type Act = Box<dyn FnOnce(&Net)>;
+type PlannedAction = Box<dyn FnOnce(&Net)>;
 
 /// All of it that has not happened, in the order of its time and then of being planned.
 #[derive(Default)]
 pub(super) struct Plan {
-    coming: BTreeMap<(Instant, u64), Act>,
+    coming: BTreeMap<(Instant, u64), PlannedAction>,
     number: u64,
 }
 

@@ -45,7 +45,7 @@ impl Asked {
 
 /// A passive open at one TCP.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct PassiveOpen {
     pub(crate) below: Below,
     /// TCP's handle.
     provider: Asked,
@@ -55,7 +55,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Listener {
     /// One for each version of IP that it takes callers of; none where another listener at the same address has them.
-    pub(crate) places: SmallVec<[Place; 2]>,
+    pub(crate) places: SmallVec<[PassiveOpen; 2]>,
     pub(crate) bound: Bound,
     pub(crate) quality: Quality,
     backlog: usize,
@@ -107,7 +107,7 @@ impl Listener {
 
     /// Listening is asked for at `below`.
     pub(crate) fn asked(&mut self, below: Below) {
-        self.places.push(Place { below, provider: Asked::Waiting });
+        self.places.push(PassiveOpen { below, provider: Asked::Waiting });
     }
 
     pub(crate) fn opened(&mut self, below: Below, provider: Handle) {

@@ -38,7 +38,7 @@ fn pair(packet: &[u8]) -> Pair {
 
 /// What was seen at the queues.
 #[derive(Debug, Default)]
-struct Seen {
+struct QueueUse {
     /// By which queues the packets of a flow left the host.
     left: BTreeMap<Pair, BTreeSet<usize>>,
     /// How many came by a queue, by those of the flow that had left before.
@@ -49,7 +49,7 @@ struct Seen {
 
 /// Queues, and what was seen at them.
 struct Watched<Q> {
-    seen: Rc<RefCell<Seen>>,
+    seen: Rc<RefCell<QueueUse>>,
     queues: Q,
 }
 
@@ -88,8 +88,8 @@ impl Queues for Linux {
 }
 
 /// Host 0 of several queues, and one of one.
-fn both<'a>(config: &HostConfig, in_turn: bool) -> (Exchange<'a>, Rc<RefCell<Seen>>) {
-    let seen = Rc::new(RefCell::new(Seen::default()));
+fn both<'a>(config: &HostConfig, in_turn: bool) -> (Exchange<'a>, Rc<RefCell<QueueUse>>) {
+    let seen = Rc::new(RefCell::new(QueueUse::default()));
     let all = Exchange::new([&config.clone().queues(QUEUES), &host(2)]);
     let own = Rc::clone(&seen);
     let all = if in_turn {

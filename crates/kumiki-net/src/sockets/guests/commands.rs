@@ -10,7 +10,7 @@ use kumiki_inet::udp::Peer;
 use kumiki_octets::Message;
 use kumiki_wire::inet::{IpParameters, IpQuality};
 
-use super::{Asked, Guest, What, within_bounds};
+use super::{Asked, Guest, GuestKind, within_bounds};
 use crate::rings::primitives::{Command, Datagram, Layer};
 use crate::sockets::datagrams::{MOST, RECEIVE_BUFFER, unspecified};
 use crate::sockets::table::{Table, is_many};
@@ -82,13 +82,15 @@ impl Table {
                 }
             }
             Command::Change { session, quality } => {
-                self.manage_for(program, session, What::Stream, |session| Manage::Session {
+                self.manage_for(program, session, GuestKind::Stream, |session| Manage::Session {
                     session,
                     quality: within_bounds(quality),
                 });
             }
             Command::Peer { session, remote } => {
-                self.manage_for(program, session, What::Datagrams, |session| Manage::special(Peer { session, remote }));
+                self.manage_for(program, session, GuestKind::Datagrams, |session| {
+                    Manage::special(Peer { session, remote })
+                });
             }
             Command::Group { group, is_member, .. } => self.group_for(program, group, is_member),
             Command::Unit { layer, unit } => self.unit_of(program, layer, unit)?,
@@ -133,9 +135,9 @@ impl Table {
             program.names.insert(name, handle);
         }
         let mode = match what {
-            What::Stream | What::Offered => Mode::Active,
-            What::Listener => Mode::Passive { backlog: UNDER_WAY },
-            What::Datagrams => Mode::Passive { backlog: 0 },
+            GuestKind::Stream | GuestKind::Offered => Mode::Active,
+            GuestKind::Listener => Mode::Passive { backlog: UNDER_WAY },
+            GuestKind::Datagrams => Mode::Passive { backlog: 0 },
         };
         let address = |it: Option<SocketAddr>| it.map_or(Address::NONE, Address::from);
         let remote = call.remote.filter(|_| mode == Mode::Active);
@@ -146,7 +148,11 @@ impl Table {
     }
 
     /// What it stands on, what it is, and what it may ask for; or why not.
-    fn check_call(&mut self, program: Handle, call: &Call) -> Result<(kumiki_graph::Below, What, Quality), Reason> {
+    fn check_call(
+        &mut self,
+        program: Handle,
+        call: &Call,
+    ) -> Result<(kumiki_graph::Below, GuestKind, Quality), Reason> {
         let below = self.layer(call.layer).ok_or(Reason::BadAddress)?;
         if self.is_down {
             return Err(Reason::Down);
@@ -163,14 +169,14 @@ impl Table {
             let special = IpQuality { sharing: held.sharing(), ..IpQuality::NONE }.into();
             return Ok((
                 below,
-                What::Datagrams,
+                GuestKind::Datagrams,
                 Quality { receive_buffer: Some(RECEIVE_BUFFER), special, ..Quality::default() },
             ));
         }
         let quality = within_bounds(call.quality);
         if call.backlog.is_some() {
             let held = call.local.and_then(|it| self.guests.listening(program, it));
-            return held.map(|_| (below, What::Listener, quality)).ok_or(Reason::BadAddress);
+            return held.map(|_| (below, GuestKind::Listener, quality)).ok_or(Reason::BadAddress);
         }
         if call.local.is_some_and(|it| self.guests.held(program, false, it).is_none()) {
             return Err(Reason::BadAddress);
@@ -182,14 +188,14 @@ impl Table {
         if is_many(remote.ip()) || remote.ip().is_unspecified() || self.check_way(remote.ip()).is_err() {
             return Err(Reason::Unreachable(NoPath::Network));
         }
-        Ok((below, What::Stream, quality))
+        Ok((below, GuestKind::Stream, quality))
     }
 
     fn accept_for(&mut self, program: Handle, handle: Handle, user: Handle, quality: Quality) {
-        let Some(guest) = self.guests.of(program, handle).filter(|it| it.what == What::Offered) else {
+        let Some(guest) = self.guests.of(program, handle).filter(|it| it.what == GuestKind::Offered) else {
             return;
         };
-        (guest.what, guest.user) = (What::Stream, user);
+        (guest.what, guest.user) = (GuestKind::Stream, user);
         let (below, provider, quality) = (guest.below, guest.provider, within_bounds(quality));
         if let Some(session) = provider.handle() {
             let accept = Accept { session, user: handle, quality, ..Accept::default() };
@@ -199,7 +205,7 @@ impl Table {
 
     /// A connection that stands.
     fn stream_of(&mut self, program: Handle, handle: Handle) -> Option<(&mut Guest, Handle)> {
-        let guest = self.guests.of(program, handle).filter(|it| it.what == What::Stream)?;
+        let guest = self.guests.of(program, handle).filter(|it| it.what == GuestKind::Stream)?;
         let session = guest.provider.handle()?;
         Some((guest, session))
     }
@@ -244,7 +250,7 @@ impl Table {
         }
     }
 
-    fn manage_for(&mut self, program: Handle, handle: Handle, what: What, manage: impl FnOnce(Handle) -> Manage) {
+    fn manage_for(&mut self, program: Handle, handle: Handle, what: GuestKind, manage: impl FnOnce(Handle) -> Manage) {
         if let Some(guest) = self.guests.of(program, handle).filter(|it| it.what == what)
             && let Some(session) = guest.provider.handle()
         {

@@ -29,7 +29,7 @@ use super::table::Table;
 use super::wakers::Wakers;
 use crate::rings::hello::Hello;
 use crate::rings::primitives::{Layer, Response};
-use ports::Held;
+use ports::TakenAddress;
 
 pub(crate) use commands::{Lookup, Wrong};
 
@@ -56,7 +56,7 @@ pub(crate) struct Share {
 
 /// What stands for a socket of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
+enum GuestKind {
     Stream,
     /// One that has called, and that the program has not answered.
     Offered,
@@ -71,7 +71,7 @@ struct Guest {
     program: Option<Handle>,
     /// The program's handle of it.
     user: Handle,
-    what: What,
+    what: GuestKind,
     layer: Layer,
     below: Below,
     provider: Asked,
@@ -98,7 +98,7 @@ struct Program {
     /// Those that it has opened, by its own names.
     names: BTreeMap<(Layer, Handle), Handle>,
     /// Addresses that it has taken, by their numbers.
-    ports: BTreeMap<u64, Held>,
+    ports: BTreeMap<u64, TakenAddress>,
     groups: BTreeSet<IpAddr>,
     /// What is on the host's lines is not what it was told last.
     has_old_lines: bool,
@@ -142,7 +142,7 @@ impl Guests {
     }
 
     fn insert(&mut self, guest: Guest) -> Handle {
-        let (program, udp) = (guest.program, guest.local.filter(|_| guest.what == What::Datagrams));
+        let (program, udp) = (guest.program, guest.local.filter(|_| guest.what == GuestKind::Datagrams));
         let handle = marked(self.sockets.insert(guest));
         if let Some(program) = program.and_then(|it| self.programs.get(it)) {
             program.sockets.insert(handle);

@@ -6,7 +6,7 @@ use std::io;
 use kumiki_graph::Handle;
 use kumiki_wire::inet::Sharing;
 
-use super::{Guests, What};
+use super::{GuestKind, Guests};
 use crate::rings::primitives::{Answer, Response};
 use crate::sockets::error::Errno;
 use crate::sockets::ports::{Bound, Terms};
@@ -14,14 +14,14 @@ use crate::sockets::table::{Table, unmapped};
 
 /// An address that a program has taken.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct TakenAddress {
     pub(super) is_udp: bool,
     pub(super) bound: Bound,
     terms: Terms,
     is_listening: bool,
 }
 
-impl Held {
+impl TakenAddress {
     /// Whether a socket of a layer may have `local` by it, which the layer has without what IPv6 adds to addresses of IPv4.
     fn covers(&self, local: SocketAddr) -> bool {
         let own = unmapped(self.bound.local);
@@ -47,13 +47,13 @@ impl Guests {
     }
 
     /// The address by which a socket of the program may be at `local`.
-    pub(super) fn held(&mut self, program: Handle, is_udp: bool, local: SocketAddr) -> Option<Held> {
+    pub(super) fn held(&mut self, program: Handle, is_udp: bool, local: SocketAddr) -> Option<TakenAddress> {
         let program = self.programs.get(program)?;
         program.ports.values().find(|it| it.is_udp == is_udp && it.covers(local)).copied()
     }
 
     /// As [`Self::held`], of one where the program listens.
-    pub(super) fn listening(&mut self, program: Handle, local: SocketAddr) -> Option<Held> {
+    pub(super) fn listening(&mut self, program: Handle, local: SocketAddr) -> Option<TakenAddress> {
         let program = self.programs.get(program)?;
         program.ports.values().find(|it| it.is_listening && it.covers(local)).copied()
     }
@@ -89,7 +89,7 @@ impl Table {
         self.guests.numbers += 1;
         let number = self.guests.numbers;
         if let Some(program) = self.guests.programs.get(program) {
-            program.ports.insert(number, Held { is_udp, bound, terms, is_listening: false });
+            program.ports.insert(number, TakenAddress { is_udp, bound, terms, is_listening: false });
         }
         Ok(Answer::Taken { local: bound.local, number })
     }
@@ -117,7 +117,8 @@ impl Table {
         };
         for handle in own.sockets.clone() {
             let stands = self.guests.get(handle).is_some_and(|guest| {
-                let is_of = if held.is_udp { guest.what == What::Datagrams } else { guest.what == What::Listener };
+                let is_of =
+                    if held.is_udp { guest.what == GuestKind::Datagrams } else { guest.what == GuestKind::Listener };
                 is_of && guest.local.is_some_and(|it| held.covers(it))
             });
             if stands && self.guests.held(program, held.is_udp, held.bound.local).is_none() {
@@ -127,7 +128,7 @@ impl Table {
         self.give_back(&held);
     }
 
-    pub(super) fn give_back(&mut self, held: &Held) {
+    pub(super) fn give_back(&mut self, held: &TakenAddress) {
         let ports = if held.is_udp { &mut self.udp_ports } else { &mut self.tcp_ports };
         ports.give(held.bound);
     }

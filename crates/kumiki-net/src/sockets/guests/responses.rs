@@ -4,7 +4,7 @@ use kumiki_graph::{Below, Credit, Handle, Indication, Offered, Reason, Report, R
 use kumiki_io::shared::ring::MOST_OCTETS;
 use kumiki_octets::Message;
 
-use super::{Asked, Guest, Guests, What, is_guest};
+use super::{Asked, Guest, GuestKind, Guests, is_guest};
 use crate::rings::primitives::{Datagram, Response};
 use crate::sockets::stream::Effects;
 use crate::sockets::table::Table;
@@ -91,7 +91,7 @@ impl Table {
     /// Tells a program something of a socket that it knows.
     fn tell_guest(&mut self, handle: Handle, what: impl FnOnce(Handle, u8) -> Response) {
         // Of a call that it has not answered it has no handle yet.
-        if let Some(guest) = self.guests.get(handle).filter(|it| it.what != What::Offered) {
+        if let Some(guest) = self.guests.get(handle).filter(|it| it.what != GuestKind::Offered) {
             let (program, response) = (guest.program, what(guest.user, guest.layer));
             self.guests.tell(program, response, &mut self.effects);
         }
@@ -110,7 +110,7 @@ impl Table {
         let provider = self.guests.insert(Guest {
             program,
             user: Handle::default(),
-            what: What::Offered,
+            what: GuestKind::Offered,
             layer,
             below,
             provider: Asked::Open(offered.provider),
