@@ -1,7 +1,7 @@
 //! Octets of a SONET/SDH line into a receiver: what a sender made, with anything done to it, or none of its making.
 
 use kumiki_decode::{Decoder, Record, capture::Link};
-use kumiki_link::sonet::{Alarm, Feedback, Heard, Level, LineConfig, Receiver, Transmitter};
+use kumiki_link::sonet::{Alarm, Feedback, Level, LineConfig, Receiver, ReceiverEvent, Transmitter};
 use kumiki_octets::hdlc::FLAG;
 use kumiki_wire::ppp::hdlc::{Deframer, Framing};
 use kumiki_wire::ppp::sdh::Justification;
@@ -26,12 +26,12 @@ struct Heed {
 }
 
 impl Heed {
-    fn heed(&mut self, heard: Heard<'_>) {
+    fn heed(&mut self, heard: ReceiverEvent<'_>) {
         let at = self.payload.len();
         match heard {
-            Heard::Payload(payload) => self.payload.extend_from_slice(payload),
-            Heard::Interrupted => self.interrupted.push(at),
-            Heard::Defect { defect, present } => {
+            ReceiverEvent::Payload(payload) => self.payload.extend_from_slice(payload),
+            ReceiverEvent::Interrupted => self.interrupted.push(at),
+            ReceiverEvent::Defect { defect, present } => {
                 self.defects.push((at, format!("{defect} {present}")));
             }
         }
@@ -65,9 +65,9 @@ fn run(octets: &[u8]) {
         let (given, after) = rest.split_at((*piece).min(rest.len()));
         cut.take(given, |what| {
             match what {
-                Heard::Payload(payload) => deframer.take(payload, |_, _| {}),
-                Heard::Interrupted => deframer.lose(),
-                Heard::Defect { .. } => {}
+                ReceiverEvent::Payload(payload) => deframer.take(payload, |_, _| {}),
+                ReceiverEvent::Interrupted => deframer.lose(),
+                ReceiverEvent::Defect { .. } => {}
             }
             heard_cut.heed(what);
         });

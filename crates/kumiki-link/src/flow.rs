@@ -38,7 +38,7 @@ pub struct Flow {
 
 /// What a packet shows to who passes it on: its flow, and what it belongs to beside that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sight {
+pub struct FlowKeys {
     /// Its flow; all fragments of a packet have the same.
     pub flow: Flow,
     /// Which fragment it is, if it is one.
@@ -64,7 +64,7 @@ struct Inside {
     at: usize,
 }
 
-impl Sight {
+impl FlowKeys {
     /// What the packet in `frame` shows; `None` where no packet of IP is found.
     #[must_use]
     pub fn of(frame: &Message) -> Option<Self> {
@@ -145,7 +145,7 @@ impl Flow {
     /// The flow of the packet in `frame`; `None` where no packet of IP is found.
     #[must_use]
     pub fn of(frame: &Message) -> Option<Self> {
-        Sight::of(frame).map(|it| it.flow)
+        FlowKeys::of(frame).map(|it| it.flow)
     }
 }
 

@@ -34,7 +34,7 @@ pub use circuit::{CircuitManage, CircuitReport, Cleared};
 pub use element::{BusyWatch, CellRun, Counts, Element, Outlet, Unit};
 #[cfg(feature = "ppp")]
 pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
-pub use flow::{Flow, Piece, Sight, flow_hash};
+pub use flow::{Flow, FlowKeys, Piece, flow_hash};
 pub use impair::{Hold, Impaired, Impairment, Loss, Spread};
 pub use kumiki_wire::atm::cell::rm::CellRate;
 pub use mark::mark;

@@ -43,7 +43,7 @@ pub use defect::{Defect, DefectReport};
 #[cfg(feature = "ppp")]
 pub use defects::Defects;
 #[cfg(feature = "ppp")]
-pub use receiver::{Heard, Receiver, ReceiverCounters};
+pub use receiver::{Receiver, ReceiverCounters, ReceiverEvent};
 #[cfg(feature = "ppp")]
 pub use section::{Section, SectionConfig, Trouble, Troubled};
 #[cfg(feature = "ppp")]

@@ -7,7 +7,7 @@ use kumiki_wire::inet::ethernet::MacAddr;
 
 /// What is known of a station.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct FilteringEntry {
     port: usize,
     /// When it last sent something.
     at: Instant,
@@ -31,7 +31,7 @@ pub(super) enum Lesson {
 pub(super) struct Addresses {
     ageing: Duration,
     most: usize,
-    stations: BTreeMap<MacAddr, Seen>,
+    stations: BTreeMap<MacAddr, FilteringEntry>,
     /// When each of them is to be looked at for having grown too old: when it has, or before.
     looks: BTreeSet<(Instant, MacAddr)>,
     /// How many have grown too old.
@@ -66,14 +66,14 @@ impl Addresses {
             && now < seen.at + self.ageing
         {
             let moved = seen.port != port;
-            *seen = Seen { port, at: now };
+            *seen = FilteringEntry { port, at: now };
             return if moved { Lesson::Moved } else { Lesson::Known };
         }
         self.forget(now);
         if self.stations.len() >= self.most {
             return Lesson::Full;
         }
-        self.stations.insert(station, Seen { port, at: now });
+        self.stations.insert(station, FilteringEntry { port, at: now });
         self.looks.insert((now + self.ageing, station));
         Lesson::Learned
     }

@@ -94,7 +94,7 @@ pub struct Switch {
 }
 
 /// Where a frame goes.
-enum Way {
+enum Forwarding {
     Port(usize),
     Everywhere,
     Nowhere,
@@ -150,24 +150,24 @@ impl Switch {
     }
 
     /// Where a frame to `destination` goes that has come by `port`.
-    fn way(&mut self, now: Instant, destination: MacAddr, port: usize) -> Way {
+    fn way(&mut self, now: Instant, destination: MacAddr, port: usize) -> Forwarding {
         if is_reserved(destination) {
             self.tally.reserved += 1;
-            return Way::Nowhere;
+            return Forwarding::Nowhere;
         }
         let known = if destination.is_group() { None } else { self.addresses.port(now, destination) };
         match known {
             Some(own) if own == port => {
                 self.tally.filtered += 1;
-                Way::Nowhere
+                Forwarding::Nowhere
             }
             Some(other) => {
                 self.tally.forwarded += 1;
-                Way::Port(other)
+                Forwarding::Port(other)
             }
             None => {
                 self.tally.flooded += 1;
-                Way::Everywhere
+                Forwarding::Everywhere
             }
         }
     }
@@ -179,13 +179,13 @@ impl Switch {
         };
         self.learn(now, source, port);
         match self.way(now, destination, port) {
-            Way::Port(to) => self.send(now, to, data, address, out),
-            Way::Everywhere => {
+            Forwarding::Port(to) => self.send(now, to, data, address, out),
+            Forwarding::Everywhere => {
                 for to in (0..self.config.ports).filter(|to| *to != port) {
                     self.send(now, to, data.clone(), address, out);
                 }
             }
-            Way::Nowhere => {}
+            Forwarding::Nowhere => {}
         }
     }
 

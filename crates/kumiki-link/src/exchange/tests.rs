@@ -25,7 +25,7 @@ fn frame(tag: u8, len: usize) -> Unit {
 
 /// What a port has heard, in ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Heard {
+enum PortEvent {
     Call(CircuitReport),
     Frame(u8),
     Sent(bool),
@@ -34,20 +34,20 @@ enum Heard {
 /// An exchange, what is said to it, and what its ports hear.
 struct Bench {
     exchange: Exchange,
-    heard: Vec<(u64, usize, Heard)>,
+    heard: Vec<(u64, usize, PortEvent)>,
     out: Outlet,
 }
 
-const CALLING: Heard = Heard::Call(CircuitReport::Connected { calling: true });
-const CALLED: Heard = Heard::Call(CircuitReport::Connected { calling: false });
+const CALLING: PortEvent = PortEvent::Call(CircuitReport::Connected { calling: true });
+const CALLED: PortEvent = PortEvent::Call(CircuitReport::Connected { calling: false });
 
-const fn cleared(cause: Cleared) -> Heard {
-    Heard::Call(CircuitReport::Cleared(cause))
+const fn cleared(cause: Cleared) -> PortEvent {
+    PortEvent::Call(CircuitReport::Cleared(cause))
 }
 
-fn ringing(from: &str) -> Heard {
+fn ringing(from: &str) -> PortEvent {
     let from = Some(number(from));
-    Heard::Call(CircuitReport::Ringing { from })
+    PortEvent::Call(CircuitReport::Ringing { from })
 }
 
 impl Bench {
@@ -63,10 +63,10 @@ impl Bench {
                     let Report::Special(what) = *report else {
                         panic!("{report:?}");
                     };
-                    Heard::Call(*what.take().unwrap())
+                    PortEvent::Call(*what.take().unwrap())
                 }
-                Unit::Frame { data, .. } => Heard::Frame(data.to_vec()[0]),
-                Unit::Sent { whole, .. } => Heard::Sent(whole),
+                Unit::Frame { data, .. } => PortEvent::Frame(data.to_vec()[0]),
+                Unit::Sent { whole, .. } => PortEvent::Sent(whole),
                 Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } | Unit::Circuit(_) => {
                     panic!("no subscriber hears this")
                 }
@@ -99,7 +99,7 @@ impl Bench {
         self.say(ms, port, CircuitManage::Dial { number });
     }
 
-    fn take(&mut self) -> Vec<(u64, usize, Heard)> {
+    fn take(&mut self) -> Vec<(u64, usize, PortEvent)> {
         core::mem::take(&mut self.heard)
     }
 
@@ -128,10 +128,10 @@ fn a_call_is_set_up_carries_frames_and_is_cleared() {
     assert_eq!(
         bench.take(),
         [
-            (3001, 0, Heard::Sent(true)),
-            (3001, 1, Heard::Sent(true)),
-            (3002, 1, Heard::Frame(1)),
-            (3002, 0, Heard::Frame(2)),
+            (3001, 0, PortEvent::Sent(true)),
+            (3001, 1, PortEvent::Sent(true)),
+            (3002, 1, PortEvent::Frame(1)),
+            (3002, 0, PortEvent::Frame(2)),
         ]
     );
     bench.say(4000, 1, CircuitManage::Clear);
@@ -139,8 +139,8 @@ fn a_call_is_set_up_carries_frames_and_is_cleared() {
     assert_eq!(
         bench.take(),
         [
-            (4000, 0, Heard::Sent(false)),
-            (4000, 1, Heard::Sent(false)),
+            (4000, 0, PortEvent::Sent(false)),
+            (4000, 1, PortEvent::Sent(false)),
             (4500, 0, cleared(Cleared::Peer)),
             (4500, 1, cleared(Cleared::Own)),
         ]
@@ -154,12 +154,12 @@ fn a_call_is_set_up_carries_frames_and_is_cleared() {
 fn a_frame_needs_a_circuit_that_stands_until_it_has_arrived() {
     let mut bench = Bench::new(config());
     bench.offer(0, 0, frame(1, 5));
-    assert_eq!(bench.take(), [(0, 0, Heard::Sent(false))]);
+    assert_eq!(bench.take(), [(0, 0, PortEvent::Sent(false))]);
     let mut bench = talking(config());
     bench.offer(3000, 0, frame(1, 800));
     bench.say(3050, 1, CircuitManage::Clear);
     bench.until(5000);
-    assert!(!bench.take().iter().any(|it| it.2 == Heard::Frame(1)));
+    assert!(!bench.take().iter().any(|it| it.2 == PortEvent::Frame(1)));
     assert_eq!(bench.counter("lost"), 1);
 }
 

@@ -36,15 +36,15 @@ const fn ns(n: u64) -> Instant {
 
 /// What a ring let out: when, by which port, and which frame it was; and when frames had left their stations.
 #[derive(Default, PartialEq, Eq, Debug)]
-struct Seen {
+struct RingOutput {
     frames: Vec<(u64, usize, u16)>,
     sent: Vec<(u64, usize, u64)>,
 }
 
 /// Runs `ring` with `offers` (when, where, what) and gives what came out.
-fn run(mut ring: Fddi, offers: Vec<(u64, usize, Unit)>) -> (Fddi, Seen) {
+fn run(mut ring: Fddi, offers: Vec<(u64, usize, Unit)>) -> (Fddi, RingOutput) {
     let mut out = Outlet::default();
-    let mut seen = Seen::default();
+    let mut seen = RingOutput::default();
     let mut offers = offers.into_iter().peekable();
     loop {
         let due = ring.next_deadline();
@@ -210,8 +210,8 @@ fn the_lowest_bid_is_the_target_and_the_ring_must_have_room_for_a_frame() {
 }
 
 /// The same ring, one visit of the token after the other.
-fn followed(stations: &[StationConfig], ttrt: u64, offers: &[(u64, usize, usize, u16)]) -> Seen {
-    let mut seen = Seen::default();
+fn followed(stations: &[StationConfig], ttrt: u64, offers: &[(u64, usize, usize, u16)]) -> RingOutput {
+    let mut seen = RingOutput::default();
     let count = stations.len();
     let mut queues: Vec<Vec<(u64, usize, u16)>> = vec![Vec::new(); count];
     for &(at, port, information, id) in offers {

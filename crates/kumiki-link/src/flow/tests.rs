@@ -66,8 +66,8 @@ fn all_fragments_of_a_packet_are_of_one_flow() {
     }
 }
 
-fn sight(octets: &[u8]) -> Sight {
-    Sight::of(&Message::from_octets(octets)).unwrap()
+fn sight(octets: &[u8]) -> FlowKeys {
+    FlowKeys::of(&Message::from_octets(octets)).unwrap()
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::mark::mark;
 use crate::{CellRun, Outlet, Unit};
 
 /// A frame that others overtake.
-struct Held {
+struct OvertakenFrame {
     followers: u32,
     due: Due,
 }
@@ -53,7 +53,7 @@ pub(super) struct Direction {
     port: usize,
     state: State,
     waiting: Waiting,
-    held: Vec<Held>,
+    held: Vec<OvertakenFrame>,
     sequence: u64,
     next_id: u64,
     current: Option<Current>,
@@ -184,7 +184,7 @@ impl Direction {
         let due = self.due(now + self.impairment.delay + time);
         self.waiting.insert(due, unit);
         if followers > 0 {
-            self.held.push(Held { followers, due });
+            self.held.push(OvertakenFrame { followers, due });
         }
     }
 

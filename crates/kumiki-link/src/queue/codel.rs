@@ -10,7 +10,7 @@
 
 use kumiki_graph::{Duration, Instant};
 
-use super::lane::{Held, Lane};
+use super::lane::{Lane, QueueTotals};
 use super::{Counter, Discipline, DropTail, Ledger, Waiting, counter};
 
 /// The pseudocode's `maxpacket`, in octets.
@@ -81,7 +81,13 @@ pub(super) struct Control {
 
 impl Control {
     /// The next frame, and whether it may be given up.
-    fn dodequeue(&mut self, law: &Law, now: Instant, lane: &mut Lane, held: &mut Held) -> (Option<Waiting>, bool) {
+    fn dodequeue(
+        &mut self,
+        law: &Law,
+        now: Instant,
+        lane: &mut Lane,
+        held: &mut QueueTotals,
+    ) -> (Option<Waiting>, bool) {
         let Some(frame) = lane.pop(held) else {
             self.first_above_time = None;
             return (None, false);
@@ -101,7 +107,7 @@ impl Control {
         &mut self,
         law: &Law,
         now: Instant,
-        (lane, held): (&mut Lane, &mut Held),
+        (lane, held): (&mut Lane, &mut QueueTotals),
         ledger: &mut Ledger<'_>,
     ) -> Option<Waiting> {
         let (mut next, mut ok_to_drop) = self.dodequeue(law, now, lane, held);
@@ -163,7 +169,7 @@ pub struct Codel {
     limit: DropTail,
     control: Control,
     lane: Lane,
-    held: Held,
+    held: QueueTotals,
     overlimit: u64,
 }
 
@@ -177,7 +183,7 @@ impl Codel {
             limit,
             control: Control::default(),
             lane: Lane::default(),
-            held: Held::default(),
+            held: QueueTotals::default(),
             overlimit: 0,
         }
     }

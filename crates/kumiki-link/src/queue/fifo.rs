@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
 
-use super::lane::Held;
+use super::lane::QueueTotals;
 use super::{Discipline, Ledger, Waiting};
 
 /// First in, first out, and no more than so much waits.
@@ -39,7 +39,7 @@ impl DropTail {
     }
 
     /// Whether there is room for `octets` more in one more frame.
-    pub(super) const fn has_room(&self, held: Held, octets: u64) -> bool {
+    pub(super) const fn has_room(&self, held: QueueTotals, octets: u64) -> bool {
         held.frames < self.frames && held.octets.saturating_add(octets) <= self.octets
     }
 }
@@ -71,12 +71,12 @@ pub struct Fifo {
     room: DropTail,
     mark_from: Option<u64>,
     frames: VecDeque<Waiting>,
-    held: Held,
+    held: QueueTotals,
 }
 
 impl Fifo {
     fn new(room: DropTail, mark_from: Option<u64>) -> Self {
-        Self { room, mark_from, frames: VecDeque::new(), held: Held::default() }
+        Self { room, mark_from, frames: VecDeque::new(), held: QueueTotals::default() }
     }
 
     fn push(&mut self, frame: Waiting) {
@@ -116,7 +116,7 @@ impl Discipline for Fifo {
     }
 
     fn take_all(&mut self) -> Vec<Waiting> {
-        self.held = Held::default();
+        self.held = QueueTotals::default();
         self.frames.drain(..).collect()
     }
 

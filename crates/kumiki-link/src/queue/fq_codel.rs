@@ -16,7 +16,7 @@ use kumiki_graph::{Duration, Instant, Rng};
 use kumiki_octets::Message;
 
 use super::codel::{Control, Law};
-use super::lane::{Held, Lane};
+use super::lane::{Lane, QueueTotals};
 use super::{Counter, Discipline, DropTail, Ledger, Waiting, counter};
 use crate::flow_hash;
 
@@ -92,7 +92,7 @@ pub struct FqCodel {
     flows: Vec<Flow>,
     new_flows: VecDeque<usize>,
     old_flows: VecDeque<usize>,
-    held: Held,
+    held: QueueTotals,
     overlimit: u64,
     new_flow_count: u64,
     sparse: u64,
@@ -111,7 +111,7 @@ impl FqCodel {
             config: FqCodelConfig { flows, quantum: config.quantum.max(1), ..config },
             new_flows: VecDeque::new(),
             old_flows: VecDeque::new(),
-            held: Held::default(),
+            held: QueueTotals::default(),
             overlimit: 0,
             new_flow_count: 0,
             sparse: 0,

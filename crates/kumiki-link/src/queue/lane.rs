@@ -6,12 +6,12 @@ use super::Waiting;
 
 /// What all lanes of a queue hold together.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Held {
+pub(super) struct QueueTotals {
     pub(super) frames: u64,
     pub(super) octets: u64,
 }
 
-impl Held {
+impl QueueTotals {
     pub(super) const fn add(&mut self, octets: u64) {
         self.frames += 1;
         self.octets += octets;
@@ -31,14 +31,14 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn push(&mut self, frame: Waiting, held: &mut Held) {
+    pub(super) fn push(&mut self, frame: Waiting, held: &mut QueueTotals) {
         let octets = frame.octets();
         self.octets += octets;
         held.add(octets);
         self.frames.push_back(frame);
     }
 
-    pub(super) fn pop(&mut self, held: &mut Held) -> Option<Waiting> {
+    pub(super) fn pop(&mut self, held: &mut QueueTotals) -> Option<Waiting> {
         let frame = self.frames.pop_front()?;
         let octets = frame.octets();
         self.octets -= octets;
@@ -54,7 +54,7 @@ impl Lane {
         self.octets
     }
 
-    pub(super) fn take_all(&mut self, held: &mut Held) -> Vec<Waiting> {
+    pub(super) fn take_all(&mut self, held: &mut QueueTotals) -> Vec<Waiting> {
         held.frames -= self.frames.len() as u64;
         held.octets -= core::mem::take(&mut self.octets);
         self.frames.drain(..).collect()

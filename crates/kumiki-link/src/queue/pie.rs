@@ -10,7 +10,7 @@
 
 use kumiki_graph::{Duration, Instant, Rng};
 
-use super::lane::{Held, Lane};
+use super::lane::{Lane, QueueTotals};
 use super::{Counter, Discipline, DropTail, Ledger, Waiting, counter};
 
 /// A probability of 1.
@@ -70,7 +70,7 @@ pub struct Pie {
     current_qdelay: Duration,
     next_update: Instant,
     lane: Lane,
-    held: Held,
+    held: QueueTotals,
     overlimit: u64,
 }
 
@@ -87,7 +87,7 @@ impl Pie {
             current_qdelay: Duration::ZERO,
             next_update: Instant::ZERO + T_UPDATE,
             lane: Lane::default(),
-            held: Held::default(),
+            held: QueueTotals::default(),
             overlimit: 0,
         }
     }

@@ -91,22 +91,26 @@ impl Opportunities {
     }
 
     /// When the opportunity at `place` is, in ms.
-    fn at(&self, place: Place) -> Option<u64> {
+    fn at(&self, place: OpportunityIndex) -> Option<u64> {
         let time = self.times.get(place.number)?;
         Some(place.round.saturating_mul(self.period).saturating_add((*time).into()))
     }
 
-    fn after(&self, place: Place) -> Place {
+    fn after(&self, place: OpportunityIndex) -> OpportunityIndex {
         let number = place.number + 1;
-        if number < self.times.len() { Place { number, ..place } } else { Place { round: place.round + 1, number: 0 } }
+        if number < self.times.len() {
+            OpportunityIndex { number, ..place }
+        } else {
+            OpportunityIndex { round: place.round + 1, number: 0 }
+        }
     }
 
     /// The first opportunity that is later than `at`.
-    fn later_than(&self, at: Instant) -> Place {
+    fn later_than(&self, at: Instant) -> OpportunityIndex {
         let ms = at.as_nanos() / MILLISECOND;
         let (round, within) = (ms.checked_div(self.period).unwrap_or(0), ms.checked_rem(self.period).unwrap_or(0));
         let number = self.times.partition_point(|time| u64::from(*time) <= within);
-        Place { round, number }
+        OpportunityIndex { round, number }
     }
 }
 
@@ -132,7 +136,7 @@ fn time(line: &str, before: Option<u32>) -> Result<u32, String> {
 
 /// An opportunity: how often the recording was at its end before it, and which it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-struct Place {
+struct OpportunityIndex {
     round: u64,
     number: usize,
 }
@@ -142,14 +146,14 @@ struct Place {
 pub(super) struct Following {
     times: Arc<Opportunities>,
     /// The first opportunity that nobody has used.
-    next: Place,
+    next: OpportunityIndex,
     /// What is left of the one before it, at the time at which the line fell free.
     left: u64,
 }
 
 impl Following {
     pub(super) fn new(times: Arc<Opportunities>) -> Self {
-        Self { times, next: Place::default(), left: 0 }
+        Self { times, next: OpportunityIndex::default(), left: 0 }
     }
 
     /// When the last of a frame of `size` is delivered, for which the line is free at `at`; `fresh` where it has come only then.

@@ -13,7 +13,7 @@ use kumiki_wire::ppp::hdlc::{Deframed, Deframer};
 
 use super::noise::Noise;
 use super::section::{SectionConfig, Trouble, Troubled};
-use super::{Feedback, Heard, LineConfig, OctetClock, Receiver, Size, Transmitter};
+use super::{Feedback, LineConfig, OctetClock, Receiver, ReceiverEvent, Size, Transmitter};
 
 /// Frames of flags that have passed before time 0, so that the line has long been up then.
 const BEFORE: usize = 34;
@@ -85,7 +85,7 @@ impl Line {
             self.deframer = Deframer::new(config.framing, config.longest);
             let deframer = &mut self.deframer;
             self.receiver.take(&octets, |heard| {
-                if let Heard::Payload(payload) = heard {
+                if let ReceiverEvent::Payload(payload) = heard {
                     deframer.take(payload, |_, _| {});
                 }
             });
@@ -244,7 +244,7 @@ impl Line {
         }
         let Self { receiver, deframer, came, up, alarms, .. } = self;
         receiver.take(&octets, |heard| match heard {
-            Heard::Payload(payload) => {
+            ReceiverEvent::Payload(payload) => {
                 if !*up {
                     *up = true;
                     came.push(Came::Report(Report::Up));
@@ -255,12 +255,12 @@ impl Line {
                     }
                 });
             }
-            Heard::Interrupted => {
+            ReceiverEvent::Interrupted => {
                 deframer.lose();
                 *up = false;
                 came.push(Came::Report(Report::Down));
             }
-            Heard::Defect { defect, present } => {
+            ReceiverEvent::Defect { defect, present } => {
                 *alarms += u64::from(present);
                 let alarm = DefectReport { defect, present };
                 came.push(Came::Report(Report::special(alarm)));

@@ -29,7 +29,7 @@ const BACK: u8 = 2;
 
 /// What a receiver has to say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Heard<'a> {
+pub enum ReceiverEvent<'a> {
     /// The next octets of payload.
     Payload(&'a [u8]),
     /// No payload comes from here on, until some does: what was under way in it is lost.
@@ -229,7 +229,7 @@ impl Receiver {
     }
 
     /// Takes the next octets of the line, and shows what comes of them to `hear`.
-    pub fn take(&mut self, octets: &[u8], mut hear: impl FnMut(Heard<'_>)) {
+    pub fn take(&mut self, octets: &[u8], mut hear: impl FnMut(ReceiverEvent<'_>)) {
         let mut rest = octets;
         while !rest.is_empty() {
             // A row at most, so that a quiet time is not passed by.
@@ -252,7 +252,7 @@ impl Receiver {
     }
 
     /// Takes octets up to the end of a row at most; how many. Out of frame all of them are taken, so that the hunt can go on behind them.
-    fn pass(&mut self, octets: &[u8], hear: &mut impl FnMut(Heard<'_>)) -> usize {
+    fn pass(&mut self, octets: &[u8], hear: &mut impl FnMut(ReceiverEvent<'_>)) -> usize {
         let mut rest = octets;
         while !rest.is_empty() {
             let in_frame = self.aligner.in_frame();
@@ -302,7 +302,7 @@ impl Receiver {
     }
 
     /// Whether the line is quiet: without a change from octet to octet.
-    fn listen(&mut self, octets: &[u8], hear: &mut impl FnMut(Heard<'_>)) {
+    fn listen(&mut self, octets: &[u8], hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         let Some(&last) = octets.last() else {
             return;
         };
@@ -323,7 +323,7 @@ impl Receiver {
     }
 
     /// Lets time pass by so many octets.
-    fn time(&mut self, octets: usize, hear: &mut impl FnMut(Heard<'_>)) {
+    fn time(&mut self, octets: usize, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         self.tick += octets;
         if !self.aligner.in_frame() {
             self.in_for = 0;
@@ -347,7 +347,7 @@ impl Receiver {
     }
 
     /// Frames have been found: the alignment word has just passed.
-    fn aligned(&mut self, hear: &mut impl FnMut(Heard<'_>)) {
+    fn aligned(&mut self, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         self.aligner.enter();
         let at = self.size.n + WORD.len() / 2;
         if self.at != Some(at) {
@@ -366,7 +366,7 @@ impl Receiver {
     }
 
     /// The place of the envelope is not known any more.
-    fn lose_path(&mut self, hear: &mut impl FnMut(Heard<'_>)) {
+    fn lose_path(&mut self, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         self.b3_before = None;
         self.b3_whole = false;
         self.moves = None;
@@ -374,7 +374,7 @@ impl Receiver {
     }
 
     /// Octets of one row, behind the first `at` of a frame.
-    fn take_row(&mut self, at: usize, octets: &[u8], hear: &mut impl FnMut(Heard<'_>)) {
+    fn take_row(&mut self, at: usize, octets: &[u8], hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         let size = self.size;
         self.b1.update(octets);
         let mut buffer = core::mem::take(&mut self.row);
@@ -443,7 +443,7 @@ impl Receiver {
     }
 
     /// The overhead of a row is there.
-    fn overhead_row(&mut self, row: usize, hear: &mut impl FnMut(Heard<'_>)) {
+    fn overhead_row(&mut self, row: usize, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         if row == place::A1.row {
             self.alignment(hear);
         }
@@ -475,7 +475,7 @@ impl Receiver {
         self.aligner.in_frame() && !self.defects.has(Defect::Los) && !self.defects.has(Defect::Lof)
     }
 
-    fn alignment(&mut self, hear: &mut impl FnMut(Heard<'_>)) {
+    fn alignment(&mut self, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         let n = self.size.n;
         let was_in_frame = self.aligner.in_frame();
         let last_a1 = self.overhead.get(n - 1).copied().unwrap_or_default();
@@ -491,7 +491,7 @@ impl Receiver {
         }
     }
 
-    fn take_b2_and_k2(&mut self, hear: &mut impl FnMut(Heard<'_>)) {
+    fn take_b2_and_k2(&mut self, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         let at = place::B2.in_overhead(self.size.n);
         let received = self.overhead.get(at..at + self.size.n).unwrap_or_default();
         let errors = match &self.before {
@@ -507,7 +507,7 @@ impl Receiver {
         self.set(Defect::MsRdi, k2 == k2::RDI, hear);
     }
 
-    fn take_pointer(&mut self, hear: &mut impl FnMut(Heard<'_>)) {
+    fn take_pointer(&mut self, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         if self.defects.has(Defect::MsAis) {
             return;
         }
@@ -543,7 +543,7 @@ impl Receiver {
     }
 
     /// Octets of the envelope.
-    fn envelope(&mut self, octets: &mut [u8], hear: &mut impl FnMut(Heard<'_>)) {
+    fn envelope(&mut self, octets: &mut [u8], hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         if !matches!(self.pointer.state(), State::Normal(_)) {
             return;
         }
@@ -574,17 +574,17 @@ impl Receiver {
         }
     }
 
-    fn payload(&mut self, octets: &mut [u8], hear: &mut impl FnMut(Heard<'_>)) {
+    fn payload(&mut self, octets: &mut [u8], hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         if self.config.scrambled {
             self.descrambler.descramble(octets);
         }
         if self.open {
             self.counters.payload += octets.len() as u64;
-            hear(Heard::Payload(octets));
+            hear(ReceiverEvent::Payload(octets));
         }
     }
 
-    fn path_overhead(&mut self, row: usize, octet: u8, hear: &mut impl FnMut(Heard<'_>)) {
+    fn path_overhead(&mut self, row: usize, octet: u8, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         if !self.believed() || self.defects.has(Defect::MsAis) {
             return;
         }
@@ -611,17 +611,17 @@ impl Receiver {
     }
 
     /// A defect is there, or is not.
-    fn set(&mut self, defect: Defect, present: bool, hear: &mut impl FnMut(Heard<'_>)) {
+    fn set(&mut self, defect: Defect, present: bool, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         if !self.defects.set(defect, present) {
             return;
         }
-        hear(Heard::Defect { defect, present });
+        hear(ReceiverEvent::Defect { defect, present });
         if !present {
             return self.gate(hear);
         }
         for hidden in hidden_by(defect) {
             if self.defects.set(*hidden, false) {
-                hear(Heard::Defect { defect: *hidden, present: false });
+                hear(ReceiverEvent::Defect { defect: *hidden, present: false });
             }
         }
         match defect {
@@ -648,10 +648,10 @@ impl Receiver {
     }
 
     /// Says that no payload comes any more, where that is new.
-    fn gate(&mut self, hear: &mut impl FnMut(Heard<'_>)) {
+    fn gate(&mut self, hear: &mut impl FnMut(ReceiverEvent<'_>)) {
         let open = !self.defects.payload_fails() && matches!(self.pointer.state(), State::Normal(_));
         if self.open && !open {
-            hear(Heard::Interrupted);
+            hear(ReceiverEvent::Interrupted);
         }
         self.open = open;
     }

@@ -66,9 +66,9 @@ impl Listener {
     fn take(&mut self, octets: &[u8]) {
         let Self { receiver, payload, said, interrupted } = self;
         receiver.take(octets, |heard| match heard {
-            Heard::Payload(octets) => payload.extend_from_slice(octets),
-            Heard::Interrupted => *interrupted += 1,
-            Heard::Defect { defect, present } => said.push((defect, present)),
+            ReceiverEvent::Payload(octets) => payload.extend_from_slice(octets),
+            ReceiverEvent::Interrupted => *interrupted += 1,
+            ReceiverEvent::Defect { defect, present } => said.push((defect, present)),
         });
     }
 

@@ -235,13 +235,13 @@ impl Transmitter {
             let (piece, after) = rest.split_at_mut((end - column).min(rest.len()));
             rest = after;
             match what {
-                What::Overhead => {
+                OctetKind::Overhead => {
                     let from = row * self.size.overhead + column;
                     let overhead = self.overhead.get(from..from + piece.len());
                     piece.copy_from_slice(overhead.unwrap_or_default());
                 }
-                What::Stuff => piece.fill(0),
-                What::Envelope => self.envelope(piece, &mut fill),
+                OctetKind::Stuff => piece.fill(0),
+                OctetKind::Envelope => self.envelope(piece, &mut fill),
             }
             self.finish(row, column, piece);
             self.at += piece.len();
@@ -252,24 +252,24 @@ impl Transmitter {
     }
 
     /// What is at this place of the line, and where in the row something else follows.
-    const fn segment(&self, row: usize, column: usize) -> (usize, What) {
+    const fn segment(&self, row: usize, column: usize) -> (usize, OctetKind) {
         let (size, fourth) = (&self.size, row == place::H3.row);
         let (h3, behind) = (size.overhead - size.n, size.overhead + size.n);
         let negative = fourth && matches!(self.moves, Some(Justification::Negative));
         if negative && column >= h3 {
-            return (size.row, What::Envelope);
+            return (size.row, OctetKind::Envelope);
         }
         if negative {
-            return (h3, What::Overhead);
+            return (h3, OctetKind::Overhead);
         }
         if column < size.overhead {
-            return (size.overhead, What::Overhead);
+            return (size.overhead, OctetKind::Overhead);
         }
         let positive = fourth && matches!(self.moves, Some(Justification::Positive));
         if positive && column < behind {
-            return (behind, What::Stuff);
+            return (behind, OctetKind::Stuff);
         }
-        (size.row, What::Envelope)
+        (size.row, OctetKind::Envelope)
     }
 
     /// Puts in alarms, takes parities, and scrambles.
@@ -404,7 +404,7 @@ impl Transmitter {
 
 /// What is at a place of the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
+enum OctetKind {
     Overhead,
     Stuff,
     Envelope,

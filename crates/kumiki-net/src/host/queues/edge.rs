@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kumiki_graph::{Address, Request};
 use kumiki_io::{Arrival, Descriptors, RealDevice, Sent};
-use kumiki_link::Sight;
+use kumiki_link::FlowKeys;
 use kumiki_octets::Message;
 
 use super::fragments::Fragments;
@@ -50,7 +50,7 @@ impl Edge {
             match self.mailboxes.get(self.here)?.take()? {
                 Mail::Own(packet) => return Some(packet),
                 Mail::Fragment(fragment) => {
-                    if let Some(own) = Sight::of(&fragment).and_then(|sight| self.sort(&sight, fragment)) {
+                    if let Some(own) = FlowKeys::of(&fragment).and_then(|sight| self.sort(&sight, fragment)) {
                         return Some(own);
                     }
                 }
@@ -60,7 +60,7 @@ impl Edge {
 
     /// A packet came by our queue: it comes back where it is ours.
     fn judge(&mut self, packet: Message) -> Option<Message> {
-        let Some(sight) = Sight::of(&packet) else {
+        let Some(sight) = FlowKeys::of(&packet) else {
             return Some(packet);
         };
         let whose = self.owner.of(&sight, self.here);
@@ -76,7 +76,7 @@ impl Edge {
     }
 
     /// A fragment came of a packet for which we find out whose it is: one that is ours comes back, others wait in our own mailbox.
-    fn sort(&mut self, sight: &Sight, fragment: Message) -> Option<Message> {
+    fn sort(&mut self, sight: &FlowKeys, fragment: Message) -> Option<Message> {
         let mut own = None;
         let Self { here, owner, mailboxes, fragments, .. } = self;
         fragments.take(sight, fragment, |flow, fragment| {

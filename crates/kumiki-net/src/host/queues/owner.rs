@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use kumiki_graph::Rng;
-use kumiki_link::{Flow, Sight};
+use kumiki_link::{Flow, FlowKeys};
 use kumiki_wire::inet::ipv4::protocol;
 use siphasher::sip::SipHasher13;
 
@@ -45,8 +45,8 @@ impl Owner {
     }
 
     /// Whose a packet is that came by the queue of the stack `here`; fragments of one packet have one owner, who may have to hand them on.
-    pub(super) fn of(&self, sight: &Sight, here: usize) -> usize {
-        let Sight { flow, fragment, about } = sight;
+    pub(super) fn of(&self, sight: &FlowKeys, here: usize) -> usize {
+        let FlowKeys { flow, fragment, about } = sight;
         if let Some(it) = fragment {
             return self.of_fragments(flow, it.identification);
         }
