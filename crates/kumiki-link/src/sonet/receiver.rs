@@ -11,7 +11,7 @@
 use crate::sonet::Defect;
 use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble::Descrambler;
-use kumiki_wire::ppp::sdh::{G1_RDI, Justification, Place, ROWS, g1_rei, k2, label, most_m1, place};
+use kumiki_wire::ppp::sdh::{G1_RDI, Justification, OverheadPosition, ROWS, g1_rei, k2, label, most_m1, place};
 
 use super::align::{Aligner, WORD};
 use super::defects::{Defects, Persistent, hidden_by};
@@ -437,7 +437,7 @@ impl Receiver {
         }
     }
 
-    fn octet(&self, place: Place) -> u8 {
+    fn octet(&self, place: OverheadPosition) -> u8 {
         let at = place.in_overhead(self.size.n);
         self.overhead.get(at).copied().unwrap_or_default()
     }

@@ -369,7 +369,7 @@ impl Transmitter {
         let m1 = self.feedback.b2_errors.min(u32::from(most_m1(n)));
         self.feedback.b2_errors = 0;
         let b1 = core::mem::take(&mut self.b1).value();
-        let mut put = |place: kumiki_wire::ppp::sdh::Place, value| {
+        let mut put = |place: kumiki_wire::ppp::sdh::OverheadPosition, value| {
             if let Some(octet) = self.overhead.get_mut(place.in_overhead(n)) {
                 *octet = value;
             }

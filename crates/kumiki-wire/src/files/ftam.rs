@@ -60,7 +60,7 @@ pub fn parse_all(value: &Message) -> Result<Vec<Fpdu>, Malformed> {
 
 /// Where a field of an FPDU lies, and what it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Seen<'a> {
+pub struct FpduField<'a> {
     /// The standard's name.
     pub name: &'static str,
     /// Its element, with identifier and length; of a list, that of one item.
@@ -69,7 +69,7 @@ pub struct Seen<'a> {
     pub said: String,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> FpduField<'a> {
     pub(crate) const fn new(name: &'static str, element: &crate::osi::ber::Element<'a>, said: String) -> Self {
         let octets = element.octets();
         Self { name, octets, said }
@@ -84,7 +84,7 @@ pub struct Looked<'a> {
     /// Its octets.
     pub octets: &'a [u8],
     /// Its fields, and in place of its attributes the fields of those, in the order of ISO 8571-4.
-    pub fields: Vec<Seen<'a>>,
+    pub fields: Vec<FpduField<'a>>,
 }
 
 /// Reads the first of the FPDUs in `octets`, and where its fields lie.

@@ -187,7 +187,7 @@ impl fmt::Display for Cause {
 /// A TPDU that is a protocol error, and what an ER about it would say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{why}")]
-pub struct Refused {
+pub struct InvalidTpdu {
     /// What is wrong.
     pub why: Malformed,
     /// The reject cause.
@@ -283,7 +283,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Refused> {
+    fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], InvalidTpdu> {
         let rest = self.header.get(self.at..).unwrap_or_default();
         let Some(field) = rest.first_chunk::<N>() else {
             return Err(self.length("LI", self.at + N));
@@ -292,17 +292,17 @@ impl<'a> Cursor<'a> {
         Ok(field)
     }
 
-    fn u16(&mut self) -> Result<u16, Refused> {
+    fn u16(&mut self) -> Result<u16, InvalidTpdu> {
         self.take::<2>().map(|octets| u16::from_be_bytes(*octets))
     }
 
-    fn u8(&mut self) -> Result<u8, Refused> {
+    fn u8(&mut self) -> Result<u8, InvalidTpdu> {
         self.take::<1>().map(|[octet]| *octet)
     }
 
     /// The header is shorter than `need` octets.
-    fn length(&self, field: &'static str, need: usize) -> Refused {
-        Refused {
+    fn length(&self, field: &'static str, need: usize) -> InvalidTpdu {
+        InvalidTpdu {
             why: Malformed::Length {
                 protocol: self.tpdu,
                 field,
@@ -316,8 +316,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// The parameter just read has a value that it cannot have.
-    fn value(&self, field: &'static str, found: u64, expected: &'static str) -> Refused {
-        Refused {
+    fn value(&self, field: &'static str, found: u64, expected: &'static str) -> InvalidTpdu {
+        InvalidTpdu {
             why: Malformed::Field { protocol: self.tpdu, field, found, expected },
             cause: Cause::ParameterValue,
             up_to: self.at,
@@ -325,7 +325,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next parameter of the variable part: its code and value.
-    fn parameter(&mut self) -> Result<Option<(u8, &'a [u8])>, Refused> {
+    fn parameter(&mut self) -> Result<Option<(u8, &'a [u8])>, InvalidTpdu> {
         let rest = self.header.get(self.at..).unwrap_or_default();
         let [code, len, rest @ ..] = rest else {
             return if rest.is_empty() { Ok(None) } else { Err(self.length("parameter length", self.at + 2)) };
@@ -346,8 +346,8 @@ impl Tpdu {
     /// # Errors
     /// The header is not all there ([`Malformed::Short`]: `need` says how long it is), is longer than the TPDU ([`Malformed::Length`]), or a
     /// protocol error.
-    pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Refused> {
-        let short = |need, have| Refused {
+    pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), InvalidTpdu> {
+        let short = |need, have| InvalidTpdu {
             why: Malformed::Short { protocol: "TPDU", need, have },
             cause: Cause::NotSpecified,
             up_to: front.len(),
@@ -381,7 +381,7 @@ impl Tpdu {
             Code::Dt => {
                 let eot = cursor.u8()?;
                 if len != DATA_LEN {
-                    return Err(Refused {
+                    return Err(InvalidTpdu {
                         why: Malformed::Length {
                             protocol: "DT",
                             field: "LI",
@@ -419,7 +419,7 @@ impl Tpdu {
                 Self::Error(Error { dst_ref, cause, invalid })
             }
             Code::Other(_) => {
-                return Err(Refused {
+                return Err(InvalidTpdu {
                     why: Malformed::Field {
                         protocol: code_of.name(),
                         field: "TPDU code",
@@ -521,7 +521,7 @@ impl fmt::Display for Tpdu {
 }
 
 /// The value of a selector parameter.
-fn selector(cursor: &Cursor<'_>, field: &'static str, value: &[u8]) -> Result<Selector, Refused> {
+fn selector(cursor: &Cursor<'_>, field: &'static str, value: &[u8]) -> Result<Selector, InvalidTpdu> {
     let found = u64::try_from(value.len()).unwrap_or(u64::MAX);
     Selector::new(value).map_err(|_| cursor.value(field, found, "a length of at most 32 octets"))
 }

@@ -38,7 +38,7 @@ pub const fn n_of_frame(octets: usize) -> Option<usize> {
 
 /// Where an octet of section or line overhead is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct OverheadPosition {
     /// Row.
     pub row: usize,
     /// Which group of N columns.
@@ -47,7 +47,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl Place {
+impl OverheadPosition {
     const fn new(row: usize, group: usize) -> Self {
         let column = 0;
         Self { row, group, column }
@@ -68,42 +68,42 @@ impl Place {
 
 /// Where the octets of section and line overhead are; of A1, A2, B2, H1, H2 and H3 the first of N.
 pub mod place {
-    use super::Place;
+    use super::OverheadPosition;
 
     /// First alignment octets.
-    pub const A1: Place = Place::new(0, 0);
+    pub const A1: OverheadPosition = OverheadPosition::new(0, 0);
     /// Second alignment octets.
-    pub const A2: Place = Place::new(0, 1);
+    pub const A2: OverheadPosition = OverheadPosition::new(0, 1);
     /// Section trace.
-    pub const J0: Place = Place::new(0, 2);
+    pub const J0: OverheadPosition = OverheadPosition::new(0, 2);
     /// Parity of the section.
-    pub const B1: Place = Place::new(1, 0);
+    pub const B1: OverheadPosition = OverheadPosition::new(1, 0);
     /// Order wire.
-    pub const E1: Place = Place::new(1, 1);
+    pub const E1: OverheadPosition = OverheadPosition::new(1, 1);
     /// User's channel.
-    pub const F1: Place = Place::new(1, 2);
+    pub const F1: OverheadPosition = OverheadPosition::new(1, 2);
     /// The first octets of each row of the section's data channel: D1, D2, D3.
-    pub const D1: Place = Place::new(2, 0);
+    pub const D1: OverheadPosition = OverheadPosition::new(2, 0);
     /// Pointer, first octets.
-    pub const H1: Place = Place::new(3, 0);
+    pub const H1: OverheadPosition = OverheadPosition::new(3, 0);
     /// Pointer, second octets.
-    pub const H2: Place = Place::new(3, 1);
+    pub const H2: OverheadPosition = OverheadPosition::new(3, 1);
     /// Room for a negative justification.
-    pub const H3: Place = Place::new(3, 2);
+    pub const H3: OverheadPosition = OverheadPosition::new(3, 2);
     /// Parities of the line.
-    pub const B2: Place = Place::new(4, 0);
+    pub const B2: OverheadPosition = OverheadPosition::new(4, 0);
     /// Protection switching.
-    pub const K1: Place = Place::new(4, 1);
+    pub const K1: OverheadPosition = OverheadPosition::new(4, 1);
     /// Protection switching, alarm indication and remote defect.
-    pub const K2: Place = Place::new(4, 2);
+    pub const K2: OverheadPosition = OverheadPosition::new(4, 2);
     /// The first octets of each row of the line's data channel: D4 to D12 in rows 5 to 7.
-    pub const D4: Place = Place::new(5, 0);
+    pub const D4: OverheadPosition = OverheadPosition::new(5, 0);
     /// Synchronisation status.
-    pub const S1: Place = Place::new(8, 0);
+    pub const S1: OverheadPosition = OverheadPosition::new(8, 0);
     /// How many errors the far end found with B2.
-    pub const M1: Place = Place { row: 8, group: 1, column: 2 };
+    pub const M1: OverheadPosition = OverheadPosition { row: 8, group: 1, column: 2 };
     /// Order wire.
-    pub const E2: Place = Place::new(8, 2);
+    pub const E2: OverheadPosition = OverheadPosition::new(8, 2);
 }
 
 /// Octets of path overhead: the first of each row of the envelope.

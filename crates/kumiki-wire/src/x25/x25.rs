@@ -76,7 +76,7 @@ pub const MOST_CALL_DATA: (usize, usize) = (16, 128);
 /// Why octets are no packet, and the diagnostic code that says so to a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{why}")]
-pub struct Refused {
+pub struct InvalidPacket {
     /// What is wrong.
     pub why: Malformed,
     /// The diagnostic code ([`kumiki_osi_service::x25::diagnostic`]).
@@ -178,8 +178,8 @@ impl Packet {
     /// but for DATA, of which it has at least [`Packet::MOST_HEADER`].
     ///
     /// # Errors
-    /// [`Refused`] says what is wrong and with which diagnostic code that is told.
-    pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Refused> {
+    /// [`InvalidPacket`] says what is wrong and with which diagnostic code that is told.
+    pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), InvalidPacket> {
         let Some((&[g, channel, kind], rest)) = front.split_first_chunk::<FRONT>() else {
             return Err(short(FRONT, front.len()));
         };
@@ -194,7 +194,7 @@ impl Packet {
                     expected: "1 or 2",
                 };
                 let diagnostic = diagnostic::GFI;
-                return Err(Refused { why, diagnostic });
+                return Err(InvalidPacket { why, diagnostic });
             }
         };
         let (body, len) = Body::parse((kind, modulo, g & Q != 0), rest, total)?;
@@ -304,17 +304,17 @@ pub const fn is_data(front: &[u8]) -> bool {
     matches!(front, [_, _, kind, ..] if *kind & 1 == 0)
 }
 
-const fn short(need: usize, have: usize) -> Refused {
-    Refused { why: Malformed::Short { protocol: "X.25", need, have }, diagnostic: diagnostic::SHORT }
+const fn short(need: usize, have: usize) -> InvalidPacket {
+    InvalidPacket { why: Malformed::Short { protocol: "X.25", need, have }, diagnostic: diagnostic::SHORT }
 }
 
 /// That a packet of `total` octets has `least` to `most`.
-const fn between(total: usize, least: usize, most: usize) -> Result<(), Refused> {
+const fn between(total: usize, least: usize, most: usize) -> Result<(), InvalidPacket> {
     if total < least {
         return Err(short(least, total));
     }
     if total > most {
-        return Err(Refused {
+        return Err(InvalidPacket {
             why: Malformed::Length { protocol: "X.25", field: "packet", found: total, least, most },
             diagnostic: diagnostic::LONG,
         });
@@ -348,7 +348,11 @@ impl Body {
     }
 
     /// Reads what stands behind the first three octets, the last of which is `kind`; also gives how many octets are no user data.
-    fn parse((kind, modulo, typed): (u8, Modulo, bool), rest: &[u8], total: usize) -> Result<(Self, usize), Refused> {
+    fn parse(
+        (kind, modulo, typed): (u8, Modulo, bool),
+        rest: &[u8],
+        total: usize,
+    ) -> Result<(Self, usize), InvalidPacket> {
         let extended = modulo == Modulo::Extended;
         let len = FRONT + usize::from(extended);
         if kind & 1 == 0 {
@@ -425,7 +429,7 @@ impl Body {
                     expected: "one of X.25",
                 };
                 let diagnostic = diagnostic::UNIDENTIFIABLE;
-                return Err(Refused { why, diagnostic });
+                return Err(InvalidPacket { why, diagnostic });
             }
         };
         Ok((body, total))
@@ -442,7 +446,7 @@ const fn reason(octets: &[u8]) -> (u8, Option<u8>, &[u8]) {
 }
 
 /// A block that need not be there.
-fn block(octets: &[u8], typed: bool) -> Result<Option<Block>, Refused> {
+fn block(octets: &[u8], typed: bool) -> Result<Option<Block>, InvalidPacket> {
     if octets.is_empty() {
         return Ok(None);
     }

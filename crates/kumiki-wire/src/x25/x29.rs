@@ -101,7 +101,7 @@ pub fn user_data(call_user_data: &[u8]) -> Option<&[u8]> {
 /// Why octets are no message, and the error type that says so to their sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{why}")]
-pub struct Refused {
+pub struct InvalidPadMessage {
     /// What is wrong.
     pub why: Malformed,
     /// The error type ([`error`]).
@@ -186,9 +186,9 @@ impl Message {
     ///
     /// # Errors
     /// There are none, the code is not known, or what follows is not what the code asks for.
-    pub fn parse(octets: &[u8]) -> Result<Self, Refused> {
+    pub fn parse(octets: &[u8]) -> Result<Self, InvalidPadMessage> {
         let Some((&code, rest)) = octets.split_first() else {
-            return Err(Refused {
+            return Err(InvalidPadMessage {
                 why: Malformed::Short { protocol: PROTOCOL, need: 1, have: 0 },
                 error: error::SHORT,
             });
@@ -209,7 +209,7 @@ impl Message {
             code::RESELECTION => reselection(rest, false)?,
             code::RESELECTION_TYPED => reselection(rest, true)?,
             other => {
-                return Err(Refused {
+                return Err(InvalidPadMessage {
                     why: Malformed::Field {
                         protocol: PROTOCOL,
                         field: "message code",
@@ -291,7 +291,7 @@ impl Message {
 }
 
 /// The parameter field: whole pairs.
-fn pairs(field: &[u8]) -> Result<Vec<Pair>, Refused> {
+fn pairs(field: &[u8]) -> Result<Vec<Pair>, InvalidPadMessage> {
     let (whole, rest) = field.as_chunks::<2>();
     if !rest.is_empty() {
         let found = field.len();
@@ -302,7 +302,7 @@ fn pairs(field: &[u8]) -> Result<Vec<Pair>, Refused> {
     Ok(whole.iter().map(pair).collect())
 }
 
-fn reselection(rest: &[u8], typed: bool) -> Result<Message, Refused> {
+fn reselection(rest: &[u8], typed: bool) -> Result<Message, InvalidPadMessage> {
     let cut = || format(rest.len(), rest.len() + 1, MOST);
     let (&length, rest) = rest.split_first().ok_or_else(cut)?;
     let count = usize::from(if typed { length } else { length & 0x0f });
@@ -314,12 +314,12 @@ fn reselection(rest: &[u8], typed: bool) -> Result<Message, Refused> {
     let (&length, rest) = rest.split_first().ok_or_else(cut)?;
     let (facilities, data) = rest.split_at_checked(length.into()).ok_or_else(cut)?;
     let facilities =
-        parse_facilities(facilities).map_err(|refused| Refused { why: refused.why, error: error::FORMAT })?;
+        parse_facilities(facilities).map_err(|refused| InvalidPadMessage { why: refused.why, error: error::FORMAT })?;
     Ok(Message::Reselection(Box::new(Reselection { called, facilities, data: data.to_vec() })))
 }
 
-const fn format(found: usize, least: usize, most: usize) -> Refused {
-    Refused {
+const fn format(found: usize, least: usize, most: usize) -> InvalidPadMessage {
+    InvalidPadMessage {
         why: Malformed::Length { protocol: PROTOCOL, field: "parameter field", found, least, most },
         error: error::FORMAT,
     }

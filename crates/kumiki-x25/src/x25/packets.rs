@@ -3,7 +3,7 @@
 use kumiki_graph::{Context, Handle};
 use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::x25::{What, cause, diagnostic};
-use kumiki_wire::x25::x25::{Body, Packet, Refused, is_data, kind};
+use kumiki_wire::x25::x25::{Body, InvalidPacket, Packet, is_data, kind};
 
 use super::circuit::Circuit;
 use super::config::Channel;
@@ -64,7 +64,7 @@ impl X25 {
                 return cx.drop("packet that cannot be while the interface is restarted");
             }
             Ok(_) => return self.wrong(line, header, diagnostic::GFI, cx),
-            Err(Refused { diagnostic, why }) => {
+            Err(InvalidPacket { diagnostic, why }) => {
                 self.in_hand.why = Some(why);
                 return self.wrong(line, header, diagnostic, cx);
             }

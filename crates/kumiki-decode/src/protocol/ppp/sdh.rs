@@ -11,7 +11,8 @@ use kumiki_octets::scramble;
 use kumiki_octets::text::{are, counted};
 use kumiki_wire::Malformed;
 use kumiki_wire::ppp::sdh::{
-    A1, A2, CONCATENATION, G1_RDI, PATH, POINTERS, Place, Pointer, ROWS, g1_rei, k2, label, most_m1, n_of_frame, place,
+    A1, A2, CONCATENATION, G1_RDI, OverheadPosition, PATH, POINTERS, Pointer, ROWS, g1_rei, k2, label, most_m1,
+    n_of_frame, place,
 };
 
 use crate::key::Key;
@@ -28,7 +29,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
 };
 
 /// Octets of overhead that stand alone, in the order of the wire.
-const SINGLE: [(&str, Place); 22] = [
+const SINGLE: [(&str, OverheadPosition); 22] = [
     ("J0", place::J0),
     ("B1", place::B1),
     ("E1", place::E1),
@@ -53,8 +54,8 @@ const SINGLE: [(&str, Place); 22] = [
     ("H3", place::H3),
 ];
 
-const fn in_group(first: Place, rows: usize, group: usize) -> Place {
-    Place { row: first.row + rows, group, column: 0 }
+const fn in_group(first: OverheadPosition, rows: usize, group: usize) -> OverheadPosition {
+    OverheadPosition { row: first.row + rows, group, column: 0 }
 }
 
 /// A frame as it is before it is scrambled.
@@ -64,7 +65,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn octet(&self, place: Place) -> u8 {
+    fn octet(&self, place: OverheadPosition) -> u8 {
         self.at(place.in_frame(self.n))
     }
 
@@ -72,7 +73,7 @@ impl Frame {
         self.octets.get(at).copied().unwrap_or_default()
     }
 
-    fn part(&self, place: Place, len: usize) -> &[u8] {
+    fn part(&self, place: OverheadPosition, len: usize) -> &[u8] {
         let at = place.in_frame(self.n);
         self.octets.get(at..at + len).unwrap_or_default()
     }

@@ -169,7 +169,7 @@ debugged!(NodeDescriptor, NodeName, Null, Structure);
 ///
 /// # Errors
 /// It is no entry.
-pub fn look_at_entry(octets: &[u8]) -> Result<Vec<super::Seen<'_>>, Malformed> {
+pub fn look_at_entry(octets: &[u8]) -> Result<Vec<super::FpduField<'_>>, Malformed> {
     let mut reader = ber::Reader::new("NBS-9 entry", octets);
     let element = reader.take(ENTRY, "entry")?.explicit(ReadAttributes::TAG)?;
     let mut seen = Vec::new();

@@ -5,7 +5,7 @@
 
 use kumiki_osi_service::ftam::attributes::Attribute;
 
-use super::Seen;
+use super::FpduField;
 use crate::Malformed;
 use crate::osi::ber::{BerError, Element, Tag, Writer};
 
@@ -72,9 +72,9 @@ pub(super) trait Content: Sized + Say {
     /// Reads it from an element, whose tag has been seen to be right.
     fn parse(element: &Element<'_>) -> Result<Self, Malformed>;
     /// Says what it is; a SEQUENCE says what its fields are.
-    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<FpduField<'a>>) -> Result<(), Malformed> {
         let said = Self::parse(element)?.say();
-        seen.push(Seen::new(name, element, said));
+        seen.push(FpduField::new(name, element, said));
         Ok(())
     }
 }
@@ -92,9 +92,9 @@ pub(super) trait Whole: Sized + Say {
     /// Reads it.
     fn parse(element: &Element<'_>) -> Result<Self, Malformed>;
     /// Says what it is; a SEQUENCE says what its fields are.
-    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<FpduField<'a>>) -> Result<(), Malformed> {
         let said = Self::parse(element)?.say();
-        seen.push(Seen::new(name, element, said));
+        seen.push(FpduField::new(name, element, said));
         Ok(())
     }
 }
@@ -108,7 +108,7 @@ impl<T: Content> Content for Box<T> {
         T::parse(element).map(Self::new)
     }
 
-    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<FpduField<'a>>) -> Result<(), Malformed> {
         T::walk(element, name, seen)
     }
 }
@@ -128,7 +128,7 @@ impl<T: Whole> Whole for Box<T> {
         T::parse(element).map(Self::new)
     }
 
-    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<FpduField<'a>>) -> Result<(), Malformed> {
         T::walk(element, name, seen)
     }
 }
@@ -146,9 +146,14 @@ pub(super) trait Spot<T: Say> {
     /// Reads the field.
     fn parse(&self, element: &Element<'_>) -> Result<T, Malformed>;
     /// Says what the field is; of a SEQUENCE, what its fields are.
-    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<FpduField<'a>>,
+    ) -> Result<(), Malformed> {
         let said = self.parse(element)?.say();
-        seen.push(Seen::new(name, element, said));
+        seen.push(FpduField::new(name, element, said));
         Ok(())
     }
 }
@@ -169,7 +174,12 @@ impl<T: Content> Spot<T> for Implicit {
         T::parse(element)
     }
 
-    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<FpduField<'a>>,
+    ) -> Result<(), Malformed> {
         T::walk(element, name, seen)
     }
 }
@@ -204,7 +214,12 @@ impl<T: Whole> Spot<T> for Own {
         T::parse(element)
     }
 
-    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<FpduField<'a>>,
+    ) -> Result<(), Malformed> {
         T::walk(element, name, seen)
     }
 }
@@ -225,7 +240,12 @@ impl<T: Say, S: Spot<T>> Spot<T> for Explicit<S> {
         self.1.parse(&self.inside(element)?)
     }
 
-    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<FpduField<'a>>,
+    ) -> Result<(), Malformed> {
         self.1.walk(&self.inside(element)?, name, seen)
     }
 }
@@ -276,10 +296,15 @@ impl<T: Say, S: Spot<T>> Spot<Attribute<T>> for NoValueOr<S> {
         self.0.parse(element).map(Attribute::Actual)
     }
 
-    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<FpduField<'a>>,
+    ) -> Result<(), Malformed> {
         if element.tag() == NO_VALUE {
             let said = self.parse(element)?.say();
-            seen.push(Seen::new(name, element, said));
+            seen.push(FpduField::new(name, element, said));
             return Ok(());
         }
         self.0.walk(element, name, seen)
@@ -331,12 +356,17 @@ impl<T: Say, S: Spot<T>> Spot<Vec<T>> for Many<S> {
         Ok(all)
     }
 
-    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+    fn walk<'a>(
+        &self,
+        element: &Element<'a>,
+        name: &'static str,
+        seen: &mut Vec<FpduField<'a>>,
+    ) -> Result<(), Malformed> {
         let all = self.parse(element)?;
         let mut inside = element.elements()?;
         for one in all {
             if let Some(element) = inside.next(name)? {
-                seen.push(Seen::new(name, &element, one.say()));
+                seen.push(FpduField::new(name, &element, one.say()));
             }
         }
         Ok(())
@@ -387,7 +417,7 @@ impl<'a> Fields<'a> {
         &self,
         spot: &impl Spot<T>,
         name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
+        seen: &mut Vec<FpduField<'a>>,
         _get: impl Fn(&U) -> &T,
     ) -> Result<(), Malformed> {
         match self.find(spot, name)? {
@@ -401,7 +431,7 @@ impl<'a> Fields<'a> {
         &self,
         spot: &impl Spot<T>,
         name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
+        seen: &mut Vec<FpduField<'a>>,
         _get: impl Fn(&U) -> &Option<T>,
     ) -> Result<(), Malformed> {
         match self.find(spot, name)? {
@@ -441,7 +471,7 @@ macro_rules! sequence {
             fn walk<'a>(
                 element: &$crate::osi::ber::Element<'a>,
                 _: &'static str,
-                _seen: &mut Vec<$crate::files::ftam::Seen<'a>>,
+                _seen: &mut Vec<$crate::files::ftam::FpduField<'a>>,
             ) -> Result<(), $crate::Malformed> {
                 let _fields = $crate::files::ftam::form::Fields::new(element)?;
                 $($crate::files::ftam::form::field!(walk $rule, _fields, &$spot, $name, _seen, |all: &Self| &all.$field);)*
@@ -559,7 +589,7 @@ macro_rules! tagged {
             fn walk<'a>(
                 element: &$crate::osi::ber::Element<'a>,
                 name: &'static str,
-                seen: &mut Vec<$crate::files::ftam::Seen<'a>>,
+                seen: &mut Vec<$crate::files::ftam::FpduField<'a>>,
             ) -> Result<(), $crate::Malformed> {
                 <Self as $crate::files::ftam::form::Content>::walk(element, name, seen)
             }

@@ -18,7 +18,7 @@ use kumiki_osi_service::ftam::{
     ActionResult, AttributeGroups, Fpdu, Kind, ProcessingMode, ProtocolVersions, Raw, ServiceClasses, StateResult,
 };
 
-use super::Seen;
+use super::FpduField;
 use super::basic::SHARED;
 use super::form::{
     Content, Explicit, Implicit, MOST_ITEMS, Many, Own, Spot, a, c, debugged, displayed, enumerated, explicit, many,
@@ -440,7 +440,7 @@ impl Empty {
 }
 
 /// Says what each field of a value of type `T` is.
-fn walk_as<'a, T: Content>(_: &T, element: &Element<'a>, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
+fn walk_as<'a, T: Content>(_: &T, element: &Element<'a>, seen: &mut Vec<FpduField<'a>>) -> Result<(), Malformed> {
     T::walk(element, "fields", seen)
 }
 
@@ -462,7 +462,7 @@ macro_rules! fpdus {
         pub(super) fn walk<'a>(
             fpdu: &Fpdu,
             element: &Element<'a>,
-            seen: &mut Vec<Seen<'a>>,
+            seen: &mut Vec<FpduField<'a>>,
         ) -> Result<(), Malformed> {
             match fpdu {
                 $(Fpdu::$kind(fields) => walk_as(fields, element, seen),)*

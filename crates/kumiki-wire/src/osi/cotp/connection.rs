@@ -4,7 +4,7 @@ use core::fmt;
 
 use kumiki_osi_service::Selector;
 
-use super::{Cause, Cursor, Refused, add, selector};
+use super::{Cause, Cursor, InvalidTpdu, add, selector};
 use crate::Malformed;
 
 /// Codes of the variable part.
@@ -89,7 +89,7 @@ impl Connection {
         self.class == 0 || self.parameters.alternatives.iter().any(|class| class >> 4 == 0)
     }
 
-    pub(super) fn parse(cursor: &mut Cursor<'_>, request: bool) -> Result<Self, Refused> {
+    pub(super) fn parse(cursor: &mut Cursor<'_>, request: bool) -> Result<Self, InvalidTpdu> {
         let (dst_ref, src_ref) = (cursor.u16()?, cursor.u16()?);
         let class = cursor.u8()?;
         if class >> 4 > 4 {
@@ -143,7 +143,14 @@ impl Connection {
 
 impl Parameters {
     /// Takes one in; of two with the same code the later one counts (section 13.2.3).
-    fn add(&mut self, cursor: &Cursor<'_>, code: u8, value: &[u8], request: bool, at: usize) -> Result<(), Refused> {
+    fn add(
+        &mut self,
+        cursor: &Cursor<'_>,
+        code: u8,
+        value: &[u8],
+        request: bool,
+        at: usize,
+    ) -> Result<(), InvalidTpdu> {
         let octet = |field| {
             let [octet] = value else {
                 let found = u64::try_from(value.len()).unwrap_or(u64::MAX);
@@ -181,7 +188,7 @@ impl Parameters {
                 self.others.push((code, value.to_vec()));
             }
             code => {
-                return Err(Refused {
+                return Err(InvalidTpdu {
                     why: Malformed::Field {
                         protocol: cursor.tpdu,
                         field: "parameter code",

@@ -36,7 +36,7 @@ pub enum Deframed<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum DeframerState {
     /// No flag has come, or a frame was given up: everything up to the next flag goes.
     Hunting,
     /// Behind a flag.
@@ -51,7 +51,7 @@ pub struct Deframer {
     framing: Framing,
     /// The longest frame, in octets without the frame check sequence.
     longest: usize,
-    place: Place,
+    place: DeframerState,
     unstuffer: Unstuffer,
     frame: Vec<u8>,
     /// Octets of the line behind the last flag.
@@ -66,7 +66,7 @@ impl Deframer {
         Self {
             framing,
             longest,
-            place: Place::Hunting,
+            place: DeframerState::Hunting,
             unstuffer: Unstuffer::new(),
             frame: Vec::new(),
             on_line: 0,
@@ -107,7 +107,7 @@ impl Deframer {
         self.counters.skipped += core::mem::take(&mut self.on_line);
         self.frame.clear();
         self.unstuffer = Unstuffer::new();
-        self.place = Place::Hunting;
+        self.place = DeframerState::Hunting;
     }
 
     /// Takes `octets` in; shows what is found to `see`, with the number of octets of this piece that were taken up to and with its
@@ -118,8 +118,8 @@ impl Deframer {
             && !rest.is_empty()
         {
             at += match self.place {
-                Place::Hunting => self.hunt(rest),
-                Place::InFrame => self.collect(rest, |taken, found| see(at + taken, found)),
+                DeframerState::Hunting => self.hunt(rest),
+                DeframerState::InFrame => self.collect(rest, |taken, found| see(at + taken, found)),
             };
         }
     }
@@ -128,7 +128,7 @@ impl Deframer {
         match octets.iter().position(|octet| *octet == FLAG) {
             Some(before) => {
                 self.counters.skipped += before as u64;
-                self.place = Place::InFrame;
+                self.place = DeframerState::InFrame;
                 before + 1
             }
             None => {

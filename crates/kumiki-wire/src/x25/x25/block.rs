@@ -5,7 +5,7 @@ use core::fmt;
 use kumiki_osi_service::x25::{Facilities, MOST_DIGITS, MOST_TYPED_DIGITS, Number, diagnostic};
 
 use super::facilities::{emit_facilities, facilities_len, parse_facilities};
-use super::{Refused, short};
+use super::{InvalidPacket, short};
 use crate::{Malformed, put, put_slice};
 
 /// What a call set-up or clearing packet carries.
@@ -22,13 +22,13 @@ pub struct Block {
 }
 
 /// A length field that contradicts the octets.
-const fn length(field: &'static str, found: usize, most: usize, diagnostic: u8) -> Refused {
-    Refused { why: Malformed::Length { protocol: "X.25", field, found, least: 0, most }, diagnostic }
+const fn length(field: &'static str, found: usize, most: usize, diagnostic: u8) -> InvalidPacket {
+    InvalidPacket { why: Malformed::Length { protocol: "X.25", field, found, least: 0, most }, diagnostic }
 }
 
 impl Block {
     /// Reads a block; `typed`: addresses have a type and a plan (the A bit). Addresses alone are a block too, in answers.
-    pub(super) fn parse(octets: &[u8], typed: bool) -> Result<Self, Refused> {
+    pub(super) fn parse(octets: &[u8], typed: bool) -> Result<Self, InvalidPacket> {
         let (called, calling, rest) = match (typed, octets) {
             (false, [lengths, rest @ ..]) => (lengths & 15, lengths >> 4, rest),
             (true, [called, calling, rest @ ..]) => (*called, *calling, rest),

@@ -2,7 +2,7 @@
 
 use kumiki_osi_service::x25::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code, diagnostic};
 
-use super::Refused;
+use super::InvalidPacket;
 use crate::{Malformed, put, put_slice};
 
 /// The most octets of all facilities.
@@ -12,7 +12,7 @@ const MOST: usize = 255;
 ///
 /// # Errors
 /// The last of them is not all there.
-pub fn parse_facilities(octets: &[u8]) -> Result<Facilities, Refused> {
+pub fn parse_facilities(octets: &[u8]) -> Result<Facilities, InvalidPacket> {
     let mut found = Vec::new();
     let mut rest = octets;
     while let [code, more @ ..] = rest {
@@ -28,8 +28,8 @@ pub fn parse_facilities(octets: &[u8]) -> Result<Facilities, Refused> {
     Ok(Facilities(found))
 }
 
-const fn cut(found: usize, most: usize) -> Refused {
-    Refused {
+const fn cut(found: usize, most: usize) -> InvalidPacket {
+    InvalidPacket {
         why: Malformed::Length { protocol: "X.25", field: "facility", found, least: 0, most },
         diagnostic: diagnostic::FACILITY_LENGTH,
     }

@@ -12,7 +12,7 @@
 pub(in crate::protocol) mod data;
 
 use kumiki_osi_service::ftam::{Fpdu, oids};
-use kumiki_wire::files::ftam::{Looked, Seen, emit, look};
+use kumiki_wire::files::ftam::{FpduField, Looked, emit, look};
 
 use crate::key::Key;
 use crate::packet::Value;
@@ -61,7 +61,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.emitted(|out| out.copy_from_slice(&written), written.len());
     let kind = fpdu.kind();
     reading.named("fpdu", 0, own.len(), kind.tag(), kind);
-    for Seen { name, octets, said } in fields {
+    for FpduField { name, octets, said } in fields {
         reading.field(name, place(own, octets), octets.len(), Value::Text(said));
     }
     if let Fpdu::Raw(raw) = &fpdu {
@@ -84,7 +84,7 @@ fn dissect(reading: &mut Reading<'_>) {
 }
 
 /// The line of an FPDU: its name, what it is about, and how it ended where that was not well.
-fn line(fpdu: &Fpdu, fields: &[Seen<'_>]) -> String {
+fn line(fpdu: &Fpdu, fields: &[FpduField<'_>]) -> String {
     let mut line = fpdu.kind().name().to_owned();
     let mut before = ": ";
     let mut tell = |told: &str| {

@@ -69,9 +69,9 @@ fn pieces(universal: u8, unused: bool) -> impl Strategy<Value = Tree> {
     })
 }
 
-type Seen = Vec<(String, Option<Vec<u8>>)>;
+type FlatTree = Vec<(String, Option<Vec<u8>>)>;
 
-fn ours(mut r: Reader<'_>, all: &mut Seen) -> Result<(), Malformed> {
+fn ours(mut r: Reader<'_>, all: &mut FlatTree) -> Result<(), Malformed> {
     while let Some(element) = r.next("element")? {
         if element.is_constructed() {
             all.push((element.tag().to_string(), None));
@@ -86,7 +86,7 @@ fn ours(mut r: Reader<'_>, all: &mut Seen) -> Result<(), Malformed> {
 
 fn theirs(
     r: &mut Constructed<'_, SliceSource<'_>>,
-    all: &mut Seen,
+    all: &mut FlatTree,
 ) -> Result<(), DecodeError<core::convert::Infallible>> {
     while r
         .take_opt_value(|tag, content| {
@@ -117,7 +117,7 @@ fn theirs(
 }
 
 /// What bcder sees in `octets`. It wants to know before where elements end, so a SEQUENCE is put around them.
-fn bcders(octets: &[u8], all: &mut Seen) -> Result<(), DecodeError<core::convert::Infallible>> {
+fn bcders(octets: &[u8], all: &mut FlatTree) -> Result<(), DecodeError<core::convert::Infallible>> {
     let mut around = Tree::Leaf(0, 0, octets.to_vec()).octets();
     around[0] = 0x30;
     Mode::Ber.decode(SliceSource::new(&around), |r| r.take_sequence(|r| theirs(r, all)))
