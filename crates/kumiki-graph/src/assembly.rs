@@ -37,7 +37,7 @@ pub(crate) enum Layer {
 
 /// An access point as the layer at one end of it knows it: which one, who is at the other end, and whether that is a node of the same task.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct EdgeEnd {
     pub(crate) edge: u32,
     pub(crate) within: bool,
     pub(crate) to: End,
@@ -53,8 +53,8 @@ pub(crate) struct Node {
     pub(crate) priced: bool,
     /// Units may go through it on a path.
     pub(crate) on_paths: bool,
-    pub(crate) above: SmallVec<[Way; 1]>,
-    pub(crate) below: SmallVec<[Way; 1]>,
+    pub(crate) above: SmallVec<[EdgeEnd; 1]>,
+    pub(crate) below: SmallVec<[EdgeEnd; 1]>,
     pub(crate) account: Account,
     pub(crate) prices: Prices,
     pub(crate) name: String,
@@ -109,7 +109,7 @@ pub(crate) struct Task {
 
 #[repr(C)]
 pub(crate) struct Device {
-    pub(crate) above: SmallVec<[Way; 1]>,
+    pub(crate) above: SmallVec<[EdgeEnd; 1]>,
     pub(crate) service: Service,
     pub(crate) name: String,
 }

@@ -2,7 +2,7 @@
 
 use kumiki_octets::{Account, Lease, Message};
 
-use crate::assembly::{Core, End, Way};
+use crate::assembly::{Core, EdgeEnd, End};
 use crate::graph::NodeId;
 use crate::ledger::{Holder, Ledger};
 use crate::timers::TimerId;
@@ -67,7 +67,7 @@ impl Context<'_> {
         if info.priced {
             self.charge_for(Work::Deliver, indication.message());
         }
-        let Some(Way { edge, within, to: End::Node { node, port } }) = way else {
+        let Some(EdgeEnd { edge, within, to: End::Node { node, port } }) = way else {
             self.drop("no such user");
             return;
         };
@@ -86,7 +86,7 @@ impl Context<'_> {
     pub fn down_past(&mut self, to: AccessPoint, request: Request) {
         let edge = self.core.edges.get(to.0 as usize);
         let (edge, lower) = (to.0, edge.map(|edge| edge.lower));
-        let way = lower.map(|to| Way { edge, within: self.core.is_within(self.node, to), to });
+        let way = lower.map(|to| EdgeEnd { edge, within: self.core.is_within(self.node, to), to });
         self.cross(way, request);
     }
 
@@ -97,11 +97,11 @@ impl Context<'_> {
         Some(AccessPoint(way.edge))
     }
 
-    fn cross(&mut self, way: Option<Way>, request: Request) {
+    fn cross(&mut self, way: Option<EdgeEnd>, request: Request) {
         if self.info().priced {
             self.charge_for(Work::Send, request.message());
         }
-        let Some(Way { edge, within, to }) = way else {
+        let Some(EdgeEnd { edge, within, to }) = way else {
             self.drop("no layer below");
             return;
         };

@@ -16,7 +16,7 @@ use kumiki_octets::Message;
 
 use smallvec::SmallVec;
 
-use crate::assembly::{Core, End, Input, Memory, Record, Waiting, Way};
+use crate::assembly::{Core, EdgeEnd, End, Input, Memory, Record, Waiting};
 use crate::context::Pool;
 use crate::ledger::Ledger;
 use crate::timers::Timers;
@@ -192,7 +192,7 @@ impl Graph {
         }
     }
 
-    fn input_on(&mut self, at: Instant, way: Way, indication: Indication) {
+    fn input_on(&mut self, at: Instant, way: EdgeEnd, indication: Indication) {
         self.core.clock = at;
         self.core.following = None;
         let record = self.core.tap_up(way.edge, &indication);

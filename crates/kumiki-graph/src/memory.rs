@@ -1,6 +1,6 @@
 //! What all sessions of one protocol hold together, and how much is too much.
 //!
-//! Counted is what they hold of memory ([`Held`]), in three parts. From half of the bound on no buffer grows. Beyond it each session has [`FLOOR`]. What was promised
+//! Counted is what they hold of memory ([`SessionMemory`]), in three parts. From half of the bound on no buffer grows. Beyond it each session has [`FLOOR`]. What was promised
 //! before is still taken, up to a quarter of the bound more, in which what sessions take themselves counts as well. There memory is spent ([`Memory::is_spent`]): nobody new is
 //! heard, and what comes for a user that has not taken what came before is dropped, as if the network had lost it.
 //!
@@ -22,7 +22,7 @@ pub struct Memory {
     budget: Option<Budget>,
 }
 
-/// What is held: see [`Held`].
+/// What is held: see [`SessionMemory`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     used: u64,
@@ -115,7 +115,7 @@ impl Sum {
 
 /// What one session holds, in the same parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Held {
+pub struct SessionMemory {
     /// Not sent, not acknowledged, or with a user that has not given credit back.
     pub used: u32,
     /// Ahead of its turn.
@@ -182,7 +182,7 @@ impl Memory {
     }
 
     /// A session that held `was` when it was last counted holds `is`.
-    pub fn count(&mut self, was: Held, is: Held) {
+    pub fn count(&mut self, was: SessionMemory, is: SessionMemory) {
         if was == is {
             return;
         }
@@ -209,8 +209,8 @@ impl Drop for Memory {
 mod tests {
     use super::*;
 
-    const fn held(used: u32) -> Held {
-        Held { used, ahead: 0, standing: 0 }
+    const fn held(used: u32) -> SessionMemory {
+        SessionMemory { used, ahead: 0, standing: 0 }
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         assert!(budget.hold(400));
         assert_eq!(one.pressure(0), Pressure::Full);
         assert!(!budget.hold(1), "what nobody waits for has no room");
-        other.count(Held::default(), Held { standing: 250, ..held(0) });
+        other.count(SessionMemory::default(), SessionMemory { standing: 250, ..held(0) });
         assert!(one.is_spent(0) && other.is_spent(0));
         one.refuse();
         assert_eq!((budget.held(), budget.refused()), (1250, (1, 2)));

@@ -53,20 +53,20 @@ pub(crate) struct UnderWay {
     /// There is a first; a second; where there is none, nothing is queued.
     is_some: bool,
     are_two: bool,
-    first: Place,
-    second: Place,
+    first: PrimitiveSlot,
+    second: PrimitiveSlot,
     queued: Queued,
 }
 
 /// One of them: `hop` and, by its direction, `request` or `indication`.
-struct Place {
+struct PrimitiveSlot {
     /// Beside the hop the record of a tap that it follows from: see [`Core::follow`](crate::assembly::Core::follow).
     hop: (Hop, Option<Record>),
     request: Request,
     indication: Indication,
 }
 
-impl Place {
+impl PrimitiveSlot {
     const EMPTY: Self = Self { hop: (Hop(0), None), request: NO_REQUEST, indication: NO_INDICATION };
 }
 
@@ -86,7 +86,13 @@ const NO_INDICATION: Indication = Indication::Closed { session: NOBODY };
 
 impl Default for UnderWay {
     fn default() -> Self {
-        Self { is_some: false, are_two: false, first: Place::EMPTY, second: Place::EMPTY, queued: Queued::default() }
+        Self {
+            is_some: false,
+            are_two: false,
+            first: PrimitiveSlot::EMPTY,
+            second: PrimitiveSlot::EMPTY,
+            queued: Queued::default(),
+        }
     }
 }
 

@@ -25,14 +25,14 @@ const STEP: usize = 16 * 1024;
 
 /// Why a piece was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
+pub enum NotGathered {
     /// The message comes in more pieces than its octets are worth.
     Pieces,
     /// There is no memory for it.
     Memory,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for NotGathered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Pieces => "a message in too many pieces for its length",
@@ -41,7 +41,7 @@ impl fmt::Display for Refused {
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for NotGathered {}
 
 /// A message that comes in pieces.
 #[derive(Debug, Default)]
@@ -88,12 +88,12 @@ impl Gathering {
     /// The next piece. What it takes is claimed from `account`. Gives how many octets were copied.
     ///
     /// # Errors
-    /// [`Refused`]; the message is then of no use.
-    pub fn push(&mut self, piece: Message, account: Option<&Account>) -> Result<usize, Refused> {
+    /// [`NotGathered`]; the message is then of no use.
+    pub fn push(&mut self, piece: Message, account: Option<&Account>) -> Result<usize, NotGathered> {
         self.pieces += 1;
         let len = self.len() + piece.len();
         if self.pieces > FEW + len / SMALL {
-            return Err(Refused::Pieces);
+            return Err(NotGathered::Pieces);
         }
         let before = self.fresh.slices().len();
         self.fresh.append(piece);
@@ -113,17 +113,17 @@ impl Gathering {
     }
 
     /// Claims what is held on to.
-    fn claim(&mut self, account: &Account) -> Result<(), Refused> {
+    fn claim(&mut self, account: &Account) -> Result<(), NotGathered> {
         let need = self.memory().next_multiple_of(STEP) as u64;
         let claimed = match &mut self.claim {
             Some(claim) => claim.grow_to(need),
             none => account.claim(need).map(|claim| *none = Some(claim)),
         };
-        claimed.map_err(|_| Refused::Memory)
+        claimed.map_err(|_| NotGathered::Memory)
     }
 
     /// Copies what came last out of the pages that it holds on to.
-    fn settle(&mut self) -> Result<usize, Refused> {
+    fn settle(&mut self) -> Result<usize, NotGathered> {
         let mut fresh = core::mem::take(&mut self.fresh);
         self.held = 0;
         let mut copied = 0;
@@ -140,7 +140,7 @@ impl Gathering {
         result.map(|()| copied)
     }
 
-    fn copy(&mut self, mut octets: &[u8]) -> Result<(), Refused> {
+    fn copy(&mut self, mut octets: &[u8]) -> Result<(), NotGathered> {
         while !octets.is_empty() {
             if self.tail.len() == self.tail.capacity() {
                 self.make_room()?;
@@ -154,14 +154,14 @@ impl Gathering {
     }
 
     /// A larger chunk, or another one.
-    fn make_room(&mut self) -> Result<(), Refused> {
+    fn make_room(&mut self) -> Result<(), NotGathered> {
         if self.tail.len() >= CHUNK {
             self.close_chunk();
         }
         let more = self.tail.len().clamp(FIRST, CHUNK);
         let more = more.min(CHUNK - self.tail.len());
         let reserved = self.tail.try_reserve_exact(more);
-        reserved.map_err(|_| Refused::Memory)
+        reserved.map_err(|_| NotGathered::Memory)
     }
 
     fn close_chunk(&mut self) {
@@ -276,7 +276,7 @@ mod tests {
             gathering.push(piece, Some(&account))
         });
         let refused = refused.enumerate().find(|(_, it)| it.is_err()).unwrap();
-        assert_eq!(refused.1, Err(Refused::Memory));
+        assert_eq!(refused.1, Err(NotGathered::Memory));
         assert!(budget.used() <= 1 << 19);
     }
 
@@ -296,7 +296,7 @@ mod tests {
                 match gathering.push(piece, None) {
                     Ok(more) => copied += more,
                     Err(why) => {
-                        prop_assert_eq!(why, Refused::Pieces);
+                        prop_assert_eq!(why, NotGathered::Pieces);
                         prop_assert!(n >= FEW);
                         return Ok(());
                     }

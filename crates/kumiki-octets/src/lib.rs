@@ -70,7 +70,7 @@ pub use beginning::Beginning;
 pub use brief::Brief;
 pub use budget::{Account, Budget, Claim};
 pub use form::Form;
-pub use gathering::{Gathering, Refused};
+pub use gathering::{Gathering, NotGathered};
 pub use message::{Checksum, FreeMessages, Message, Meta};
 pub use number::Number;
 pub use numbering::Numbering;

@@ -50,10 +50,10 @@ pub(crate) enum Event {
     Settle,
 }
 
-type Act = dyn FnMut(Event, &mut Context<'_>) + Send;
+type ActorFn = dyn FnMut(Event, &mut Context<'_>) + Send;
 
 /// A node that does what a closure says.
-pub(crate) struct Actor(Box<Act>);
+pub(crate) struct Actor(Box<ActorFn>);
 
 impl Protocol for Actor {
     fn shape(&self) -> Shape {

@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
 
-use kumiki_graph::memory::{FLOOR, Held, Memory, Pressure};
+use kumiki_graph::memory::{FLOOR, Memory, Pressure, SessionMemory};
 use kumiki_graph::{
     Above, Address, Context, Credit, Duration, ErrorControl, FlowControl, Handle, Indication, Instant, KeepAlive,
     Notice, Opened, Quality, RateLimit, Reason,
@@ -238,7 +238,7 @@ pub(crate) struct Endpoint {
     /// It is in the emission queue.
     pub(crate) queued: bool,
     /// What of it is in the sum of all contexts.
-    pub(crate) counted: Held,
+    pub(crate) counted: SessionMemory,
 }
 
 /// How a context begins.
@@ -333,7 +333,7 @@ impl Endpoint {
             dirty: true,
             listed: false,
             queued: false,
-            counted: Held::default(),
+            counted: SessionMemory::default(),
         };
         endpoint.limit();
         endpoint
@@ -589,7 +589,7 @@ impl Endpoint {
         }
         let narrow = |octets: u64| u32::try_from(octets).unwrap_or(u32::MAX);
         let (waiting, ahead) = self.receive.memory();
-        let held = Held {
+        let held = SessionMemory {
             used: narrow(self.send.memory() + self.receive.user + waiting),
             ahead: narrow(ahead),
             standing: narrow((size_of::<Self>() + BESIDE) as u64),

@@ -36,7 +36,7 @@
 //! An open to a group transmits: its user is told by notices ([`Membership`](kumiki_graph::Membership)) who receives. A passive open at a group's address
 //! receives: whoever sends to it is `Offered`, also when it has begun before. Its user writes nothing; `Release` leaves.
 
-use kumiki_graph::memory::{Held, Memory};
+use kumiki_graph::memory::{Memory, SessionMemory};
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Mode, Open, Protocol, Report,
     Request, Service, Shape, TimerSlot, Token, Unit,
@@ -207,7 +207,7 @@ impl Xtp {
             self.unrouted.retain(|it| *it != handle);
         }
         let listener = endpoint.listener.take();
-        self.shared.memory.count(endpoint.counted, Held::default());
+        self.shared.memory.count(endpoint.counted, SessionMemory::default());
         let remains = endpoint.leaves_remains().then(|| endpoint.remains());
         let (group, unwanted) = (endpoint.group(), endpoint.unwanted());
         match remains {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use super::{DeviceId, Graph, NodeId, Ports, TaskId};
-use crate::assembly::{Device, Edge, End, Input, Layer, Node, Task, Waiting, Way};
+use crate::assembly::{Device, Edge, EdgeEnd, End, Input, Layer, Node, Task, Waiting};
 use crate::graph_error::GraphError;
 use crate::under_way::Hop;
 use crate::{Above, AccessPoint, Account, Below, Instant, Key, Prices, Protocol, Rng, Service, Shape};
@@ -195,11 +195,11 @@ impl Graph {
             Layer::Device(device) => self.core.devices.get_mut(device.0).map(|device| &mut device.above),
         };
         if let Some(ways) = ways_up {
-            ways.push(Way { edge, within, to: upper_end });
+            ways.push(EdgeEnd { edge, within, to: upper_end });
         }
         if let Some(above) = self.core.nodes.get_mut(upper.index()) {
             let to = lower_end;
-            above.below.push(Way { edge, within, to });
+            above.below.push(EdgeEnd { edge, within, to });
         }
         self.core.edges.push(Edge { upper: upper_end, lower: lower_end, tapped: false, keys: keys.clone() });
         if let Layer::Node(node) = lower
@@ -236,7 +236,7 @@ impl Graph {
 
     /// How many layers stand above and below `node`.
     fn ports(&self, node: NodeId) -> Ports {
-        let count = |ways: &[Way]| u16::try_from(ways.len()).unwrap_or(u16::MAX);
+        let count = |ways: &[EdgeEnd]| u16::try_from(ways.len()).unwrap_or(u16::MAX);
         self.core
             .nodes
             .get(node.index())

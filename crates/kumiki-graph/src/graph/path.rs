@@ -14,7 +14,7 @@
 //! |---|---|
 
 use super::{Graph, NodeId};
-use crate::assembly::{End, Record, Way};
+use crate::assembly::{EdgeEnd, End, Record};
 use crate::under_way::Hop;
 use crate::{Above, Below, Context, Indication, Request, Unit};
 
@@ -79,15 +79,15 @@ impl Graph {
             let (side, ways) = if UP { (&mut account.up, &info.above) } else { (&mut account.down, &info.below) };
             side.count_octets(octets);
             match ways.get(usize::from(to)) {
-                Some(&Way { within: true, to: End::Node { node, port }, .. }) => {
+                Some(&EdgeEnd { within: true, to: End::Node { node, port }, .. }) => {
                     hop = if UP { Hop::up(node, port) } else { Hop::down(node, port) };
                 }
                 // Devices are only below.
-                Some(&Way { to: End::Device(device), .. }) if !UP => {
+                Some(&EdgeEnd { to: End::Device(device), .. }) if !UP => {
                     self.core.hand_out(device, Request::Unit(unit));
                     return None;
                 }
-                Some(Way { .. }) | None => {
+                Some(EdgeEnd { .. }) | None => {
                     self.core.following = None;
                     let mut cx = Context { core: &mut self.core, node };
                     if UP {

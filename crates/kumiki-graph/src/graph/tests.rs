@@ -29,7 +29,7 @@ enum Event {
     Settle,
 }
 
-type Act = Box<dyn FnMut(Event, &mut Context<'_>) + Send>;
+type ScriptFn = Box<dyn FnMut(Event, &mut Context<'_>) + Send>;
 
 /// A protocol that is one closure.
 struct Scripted {
@@ -38,7 +38,7 @@ struct Scripted {
     passes_users_through: bool,
     /// What it was bound and attached to.
     joined: Log,
-    act: Act,
+    act: ScriptFn,
 }
 
 impl Protocol for Scripted {

@@ -40,7 +40,7 @@ use kumiki_graph::{Duration, Instant, Maybe, Quality};
 use super::config::Config;
 use super::receive::MAX_WINDOW;
 use super::session::{Ctx, Session, Shared};
-use kumiki_graph::memory::{FLOOR, Held, Pressure};
+use kumiki_graph::memory::{FLOOR, Pressure, SessionMemory};
 
 /// What a connection takes beside its [`Session`], about: its places in tables and timers, the lists of its buffers, congestion control, and what a program keeps of it.
 const BESIDE: usize = 1024;
@@ -100,7 +100,7 @@ pub(crate) struct Buffers {
     receive: Size,
     send: Size,
     /// What of it is in the sum of all connections.
-    pub(super) counted: Held,
+    pub(super) counted: SessionMemory,
     /// The shortest round trip that timestamps tell of, before and since `epoch`.
     shortest: [Maybe<Duration>; 2],
     epoch: Instant,
@@ -115,7 +115,7 @@ impl Buffers {
         Self {
             receive: Self::receive(config, quality),
             send: Self::send(config, quality),
-            counted: Held::default(),
+            counted: SessionMemory::default(),
             shortest: [Maybe::NONE; 2],
             epoch: now,
             since: now,
@@ -206,7 +206,7 @@ impl Session {
             self.send.fit();
         }
         let ahead = self.receive.queue.memory();
-        let held = Held {
+        let held = SessionMemory {
             used: self.send.memory().saturating_add(self.receive.user),
             ahead: u32::try_from(ahead).unwrap_or(u32::MAX),
             standing: u32::try_from(size_of::<Self>() + BESIDE).unwrap_or(u32::MAX),

@@ -110,7 +110,7 @@ pub use trace::{Entry as TraceEntry, Event, Recovering, Snapshot, Trace};
 use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
 use half_open::HalfOpen;
-use kumiki_graph::memory::{Budget, Held, Memory};
+use kumiki_graph::memory::{Budget, Memory, SessionMemory};
 use pairs::Pairs;
 use pending::Pending;
 use predicted::Course;
@@ -343,7 +343,7 @@ impl Tcp {
         };
         self.demux.remove(&session.pair, handle);
         let counted = session.buffers.counted;
-        self.shared.memory.count(counted, Held::default());
+        self.shared.memory.count(counted, SessionMemory::default());
         if let Some(listener) = session.listener.and_then(|listener| self.table.listener(listener)) {
             listener.waiting = listener.waiting.saturating_sub(1);
         }

@@ -165,7 +165,7 @@ impl Session {
         // How much there may be of an SSDU transport's longest TSDU says; what is cut is bounded here alike.
         if !ends || !connection.gathered.is_new() {
             let taken = connection.gathered.push(data, cx.budget());
-            if taken == Err(kumiki_octets::Refused::Memory) {
+            if taken == Err(kumiki_octets::NotGathered::Memory) {
                 return self.give_up(own, transport::RESTRICTION, Reason::NoResources, cx);
             }
             if taken.is_err() || connection.gathered.len() > LONGEST_CUT {

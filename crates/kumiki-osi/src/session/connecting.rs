@@ -1,6 +1,6 @@
 //! Beginning: CN and its overflow, AC, RF.
 
-use kumiki_octets::Refused;
+use kumiki_octets::NotGathered;
 use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::session::{Options, Reference, TokenSetting, Tokens, refusal};
 use kumiki_wire::osi::session::{
@@ -100,9 +100,9 @@ impl Session {
         };
         let taken = connection.gathered.push(data, cx.budget());
         let code = match taken {
-            Err(Refused::Memory) => refusal::CONGESTION,
+            Err(NotGathered::Memory) => refusal::CONGESTION,
             Ok(_) if connection.gathered.len() <= longest => return true,
-            Ok(_) | Err(Refused::Pieces) => refusal::RESTRICTION,
+            Ok(_) | Err(NotGathered::Pieces) => refusal::RESTRICTION,
         };
         self.refuse(own, code, None, cx);
         false

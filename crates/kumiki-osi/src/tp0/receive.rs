@@ -3,7 +3,7 @@
 use kumiki_graph::Work;
 use std::borrow::Cow;
 
-use kumiki_octets::{Beginning, Refused as NotGathered};
+use kumiki_octets::{Beginning, NotGathered};
 use kumiki_osi_service::{OsiCause, layer};
 
 use super::*;

@@ -84,10 +84,10 @@ impl Protocol for Passing {
 }
 
 /// What is told of a graph: its log, what went out, what each node did, and whether it stands still.
-type Told = (Vec<String>, Vec<(u64, u8)>, Vec<(String, Account)>, bool);
+type GraphTrace = (Vec<String>, Vec<(u64, u8)>, Vec<(String, Account)>, bool);
 
 /// A host of two passing layers with an echo on top, to which `octets` come; `set` sets it up.
-fn told(octets: &[u8], set: impl FnOnce(&mut Graph)) -> Told {
+fn told(octets: &[u8], set: impl FnOnce(&mut Graph)) -> GraphTrace {
     let log = Log::default();
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
@@ -124,11 +124,11 @@ fn twice(log: &Log) -> Box<Scripted> {
 }
 
 /// Without the stops, at which alone the two differ.
-fn without_stops((log, ..): &Told) -> Vec<&String> {
+fn without_stops((log, ..): &GraphTrace) -> Vec<&String> {
     log.iter().filter(|line| !line.contains("low up") && !line.contains("mid up") && !line.ends_with("down")).collect()
 }
 
-fn stops((log, ..): &Told) -> usize {
+fn stops((log, ..): &GraphTrace) -> usize {
     log.iter().filter(|line| line.starts_with("mid") || line.starts_with("low")).count()
 }
 
