@@ -13,7 +13,7 @@ pub mod pad;
 mod primitive;
 
 pub use call::{Call, Flow};
-pub use causes::{Cause, PacketCause, What, cause, circuit_status, diagnostic, diagnostic_text};
+pub use causes::{Cause, CauseField, PacketCause, cause, circuit_status, diagnostic, diagnostic_text};
 pub use facility::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code};
 pub use kumiki_octets::number::{BadNumber, MOST_DIGITS, MOST_TYPED_DIGITS, Number};
 pub use primitive::Primitive;

@@ -1,7 +1,7 @@
 //! What helps where a call was not to be had, or ended by itself: for a person who reads an error.
 
 use kumiki_graph::Reason;
-use kumiki_osi_service::x25::{self, What, cause, diagnostic};
+use kumiki_osi_service::x25::{self, CauseField, cause, diagnostic};
 
 /// What to do about `why`; nothing where the other end has ended the call as calls end.
 #[must_use]
@@ -23,7 +23,7 @@ pub fn remedy(why: &Reason) -> Option<&'static str> {
             Reason::User | Reason::NoSession | Reason::Peer(_) => return None,
         });
     };
-    if told.what != What::Clear {
+    if told.what != CauseField::Clear {
         return Some("the interface was restarted: try again");
     }
     if told.is_by_dte() {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_call_that_ended_as_calls_end_needs_no_remedy() {
         let told = |cause, diagnostic| {
-            Reason::peer(x25::Cause::Packet(x25::PacketCause { what: What::Clear, cause, diagnostic }))
+            Reason::peer(x25::Cause::Packet(x25::PacketCause { what: CauseField::Clear, cause, diagnostic }))
         };
         assert_eq!(remedy(&told(0, 0)), None);
         assert!(remedy(&told(13, 67)).is_some_and(|it| it.contains("does not know the number")));

@@ -13,7 +13,7 @@ use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
 use kumiki_octets::text::counted;
-use kumiki_osi_service::x25::{self, PacketCause, What};
+use kumiki_osi_service::x25::{self, CauseField, PacketCause};
 use kumiki_x25::x25::X25;
 use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
 use kumiki_x25::xot::PATIENCE;
@@ -295,7 +295,7 @@ fn broken(failure: &Failure) -> LiveError {
 }
 
 /// What a clearing or reset said, without the word for it.
-fn why(what: What, cause: u8, diagnostic: u8) -> String {
+fn why(what: CauseField, cause: u8, diagnostic: u8) -> String {
     let told = PacketCause { what, cause, diagnostic };
     let text = told.to_string();
     match text.split_once(": ") {
@@ -413,7 +413,7 @@ pub(super) fn line(event: &Event) -> Option<String> {
             format!("call {call}: {calling} to {called} set up, from {from} to {to}")
         }
         Happened::Refused { from, calling, called, cause, diagnostic, found, tried } => {
-            let why = why(What::Clear, *cause, *diagnostic) + &breach(found.as_ref());
+            let why = why(CauseField::Clear, *cause, *diagnostic) + &breach(found.as_ref());
             let to = tried.as_ref().map(|(port, _)| format!(" to {port}")).unwrap_or_default();
             // What a packet said is what the caller was told.
             let of_line = tried.as_ref().filter(|(_, reason)| !is_of_packet(reason) && reason.as_violation().is_none());
@@ -424,14 +424,14 @@ pub(super) fn line(event: &Event) -> Option<String> {
             let milliseconds = lasted.as_nanos() / 1_000_000;
             let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
             let by = by.as_deref().unwrap_or("us");
-            let why = why(What::Clear, *cause, *diagnostic) + &breach(found.as_ref());
+            let why = why(CauseField::Clear, *cause, *diagnostic) + &breach(found.as_ref());
             format!(
                 "call {call}: cleared by {by}: {why}; {octets} from the caller, {back} to it, {seconds}.{rest:03} s",
                 octets = counted(*there, "octet")
             )
         }
         Happened::Reset { by, cause, diagnostic, found } => {
-            let why = why(What::Reset, *cause, *diagnostic) + &breach(found.as_ref());
+            let why = why(CauseField::Reset, *cause, *diagnostic) + &breach(found.as_ref());
             format!("call {call}: reset by {by}: {why}")
         }
         Happened::Joined(place) => {

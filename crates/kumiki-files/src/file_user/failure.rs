@@ -6,7 +6,7 @@ use kumiki_graph::{Reason, Violation};
 use kumiki_osi_service::acse;
 use kumiki_osi_service::ftam::{Diagnostic, DiagnosticType};
 use kumiki_osi_service::mms::{ErrorClass, Reject, ServiceError, file_error};
-use kumiki_osi_service::x25::{self, What, cause};
+use kumiki_osi_service::x25::{self, CauseField, cause};
 use kumiki_osi_service::{InitiateError, OsiCause, layer};
 
 use crate::filestore::TOO_LONG;
@@ -418,7 +418,7 @@ fn of_initiate(error: &ServiceError) -> (Layer, Option<i64>, &'static str) {
 
 /// What helps where X.25 has no circuit, or has it no more.
 const fn of_packet(told: x25::PacketCause) -> &'static str {
-    if !matches!(told.what, What::Clear) {
+    if !matches!(told.what, CauseField::Clear) {
         return "the circuit or the interface was reset: try again";
     }
     if told.is_by_dte() {
@@ -478,11 +478,11 @@ mod tests {
             (0x0d, "does not know the X.121 address"),
             (0x03, "facilities"),
         ] {
-            let said = remedy(What::Clear, cause, 0);
+            let said = remedy(CauseField::Clear, cause, 0);
             assert!(said.contains(part), "{cause:02x}: {said}");
         }
-        assert!(remedy(What::Clear, 0, 0).contains("who was called has cleared"));
-        assert!(remedy(What::Reset, 0x09, 0).contains("try again"));
+        assert!(remedy(CauseField::Clear, 0, 0).contains("who was called has cleared"));
+        assert!(remedy(CauseField::Reset, 0x09, 0).contains("try again"));
     }
 
     /// MMS has no users, and who is told to come later has nothing to check.

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// Which packet told it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum What {
+pub enum CauseField {
     /// A call was cleared.
     Clear,
     /// A logical channel was reset.
@@ -17,7 +17,7 @@ pub enum What {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketCause {
     /// Which of them.
-    pub what: What,
+    pub what: CauseField,
     /// The cause; what it says depends on the packet. See [`cause`].
     pub cause: u8,
     /// The diagnostic code; 0 where none was given. See [`diagnostic`].
@@ -27,7 +27,7 @@ pub struct PacketCause {
 impl PacketCause {
     /// What a DTE says: cause 0, DTE originated.
     #[must_use]
-    pub const fn by_dte(what: What, diagnostic: u8) -> Self {
+    pub const fn by_dte(what: CauseField, diagnostic: u8) -> Self {
         Self { what, cause: cause::DTE, diagnostic }
     }
 
@@ -44,9 +44,9 @@ impl PacketCause {
             return "DTE originated";
         }
         match self.what {
-            What::Clear => clear_text(self.cause),
-            What::Reset => reset_text(self.cause),
-            What::Restart => restart_text(self.cause),
+            CauseField::Clear => clear_text(self.cause),
+            CauseField::Reset => reset_text(self.cause),
+            CauseField::Restart => restart_text(self.cause),
         }
     }
 }
@@ -55,9 +55,9 @@ impl fmt::Display for PacketCause {
     /// For example `cleared: number busy (01), no additional information (0)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.what {
-            What::Clear => "cleared",
-            What::Reset => "reset",
-            What::Restart => "restarted",
+            CauseField::Clear => "cleared",
+            CauseField::Reset => "reset",
+            CauseField::Restart => "restarted",
         };
         let Self { cause, diagnostic, .. } = *self;
         let (why, more) = (self.cause_text(), diagnostic_text(diagnostic));

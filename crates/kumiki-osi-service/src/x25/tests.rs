@@ -58,10 +58,10 @@ fn a_facility_stands_before_the_markers() {
 #[test]
 fn a_cause_depends_on_the_packet() {
     let told = |what, cause| PacketCause { what, cause, diagnostic: 0 };
-    assert_eq!(told(What::Clear, 1).to_string(), "cleared: number busy (01), no additional information (0)");
-    assert_eq!(told(What::Reset, 1).cause_text(), "out of order");
-    assert_eq!(told(What::Restart, 1).cause_text(), "local procedure error");
-    assert_eq!(told(What::Clear, 0x85).cause_text(), "DTE originated");
+    assert_eq!(told(CauseField::Clear, 1).to_string(), "cleared: number busy (01), no additional information (0)");
+    assert_eq!(told(CauseField::Reset, 1).cause_text(), "out of order");
+    assert_eq!(told(CauseField::Restart, 1).cause_text(), "local procedure error");
+    assert_eq!(told(CauseField::Clear, 0x85).cause_text(), "DTE originated");
 }
 
 proptest! {

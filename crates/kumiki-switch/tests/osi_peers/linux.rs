@@ -11,7 +11,7 @@ use kumiki_graph::{
 };
 use kumiki_io::{Ended, Executor, Line, Opening, Pace, Plug, RealClock, Records};
 use kumiki_octets::Message;
-use kumiki_osi_service::x25::{self, What};
+use kumiki_osi_service::x25::{self, CauseField};
 use kumiki_stack::{Place, Settings, Value, build};
 
 use crate::peers::{Folder, Ran, Running, is_there, kit, skip};
@@ -285,7 +285,7 @@ fn linux_clears_a_call_to_a_number_on_which_nobody_listens() {
     let mut linux = peer(&kit, &line, &["echo"], &[]);
     linux.wait_for("PEER x25 listening");
     ours.run();
-    let wanted = x25::PacketCause { what: What::Clear, cause: 1, diagnostic: 0 };
+    let wanted = x25::PacketCause { what: CauseField::Clear, cause: 1, diagnostic: 0 };
     let told = Reason::peer(x25::Cause::Packet(wanted));
     assert_eq!(ours.person().ended, Some(told));
 }

@@ -32,7 +32,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::{Parameter, Parameters};
-use kumiki_osi_service::x25::{self, Call as Facts, Number, Primitive, What, diagnostic};
+use kumiki_osi_service::x25::{self, Call as Facts, CauseField, Number, Primitive, diagnostic};
 use kumiki_wire::x25::x29;
 
 mod command;

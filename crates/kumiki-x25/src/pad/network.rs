@@ -1,9 +1,9 @@
 //! The network's side: calls, their data, interrupts and resets.
 
 use super::{
-    Accept, Address, BELL, CALL, Call, Context, Credit, Event, Facts, Handle, Indication, Item, MOST_PRINTED,
-    MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad, Partial, Primitive, Quality, Reason,
-    Request, State, What, diagnostic, handle, signal, x25, x29,
+    Accept, Address, BELL, CALL, Call, CauseField, Context, Credit, Event, Facts, Handle, Indication, Item,
+    MOST_PRINTED, MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad, Partial, Primitive,
+    Quality, Reason, Request, State, diagnostic, handle, signal, x25, x29,
 };
 use kumiki_graph::Parameters;
 use kumiki_osi_service::x25::Facilities;
@@ -153,7 +153,7 @@ impl Pad {
     }
 
     fn clearing(diagnostic: u8) -> Reason {
-        Reason::peer(x25::Cause::Packet(x25::PacketCause::by_dte(What::Clear, diagnostic)))
+        Reason::peer(x25::Cause::Packet(x25::PacketCause::by_dte(CauseField::Clear, diagnostic)))
     }
 
     fn abort(session: Handle, diagnostic: u8, cx: &mut Context<'_>) {
@@ -344,7 +344,7 @@ impl Pad {
         };
         if let Some(call) = self.call.as_mut().filter(|call| !call.resets) {
             call.resets = true;
-            let told = x25::PacketCause::by_dte(What::Reset, diagnostic::NONE);
+            let told = x25::PacketCause::by_dte(CauseField::Reset, diagnostic::NONE);
             let reason = Reason::peer(x25::Cause::Packet(told));
             cx.down(NETWORK, Request::Reset { session, reason });
             self.empty();

@@ -3,12 +3,12 @@
 //! The words are the standard's abbreviations; behind a clearing or a reset stand cause and diagnostic as numbers.
 
 use kumiki_graph::Reason;
-use kumiki_osi_service::x25::{self, What, cause};
+use kumiki_osi_service::x25::{self, CauseField, cause};
 
 /// Why a call was cleared, as `CLR` says it.
 pub(super) fn cleared(reason: &Reason) -> String {
     if let Some(told) = crate::packet_cause(reason) {
-        let word = if told.what == What::Clear { clear_word(&told) } else { "DER" };
+        let word = if told.what == CauseField::Clear { clear_word(&told) } else { "DER" };
         return format!("CLR {word} C:{} D:{}", told.cause, told.diagnostic);
     }
     match reason {
@@ -81,7 +81,7 @@ pub(super) const HELP: [&str; 9] = [
 mod tests {
     use super::*;
 
-    fn said(what: What, cause: u8, diagnostic: u8) -> Reason {
+    fn said(what: CauseField, cause: u8, diagnostic: u8) -> Reason {
         Reason::peer(x25::Cause::Packet(x25::PacketCause { what, cause, diagnostic }))
     }
 
@@ -100,11 +100,11 @@ mod tests {
             (19, "ERR"),
             (0x85, "DTE"),
         ] {
-            let signal = cleared(&said(What::Clear, cause, 67));
+            let signal = cleared(&said(CauseField::Clear, cause, 67));
             assert_eq!(signal, format!("CLR {word} C:{cause} D:67"));
         }
-        assert_eq!(reset(&said(What::Reset, 7, 0)), "RESET NC C:7 D:0");
-        assert_eq!(reset(&said(What::Reset, 0, 1)), "RESET DTE C:0 D:1");
+        assert_eq!(reset(&said(CauseField::Reset, 7, 0)), "RESET NC C:7 D:0");
+        assert_eq!(reset(&said(CauseField::Reset, 0, 1)), "RESET DTE C:0 D:1");
         let broken = Reason::violation(kumiki_osi_service::layer::X25, "invalid P(S)");
         assert_eq!(cleared(&broken), "CLR ERR");
         assert_eq!(cleared(&Reason::BadAddress), "CLR NP");

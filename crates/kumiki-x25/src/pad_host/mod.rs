@@ -28,7 +28,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::Parameter;
-use kumiki_osi_service::x25::{self, Number, Primitive, What, diagnostic};
+use kumiki_osi_service::x25::{self, CauseField, Number, Primitive, diagnostic};
 use kumiki_wire::x25::x29::{self, Message as PadMessage, Pair};
 
 #[cfg(test)]
@@ -332,7 +332,7 @@ impl PadHost {
     }
 
     fn abort(session: Handle, code: u8, cx: &mut Context<'_>) {
-        let told = x25::PacketCause::by_dte(What::Clear, code);
+        let told = x25::PacketCause::by_dte(CauseField::Clear, code);
         let (reason, data) = (Reason::peer(x25::Cause::Packet(told)), None);
         let abort = Request::Abort { session, reason, data };
         cx.down(NETWORK, abort);

@@ -4,7 +4,7 @@ use kumiki_graph::Parameters;
 use kumiki_graph::{Above, Accept, Address, Context, Handle, Indication, Offered, Open, Opened, Reason};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{
-    self, Call, Facilities, Facility, FastSelect, Flow, Modulo, Nui, Number, What, cause, diagnostic,
+    self, Call, CauseField, Facilities, Facility, FastSelect, Flow, Modulo, Nui, Number, cause, diagnostic,
 };
 use kumiki_wire::x25::x25::{Block, Body, MOST_CALL_DATA, Packet};
 
@@ -32,7 +32,7 @@ impl X25 {
         let fast_select = asked.facilities.charging().fast_select;
         let data = open.data.as_ref().map(Message::to_vec).unwrap_or_default();
         if data.len() > most_data(fast_select) {
-            let reason = told(What::Clear, cause::DTE, diagnostic::LONG);
+            let reason = told(CauseField::Clear, cause::DTE, diagnostic::LONG);
             return Self::refuse(above, open.user, reason, cx);
         }
         let line = if self.config.over == Over::Circuits {
@@ -46,7 +46,7 @@ impl X25 {
             return self.watch_pending(cx);
         };
         let Some(channel) = self.free_channel(line) else {
-            let reason = told(What::Clear, cause::DTE, diagnostic::NO_CHANNEL);
+            let reason = told(CauseField::Clear, cause::DTE, diagnostic::NO_CHANNEL);
             return Self::refuse(above, open.user, reason, cx);
         };
         let (facilities, flow) = self.ask(line, asked.facilities);
@@ -545,7 +545,7 @@ impl X25 {
             return;
         }
         let Some(other) = self.free_channel(line) else {
-            let reason = told(What::Clear, cause::CLEAR_CONGESTION, diagnostic::COLLISION);
+            let reason = told(CauseField::Clear, cause::CLEAR_CONGESTION, diagnostic::COLLISION);
             if let Some(circuit) = self.circuit(handle) {
                 circuit.aborted(reason, None, cx);
             }
@@ -631,7 +631,7 @@ impl X25 {
         let mut data = data.unwrap_or_default();
         data.truncate(MOST_CALL_DATA.1);
         let why = match crate::packet_cause(&reason) {
-            Some(x25::PacketCause { what: What::Clear, cause, diagnostic }) => {
+            Some(x25::PacketCause { what: CauseField::Clear, cause, diagnostic }) => {
                 (self.passed_cause(line, cause), diagnostic)
             }
             Some(_) | None => (cause::DTE, diagnostic::NONE),

@@ -8,7 +8,7 @@ use kumiki_graph::{
     Request, TimerSlot, Token, Unit,
 };
 use kumiki_octets::Message;
-use kumiki_osi_service::x25::{Call, Modulo, What, cause, diagnostic};
+use kumiki_osi_service::x25::{Call, CauseField, Modulo, cause, diagnostic};
 use kumiki_wire::x25::x25::{Body, Packet};
 
 use super::circuit::Circuit;
@@ -309,7 +309,7 @@ impl X25 {
             return;
         }
         self.counters.restarts += 1;
-        let reason = told(What::Restart, cause, diagnostic);
+        let reason = told(CauseField::Restart, cause, diagnostic);
         self.end_calls(own, reason, was_ready, cx);
         self.send(own, of_line(modulo, Body::RestartConfirmation), cx);
         self.ready(own, cx);

@@ -59,7 +59,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::layer;
-use kumiki_osi_service::x25::{self, Flow, Number, Primitive, What};
+use kumiki_osi_service::x25::{self, CauseField, Flow, Number, Primitive};
 use kumiki_wire::Malformed;
 
 mod agreed;
@@ -86,7 +86,7 @@ pub const SERVICE: Service = Service::CONNECTION.named("X.25");
 const BELOW: Below = Below(0);
 
 /// What a CLEAR, RESET or RESTART said.
-fn told(what: What, cause: u8, diagnostic: u8) -> Reason {
+fn told(what: CauseField, cause: u8, diagnostic: u8) -> Reason {
     Reason::peer(x25::Cause::Packet(x25::PacketCause { what, cause, diagnostic }))
 }
 

@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Context, Handle};
 use kumiki_octets::{Beginning, Message};
-use kumiki_osi_service::x25::{What, cause, diagnostic};
+use kumiki_osi_service::x25::{CauseField, cause, diagnostic};
 use kumiki_wire::x25::x25::{Body, InvalidPacket, Packet, is_data, kind};
 
 use super::circuit::Circuit;
@@ -296,7 +296,7 @@ impl X25 {
         let data = data.filter(|data| !data.is_empty()).map(|it| Message::from_octets(it));
         if let Some(circuit) = self.circuit(handle) {
             circuit.send(Body::ClearConfirmation(None));
-            let reason = told(What::Clear, cause, diagnostic);
+            let reason = told(CauseField::Clear, cause, diagnostic);
             circuit.aborted(reason, data, cx);
         }
         self.remove_circuit(handle, cx);

@@ -1,7 +1,7 @@
 //! Resets of a channel, by us, by the peer and by the user.
 
 use kumiki_graph::{Context, Handle, Indication, Reason};
-use kumiki_osi_service::x25::{self, What, cause, diagnostic};
+use kumiki_osi_service::x25::{self, CauseField, cause, diagnostic};
 use kumiki_wire::x25::x25::Body;
 
 use super::circuit::Timer;
@@ -73,7 +73,7 @@ impl X25 {
             Some(session) => {
                 circuit.d = D::TheirsResetting;
                 if !core::mem::replace(&mut circuit.unanswered, true) {
-                    let reason = told(What::Reset, cause, diagnostic);
+                    let reason = told(CauseField::Reset, cause, diagnostic);
                     circuit.up(Indication::Reset { session, reason }, cx);
                 }
             }
@@ -113,7 +113,7 @@ impl X25 {
         circuit.user_resets = true;
         let line = circuit.line;
         let why = match crate::packet_cause(&reason) {
-            Some(x25::PacketCause { what: What::Reset, cause, diagnostic }) => {
+            Some(x25::PacketCause { what: CauseField::Reset, cause, diagnostic }) => {
                 (self.passed_cause(line, cause), diagnostic)
             }
             Some(_) | None => (self.own_cause(line, cause::RESET_LOCAL), diagnostic::NONE),

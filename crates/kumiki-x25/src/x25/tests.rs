@@ -123,7 +123,7 @@ fn a_call_is_made_and_carries_data_both_ways() {
     assert_eq!((wire.credit(A), wire.credit(B)), (7, 7));
     wire.say(A, abort(a));
     wire.pass(ms(10));
-    let told = told(What::Clear, 0, 0);
+    let told = told(CauseField::Clear, 0, 0);
     assert_eq!((wire.aborted(A), wire.aborted(B)), (None, Some(told)));
     // The channel is free again.
     wire.say(A, call("12345"));
@@ -377,7 +377,7 @@ fn calls_that_meet_on_a_channel_are_sorted_out_by_role() {
     wire.pass(ms(10));
     // The DTE's stands; the DCE has no other channel for its own.
     assert!(wire.session(A).is_some());
-    let reason = told(What::Clear, cause::CLEAR_CONGESTION, diagnostic::COLLISION);
+    let reason = told(CauseField::Clear, cause::CLEAR_CONGESTION, diagnostic::COLLISION);
     assert_eq!(wire.aborted(B), Some(reason));
     let two = Config { ranges: Ranges { two_way: (1, 2), ..Config::default().ranges }, ..frames() };
     // With one call on channel 2 both choose channel 1, and the DCE ends up with none; with two free they do not meet.
@@ -420,13 +420,13 @@ fn fast_select_carries_data_in_the_clearing_of_a_call() {
     };
     let mut wire = alone(frames());
     wire.say(A, call_with("1", &[7; 17], None));
-    assert_eq!(wire.aborted(A), Some(told(What::Clear, 0, diagnostic::LONG)));
+    assert_eq!(wire.aborted(A), Some(told(CauseField::Clear, 0, diagnostic::LONG)));
     wire.say(A, call_with("1", &[7; 128], fast(FastSelect::Restricted)));
     let sent = last(&wire, A);
     assert_eq!(sent[..8], hex("10 20 0b 01 10 08 01 c0")[..]);
     assert_eq!(sent.len(), 3 + 1 + 1 + 1 + 8 + 128);
     wire.inject(A, &[&hex("10 20 13 00 00 00 00")[..], b"answer"].concat());
-    assert_eq!(wire.aborted(A), Some(told(What::Clear, 0, 0)));
+    assert_eq!(wire.aborted(A), Some(told(CauseField::Clear, 0, 0)));
     assert_eq!(wire.aborted_data(A), b"answer");
     assert_eq!(last(&wire, A), hex("10 20 17"));
 }
@@ -476,7 +476,7 @@ fn a_restart_ends_all_calls() {
     wire.say(A, call("1"));
     wire.inject(A, &hex("10 20 0f"));
     wire.inject(A, &hex("10 00 fb 07 00"));
-    assert_eq!(wire.aborted(A), Some(told(What::Restart, 7, 0)));
+    assert_eq!(wire.aborted(A), Some(told(CauseField::Restart, 7, 0)));
     assert_eq!(last(&wire, A), hex("10 00 ff"));
     // A restart confirmation that nobody asked for restarts.
     wire.inject(A, &hex("10 00 ff"));

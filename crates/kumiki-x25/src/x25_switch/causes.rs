@@ -6,7 +6,7 @@
 
 use kumiki_graph::Reason;
 use kumiki_osi_service::layer;
-use kumiki_osi_service::x25::{self, What, cause, diagnostic};
+use kumiki_osi_service::x25::{self, CauseField, cause, diagnostic};
 
 /// Whether the line below the packet layer has been reset or lost for what was wrong on it.
 fn is_of_line(reason: &Reason) -> bool {
@@ -23,11 +23,11 @@ pub(super) fn breach(reason: &Reason) -> Option<Reason> {
 pub(super) fn of_clear(reason: &Reason) -> x25::PacketCause {
     let (cause, diagnostic) = match (reason, crate::packet_cause(reason)) {
         (_, Some(told)) => match told.what {
-            What::Clear => (told.cause, told.diagnostic),
-            What::Reset => (cause::CLEAR_REMOTE, told.diagnostic),
+            CauseField::Clear => (told.cause, told.diagnostic),
+            CauseField::Reset => (cause::CLEAR_REMOTE, told.diagnostic),
             // A DTE that restarts has cleared its calls; a network that does is of no use for the moment.
-            What::Restart if told.is_by_dte() => (told.cause, told.diagnostic),
-            What::Restart => (cause::CLEAR_OUT_OF_ORDER, told.diagnostic),
+            CauseField::Restart if told.is_by_dte() => (told.cause, told.diagnostic),
+            CauseField::Restart => (cause::CLEAR_OUT_OF_ORDER, told.diagnostic),
         },
         _ if is_of_line(reason) => (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE),
         (Reason::Violation(_) | Reason::Protocol, None) => (cause::CLEAR_REMOTE, diagnostic::NONE),
@@ -39,17 +39,17 @@ pub(super) fn of_clear(reason: &Reason) -> x25::PacketCause {
             (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE)
         }
     };
-    x25::PacketCause { what: What::Clear, cause, diagnostic }
+    x25::PacketCause { what: CauseField::Clear, cause, diagnostic }
 }
 
 /// RESET for a reset of the other half; of a permanent circuit also for its end.
 pub(super) fn of_reset(reason: &Reason) -> x25::PacketCause {
     let (cause, diagnostic) = match (reason, crate::packet_cause(reason)) {
         (_, Some(told)) => match told.what {
-            What::Reset => (told.cause, told.diagnostic),
-            What::Clear => (cause::RESET_REMOTE, told.diagnostic),
-            What::Restart if told.is_by_dte() => (told.cause, told.diagnostic),
-            What::Restart => (cause::RESET_NETWORK_DOWN, told.diagnostic),
+            CauseField::Reset => (told.cause, told.diagnostic),
+            CauseField::Clear => (cause::RESET_REMOTE, told.diagnostic),
+            CauseField::Restart if told.is_by_dte() => (told.cause, told.diagnostic),
+            CauseField::Restart => (cause::RESET_NETWORK_DOWN, told.diagnostic),
         },
         _ if is_of_line(reason) => (cause::RESET_NETWORK_DOWN, diagnostic::NONE),
         (Reason::Violation(_) | Reason::TimedOut | Reason::Protocol, None) => (cause::RESET_REMOTE, diagnostic::NONE),
@@ -65,7 +65,7 @@ pub(super) fn of_reset(reason: &Reason) -> x25::PacketCause {
             None,
         ) => (cause::RESET_NETWORK_DOWN, diagnostic::NONE),
     };
-    x25::PacketCause { what: What::Reset, cause, diagnostic }
+    x25::PacketCause { what: CauseField::Reset, cause, diagnostic }
 }
 
 /// Whether the next port may be tried where a call came to this end: it has not come to a DTE, or to one that has no place for it.
@@ -81,13 +81,13 @@ pub(super) fn is_to_be_had_elsewhere(reason: &Reason) -> bool {
         Reason::Violation(_) | Reason::Peer(_) => match crate::packet_cause(reason) {
             Some(told) => match told.what {
                 // Our own packet layer says the first where it has no channel left, a network the second where the DTE has none, and a DTE the third where it has no place.
-                What::Clear => {
+                CauseField::Clear => {
                     told.diagnostic == diagnostic::NO_CHANNEL
                         || told.cause == cause::BUSY
                         || told.is_by_dte() && told.diagnostic == diagnostic::RESOURCES
                 }
-                What::Restart => true,
-                What::Reset => false,
+                CauseField::Restart => true,
+                CauseField::Reset => false,
             },
             None => is_of_line(reason),
         },
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn whoever_has_no_place_is_passed_over() {
         let said = |cause, diagnostic| {
-            Reason::peer(x25::Cause::Packet(x25::PacketCause { what: What::Clear, cause, diagnostic }))
+            Reason::peer(x25::Cause::Packet(x25::PacketCause { what: CauseField::Clear, cause, diagnostic }))
         };
         assert!(is_to_be_had_elsewhere(&said(cause::BUSY, diagnostic::NONE)));
         assert!(is_to_be_had_elsewhere(&said(cause::DTE, diagnostic::RESOURCES)));

@@ -44,7 +44,7 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_graph::{
     Above, Below, Context, Handle, Indication, Mode, Open, Protocol, Reason, Report, Request, Shape, Token,
 };
-use kumiki_osi_service::x25::{self, Primitive, What, cause, diagnostic};
+use kumiki_osi_service::x25::{self, CauseField, Primitive, cause, diagnostic};
 
 use kumiki_graph::sessions::Sessions;
 
@@ -134,7 +134,7 @@ const fn call_of(half: Handle) -> (Handle, usize) {
 }
 
 const fn cleared(cause: u8, diagnostic: u8) -> x25::PacketCause {
-    x25::PacketCause { what: What::Clear, cause, diagnostic }
+    x25::PacketCause { what: CauseField::Clear, cause, diagnostic }
 }
 
 impl Switch {

@@ -5,7 +5,7 @@
 
 use kumiki_graph::Parameters;
 use kumiki_graph::{Below, Context, Duration, Handle, Open, Reason, Request, TimerSlot, Token};
-use kumiki_osi_service::x25::{self, What, cause, diagnostic};
+use kumiki_osi_service::x25::{self, CauseField, cause, diagnostic};
 
 use super::call::{Call, Half, Phase};
 use super::config::Place;
@@ -64,7 +64,7 @@ impl Permanent {
 }
 
 const fn reset(cause: u8) -> x25::PacketCause {
-    x25::PacketCause { what: What::Reset, cause, diagnostic: diagnostic::NONE }
+    x25::PacketCause { what: CauseField::Reset, cause, diagnostic: diagnostic::NONE }
 }
 
 /// Whether only another configuration at one of the two ends helps where XOT's peer says so. That its interface is down, or the circuit in use, passes.

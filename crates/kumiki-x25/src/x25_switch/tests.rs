@@ -304,7 +304,7 @@ impl Net {
 
     fn reset(&mut self, n: usize, cause: u8, diagnostic: u8) {
         let session = self.dtes[n].session.unwrap();
-        let reason = Reason::peer(x25::Cause::Packet(x25::PacketCause { what: What::Reset, cause, diagnostic }));
+        let reason = Reason::peer(x25::Cause::Packet(x25::PacketCause { what: CauseField::Reset, cause, diagnostic }));
         self.say(n, Request::Reset { session, reason });
     }
 

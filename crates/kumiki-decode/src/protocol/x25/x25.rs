@@ -11,7 +11,7 @@
 //! What a call carries is known by its call user data, where the capture has it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
 
 use kumiki_octets::text::counted;
-use kumiki_osi_service::x25::{Facility, What, diagnostic_text};
+use kumiki_osi_service::x25::{CauseField, Facility, diagnostic_text};
 use kumiki_wire::osi::cotp;
 use kumiki_wire::x25::x25::{Block, Body, Packet};
 
@@ -71,12 +71,12 @@ fn dissect(reading: &mut Reading<'_>) {
             it.iter().for_each(|it| block(reading, it));
         }
         Body::Clear { cause, diagnostic, block: it } => {
-            reason(reading, What::Clear, *cause, *diagnostic);
+            reason(reading, CauseField::Clear, *cause, *diagnostic);
             it.iter().for_each(|it| block(reading, it));
         }
-        Body::Reset { cause, diagnostic } => reason(reading, What::Reset, *cause, *diagnostic),
+        Body::Reset { cause, diagnostic } => reason(reading, CauseField::Reset, *cause, *diagnostic),
         Body::Restart { cause, diagnostic } => {
-            reason(reading, What::Restart, *cause, *diagnostic);
+            reason(reading, CauseField::Restart, *cause, *diagnostic);
             if packet.channel != 0 {
                 reading.bad("a restart on a channel other than 0");
             }
@@ -247,7 +247,7 @@ fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, mo
     reading.follow_reassembled(keys, whole, 0, len);
 }
 
-fn reason(reading: &mut Reading<'_>, what: What, found: u8, diagnostic: Option<u8>) {
+fn reason(reading: &mut Reading<'_>, what: CauseField, found: u8, diagnostic: Option<u8>) {
     let told = kumiki_osi_service::x25::PacketCause { what, cause: found, diagnostic: diagnostic.unwrap_or(0) };
     let text = told.cause_text();
     let mut meaning = format!("{}: {text}", reading.layer.summary);

@@ -99,7 +99,7 @@ fn a_call_that_nobody_takes_says_why() {
     let Some(Indication::Offered(offered)) = heard.last() else {
         panic!("{heard:?}");
     };
-    let told = x25::PacketCause { what: What::Clear, cause: x25::cause::BUSY, diagnostic: 0 };
+    let told = x25::PacketCause { what: CauseField::Clear, cause: x25::cause::BUSY, diagnostic: 0 };
     let (session, data) = (offered.provider, None);
     let reason = Reason::peer(x25::Cause::Packet(told));
     scene.say(Request::Abort { session, reason: reason.clone(), data });

@@ -31,7 +31,7 @@ fn what_takes_no_credit_takes_no_memory_without_end() {
     assert_eq!(scene.pad().counters().parity_errors, 6000);
     assert_eq!(scene.pad().printer.len(), MOST_PRINTED);
     let (mut scene, session) = unread("2:0");
-    let reason = Reason::peer(x25::Cause::Packet(x25::PacketCause::by_dte(What::Reset, 1)));
+    let reason = Reason::peer(x25::Cause::Packet(x25::PacketCause::by_dte(CauseField::Reset, 1)));
     for _ in 0..500 {
         scene.say(Request::Reset { session, reason: reason.clone() });
     }
@@ -92,7 +92,7 @@ fn parity_is_checked_and_made() {
 fn a_reset_is_told_and_empties_the_call() {
     let (mut scene, session) = Scene::called("2:0,3:0");
     scene.types(b"lost");
-    let told = x25::PacketCause::by_dte(What::Reset, 250);
+    let told = x25::PacketCause::by_dte(CauseField::Reset, 250);
     let reason = Reason::peer(x25::Cause::Packet(told));
     scene.say(Request::Reset { session, reason: reason.clone() });
     assert_eq!(scene.screen(), "RESET DTE C:0 D:250\r\n");

@@ -1,6 +1,6 @@
 //! What switched circuits want of a packet layer: links that end when idle, and callers that are identified.
 
-use kumiki_osi_service::x25::{Nui, What};
+use kumiki_osi_service::x25::{CauseField, Nui};
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn identified(own: Option<&str>) -> Wire {
 }
 
 fn cleared(cause: u8, diagnostic: u8) -> Reason {
-    let what = What::Clear;
+    let what = CauseField::Clear;
     Reason::peer(x25::Cause::Packet(x25::PacketCause { what, cause, diagnostic }))
 }
 
