@@ -12,7 +12,7 @@ use proptest::test_runner::TestCaseError;
 
 /// What came of a unit at once: what went out, and what users heard.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outcome {
+pub struct UnitEffects {
     /// What went out.
     pub sent: Vec<Vec<u8>>,
     /// What users heard.
@@ -43,7 +43,7 @@ impl Answer {
 
 /// A unit that must be refused, why, and which end it comes to.
 #[derive(Clone, Debug)]
-pub struct Refused<E> {
+pub struct RefusedUnit<E> {
     /// By which rule it must be refused.
     pub why: &'static str,
     /// Which end it comes to.
@@ -68,10 +68,10 @@ pub trait Session {
     fn trace(&self) -> &[String];
 
     /// The units that must be refused now, each for another reason.
-    fn refused(&mut self) -> Vec<Refused<Self::End>>;
+    fn refused(&mut self) -> Vec<RefusedUnit<Self::End>>;
 
     /// Lets a unit come that nobody has sent. What follows from it at once goes no further, and is not in the trace.
-    fn intrude(&mut self, to: Self::End, unit: &[u8]) -> Outcome;
+    fn intrude(&mut self, to: Self::End, unit: &[u8]) -> UnitEffects;
 }
 
 /// Which units were refused, and how often: a reason that never came up was not tried.
@@ -90,7 +90,7 @@ pub fn undisturbed<S: Session>(
         for it in picks.iter().filter_map(|pick| refused.get(pick % refused.len().max(1))) {
             let outcome = disturbed.intrude(it.to, &it.unit);
             if !it.answer.is(&outcome.sent) || !outcome.heard.is_empty() {
-                let Refused { why, to, unit, .. } = it;
+                let RefusedUnit { why, to, unit, .. } = it;
                 let text = format!("{why} ({unit:02x?} to {to:?}): {outcome:02x?}");
                 return Err(TestCaseError::fail(text));
             }

@@ -14,7 +14,7 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::data::DataElement;
 use kumiki_osi_service::ftam::regime::{Abort, InitializeResponse};
 use kumiki_osi_service::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Outcome as Said,
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FpduResult, FunctionalUnits, Kind,
     Primitive, StateResult,
 };
 use kumiki_osi_service::layer;
@@ -358,7 +358,7 @@ impl Client {
             Kind::DeselectResponse | Kind::DeleteResponse => run.selected = false,
             _ => {}
         }
-        if let (false, Some(Said { diagnostic, .. })) = (done, said) {
+        if let (false, Some(FpduResult { diagnostic, .. })) = (done, said) {
             run.fail(Failure::of_diagnostics(diagnostic));
         }
         if let (true, Fpdu::RecoverResponse(response)) = (entered, &fpdu) {

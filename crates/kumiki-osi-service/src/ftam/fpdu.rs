@@ -199,7 +199,7 @@ pub enum Fpdu {
 
 /// What an FPDU says of how something ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outcome<'a> {
+pub struct FpduResult<'a> {
     /// Whether a regime was entered, of those that enter one.
     pub state_result: Option<StateResult>,
     /// Whether what was asked for was done.
@@ -264,11 +264,11 @@ impl Fpdu {
 
     /// How something ended, of those FPDUs that say so.
     #[must_use]
-    pub fn outcome(&self) -> Option<Outcome<'_>> {
+    pub fn outcome(&self) -> Option<FpduResult<'_>> {
         /// Of one that enters a regime.
         macro_rules! entering {
             ($one:expr) => {
-                Some(Outcome {
+                Some(FpduResult {
                     state_result: Some($one.state_result),
                     action_result: $one.action_result,
                     diagnostic: &$one.diagnostic,
@@ -278,7 +278,7 @@ impl Fpdu {
         /// Of any other.
         macro_rules! acting {
             ($one:expr) => {
-                Some(Outcome { state_result: None, action_result: $one.action_result, diagnostic: &$one.diagnostic })
+                Some(FpduResult { state_result: None, action_result: $one.action_result, diagnostic: &$one.diagnostic })
             };
         }
         match self {

@@ -44,7 +44,7 @@ pub use bits::{
     ProcessingMode, ProtocolVersions, RelationalComparison, ServiceClasses,
 };
 pub use diagnostic::{ActionResult, Diagnostic, DiagnosticType, Entity, StateResult};
-pub use fpdu::{Fpdu, Kind, Outcome, Raw};
+pub use fpdu::{Fpdu, FpduResult, Kind, Raw};
 pub use primitive::Primitive;
 pub use text::{Any, External, ExternalEncoding, GraphicString, Password};
 pub use time::{GeneralizedTime, Moment};

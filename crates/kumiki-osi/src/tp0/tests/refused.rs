@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::*;
 use kumiki_osi_service::layer;
 use kumiki_testkit::bench::{assert_violation, cases};
-use kumiki_testkit::refused::{Answer, Outcome, Refused, Session, Tally, undisturbed};
+use kumiki_testkit::refused::{Answer, RefusedUnit, Session, Tally, UnitEffects, undisturbed};
 
 /// What a session's peer and user do; a number says to which connection, of those that there are.
 #[derive(Clone, Debug)]
@@ -287,9 +287,9 @@ impl Session for Talk {
         &self.trace
     }
 
-    fn refused(&mut self) -> Vec<Refused<()>> {
+    fn refused(&mut self) -> Vec<RefusedUnit<()>> {
         let is_refusal: fn(&[u8]) -> bool = |sent| matches!(sent, [_, 0x70 | 0x80, ..]);
-        let refused = |(why, unit): (&'static str, &str)| Refused {
+        let refused = |(why, unit): (&'static str, &str)| RefusedUnit {
             why,
             to: (),
             unit: hex(unit),
@@ -314,13 +314,13 @@ impl Session for Talk {
         .into()
     }
 
-    fn intrude(&mut self, (): (), unit: &[u8]) -> Outcome {
+    fn intrude(&mut self, (): (), unit: &[u8]) -> UnitEffects {
         let lower = Handle { index: 9_000 + self.strangers, generation: 1 };
         self.strangers += 1;
         let own = self.offer(lower);
         self.room(own, 8);
         self.data(own, unit);
-        let mut outcome = Outcome::default();
+        let mut outcome = UnitEffects::default();
         let mut ends = false;
         for (_, request) in self.bench.requests() {
             match request {

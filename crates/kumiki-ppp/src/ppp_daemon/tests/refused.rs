@@ -13,7 +13,7 @@ use super::negotiation::SECOND;
 use crate::ppp_daemon::automaton::State;
 use crate::ppp_daemon::{Config, Methods, Phase};
 use kumiki_testkit::bench::cases;
-use kumiki_testkit::refused::{Answer, Outcome, Refused, Session, Tally, undisturbed};
+use kumiki_testkit::refused::{Answer, RefusedUnit, Session, Tally, UnitEffects, undisturbed};
 
 const LCP: u16 = 0xc021;
 const IPCP: u16 = 0x8021;
@@ -139,7 +139,7 @@ impl Talk {
     }
 
     /// What the end `to` must refuse now.
-    fn to(&mut self, to: usize) -> Vec<Refused<usize>> {
+    fn to(&mut self, to: usize) -> Vec<RefusedUnit<usize>> {
         let daemon = self.link.end(to);
         let (lcp, phase) = (daemon.lcp_state(), daemon.phase());
         let ipcp = daemon.ipcp.as_ref().unwrap().state();
@@ -148,7 +148,7 @@ impl Talk {
         let given_up = daemon.given_up.contains(&IPCP);
         let mut all = Vec::new();
         let mut add = |why, unit: Vec<u8>, answer| {
-            all.push(Refused { why, to, unit, answer });
+            all.push(RefusedUnit { why, to, unit, answer });
         };
         if !is_up {
             return Vec::new();
@@ -232,17 +232,17 @@ impl Session for Talk {
         &self.trace
     }
 
-    fn refused(&mut self) -> Vec<Refused<usize>> {
+    fn refused(&mut self) -> Vec<RefusedUnit<usize>> {
         (0..2).flat_map(|end| self.to(end)).collect()
     }
 
-    fn intrude(&mut self, to: usize, unit: &[u8]) -> Outcome {
+    fn intrude(&mut self, to: usize, unit: &[u8]) -> UnitEffects {
         self.link.octets(to, unit);
         let sent = self.link.bench.sent_octets();
         let users = self.link.users;
         let heard = users.into_iter().flat_map(|user| self.link.bench.heard(user));
         let heard = heard.map(|heard| format!("{heard:?}")).collect();
-        Outcome { sent, heard }
+        UnitEffects { sent, heard }
     }
 }
 

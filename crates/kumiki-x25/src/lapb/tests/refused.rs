@@ -8,7 +8,7 @@
 use super::wire::End;
 use super::*;
 use kumiki_testkit::bench::cases;
-use kumiki_testkit::refused::{Answer, Outcome, Refused, Session, Tally, undisturbed};
+use kumiki_testkit::refused::{Answer, RefusedUnit, Session, Tally, UnitEffects, undisturbed};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -87,18 +87,18 @@ impl Session for Talk {
         self.0.trace()
     }
 
-    fn refused(&mut self) -> Vec<Refused<End>> {
+    fn refused(&mut self) -> Vec<RefusedUnit<End>> {
         [A, B].into_iter().flat_map(|end| self.to(end)).collect()
     }
 
-    fn intrude(&mut self, to: End, unit: &[u8]) -> Outcome {
+    fn intrude(&mut self, to: End, unit: &[u8]) -> UnitEffects {
         self.0.intrude(to, unit)
     }
 }
 
 impl Talk {
     /// What the end `to` must refuse now.
-    fn to(&mut self, to: End) -> Vec<Refused<End>> {
+    fn to(&mut self, to: End) -> Vec<RefusedUnit<End>> {
         let lapb = self.lapb(to);
         let (phase, modulo, role) = (lapb.phase, lapb.config.modulo, lapb.config.role);
         let listens = lapb.listener.is_some();
@@ -114,7 +114,7 @@ impl Talk {
         };
         let mut all = Vec::new();
         let mut add = |why, unit: Vec<u8>, answer| {
-            all.push(Refused { why, to, unit, answer });
+            all.push(RefusedUnit { why, to, unit, answer });
         };
         let command = |rest: &[u8]| frame(role, false, rest);
         let response = |rest: &[u8]| frame(role, true, rest);
@@ -281,7 +281,7 @@ fn nothing_is_believed_of_a_frame_that_is_answered_by_frmr() {
         let session = wire.session(A).unwrap();
         wire.say(A, data(session, b"1"));
         wire.say(A, data(session, b"2"));
-        let Outcome { sent, heard } = wire.intrude(A, &hex(bad));
+        let UnitEffects { sent, heard } = wire.intrude(A, &hex(bad));
         let [frmr] = &sent[..] else {
             panic!("{bad}: {sent:02x?}");
         };

@@ -12,7 +12,7 @@ use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Call, Primitive};
 
 use kumiki_testkit::bench::Bench;
-use kumiki_testkit::refused::Outcome;
+use kumiki_testkit::refused::UnitEffects;
 
 /// The user's handles of passive opens in the tests.
 const PASSIVE: [u32; 2] = [5, 7];
@@ -356,14 +356,14 @@ impl Wire {
     }
 
     /// Lets octets come to `end` that nobody has sent, and gives what follows from them at once, which goes no further.
-    pub(crate) fn intrude(&mut self, end: End, octets: &[u8]) -> Outcome {
+    pub(crate) fn intrude(&mut self, end: End, octets: &[u8]) -> UnitEffects {
         let unit = Unit::of(Message::from_octets(octets));
         self.bench.receive(self.devices[&end], unit);
         let sent = self.bench.sent_octets();
         let users: Vec<NodeId> = self.listeners.values().filter_map(|it| it.user).collect();
         let heard = users.into_iter().flat_map(|user| self.bench.heard(user));
         let heard = heard.map(|heard| in_words(&heard)).collect();
-        Outcome { sent, heard }
+        UnitEffects { sent, heard }
     }
 
     /// All that went out and was heard, with its time.

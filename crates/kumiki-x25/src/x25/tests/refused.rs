@@ -8,7 +8,7 @@ use super::states::{D, R};
 use super::*;
 use crate::lapb::tests::wire::End;
 use kumiki_testkit::bench::cases;
-use kumiki_testkit::refused::{Answer, Outcome, Refused, Session, Tally, undisturbed};
+use kumiki_testkit::refused::{Answer, RefusedUnit, Session, Tally, UnitEffects, undisturbed};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -42,7 +42,7 @@ impl Talk {
     }
 
     /// What the end `to` must refuse now.
-    fn to(&mut self, to: End) -> Vec<Refused<End>> {
+    fn to(&mut self, to: End) -> Vec<RefusedUnit<End>> {
         let x25 = self.0.node::<X25>(&to.name("x25"));
         let (line, modulo) = (x25.line, x25.config.modulo);
         let is_dce = x25.role(line) == Role::Dce;
@@ -61,7 +61,7 @@ impl Talk {
         };
         let mut all = Vec::new();
         let mut add = |why, unit: Vec<u8>, answer| {
-            all.push(Refused { why, to, unit, answer });
+            all.push(RefusedUnit { why, to, unit, answer });
         };
         // A DCE tells what was wrong by DIAGNOSTIC; a DTE has no such packet.
         let told = || {
@@ -175,11 +175,11 @@ impl Session for Talk {
         self.0.trace()
     }
 
-    fn refused(&mut self) -> Vec<Refused<End>> {
+    fn refused(&mut self) -> Vec<RefusedUnit<End>> {
         [A, B].into_iter().flat_map(|end| self.to(end)).collect()
     }
 
-    fn intrude(&mut self, to: End, unit: &[u8]) -> Outcome {
+    fn intrude(&mut self, to: End, unit: &[u8]) -> UnitEffects {
         self.0.intrude(to, unit)
     }
 }
