@@ -154,7 +154,7 @@ impl<P> Input<P> {
 pub type Cell<M> = (<M as Machine>::Action, Option<<M as Machine>::State>);
 
 /// An action.
-pub type Act<M> = fn(
+pub type ActionFn<M> = fn(
     &mut Layer<M>,
     Handle,
     <M as Machine>::Action,
@@ -169,7 +169,7 @@ pub struct Table<M: Machine> {
     /// What is done where an event comes in a state, and the next state; `None` where it stays, or the action says it.
     pub cell: fn(M::State, M::Event) -> Cell<M>,
     /// Does that, with the state as it was before.
-    pub act: Act<M>,
+    pub act: ActionFn<M>,
     /// A user calls, or waits to be called. There is room for it.
     pub open: fn(&mut Layer<M>, Above, Open, &mut Context<'_>),
     /// Somebody calls.

@@ -20,7 +20,7 @@ use super::config::Recovery;
 use super::congestion::{self, Status};
 use super::context::{Ctx, Endpoint, Exchange};
 use super::control::at_or_before;
-use super::judging::Refused;
+use super::judging::PacketRejection;
 use super::packet::{Arrived, Body};
 use super::receive::{Inserted, Piece};
 use super::send::Writer;
@@ -31,7 +31,7 @@ type Pieces = SmallVec<[Piece; 2]>;
 impl Endpoint {
     /// # Errors
     /// The packet is refused; nothing of it has been believed.
-    pub(crate) fn on_packet(&mut self, packet: Arrived, ctx: &mut Ctx<'_, '_>) -> Result<(), Refused> {
+    pub(crate) fn on_packet(&mut self, packet: Arrived, ctx: &mut Ctx<'_, '_>) -> Result<(), PacketRejection> {
         self.judge(&packet)?;
         if self.part.is_transmitter() {
             self.on_receiver_packet(packet, ctx);

@@ -15,25 +15,25 @@ use super::send::Writer;
 
 /// Why a packet counts for nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Refused {
+pub(crate) struct PacketRejection {
     pub(crate) why: &'static str,
     /// What its sender is told; none where the peer has not written it.
     pub(crate) answer: Option<Diagnosis>,
 }
 
-const fn lie(val: u32) -> Refused {
-    Refused { why: "says what cannot be true", answer: Some(Diagnosis { code: code::PROTOCOL_ERROR, val }) }
+const fn lie(val: u32) -> PacketRejection {
+    PacketRejection { why: "says what cannot be true", answer: Some(Diagnosis { code: code::PROTOCOL_ERROR, val }) }
 }
 
-const LIE: Refused = lie(val::UNSPECIFIED);
+const LIE: PacketRejection = lie(val::UNSPECIFIED);
 
-const fn quietly(why: &'static str) -> Refused {
-    Refused { why, answer: None }
+const fn quietly(why: &'static str) -> PacketRejection {
+    PacketRejection { why, answer: None }
 }
 
 impl Endpoint {
     /// Looks at all of a packet that can be wrong, room for its data apart.
-    pub(super) fn judge(&self, packet: &Arrived) -> Result<(), Refused> {
+    pub(super) fn judge(&self, packet: &Arrived) -> Result<(), PacketRejection> {
         let header = packet.header;
         let is_diagnosis = matches!(packet.body, Body::Diag(_));
         if !is_diagnosis && packet.has(Options::MULTI) == self.part.is_pair() {
@@ -86,7 +86,7 @@ impl Endpoint {
     }
 
     /// Whether a report can be true: nobody echoes what was not asked, or has what was not sent.
-    pub(super) fn judge_control(&self, control: &Control, spans: &[Span]) -> Result<(), Refused> {
+    pub(super) fn judge_control(&self, control: &Control, spans: &[Span]) -> Result<(), PacketRejection> {
         if !self.asking.is_possible(control.echo) {
             return Err(LIE);
         }
@@ -98,7 +98,7 @@ impl Endpoint {
     }
 
     /// JCNTL from the transmitter: of our group, and from the host whose stream it is (P39).
-    fn judge_admission(&self, address: &xtp::Address) -> Result<(), Refused> {
+    fn judge_admission(&self, address: &xtp::Address) -> Result<(), PacketRejection> {
         let xtp::Address::Ip { destination, source, .. } = address else {
             return Err(quietly("JCNTL without addresses"));
         };

@@ -57,18 +57,18 @@ impl Arrived {
 
 /// Why a packet was dropped, and what should be said of it.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct PacketDrop {
     pub(crate) why: &'static str,
     /// For an intact packet: where it came from, its key, and the answer.
     pub(crate) answer: Option<(Address, Address, Key, Diagnosis)>,
 }
 
-const fn silently(why: &'static str) -> Refused {
-    Refused { why, answer: None }
+const fn silently(why: &'static str) -> PacketDrop {
+    PacketDrop { why, answer: None }
 }
 
 /// Reads what the layer below indicated and verifies its checksum. Padding of the link goes.
-pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Arrived, Refused> {
+pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Arrived, PacketDrop> {
     let (source, destination) = (unit.source, unit.destination);
     let group = unit.options.group || destination.ip().is_some_and(|it| it.is_multicast());
     let mut text = unit.data;
@@ -81,7 +81,7 @@ pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Arrived, 
         return Err(silently("bad checksum"));
     }
     let front = text.front(LEN).map_err(|_| silently("malformed"))?;
-    let (header, _) = Header::parse(front, whole).map_err(|_| Refused {
+    let (header, _) = Header::parse(front, whole).map_err(|_| PacketDrop {
         why: "malformed",
         answer: key_of(front).map(|key| {
             let diagnosis = Diagnosis { code: code::PROTOCOL_ERROR, val: val::UNSPECIFIED };
@@ -90,7 +90,7 @@ pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Arrived, 
     })?;
     // What a device has summed is no longer of interest.
     text.meta_mut().checksum = Checksum::Unknown;
-    let body = body(&header, text).map_err(|diagnosis| Refused {
+    let body = body(&header, text).map_err(|diagnosis| PacketDrop {
         why: "malformed",
         // A DIAG is not answered, whatever is wrong with it.
         answer: (header.format != Format::Diag).then_some((source, destination, header.key, diagnosis)),
