@@ -11,7 +11,7 @@ use kumiki_osi_service::x25::Number;
 use kumiki_wire::x25::x25::Packet;
 use kumiki_x25::x25::{Config, Over, Ranges, Role, X25};
 use kumiki_x25::x25_iface::X25Iface;
-use kumiki_x25::x25_switch::{self, CLOSE, Place, Route, Switch};
+use kumiki_x25::x25_switch::{self, CLOSE, CircuitEnd, Route, Switch};
 use kumiki_x25::xot::{self, Permanent, Xot};
 
 use crate::Draw;
@@ -44,8 +44,8 @@ struct Exchange {
     parts: Vec<Vec<u8>>,
 }
 
-fn place(port: &str, channel: u16) -> Place {
-    Place { port: port.to_owned(), channel }
+fn place(port: &str, channel: u16) -> CircuitEnd {
+    CircuitEnd { port: port.to_owned(), channel }
 }
 
 fn route(prefix: &str, to: &[&str], back: bool) -> Route {

@@ -49,7 +49,7 @@ pub mod terminal;
 pub use kumiki_io::sockets::listen;
 pub use kumiki_osi_service::x25::pad::{BadList, List, Parameters};
 pub use kumiki_osi_service::x25::{BadNumber, Number as X121};
-pub use kumiki_x25::pad::{Config as PadConfig, Outcome};
+pub use kumiki_x25::pad::{CallOutcome, Config as PadConfig};
 pub use kumiki_x25::pad_host::Config as HostConfig;
 
 /// What can be set of X.25 and XOT.

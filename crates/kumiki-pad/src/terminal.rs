@@ -14,7 +14,7 @@ use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
 use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
-use kumiki_x25::pad::{Config, Outcome, Pad, State};
+use kumiki_x25::pad::{CallOutcome, Config, Pad, State};
 use kumiki_x25::telnet::Telnet;
 use kumiki_x25::xot;
 
@@ -212,7 +212,7 @@ fn stack(network: &Network, config: Config, has_telnet: bool, seed: u64) -> Resu
 ///
 /// # Errors
 /// [`LiveError`] where this machine cannot do it, or the capture cannot be written.
-pub fn run(network: &Network, config: Config, journal: &dyn Journal) -> Result<Outcome, LiveError> {
+pub fn run(network: &Network, config: Config, journal: &dyn Journal) -> Result<CallOutcome, LiveError> {
     let console = Console::standard().map_err(system("standard input and output"))?;
     let served = attend(network, config, Terminal::Standard(console), None, journal);
     served.map(|(outcome, _)| outcome)
@@ -225,7 +225,7 @@ fn attend(
     terminal: Terminal,
     wish: Option<&Wish>,
     journal: &dyn Journal,
-) -> Result<(Outcome, Option<Visit>), LiveError> {
+) -> Result<(CallOutcome, Option<Visit>), LiveError> {
     let clock = RealClock::start();
     let mut executor = executor(clock);
     let own;
@@ -275,7 +275,7 @@ fn attend(
     executor.plug(Plug::Device(host, tty), Plug::Real(real));
     executor.start()?;
     let (mut over, mut closing) = (None, None);
-    let mut outcome = Outcome::default();
+    let mut outcome = CallOutcome::default();
     let ended = loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(graph) = executor.graph_mut(host) else {

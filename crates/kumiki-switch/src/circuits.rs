@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_x25::x25_switch::Place;
+use kumiki_x25::x25_switch::CircuitEnd;
 
 use super::config::{Config, Kind, Port};
 use kumiki_lab::quantity::{self, Octets};
@@ -38,7 +38,7 @@ pub(super) fn check(config: &Config) -> Result<(), Fault> {
 }
 
 /// Why a port has no such channel, and what would be right.
-fn lacks(port: &Port, place: &Place) -> Option<(String, String)> {
+fn lacks(port: &Port, place: &CircuitEnd) -> Option<(String, String)> {
     let (name, channel) = (&port.name, place.channel);
     if matches!(port.kind, Kind::Xot { .. }) {
         let known: Vec<&str> = permanent(port).map(|(channel, _)| channel).collect();

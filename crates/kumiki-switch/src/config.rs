@@ -16,7 +16,7 @@ use kumiki_graph::Duration;
 use kumiki_io::Opening;
 use kumiki_io::sockets::plain;
 use kumiki_osi_service::x25::Number;
-use kumiki_x25::x25_switch::{self, Place, Rewrite, Route};
+use kumiki_x25::x25_switch::{self, CircuitEnd, Rewrite, Route};
 use kumiki_x25::xot::PATIENCE;
 use serde::Deserialize;
 
@@ -494,7 +494,7 @@ fn octets(text: &str) -> Option<Vec<u8>> {
     digits.chunks(2).map(pair).collect()
 }
 
-fn place(text: &str, names: &[String]) -> Result<Place, Fault> {
+fn place(text: &str, names: &[String]) -> Result<CircuitEnd, Fault> {
     let wrong = || {
         Fault::new(format!("{text:?} names no channel of a port"))
             .expected("a port and a channel from 1 to 4095, such as \"paris:1\"")
@@ -504,5 +504,5 @@ fn place(text: &str, names: &[String]) -> Result<Place, Fault> {
         return Err(Fault::unknown(core::iter::empty::<&str>(), "port", port, names));
     }
     let channel = channel.parse().ok().filter(|it| (1..=4095).contains(it));
-    Ok(Place { port: port.to_owned(), channel: channel.ok_or_else(wrong)? })
+    Ok(CircuitEnd { port: port.to_owned(), channel: channel.ok_or_else(wrong)? })
 }

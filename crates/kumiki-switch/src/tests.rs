@@ -227,7 +227,7 @@ fn a_line_of_the_log_has_what_an_end_broke() {
     let words = "the peer broke the protocol with the first that it sent: XOT: version is 18245, expected 0 (octets 47 45 54 20)";
     let hint = "check the port: who answers may speak another protocol";
     assert_eq!(line_of(Some(first.clone())), format!("{told} (XOT: {words}; {hint})"));
-    let place = x25_switch::Place { port: "paris".to_owned(), channel: 7 };
+    let place = x25_switch::CircuitEnd { port: "paris".to_owned(), channel: 7 };
     let what = Happened::Parted(place, first);
     let parted = line(&Event { at, call: 7, peers: [None; 2], what }).unwrap();
     assert_eq!(parted, format!("circuit 7: paris:7 is away: XOT: {words}; {hint}"));

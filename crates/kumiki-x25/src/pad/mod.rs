@@ -159,7 +159,7 @@ pub struct Counters {
 
 /// How the last call went.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outcome {
+pub struct CallOutcome {
     /// Whether one was asked for or taken.
     pub asked: bool,
     /// Whether it stood.
@@ -255,7 +255,7 @@ pub struct Pad {
     /// Somebody from outside wants an end.
     closes: bool,
     over: bool,
-    outcome: Outcome,
+    outcome: CallOutcome,
     counters: Counters,
 }
 
@@ -286,7 +286,7 @@ impl Pad {
             leaves: false,
             closes: false,
             over: false,
-            outcome: Outcome::default(),
+            outcome: CallOutcome::default(),
             counters: Counters::default(),
             config,
         }
@@ -318,7 +318,7 @@ impl Pad {
 
     /// How the last call went.
     #[must_use]
-    pub const fn outcome(&self) -> &Outcome {
+    pub const fn outcome(&self) -> &CallOutcome {
         &self.outcome
     }
 

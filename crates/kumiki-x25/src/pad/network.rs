@@ -84,7 +84,7 @@ impl Pad {
         cx: &mut Context<'_>,
     ) {
         self.counters.calls_out += 1;
-        self.outcome = super::Outcome { asked: true, ..super::Outcome::default() };
+        self.outcome = super::CallOutcome { asked: true, ..super::CallOutcome::default() };
         self.begin(user, None, UNIT);
         let open = Open {
             user,
@@ -129,7 +129,7 @@ impl Pad {
             return Self::abort(session, diagnostic, cx);
         }
         self.counters.calls_in += 1;
-        self.outcome = super::Outcome { asked: true, ..super::Outcome::default() };
+        self.outcome = super::CallOutcome { asked: true, ..super::CallOutcome::default() };
         let user = self.new_call();
         self.begin(user, Some(session), unit(offered.unit));
         let accept = Accept { session, user, quality: self.quality(), ..Accept::default() };

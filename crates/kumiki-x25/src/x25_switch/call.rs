@@ -115,7 +115,7 @@ pub(super) struct Call {
     pub(super) calling: Number,
     pub(super) called: Number,
     /// What was asked for, until it stands or nobody is left to be asked: the offer, and which targets of which route come next.
-    pub(super) wanted: Option<Box<Wanted>>,
+    pub(super) wanted: Option<Box<PendingCall>>,
     pub(super) permanent: Option<Box<Permanent>>,
     /// By which port it was tried last, and why it does not stand there.
     pub(super) tried: Option<(u16, Reason)>,
@@ -139,7 +139,7 @@ pub(super) struct Named {
 
 /// A call that is being set up.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct PendingCall {
     pub(super) offered: Offered,
     pub(super) called: Number,
     pub(super) calling: Number,

@@ -55,7 +55,7 @@ pub struct Route {
 
 /// One end of a permanent virtual circuit.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct CircuitEnd {
     /// The port.
     pub port: String,
     /// The channel there.
@@ -72,7 +72,7 @@ pub struct Config {
     pub routes: Vec<Route>,
     /// Permanent virtual circuits that are joined.
     #[setting(list = circuit, expected = "two ports and channels, such as \"paris:1 = lyon:7\"")]
-    pub circuits: Vec<[Place; 2]>,
+    pub circuits: Vec<[CircuitEnd; 2]>,
     /// Ports that never report up: those over XOT.
     ///
     /// Calls can be made on them at any time.
@@ -117,11 +117,11 @@ fn route(text: &str) -> Option<Route> {
     (!route.to.iter().any(String::is_empty)).then_some(route)
 }
 
-fn circuit(text: &str) -> Option<[Place; 2]> {
+fn circuit(text: &str) -> Option<[CircuitEnd; 2]> {
     let place = |text: &str| {
         let (port, channel) = text.trim().rsplit_once(':')?;
         let channel = channel.parse().ok().filter(|it| (1..=4095).contains(it))?;
-        Some(Place { port: port.to_owned(), channel })
+        Some(CircuitEnd { port: port.to_owned(), channel })
     };
     let (a, b) = text.split_once('=')?;
     Some([place(a)?, place(b)?])
@@ -244,9 +244,9 @@ pub enum Happened {
         found: Option<Reason>,
     },
     /// A permanent circuit's end stands.
-    Joined(Place),
+    Joined(CircuitEnd),
     /// It does not, for this reason.
-    Parted(Place, Reason),
+    Parted(CircuitEnd, Reason),
     /// The interface of a port is ready.
     Up(String),
     /// It is no longer.

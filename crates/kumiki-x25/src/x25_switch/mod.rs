@@ -57,7 +57,7 @@ mod routing;
 mod tests;
 
 use call::{Call, Named, Phase};
-pub use config::{Config, Counters, Event, Happened, Place, Rewrite, Route};
+pub use config::{CircuitEnd, Config, Counters, Event, Happened, Rewrite, Route};
 
 /// Calls of one port that may wait for an answer.
 const BACKLOG: u32 = 4096;

@@ -8,7 +8,7 @@ use kumiki_graph::{Below, Context, Duration, Handle, Open, Reason, Request, Time
 use kumiki_osi_service::x25::{self, CauseField, cause, diagnostic};
 
 use super::call::{Call, Half, Phase};
-use super::config::Place;
+use super::config::CircuitEnd;
 use super::{Happened, RETRY, Switch, call_of, half_handle};
 
 /// The longest pause before an end is asked for again, unless [`super::Config::retry`] is longer: what RFC 1613 section 6.5 suggests.
@@ -24,7 +24,7 @@ enum Said {
 /// An end of a permanent circuit, beside its half.
 #[derive(Debug)]
 struct End {
-    place: Place,
+    place: CircuitEnd,
     is_there: bool,
     said: Option<Said>,
     /// How often it was asked for in vain since it was there.
@@ -39,7 +39,7 @@ pub(super) struct Permanent {
 }
 
 impl Permanent {
-    pub(super) fn new(places: [Place; 2]) -> Self {
+    pub(super) fn new(places: [CircuitEnd; 2]) -> Self {
         Self {
             ends: places.map(|place| End { place, is_there: false, said: None, tries: 0, timer: TimerSlot::default() }),
         }

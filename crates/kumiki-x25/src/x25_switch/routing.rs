@@ -6,7 +6,7 @@ use kumiki_graph::{Accept, Address, Below, Context, Handle, Offered, Open, Opene
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, Facilities, Facility, Number, Primitive, cause, diagnostic};
 
-use super::call::{Call, Half, Phase, Wanted};
+use super::call::{Call, Half, PendingCall, Phase};
 use super::{Happened, Route, Switch, causes, cleared, half_handle};
 
 /// The number that an address is, where it is one.
@@ -102,7 +102,7 @@ impl Switch {
     }
 
     /// Where a call goes, and as what.
-    fn plan(&self, port: u16, offered: Offered) -> Result<Wanted, x25::PacketCause> {
+    fn plan(&self, port: u16, offered: Offered) -> Result<PendingCall, x25::PacketCause> {
         let unknown = cleared(cause::NOT_OBTAINABLE, diagnostic::CALLED);
         let user_data = offered.data.as_ref().map(Message::to_vec);
         let user_data = user_data.unwrap_or_default();
@@ -115,7 +115,7 @@ impl Switch {
         }
         targets.reverse();
         let invalid = |code| move |_| cleared(cause::NOT_OBTAINABLE, code);
-        Ok(Wanted {
+        Ok(PendingCall {
             called: route.called.of(called).map_err(invalid(diagnostic::CALLED))?,
             calling: route.calling.of(calling).map_err(invalid(diagnostic::CALLING))?,
             offered,

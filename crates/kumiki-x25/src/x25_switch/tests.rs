@@ -18,7 +18,7 @@ const OWN: Handle = Handle { index: 1, generation: 9 };
 const LISTENS: Handle = Handle { index: 5, generation: 9 };
 
 /// A packet with its bits: the data, whether the message ends, Q and D.
-type Heard = (Vec<u8>, bool, bool, bool);
+type ReceivedData = (Vec<u8>, bool, bool, bool);
 
 /// A DTE's user: what it has heard and may do.
 struct Dte {
@@ -31,7 +31,7 @@ struct Dte {
     credit: u32,
     /// Whether it takes what comes at once.
     takes: bool,
-    got: Vec<Heard>,
+    got: Vec<ReceivedData>,
     /// Packets taken and not granted again, and those that wait to be confirmed.
     held: u32,
     unconfirmed: u32,
@@ -216,7 +216,7 @@ impl Net {
         }
     }
 
-    fn heard(&mut self, n: usize, packet: Heard) {
+    fn heard(&mut self, n: usize, packet: ReceivedData) {
         let dte = &mut self.dtes[n];
         dte.unconfirmed += u32::from(packet.3);
         dte.got.push(packet);

@@ -38,7 +38,7 @@ enum Said {
 
 /// What the link has heard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum LinkReport {
     Up,
     Down,
     Dte(bool),
@@ -53,7 +53,7 @@ impl End {
         let identification = bench.user("identification", "x32", &[Key::Raw]);
         bench.start();
         let mut end = Self { bench, line, link, identification, node };
-        assert_eq!(end.told(), [Told::Down]);
+        assert_eq!(end.told(), [LinkReport::Down]);
         end
     }
 
@@ -105,14 +105,14 @@ impl End {
         self.bench.requests().into_iter().filter_map(calls).collect()
     }
 
-    fn told(&mut self) -> Vec<Told> {
+    fn told(&mut self) -> Vec<LinkReport> {
         let told = |report| {
             if let Report::Special(what) = &report {
-                return what.get().map(|LineEnd { dte }| Told::Dte(*dte));
+                return what.get().map(|LineEnd { dte }| LinkReport::Dte(*dte));
             }
             let up = matches!(report, Report::Up);
             let down = matches!(report, Report::Down);
-            (up || down).then_some(if up { Told::Up } else { Told::Down })
+            (up || down).then_some(if up { LinkReport::Up } else { LinkReport::Down })
         };
         let reports = self.bench.reports(self.link);
         reports.into_iter().filter_map(told).collect()
@@ -158,10 +158,10 @@ fn called(config: Config) -> End {
 #[test]
 fn the_wish_for_a_link_makes_the_call_and_its_end_clears_it() {
     let mut end = called(caller());
-    assert_eq!(end.told(), [Told::Dte(true), Told::Up]);
+    assert_eq!(end.told(), [LinkReport::Dte(true), LinkReport::Up]);
     assert_eq!(end.state(), State::Connected);
     end.want(false);
-    assert_eq!((end.said(), end.told()), (vec![Said::Clear], vec![Told::Down]));
+    assert_eq!((end.said(), end.told()), (vec![Said::Clear], vec![LinkReport::Down]));
     assert_eq!(end.state(), State::Clearing);
     end.cleared(Cleared::Own);
     assert_eq!(end.state(), State::Idle);
@@ -176,11 +176,11 @@ fn who_answers_has_the_address_of_the_dce_unless_that_is_fixed() {
     end.ring("100");
     assert_eq!(end.said(), [Said::Answer]);
     end.connect(false);
-    assert_eq!(end.told(), [Told::Dte(false), Told::Up]);
+    assert_eq!(end.told(), [LinkReport::Dte(false), LinkReport::Up]);
     let mut end = End::new(Config { side: Side::Fixed(Role::Dte), ..Config::default() });
     end.ring("100");
     end.connect(false);
-    assert_eq!(end.told(), [Told::Dte(true), Told::Up]);
+    assert_eq!(end.told(), [LinkReport::Dte(true), LinkReport::Up]);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_busy_number_is_called_again_with_longer_and_longer_waits_until_it_is_given_
     assert_eq!(end.said().len(), 1);
     assert_eq!(end.told(), []);
     end.cleared(Cleared::NoAnswer);
-    assert_eq!((end.told(), end.state()), (vec![Told::Down], State::Idle));
+    assert_eq!((end.told(), end.state()), (vec![LinkReport::Down], State::Idle));
     let counters = end.counters();
     assert_eq!((counters.dialled, counters.redialled), (4, 3));
     assert_eq!((counters.failed, counters.given_up), (4, 1));
@@ -227,7 +227,7 @@ fn a_number_that_there_is_not_is_not_called_again() {
     let mut end = End::new(caller());
     end.want(true);
     end.cleared(Cleared::Unobtainable);
-    assert_eq!((end.told(), end.state()), (vec![Told::Down], State::Idle));
+    assert_eq!((end.told(), end.state()), (vec![LinkReport::Down], State::Idle));
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn a_circuit_cleared_under_the_link_ends_it_and_is_called_again_when_it_is_wante
     let mut end = called(caller());
     end.told();
     end.cleared(Cleared::Network);
-    assert_eq!((end.told(), end.state()), (vec![Told::Down], State::Idle));
+    assert_eq!((end.told(), end.state()), (vec![LinkReport::Down], State::Idle));
     assert_eq!((end.said(), end.counters().lost), (vec![], 1));
     end.want(true);
     assert_eq!(end.said(), [Said::Dial(number("200"))]);
@@ -312,7 +312,7 @@ fn a_caller_is_refused_and_called_back_at_the_number_that_is_known() {
     end.bench.pass(secs(7));
     assert_eq!(end.said(), [Said::Dial(number("101"))]);
     end.connect(true);
-    assert_eq!(end.told(), [Told::Dte(true), Told::Up]);
+    assert_eq!(end.told(), [LinkReport::Dte(true), LinkReport::Up]);
     assert_eq!(end.counters().called_back, 2);
 }
 
@@ -328,7 +328,7 @@ fn who_is_to_be_called_back_waits_for_that_call() {
     end.ring("200");
     assert_eq!(end.said(), [Said::Answer]);
     end.connect(false);
-    assert_eq!(end.told(), [Told::Dte(false), Told::Up]);
+    assert_eq!(end.told(), [LinkReport::Dte(false), LinkReport::Up]);
     // And calls again where nobody does.
     let mut end = End::new(config);
     end.want(true);
@@ -346,7 +346,7 @@ fn of_two_calls_that_meet_the_one_that_rings_is_taken() {
     end.ring("200");
     assert_eq!(end.said(), [Said::Answer]);
     end.connect(false);
-    assert_eq!(end.told(), [Told::Dte(false), Told::Up]);
+    assert_eq!(end.told(), [LinkReport::Dte(false), LinkReport::Up]);
 }
 
 fn identifying() -> Config {
@@ -383,7 +383,7 @@ fn a_link_waits_until_identification_has_admitted_the_other_end() {
     end.bench.say(end.identification, Request::Special { session, what });
     assert_eq!(end.sent(), [hex("01 bf aa bb")]);
     end.judge(Verdict::Admit);
-    assert_eq!(end.told(), [Told::Dte(false), Told::Up]);
+    assert_eq!(end.told(), [LinkReport::Dte(false), LinkReport::Up]);
     end.frame("01 3f");
     assert_eq!(end.bench.units(end.link).len(), 1);
     let counters = end.counters();
@@ -479,12 +479,12 @@ proptest! {
             }
             for told in end.told() {
                 match told {
-                    Told::Up => {
+                    LinkReport::Up => {
                         prop_assert!(!up);
                         up = true;
                     }
-                    Told::Down => up = false,
-                    Told::Dte(_) => {}
+                    LinkReport::Down => up = false,
+                    LinkReport::Dte(_) => {}
                 }
             }
             end.said();

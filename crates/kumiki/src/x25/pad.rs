@@ -14,7 +14,7 @@ use kumiki_live::logbook::{Logbook, Standard};
 use kumiki_live::memory::{Budget, Memory};
 use kumiki_live::private::CaptureBudget;
 use kumiki_pad::{
-    Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
+    CallOutcome, Doors, HostConfig, Journal, List, Network, PadConfig, Parameters, X121, host, remedy, terminal,
 };
 
 use crate::callers::{Callers, idle, memory, pcap_most};
@@ -243,7 +243,7 @@ pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
 }
 
 /// What became of the call that the command line asked for.
-fn judged(call: &str, outcome: &Outcome) -> Result<(), Stop> {
+fn judged(call: &str, outcome: &CallOutcome) -> Result<(), Stop> {
     if outcome.is_bad {
         return Err(Stop::Input(format!(
             "{call:?} is no call; expected an address such as 26245890040, R,G12-26245890040 or 26245890040Duser"
@@ -404,7 +404,7 @@ fn number(name: &str, text: Option<&str>) -> Result<X121, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_pad::Outcome;
+    use kumiki_pad::CallOutcome;
 
     use super::*;
 
@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_call_that_is_none_is_told_so() {
-        let outcome = Outcome { is_bad: true, ..Outcome::default() };
+        let outcome = CallOutcome { is_bad: true, ..CallOutcome::default() };
         let Err(Stop::Input(why)) = judged("12x", &outcome) else {
             panic!();
         };

@@ -103,7 +103,7 @@ fn who_does_not_read_stops_who_sends_and_little_waits_between() {
     net.dtes[1].takes = true;
     net.take(1);
     net.pass(Duration::from_secs(5));
-    let all: Vec<Heard> = (0..sent).map(|octet| (vec![octet], true, false, false)).collect();
+    let all: Vec<ReceivedData> = (0..sent).map(|octet| (vec![octet], true, false, false)).collect();
     assert_eq!(net.dtes[1].got, all);
     assert!(net.dtes[0].credit > 0);
 }
@@ -114,7 +114,7 @@ fn messages() -> impl Strategy<Value = Vec<(usize, bool, bool)>> {
 }
 
 /// The messages that packets are parts of, by Q.
-fn joined(packets: &[Heard]) -> Vec<(Vec<u8>, bool)> {
+fn joined(packets: &[ReceivedData]) -> Vec<(Vec<u8>, bool)> {
     let mut all = Vec::new();
     let mut message = Vec::new();
     for (data, end, qualified, _) in packets {
@@ -151,7 +151,7 @@ proptest! {
             net.dtes[n].takes = !lazy[n];
         }
         // Parts of messages as they are handed down: a message is one after the other.
-        let mut waiting: [Vec<Heard>; 2] = [Vec::new(), Vec::new()];
+        let mut waiting: [Vec<ReceivedData>; 2] = [Vec::new(), Vec::new()];
         let mut asked = [0_u32; 2];
         for n in [0, 1] {
             for (number, (length, qualified, wants)) in sent[n].iter().enumerate() {

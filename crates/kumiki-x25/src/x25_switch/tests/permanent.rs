@@ -12,7 +12,7 @@ use kumiki_testkit::bench::hex;
 
 #[test]
 fn a_permanent_circuit_is_joined_and_reset_while_an_end_is_missing() {
-    let place = |port: &str, channel| Place { port: port.to_owned(), channel };
+    let place = |port: &str, channel| CircuitEnd { port: port.to_owned(), channel };
     let config = Config { circuits: vec![[place("a", 1), place("b", 2)]], ..Config::default() };
     let mut net = Net::new(config, |_, config| {
         config.ranges.permanent = 2;
@@ -215,7 +215,7 @@ impl Pair {
         let (mut switches, mut lines) = (Vec::new(), Vec::new());
         let is_alone = second.is_none();
         for (n, pvc) in core::iter::once(first).chain(second).enumerate() {
-            let place = |port: &str, channel| Place { port: format!("{port} {n}"), channel };
+            let place = |port: &str, channel| CircuitEnd { port: format!("{port} {n}"), channel };
             let config = Config {
                 circuits: vec![[place("line", 1), place("trunk", pvc.channel)]],
                 always_up: vec![format!("trunk {n}")],
