@@ -9,7 +9,7 @@ use kumiki_lab::experiment::{Experiment, Options};
 use kumiki_lab::profile;
 use kumiki_lab::quantity::{self, Octets, Quantity, Rate, Share};
 use kumiki_lab::scenario::{Amount, Choice, Document};
-use kumiki_stack::{Place, Settings, Value};
+use kumiki_stack::{LowerLayers, Settings, Value};
 
 use crate::{Draw, Target, within_mb};
 
@@ -120,7 +120,7 @@ fn settings(draw: &mut Draw<'_>) {
     let kinds: Vec<&str> = kumiki_stack::kinds().collect();
     let kind = kinds[draw.below(kinds.len())];
     let below = ["ip", "line"];
-    let place = Place { below: &below[..draw.below(3)], mtu: (draw.octet() & 1 != 0).then(|| draw.long()) };
+    let place = LowerLayers { below: &below[..draw.below(3)], mtu: (draw.octet() & 1 != 0).then(|| draw.long()) };
     let mut chosen = Settings::new();
     let known = kumiki_stack::settings(kind, &chosen);
     for _ in 0..12 {

@@ -50,14 +50,14 @@ use kumiki_x25::x32::{self, X32};
 use kumiki_x25::xot::{self, Xot};
 use kumiki_xtp::{self as xtp, Xtp};
 
-use crate::Place;
+use crate::LowerLayers;
 use crate::hif::Hif;
 use crate::lif::{self, Lif};
 
 type Built = Result<Box<dyn Protocol>, BuildError>;
 
 /// Makes a node of one kind from its settings.
-type Make = fn(&Reader<'_>, Place<'_>) -> Built;
+type Make = fn(&Reader<'_>, LowerLayers<'_>) -> Built;
 
 /// Every kind and what makes it, in the order of their names.
 pub(super) const KINDS: &[(&str, Make)] = &[
@@ -132,21 +132,21 @@ fn fits<C, P: Protocol + 'static, E: Display>(config: C, make: fn(C) -> Result<P
 
 // The graph's own nodes say themselves nothing of settings, of which the graph knows nothing.
 
-fn loopback(reader: &Reader<'_>, _: Place<'_>) -> Built {
+fn loopback(reader: &Reader<'_>, _: LowerLayers<'_>) -> Built {
     let mut config = loopback::Config::default();
     let key = Key::new("window", "How many messages may be sent before the receiver has granted any.");
     reader.number(&key, 1..=1024, &mut config.window)?;
     Ok(Box::new(Loopback::new(config)))
 }
 
-fn pipe(reader: &Reader<'_>, _: Place<'_>) -> Built {
+fn pipe(reader: &Reader<'_>, _: LowerLayers<'_>) -> Built {
     let mut config = pipe::Config::default();
     let key = Key::new("receive_buffer", "What the device may read before the user has taken anything.");
     reader.octets(&key, 1..=u32::MAX.into(), &mut config.receive_buffer)?;
     Ok(Box::new(Pipe::new(config)))
 }
 
-fn tcp(reader: &Reader<'_>, place: Place<'_>) -> Built {
+fn tcp(reader: &Reader<'_>, place: LowerLayers<'_>) -> Built {
     // IP's and TCP's headers without options: RFC 6691.
     const HEADERS: u32 = 20 + 20;
     let config = TcpConfig::of_settings(reader)?;

@@ -5,7 +5,7 @@
 //! | Specification | none: `docs/settings.md` lists the names, made from the configurations |
 //! | Above | front ends, that read their own notation into [`Settings`](struct@Settings) |
 //! | Below | the protocols' own configurations, which say what they can be set to and hold the defaults |
-//! | Left out | notations of quantities; programs and devices, which are no protocols; checks across nodes beyond [`Place`] |
+//! | Left out | notations of quantities; programs and devices, which are no protocols; checks across nodes beyond [`LowerLayers`] |
 //!
 //! A scenario names the kind of each node and gives it settings; [`build`] makes the node, or says which setting is wrong
 //! and what would be right. [`settings`] lists what a kind can be set to, with units and defaults: front ends read their own
@@ -22,7 +22,7 @@ mod tests;
 
 /// Where a node stands, as far as its settings depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Place<'a> {
+pub struct LowerLayers<'a> {
     /// The names of the layers below, in order.
     pub below: &'a [&'a str],
     /// The largest datagram that IP below sends in one piece, in octets, where that is known.
@@ -38,7 +38,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// [`BuildError`] names the kind or setting that is wrong, and what would be right.
-pub fn build(kind: &str, settings: &Settings, place: Place<'_>) -> Result<Box<dyn Protocol>, BuildError> {
+pub fn build(kind: &str, settings: &Settings, place: LowerLayers<'_>) -> Result<Box<dyn Protocol>, BuildError> {
     let found = kinds::KINDS.iter().find(|(name, _)| *name == kind);
     let Some((kind, make)) = found else {
         return Err(BuildError::unknown_kind(kind, kinds().collect()));
@@ -51,5 +51,7 @@ pub fn build(kind: &str, settings: &Settings, place: Place<'_>) -> Result<Box<dy
 #[must_use]
 pub fn settings(kind: &str, settings: &Settings) -> Vec<Setting> {
     let found = kinds::KINDS.iter().find(|(name, _)| *name == kind);
-    found.map_or_else(Vec::new, |(_, make)| kumiki_settings::list(settings, |reader| make(reader, Place::default())))
+    found.map_or_else(Vec::new, |(_, make)| {
+        kumiki_settings::list(settings, |reader| make(reader, LowerLayers::default()))
+    })
 }

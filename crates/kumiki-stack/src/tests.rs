@@ -2,8 +2,8 @@ use kumiki_graph::{Duration, Graph, Service};
 
 use super::*;
 
-fn here<'a>() -> Place<'a> {
-    Place { below: &["llc"], mtu: None }
+fn here<'a>() -> LowerLayers<'a> {
+    LowerLayers { below: &["llc"], mtu: None }
 }
 
 fn said(kind: &str, settings: &Settings) -> String {
@@ -58,7 +58,7 @@ fn a_stack_of_classical_ip_is_put_together() {
         ("udp", "udp", Settings::new().with("checksum", false)),
         ("tcp", "tcp", tcp),
     ] {
-        let place = Place { below: &["llc"], mtu: Some(9180) };
+        let place = LowerLayers { below: &["llc"], mtu: Some(9180) };
         graph.add_node(name, task, build(kind, &settings, place).unwrap()).unwrap();
     }
     graph.connect("llc", "atm0").unwrap();
@@ -154,7 +154,7 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
 #[test]
 fn an_mss_that_ip_cannot_carry_is_refused_with_what_would_fit() {
     let tcp = |mss| {
-        let place = Place { below: &["ip"], mtu: Some(1500) };
+        let place = LowerLayers { below: &["ip"], mtu: Some(1500) };
         build("tcp", &Settings::new().with("mss", Value::Octets(mss)), place)
     };
     assert!(tcp(1460).is_ok());

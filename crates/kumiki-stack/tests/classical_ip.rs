@@ -12,7 +12,7 @@ use kumiki_graph::{
     Address, DeviceId, Handle, Key, Manage, Mode, NodeId, Open, Problem, Quality, Report, Request, Unit, UnitOptions,
 };
 use kumiki_octets::{Message, Pattern};
-use kumiki_stack::{Place, Settings, Value, build};
+use kumiki_stack::{LowerLayers, Settings, Value, build};
 
 #[path = "../../kumiki-wire/tests/judge/mod.rs"]
 #[allow(dead_code, reason = "shared with another crate's tests")]
@@ -44,7 +44,7 @@ fn classical(bench: &mut Bench, own: &str, circuit: &str) -> DeviceId {
 }
 
 fn add(bench: &mut Bench, kind: &str, below: &[&str], settings: &Settings) {
-    let place = Place { below, mtu: None };
+    let place = LowerLayers { below, mtu: None };
     let node = build(kind, settings, place).unwrap();
     bench.boxed(kind, below, node);
 }

@@ -16,7 +16,7 @@ use kumiki_graph::{
     Accept, Address, DeviceId, Duration, Handle, Indication, Key, Membership, Mode, NodeId, Notice, Open, Request,
 };
 use kumiki_octets::{Message, Pattern};
-use kumiki_stack::{Place, Settings, Value, build};
+use kumiki_stack::{LowerLayers, Settings, Value, build};
 
 #[path = "../../kumiki-wire/tests/judge/mod.rs"]
 #[allow(dead_code, reason = "shared with another crate's tests")]
@@ -46,7 +46,7 @@ struct Lan {
 }
 
 fn add(bench: &mut Bench, kind: &str, below: &[&str], settings: &Settings) {
-    let place = Place { below, mtu: None };
+    let place = LowerLayers { below, mtu: None };
     let node = build(kind, settings, place).unwrap();
     bench.boxed(kind, below, node);
 }

@@ -46,7 +46,7 @@ pub(super) fn build(kind: &str, given: &toml::Table, place: Place<'_>) -> Result
         }
     }
     let below: Vec<&str> = place.below.iter().map(String::as_str).collect();
-    let site = kumiki_stack::Place { below: &below, mtu: mtu(place) };
+    let site = kumiki_stack::LowerLayers { below: &below, mtu: mtu(place) };
     kumiki_stack::build(kind, &read, site).map(Some).map_err(|error| settings::said(error, None, &known))
 }
 

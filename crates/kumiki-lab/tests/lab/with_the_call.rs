@@ -10,7 +10,7 @@ use kumiki_graph::{
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Sink, SinkConfig, Talker, TalkerConfig, Transfer};
 use kumiki_octets::{Message, Pattern};
-use kumiki_stack::{Place, Settings, build};
+use kumiki_stack::{LowerLayers, Settings, build};
 use kumiki_testkit::bench::Bench;
 
 const LEN: usize = 30_000;
@@ -29,7 +29,7 @@ fn host(own: &str, program: Option<Box<dyn Protocol>>) -> Host {
     for (kind, below, settings) in
         [("ip", "line", Settings::new().with("address", format!("{own}/24").as_str())), ("xtp", "ip", Settings::new())]
     {
-        let node = build(kind, &settings, Place { below: &[below], mtu: Some(1500) }).unwrap();
+        let node = build(kind, &settings, LowerLayers { below: &[below], mtu: Some(1500) }).unwrap();
         bench.boxed(kind, &[below], node);
     }
     let user = match program {

@@ -12,7 +12,7 @@ use kumiki_graph::{
 use kumiki_io::{Ended, Executor, Line, Opening, Pace, Plug, RealClock, Records};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, CauseField};
-use kumiki_stack::{Place, Settings, Value, build};
+use kumiki_stack::{LowerLayers, Settings, Value, build};
 
 use crate::peers::{Folder, Ran, Running, is_there, kit, skip};
 
@@ -150,7 +150,7 @@ fn ours(line: &Path, x25: &Settings, person: Person) -> Ours {
     let task = graph.add_task("cpu");
     let device = graph.add_device("line", Service::UNIT_DATA).unwrap();
     let settings = x25.clone().with("over", "frames").with("address", "9001");
-    let place = Place { below: &["line"], mtu: None };
+    let place = LowerLayers { below: &["line"], mtu: None };
     let node = build("x25", &settings, place).unwrap_or_else(|why| panic!("{why}"));
     graph.add_node("x25", task, node).unwrap();
     let person = graph.add_node("user", task, Box::new(person)).unwrap();

@@ -16,7 +16,7 @@ use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
 use kumiki_osi_service::presentation::{Context as Proposed, Value};
 use kumiki_osi_service::{Association, Oid};
-use kumiki_stack::{Place, Settings, Value as Setting, build};
+use kumiki_stack::{LowerLayers, Settings, Value as Setting, build};
 
 use crate::peers::{Ran, Running, skip};
 
@@ -193,7 +193,7 @@ fn run(socket: TcpStream, tpdu: u64, person: Person) -> (Executor<RealClock>, Gr
         ("tp0", "tpkt", Settings::new().with("tpdu", Setting::Octets(tpdu))),
         ("session", "tp0", Settings::new()),
     ] {
-        let place = Place { below: &[below], mtu: None };
+        let place = LowerLayers { below: &[below], mtu: None };
         let node = build(kind, &settings, place).unwrap_or_else(|why| panic!("{why}"));
         graph.add_node(kind, task, node).unwrap();
         graph.connect(kind, below).unwrap();

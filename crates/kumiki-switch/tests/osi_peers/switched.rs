@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use kumiki_graph::{Address, Duration, Graph, NodeId, Service};
 use kumiki_io::{Ended, Executor, GraphId, Pace, Plug, RealClock, Sockets, SocketsConfig};
-use kumiki_stack::{Place, Settings, Value, build};
+use kumiki_stack::{LowerLayers, Settings, Value, build};
 use kumiki_switch::{SwitchOptions, parse, run};
 
 use crate::linux::{Person, linux, messages, peer};
@@ -83,7 +83,7 @@ impl Ours {
         let mut graph = Graph::new(1, 0);
         let task = graph.add_task("cpu");
         let device = graph.add_device("tcp", Service::STREAM).unwrap();
-        let place = |below| Place { below, mtu: None };
+        let place = |below| LowerLayers { below, mtu: None };
         let node = build("xot", xot, place(&["tcp"])).unwrap_or_else(|why| panic!("{why}"));
         graph.add_node("xot", task, node).unwrap();
         let x25 = Settings::new().with("over", "circuits").with("address", "9001");

@@ -9,7 +9,7 @@ use kumiki_graph::{
 use kumiki_lab::capture::{self, Captured, Content, Tap};
 use kumiki_octets::Message;
 use kumiki_osi_service::Association;
-use kumiki_stack::{Place, Settings, build};
+use kumiki_stack::{LowerLayers, Settings, build};
 
 /// How long a frame takes.
 const DELAY: Duration = Duration::from_millis(1);
@@ -139,7 +139,7 @@ impl Bench {
     pub(crate) fn build(&mut self, host: usize, kind: &str, below: &[&str], settings: &Settings) {
         let names: Vec<String> = below.iter().map(|layer| of(host, layer)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let place = Place { below: &names, mtu: Some(1500) };
+        let place = LowerLayers { below: &names, mtu: Some(1500) };
         let node = build(kind, settings, place).unwrap_or_else(|why| panic!("{why}"));
         self.boxed(host, kind, below, node);
     }
