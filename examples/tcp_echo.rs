@@ -21,7 +21,7 @@ use kumiki_graph::{
 };
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::tcp::{Tcp, defaults};
-use kumiki_io::{Ended, Executor, Pace, Plug, RealClock, Tun, unguessable};
+use kumiki_io::{Executor, ExecutorEnd, Pace, Plug, RealClock, Tun, unguessable};
 
 const TCP: Below = Below(0);
 const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let linux = std::thread::spawn(client);
     let is_over =
         |it: &mut Executor<_>| it.graph(host).and_then(|it| it.protocol::<Echo>(echo)).is_some_and(|it| it.is_over);
-    if executor.run(Duration::from_secs(10), is_over) != Ended::Done {
+    if executor.run(Duration::from_secs(10), is_over) != ExecutorEnd::Done {
         return Err("no client has come and gone in 10 s".into());
     }
     println!("Linux read: {}", linux.join().map_err(|_| "the client has failed")??);

@@ -18,7 +18,7 @@ use std::time::Duration as Span;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use kumiki_delay::command::{Change, Way};
+use kumiki_delay::command::{Change, Directions};
 use kumiki_delay::{Engine, Path};
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Arrival, Bell, Clock, Far, RealClock, RealDevice, Udp, Watch, cpu_time, priority};
@@ -123,7 +123,7 @@ fn ours(first: bool, delay: Duration, to: SocketAddr, over: &Arc<AtomicBool>) ->
     far.tell_waits();
     let at = near.local();
     let mut path = Path::new(1);
-    path.set(Instant::ZERO, Way::Both, &[Change::Delay(delay)]);
+    path.set(Instant::ZERO, Directions::Both, &[Change::Delay(delay)]);
     let over = Arc::clone(over);
     let thread = std::thread::spawn(move || {
         run_first(first);

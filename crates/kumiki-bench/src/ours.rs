@@ -8,7 +8,7 @@ use kumiki_inet::llc::{self, Llc};
 use kumiki_inet::tcp::config::AckRule;
 use kumiki_inet::tcp::{Config, Tcp, defaults};
 use kumiki_inet::vnet::{self, Vnet};
-use kumiki_io::{DeviceConfig, Ended, Executor, GraphId, Pace, Plug, RealClock};
+use kumiki_io::{DeviceConfig, Executor, ExecutorEnd, GraphId, Pace, Plug, RealClock};
 use serde::Serialize;
 
 use crate::link::Link;
@@ -129,8 +129,10 @@ impl Pair {
             Self::program::<Caller>(executor, caller).is_some_and(|caller| caller.begun)
         };
         match self.executor.run(LIMIT, open) {
-            Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut | Ended::Failed => Err("connections did not open".to_owned()),
+            ExecutorEnd::Done => Ok(()),
+            ExecutorEnd::Idle | ExecutorEnd::TimedOut | ExecutorEnd::Failed => {
+                Err("connections did not open".to_owned())
+            }
         }
     }
 
@@ -152,8 +154,8 @@ impl Pair {
             }
         };
         match self.executor.run(LIMIT, done) {
-            Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut | Ended::Failed => {
+            ExecutorEnd::Done => Ok(()),
+            ExecutorEnd::Idle | ExecutorEnd::TimedOut | ExecutorEnd::Failed => {
                 let caller = Self::program::<Caller>(&self.executor, caller);
                 let aborted = caller.map_or(0, |caller| caller.aborted);
                 Err(format!("the transfer did not end; {aborted} aborted"))

@@ -73,7 +73,7 @@ pub const SETTINGS_HELP: &str = settings_help!();
 
 /// Which directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum Directions {
     /// From the first end to the second.
     AToB,
     /// From the second end to the first.
@@ -82,7 +82,7 @@ pub enum Way {
     Both,
 }
 
-impl Way {
+impl Directions {
     /// Whether the direction from the end `from` (0 or 1) is one of them.
     pub(super) const fn has(self, from: usize) -> bool {
         match self {
@@ -148,7 +148,7 @@ pub enum Command {
     /// Nothing: an empty line or a comment.
     Nothing,
     /// Changes settings, in this order.
-    Set(Way, Vec<Change>),
+    Set(Directions, Vec<Change>),
     /// Statistics; as JSON where that is said.
     Stats {
         /// As JSON.
@@ -207,9 +207,9 @@ impl Command {
             return Ok(Self::Nothing);
         };
         let command = match first {
-            "a>b" | "ab" | "up" => Self::Set(Way::AToB, words.changes(ways)?),
-            "b>a" | "ba" | "down" => Self::Set(Way::BToA, words.changes(ways)?),
-            "both" => Self::Set(Way::Both, words.changes(ways)?),
+            "a>b" | "ab" | "up" => Self::Set(Directions::AToB, words.changes(ways)?),
+            "b>a" | "ba" | "down" => Self::Set(Directions::BToA, words.changes(ways)?),
+            "both" => Self::Set(Directions::Both, words.changes(ways)?),
             "stats" => Self::Stats { json: words.next_if("json") },
             "settings" => Self::Settings,
             "reset" => Self::Reset,

@@ -50,7 +50,7 @@ struct End {
 
 /// Why an engine came back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum EngineEnd {
     /// By `quit`.
     Quit,
     /// The caller's wish.
@@ -162,18 +162,18 @@ impl<C: Clock> Engine<C> {
     ///
     /// # Errors
     /// [`Failed`] where a device is of no more use.
-    pub fn run(&mut self, until: Option<Instant>, mut wish: impl FnMut() -> bool) -> Result<Ended, Failed> {
+    pub fn run(&mut self, until: Option<Instant>, mut wish: impl FnMut() -> bool) -> Result<EngineEnd, Failed> {
         loop {
             let more = self.pass()?;
             if self.obey() {
-                return Ok(Ended::Quit);
+                return Ok(EngineEnd::Quit);
             }
             if wish() {
-                return Ok(Ended::Wish);
+                return Ok(EngineEnd::Wish);
             }
             let now = self.clock.now();
             if until.is_some_and(|until| until <= now) {
-                return Ok(Ended::TimedOut);
+                return Ok(EngineEnd::TimedOut);
             }
             if !more {
                 let look = now + LOOK;

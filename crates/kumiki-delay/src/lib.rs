@@ -37,10 +37,10 @@ pub mod statistics;
 mod tests;
 
 pub use asking::{Asked, Asking};
-pub use command::{Change, Command, HELP, SETTINGS_HELP, Way};
+pub use command::{Change, Command, Directions, HELP, SETTINGS_HELP};
 pub use control::{Control, ControlError, send};
 pub use ends::End;
-pub use engine::{Ended, Engine};
+pub use engine::{Engine, EngineEnd};
 pub use kumiki_graph::Instant;
 pub use kumiki_link::Opportunities;
 pub use path::{MOST_MEMORY, MOST_UNITS, Path};
@@ -120,7 +120,7 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     let ended = engine.run(until, || wish.is_made());
     say(engine.told("end", config.form == Form::Json).trim_end());
     match ended {
-        Ok(Ended::Quit | Ended::Wish | Ended::TimedOut) => Ok(()),
+        Ok(EngineEnd::Quit | EngineEnd::Wish | EngineEnd::TimedOut) => Ok(()),
         Err(engine::Failed { end, why }) => {
             let name = names.get(end).map_or("", String::as_str);
             Err(LiveError::System { what: format!("{name} is of no more use"), why })

@@ -20,7 +20,7 @@ use kumiki_lab::quantity;
 use kumiki_link::{Element as _, Impaired, Impairment, Opportunities, Outlet, Rate, Serial, Unit, offload};
 use kumiki_octets::Message;
 
-use super::command::{Change, Way};
+use super::command::{Change, Directions};
 use super::settings::Settings;
 use super::statistics::{Direction, Statistics};
 
@@ -292,7 +292,7 @@ impl Path {
     }
 
     /// Changes settings at `at`: what has come keeps its fate.
-    pub fn set(&mut self, at: Instant, way: Way, changes: &[Change]) {
+    pub fn set(&mut self, at: Instant, way: Directions, changes: &[Change]) {
         for (from, one) in self.ways.iter_mut().enumerate() {
             if way.has(from) {
                 one.set(at, changes);

@@ -9,7 +9,7 @@ use kumiki_io::{Arrival, Descriptors, ManualClock, Sent};
 use kumiki_octets::Message;
 use proptest::prelude::*;
 
-use super::command::{Change, Way};
+use super::command::{Change, Directions};
 use super::settings::{Loss, Queue, Reorder, Settings};
 use super::*;
 use kumiki_lab::medium::Rule;
@@ -22,7 +22,7 @@ const fn us(n: u64) -> Instant {
 }
 
 /// What a line sets.
-fn changes(line: &str) -> (Way, Vec<Change>) {
+fn changes(line: &str) -> (Directions, Vec<Change>) {
     match Command::parse(line) {
         Ok(Command::Set(way, changes)) => (way, changes),
         other => panic!("{line}: {other:?}"),
@@ -446,7 +446,7 @@ proptest! {
 
 /// A device in memory: what it gives and when, and what it got.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Stock>>);
+struct MemoryDevice(Arc<Mutex<Stock>>);
 
 #[derive(Default)]
 struct Stock {
@@ -455,7 +455,7 @@ struct Stock {
     room: usize,
 }
 
-impl Shelf {
+impl MemoryDevice {
     fn with(units: u8, room: usize) -> Self {
         let gives = (0..units).map(|tag| Arrival::of(unit(10, tag))).collect();
         let got = Vec::new();
@@ -468,7 +468,7 @@ impl Shelf {
     }
 }
 
-impl RealDevice for Shelf {
+impl RealDevice for MemoryDevice {
     fn descriptors(&self) -> Descriptors<'_> {
         Descriptors::default()
     }
@@ -491,7 +491,7 @@ impl RealDevice for Shelf {
     }
 }
 
-fn engine(a: &Shelf, b: &Shelf, lines: &[&str], schedule: &[&str]) -> Engine<ManualClock> {
+fn engine(a: &MemoryDevice, b: &MemoryDevice, lines: &[&str], schedule: &[&str]) -> Engine<ManualClock> {
     let devices: [Box<dyn RealDevice>; 2] = [Box::new(a.clone()), Box::new(b.clone())];
     let schedule = schedule.iter().filter_map(|line| Command::parse_timed(line).unwrap()).collect();
     Engine::new(ManualClock::default(), devices, path(lines), schedule).unwrap()
@@ -499,10 +499,10 @@ fn engine(a: &Shelf, b: &Shelf, lines: &[&str], schedule: &[&str]) -> Engine<Man
 
 #[test]
 fn the_loop_carries_both_ways_at_the_due_times() {
-    let (a, b) = (Shelf::with(100, 99), Shelf::with(3, 99));
+    let (a, b) = (MemoryDevice::with(100, 99), MemoryDevice::with(3, 99));
     let mut engine = engine(&a, &b, &["a>b delay 20ms", "b>a delay 5ms"], &[]);
     let ended = engine.run(Some(us(19_999)), || false).unwrap();
-    assert_eq!(ended, Ended::TimedOut);
+    assert_eq!(ended, EngineEnd::TimedOut);
     assert_eq!((a.got(), b.got()), (vec![0, 1, 2], vec![]));
     engine.run(Some(us(30_000)), || false).unwrap();
     // One is refused, as a device does that is down.
@@ -515,15 +515,15 @@ fn the_loop_carries_both_ways_at_the_due_times() {
 
 #[test]
 fn a_schedule_may_end_it() {
-    let (a, b) = (Shelf::with(1, 9), Shelf::with(0, 9));
+    let (a, b) = (MemoryDevice::with(1, 9), MemoryDevice::with(0, 9));
     let mut engine = engine(&a, &b, &[], &["5ms quit", "7ms a>b loss 100%"]);
-    assert_eq!(engine.run(Some(us(100_000)), || false).unwrap(), Ended::Quit);
+    assert_eq!(engine.run(Some(us(100_000)), || false).unwrap(), EngineEnd::Quit);
     assert_eq!(engine.path().settings(0).to_string(), "clear");
 }
 
 #[test]
 fn answers_to_lines_of_a_schedule_are_told() {
-    let (a, b) = (Shelf::with(0, 9), Shelf::with(0, 9));
+    let (a, b) = (MemoryDevice::with(0, 9), MemoryDevice::with(0, 9));
     let schedule = ["1ms a>b delay 7ms", "2ms settings", "3ms stats"];
     for json in [false, true] {
         let told = Arc::new(Mutex::new(Vec::new()));
@@ -541,7 +541,7 @@ fn answers_to_lines_of_a_schedule_are_told() {
 
 #[test]
 fn what_finds_no_room_waits_in_order() {
-    let (a, b) = (Shelf::with(20, 0), Shelf::with(0, 5));
+    let (a, b) = (MemoryDevice::with(20, 0), MemoryDevice::with(0, 5));
     let mut engine = engine(&a, &b, &[], &[]);
     engine.run(Some(us(1000)), || false).unwrap();
     assert_eq!(b.got(), [0, 1, 2, 3, 4]);
@@ -554,7 +554,7 @@ fn what_finds_no_room_waits_in_order() {
 
 #[test]
 fn the_schedule_changes_the_path_at_its_times_and_ends_nothing_that_waits() {
-    let (a, b) = (Shelf::with(1, 99), Shelf::with(0, 99));
+    let (a, b) = (MemoryDevice::with(1, 99), MemoryDevice::with(0, 99));
     let schedule = ["20ms a>b delay 1ms", "10ms a>b delay 30ms", "15ms b>a loss 5%"];
     let mut engine = engine(&a, &b, &["a>b delay 25ms"], &schedule);
     engine.run(Some(us(12_000)), || false).unwrap();
@@ -572,7 +572,7 @@ fn the_schedule_changes_the_path_at_its_times_and_ends_nothing_that_waits() {
 fn lines_from_a_socket_are_carried_out_and_answered() {
     kumiki_watchdog::minute();
     let place = std::env::temp_dir().join(format!("kumiki-delay-{}", std::process::id()));
-    let (a, b) = (Shelf::with(1, 9), Shelf::with(0, 9));
+    let (a, b) = (MemoryDevice::with(1, 9), MemoryDevice::with(0, 9));
     let devices: [Box<dyn RealDevice>; 2] = [Box::new(a), Box::new(b.clone())];
     let mut engine = Engine::new(RealClock::start(), devices, Path::new(1), Vec::new()).unwrap();
     let mut control = Control::listen(&place).unwrap();
@@ -585,7 +585,7 @@ fn lines_from_a_socket_are_carried_out_and_answered() {
             .map(|line| send(&asking, line).map_err(|why| why.why))
     });
     let ended = engine.run(None, || false).unwrap();
-    assert_eq!(ended, Ended::Quit);
+    assert_eq!(ended, EngineEnd::Quit);
     let [set, settings, stats, wrong, quit] = asker.join().unwrap();
     assert_eq!((set, quit), (Ok(String::new()), Ok(String::new())));
     assert_eq!(settings.unwrap(), "a>b delay 7 ms\nb>a clear\n");
@@ -607,7 +607,7 @@ fn lines_from_a_socket_are_carried_out_and_answered() {
 #[test]
 fn lines_of_an_input_are_answered_as_text_or_as_json() {
     kumiki_watchdog::minute();
-    let (a, b) = (Shelf::default(), Shelf::default());
+    let (a, b) = (MemoryDevice::default(), MemoryDevice::default());
     let mut engine = engine(&a, &b, &[], &[]);
     let asking = engine.asking();
     let server = std::thread::spawn(move || {
@@ -663,7 +663,7 @@ fn datagrams_cross_between_two_sockets() {
         }
         asking.ask(Command::Quit, false).unwrap().unwrap();
     });
-    assert_eq!(engine.run(None, || false).unwrap(), Ended::Quit);
+    assert_eq!(engine.run(None, || false).unwrap(), EngineEnd::Quit);
     talk.join().unwrap();
     for way in engine.path().statistics() {
         assert_eq!((way.units_in, way.units_out, way.under_way), (50, 50, 0));

@@ -128,7 +128,7 @@ pub struct Uneven {
 
 /// Why [`Executor::run`] came back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum ExecutorEnd {
     /// The caller's condition holds.
     Done,
     /// Nothing is to do, and nothing can come.
@@ -409,26 +409,26 @@ impl<C: Clock> Executor<C> {
     }
 
     /// Runs until `done` says so, nothing is left to do, or `at_most` has passed; asks `done` after each pass.
-    pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&mut Self) -> bool) -> Ended {
+    pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&mut Self) -> bool) -> ExecutorEnd {
         let end = self.clock.now() + at_most;
         loop {
             let now = self.clock.now();
             let worked = self.pass(now);
             if self.failure.is_some() {
-                return Ended::Failed;
+                return ExecutorEnd::Failed;
             }
             if done(self) {
-                return Ended::Done;
+                return ExecutorEnd::Done;
             }
             if now >= end {
-                return Ended::TimedOut;
+                return ExecutorEnd::TimedOut;
             }
             if worked {
                 continue;
             }
             match self.next_deadline() {
                 // By a link or a device something may come from outside.
-                None if self.links.is_empty() && self.real.is_empty() => return Ended::Idle,
+                None if self.links.is_empty() && self.real.is_empty() => return ExecutorEnd::Idle,
                 deadline => self.wait(deadline.map_or(end, |deadline| deadline.min(end))),
             }
         }

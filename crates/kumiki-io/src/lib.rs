@@ -52,8 +52,8 @@ pub mod watching;
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
 pub use device::{Arrival, Descriptors, Nowhere, RealCounters, RealDevice, Sent};
 pub use executor::{
-    CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, Failure, GraphId, LinkId, Pace, Plug, RealId,
-    Uneven,
+    CannotStart, Counters, DeviceConfig, ElementId, Executor, ExecutorEnd, Failure, GraphId, LinkId, Pace, Plug,
+    RealId, Uneven,
 };
 #[cfg(target_os = "linux")]
 pub use frames::Frames;

@@ -40,12 +40,12 @@ impl Drop for Mute {
 }
 
 /// Signals that would end the process, written to a stream instead.
-struct Heard {
+struct CaughtSignals {
     stream: UnixStream,
     ids: Vec<SigId>,
 }
 
-impl Heard {
+impl CaughtSignals {
     fn listen() -> io::Result<Self> {
         let (stream, rope) = UnixStream::pair()?;
         let mut heard = Self { stream, ids: Vec::new() };
@@ -57,7 +57,7 @@ impl Heard {
     }
 }
 
-impl Drop for Heard {
+impl Drop for CaughtSignals {
     fn drop(&mut self) {
         for id in self.ids.drain(..) {
             low_level::unregister(id);
@@ -71,7 +71,7 @@ impl Drop for Heard {
 /// [`io::ErrorKind::Interrupted`] where a signal came that ends processes, [`io::ErrorKind::UnexpectedEof`] where the terminal ended before a line did; what the system
 /// says where standard input is no terminal, and of what is no UTF-8.
 pub fn secret(question: &str) -> io::Result<String> {
-    let heard = Heard::listen()?;
+    let heard = CaughtSignals::listen()?;
     let _mute = Mute::standard_input()?;
     let mut out = io::stderr().lock();
     write!(out, "{question}")?;

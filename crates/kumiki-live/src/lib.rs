@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use kumiki_graph::{DeviceId, Graph, Instant, Protocol, Reason, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
-    Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, cpu_time,
+    Clock as _, Executor, ExecutorEnd, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, cpu_time,
 };
 #[cfg(target_os = "linux")]
 use kumiki_io::{Packets, Tun, TunConfig, TunError, tun::Layer};
@@ -675,7 +675,7 @@ pub fn run<P: Protocol>(
             }
             watcher.look(program, now) || is_stopped
         });
-        if ended != Ended::TimedOut {
+        if ended != ExecutorEnd::TimedOut {
             break;
         }
     }

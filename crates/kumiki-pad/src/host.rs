@@ -13,7 +13,7 @@ use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Reason, Servi
 use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::plain;
-use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
+use kumiki_io::{Arrival, Clock as _, Descriptors, ExecutorEnd, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_osi_service::x25::diagnostic;
 use kumiki_x25::pad_host::{Config, PadHost};
@@ -371,7 +371,7 @@ fn converse(
             let is_left = traffic.is_down && (is_refused || is_closing);
             is_left || now >= *over.get_or_insert(now) + FAREWELL
         });
-        if ended != Ended::TimedOut {
+        if ended != ExecutorEnd::TimedOut {
             break;
         }
     }

@@ -12,7 +12,7 @@ use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, Mode
 use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
-use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
+use kumiki_io::{Arrival, Clock as _, Descriptors, ExecutorEnd, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_x25::pad::{CallOutcome, Config, Pad, State};
 use kumiki_x25::telnet::Telnet;
@@ -315,7 +315,7 @@ fn attend(
             // Standard output may take what was said last as late as it likes; where it is broken nothing waits for it.
             is_shown && has_left
         });
-        if ended != Ended::TimedOut {
+        if ended != ExecutorEnd::TimedOut {
             break ended;
         }
     };
@@ -325,7 +325,7 @@ fn attend(
     if let Some(line) = network.captures_end() {
         journal.told(&line);
     }
-    if ended == Ended::Failed
+    if ended == ExecutorEnd::Failed
         && let Some(why) = executor.failure()
     {
         return Err(LiveError::Line(why.to_string()));

@@ -18,8 +18,8 @@ use std::process::ExitStatus;
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol, Reason, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
-    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, RealId, Watch, Wish,
-    unguessable,
+    Clock as _, Executor, ExecutorEnd, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, RealId, Watch,
+    Wish, unguessable,
 };
 use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
@@ -435,11 +435,11 @@ fn run_with(
     executor.start()?;
     let ended = loop {
         let ended = executor.run(LOOK, |executor| session.look(executor));
-        if ended != Ended::TimedOut {
+        if ended != ExecutorEnd::TimedOut {
             break ended;
         }
     };
-    if ended == Ended::Failed {
+    if ended == ExecutorEnd::Failed {
         let why = executor.failure().map(ToString::to_string);
         return Err(LiveError::Line(why.unwrap_or_default()));
     }

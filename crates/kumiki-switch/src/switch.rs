@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kumiki_graph::{Duration, Graph, GraphError, Instant, NodeId, Reason, Rng};
 use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
-use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
+use kumiki_io::{Clock as _, Executor, ExecutorEnd, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
 use kumiki_octets::text::counted;
 use kumiki_osi_service::x25::{self, CauseField, PacketCause};
 use kumiki_x25::x25::X25;
@@ -238,7 +238,7 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
                 Some(end) => now >= end,
             }
         });
-        if ended == Ended::Failed || ended == Ended::Done {
+        if ended == ExecutorEnd::Failed || ended == ExecutorEnd::Done {
             break;
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use kumiki_delay::command::near;
-use kumiki_delay::{Change, Command, Opportunities, Way};
+use kumiki_delay::{Change, Command, Directions, Opportunities};
 use kumiki_emulate::{Config, FAILED, INSIDE, PRESETS, Preset, WAYS};
 use kumiki_lab::quantity::Octets;
 use kumiki_live::Duration;
@@ -286,12 +286,13 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
     ] {
         if let Some(value) = value {
             let changes = Change::parse_value(word, value).map_err(|why| Stop::Input(format!("--{word}: {why}")))?;
-            set.push(Command::Set(Way::Both, changes));
+            set.push(Command::Set(Directions::Both, changes));
         }
     }
-    for (option, way, settings, trace) in
-        [("--up", Way::AToB, &args.up, &args.up_trace), ("--down", Way::BToA, &args.down, &args.down_trace)]
-    {
+    for (option, way, settings, trace) in [
+        ("--up", Directions::AToB, &args.up, &args.up_trace),
+        ("--down", Directions::BToA, &args.down, &args.down_trace),
+    ] {
         let Some(settings) = settings else {
             continue;
         };

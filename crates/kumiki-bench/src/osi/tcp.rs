@@ -9,7 +9,7 @@ use kumiki_files::filestore::FileServer;
 use kumiki_files::node::Want;
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{DeviceId, Duration, Graph, GraphError, NodeId, Protocol, Service};
-use kumiki_io::{Clock as _, Ended, Executor, GraphId, Pace, Plug, RealClock, Stream};
+use kumiki_io::{Clock as _, Executor, ExecutorEnd, GraphId, Pace, Plug, RealClock, Stream};
 use kumiki_osi::tpkt::{self, Tpkt};
 
 use super::stack::{self, Content, Shape};
@@ -74,8 +74,8 @@ impl End {
         let (host, user) = (self.host, self.user);
         let ended = self.executor.run(LIMIT, |executor| executor.graph(host).is_none_or(|graph| over(graph, user)));
         match ended {
-            Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut | Ended::Failed => Err(format!("{ended:?}")),
+            ExecutorEnd::Done => Ok(()),
+            ExecutorEnd::Idle | ExecutorEnd::TimedOut | ExecutorEnd::Failed => Err(format!("{ended:?}")),
         }
     }
 

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{Duration, Protocol};
-use kumiki_io::{DeviceConfig, Ended, Executor, Pace, Plug, RealClock, Tun};
+use kumiki_io::{DeviceConfig, Executor, ExecutorEnd, Pace, Plug, RealClock, Tun};
 
 use super::{LIMIT_S, LINUX, PORT, STACK, Transfer, Way};
 use crate::load::{Load, Work};
@@ -39,7 +39,7 @@ pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
     };
     let ended = executor.run(Duration::from_secs(LIMIT_S), done);
     let counters = executor.real_counters(real);
-    if ended != Ended::Done {
+    if ended != ExecutorEnd::Done {
         return Err(format!("the transfer did not end: {ended:?}, {counters:?}"));
     }
     // What ends the connection leaves.

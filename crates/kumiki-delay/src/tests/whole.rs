@@ -168,7 +168,7 @@ fn a_super_segment_is_cut_from_when_the_path_does_more() {
 }
 
 /// A device that takes super-segments.
-struct Taker(Shelf);
+struct Taker(MemoryDevice);
 
 impl RealDevice for Taker {
     fn descriptors(&self) -> Descriptors<'_> {
@@ -190,14 +190,14 @@ impl RealDevice for Taker {
 
 #[test]
 fn the_loop_hands_super_segments_to_devices_that_take_them() {
-    let (a, b) = (Shelf::with(0, 99), Shelf::with(0, 99));
+    let (a, b) = (MemoryDevice::with(0, 99), MemoryDevice::with(0, 99));
     for shelf in [&a, &b] {
         shelf.0.lock().unwrap().gives.push_back(Arrival::of(whole(0, 3000)));
     }
     let devices: [Box<dyn RealDevice>; 2] = [Box::new(a.clone()), Box::new(Taker(b.clone()))];
     let mut engine = Engine::new(ManualClock::default(), devices, path(&["both delay 1ms"]), Vec::new()).unwrap();
     engine.run(Some(us(2000)), || false).unwrap();
-    let lengths = |shelf: &Shelf| shelf.0.lock().unwrap().got.iter().map(Vec::len).collect::<Vec<usize>>();
+    let lengths = |shelf: &MemoryDevice| shelf.0.lock().unwrap().got.iter().map(Vec::len).collect::<Vec<usize>>();
     assert_eq!((lengths(&a), lengths(&b)), (vec![1040; 3], vec![3040]));
     let [there, back] = engine.path().statistics();
     assert_eq!((there.units_out, there.octets_out), (3, 3120));

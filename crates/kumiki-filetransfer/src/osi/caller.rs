@@ -127,8 +127,8 @@ pub fn call(call: &Call, task: &mut dyn Task) -> Result<Association, LiveError> 
     loop {
         let executor = next.take().unwrap_or_else(|| executor(clock));
         let (again, stood) = match calling.connect(executor, broken)? {
-            Ended::Over => break,
-            Ended::Broken { client, stood } => (client, stood),
+            ConnectionEnd::Over => break,
+            ConnectionEnd::Broken { client, stood } => (client, stood),
         };
         wait = if stood { FIRST_WAIT } else { wait };
         let Some(client) = calling.rest(again, wait) else {
@@ -149,7 +149,7 @@ fn executor(clock: RealClock) -> Executor<RealClock> {
 }
 
 /// How a connection ended.
-enum Ended {
+enum ConnectionEnd {
     /// There is nothing more to do.
     Over,
     /// This wants another one; whether its association stood.
@@ -171,7 +171,11 @@ struct Calling<'a> {
 
 impl Calling<'_> {
     /// Makes a connection, and begins or goes on there.
-    fn connect(&mut self, mut executor: Executor<RealClock>, broken: Option<Box<Client>>) -> Result<Ended, LiveError> {
+    fn connect(
+        &mut self,
+        mut executor: Executor<RealClock>,
+        broken: Option<Box<Client>>,
+    ) -> Result<ConnectionEnd, LiveError> {
         let (call, clock) = (self.call, self.clock);
         self.task.told(&format!("network: connecting to {}", call.host));
         let patience = call.lower.patience;
@@ -229,11 +233,11 @@ impl Calling<'_> {
                 }
                 conversation.look(executor)
             });
-            if ended != kumiki_io::Ended::TimedOut {
+            if ended != kumiki_io::ExecutorEnd::TimedOut {
                 break ended;
             }
         };
-        if ended == kumiki_io::Ended::Failed
+        if ended == kumiki_io::ExecutorEnd::Failed
             && let Some(why) = executor.failure()
         {
             return Err(LiveError::Line(why.to_string()));
@@ -262,23 +266,23 @@ impl Calling<'_> {
     }
 
     /// There is no connection.
-    fn missed(&mut self, broken: Option<Box<Client>>, why: Failure) -> Ended {
+    fn missed(&mut self, broken: Option<Box<Client>>, why: Failure) -> ConnectionEnd {
         let Some(mut client) = broken else {
             self.whole.failure = Some(why);
-            return Ended::Over;
+            return ConnectionEnd::Over;
         };
         client.on_missed(why);
         self.go_on_with(client, false)
     }
 
     /// Whether what has broken goes on.
-    fn go_on_with(&mut self, client: Box<Client>, stood: bool) -> Ended {
+    fn go_on_with(&mut self, client: Box<Client>, stood: bool) -> ConnectionEnd {
         if client.wants_again() {
-            return Ended::Broken { client, stood };
+            return ConnectionEnd::Broken { client, stood };
         }
         self.hear(client.plan().outcomes());
         self.whole.failure = client.plan().failure().cloned();
-        Ended::Over
+        ConnectionEnd::Over
     }
 
     /// Waits before another connection; none where that was given up.
@@ -422,7 +426,7 @@ impl Conversation<'_, '_> {
         false
     }
 
-    fn finish(self, executor: &Executor<RealClock>) -> Ended {
+    fn finish(self, executor: &Executor<RealClock>) -> ConnectionEnd {
         let graph = executor.graph(self.host);
         for line in graph.map(dropped).unwrap_or_default() {
             self.calling.task.told(&line);
@@ -455,7 +459,7 @@ impl Conversation<'_, '_> {
                 failure
             }
         });
-        Ended::Over
+        ConnectionEnd::Over
     }
 }
 

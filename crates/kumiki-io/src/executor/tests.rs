@@ -233,9 +233,9 @@ fn graph(says: u8) -> Graph {
     graph
 }
 
-type Heard = BTreeMap<u32, Vec<u8>>;
+type HeardBySession = BTreeMap<u32, Vec<u8>>;
 
-fn heard(graph: &Graph) -> &Heard {
+fn heard(graph: &Graph) -> &HeardBySession {
     let program = graph.node("program").unwrap();
     &graph.protocol::<Program>(program).unwrap().heard
 }
@@ -245,14 +245,14 @@ fn repeated(graph: &Graph) -> u64 {
     graph.protocol::<Repeater>(repeater).unwrap().repeated
 }
 
-fn octets(heard: &Heard) -> usize {
+fn octets(heard: &HeardBySession) -> usize {
     heard.values().map(Vec::len).sum()
 }
 
 /// What both sides must hear in the end.
-fn expected() -> (Heard, Heard) {
+fn expected() -> (HeardBySession, HeardBySession) {
     let line = |session: u8, n: u8| format!("{session}.{n};").into_bytes();
-    let all: Heard = (0..SESSIONS)
+    let all: HeardBySession = (0..SESSIONS)
         .map(|session| {
             let lines = (0..MESSAGES).flat_map(|n| line(session, n)).collect();
             (u32::from(session), lines)
@@ -262,7 +262,7 @@ fn expected() -> (Heard, Heard) {
 }
 
 /// The plainest loop in virtual time: one event after the other.
-fn in_virtual_time(seed: u64) -> (Heard, Heard) {
+fn in_virtual_time(seed: u64) -> (HeardBySession, HeardBySession) {
     let mut graphs = [graph(MESSAGES), graph(0)];
     let mut path = Lossy::boxed(seed);
     let mut out = Outlet::default();
@@ -324,7 +324,7 @@ fn the_same_is_heard_in_virtual_time_and_by_late_and_uneven_polling() {
     for seed in 0..8 {
         let (mut executor, a, b) = joined(ManualClock::default(), uneven(seed), 4);
         let ended = executor.run(Duration::from_secs(3600), |_| false);
-        assert_eq!(ended, Ended::Idle);
+        assert_eq!(ended, ExecutorEnd::Idle);
         let (a, b) = (executor.graph(a).unwrap(), executor.graph(b).unwrap());
         assert!(repeated(a) > 0);
         assert_eq!((heard(a), heard(b)), (&in_virtual_time.0, &in_virtual_time.1));
@@ -363,7 +363,7 @@ fn the_same_is_heard_in_real_time_in_two_threads() {
     over.store(true, Ordering::Release);
     bell.ring();
     let (far_ended, far_heard) = thread.join().unwrap();
-    assert_eq!((ended, far_ended), (Ended::Done, Ended::Done));
+    assert_eq!((ended, far_ended), (ExecutorEnd::Done, ExecutorEnd::Done));
     assert_eq!(heard(near.graph(a).unwrap()), &in_virtual_time.0);
     assert_eq!((octets(&far_heard), far_heard), (all_b, in_virtual_time.1));
     assert_eq!(near.counters().unplugged, 0);
@@ -384,7 +384,7 @@ fn one_seed_is_uneven_in_one_way() {
 #[test]
 fn it_waits_for_deadlines_and_does_not_turn_meanwhile() {
     let (mut executor, a, _) = joined(ManualClock::default(), Pace::default(), 4);
-    assert_eq!(executor.run(Duration::from_secs(3600), |_| false), Ended::Idle);
+    assert_eq!(executor.run(Duration::from_secs(3600), |_| false), ExecutorEnd::Idle);
     let Counters { passes, waits, batches, .. } = *executor.counters();
     // Before each wait there is one pass that finds nothing, and no other such pass.
     assert!(passes <= waits + batches + waits + 1, "{passes} passes, {waits} waits");
@@ -395,11 +395,11 @@ fn it_waits_for_deadlines_and_does_not_turn_meanwhile() {
 fn a_run_ends_when_its_condition_holds_or_its_time_is_up() {
     let (mut executor, a, _) = joined(ManualClock::default(), Pace::default(), 4);
     let ended = executor.run(Duration::from_secs(3600), |executor| octets(heard(executor.graph(a).unwrap())) >= 20);
-    assert_eq!(ended, Ended::Done);
+    assert_eq!(ended, ExecutorEnd::Done);
     let so_far = octets(heard(executor.graph(a).unwrap()));
     assert!((20..200).contains(&so_far), "{so_far}");
-    assert_eq!(executor.run(Duration::from_millis(1), |_| false), Ended::TimedOut);
-    assert_eq!(executor.run(Duration::from_secs(3600), |_| false), Ended::Idle);
+    assert_eq!(executor.run(Duration::from_millis(1), |_| false), ExecutorEnd::TimedOut);
+    assert_eq!(executor.run(Duration::from_secs(3600), |_| false), ExecutorEnd::Idle);
     assert_eq!(heard(executor.graph(a).unwrap()), &in_virtual_time(4).0);
 }
 
@@ -450,7 +450,7 @@ fn a_device_tells_its_limits() {
     let config = DeviceConfig { mtu: 4470, burst: 16 };
     executor.set_device(id, DEVICE, config);
     executor.start().unwrap();
-    assert_eq!(executor.run(Duration::from_secs(1), |_| false), Ended::Idle);
+    assert_eq!(executor.run(Duration::from_secs(1), |_| false), ExecutorEnd::Idle);
     assert_eq!(ear_of(&executor, id), [4470, 16]);
 }
 
@@ -483,7 +483,7 @@ fn what_leads_nowhere_is_counted() {
     let mut executor = Executor::new(ManualClock::default(), Pace::default());
     executor.add_graph("a", graph(1));
     executor.start().unwrap();
-    assert_eq!(executor.run(Duration::from_millis(1), |_| false), Ended::TimedOut);
+    assert_eq!(executor.run(Duration::from_millis(1), |_| false), ExecutorEnd::TimedOut);
     assert_eq!(executor.counters().unplugged, u64::from(SESSIONS));
 }
 
@@ -551,7 +551,7 @@ fn layers_that_answer_each_other_for_ever_end_the_run_and_are_named() {
     executor.add_graph("stack", graph);
     executor.start().unwrap();
     let ended = executor.run(Duration::from_secs(3600), |_| false);
-    assert_eq!(ended, Ended::Failed);
+    assert_eq!(ended, ExecutorEnd::Failed);
     let why = executor.failure().unwrap().to_string();
     for name in ["graph `stack`", "`upper`", "`lower`"] {
         assert!(why.contains(name), "{why}");

@@ -27,7 +27,7 @@ mod terminal;
 mod tests;
 
 pub use console::{Console, HELD as CONSOLE_HELD};
-use opening::{Ends, Place};
+use opening::{Ends, LineOpener};
 pub use opening::{LineError, Opening, ProgramEnd, clear, listen_at};
 
 /// The most octets of one read.
@@ -41,7 +41,7 @@ const EVERY: Duration = Duration::from_millis(500);
 /// A line; see the module.
 #[derive(Debug)]
 pub struct Line {
-    place: Place,
+    place: LineOpener,
     /// Whether the line is opened again after the far end has gone.
     again: bool,
     ends: Option<Ends>,
@@ -62,7 +62,7 @@ impl Line {
     /// # Errors
     /// [`LineError`] says which line, what went wrong and what would be right.
     pub fn open(opening: &Opening, again: bool) -> Result<Self, LineError> {
-        let mut place = Place::new(opening)?;
+        let mut place = LineOpener::new(opening)?;
         let ends = match place.next() {
             Err(_) if again && place.may_come() => None,
             tried => tried?,

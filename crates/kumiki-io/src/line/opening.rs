@@ -110,7 +110,7 @@ pub struct LineError {
 
 /// Where ends of a line come from.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct LineOpener {
     opening: Opening,
     source: Source,
     /// Of its program.
@@ -265,7 +265,7 @@ impl Ends {
     }
 }
 
-impl Place {
+impl LineOpener {
     pub(super) fn new(opening: &Opening) -> Result<Self, LineError> {
         let source = match opening {
             Opening::Descriptor(_) | Opening::Standard => Source::Once(false),

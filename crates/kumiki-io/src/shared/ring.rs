@@ -86,14 +86,14 @@ impl Received {
 }
 
 /// A part of shared memory in which one ring is: [`CONTROL`] words, and behind them those for records.
-struct Place<M> {
+struct RingRegion<M> {
     memory: Arc<M>,
     control: usize,
     /// A power of two.
     capacity: usize,
 }
 
-impl<M: Memory> Place<M> {
+impl<M: Memory> RingRegion<M> {
     /// # Panics
     /// Where there is no such part of the memory, or the words for records are not a power of two: who makes a ring has the memory.
     fn new(memory: Arc<M>, control: usize, capacity: usize) -> Self {
@@ -136,9 +136,9 @@ impl<M: Memory> Place<M> {
     }
 }
 
-impl<M> fmt::Debug for Place<M> {
+impl<M> fmt::Debug for RingRegion<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place")
+        f.debug_struct("RingRegion")
             .field("control", &self.control)
             .field("capacity", &self.capacity)
             .finish_non_exhaustive()
@@ -158,7 +158,7 @@ const fn words(fields: usize, octets: usize) -> usize {
 /// Who sends.
 #[derive(Debug)]
 pub struct Sender<M> {
-    place: Place<M>,
+    place: RingRegion<M>,
     /// Where the next record begins.
     sent: u64,
     /// What was last seen of how far the receiver has come.
@@ -172,7 +172,7 @@ impl<M: Memory> Sender<M> {
     /// Where there is no such part, or the capacity is no power of two.
     #[must_use]
     pub fn new(memory: Arc<M>, control: usize, capacity: usize) -> Self {
-        Self { place: Place::new(memory, control, capacity), sent: 0, received: 0 }
+        Self { place: RingRegion::new(memory, control, capacity), sent: 0, received: 0 }
     }
 
     /// How many words have room.
@@ -283,7 +283,7 @@ impl<M: Memory> Sender<M> {
 /// Who receives.
 #[derive(Debug)]
 pub struct Receiver<M> {
-    place: Place<M>,
+    place: RingRegion<M>,
     /// Where the next record begins.
     received: u64,
     /// What was last seen of how far the sender has come.
@@ -297,7 +297,7 @@ impl<M: Memory> Receiver<M> {
     /// As there.
     #[must_use]
     pub fn new(memory: Arc<M>, control: usize, capacity: usize) -> Self {
-        Self { place: Place::new(memory, control, capacity), received: 0, sent: 0 }
+        Self { place: RingRegion::new(memory, control, capacity), received: 0, sent: 0 }
     }
 
     /// Whether there is something.

@@ -9,7 +9,7 @@ use kumiki_graph::{DeviceId, Duration, Graph, NodeId, Quality, Service};
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::tcp::{Counters, Tcp, defaults};
 use kumiki_io::ManualClock;
-use kumiki_io::executor::{DeviceConfig, Ended, Executor, Pace, Plug};
+use kumiki_io::executor::{DeviceConfig, Executor, ExecutorEnd, Pace, Plug};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::{Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig};
 use kumiki_octets::Pattern;
@@ -100,7 +100,7 @@ fn run(bursts: [u32; 2], impairment: &Impairment, messages: u64, sack: bool) -> 
         let received = received(executor);
         received.len() == 2 && received.iter().all(|session| session.ended.is_some())
     });
-    assert_eq!(ended, Ended::Done);
+    assert_eq!(ended, ExecutorEnd::Done);
     for session in received(&executor) {
         let octets = messages * u64::from(MESSAGE);
         assert_eq!((session.octets, session.wrong_at), (octets, None));

@@ -10,7 +10,7 @@ use kumiki_atm::llc_snap::{self, LlcSnap};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Quality, Service, Tapped, TaskId};
 use kumiki_inet::ip::{self, Ip, Neighbours};
 use kumiki_inet::tcp::{Tcp, defaults};
-use kumiki_io::executor::{Ended, Executor, Pace, Plug as ExecutorPlug, Uneven};
+use kumiki_io::executor::{Executor, ExecutorEnd, Pace, Plug as ExecutorPlug, Uneven};
 use kumiki_io::{Clock, ManualClock, RealClock};
 use kumiki_lab::quantity::Distribution;
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
@@ -214,7 +214,7 @@ fn in_the_time_of<C: Clock>(clock: C, medium: Medium, load: Load, pace: Pace) ->
     executor.start().unwrap();
     let ExecutorPlug::Device(b, _) = b else { panic!() };
     let ended = executor.run(Duration::from_secs(600), |executor| is_done(executor.graph(b).unwrap(), load));
-    assert_eq!(ended, Ended::Done, "{medium:?}");
+    assert_eq!(ended, ExecutorEnd::Done, "{medium:?}");
     heard(executor.graph_mut(b).unwrap())
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use kumiki_graph::Duration;
-use kumiki_io::{Bell, Ended, RealClock, RealDevice, unguessable};
+use kumiki_io::{Bell, ExecutorEnd, RealClock, RealDevice, unguessable};
 
 use super::config::HostConfig;
 use super::engine::Engine;
@@ -141,7 +141,7 @@ fn turn(engine: &mut Engine<RealClock>, ends: &AtomicBool) -> io::Result<()> {
             ends.load(Ordering::Acquire)
         });
         engine.check()?;
-        if ended == Ended::Done {
+        if ended == ExecutorEnd::Done {
             if engine.stack.0.with(Table::release_addresses) {
                 // Its last word goes to a station that may have to be asked for.
                 engine.executor.run(LAST, |_| false);

@@ -9,7 +9,7 @@ use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Open, Protocol,
     Reason, Request, Service, Shape,
 };
-use kumiki_io::{Ended, Executor, Line, Opening, Pace, Plug, RealClock, Records};
+use kumiki_io::{Executor, ExecutorEnd, Line, Opening, Pace, Plug, RealClock, Records};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, CauseField};
 use kumiki_stack::{LowerLayers, Settings, Value, build};
@@ -179,7 +179,7 @@ impl Ours {
             let graph = executor.graph(graph).unwrap();
             graph.protocol::<Person>(person).unwrap().done
         });
-        assert_eq!(ended, Ended::Done);
+        assert_eq!(ended, ExecutorEnd::Done);
         self.executor.run(Duration::from_millis(100), |_| false);
     }
 }

@@ -10,7 +10,7 @@ use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Open, Protocol, Request,
     Service, Shape,
 };
-use kumiki_io::{Ended, Executor, GraphId, Pace, Plug, RealClock, Stream};
+use kumiki_io::{Executor, ExecutorEnd, GraphId, Pace, Plug, RealClock, Stream};
 use kumiki_octets::Message;
 use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
@@ -222,7 +222,7 @@ fn run(socket: TcpStream, tpdu: u64, person: Person) -> (Executor<RealClock>, Gr
     });
     let of = executor.graph(graph).unwrap();
     let it = of.protocol::<Person>(person).unwrap();
-    assert_eq!(ended, Ended::Done, "{:02x?} {:02x?}", it.began, it.came);
+    assert_eq!(ended, ExecutorEnd::Done, "{:02x?} {:02x?}", it.began, it.came);
     // The end of it still leaves.
     executor.run(Duration::from_millis(100), |_| false);
     (executor, graph, person)

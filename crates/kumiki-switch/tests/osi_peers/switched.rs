@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use kumiki_graph::{Address, Duration, Graph, NodeId, Service};
-use kumiki_io::{Ended, Executor, GraphId, Pace, Plug, RealClock, Sockets, SocketsConfig};
+use kumiki_io::{Executor, ExecutorEnd, GraphId, Pace, Plug, RealClock, Sockets, SocketsConfig};
 use kumiki_stack::{LowerLayers, Settings, Value, build};
 use kumiki_switch::{SwitchOptions, parse, run};
 
@@ -108,7 +108,7 @@ impl Ours {
             let graph = executor.graph(graph).unwrap();
             graph.protocol::<Person>(person).unwrap().done
         });
-        assert_eq!(ended, Ended::Done);
+        assert_eq!(ended, ExecutorEnd::Done);
         self.executor.run(Duration::from_millis(100), |_| false);
         let graph = self.executor.graph(self.graph).unwrap();
         graph.protocol::<Person>(self.person).unwrap()

@@ -12,7 +12,7 @@ use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol, Reason};
 use kumiki_io::admission::Step;
 use kumiki_io::executor::GraphId;
 use kumiki_io::sockets;
-use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
+use kumiki_io::{Clock as _, Executor, ExecutorEnd, Pace, Plug, RealClock, unguessable};
 use kumiki_octets::Account;
 use kumiki_octets::text::{quoted, short};
 use kumiki_osi_service::Association as Upper;
@@ -206,11 +206,11 @@ impl Serve<'_> {
         };
         let ended = loop {
             let ended = executor.run(LOOK, |executor| serve.look(executor));
-            if ended != Ended::TimedOut {
+            if ended != ExecutorEnd::TimedOut {
                 break ended;
             }
         };
-        if ended == Ended::Failed
+        if ended == ExecutorEnd::Failed
             && let Some(why) = executor.failure()
         {
             return Err(LiveError::Line(why.to_string()));

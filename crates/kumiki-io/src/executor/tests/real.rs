@@ -115,7 +115,7 @@ fn what_came_together_is_one_batch_and_goes_back_in_order() {
         far.send(&[*octet]).unwrap();
     }
     let ended = executor.run(Duration::from_millis(1), |_| false);
-    assert_eq!(ended, Ended::TimedOut, "more may come at any time");
+    assert_eq!(ended, ExecutorEnd::TimedOut, "more may come at any time");
     assert_eq!(come(&far), said);
     let graph = executor.graph(id).unwrap();
     let parrot: &Parrot = graph.protocol(graph.node("parrot").unwrap()).unwrap();
@@ -156,7 +156,7 @@ fn a_packet_ends_a_wait_in_real_time() {
         far
     });
     let ended = executor.run(PATIENCE, |executor| executor.real_counters(real).sent == 1);
-    assert_eq!(ended, Ended::Done);
+    assert_eq!(ended, ExecutorEnd::Done);
     assert_eq!(come(&sender.join().unwrap()), [1]);
 }
 
@@ -204,7 +204,7 @@ fn a_device_that_fails_ends_the_run_and_is_named() {
     let (mut executor, _, real, far) = parrot(RealClock::start(), Pace::default(), &room);
     far.send(&[]).unwrap();
     let ended = executor.run(PATIENCE, |_| false);
-    assert_eq!(ended, Ended::Failed);
+    assert_eq!(ended, ExecutorEnd::Failed);
     let Some(Failure::Device(failed, why)) = executor.failure() else {
         panic!("{:?}", executor.failure());
     };
@@ -267,7 +267,10 @@ impl Called {
             graph.protocol::<Listener>(node).unwrap().0.clone()
         };
         let ended = self.executor.run(PATIENCE, |executor| heard(executor).len() >= things.len());
-        assert_eq!((heard(&self.executor), ended), (things.iter().map(ToString::to_string).collect(), Ended::Done));
+        assert_eq!(
+            (heard(&self.executor), ended),
+            (things.iter().map(ToString::to_string).collect(), ExecutorEnd::Done)
+        );
     }
 
     /// Somebody calls, and has come when this returns: the kernel takes callers before they are accepted.
@@ -339,7 +342,7 @@ fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
         peer.send_to(&[octet], at).unwrap();
     }
     let ended = executor.run(PATIENCE, |executor| executor.real_counters(real).sent == 2);
-    assert_eq!(ended, Ended::Done);
+    assert_eq!(ended, ExecutorEnd::Done);
     let told = &executor.graph(id).unwrap().protocol::<Answer>(node).unwrap().0;
     for ((peer, octet), told) in peers.iter().zip([7, 8]).zip(told) {
         let mut octets = [0; 2];
@@ -391,6 +394,6 @@ fn room_that_comes_at_the_end_of_a_pass_is_told_without_waiting() {
     executor.add_real(Box::new(device)).unwrap();
     executor.start().unwrap();
     let ended = executor.run(Duration::from_secs(1), |_| told.load(Ordering::SeqCst));
-    assert_eq!(ended, Ended::Done);
+    assert_eq!(ended, ExecutorEnd::Done);
     assert_eq!(executor.counters().waits, 0);
 }

@@ -8,21 +8,21 @@ use kumiki_octets::{Checksum, Meta, Sum};
 
 use super::*;
 
-/// What was handed to a [`Shelf`]: octets, and how they are cut.
+/// What was handed to a [`OneMessageDevice`]: octets, and how they are cut.
 type Handed = Arc<Mutex<Vec<(Vec<u8>, Meta)>>>;
 
 /// What came to an [`Echo`]: how long it was, and how it is cut.
 type Came = Vec<(usize, Meta)>;
 
 /// A device that has one message, and keeps what it gets.
-struct Shelf {
+struct OneMessageDevice {
     socket: UnixDatagram,
     comes: Option<Message>,
     handed: Handed,
     takes: bool,
 }
 
-impl RealDevice for Shelf {
+impl RealDevice for OneMessageDevice {
     fn descriptors(&self) -> Descriptors<'_> {
         Descriptors::both(self.socket.as_fd())
     }
@@ -94,7 +94,7 @@ fn crossed(message: Message, takes: bool, burst: u32) -> (Came, Vec<(Vec<u8>, Me
     executor.set_device(id, DEVICE, DeviceConfig { mtu: 1500, burst });
     let handed = Handed::default();
     let (socket, _other) = UnixDatagram::pair().unwrap();
-    let shelf = Shelf { socket, comes: Some(message), handed: Arc::clone(&handed), takes };
+    let shelf = OneMessageDevice { socket, comes: Some(message), handed: Arc::clone(&handed), takes };
     let real = executor.add_real(Box::new(shelf)).unwrap();
     executor.plug(Plug::Device(id, DEVICE), Plug::Real(real));
     executor.start().unwrap();
