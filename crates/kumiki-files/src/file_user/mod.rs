@@ -9,7 +9,7 @@
 //!
 //! | read | for |
 //! |---|---|
-//! | [`Operation`], [`Outcome`] | what can be done, and what came of it |
+//! | [`Operation`], [`OperationOutcome`] | what can be done, and what came of it |
 //! | [`Failure`] | why not: layer, code, meaning, remedy |
 //! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one, and goes on or starts over there |
 //! | [`Plan`] | what is still to be done and what came of the rest: of MMS's client, too |
@@ -257,7 +257,7 @@ impl core::fmt::Debug for Operation {
 
 /// What came of an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct OperationOutcome {
     /// Which: [`Operation::title`].
     pub title: String,
     /// What it gave, or why it gave nothing.

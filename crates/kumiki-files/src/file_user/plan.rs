@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::{Failure, Gain, Operation, Outcome, Progress};
+use super::{Failure, Gain, Operation, OperationOutcome, Progress};
 
 /// What is to be done, what was done, and whether the association for it stands.
 #[derive(Debug, Default)]
 pub struct Plan {
     waiting: VecDeque<Operation>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<OperationOutcome>,
     pub(crate) progress: Progress,
     failure: Option<Failure>,
     /// The association stands, or has stood until it ended in order.
@@ -33,7 +33,7 @@ impl Plan {
 
     /// What came of the operations that are over.
     #[must_use]
-    pub fn outcomes(&self) -> &[Outcome] {
+    pub fn outcomes(&self) -> &[OperationOutcome] {
         &self.outcomes
     }
 
@@ -119,7 +119,7 @@ impl Plan {
 
     /// What came of an operation.
     pub(crate) fn note(&mut self, title: String, result: Result<Gain, Failure>) {
-        self.outcomes.push(Outcome { title, result });
+        self.outcomes.push(OperationOutcome { title, result });
         self.progress.over += 1;
     }
 

@@ -37,7 +37,7 @@ pub struct Selection(u64);
 
 /// What a selection holds.
 #[derive(Clone, Debug)]
-struct Held {
+struct SelectedFile {
     name: Name,
     /// Whose it is.
     user: User,
@@ -54,7 +54,7 @@ struct Held {
 /// Who has which file selected, and with which locks, and which transfers were interrupted: one table for a store, however many guards it has.
 #[derive(Debug, Default)]
 pub struct Table {
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, SelectedFile>,
     next: u64,
     /// The oldest first.
     dockets: Vec<Docket>,
@@ -214,7 +214,7 @@ impl Guard {
         let held = self.table(|table| {
             table.is_free(&name, &locks, None)?;
             table.next += 1;
-            let held = Held {
+            let held = SelectedFile {
                 name: name.clone(),
                 user: user.clone(),
                 locks,
@@ -235,7 +235,7 @@ impl Guard {
 
     /// Whether the file is one that somebody has made and has put nothing in yet.
     fn is_being_made(&mut self, name: &Name) -> bool {
-        let makes = |held: &Held| held.makes && held.name == *name;
+        let makes = |held: &SelectedFile| held.makes && held.name == *name;
         let found = self.table(|table| table.held.values().any(makes));
         found.unwrap_or(false)
     }

@@ -152,7 +152,7 @@ impl Protocol for Hand {
 
 /// A user that answers fileClose and nothing else, and agrees to every end.
 #[derive(Default)]
-struct Shelf {
+struct ClosingUser {
     /// It asks for so many fileCloses when it is asked for one, under numbers down to 1.
     asks: u32,
     session: Handle,
@@ -161,7 +161,7 @@ struct Shelf {
     credit: u32,
 }
 
-impl Protocol for Shelf {
+impl Protocol for ClosingUser {
     fn shape(&self) -> Shape {
         Shape { offers: None, needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
@@ -235,10 +235,10 @@ fn initiate() -> Vec<u8> {
 }
 
 fn run(initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
-    run_with(Shelf::default(), initiate, steps)
+    run_with(ClosingUser::default(), initiate, steps)
 }
 
-fn run_with(shelf: Shelf, initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
+fn run_with(shelf: ClosingUser, initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
     let hand = Hand {
@@ -288,7 +288,7 @@ fn hand(graph: &Graph) -> &Hand {
     graph.protocol(graph.node("hand").unwrap()).unwrap()
 }
 
-fn shelf(graph: &Graph) -> &Shelf {
+fn shelf(graph: &Graph) -> &ClosingUser {
     graph.protocol(graph.node("shelf").unwrap()).unwrap()
 }
 
@@ -366,7 +366,7 @@ fn modifiers_answers_to_nothing_and_octets_that_are_no_pdu_are_rejected() {
 
 #[test]
 fn answers_that_are_none_end_their_services_and_the_user_is_told() {
-    let shelf_asks = Shelf { asks: 3, ..Shelf::default() };
+    let shelf_asks = ClosingUser { asks: 3, ..ClosingUser::default() };
     // Without a service; the answer of fileDelete; an error without an error. Each of them twice: then nothing is under way any more.
     let bad = [vec![0xa1, 0x03, 2, 1, 1], vec![0xa1, 0x06, 2, 1, 2, 0x9f, 0x4c, 0], vec![0xa2, 0x03, 0x80, 1, 3]];
     let steps = bad.iter().chain(&bad).cloned().map(Step::Say);

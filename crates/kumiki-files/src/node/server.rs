@@ -168,12 +168,12 @@ struct Session<U: RespondingUser> {
     responder: U,
     idle: TimerSlot,
     /// What it asks to recover is still with another association.
-    held: Option<Held<Said<U>>>,
+    held: Option<PendingRecovery<Said<U>>>,
 }
 
 /// What asks for a transfer to go on, and waits.
 #[derive(Debug)]
-struct Held<S> {
+struct PendingRecovery<S> {
     said: S,
     looks: u32,
     timer: TimerSlot,
@@ -311,7 +311,7 @@ impl<U: RespondingUser> FileServer<U> {
                 let token = Token { session: by, kind: RECOVER };
                 cx.set_timer(&mut timer, token, cx.now() + AGAIN);
                 if let Some(session) = self.sessions.get(by) {
-                    session.held = Some(Held { said, looks, timer });
+                    session.held = Some(PendingRecovery { said, looks, timer });
                 }
                 return;
             }
@@ -414,7 +414,7 @@ impl<U: RespondingUser> Protocol for FileServer<U> {
         }
         if kind == RECOVER {
             let held = self.sessions.get(user).and_then(|it| it.held.take());
-            if let Some(Held { said, looks, .. }) = held {
+            if let Some(PendingRecovery { said, looks, .. }) = held {
                 self.said(user, said, looks + 1, cx);
             }
         } else if kind != AGE {

@@ -55,18 +55,18 @@ const DIRECTORY_ACTIONS: PermittedActions = PermittedActions::READ
 
 #[derive(Debug)]
 enum Opened<D: Disk> {
-    Reading { file: D::File, seen: Seen },
+    Reading { file: D::File, seen: FileVersion },
     Writing(Unfinished<D>),
 }
 
 /// By which it is seen that others have written to a file that is being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Seen {
+struct FileVersion {
     size: u64,
     modified: (i64, u64),
 }
 
-impl Seen {
+impl FileVersion {
     const fn of(meta: &Meta) -> Self {
         Self { size: meta.size, modified: meta.modified }
     }
@@ -579,7 +579,7 @@ impl<D: Disk> Filestore for Directory<D> {
         let (directory, last) = self.place(name)?;
         let opened = self.regular(&directory, &last);
         let (file, meta) = opened.map_err(|why| fault(why, 5027, name))?;
-        let seen = Seen::of(&meta);
+        let seen = FileVersion::of(&meta);
         Ok((self.keep(Opened::Reading { file, seen }), meta.size))
     }
 
@@ -717,7 +717,7 @@ impl<D: Disk> Filestore for Directory<D> {
         let opened = opened.ok_or_else(|| StoreError::docket("not of a directory"))?;
         if let Opened::Reading { file, seen } = &opened {
             let meta = self.disk.meta(file).map_err(|why| trouble(why, 5027))?;
-            if Seen::of(&meta) != *seen {
+            if FileVersion::of(&meta) != *seen {
                 return Err(StoreError::docket("the file was written to meanwhile"));
             }
         }

@@ -9,7 +9,7 @@
 
 use std::path::PathBuf;
 
-use kumiki_files::file_user::{Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress};
+use kumiki_files::file_user::{Client, Config, Failure, FileClient, Layer, Operation, OperationOutcome, Progress};
 use kumiki_files::mms_files;
 use kumiki_files::node::{InitiatingUser as _, WAKE, Want};
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol};
@@ -68,7 +68,7 @@ pub trait Task {
     fn next(&mut self) -> Option<Operation>;
 
     /// What came of one.
-    fn heard(&mut self, outcome: &Outcome);
+    fn heard(&mut self, outcome: &OperationOutcome);
 
     /// How far it is, after each pass; must be quick where nothing has happened.
     fn progress(&mut self, progress: Progress) {
@@ -304,7 +304,7 @@ impl Calling<'_> {
     }
 
     /// Tells what came of operations.
-    fn hear(&mut self, outcomes: &[Outcome]) {
+    fn hear(&mut self, outcomes: &[OperationOutcome]) {
         while let Some(outcome) = outcomes.get(self.heard) {
             self.heard += 1;
             self.task.heard(outcome);

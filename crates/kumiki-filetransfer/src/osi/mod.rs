@@ -47,7 +47,7 @@ pub use kumiki_io::clock::seconds_since_1970;
 pub use reach::Host;
 // What a caller needs of the crates below.
 pub use kumiki_files::file_user::{
-    Failure, Gain, Layer, Operation, Outcome, Progress, PutMode, Secured, Settings, Sink, Source,
+    Failure, Gain, Layer, Operation, OperationOutcome, Progress, PutMode, Secured, Settings, Sink, Source,
 };
 pub use kumiki_files::filestore::{Form, Globaliser, Localiser};
 pub use kumiki_files::mms_files::Settings as MmsSettings;

@@ -37,7 +37,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use kumiki_filetransfer::files::disk::{Disk, Errno, System};
 use kumiki_filetransfer::osi::{
-    self, Call, ContentsType, Duration, Failure, Gain, Operation, Outcome, Progress, Protocols, ReadAttributes, Task,
+    self, Call, ContentsType, Duration, Failure, Gain, Operation, OperationOutcome, Progress, Protocols,
+    ReadAttributes, Task,
 };
 use serde_json::{Map, Value};
 
@@ -353,7 +354,7 @@ impl<D: Disk> Task for Collection<'_, D> {
         }
     }
 
-    fn heard(&mut self, outcome: &Outcome) {
+    fn heard(&mut self, outcome: &OperationOutcome) {
         let Some(doing) = self.doing.take() else {
             return;
         };

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_filetransfer::osi::{
-    self, Association, Call, Calls, Carrier, ContentsType, Duration, Failure, Gain, Layer, Lower, Operation, Outcome,
-    Protocols, PutMode, Task,
+    self, Association, Call, Calls, Carrier, ContentsType, Duration, Failure, Gain, Layer, Lower, Operation,
+    OperationOutcome, Protocols, PutMode, Task,
 };
 use kumiki_octets::text::{are, counted};
 
@@ -110,7 +110,7 @@ pub(crate) fn call(url: &Url, line: &Line, calls: impl FnOnce() -> Result<Calls,
 struct Plan {
     of: Protocols,
     operations: std::collections::VecDeque<Operation>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<OperationOutcome>,
     bar: Bar,
     verbose: bool,
     /// How much the next operation moves, where that is known.
@@ -125,7 +125,7 @@ impl Task for Plan {
         Some(operation)
     }
 
-    fn heard(&mut self, outcome: &Outcome) {
+    fn heard(&mut self, outcome: &OperationOutcome) {
         self.told(&narrated(self.of, outcome));
         if let Ok(Gain::Attributes(attributes)) = &outcome.result {
             self.expected = show::size(attributes);
@@ -173,7 +173,7 @@ pub(crate) fn started_over(title: &str, why: &Failure) -> String {
 }
 
 /// What came of an operation, in a line.
-pub(crate) fn narrated(of: Protocols, outcome: &Outcome) -> String {
+pub(crate) fn narrated(of: Protocols, outcome: &OperationOutcome) -> String {
     let title = &outcome.title;
     match &outcome.result {
         Ok(Gain::Done) => format!("{of}: {title}: done"),
@@ -196,7 +196,7 @@ pub(crate) fn work(
     operations: Vec<Operation>,
     manner: Manner,
     expected: Option<u64>,
-) -> Result<Vec<Outcome>, Stop> {
+) -> Result<Vec<OperationOutcome>, Stop> {
     let mut plan = Plan {
         of: call.calls.protocol(),
         operations: operations.into(),
@@ -219,7 +219,7 @@ pub(crate) fn work(
 }
 
 /// Whether a plan was done to its end, with so many operations not begun: how the association ends then makes it no less done.
-fn is_done(left: usize, outcomes: &[Outcome]) -> bool {
+fn is_done(left: usize, outcomes: &[OperationOutcome]) -> bool {
     left == 0 && outcomes.last().is_some_and(|it| it.result.is_ok())
 }
 
@@ -253,7 +253,7 @@ fn told(why: &Failure, stood: bool, of: &str) -> (u8, String) {
 }
 
 /// The end of a plan all of whose operations are to be done: the failures in their order, and the status of the first.
-pub(crate) fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
+pub(crate) fn all_done(outcomes: &[OperationOutcome]) -> Result<(), Stop> {
     let failed = outcomes.iter().filter_map(|it| it.result.as_ref().err().map(|why| (it, why)));
     let mut failed: Vec<(u8, String)> = failed.map(|(it, why)| told(why, true, &it.title)).collect();
     let first = failed.first().map(|(status, _)| *status);
@@ -531,7 +531,7 @@ mod tests {
 
     #[test]
     fn what_breaks_behind_the_last_operation_has_done_all() {
-        let outcome = |result| Outcome { title: "put a".to_owned(), result };
+        let outcome = |result| OperationOutcome { title: "put a".to_owned(), result };
         let done = || outcome(Ok(Gain::Moved(3)));
         let failed = || outcome(Err(Failure::local("anything")));
         assert!(is_done(0, &[failed(), done()]));

@@ -48,11 +48,11 @@ pub(super) struct Transfer {
     secured: usize,
     /// F-DATA-END has been sent, or has come.
     ended: bool,
-    what: What,
+    what: TransferKind,
 }
 
 #[derive(Debug)]
-enum What {
+enum TransferKind {
     /// Sends a file.
     Reading {
         file: FileId,
@@ -66,7 +66,7 @@ enum What {
 }
 
 impl Transfer {
-    fn at(begin: u64, points: Vec<Point>, what: What) -> Self {
+    fn at(begin: u64, points: Vec<Point>, what: TransferKind) -> Self {
         let mut it = Self { at: Point::default(), begin, secured: points.len(), points, ended: false, what };
         it.at = it.last_point();
         it
@@ -79,8 +79,8 @@ impl Transfer {
 
     const fn file(&self) -> Option<FileId> {
         match &self.what {
-            What::Reading { file, .. } | What::Writing { file } => Some(*file),
-            What::Listing { .. } => None,
+            TransferKind::Reading { file, .. } | TransferKind::Writing { file } => Some(*file),
+            TransferKind::Listing { .. } => None,
         }
     }
 
@@ -92,8 +92,8 @@ impl Transfer {
         self.secured = point;
         self.ended = false;
         match &mut self.what {
-            What::Reading { nodes, .. } => *nodes = nodes.map(|_| false),
-            What::Listing { .. } | What::Writing { .. } => {}
+            TransferKind::Reading { nodes, .. } => *nodes = nodes.map(|_| false),
+            TransferKind::Listing { .. } | TransferKind::Writing { .. } => {}
         }
     }
 }
@@ -117,7 +117,7 @@ impl Responder {
             (Some(transfer), _) => {
                 let resumed = Resumed {
                     file: transfer.file(),
-                    writes: matches!(transfer.what, What::Writing { .. }),
+                    writes: matches!(transfer.what, TransferKind::Writing { .. }),
                     points: transfer.points,
                     begin: transfer.begin,
                 };
@@ -188,18 +188,18 @@ impl Responder {
             // Entries without a name are of no use, whatever the parameter says.
             let wanted = (wanted & names) | AttributeNames::PATHNAME;
             let names = guard.list(&self.user, &name, self.config.entries)?;
-            let what = What::Listing { directory: name, names, wanted };
+            let what = TransferKind::Listing { directory: name, names, wanted };
             return Ok(Transfer::at(0, Vec::new(), what));
         }
         if let Some(Resumed { file: Some(file), points, begin, .. }) = opened.resumed.take_if(|it| !it.writes) {
-            return Ok(Transfer::at(begin, points, What::Reading { file, nodes }));
+            return Ok(Transfer::at(begin, points, TransferKind::Reading { file, nodes }));
         }
         if opened.resumed.is_some() {
             return Err(StoreError::permanent(5017, "the file was being written"));
         }
         guard.empty(self.selection()?)?;
         let (file, _) = guard.store().read_from(&self.user, &name, now)?;
-        let what = What::Reading { file, nodes };
+        let what = TransferKind::Reading { file, nodes };
         Ok(Transfer::at(0, Vec::new(), what))
     }
 
@@ -235,7 +235,7 @@ impl Responder {
             (identity, _) => whole(identity)?,
         }
         if let Some(Resumed { file: Some(file), points, begin, .. }) = opened.resumed.take_if(|it| it.writes) {
-            return Ok(Transfer::at(begin, points, What::Writing { file }));
+            return Ok(Transfer::at(begin, points, TransferKind::Writing { file }));
         }
         if opened.resumed.is_some() {
             return Err(StoreError::permanent(5017, "the file was being read"));
@@ -243,7 +243,7 @@ impl Responder {
         // There is nothing to extend in what F-CREATE has overridden, and until this is committed the old contents stay.
         let start = if guard.is_to_be_emptied(selection) { Start::Replace } else { start };
         let (file, begin) = guard.store().write_to(&self.user, &name, start)?;
-        Ok(Transfer::at(begin, Vec::new(), What::Writing { file }))
+        Ok(Transfer::at(begin, Vec::new(), TransferKind::Writing { file }))
     }
 
     /// Sends as much as there is credit for.
@@ -276,8 +276,8 @@ impl Responder {
         let checks = FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
         let checked = !(self.agreed.units & checks).is_empty();
         let (file, nodes) = match &mut transfer.what {
-            What::Writing { .. } => return Ok(false),
-            What::Listing { directory, names, wanted } => {
+            TransferKind::Writing { .. } => return Ok(false),
+            TransferKind::Listing { directory, names, wanted } => {
                 while let Some(last) = usize::try_from(transfer.at.octets).ok().and_then(|at| names.get(at)) {
                     transfer.at.octets += 1;
                     let Some(found) = guard.entry(&self.user, directory, last)? else {
@@ -297,7 +297,7 @@ impl Responder {
                 out.push(Fpdu::DataEndRequest(Box::default()).into());
                 return Ok(false);
             }
-            What::Reading { file, nodes } => (*file, nodes),
+            TransferKind::Reading { file, nodes } => (*file, nodes),
         };
         let store = guard.store();
         let lengths = Lengths::of(&opened.contents_type);
@@ -362,7 +362,7 @@ impl Responder {
             // Of a transfer that this side has cancelled.
             return;
         };
-        let What::Writing { file } = transfer.what else {
+        let TransferKind::Writing { file } = transfer.what else {
             return;
         };
         let fits = Lengths::of(&opened.contents_type).check(string.len());
@@ -441,12 +441,12 @@ impl Responder {
             return;
         };
         let done = match transfer.what {
-            What::Reading { file, .. } => {
+            TransferKind::Reading { file, .. } => {
                 guard.store().close(file);
                 Ok(())
             }
-            What::Listing { .. } => Ok(()),
-            What::Writing { file } => {
+            TransferKind::Listing { .. } => Ok(()),
+            TransferKind::Writing { file } => {
                 let done = self.commit(file, transfer.at, now, guard);
                 if done.is_err() {
                     self.cancelled();
@@ -506,7 +506,7 @@ impl Responder {
             return;
         };
         let wanted = usize::try_from(restart.checkpoint_identifier).unwrap_or(usize::MAX);
-        let sends = !matches!(transfer.what, What::Writing { .. });
+        let sends = !matches!(transfer.what, TransferKind::Writing { .. });
         if wanted > transfer.points.len() && sends {
             self.cancel(&StoreError::permanent(6000, ""), guard, out);
             return;

@@ -85,7 +85,7 @@ fn collect(disk: &Simulated, mut remote: Remote, behind: usize) -> (Remote, bool
         }
         let result = answer(&mut remote, operation);
         let title = String::new();
-        collection.heard(&Outcome { title, result });
+        collection.heard(&OperationOutcome { title, result });
     }
     collection.settle_all();
     collection.tidy();
@@ -168,7 +168,7 @@ fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_del
         let is_here = |name: &str| disk.files().contains_key(&format!("here/{name}"));
         asked.push((title.clone(), is_here("one"), is_here("two")));
         let result = answer(&mut remote, operation);
-        collection.heard(&Outcome { title, result });
+        collection.heard(&OperationOutcome { title, result });
     }
     let asked: Vec<_> = asked.iter().map(|(title, one, two)| (title.as_str(), *one, *two)).collect();
     assert_eq!(
@@ -202,7 +202,7 @@ fn no_more_than_some_files_wait_to_be_put_into_their_places() {
         assert!(waiting.count() <= MOST);
         let title = operation.title();
         let result = answer(&mut remote, operation);
-        collection.heard(&Outcome { title, result });
+        collection.heard(&OperationOutcome { title, result });
     }
     assert_eq!(collection.fetched, 3 * MOST as u64);
 }
