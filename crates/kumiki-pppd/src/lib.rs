@@ -194,7 +194,7 @@ pub struct Summary {
 
 /// How an end is told to who called: the exit status of the program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Outcome {
+pub enum LinkOutcome {
     /// The link came up and ended as somebody wanted it to, or was not wanted any more before.
     AsAsked,
     /// It never came up: no answer, or no agreement.
@@ -229,25 +229,25 @@ impl Summary {
 
     /// What kind of end it was.
     #[must_use]
-    pub const fn outcome(&self) -> Outcome {
+    pub const fn outcome(&self) -> LinkOutcome {
         let was_up = self.ipv4.is_some() || self.ipv6.is_some();
         match &self.end {
-            End::Asked | End::TimeUp => Outcome::AsAsked,
-            End::PeerFinished { .. } if was_up => Outcome::AsAsked,
-            End::LineDown if !was_up => Outcome::NoAgreement,
-            End::LineDown | End::NoEcho { .. } | End::Quality { .. } => Outcome::Lost,
+            End::Asked | End::TimeUp => LinkOutcome::AsAsked,
+            End::PeerFinished { .. } if was_up => LinkOutcome::AsAsked,
+            End::LineDown if !was_up => LinkOutcome::NoAgreement,
+            End::LineDown | End::NoEcho { .. } | End::Quality { .. } => LinkOutcome::Lost,
             End::NeverAnswered { .. }
             | End::NoAgreement { .. }
             | End::Pointless { .. }
             | End::PeerFinished { .. }
             | End::Incompatible { .. }
-            | End::NoNetwork => Outcome::NoAgreement,
+            | End::NoNetwork => LinkOutcome::NoAgreement,
             End::WillNotSayWho
             | End::CannotSayWho
             | End::Refused { .. }
             | End::NotLetIn { .. }
-            | End::NeverSaidWho { .. } => Outcome::NotAuthenticated,
-            End::LoopedBack => Outcome::LoopedBack,
+            | End::NeverSaidWho { .. } => LinkOutcome::NotAuthenticated,
+            End::LoopedBack => LinkOutcome::LoopedBack,
         }
     }
 }

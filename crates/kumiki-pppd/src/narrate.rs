@@ -12,7 +12,7 @@ use kumiki_io::Opening;
 use kumiki_wire::ppp::ppp::Text;
 use serde_json::json;
 
-use super::{Agreement, Kind, Outcome, Summary, program_words};
+use super::{Agreement, Kind, LinkOutcome, Summary, program_words};
 use kumiki_live::Form;
 use kumiki_live::throttle::Throttle;
 
@@ -205,11 +205,11 @@ fn json(summary: &Summary) -> serde_json::Value {
         "event": "end",
         "seconds": summary.elapsed.as_secs_f64(),
         "outcome": match summary.outcome() {
-            Outcome::AsAsked => "as asked",
-            Outcome::NoAgreement => "no agreement",
-            Outcome::NotAuthenticated => "not authenticated",
-            Outcome::Lost => "lost",
-            Outcome::LoopedBack => "looped back",
+            LinkOutcome::AsAsked => "as asked",
+            LinkOutcome::NoAgreement => "no agreement",
+            LinkOutcome::NotAuthenticated => "not authenticated",
+            LinkOutcome::Lost => "lost",
+            LinkOutcome::LoopedBack => "looped back",
         },
         "why": summary.why(),
         "program_status": summary.program.and_then(|status| status.code()),

@@ -11,9 +11,9 @@ use kumiki_octets::Message;
 use super::*;
 
 /// A device that gives what is in it, and takes one message.
-struct Shelf(VecDeque<Arrival>, bool);
+struct MemoryDevice(VecDeque<Arrival>, bool);
 
-impl RealDevice for Shelf {
+impl RealDevice for MemoryDevice {
     fn descriptors(&self) -> Descriptors<'_> {
         Descriptors::default()
     }
@@ -32,7 +32,7 @@ impl RealDevice for Shelf {
 fn octets_are_kept_by_direction_and_in_order_with_times() {
     let prefix = std::env::temp_dir().join(format!("kumiki-record-{}", std::process::id()));
     let came = [Arrival::Up, Arrival::of(Message::from_octets(b"came"))];
-    let shelf = Box::new(Shelf(came.into(), false));
+    let shelf = Box::new(MemoryDevice(came.into(), false));
     let mut recorded = Recorded::new(shelf, &prefix).unwrap();
     assert!(matches!(recorded.receive(), Ok(Some(Arrival::Up))));
     recorded.send(&Message::from_octets(b"went!"), Address::NONE).unwrap();
@@ -59,7 +59,7 @@ fn octets_are_kept_by_direction_and_in_order_with_times() {
 
 #[test]
 fn a_record_that_cannot_be_made_names_its_file() {
-    let shelf = Box::new(Shelf(VecDeque::new(), false));
+    let shelf = Box::new(MemoryDevice(VecDeque::new(), false));
     let refused = Recorded::new(shelf, std::path::Path::new("/nowhere/at/all"));
     let why = refused.err().unwrap().to_string();
     assert!(why.starts_with("--record: /nowhere/at/all.sent: "), "{why}");
@@ -124,13 +124,13 @@ fn an_end_is_as_asked_where_somebody_asked_and_the_link_was_up() {
     };
     let finished = || End::PeerFinished { message: b"bye".to_vec() };
     for (end, is_up, outcome) in [
-        (End::Asked, false, Outcome::AsAsked),
-        (finished(), true, Outcome::AsAsked),
-        (finished(), false, Outcome::NoAgreement),
-        (End::NeverAnswered { requests: 10 }, false, Outcome::NoAgreement),
-        (End::WillNotSayWho, false, Outcome::NotAuthenticated),
-        (End::LineDown, true, Outcome::Lost),
-        (End::LoopedBack, false, Outcome::LoopedBack),
+        (End::Asked, false, LinkOutcome::AsAsked),
+        (finished(), true, LinkOutcome::AsAsked),
+        (finished(), false, LinkOutcome::NoAgreement),
+        (End::NeverAnswered { requests: 10 }, false, LinkOutcome::NoAgreement),
+        (End::WillNotSayWho, false, LinkOutcome::NotAuthenticated),
+        (End::LineDown, true, LinkOutcome::Lost),
+        (End::LoopedBack, false, LinkOutcome::LoopedBack),
     ] {
         let summary = summary(end, is_up);
         assert_eq!(summary.outcome(), outcome, "{}", summary.end);

@@ -12,7 +12,7 @@ use kumiki_lab::workload::{Opening as Call, Ping, PingConfig, Talker, TalkerConf
 use kumiki_live::logbook::Logbook;
 use kumiki_live::{Form, Pattern, Printer, Quality, private};
 use kumiki_pppd::{
-    self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret, User,
+    self, Config, Ipv4, Ipv6, LinkOutcome, Methods, Opening, Options, Quality as Watch, Script, Secret, User,
 };
 
 use crate::cli::Snap;
@@ -553,11 +553,11 @@ fn ping(args: &PppArgs, options: &Options, tell: &mut dyn FnMut(&str), printer: 
 
 fn ended(summary: &kumiki_pppd::Summary) -> Result<(), Stop> {
     let status = match summary.outcome() {
-        Outcome::AsAsked => return Ok(()),
-        Outcome::NoAgreement => 3,
-        Outcome::NotAuthenticated => 4,
-        Outcome::Lost => 5,
-        Outcome::LoopedBack => 6,
+        LinkOutcome::AsAsked => return Ok(()),
+        LinkOutcome::NoAgreement => 3,
+        LinkOutcome::NotAuthenticated => 4,
+        LinkOutcome::Lost => 5,
+        LinkOutcome::LoopedBack => 6,
     };
     let why = format!("the link has ended: {}", summary.why());
     Err(Stop::Ended { status, why })

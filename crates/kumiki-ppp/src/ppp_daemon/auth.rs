@@ -9,7 +9,7 @@ use md5::{Digest as _, Md5};
 
 use super::config::{Config, Method, Secret};
 use super::log::{End, Kind};
-use super::machine::{Act, Acts, Timer};
+use super::machine::{Acts, MachineAction, Timer};
 
 /// Octets of a challenge: as many as MD5 gives (RFC 1994 section 2.3).
 const CHALLENGE: usize = 16;
@@ -32,18 +32,18 @@ fn send_pap(identifier: u8, message: pap::Message<'_>, acts: &mut Acts) {
     let packet = pap::Packet { identifier, message };
     let mut information = vec![0; packet.len()];
     packet.emit(&mut information);
-    acts.push(Act::Send { protocol: protocol::PAP, information });
+    acts.push(MachineAction::Send { protocol: protocol::PAP, information });
 }
 
 fn send_chap(identifier: u8, message: chap::Message<'_>, acts: &mut Acts) {
     let packet = chap::Packet { identifier, message };
     let mut information = vec![0; packet.len()];
     packet.emit(&mut information);
-    acts.push(Act::Send { protocol: protocol::CHAP, information });
+    acts.push(MachineAction::Send { protocol: protocol::CHAP, information });
 }
 
 fn note(acts: &mut Acts, text: String) {
-    acts.push(Act::Say(Kind::Note, text));
+    acts.push(MachineAction::Say(Kind::Note, text));
 }
 
 /// How far one side is.
@@ -116,14 +116,14 @@ impl Prove {
             Some(Method::Pap) => self.ask(acts),
             // It is the peer's turn; it has as long as its own tries take.
             Some(Method::Chap) => {
-                acts.push(Act::Arm(Timer::Prove, self.restart * u64::from(self.tries)));
+                acts.push(MachineAction::Arm(Timer::Prove, self.restart * u64::from(self.tries)));
             }
         }
     }
 
     pub(super) fn end(&mut self, acts: &mut Acts) {
         self.stage = Stage::Idle;
-        acts.push(Act::Disarm(Timer::Prove));
+        acts.push(MachineAction::Disarm(Timer::Prove));
     }
 
     fn ask(&mut self, acts: &mut Acts) {
@@ -132,7 +132,7 @@ impl Prove {
         self.identifier = self.identifier.wrapping_add(1);
         let message = pap::Message::Request { peer_id: &self.name, password: &self.secret };
         send_pap(self.identifier, message, acts);
-        acts.push(Act::Arm(Timer::Prove, self.restart));
+        acts.push(MachineAction::Arm(Timer::Prove, self.restart));
     }
 
     pub(super) fn expire(&mut self, acts: &mut Acts) {
@@ -140,7 +140,7 @@ impl Prove {
             Stage::Running(Method::Pap) if self.sent < self.tries => self.ask(acts),
             Stage::Running(_) => {
                 let end = End::NeverSaidWho { peer: false };
-                acts.push(Act::Fail(protocol::LCP, end));
+                acts.push(MachineAction::Fail(protocol::LCP, end));
             }
             Stage::Idle | Stage::Done(_) | Stage::Failed(_) => {}
         }
@@ -151,14 +151,14 @@ impl Prove {
             self.stage = Stage::Done(method);
             let text = Text(message);
             note(acts, format!("the peer lets us in by {method}: {text}"));
-            acts.push(Act::Disarm(Timer::Prove));
+            acts.push(MachineAction::Disarm(Timer::Prove));
         }
     }
 
     fn fail(&mut self, method: Method, message: &[u8], acts: &mut Acts) {
         self.stage = Stage::Failed(method);
         let message = message.to_vec();
-        acts.push(Act::Fail(protocol::LCP, End::Refused { message }));
+        acts.push(MachineAction::Fail(protocol::LCP, End::Refused { message }));
     }
 
     /// An answer to our request. False: it answers nothing.
@@ -261,7 +261,7 @@ impl Admit {
             Some(Method::Chap) => self.ask(rng, acts),
             // It is the peer's turn.
             Some(Method::Pap) => {
-                acts.push(Act::Arm(Timer::Admit, self.restart * u64::from(self.tries)));
+                acts.push(MachineAction::Arm(Timer::Admit, self.restart * u64::from(self.tries)));
             }
         }
     }
@@ -269,7 +269,7 @@ impl Admit {
     pub(super) fn end(&mut self, acts: &mut Acts) {
         self.stage = Stage::Idle;
         self.peer = None;
-        acts.push(Act::Disarm(Timer::Admit));
+        acts.push(MachineAction::Disarm(Timer::Admit));
     }
 
     fn ask(&mut self, rng: &mut Rng, acts: &mut Acts) {
@@ -284,7 +284,7 @@ impl Admit {
         }
         let message = chap::Message::Challenge { value: &self.challenge, name: &self.name };
         send_chap(self.identifier, message, acts);
-        acts.push(Act::Arm(Timer::Admit, self.restart));
+        acts.push(MachineAction::Arm(Timer::Admit, self.restart));
     }
 
     pub(super) fn expire(&mut self, rng: &mut Rng, acts: &mut Acts) {
@@ -299,7 +299,7 @@ impl Admit {
             }
             Stage::Running(_) | Stage::Done(_) => {
                 let end = End::NeverSaidWho { peer: true };
-                acts.push(Act::Fail(protocol::LCP, end));
+                acts.push(MachineAction::Fail(protocol::LCP, end));
             }
             Stage::Idle | Stage::Failed(_) => {}
         }
@@ -312,16 +312,16 @@ impl Admit {
         self.stage = Stage::Done(method);
         self.peer = Some(name.to_vec());
         match (method, self.rechallenge) {
-            (Method::Chap, Some(time)) => acts.push(Act::Arm(Timer::Admit, time)),
-            (Method::Chap, None) | (Method::Pap, _) => acts.push(Act::Disarm(Timer::Admit)),
+            (Method::Chap, Some(time)) => acts.push(MachineAction::Arm(Timer::Admit, time)),
+            (Method::Chap, None) | (Method::Pap, _) => acts.push(MachineAction::Disarm(Timer::Admit)),
         }
     }
 
     fn keep_out(&mut self, method: Method, name: &[u8], acts: &mut Acts) {
         self.stage = Stage::Failed(method);
         let name = name.to_vec();
-        acts.push(Act::Disarm(Timer::Admit));
-        acts.push(Act::Fail(protocol::LCP, End::NotLetIn { name }));
+        acts.push(MachineAction::Disarm(Timer::Admit));
+        acts.push(MachineAction::Fail(protocol::LCP, End::NotLetIn { name }));
     }
 
     /// Whether `value` is the challenge that the peer has of us.

@@ -11,7 +11,7 @@ use kumiki_wire::ppp::ppp::protocol;
 use super::config::Ipv4;
 use super::lcp::say;
 use super::log::End;
-use super::machine::{Act, Acts, Judged, Negotiator, option};
+use super::machine::{Acts, Judged, MachineAction, Negotiator, option};
 
 const NONE: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 const SERVERS: [Server; 2] = [Server::PrimaryDns, Server::SecondaryDns];
@@ -195,7 +195,7 @@ impl Negotiator for Ipcp {
                 if self.config.local == NONE {
                     let end =
                         End::Pointless { protocol: "IPCP", why: "we have no address, and the peer gives us none" };
-                    acts.push(Act::Fail(protocol::IPCP, end));
+                    acts.push(MachineAction::Fail(protocol::IPCP, end));
                 }
                 "addr"
             }

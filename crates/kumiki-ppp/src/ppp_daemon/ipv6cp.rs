@@ -10,7 +10,7 @@ use kumiki_wire::ppp::ppp::protocol;
 use super::config::Ipv6;
 use super::lcp::say;
 use super::log::End;
-use super::machine::{Act, Acts, Judged, Negotiator, option};
+use super::machine::{Acts, Judged, MachineAction, Negotiator, option};
 
 const NONE: InterfaceIdentifier = InterfaceIdentifier::NONE;
 /// The "u" bit of the first octet: not of an EUI-64 that is unique in the world.
@@ -146,7 +146,7 @@ impl Negotiator for Ipv6cp {
             self.asks = false;
             // Without an identifier there is no address on the link.
             let end = End::Pointless { protocol: "IPV6CP", why: "the peer negotiates no interface identifier" };
-            acts.push(Act::Fail(protocol::IPV6CP, end));
+            acts.push(MachineAction::Fail(protocol::IPV6CP, end));
             "addr"
         } else {
             "what we did not ask for"

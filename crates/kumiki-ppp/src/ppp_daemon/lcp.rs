@@ -10,7 +10,7 @@ use kumiki_wire::ppp::ppp::{DEFAULT_MRU, protocol};
 
 use super::config::{Config, LEAST_MRU, Method, Methods};
 use super::log::{End, Kind};
-use super::machine::{Act, Acts, Judged, Negotiator, option};
+use super::machine::{Acts, Judged, MachineAction, Negotiator, option};
 
 /// Which octets below 20 (hexadecimal) are escaped on an asynchronous line as long as nothing is agreed on.
 const DEFAULT_ACCM: u32 = u32::MAX;
@@ -175,7 +175,7 @@ impl Lcp {
                 None => {
                     let why = "we have no secret by which to say who we are";
                     say(acts, format!("we refuse {asked}: {why}"));
-                    acts.push(Act::Because(protocol::LCP, End::CannotSayWho));
+                    acts.push(MachineAction::Because(protocol::LCP, End::CannotSayWho));
                     Judged::Reject
                 }
             },
@@ -196,7 +196,7 @@ impl Lcp {
             let opt = Opt::Magic(magic);
             say(acts, format!("we refuse {opt}: it is our own, the line may be looped back"));
             if self.loops >= self.config.max_loops {
-                acts.push(Act::Fail(protocol::LCP, End::LoopedBack));
+                acts.push(MachineAction::Fail(protocol::LCP, End::LoopedBack));
             }
         } else {
             say(acts, "we refuse magic 0: it says nothing".to_owned());
@@ -217,14 +217,14 @@ impl Lcp {
         };
         if self.ours.auth.is_none() {
             self.ours.auth = Some(asked);
-            acts.push(Act::Fail(protocol::LCP, End::WillNotSayWho));
+            acts.push(MachineAction::Fail(protocol::LCP, End::WillNotSayWho));
         }
     }
 }
 
 /// A refusal, to the log.
 pub(super) fn say(acts: &mut Acts, text: String) {
-    acts.push(Act::Say(Kind::Refusal, text));
+    acts.push(MachineAction::Say(Kind::Refusal, text));
 }
 
 impl Negotiator for Lcp {
@@ -416,7 +416,7 @@ impl Negotiator for Lcp {
                 "asyncmap"
             }
             kind::AUTHENTICATION => {
-                acts.push(Act::Fail(protocol::LCP, End::WillNotSayWho));
+                acts.push(MachineAction::Fail(protocol::LCP, End::WillNotSayWho));
                 "auth"
             }
             kind::QUALITY => {

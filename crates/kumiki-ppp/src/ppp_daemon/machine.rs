@@ -1,6 +1,6 @@
 //! The packets of option negotiation, as LCP and every network control protocol have them: RFC 1661 section 5 around the automaton.
 //!
-//! A machine knows no graph and no clock. It says what is to be done, in order, as [`Act`]s. What options mean is its
+//! A machine knows no graph and no clock. It says what is to be done, in order, as [`MachineAction`]s. What options mean is its
 //! [`Negotiator`]'s.
 
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ pub(super) enum Timer {
 
 /// What is to be done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Act {
+pub(super) enum MachineAction {
     /// Send a frame.
     Send { protocol: u16, information: Vec<u8> },
     /// Set a timer, in place of what it was set to.
@@ -69,7 +69,7 @@ pub(super) enum Act {
 }
 
 /// In order.
-pub(super) type Acts = Vec<Act>;
+pub(super) type Acts = Vec<MachineAction>;
 
 /// What becomes of an option of the peer's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -309,11 +309,11 @@ impl<N: Negotiator> Machine<N> {
             code::TERMINATE_REQUEST => {
                 let end = End::PeerFinished { message: packet.data.iter().copied().take(MAX_TEXT).collect() };
                 if self.state() == State::Opened {
-                    acts.push(Act::Because(N::PROTOCOL, end));
+                    acts.push(MachineAction::Because(N::PROTOCOL, end));
                 } else if !packet.data.is_empty() {
                     let text = Text(packet.data);
                     let name = protocol::Name(N::PROTOCOL);
-                    acts.push(Act::Say(Kind::Note, format!("{name}: the peer says {text}")));
+                    acts.push(MachineAction::Say(Kind::Note, format!("{name}: the peer says {text}")));
                 }
                 Event::Rtr
             }
@@ -329,7 +329,7 @@ impl<N: Negotiator> Machine<N> {
             unknown => {
                 let name = protocol::Name(N::PROTOCOL);
                 let text = format!("we do not know code {unknown} of {name}");
-                acts.push(Act::Say(Kind::Refusal, text));
+                acts.push(MachineAction::Say(Kind::Refusal, text));
                 Event::Ruc
             }
         };
@@ -377,10 +377,10 @@ impl<N: Negotiator> Machine<N> {
         let what = code::short_name(rejected)
             .map_or_else(|| format!("code {rejected} of {name}"), |it| format!("{name} {it}"));
         let text = format!("the peer does not know {what}");
-        acts.push(Act::Say(Kind::Refusal, text));
+        acts.push(MachineAction::Say(Kind::Refusal, text));
         // RFC 1661 section 4.3: a code that the protocol cannot do without is catastrophic.
         if (code::CONFIGURE_REQUEST..=code::CODE_REJECT).contains(&rejected) {
-            acts.push(Act::Because(N::PROTOCOL, End::Incompatible { what }));
+            acts.push(MachineAction::Because(N::PROTOCOL, End::Incompatible { what }));
             Event::RxjMinus
         } else {
             Event::RxjPlus
@@ -399,7 +399,7 @@ impl<N: Negotiator> Machine<N> {
             } else {
                 let name = protocol::Name(N::PROTOCOL);
                 let text = format!("we refuse the second option {} of {name}", item.kind);
-                acts.push(Act::Say(Kind::Refusal, text));
+                acts.push(MachineAction::Say(Kind::Refusal, text));
                 Judged::Reject
             };
             match judged {
@@ -430,13 +430,13 @@ impl<N: Negotiator> Machine<N> {
         if known(N::PROTOCOL, item.kind).is_none() {
             let name = protocol::Name(N::PROTOCOL);
             let text = format!("we do not know {item} of {name}");
-            acts.push(Act::Say(Kind::Refusal, text));
+            acts.push(MachineAction::Say(Kind::Refusal, text));
             return Judged::Reject;
         }
         match item.check(N::PROTOCOL) {
             Ok(()) => self.negotiator.judge(item, rng, acts),
             Err(wrong) => {
-                acts.push(Act::Say(Kind::Refusal, format!("we refuse {item}: {wrong}")));
+                acts.push(MachineAction::Say(Kind::Refusal, format!("we refuse {item}: {wrong}")));
                 self.negotiator.right(item.kind).map_or(Judged::Reject, Judged::Nak)
             }
         }
@@ -459,31 +459,31 @@ impl<N: Negotiator> Machine<N> {
         let name = protocol::Name(N::PROTOCOL);
         if step.crossed {
             let text = format!("{name}: an answer out of step, it starts over");
-            acts.push(Act::Say(Kind::Note, text));
+            acts.push(MachineAction::Say(Kind::Note, text));
         }
         let mut told = (was == self.state()).then_some(());
         let mut tell = |acts: &mut Acts, state: State| {
             if told.replace(()).is_none() {
-                acts.push(Act::Say(Kind::State, format!("{name} is {state}")));
+                acts.push(MachineAction::Say(Kind::State, format!("{name} is {state}")));
             }
         };
         // The timer first: what follows from these acts may stop it again.
         match step.restart {
             Restart::Keep => {}
-            Restart::Start(time) => acts.push(Act::Arm(self.timer, time)),
-            Restart::Stop => acts.push(Act::Disarm(self.timer)),
+            Restart::Start(time) => acts.push(MachineAction::Arm(self.timer, time)),
+            Restart::Stop => acts.push(MachineAction::Disarm(self.timer)),
         }
         let mut is_new = !was.is_negotiating();
         for action in step.actions {
             match action {
                 Action::Tlu => {
                     tell(acts, self.state());
-                    acts.push(Act::Up(N::PROTOCOL));
+                    acts.push(MachineAction::Up(N::PROTOCOL));
                 }
-                Action::Tld => acts.push(Act::Down(N::PROTOCOL)),
+                Action::Tld => acts.push(MachineAction::Down(N::PROTOCOL)),
                 Action::Tlf => {
                     tell(acts, self.state());
-                    acts.push(Act::Finished(N::PROTOCOL));
+                    acts.push(MachineAction::Finished(N::PROTOCOL));
                 }
                 Action::Scr => {
                     if core::mem::take(&mut is_new) {
@@ -534,7 +534,7 @@ impl<N: Negotiator> Machine<N> {
                 protocol: protocol::name(N::PROTOCOL).unwrap_or("a protocol"),
                 requests: self.requests,
             };
-            acts.push(Act::Fail(N::PROTOCOL, end));
+            acts.push(MachineAction::Fail(N::PROTOCOL, end));
             return;
         }
         let wishes = self.negotiator.wishes();
@@ -550,7 +550,7 @@ impl<N: Negotiator> Machine<N> {
     }
 
     fn send(&self, code: u8, identifier: u8, data: &[u8], acts: &mut Acts) {
-        acts.push(Act::Send { protocol: N::PROTOCOL, information: packet(code, identifier, data) });
+        acts.push(MachineAction::Send { protocol: N::PROTOCOL, information: packet(code, identifier, data) });
     }
 }
 

@@ -65,7 +65,7 @@ use ipcp::Ipcp;
 use ipv6cp::Ipv6cp;
 use lcp::Lcp;
 use log::Log;
-use machine::{Act, Acts, Machine, Timer};
+use machine::{Acts, Machine, MachineAction, Timer};
 use misbehave::{Order, Player};
 use quality::Echo;
 
@@ -278,17 +278,17 @@ impl PppDaemon {
     fn run(&mut self, acts: Acts, cx: &mut Context<'_>) {
         for act in acts {
             match act {
-                Act::Send { protocol, information } => self.send(protocol, &information, cx),
-                Act::Arm(timer, time) => {
+                MachineAction::Send { protocol, information } => self.send(protocol, &information, cx),
+                MachineAction::Arm(timer, time) => {
                     let deadline = cx.now() + time;
                     self.arm(timer, deadline, cx);
                 }
-                Act::Disarm(timer) => {
+                MachineAction::Disarm(timer) => {
                     if let Some(slot) = self.timers.get_mut(timer as usize) {
                         cx.clear_timer(slot);
                     }
                 }
-                Act::Up(number) => {
+                MachineAction::Up(number) => {
                     if number == protocol::LCP {
                         self.link_up(cx);
                     } else {
@@ -299,21 +299,21 @@ impl PppDaemon {
                         self.follow_script(cx);
                     }
                 }
-                Act::Down(protocol::LCP) => self.link_down(cx),
-                Act::Down(number) => self.network_down(number, cx),
-                Act::Finished(protocol::LCP) => self.finished(cx),
-                Act::Finished(number) => self.network_finished(number, cx),
-                Act::Because(protocol::LCP, end) => {
+                MachineAction::Down(protocol::LCP) => self.link_down(cx),
+                MachineAction::Down(number) => self.network_down(number, cx),
+                MachineAction::Finished(protocol::LCP) => self.finished(cx),
+                MachineAction::Finished(number) => self.network_finished(number, cx),
+                MachineAction::Because(protocol::LCP, end) => {
                     self.because.get_or_insert(end);
                 }
-                Act::Because(number, end) => {
+                MachineAction::Because(number, end) => {
                     self.parted.insert(number);
                     let name = protocol::Name(number);
                     self.say(Kind::Note, format!("{name}: {end}"), cx);
                 }
-                Act::Fail(protocol::LCP, end) => self.fail(end, cx),
-                Act::Fail(number, end) => self.withdraw(number, &end, cx),
-                Act::Say(kind, text) => self.say(kind, text, cx),
+                MachineAction::Fail(protocol::LCP, end) => self.fail(end, cx),
+                MachineAction::Fail(number, end) => self.withdraw(number, &end, cx),
+                MachineAction::Say(kind, text) => self.say(kind, text, cx),
             }
         }
     }
@@ -472,7 +472,7 @@ impl Protocol for PppDaemon {
             Timer::Echo => self.echo.expire(magic, &mut acts),
             Timer::Report => self.quality.send(magic, &mut acts),
             Timer::Expect => self.quality.judge(&mut acts),
-            Timer::Session => acts.push(Act::Fail(protocol::LCP, End::TimeUp)),
+            Timer::Session => acts.push(MachineAction::Fail(protocol::LCP, End::TimeUp)),
             Timer::Retry => {
                 self.is_over = false;
                 self.is_retrying = false;

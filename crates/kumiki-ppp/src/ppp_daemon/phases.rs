@@ -10,7 +10,7 @@ use kumiki_wire::ppp::ppp::protocol;
 use super::PppDaemon;
 use super::automaton::{Event, State};
 use super::log::{End, Kind, Phase};
-use super::machine::{Act, Acts, Timer};
+use super::machine::{Acts, MachineAction, Timer};
 use super::quality::{Echo, send_body};
 
 /// The least MTU of IPv6 (RFC 5072 section 2).
@@ -39,7 +39,7 @@ impl PppDaemon {
             // The peer began before we tried again.
             self.is_over = false;
             self.is_retrying = false;
-            self.run(vec![Act::Disarm(Timer::Retry)], cx);
+            self.run(vec![MachineAction::Disarm(Timer::Retry)], cx);
         }
     }
 
@@ -97,7 +97,7 @@ impl PppDaemon {
             };
             let fresh = self.lcp.fresh_id();
             acts.push(send_body(code::TIME_REMAINING, fresh, &body));
-            acts.push(Act::Arm(Timer::Session, session));
+            acts.push(MachineAction::Arm(Timer::Session, session));
         }
         if let Some(ipcp) = &mut self.ipcp {
             ipcp.on(Event::Open, cx.rng(), &mut acts);
@@ -106,7 +106,7 @@ impl PppDaemon {
         if self.lcp.negotiator.peer_mru() < IPV6_LEAST && self.ipv6cp.is_some() {
             let why = "the peer takes less than 1280 octets";
             let protocol = "IPV6CP";
-            acts.push(Act::Fail(protocol::IPV6CP, End::Pointless { protocol, why }));
+            acts.push(MachineAction::Fail(protocol::IPV6CP, End::Pointless { protocol, why }));
         } else if let Some(ipv6cp) = &mut self.ipv6cp {
             ipv6cp.on(Event::Open, cx.rng(), &mut acts);
             ipv6cp.on(Event::Up, cx.rng(), &mut acts);
@@ -127,7 +127,7 @@ impl PppDaemon {
         self.admit.end(&mut acts);
         self.quality.end(&mut acts);
         Echo::end(&mut acts);
-        acts.push(Act::Disarm(Timer::Session));
+        acts.push(MachineAction::Disarm(Timer::Session));
         self.run(acts, cx);
         let agreement = self.lcp.negotiator.agreement();
         let is_other = [agreement.send_fcs, agreement.receive_fcs] != [self.config.fcs; 2];
@@ -156,7 +156,7 @@ impl PppDaemon {
         let is_wanted = !self.given_up.contains(&number) && !self.parted.contains(&number);
         if self.phase == Phase::Network && is_wanted {
             let timer = if number == protocol::IPCP { Timer::Ipcp } else { Timer::Ipv6cp };
-            self.run(vec![Act::Arm(timer, self.config.retry)], cx);
+            self.run(vec![MachineAction::Arm(timer, self.config.retry)], cx);
         }
     }
 
@@ -234,9 +234,9 @@ impl PppDaemon {
         self.ended = Some(end);
         if self.is_retrying {
             let retry = self.config.retry;
-            self.run(vec![Act::Arm(Timer::Retry, retry)], cx);
+            self.run(vec![MachineAction::Arm(Timer::Retry, retry)], cx);
         } else {
-            self.run(vec![Act::Disarm(Timer::Retry)], cx);
+            self.run(vec![MachineAction::Disarm(Timer::Retry)], cx);
             // Stopped would answer a peer that calls.
             if self.lcp.state() == State::Stopped {
                 self.on(Event::Close, cx);

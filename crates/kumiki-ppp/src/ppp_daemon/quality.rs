@@ -11,7 +11,7 @@ use kumiki_wire::ppp::ppp::{lcp, protocol};
 
 use super::config::{self, Config};
 use super::log::{End, Kind};
-use super::machine::{Act, Acts, Timer, packet};
+use super::machine::{Acts, MachineAction, Timer, packet};
 use crate::ppp::Arrival;
 
 /// What a report says was lost in one direction since the one before.
@@ -45,7 +45,7 @@ impl core::fmt::Display for Loss {
 
 /// A report that came, and what our driver had counted by then.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct ReceivedReport {
     report: Report,
     arrival: Arrival,
     in_lqrs: u32,
@@ -61,7 +61,7 @@ pub(super) struct Quality {
     expected: Option<Duration>,
     out_lqrs: u32,
     in_lqrs: u32,
-    last: Option<Heard>,
+    last: Option<ReceivedReport>,
     /// Reports since the last period ended.
     came: u32,
     /// Whether what came in this period was good.
@@ -101,22 +101,22 @@ impl Quality {
         (self.came, self.is_good, self.losses) = (0, true, None);
         self.periods.clear();
         if let Some(period) = self.period.filter(|period| !period.is_zero()) {
-            acts.push(Act::Arm(Timer::Report, period));
+            acts.push(MachineAction::Arm(Timer::Report, period));
         }
         if let Some(expected) = self.expected {
-            acts.push(Act::Arm(Timer::Expect, patience(expected)));
+            acts.push(MachineAction::Arm(Timer::Expect, patience(expected)));
         }
     }
 
     pub(super) fn end(&mut self, acts: &mut Acts) {
         (self.period, self.expected) = (None, None);
-        acts.extend([Act::Disarm(Timer::Report), Act::Disarm(Timer::Expect)]);
+        acts.extend([MachineAction::Disarm(Timer::Report), MachineAction::Disarm(Timer::Expect)]);
     }
 
     /// RFC 1989 section 2.7: the peer does not know reports, so none are sent.
     pub(super) fn stop_sending(&mut self, acts: &mut Acts) {
         self.period = None;
-        acts.push(Act::Disarm(Timer::Report));
+        acts.push(MachineAction::Disarm(Timer::Report));
     }
 
     /// The time for our next report has come.
@@ -145,9 +145,9 @@ impl Quality {
         };
         let mut information = vec![0; LEN];
         report.emit(&mut information);
-        acts.push(Act::Send { protocol: protocol::LQR, information });
+        acts.push(MachineAction::Send { protocol: protocol::LQR, information });
         if !period.is_zero() {
-            acts.push(Act::Arm(Timer::Report, period));
+            acts.push(MachineAction::Arm(Timer::Report, period));
         }
     }
 
@@ -155,7 +155,7 @@ impl Quality {
     pub(super) fn hear(&mut self, report: Report, arrival: Arrival, magic: u32, acts: &mut Acts) {
         self.in_lqrs = self.in_lqrs.wrapping_add(1);
         self.came = self.came.saturating_add(1);
-        let now = Heard { report, arrival, in_lqrs: self.in_lqrs };
+        let now = ReceivedReport { report, arrival, in_lqrs: self.in_lqrs };
         let before = self.last.replace(now);
         if let Some(before) = before {
             self.compare(&before, &now, acts);
@@ -168,7 +168,7 @@ impl Quality {
     }
 
     /// RFC 1989 section 2.8.
-    fn compare(&mut self, before: &Heard, now: &Heard, acts: &mut Acts) {
+    fn compare(&mut self, before: &ReceivedReport, now: &ReceivedReport, acts: &mut Acts) {
         let (old, new) = (&before.report, &now.report);
         let theirs = Loss::of(
             new.peer_out_packets.wrapping_sub(old.peer_out_packets),
@@ -189,7 +189,7 @@ impl Quality {
             self.is_good = false;
         }
         let text = format!("link quality: lost {ours} of our packets, {theirs} of the peer's");
-        acts.push(Act::Say(Kind::Note, text));
+        acts.push(MachineAction::Say(Kind::Note, text));
     }
 
     /// A period in which the peer should have sent a report is over.
@@ -197,12 +197,12 @@ impl Quality {
         let Some(expected) = self.expected else {
             return;
         };
-        acts.push(Act::Arm(Timer::Expect, patience(expected)));
+        acts.push(MachineAction::Arm(Timer::Expect, patience(expected)));
         let came = core::mem::take(&mut self.came);
         let is_good = core::mem::replace(&mut self.is_good, true) && came > 0;
         if came == 0 {
             let text = "link quality: no report came in time".to_owned();
-            acts.push(Act::Say(Kind::Note, text));
+            acts.push(MachineAction::Say(Kind::Note, text));
         }
         let config::Quality { good, of, .. } = self.config;
         self.periods.push_back(is_good);
@@ -216,7 +216,7 @@ impl Quality {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         if count < good {
             let end = End::Quality { good: count, of };
-            acts.push(Act::Fail(protocol::LCP, end));
+            acts.push(MachineAction::Fail(protocol::LCP, end));
         }
     }
 }
@@ -244,12 +244,12 @@ impl Echo {
     pub(super) fn begin(&mut self, acts: &mut Acts) {
         self.waiting = 0;
         if let Some(interval) = self.interval {
-            acts.push(Act::Arm(Timer::Echo, interval));
+            acts.push(MachineAction::Arm(Timer::Echo, interval));
         }
     }
 
     pub(super) fn end(acts: &mut Acts) {
-        acts.push(Act::Disarm(Timer::Echo));
+        acts.push(MachineAction::Disarm(Timer::Echo));
     }
 
     /// An answer has come; whether it is one, to one of the requests that wait: then the peer is there.
@@ -268,20 +268,20 @@ impl Echo {
         };
         if self.failure > 0 && self.waiting >= self.failure {
             let requests = self.waiting;
-            acts.push(Act::Fail(protocol::LCP, End::NoEcho { requests }));
+            acts.push(MachineAction::Fail(protocol::LCP, End::NoEcho { requests }));
             return;
         }
         self.waiting = self.waiting.saturating_add(1);
         self.identifier = self.identifier.wrapping_add(1);
         let body = lcp::Body::Echo { magic, data: &[] };
         acts.push(send_body(kumiki_wire::ppp::ppp::control::code::ECHO_REQUEST, self.identifier, &body));
-        acts.push(Act::Arm(Timer::Echo, interval));
+        acts.push(MachineAction::Arm(Timer::Echo, interval));
     }
 }
 
 /// A packet that only LCP has.
-pub(super) fn send_body(code: u8, identifier: u8, body: &lcp::Body<'_>) -> Act {
+pub(super) fn send_body(code: u8, identifier: u8, body: &lcp::Body<'_>) -> MachineAction {
     let mut data = vec![0; body.len()];
     body.emit(&mut data);
-    Act::Send { protocol: protocol::LCP, information: packet(code, identifier, &data) }
+    MachineAction::Send { protocol: protocol::LCP, information: packet(code, identifier, &data) }
 }

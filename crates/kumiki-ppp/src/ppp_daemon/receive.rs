@@ -8,7 +8,7 @@ use kumiki_wire::ppp::ppp::{Header, Text, chap, lqr, pap, protocol};
 use super::automaton::{Event, State};
 use super::log::{End, Kind, Phase};
 use super::machine::{Acts, Dropped};
-use super::misbehave::Seen;
+use super::misbehave::PacketFate;
 use super::quality::send_body;
 use super::{PppDaemon, described};
 
@@ -28,12 +28,12 @@ impl PppDaemon {
         let (seen, orders) = player.incoming(header.protocol, information, cx.now());
         let said = described(header.protocol, information);
         match seen {
-            Seen::Whole => self.dispatch(header.protocol, information, cx),
-            Seen::Changed(other) => {
+            PacketFate::Whole => self.dispatch(header.protocol, information, cx),
+            PacketFate::Changed(other) => {
                 self.say(Kind::Received, format!("made another by the script: {said}"), cx);
                 self.dispatch(header.protocol, &other, cx);
             }
-            Seen::Nothing => {
+            PacketFate::Nothing => {
                 self.say(Kind::Received, format!("taken by the script: {said}"), cx);
             }
         }

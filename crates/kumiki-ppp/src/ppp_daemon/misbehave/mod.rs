@@ -39,7 +39,7 @@ use kumiki_graph::Duration;
 mod parse;
 mod play;
 
-pub(super) use play::{Order, Player, Seen};
+pub(super) use play::{Order, PacketFate, Player};
 
 /// What is done wrong on purpose.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -23,7 +23,7 @@ pub(in super::super) enum Order {
 
 /// What becomes of a packet that came.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in super::super) enum Seen {
+pub(in super::super) enum PacketFate {
     /// The daemon sees it as it is.
     Whole,
     /// It sees this instead.
@@ -245,9 +245,14 @@ impl Player {
     }
 
     /// A packet came.
-    pub(in super::super) fn incoming(&mut self, number: u16, information: &[u8], now: Instant) -> (Seen, Vec<Order>) {
+    pub(in super::super) fn incoming(
+        &mut self,
+        number: u16,
+        information: &[u8],
+        now: Instant,
+    ) -> (PacketFate, Vec<Order>) {
         let mut orders = Vec::new();
-        let mut seen = Seen::Whole;
+        let mut seen = PacketFate::Whole;
         if number == protocol::LCP
             && let [code::ECHO_REQUEST, _, _, _, a, b, c, d, ..] = *information
         {
@@ -256,21 +261,21 @@ impl Player {
         for (rule_number, rule) in self.rules() {
             if rule == Rule::LoopBack {
                 orders.push(Order::Put(frame(number, information)));
-                seen = Seen::Nothing;
+                seen = PacketFate::Nothing;
             } else if let Rule::Ignore(what) = rule
                 && what.is(number, information)
             {
                 self.spend(rule_number);
-                seen = Seen::Nothing;
+                seen = PacketFate::Nothing;
             }
         }
-        if seen == Seen::Whole
+        if seen == PacketFate::Whole
             && let Some(answer) = self.refused(number, information)
         {
             orders.push(Order::Put(answer));
-            seen = Seen::Nothing;
+            seen = PacketFate::Nothing;
         }
-        if seen == Seen::Whole {
+        if seen == PacketFate::Whole {
             seen = self.translated(number, information, &mut orders);
         }
         if let Some(Begins::Received(what)) = self.following()
@@ -313,19 +318,19 @@ impl Player {
     }
 
     /// An answer to a Configure-Request that the daemon wrote otherwise: what it would have been to that.
-    fn translated(&mut self, number: u16, information: &[u8], orders: &mut Vec<Order>) -> Seen {
+    fn translated(&mut self, number: u16, information: &[u8], orders: &mut Vec<Order>) -> PacketFate {
         let Ok((answer, _)) = control::Packet::parse(information) else {
-            return Seen::Whole;
+            return PacketFate::Whole;
         };
         let Some(altered) = self.altered.get(&number) else {
-            return Seen::Whole;
+            return PacketFate::Whole;
         };
         if answer.identifier != altered.sent.0 {
-            return Seen::Whole;
+            return PacketFate::Whole;
         }
         match answer.code {
             code::CONFIGURE_ACK if answer.data == altered.sent.1 => {
-                Seen::Changed(packet(answer.code, altered.own.0, &altered.own.1))
+                PacketFate::Changed(packet(answer.code, altered.own.0, &altered.own.1))
             }
             code::CONFIGURE_NAK | code::CONFIGURE_REJECT => {
                 let kinds = |data| -> BTreeSet<u8> { options(data).flatten().map(|item| item.kind).collect() };
@@ -337,12 +342,12 @@ impl Player {
                     .flat_map(|item| option(item.len(), |out| item.emit(out)))
                     .collect();
                 if !data.is_empty() {
-                    return Seen::Changed(packet(answer.code, altered.own.0, &data));
+                    return PacketFate::Changed(packet(answer.code, altered.own.0, &data));
                 }
                 // Only what the script has put in was refused: without it the request goes once more, unless it is insisted on.
                 let refused = kinds(answer.data);
                 if self.insists(number, &refused) {
-                    return Seen::Nothing;
+                    return PacketFate::Nothing;
                 }
                 let mut sent = altered.clone();
                 let left: Vec<u8> = options(&altered.sent.1)
@@ -355,9 +360,9 @@ impl Player {
                 self.altered.insert(number, sent);
                 self.drop_sets(number, &refused);
                 orders.push(Order::Put(frame(number, &again)));
-                Seen::Nothing
+                PacketFate::Nothing
             }
-            _ => Seen::Whole,
+            _ => PacketFate::Whole,
         }
     }
 

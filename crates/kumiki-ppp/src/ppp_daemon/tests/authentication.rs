@@ -2,7 +2,7 @@
 
 use kumiki_wire::ppp::ppp::{Header, chap, pap, protocol};
 
-use super::link::{DELAY, Link, Way};
+use super::link::{DELAY, LineFate, Link};
 use super::negotiation::{SECOND, against, pair};
 use crate::ppp_daemon::misbehave::Script;
 use crate::ppp_daemon::{Config, End, Method, Methods, Phase, Secret, chap_md5};
@@ -211,7 +211,7 @@ fn answers_are_repeated_and_do_not_change() {
     // RFC 1994 section 4.1: nor does a second response to the same challenge find out more.
     let seen = std::rc::Rc::new(core::cell::RefCell::new(Vec::new()));
     let kept = seen.clone();
-    let way: Way = Box::new(move |from, frame| {
+    let way: LineFate = Box::new(move |from, frame| {
         if from == 1 && frame.starts_with(&hex("ff03c223 02")) {
             let mut last = frame.clone();
             let end = last.len() - 4;
@@ -239,7 +239,7 @@ fn our_own_challenge_is_not_answered() {
         }
     }
     // What the near end asks comes back to it, and the far end hears nothing of it.
-    let way: Way = Box::new(|from, frame| {
+    let way: LineFate = Box::new(|from, frame| {
         let is_challenge = frame.starts_with(&hex("ff03c223 01"));
         match (from, is_challenge) {
             (0, true) => vec![(0, frame)],

@@ -10,7 +10,7 @@ use crate::ppp_daemon::{Config, End, Line, PppDaemon, WAKE};
 use kumiki_testkit::bench::Bench;
 
 /// What becomes of a frame on the line: the end that sent it, and the frame.
-pub(super) type Way = Box<dyn FnMut(usize, Vec<u8>) -> Vec<(usize, Vec<u8>)>>;
+pub(super) type LineFate = Box<dyn FnMut(usize, Vec<u8>) -> Vec<(usize, Vec<u8>)>>;
 
 pub(super) struct Link {
     pub(super) bench: Bench,
@@ -22,11 +22,11 @@ pub(super) struct Link {
     /// When each of them came to the other end, or would have.
     pub(super) times: Vec<Instant>,
     pub(super) said: [Vec<Line>; 2],
-    way: Way,
+    way: LineFate,
 }
 
 /// To the other end, whole.
-pub(super) fn through() -> Way {
+pub(super) fn through() -> LineFate {
     Box::new(|from, frame| vec![(1 - from, frame)])
 }
 
@@ -38,7 +38,7 @@ impl Link {
         Self::over(configs, through())
     }
 
-    pub(super) fn over(configs: [Config; 2], way: Way) -> Self {
+    pub(super) fn over(configs: [Config; 2], way: LineFate) -> Self {
         let mut bench = Bench::seeded(7);
         let names = ["a", "b"];
         let lines = names.map(|name| bench.device(name));

@@ -4,7 +4,7 @@ use kumiki_graph::Request;
 use kumiki_graph::Unit;
 use kumiki_octets::Message;
 
-use super::link::{Link, Way};
+use super::link::{LineFate, Link};
 use super::negotiation::{SECOND, against, pair};
 use crate::ppp_daemon::{Config, End, Phase, Quality};
 
@@ -13,7 +13,7 @@ fn watched(quality: Quality) -> [Config; 2] {
 }
 
 /// Loses every `n`th datagram of the first end's.
-fn losing(n: u32) -> Way {
+fn losing(n: u32) -> LineFate {
     let mut count = 0;
     Box::new(move |from: usize, frame: Vec<u8>| {
         if from == 0 && frame.starts_with(&[0xff, 0x03, 0x00, 0x21]) {

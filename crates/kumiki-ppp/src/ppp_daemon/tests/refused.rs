@@ -8,7 +8,7 @@ use kumiki_graph::Duration;
 use proptest::prelude::*;
 
 use super::authentication::secretive;
-use super::link::{Link, Way};
+use super::link::{LineFate, Link};
 use super::negotiation::SECOND;
 use crate::ppp_daemon::automaton::State;
 use crate::ppp_daemon::{Config, Methods, Phase};
@@ -51,7 +51,7 @@ fn packet(number: u16, code: u8, identifier: u8, data: &[u8]) -> Vec<u8> {
 
 impl Talk {
     fn new(configs: [Config; 2], loss: u64, mut state: u64) -> Self {
-        let way: Way = Box::new(move |from, frame| {
+        let way: LineFate = Box::new(move |from, frame| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let is_lost = (state >> 33) % 100 < loss;
             if is_lost { Vec::new() } else { vec![(1 - from, frame)] }
