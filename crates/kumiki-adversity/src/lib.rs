@@ -34,6 +34,6 @@ mod xtp;
 pub use case::{Case, End, Finish, Flood, Liar, Line, Moment, Opening, Reading, Stack, Transport, Version, Writing};
 pub use checker::Violation;
 pub use many::{Summary, many, name};
-pub use run::{Options, Outcome, run};
+pub use run::{CaseOutcome, Options, run};
 pub use shrink::shrink;
 pub use user::{Over, Report};

@@ -9,7 +9,7 @@ use kumiki_graph::Instant;
 
 use super::case::{Case, Transport};
 use super::checker::Violation;
-use super::run::{Options, Outcome, run};
+use super::run::{CaseOutcome, Options, run};
 use super::user::Over;
 
 /// What came of many cases.
@@ -80,7 +80,7 @@ struct Brief {
 }
 
 impl Brief {
-    fn of(outcome: Outcome) -> Self {
+    fn of(outcome: CaseOutcome) -> Self {
         let [near, far] = &outcome.ends;
         let (packets, time) = outcome.allowed;
         let used = |of: u64, all: u64| of.saturating_mul(1_000) / all.max(1);

@@ -15,7 +15,7 @@ pub(super) mod gateway;
 mod liar;
 mod squeeze;
 
-use flood::Strangers;
+use flood::FloodSource;
 use gateway::Gateway;
 use squeeze::Squeeze;
 
@@ -101,7 +101,7 @@ fn before_host(case: &Case, number: usize, end: &Plugged<'_>) -> Vec<(&'static s
     }
     if let Some(flood) = plan.strangers {
         let address = if case.stack == Stack::Ip { Address::NONE } else { VC };
-        let strangers = Strangers::new(case, flood, (number, end.port), address);
+        let strangers = FloodSource::new(case, flood, (number, end.port), address);
         elements.push(("strangers", Box::new(strangers)));
     }
     elements.push(("tap", Box::new(Tap::new(end.shared))));

@@ -35,7 +35,7 @@ pub struct Options {
 
 /// What came of one case.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CaseOutcome {
     /// The seed.
     pub seed: u64,
     /// The first rule that was broken.
@@ -96,7 +96,7 @@ struct Run<'a> {
 ///
 /// # Errors
 /// Where a graph cannot be built: never for a case of a seed.
-pub fn run(case: &Case, options: Options) -> Result<Outcome, GraphError> {
+pub fn run(case: &Case, options: Options) -> Result<CaseOutcome, GraphError> {
     let mut run = Run::build(case, options)?;
     let mut late = run.until_over();
     let over_at = run.reports().map(|it| it.over_at);
@@ -244,7 +244,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn outcome(mut self, late: Option<Violation>, took: Duration, options: Options) -> Outcome {
+    fn outcome(mut self, late: Option<Violation>, took: Duration, options: Options) -> CaseOutcome {
         let now = self.world.now();
         let ends = self.reports();
         let complaints = [0, 1].map(|number| self.user(number).and_then(|it| it.complaint.clone()));
@@ -269,7 +269,7 @@ impl<'a> Run<'a> {
                 host.seen = seen;
             }
         }
-        Outcome {
+        CaseOutcome {
             seed: self.case.seed,
             violation,
             ends,

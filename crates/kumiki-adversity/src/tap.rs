@@ -26,7 +26,7 @@ use super::path::gateway::last_hop;
 
 /// A segment as it was on the wire.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct TappedSegment {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
     /// Octets of the IP datagram.
@@ -105,7 +105,7 @@ pub(super) struct TcpWitness {
 }
 
 impl TcpWitness {
-    fn is_strange(&self, seen: &Seen) -> bool {
+    fn is_strange(&self, seen: &TappedSegment) -> bool {
         let known = |address| self.known.is_none_or(|known| known.contains(address));
         !known(&seen.source) || !known(&seen.destination)
     }
@@ -155,7 +155,7 @@ impl Witness for TcpWitness {
 }
 
 /// Reads a PDU, or says what is wrong with it; none where it is no concern of TCP. `sums_again`: all sums are taken again.
-fn read(pdu: &Message, stack: Stack, sums_again: bool) -> Result<Option<Seen>, &'static str> {
+fn read(pdu: &Message, stack: Stack, sums_again: bool) -> Result<Option<TappedSegment>, &'static str> {
     let (mut data, packet) = packet_of(pdu, stack)?;
     if packet.protocol == ipv6::next_header::ICMPV6 {
         return Ok(None);
@@ -179,7 +179,7 @@ fn read(pdu: &Message, stack: Stack, sums_again: bool) -> Result<Option<Seen>, &
         return Err("a TCP option has an illegal length");
     }
     data.pop(len).map_err(|_| "the TCP header is cut off")?;
-    Ok(Some(Seen {
+    Ok(Some(TappedSegment {
         source: packet.source,
         destination: packet.destination,
         datagram: packet.total,

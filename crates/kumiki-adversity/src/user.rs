@@ -30,7 +30,7 @@ mod report;
 
 pub(super) use facts::Facts;
 pub(super) use heard::Expected;
-use heard::Heard;
+use heard::ReceivedStream;
 pub use report::{Over, Report};
 
 const STACK: Below = Below(0);
@@ -82,7 +82,7 @@ pub(super) struct User {
     waits_for_page: bool,
     must_finish: bool,
     released: bool,
-    heard: Heard,
+    heard: ReceivedStream,
     /// What came with a call that is not accepted yet.
     with_call: Option<Message>,
     /// Received and not given back.
@@ -123,7 +123,7 @@ impl User {
             waits_for_page: false,
             must_finish: false,
             released: false,
-            heard: Heard::new(expected),
+            heard: ReceivedStream::new(expected),
             with_call: None,
             unpaid: 0,
             read_pause_over: false,

@@ -40,7 +40,7 @@ use super::judge::Evidence;
 use super::tap::{Witness, xtp_of};
 use super::user::Facts;
 use kumiki_lab::workload::sink::first_wrong;
-use read::{Body, Seen};
+use read::{Body, DecodedPacket};
 
 mod read;
 
@@ -222,7 +222,7 @@ impl XtpWitness {
         self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
     }
 
-    fn note(&mut self, now: Instant, seen: &Seen, sent: bool) {
+    fn note(&mut self, now: Instant, seen: &DecodedPacket, sent: bool) {
         let Header { key, options, sync, seq, check, .. } = seen.header;
         for word in [
             now.as_nanos() << 1 | u64::from(sent),
@@ -259,7 +259,7 @@ impl XtpWitness {
         }
     }
 
-    fn sent(&mut self, now: Instant, seen: &Seen) {
+    fn sent(&mut self, now: Instant, seen: &DecodedPacket) {
         self.note(now, seen, true);
         let header = seen.header;
         let both = Options::RCLOSE.with(Options::WCLOSE);
@@ -302,7 +302,7 @@ impl XtpWitness {
     }
 
     /// Rule 7. What refuses, and what is left of a context, answers one packet by one.
-    fn judge_amplification(&mut self, now: Instant, seen: &Seen) {
+    fn judge_amplification(&mut self, now: Instant, seen: &DecodedPacket) {
         let answers = seen.diagnosis().is_some() || seen.header.options.contains(Options::END);
         let Some(stranger) = self.stranger.as_mut().filter(|_| !answers) else {
             return;
@@ -331,7 +331,7 @@ impl XtpWitness {
         self.goes_on(now, Progress { rseq, ..self.progress });
     }
 
-    fn judge_sent(&mut self, now: Instant, seen: &Seen) -> Result<(), String> {
+    fn judge_sent(&mut self, now: Instant, seen: &DecodedPacket) -> Result<(), String> {
         let Header { options, sync, seq, .. } = seen.header;
         if seen.diagnosis().is_some() {
             return Ok(());
@@ -391,7 +391,7 @@ impl XtpWitness {
         if before { most.max(self.first_alloc) } else { most }
     }
 
-    fn judge_close(&self, seen: &Seen, end: u64) -> Result<(), String> {
+    fn judge_close(&self, seen: &DecodedPacket, end: u64) -> Result<(), String> {
         let closes = seen.header.options.contains(Options::WCLOSE) && !seen.header.options.contains(Options::END);
         if closes && !(self.facts.releasing() && end == self.facts.handed()) {
             return Err(format!("the stream does not end at {end}: {} octets are written (P31)", self.facts.handed()));
@@ -425,7 +425,7 @@ impl XtpWitness {
         Ok(())
     }
 
-    fn arrived(&mut self, now: Instant, seen: &Seen) {
+    fn arrived(&mut self, now: Instant, seen: &DecodedPacket) {
         self.look_at_clock(now);
         self.note(now, seen, false);
         let header = seen.header;

@@ -99,7 +99,8 @@ fn paths_change_nothing() {
             let case = Case::of(transport, seed);
             let with = kumiki_adversity::run(&case, Options::default()).unwrap();
             let without = kumiki_adversity::run(&case, Options { stops: true, ..Options::default() }).unwrap();
-            let told = |it: &kumiki_adversity::Outcome| (it.hash, it.took, it.events, it.segments, it.accounts.clone());
+            let told =
+                |it: &kumiki_adversity::CaseOutcome| (it.hash, it.took, it.events, it.segments, it.accounts.clone());
             assert_eq!(told(&with), told(&without), "seed {seed} of {transport:?}");
         }
     }

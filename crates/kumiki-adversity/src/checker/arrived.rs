@@ -6,11 +6,11 @@ use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 use super::space::position;
 use super::waits::Tick;
 use super::{ANSWER, Checker};
-use crate::tap::Seen;
+use crate::tap::TappedSegment;
 
 impl Checker {
     /// An intact segment has reached the end.
-    pub(crate) fn arrived(&mut self, now: Instant, seen: &Seen) {
+    pub(crate) fn arrived(&mut self, now: Instant, seen: &TappedSegment) {
         self.look_at_clock(now);
         self.mix_segment(now, seen, false);
         if let Some(sending) = &mut self.sending {
@@ -79,7 +79,7 @@ impl Checker {
         }
     }
 
-    fn segment_arrived(&mut self, now: Instant, seen: &Seen) {
+    fn segment_arrived(&mut self, now: Instant, seen: &TappedSegment) {
         let (has_timestamps, sack) = (self.has_timestamps(), self.has_sack());
         let (own_shift, shift) = self.shifts();
         let (Some(sending), Some(receiving)) = (&mut self.sending, &mut self.receiving) else {

@@ -46,7 +46,7 @@ use kumiki_octets::Pattern;
 use kumiki_wire::inet::tcp::{Header, Options, Seq};
 
 use super::case::{End, Opening, Version};
-use super::tap::Seen;
+use super::tap::TappedSegment;
 use super::user::Facts;
 
 mod arrived;
@@ -183,7 +183,7 @@ impl Checker {
         self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
     }
 
-    fn mix_segment(&mut self, now: Instant, seen: &Seen, sent: bool) {
+    fn mix_segment(&mut self, now: Instant, seen: &TappedSegment, sent: bool) {
         let Header { seq, ack, flags, window, .. } = seen.header;
         self.mix(now.as_nanos());
         self.mix(u64::from(seq.0) << 32 | u64::from(ack.0));

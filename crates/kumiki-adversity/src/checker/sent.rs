@@ -8,12 +8,12 @@ use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 use super::Checker;
 use super::space::{Probe, Receiving, Sending, position};
 use crate::case::Version;
-use crate::tap::Seen;
+use crate::tap::TappedSegment;
 use kumiki_lab::workload::sink::first_wrong;
 
 impl Checker {
     /// The end has sent a segment.
-    pub(crate) fn sent(&mut self, now: Instant, seen: &Seen) {
+    pub(crate) fn sent(&mut self, now: Instant, seen: &TappedSegment) {
         self.look_at_clock(now);
         self.mix_segment(now, seen, true);
         let Header { flags, .. } = seen.header;
@@ -54,7 +54,7 @@ impl Checker {
         self.sent_text(now, seen);
     }
 
-    fn sent_reset(&mut self, now: Instant, seen: &Seen) {
+    fn sent_reset(&mut self, now: Instant, seen: &TappedSegment) {
         self.reset_sent = true;
         if !seen.text.is_empty() || seen.header.flags.contains(Flags::FIN) {
             self.breaks(now, "malformed", || format!("{} with text", seen.header));
@@ -62,7 +62,7 @@ impl Checker {
         self.doubtful |= self.passive && !self.facts.opened();
     }
 
-    fn sent_syn(&mut self, now: Instant, seen: &Seen) {
+    fn sent_syn(&mut self, now: Instant, seen: &TappedSegment) {
         let header = &seen.header;
         if !seen.text.is_empty() {
             self.breaks(now, "malformed", || "a SYN with text".to_owned());
@@ -241,7 +241,7 @@ impl Checker {
         }
     }
 
-    fn sent_text(&mut self, now: Instant, seen: &Seen) {
+    fn sent_text(&mut self, now: Instant, seen: &TappedSegment) {
         let sack = self.has_sack();
         let (Some(sending), Some(receiving)) = (&mut self.sending, &self.receiving) else {
             return;

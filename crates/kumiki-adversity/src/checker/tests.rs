@@ -8,7 +8,7 @@ use kumiki_wire::inet::tcp::{Flags, Header, Options, SackBlock, SackBlocks, Seq}
 
 use super::Checker;
 use crate::case::{Case, Transport, Version};
-use crate::tap::Seen;
+use crate::tap::TappedSegment;
 use crate::user::Facts;
 
 const OWN: u32 = 1_000;
@@ -131,8 +131,8 @@ fn header(flags: Flags, seq: u32, ack: u32, window: u16, options: Options) -> He
     Header { flags, seq: Seq(seq), ack: Seq(ack), window, options, ..Header::default() }
 }
 
-fn seen(from: usize, header: Header, offset: u64, text: usize) -> Seen {
-    Seen {
+fn seen(from: usize, header: Header, offset: u64, text: usize) -> TappedSegment {
+    TappedSegment {
         source: Version::Four.address(from),
         destination: Version::Four.address(1 - from),
         datagram: 20 + header.len() + text,

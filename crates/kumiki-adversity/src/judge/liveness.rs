@@ -138,7 +138,7 @@ fn may_seem_black(case: &Case, from: &End, to: &End, octets: u64) -> bool {
 }
 
 /// One direction.
-struct Way<'a> {
+struct DirectionBounds<'a> {
     case: &'a Case,
     from: &'a End,
     to: &'a End,
@@ -150,7 +150,7 @@ struct Way<'a> {
     reach: u64,
 }
 
-impl Way<'_> {
+impl DirectionBounds<'_> {
     fn steps(&self) -> u64 {
         let bits = match self.to.reading {
             Reading::Bits(octets, _) => self.octets / octets.max(1),
@@ -293,7 +293,7 @@ pub(crate) fn allowed(case: &Case, reports: &[Report; 2], now: Instant) -> Allow
     let [there, back] = &case.line.weather;
     let [of_near, of_far] = reports;
     let ways = [(near, far, there, of_near), (far, near, back, of_far)];
-    let ways = ways.map(|(from, to, weather, report)| Way {
+    let ways = ways.map(|(from, to, weather, report)| DirectionBounds {
         case,
         from,
         to,
@@ -312,7 +312,7 @@ pub(crate) fn allowed(case: &Case, reports: &[Report; 2], now: Instant) -> Allow
     let took = now.saturating_since(Instant::ZERO);
     let by_time = PER_SECOND.saturating_mul(took.as_millis() / 1_000);
     let (mut packets, mut time) = (0_u64, TIME);
-    let trip = ways.iter().map(Way::delay).fold(Duration::ZERO, |a, b| a + b);
+    let trip = ways.iter().map(DirectionBounds::delay).fold(Duration::ZERO, |a, b| a + b);
     for way in &ways {
         let steps = over(way.steps());
         let each = PER_STEP.saturating_mul(way.times());

@@ -22,7 +22,7 @@ use super::{HOST, LINE};
 use crate::case::{Case, Flood, Stack, Version};
 
 /// Stands before a host.
-pub(super) struct Strangers {
+pub(super) struct FloodSource {
     stack: Stack,
     version: Version,
     /// The virtual channel, where there is ATM.
@@ -35,7 +35,7 @@ pub(super) struct Strangers {
     sent: u64,
 }
 
-impl Strangers {
+impl FloodSource {
     /// What `flood` says, to end `number` and its `port`.
     pub(super) fn new(case: &Case, flood: Flood, (number, port): (usize, u16), address: Address) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl Strangers {
     }
 }
 
-impl Element for Strangers {
+impl Element for FloodSource {
     fn offer(&mut self, _: Instant, port: usize, unit: Unit, out: &mut Outlet) {
         out.put(HOST + LINE - port, unit);
     }
@@ -199,7 +199,7 @@ mod tests {
                 let shared: Shared = Arc::new(Mutex::new(witness));
                 let mut tap = Tap::new(&shared);
                 let flood = Flood { calls: 100, after: Duration::ZERO, every: Duration::from_micros(1) };
-                let mut strangers = Strangers::new(&case, flood, (1, 7), VC);
+                let mut strangers = FloodSource::new(&case, flood, (1, 7), VC);
                 let mut out = Outlet::default();
                 while let Some(at) = strangers.next_deadline() {
                     strangers.poll(at, &mut out);

@@ -24,7 +24,7 @@ pub(crate) struct Expected {
 
 /// What has come.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct ReceivedStream {
     expected: Expected,
     pub(super) octets: u64,
     /// The position of what comes next; none after a gap.
@@ -34,7 +34,7 @@ pub(super) struct Heard {
     crc: Aal5Crc,
 }
 
-impl Heard {
+impl ReceivedStream {
     pub(super) const fn new(expected: Expected) -> Self {
         Self { expected, octets: 0, position: Some(0), least: 0, crc: Aal5Crc::new() }
     }

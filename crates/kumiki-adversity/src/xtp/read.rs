@@ -20,12 +20,12 @@ pub(super) enum Body {
 
 /// A packet.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct DecodedPacket {
     pub(super) header: Header,
     pub(super) body: Body,
 }
 
-impl Seen {
+impl DecodedPacket {
     pub(super) fn control(&self) -> Option<(Control, &[Span])> {
         match &self.body {
             Body::Control { control, spans } => Some((*control, spans)),
@@ -59,7 +59,7 @@ macro_rules! written {
 }
 
 /// Reads `packet`, or says what is wrong with it. `strictly`: all sums are taken again, and it must be as it would be written again.
-pub(super) fn read(packet: &Message, strictly: bool) -> Result<Seen, String> {
+pub(super) fn read(packet: &Message, strictly: bool) -> Result<DecodedPacket, String> {
     let malformed = |why: Malformed| why.to_string();
     let mut data = packet.clone();
     let front = front_of(&data, LEN);
@@ -83,7 +83,7 @@ pub(super) fn read(packet: &Message, strictly: bool) -> Result<Seen, String> {
     if strictly && again != front_of(&data, again.len()) {
         return Err("its payload is not as it would be written".to_owned());
     }
-    Ok(Seen { header, body })
+    Ok(DecodedPacket { header, body })
 }
 
 /// The payload, and what of it is no user's data, written again.

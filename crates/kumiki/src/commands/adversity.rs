@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
-use kumiki_adversity::{Case, Options, Outcome, Summary, Transport, Violation};
+use kumiki_adversity::{Case, CaseOutcome, Options, Summary, Transport, Violation};
 use kumiki_lab::capture::{self, trace};
 use kumiki_lab::progress::Progress;
 use kumiki_live::private;
@@ -141,7 +141,7 @@ fn one(seed: u64, args: &cli::Adversity) -> Result<(), Stop> {
     }
 }
 
-fn told(outcome: &Outcome) -> String {
+fn told(outcome: &CaseOutcome) -> String {
     let mut text = String::new();
     for (name, end) in ["near", "far"].into_iter().zip(&outcome.ends) {
         let how = kumiki_adversity::name(end.over.clone());
@@ -167,7 +167,7 @@ fn told(outcome: &Outcome) -> String {
 }
 
 /// Writes captures and traces where they are asked for.
-fn write(outcome: &Outcome, args: &cli::Adversity) -> Result<Vec<PathBuf>, Stop> {
+fn write(outcome: &CaseOutcome, args: &cli::Adversity) -> Result<Vec<PathBuf>, Stop> {
     let mut files = Vec::new();
     if !args.pcap && !args.trace {
         return Ok(files);
