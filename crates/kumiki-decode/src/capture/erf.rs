@@ -8,7 +8,7 @@
 
 use std::io::Read;
 
-use super::source::{Place, Source};
+use super::source::{ReadPosition, Source};
 use super::{Format, Link, Record, Time, Unreadable};
 
 /// Octets of the fixed header, and so of the shortest record.
@@ -45,7 +45,7 @@ pub(super) fn is_plausible(octets: &[u8], whole: bool) -> bool {
 
 pub(super) fn next<R: Read>(source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
     loop {
-        let place = Place { format: Format::Erf, packet: number, what: "a record", began: source.offset() };
+        let place = ReadPosition { format: Format::Erf, packet: number, what: "a record", began: source.offset() };
         let Some(mut octets) = source.take(HEADER, &place)? else {
             return Ok(None);
         };

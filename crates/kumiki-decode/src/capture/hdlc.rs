@@ -11,7 +11,7 @@ use std::io::Read;
 use kumiki_octets::hdlc::{Accm, FLAG, Stop, Unstuffer};
 use kumiki_octets::text::counted;
 
-use super::source::{Place, Source};
+use super::source::{ReadPosition, Source};
 use super::{Format, Link, MOST_OCTETS, Record, Unreadable};
 use crate::protocol::fcs;
 
@@ -51,7 +51,7 @@ impl Reader {
             }
         }
         skip_flags(source)?;
-        let place = Place { format: Format::Hdlc, packet: number, what: "a frame", began: source.offset() };
+        let place = ReadPosition { format: Format::Hdlc, packet: number, what: "a frame", began: source.offset() };
         let (octets, stop) = frame(source, &place)?;
         if octets.is_empty() && stop == Stop::End {
             return Ok(None);
@@ -113,7 +113,7 @@ fn skip_flags<R: Read>(source: &mut Source<R>) -> Result<(), Unreadable> {
 }
 
 /// The next frame, unstuffed, and how it ended.
-fn frame<R: Read>(source: &mut Source<R>, place: &Place) -> Result<(Vec<u8>, Stop), Unreadable> {
+fn frame<R: Read>(source: &mut Source<R>, place: &ReadPosition) -> Result<(Vec<u8>, Stop), Unreadable> {
     let (mut frame, mut unstuffer) = (Vec::new(), Unstuffer::new());
     loop {
         let piece = source.peek(PIECE)?;

@@ -13,7 +13,7 @@
 use std::io::Read;
 
 use super::guess::guess_layer;
-use super::source::{Place, Source};
+use super::source::{ReadPosition, Source};
 use super::{Format, Link, MOST_OCTETS, Record, Unreadable};
 
 /// Longest line.
@@ -44,7 +44,7 @@ impl Reader {
         let mut octets = Vec::new();
         let mut began = source.offset();
         loop {
-            let place = Place { format: Format::Hex, packet: number, what: "a line", began: source.offset() };
+            let place = ReadPosition { format: Format::Hex, packet: number, what: "a line", began: source.offset() };
             let (text, len) = peek_line(source, &place)?;
             if len == 0 {
                 break;
@@ -98,7 +98,7 @@ impl Reader {
 }
 
 /// The next line, and how many octets of the file it takes.
-fn peek_line<R: Read>(source: &mut Source<R>, place: &Place) -> Result<(String, usize), Unreadable> {
+fn peek_line<R: Read>(source: &mut Source<R>, place: &ReadPosition) -> Result<(String, usize), Unreadable> {
     let mut looked = 256;
     loop {
         let ahead = source.peek(looked)?;

@@ -11,7 +11,7 @@ use std::io::Read;
 use kumiki_octets::text::counted;
 use pcap_parser::{PcapHeader, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
 
-use super::source::{Place, Source};
+use super::source::{ReadPosition, Source};
 use super::{Format, Link, MOST_OCTETS, Record, Time, Unreadable};
 
 /// Octets of the file's header.
@@ -36,7 +36,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn open<R: Read>(source: &mut Source<R>) -> Result<Self, Unreadable> {
-        let place = Place { format: Format::Pcap, packet: 1, what: "the file's header", began: source.offset() };
+        let place = ReadPosition { format: Format::Pcap, packet: 1, what: "the file's header", began: source.offset() };
         let octets = source.take(FILE_HEADER, &place)?.unwrap_or_default();
         let Ok((_, header)) = parse_pcap_header(&octets) else {
             return Err(place.wrong(
@@ -53,7 +53,7 @@ impl Reader {
     }
 
     pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
-        let place = Place { format: Format::Pcap, packet: number, what: "a record", began: source.offset() };
+        let place = ReadPosition { format: Format::Pcap, packet: number, what: "a record", began: source.offset() };
         let Some(mut octets) = source.take(HEADER, &place)? else {
             return Ok(None);
         };

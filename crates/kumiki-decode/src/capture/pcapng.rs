@@ -16,7 +16,7 @@ use pcap_parser::pcapng::{
     parse_sectionheaderblock, parse_simplepacketblock_be, parse_simplepacketblock_le,
 };
 
-use super::source::{Place, Source};
+use super::source::{ReadPosition, Source};
 use super::{Direction, Format, Link, MOST_OCTETS, Record, Time, Unreadable};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -63,7 +63,8 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
         loop {
-            let place = Place { format: Format::PcapNg, packet: number, what: "a block", began: source.offset() };
+            let place =
+                ReadPosition { format: Format::PcapNg, packet: number, what: "a block", began: source.offset() };
             let Some((kind, octets)) = self.block(source, &place)? else {
                 return Ok(None);
             };
@@ -93,7 +94,11 @@ impl Reader {
     }
 
     /// Takes one block. Its octets are kept where somebody will look at them.
-    fn block<R: Read>(&mut self, source: &mut Source<R>, place: &Place) -> Result<Option<(u32, Vec<u8>)>, Unreadable> {
+    fn block<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        place: &ReadPosition,
+    ) -> Result<Option<(u32, Vec<u8>)>, Unreadable> {
         let Some(mut octets) = source.take(FRONT, place)? else {
             return Ok(None);
         };
@@ -142,7 +147,7 @@ impl Reader {
         Ok(Some((kind, octets)))
     }
 
-    fn section(&mut self, octets: &[u8], place: &Place) -> Result<(), Unreadable> {
+    fn section(&mut self, octets: &[u8], place: &ReadPosition) -> Result<(), Unreadable> {
         let Ok((_, section)) = parse_sectionheaderblock(octets) else {
             return Err(layout(place, "section header", octets));
         };
@@ -155,7 +160,7 @@ impl Reader {
         Ok(())
     }
 
-    fn interface(&mut self, octets: &[u8], place: &Place) -> Result<(), Unreadable> {
+    fn interface(&mut self, octets: &[u8], place: &ReadPosition) -> Result<(), Unreadable> {
         let parsed = if self.big_endian {
             parse_interfacedescriptionblock_be(octets)
         } else {
@@ -174,7 +179,7 @@ impl Reader {
         Ok(())
     }
 
-    fn describe(&self, block: &InterfaceDescriptionBlock<'_>, place: &Place) -> Result<Interface, Unreadable> {
+    fn describe(&self, block: &InterfaceDescriptionBlock<'_>, place: &ReadPosition) -> Result<Interface, Unreadable> {
         let mut interface = Interface {
             link: u32::from_ne_bytes(block.linktype.0.to_ne_bytes()),
             snaplen: usize::try_from(block.snaplen).unwrap_or(usize::MAX),
@@ -214,7 +219,7 @@ impl Reader {
         Ok(interface)
     }
 
-    fn on(&self, interface: u32, place: &Place) -> Result<&Interface, Unreadable> {
+    fn on(&self, interface: u32, place: &ReadPosition) -> Result<&Interface, Unreadable> {
         let found = usize::try_from(interface).ok();
         found.and_then(|at| self.interfaces.get(at)).ok_or_else(|| {
             place.wrong(
@@ -227,7 +232,7 @@ impl Reader {
         })
     }
 
-    fn enhanced(&self, octets: &[u8], place: &Place) -> Result<Record, Unreadable> {
+    fn enhanced(&self, octets: &[u8], place: &ReadPosition) -> Result<Record, Unreadable> {
         let parsed =
             if self.big_endian { parse_enhancedpacketblock_be(octets) } else { parse_enhancedpacketblock_le(octets) };
         let Ok((_, block)) = parsed else {
@@ -272,7 +277,7 @@ impl Reader {
     }
 
     /// Why an Enhanced Packet Block does not hold what it says.
-    fn packet_layout(&self, octets: &[u8], place: &Place) -> Unreadable {
+    fn packet_layout(&self, octets: &[u8], place: &ReadPosition) -> Unreadable {
         const FIXED: usize = 32;
         if octets.len() < FIXED {
             return layout(place, "enhanced packet", octets);
@@ -287,7 +292,7 @@ impl Reader {
         )
     }
 
-    fn simple(&self, octets: &[u8], place: &Place) -> Result<Record, Unreadable> {
+    fn simple(&self, octets: &[u8], place: &ReadPosition) -> Result<Record, Unreadable> {
         let parsed =
             if self.big_endian { parse_simplepacketblock_be(octets) } else { parse_simplepacketblock_le(octets) };
         let Ok((_, block)) = parsed else {
@@ -319,7 +324,7 @@ impl Reader {
     }
 }
 
-fn layout(place: &Place, what: &str, octets: &[u8]) -> Unreadable {
+fn layout(place: &ReadPosition, what: &str, octets: &[u8]) -> Unreadable {
     place.wrong(format!("a block of {} is no {what}", counted(octets.len(), "octet")), format!("a whole {what}"))
 }
 

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use kumiki_wire::atm::cell::CELL_LEN;
 
-use super::source::{Place, Source};
+use super::source::{ReadPosition, Source};
 use super::{Format, Link, MOST_OCTETS, Record, Unreadable};
 
 pub(super) struct Reader {
@@ -17,7 +17,7 @@ impl Reader {
     }
 
     pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
-        let place = Place { format: Format::Raw, packet: number, what: "a cell", began: source.offset() };
+        let place = ReadPosition { format: Format::Raw, packet: number, what: "a cell", began: source.offset() };
         let octets = if self.layer == "cells" {
             match source.take(CELL_LEN, &place)? {
                 Some(octets) => octets,

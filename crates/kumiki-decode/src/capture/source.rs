@@ -72,7 +72,7 @@ impl<R: Read> Source<R> {
 
     /// Takes `len` octets: `what` of `format`, which began at `began` and of which `before` octets were taken. `None`
     /// where the file ends exactly there and nothing was taken.
-    pub(super) fn take(&mut self, len: usize, reading: &Place) -> Result<Option<Vec<u8>>, Unreadable> {
+    pub(super) fn take(&mut self, len: usize, reading: &ReadPosition) -> Result<Option<Vec<u8>>, Unreadable> {
         let before = usize::try_from(self.offset.saturating_sub(reading.began)).unwrap_or(usize::MAX);
         let octets = self.peek(len)?.to_vec();
         self.skip(octets.len());
@@ -94,12 +94,12 @@ impl<R: Read> Source<R> {
     }
 
     /// As [`Source::take`], where the end of the file is not expected.
-    pub(super) fn take_more(&mut self, len: usize, reading: &Place) -> Result<Vec<u8>, Unreadable> {
+    pub(super) fn take_more(&mut self, len: usize, reading: &ReadPosition) -> Result<Vec<u8>, Unreadable> {
         Ok(self.take(len, reading)?.unwrap_or_default())
     }
 
     /// Goes on by `len` octets, however many that are.
-    pub(super) fn skip_more(&mut self, len: usize, reading: &Place) -> Result<(), Unreadable> {
+    pub(super) fn skip_more(&mut self, len: usize, reading: &ReadPosition) -> Result<(), Unreadable> {
         let mut left = len;
         while left > 0 {
             let step = left.min(PIECE);
@@ -125,7 +125,7 @@ impl<R: Read> Source<R> {
 }
 
 /// What is being read, for errors.
-pub(super) struct Place {
+pub(super) struct ReadPosition {
     pub(super) format: Format,
     /// The packet that it belongs to or that comes next.
     pub(super) packet: u64,
@@ -134,7 +134,7 @@ pub(super) struct Place {
     pub(super) began: u64,
 }
 
-impl Place {
+impl ReadPosition {
     pub(super) fn wrong(&self, found: String, right: impl Into<String>) -> Unreadable {
         Unreadable::Wrong { format: self.format, packet: self.packet, offset: self.began, found, right: right.into() }
     }

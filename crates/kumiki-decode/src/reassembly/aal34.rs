@@ -19,7 +19,7 @@ pub const MOST_OCTETS: usize = pdu_len(MAX_SDU);
 
 /// What a segment led to.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Aal34Progress {
     /// The PDU goes on, or there is none.
     Waiting,
     /// The PDU has ended.
@@ -29,7 +29,7 @@ pub(crate) enum Outcome {
 /// What a segment led to, and what was wrong.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Came {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: Aal34Progress,
     /// What is missing.
     pub(crate) wrong: Option<String>,
     /// The channel whose PDU was given up to make room.
@@ -58,7 +58,7 @@ impl Segments {
     pub(crate) fn add(&mut self, circuit: Circuit, header: &Header, octets: &[u8], packet: u64) -> Came {
         self.clock = self.clock.saturating_add(1);
         let key = (circuit, header.mid);
-        let mut came = Came { outcome: Outcome::Waiting, wrong: None, given_up: None };
+        let mut came = Came { outcome: Aal34Progress::Waiting, wrong: None, given_up: None };
         let mut partial = if header.segment_type.begins() {
             if let Some(old) = self.partial.remove(&key) {
                 came.wrong = Some(format!(
@@ -95,7 +95,8 @@ impl Segments {
             return came;
         }
         if header.segment_type.ends() {
-            came.outcome = Outcome::Whole { octets: partial.octets, cells: partial.cells, packets: partial.packets };
+            came.outcome =
+                Aal34Progress::Whole { octets: partial.octets, cells: partial.cells, packets: partial.packets };
             return came;
         }
         partial.sn = header.sn.wrapping_add(1) & 15;

@@ -17,7 +17,7 @@ pub const MOST_CELLS: usize = cells(MAX_SDU);
 
 /// What a cell led to.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Aal5Progress {
     /// The PDU has so many cells now.
     Waiting { cells: usize },
     /// So many cells came without an end in time; their octets are not kept.
@@ -63,7 +63,7 @@ impl Circuits {
         payload: &[u8; PAYLOAD_LEN],
         ends: bool,
         packet: u64,
-    ) -> (Outcome, Option<Circuit>) {
+    ) -> (Aal5Progress, Option<Circuit>) {
         self.clock = self.clock.saturating_add(1);
         let given_up = if self.partial.contains_key(&circuit) { None } else { self.make_room() };
         let partial = self.partial.entry(circuit).or_default();
@@ -76,14 +76,14 @@ impl Circuits {
             if ends {
                 self.partial.remove(&circuit);
             }
-            return (Outcome::TooLong { cells }, given_up);
+            return (Aal5Progress::TooLong { cells }, given_up);
         }
         partial.keep(payload);
         if !ends {
-            return (Outcome::Waiting { cells }, given_up);
+            return (Aal5Progress::Waiting { cells }, given_up);
         }
         let Partial { octets, packets, .. } = self.partial.remove(&circuit).unwrap_or_default();
-        let whole = Outcome::Whole { octets, cells, packets };
+        let whole = Aal5Progress::Whole { octets, cells, packets };
         (whole, given_up)
     }
 
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn channels_do_not_mix() {
         let mut circuits = Circuits::default();
-        let waiting = |cells| (Outcome::Waiting { cells }, None);
+        let waiting = |cells| (Aal5Progress::Waiting { cells }, None);
         assert_eq!(circuits.add(circuit(1), &[1; 48], false, 1), waiting(1));
         assert_eq!(circuits.add(circuit(2), &[2; 48], false, 2), waiting(1));
-        let whole = Outcome::Whole { octets: [[1; 48], [3; 48]].concat(), cells: 2, packets: vec![1, 3] };
+        let whole = Aal5Progress::Whole { octets: [[1; 48], [3; 48]].concat(), cells: 2, packets: vec![1, 3] };
         assert_eq!(circuits.add(circuit(1), &[3; 48], true, 3), (whole, None));
         assert_eq!(circuits.unfinished().count(), 1);
     }
@@ -133,7 +133,7 @@ mod tests {
         }
         for cells in MOST_CELLS + 1..MOST_CELLS + 10 {
             let (outcome, _) = circuits.add(circuit(1), &[0; 48], false, 1);
-            assert_eq!(outcome, Outcome::TooLong { cells });
+            assert_eq!(outcome, Aal5Progress::TooLong { cells });
         }
         circuits.add(circuit(1), &[0; 48], true, 1);
         assert_eq!(circuits.unfinished().count(), 0);

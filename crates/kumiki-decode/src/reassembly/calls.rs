@@ -13,7 +13,7 @@ pub const MOST_SEQUENCE: usize = 1 << 16;
 
 /// Where a call is: the same for packets of both directions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Place {
+pub(crate) struct CallKey {
     interface: u32,
     /// The connection of TCP that the call has to itself.
     stream: Option<Stream>,
@@ -21,7 +21,7 @@ pub(crate) struct Place {
     channel: u16,
 }
 
-impl Place {
+impl CallKey {
     /// On a logical channel of what is captured at `interface`, or of a connection of TCP, where numbers mean nothing.
     pub(crate) fn new(interface: u32, stream: Option<Stream>, channel: u16) -> Self {
         let stream = stream.filter(|it| matches!(it.source, Party::Port(..)));
@@ -47,13 +47,13 @@ pub(crate) struct Call {
     /// A sequence was seen and not which way it goes.
     pub(crate) mixed: bool,
     /// Of the direction from which the smaller of the two comes, and of the other.
-    ways: [Way; 2],
+    ways: [CallDirection; 2],
     touched: u64,
 }
 
 /// One direction of a call.
 #[derive(Debug, Default)]
-pub(crate) struct Way {
+pub(crate) struct CallDirection {
     /// The packet sequence under way.
     pub(crate) parts: Parts,
     /// Q of its packets.
@@ -64,7 +64,7 @@ pub(crate) struct Way {
     next: Option<u8>,
 }
 
-impl Way {
+impl CallDirection {
     /// Where numbers begin.
     fn begin() -> Self {
         Self { next: Some(0), ..Self::default() }
@@ -80,7 +80,7 @@ impl Way {
 
 impl Call {
     /// The direction of `stream`; without one directions are not known.
-    pub(crate) fn way(&mut self, stream: Option<Stream>) -> Option<&mut Way> {
+    pub(crate) fn way(&mut self, stream: Option<Stream>) -> Option<&mut CallDirection> {
         let stream = stream?;
         let [first, second] = &mut self.ways;
         Some(if stream <= stream.back() { first } else { second })
@@ -95,12 +95,12 @@ impl Call {
 /// All that are known.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    calls: BTreeMap<Place, Call>,
+    calls: BTreeMap<CallKey, Call>,
 }
 
 impl Calls {
     /// A call begins; on a connection of TCP one that was there is over.
-    pub(crate) fn begin(&mut self, place: Place, packet: u64, protocol: Option<&'static str>) {
+    pub(crate) fn begin(&mut self, place: CallKey, packet: u64, protocol: Option<&'static str>) {
         if !self.calls.contains_key(&place) && self.calls.len() >= MOST_CALLS {
             let oldest = self.calls.iter().min_by_key(|(_, call)| call.touched);
             if let Some(oldest) = oldest.map(|(place, _)| *place) {
@@ -113,7 +113,7 @@ impl Calls {
             protocol,
             open: open.saturating_add(1),
             shared: open > 0,
-            ways: [Way::begin(), Way::begin()],
+            ways: [CallDirection::begin(), CallDirection::begin()],
             touched: packet,
             ..Call::default()
         };
@@ -121,14 +121,14 @@ impl Calls {
     }
 
     /// The call at a place, if its beginning was seen.
-    pub(crate) fn call(&mut self, place: Place, packet: u64) -> Option<&mut Call> {
+    pub(crate) fn call(&mut self, place: CallKey, packet: u64) -> Option<&mut Call> {
         let call = self.calls.get_mut(&place)?;
         call.touched = packet;
         Some(call)
     }
 
     /// A call is cleared. Octets of sequences that nobody will end.
-    pub(crate) fn clear(&mut self, place: Place) -> usize {
+    pub(crate) fn clear(&mut self, place: CallKey) -> usize {
         let Some(call) = self.calls.get_mut(&place) else {
             return 0;
         };
@@ -141,12 +141,12 @@ impl Calls {
     }
 
     /// A call is reset, and numbers start over. As [`Self::clear`].
-    pub(crate) fn reset(&mut self, place: Place) -> usize {
+    pub(crate) fn reset(&mut self, place: CallKey) -> usize {
         let Some(call) = self.calls.get_mut(&place) else {
             return 0;
         };
         let lost = call.under_way();
-        call.ways = [Way::begin(), Way::begin()];
+        call.ways = [CallDirection::begin(), CallDirection::begin()];
         lost
     }
 

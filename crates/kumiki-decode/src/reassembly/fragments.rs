@@ -69,7 +69,7 @@ pub(crate) struct Fragment<'a> {
 
 /// What a fragment led to.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum DatagramProgress {
     /// Not all is there.
     Waiting,
     /// It contradicts what came before, or itself.
@@ -105,7 +105,7 @@ pub(crate) struct Datagrams {
 }
 
 impl Datagrams {
-    pub(crate) fn add(&mut self, name: Name, fragment: &Fragment<'_>) -> Outcome {
+    pub(crate) fn add(&mut self, name: Name, fragment: &Fragment<'_>) -> DatagramProgress {
         self.clock = self.clock.saturating_add(1);
         if !self.partial.contains_key(&name) && self.partial.len() >= MOST_DATAGRAMS {
             let oldest = self.partial.iter().min_by_key(|(_, partial)| partial.touched);
@@ -118,12 +118,12 @@ impl Datagrams {
         match partial.add(fragment, name.most_octets()) {
             Err(why) => {
                 self.partial.remove(&name);
-                Outcome::Wrong(why)
+                DatagramProgress::Wrong(why)
             }
-            Ok(false) => Outcome::Waiting,
+            Ok(false) => DatagramProgress::Waiting,
             Ok(true) => {
                 let partial = self.partial.remove(&name).unwrap_or_default();
-                Outcome::Whole {
+                DatagramProgress::Whole {
                     octets: partial.pieces.into_values().collect::<Vec<_>>().concat(),
                     follows: partial.follows,
                     parts: partial.parts,
@@ -223,16 +223,16 @@ mod tests {
         interface: 0,
     };
 
-    fn add(datagrams: &mut Datagrams, start: usize, more: bool, data: &[u8]) -> Outcome {
+    fn add(datagrams: &mut Datagrams, start: usize, more: bool, data: &[u8]) -> DatagramProgress {
         datagrams.add(NAME, &Fragment { start, more, follows: 17, data, packet: 1 })
     }
 
     #[test]
     fn octets_that_contradict_are_named() {
         let mut datagrams = Datagrams::default();
-        assert_eq!(add(&mut datagrams, 0, true, &[1; 16]), Outcome::Waiting);
+        assert_eq!(add(&mut datagrams, 0, true, &[1; 16]), DatagramProgress::Waiting);
         let outcome = add(&mut datagrams, 8, false, &[2; 16]);
-        assert!(matches!(outcome, Outcome::Wrong(why) if why.contains("octets from 8")));
+        assert!(matches!(outcome, DatagramProgress::Wrong(why) if why.contains("octets from 8")));
         assert_eq!(datagrams.unfinished().count(), 0);
     }
 
@@ -241,9 +241,9 @@ mod tests {
         let mut datagrams = Datagrams::default();
         add(&mut datagrams, 8, false, &[1; 8]);
         let outcome = add(&mut datagrams, 16, true, &[1; 8]);
-        assert!(matches!(outcome, Outcome::Wrong(why) if why.contains("ends at 16")));
+        assert!(matches!(outcome, DatagramProgress::Wrong(why) if why.contains("ends at 16")));
         let outcome = add(&mut datagrams, 65528, false, &[1; 8]);
-        assert!(matches!(outcome, Outcome::Wrong(why) if why.contains("at most 65515")));
+        assert!(matches!(outcome, DatagramProgress::Wrong(why) if why.contains("at most 65515")));
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
                     continue;
                 }
                 let end = (8 * (at + blocks)).min(data.len());
-                if let Outcome::Whole { octets, .. } = add(&mut datagrams, 8 * at, end < data.len(), &data[8 * at..end]) {
+                if let DatagramProgress::Whole { octets, .. } = add(&mut datagrams, 8 * at, end < data.len(), &data[8 * at..end]) {
                     whole = Some(octets);
                 }
             }

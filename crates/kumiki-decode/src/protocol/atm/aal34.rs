@@ -15,7 +15,7 @@ use kumiki_wire::atm::cell::PAYLOAD_LEN;
 use crate::key::Key;
 use crate::packet::{Reassembled, Value};
 use crate::reading::Reading;
-use crate::reassembly::aal34::Outcome;
+use crate::reassembly::aal34::Aal34Progress;
 use crate::registry::Dissector;
 
 pub(in crate::protocol) const CELL: Dissector = Dissector {
@@ -83,7 +83,7 @@ fn cell(reading: &mut Reading<'_>) {
     if let Some(wrong) = came.wrong {
         reading.bad(wrong);
     }
-    if let Outcome::Whole { octets, cells, packets } = came.outcome {
+    if let Aal34Progress::Whole { octets, cells, packets } = came.outcome {
         let len = octets.len();
         let whole = Reassembled { what: "AAL3/4 PDU", packets, parts: cells, octets };
         reading.follow_reassembled(&[Key::Named("aal34")], whole, 0, len);

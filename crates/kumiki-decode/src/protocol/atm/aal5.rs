@@ -15,7 +15,7 @@ use kumiki_wire::atm::cell::PAYLOAD_LEN;
 use crate::key::Key;
 use crate::packet::{Reassembled, Value};
 use crate::reading::Reading;
-use crate::reassembly::aal5::{MOST_CELLS, Outcome};
+use crate::reassembly::aal5::{Aal5Progress, MOST_CELLS};
 use crate::registry::Dissector;
 
 pub(in crate::protocol) const CELL: Dissector =
@@ -48,8 +48,8 @@ fn cell(reading: &mut Reading<'_>) {
         reading.note(format!("the unfinished PDU on {circuit} was given up: too many channels at once"));
     }
     match outcome {
-        Outcome::Waiting { cells } => reading.summary(format!("AAL5 cell {cells} on {circuit}")),
-        Outcome::TooLong { cells } => {
+        Aal5Progress::Waiting { cells } => reading.summary(format!("AAL5 cell {cells} on {circuit}")),
+        Aal5Progress::TooLong { cells } => {
             reading.summary(format!("AAL5 cell {cells} on {circuit}"));
             if ends || cells == MOST_CELLS + 1 {
                 reading.bad(format!(
@@ -58,7 +58,7 @@ fn cell(reading: &mut Reading<'_>) {
                 ));
             }
         }
-        Outcome::Whole { octets, cells, packets } => {
+        Aal5Progress::Whole { octets, cells, packets } => {
             reading.summary(format!("AAL5 cell {cells} on {circuit}, the last"));
             let len = octets.len();
             let whole = Reassembled { what: "AAL5 PDU", packets, parts: cells, octets };

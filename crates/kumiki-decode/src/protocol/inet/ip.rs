@@ -12,7 +12,7 @@ use kumiki_wire::inet::ipv4::Ecn;
 use crate::key::Key;
 use crate::packet::Reassembled;
 use crate::reading::Reading;
-use crate::reassembly::fragments::{Fragment, Name, Outcome};
+use crate::reassembly::fragments::{DatagramProgress, Fragment, Name};
 use crate::registry::Dissector;
 
 pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
@@ -62,9 +62,9 @@ pub(in crate::protocol) fn fragment(reading: &mut Reading<'_>, name: Name, fragm
         ));
     }
     match reading.state.fragments.add(name, fragment) {
-        Outcome::Waiting => {}
-        Outcome::Wrong(why) => reading.bad(why),
-        Outcome::Whole { octets, follows, parts, packets } => {
+        DatagramProgress::Waiting => {}
+        DatagramProgress::Wrong(why) => reading.bad(why),
+        DatagramProgress::Whole { octets, follows, parts, packets } => {
             let len = octets.len();
             let whole = Reassembled { what: name.what(), packets, parts, octets };
             reading.follow_reassembled(&[Key::IpProtocol(follows)], whole, 0, len);

@@ -18,7 +18,7 @@ use kumiki_wire::x25::x25::{Block, Body, Packet};
 use crate::key::{Key, Stream};
 use crate::packet::Value;
 use crate::reading::{Around, Reading};
-use crate::reassembly::calls::{MOST_SEQUENCE, Place};
+use crate::reassembly::calls::{CallKey, MOST_SEQUENCE};
 use crate::registry::Dissector;
 
 pub(in crate::protocol) const DISSECTOR: Dissector =
@@ -93,8 +93,8 @@ fn dissect(reading: &mut Reading<'_>) {
 }
 
 /// Where the call is to which a packet on `channel` belongs.
-fn place(reading: &Reading<'_>, channel: u16) -> Place {
-    Place::new(reading.around.interface, reading.around.stream, channel)
+fn place(reading: &Reading<'_>, channel: u16) -> CallKey {
+    CallKey::new(reading.around.interface, reading.around.stream, channel)
 }
 
 /// Calls begin, and with one, with a reset or a restart, what was under way is over.
@@ -211,7 +211,7 @@ fn user_data(reading: &mut Reading<'_>, channel: u16, at: usize, (ps, count): (u
 }
 
 /// What the user data of a call says of it, its users may do or not: ISO transport it is from the first TPDU on. `octets` of `total` come next.
-fn announced(reading: &mut Reading<'_>, place: Place, octets: &[u8], total: usize) {
+fn announced(reading: &mut Reading<'_>, place: CallKey, octets: &[u8], total: usize) {
     let packet = reading.around.packet;
     let Some(call) = reading.state.calls.call(place, packet) else {
         return;
@@ -221,7 +221,7 @@ fn announced(reading: &mut Reading<'_>, place: Place, octets: &[u8], total: usiz
 }
 
 /// Adds a packet to the sequence in its direction.
-fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, more: bool) {
+fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: CallKey, at: usize, more: bool) {
     let len = reading.total().saturating_sub(at);
     let (octets, around) = (reading.part(at, len), reading.around);
     let call = reading.state.calls.call(place, around.packet);
