@@ -92,13 +92,13 @@ struct Sample {
 
 /// What was seen of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct RunSamples {
     samples: Vec<Sample>,
     /// What the path was set to, from which times on.
     settings: Vec<(f64, String)>,
 }
 
-impl Seen {
+impl RunSamples {
     fn take(&mut self, asking: &Asking, at: f64) {
         let Some(Ok(told)) = asking.ask(Command::Stats { json: true }, true) else {
             return;
@@ -146,7 +146,7 @@ impl Seen {
 /// Looks at a path until it is told to end.
 pub(crate) struct Sampling {
     ends: Sender<()>,
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<RunSamples>,
 }
 
 impl Sampling {
@@ -157,7 +157,7 @@ impl Sampling {
     pub(crate) fn start(asking: Asking, clock: RealClock) -> io::Result<Self> {
         let (ends, ended) = channel();
         let thread = thread::Builder::new().name("report".to_owned()).spawn(move || {
-            let (began, mut seen, mut interval) = (clock.now(), Seen::default(), INTERVAL);
+            let (began, mut seen, mut interval) = (clock.now(), RunSamples::default(), INTERVAL);
             let mut next = began;
             loop {
                 let at = clock.now().saturating_since(began).as_secs_f64();
@@ -178,7 +178,7 @@ impl Sampling {
     }
 
     /// Ends it. Returns what was seen, to the present time.
-    pub(crate) fn end(self) -> Seen {
+    pub(crate) fn end(self) -> RunSamples {
         // Where the thread has ended, nobody listens.
         let _ = self.ends.send(());
         self.thread.join().unwrap_or_default()
@@ -193,12 +193,12 @@ fn wait_until(clock: &RealClock, then: Instant) -> core::time::Duration {
 ///
 /// # Errors
 /// Where the file cannot be made or written.
-pub(crate) fn write(path: &Path, program: &str, status: u8, seen: &Seen) -> io::Result<()> {
+pub(crate) fn write(path: &Path, program: &str, status: u8, seen: &RunSamples) -> io::Result<()> {
     let page = page(program, status, seen);
     private::create(path)?.write_all(page.to_html().as_bytes())
 }
 
-fn page(program: &str, status: u8, seen: &Seen) -> Page {
+fn page(program: &str, status: u8, seen: &RunSamples) -> Page {
     let part = Part {
         name: "path".to_owned(),
         title: "The path".to_owned(),
@@ -228,7 +228,7 @@ fn short(program: &str) -> String {
 }
 
 /// Each direction in a few lines.
-fn glance(status: u8, seen: &Seen) -> Vec<(String, String)> {
+fn glance(status: u8, seen: &RunSamples) -> Vec<(String, String)> {
     let took = seen.samples.last().map_or(0.0, |last| last.at);
     let mut lines = vec![("run".to_owned(), format!("{took:.1} s, exit status {status}"))];
     let first = seen.settings.first().map(|(_, text)| text.as_str()).unwrap_or_default();
@@ -269,7 +269,7 @@ fn said(total: &Counted, took: f64) -> String {
 /// One curve of a figure: what of which direction, and its name.
 type Curve = (&'static str, fn(&Counted, f64) -> f64);
 
-fn course(seen: &Seen) -> Course {
+fn course(seen: &RunSamples) -> Course {
     let rate: [Curve; 1] = [("", |it, took| it.octets_out * 8.0 / took.max(1e-9) / 1e6)];
     let queue: [Curve; 1] = [("", |it, _| it.queue)];
     let delay: [Curve; 1] = [("", |it, _| it.delay_ms)];
@@ -292,7 +292,7 @@ fn course(seen: &Seen) -> Course {
 
 /// `None` where all of it is nothing.
 fn figure(
-    seen: &Seen,
+    seen: &RunSamples,
     changes: &[(f64, String)],
     (title, label, unit): (&str, &str, &str),
     curves: &[Curve],
@@ -370,9 +370,9 @@ mod tests {
         }
     }
 
-    fn seen() -> Seen {
+    fn seen() -> RunSamples {
         let sample = |at, units, delay| Sample { at, ways: [Counted::default(), counted(units, delay)] };
-        Seen {
+        RunSamples {
             samples: vec![sample(0.0, 0.0, 0.0), sample(1.0, 100.0, 10.0), sample(2.0, 300.0, 20.0)],
             settings: vec![
                 (0.0, "up clear\ndown rate 1 Mb/s".to_owned()),
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn a_long_run_is_kept_in_bounds() {
-        let mut seen = Seen::default();
+        let mut seen = RunSamples::default();
         for number in 0..10_u32 {
             seen.samples.push(Sample { at: f64::from(number), ways: Default::default() });
         }

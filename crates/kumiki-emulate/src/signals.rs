@@ -16,17 +16,17 @@ use crate::namespace::Passing;
 const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM];
 
 /// Signals that are heard from here on, and wait until they are passed on.
-pub(crate) struct Heard(Signals);
+pub(crate) struct PendingSignals(Signals);
 
 /// From here on signals are heard, and end this process no longer.
 ///
 /// # Errors
 /// Where the process may have no more descriptors.
-pub(crate) fn hear() -> io::Result<Heard> {
-    Signals::new(PASSED_ON).map(Heard)
+pub(crate) fn hear() -> io::Result<PendingSignals> {
+    Signals::new(PASSED_ON).map(PendingSignals)
 }
 
-impl Heard {
+impl PendingSignals {
     /// Those that have come and those that will go to the program, if there is one, and each is told to `seen`.
     ///
     /// # Errors

@@ -99,8 +99,8 @@ where
         };
         // Who takes no more may have said why, and that is still read.
         match [up_ended, down_ended] {
-            [Some(Ended::NoSource), _] | [_, Some(Ended::NoSource)] => Poll::Ready(true),
-            [Some(up), Some(down)] => Poll::Ready([up, down] != [Ended::End; 2]),
+            [Some(DirectionEnd::NoSource), _] | [_, Some(DirectionEnd::NoSource)] => Poll::Ready(true),
+            [Some(up), Some(down)] => Poll::Ready([up, down] != [DirectionEnd::End; 2]),
             [None, _] | [_, None] => Poll::Pending,
         }
     })
@@ -118,7 +118,7 @@ async fn connect(place: SocketAddr) -> io::Result<TcpStream> {
 
 /// How one direction has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum DirectionEnd {
     /// In order, and the other side knows.
     End,
     /// Who sent was reset.
@@ -131,12 +131,12 @@ enum Ended {
 struct Carrying<F, T> {
     from: F,
     to: T,
-    held: Option<Box<Held>>,
-    ended: Option<Ended>,
+    held: Option<Box<ReadAhead>>,
+    ended: Option<DirectionEnd>,
 }
 
 /// What has come, and how much of it was handed on; without octets it is the end.
-struct Held {
+struct ReadAhead {
     buffer: Buffer,
     octets: usize,
     done: usize,
@@ -152,14 +152,14 @@ impl<F: AsyncRead + Unpin, T: AsyncWrite + Unpin> Carrying<F, T> {
     ///
     /// A socket says only once that it was reset. Where whoever writes has heard it, whoever reads finds an end, which need not be one in order:
     /// handed on as such, what was cut off would pass for the whole.
-    fn poll(&mut self, cx: &mut Context<'_>, is_broken: &Cell<bool>) -> Option<Ended> {
+    fn poll(&mut self, cx: &mut Context<'_>, is_broken: &Cell<bool>) -> Option<DirectionEnd> {
         while self.ended.is_none() {
             let mut held = match self.held.take() {
                 Some(held) => *held,
                 None => match self.read(cx, is_broken) {
                     Poll::Ready(Some(held)) => held,
                     Poll::Ready(None) => {
-                        self.ended = Some(Ended::NoSource);
+                        self.ended = Some(DirectionEnd::NoSource);
                         break;
                     }
                     Poll::Pending => break,
@@ -167,10 +167,10 @@ impl<F: AsyncRead + Unpin, T: AsyncWrite + Unpin> Carrying<F, T> {
             };
             match held.poll_into(&mut self.to, cx) {
                 Poll::Ready(Ok(())) if held.octets > 0 => {}
-                Poll::Ready(Ok(())) => self.ended = Some(Ended::End),
+                Poll::Ready(Ok(())) => self.ended = Some(DirectionEnd::End),
                 Poll::Ready(Err(_)) => {
                     is_broken.set(true);
-                    self.ended = Some(Ended::NoSink);
+                    self.ended = Some(DirectionEnd::NoSink);
                 }
                 Poll::Pending => {
                     self.held = Some(Box::new(held));
@@ -182,17 +182,17 @@ impl<F: AsyncRead + Unpin, T: AsyncWrite + Unpin> Carrying<F, T> {
     }
 
     /// What has come, in a buffer that nobody has before; nothing where nothing comes any more that could be handed on as it was sent.
-    fn read(&mut self, cx: &mut Context<'_>, is_broken: &Cell<bool>) -> Poll<Option<Held>> {
+    fn read(&mut self, cx: &mut Context<'_>, is_broken: &Cell<bool>) -> Poll<Option<ReadAhead>> {
         let mut buffer = Buffer::take();
         let mut room = ReadBuf::new(&mut buffer);
         let polled = ready!(Pin::new(&mut self.from).poll_read(cx, &mut room));
         let octets = room.filled().len();
         let is_whole = polled.is_ok() && !(octets == 0 && is_broken.get());
-        Poll::Ready(is_whole.then_some(Held { buffer, octets, done: 0 }))
+        Poll::Ready(is_whole.then_some(ReadAhead { buffer, octets, done: 0 }))
     }
 }
 
-impl Held {
+impl ReadAhead {
     /// Hands on all of it.
     fn poll_into(&mut self, to: &mut (impl AsyncWrite + Unpin), cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.octets == 0 {

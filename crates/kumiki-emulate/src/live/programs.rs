@@ -94,7 +94,7 @@ fn connections(count: usize) -> String {
 }
 
 /// How it went.
-pub(super) struct Ended {
+pub(super) struct ProgramsEnd {
     pub(super) end: LiveEnd,
     /// What it ended with.
     pub(super) last: Event,
@@ -110,7 +110,7 @@ impl Programs {
     }
 
     /// Runs them, for at most so long.
-    pub(super) fn run(&mut self, events: &Receiver<Event>, most: Option<Duration>, linger: Linger<'_>) -> Ended {
+    pub(super) fn run(&mut self, events: &Receiver<Event>, most: Option<Duration>, linger: Linger<'_>) -> ProgramsEnd {
         let until = Instant::ZERO + most.unwrap_or(Duration::MAX);
         // Where nobody is waited for, only a signal or the time ends it.
         let waits_for_some = self.waiting.iter().any(|it| !it.background);
@@ -145,7 +145,7 @@ impl Programs {
             Event::Ended(..) if is_done || !waits_for_some => LiveEnd::Status(self.status()),
             Event::Ended(..) => LiveEnd::TimeUp,
         };
-        Ended { end, last }
+        ProgramsEnd { end, last }
     }
 
     /// Waits, until then at most, for the connections of programs that have ended, and for those of gateways: what was written is to arrive. A signal ends that.

@@ -52,7 +52,7 @@ impl Kind {
 
 /// A message.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct HandoverMessage {
     pub(super) kind: Kind,
     pub(super) text: String,
     pub(super) descriptor: Option<OwnedFd>,
@@ -71,7 +71,7 @@ pub(super) fn tell(socket: impl AsFd, kind: Kind, text: &str, descriptor: Option
 }
 
 /// Waits for the next message; `None` where the other process has gone.
-pub(super) fn hear(socket: impl AsFd) -> io::Result<Option<Told>> {
+pub(super) fn hear(socket: impl AsFd) -> io::Result<Option<HandoverMessage>> {
     let mut message = [0; 1 + TEXT];
     let (len, descriptor) = handover::receive(socket, &mut message)?;
     let Some((first, text)) = message.get(..len).and_then(<[u8]>::split_first) else {
@@ -80,7 +80,7 @@ pub(super) fn hear(socket: impl AsFd) -> io::Result<Option<Told>> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "a message that nobody sends");
     let kind = Kind::of(*first).ok_or_else(wrong)?;
     let text = String::from_utf8_lossy(text).into_owned();
-    Ok(Some(Told { kind, text, descriptor }))
+    Ok(Some(HandoverMessage { kind, text, descriptor }))
 }
 
 #[cfg(test)]

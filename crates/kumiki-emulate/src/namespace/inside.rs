@@ -63,9 +63,9 @@ impl Order {
 }
 
 /// What the child could not do, as the parent prints it.
-type Refused = String;
+type SetupFailure = String;
 
-fn refused(step: Step, what: &str, why: &io::Error) -> Refused {
+fn refused(step: Step, what: &str, why: &io::Error) -> SetupFailure {
     let remedy = remedy(step, why, Facts::found());
     let gap = if remedy.is_empty() { "" } else { ". " };
     format!("{what}: {why}{gap}{remedy}")
@@ -117,7 +117,7 @@ fn take_input() -> io::Result<OwnedFd> {
 }
 
 /// Makes the namespaces and what is in them.
-fn prepare(order: &Order) -> Result<Tun, Refused> {
+fn prepare(order: &Order) -> Result<Tun, SetupFailure> {
     if order.network.own_group {
         rustix::process::setpgid(None, None).map_err(|why| format!("no process group: {why}"))?;
     }
@@ -134,13 +134,13 @@ fn prepare(order: &Order) -> Result<Tun, Refused> {
     Ok(tun)
 }
 
-fn of_device(why: &TunError) -> Refused {
+fn of_device(why: &TunError) -> SetupFailure {
     let step = if why.what == "cannot open /dev/net/tun" { Step::Open } else { Step::Configure };
     refused(step, why.what, &why.why)
 }
 
 /// Leaves the network, the mounts and, where that takes it, the users of the host. `mounts` says whether something is to be mounted.
-fn separate(mounts: bool) -> Result<(), Refused> {
+fn separate(mounts: bool) -> Result<(), SetupFailure> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     // With the rights of root it needs no namespace for users: containers forbid that rather than the others.
     if user.is_root() && leave_host(false).is_ok() {

@@ -91,7 +91,7 @@ pub(crate) struct Namespace {
 pub(crate) struct Program(Child);
 
 /// Sees a program end, and leaves it to be waited for.
-pub(crate) struct Seen(Pid);
+pub(crate) struct ExitWatcher(Pid);
 
 /// Passes signals on to a program.
 pub(crate) struct Passing {
@@ -225,8 +225,8 @@ impl Program {
     }
 
     /// For another thread, which is to see its end; `None` where it has no number.
-    pub(crate) fn seen(&self) -> Option<Seen> {
-        number(&self.0).map(Seen)
+    pub(crate) fn seen(&self) -> Option<ExitWatcher> {
+        number(&self.0).map(ExitWatcher)
     }
 
     /// Waits for its end. Returns its exit status as shells have it: 128 and the number of the signal that has ended it.
@@ -238,7 +238,7 @@ impl Program {
     }
 }
 
-impl Seen {
+impl ExitWatcher {
     /// Waits for its end, as [`Program::wait`] does, which is still to be done: until then its number is its own.
     ///
     /// # Errors
