@@ -43,18 +43,23 @@ pub(crate) struct Exactness {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Who {
+enum DelayMethod {
     Kumiki,
     Sleep,
 }
 
 /// Who forwards, and whether it asks for a priority ahead of other programs.
-const WHO: [(Who, bool); 4] = [(Who::Kumiki, true), (Who::Sleep, true), (Who::Kumiki, false), (Who::Sleep, false)];
+const WHO: [(DelayMethod, bool); 4] = [
+    (DelayMethod::Kumiki, true),
+    (DelayMethod::Sleep, true),
+    (DelayMethod::Kumiki, false),
+    (DelayMethod::Sleep, false),
+];
 
 /// One row of the table; times in microseconds.
 #[derive(Debug, Serialize)]
 struct Row {
-    who: Who,
+    who: DelayMethod,
     /// Whether it ran ahead of other programs.
     first: bool,
     octets: usize,
@@ -97,15 +102,15 @@ type Forwarder = (SocketAddr, Vec<JoinHandle<()>>);
 
 /// A forwarder between two sockets, which ends when it is told to.
 fn forward(
-    who: Who,
+    who: DelayMethod,
     first: bool,
     delay: Duration,
     to: SocketAddr,
     over: &Arc<AtomicBool>,
 ) -> Result<Forwarder, Failed> {
     match who {
-        Who::Kumiki => ours(first, delay, to, over),
-        Who::Sleep => sleeping(first, delay, to, over),
+        DelayMethod::Kumiki => ours(first, delay, to, over),
+        DelayMethod::Sleep => sleeping(first, delay, to, over),
     }
 }
 
@@ -193,7 +198,7 @@ fn send(clock: RealClock, to: SocketAddr, octets: usize, gap: Duration, count: u
 }
 
 #[expect(clippy::cast_precision_loss, reason = "figures for print need no more than 53 bits")]
-fn one((who, first): (Who, bool), octets: usize, delay_ms: u64, what: &Exactness) -> Result<Row, Failed> {
+fn one((who, first): (DelayMethod, bool), octets: usize, delay_ms: u64, what: &Exactness) -> Result<Row, Failed> {
     let clock = RealClock::start();
     clock.wait_without_slack();
     let mut end = Udp::open(LOOPBACK.parse()?, Far::First)?;
@@ -272,8 +277,8 @@ fn table(rows: &[Row], rate: u64) -> String {
     table.set_header(["octets", "delay", "who", "min", "median", "p99", "p99.9", "max", "p99 as seen", "lost", "CPU"]);
     for row in rows {
         let who = match row.who {
-            Who::Kumiki => "Kumiki",
-            Who::Sleep => "sleep",
+            DelayMethod::Kumiki => "Kumiki",
+            DelayMethod::Sleep => "sleep",
         };
         let who = if row.first { format!("{who}, first") } else { who.to_owned() };
         let mut cells = vec![row.octets.to_string(), format!("{} ms", row.delay_ms), who];

@@ -13,7 +13,7 @@ const GIB: f64 = (1u64 << 30) as f64;
 /// Who runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Who {
+enum Contender {
     Kumiki,
     /// With other layers, or without paths through them.
     Layered(Layers),
@@ -24,7 +24,7 @@ enum Who {
 #[derive(Debug, Serialize)]
 struct Row {
     load: Load,
-    who: Who,
+    who: Contender,
     /// CPU seconds of each run, in their order.
     cpu_s: Vec<f64>,
     /// CPU seconds per GiB delivered, or CPU microseconds per exchange: the median.
@@ -49,11 +49,11 @@ fn cost(load: &Load, cpu_s: f64) -> f64 {
     }
 }
 
-fn run(who: Who, load: Load) -> Result<Outcome, String> {
+fn run(who: Contender, load: Load) -> Result<Outcome, String> {
     let outcome = match who {
-        Who::Kumiki => ours::run(load, Layers::FEW),
-        Who::Layered(layers) => ours::run(load, layers),
-        Who::Smoltcp(setting) => rival::run(load, setting),
+        Contender::Kumiki => ours::run(load, Layers::FEW),
+        Contender::Layered(layers) => ours::run(load, layers),
+        Contender::Smoltcp(setting) => rival::run(load, setting),
     }?;
     if outcome.longest > load.mtu {
         return Err(format!("{who:?}: a packet of {} octets where the MTU is {}", outcome.longest, load.mtu));
@@ -85,7 +85,7 @@ fn best(load: Load, cubic: bool) -> Result<Setting, String> {
         for delay_acks in [true, false] {
             for buffer in [kib * 1024 - 1, kib * 1024] {
                 let setting = Setting { buffer, delay_acks, cubic };
-                let cpu_s = run(Who::Smoltcp(setting), load)?.cpu_s;
+                let cpu_s = run(Contender::Smoltcp(setting), load)?.cpu_s;
                 if found.is_none_or(|(least, _)| cpu_s < least) {
                     found = Some((cpu_s, setting));
                 }
@@ -132,14 +132,14 @@ pub(crate) fn measure(what: &Tcp) -> Result<(), String> {
     let runs = if what.quick { 3 } else { what.runs.max(1) };
     let mut rows = Vec::new();
     for load in loads(what) {
-        let mut who = vec![Who::Kumiki];
+        let mut who = vec![Contender::Kumiki];
         if let Work::Exchanges(_) = load.work {
-            let layered = |between, paths| Who::Layered(Layers { between, paths });
+            let layered = |between, paths| Contender::Layered(Layers { between, paths });
             who.extend([layered(false, false), layered(true, true), layered(true, false)]);
         }
         if !what.alone {
-            who.push(Who::Smoltcp(best(load, false)?));
-            who.push(Who::Smoltcp(best(load, true)?));
+            who.push(Contender::Smoltcp(best(load, false)?));
+            who.push(Contender::Smoltcp(best(load, true)?));
         }
         // First every octet is looked at; what is timed does not pay for that.
         for &who in &who {
@@ -173,16 +173,16 @@ pub(crate) fn measure(what: &Tcp) -> Result<(), String> {
     Ok(())
 }
 
-fn name(who: Who) -> (String, String) {
+fn name(who: Contender) -> (String, String) {
     match who {
-        Who::Kumiki => {
+        Contender::Kumiki => {
             ("kumiki".to_owned(), "CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB, ACKs not delayed".to_owned())
         }
-        Who::Layered(Layers { between, paths }) => {
+        Contender::Layered(Layers { between, paths }) => {
             let between = if between { "VNET and LLC/SNAP too" } else { "the same layers" };
             ("kumiki".to_owned(), format!("{between}; {}", if paths { "with paths" } else { "without paths" }))
         }
-        Who::Smoltcp(setting) => (
+        Contender::Smoltcp(setting) => (
             "smoltcp".to_owned(),
             format!(
                 "{}, no SACK sent, checksums; {} octets{}",
@@ -219,10 +219,10 @@ fn show(rows: &[Row], runs: usize) {
     let mut ours = f64::NAN;
     for row in rows {
         let (who, with) = name(row.who);
-        if row.who == Who::Kumiki {
+        if row.who == Contender::Kumiki {
             ours = row.cost;
         }
-        let ratio = if row.who == Who::Kumiki { String::new() } else { format!("{:.2}", row.cost / ours) };
+        let ratio = if row.who == Contender::Kumiki { String::new() } else { format!("{:.2}", row.cost / ours) };
         let (work, unit, digits, rate) = match row.load.work {
             Work::Octets(_) => {
                 let rate = 8.0 * GIB / 1e9 / row.cost;

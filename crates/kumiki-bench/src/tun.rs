@@ -60,10 +60,10 @@ pub(crate) struct OverTun {
     mtu: Option<u16>,
     /// Only this one
     #[arg(long)]
-    who: Option<Who>,
+    who: Option<MeasuredEnd>,
     /// Only what the stack receives, or only what it sends
     #[arg(long)]
-    way: Option<Way>,
+    way: Option<TunDirection>,
     /// Write what was measured as JSON
     #[arg(long)]
     json: bool,
@@ -72,7 +72,7 @@ pub(crate) struct OverTun {
 /// Whose end of the connection is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Who {
+enum MeasuredEnd {
     /// Kumiki with super-segments
     Kumiki,
     /// Kumiki with single packets
@@ -86,7 +86,7 @@ enum Who {
 /// Who sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Way {
+enum TunDirection {
     /// Linux sends
     In,
     /// The stack sends
@@ -96,7 +96,7 @@ enum Way {
 /// One transfer.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
-    way: Way,
+    way: TunDirection,
     mtu: u16,
     octets: u64,
 }
@@ -104,8 +104,8 @@ struct Transfer {
 /// One row of the table.
 #[derive(Debug, Serialize)]
 struct Row {
-    who: Who,
-    way: Way,
+    who: MeasuredEnd,
+    way: TunDirection,
     mtu: u16,
     /// CPU seconds per GiB of each run.
     s_per_gib: Vec<f64>,
@@ -117,7 +117,7 @@ struct Row {
 
 /// How a stack has done its part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ended {
+enum TransferEnd {
     Done,
     /// A packet was lost, and it is one that knows no loss.
     Lost,
@@ -126,8 +126,8 @@ enum Ended {
 pub(crate) fn measure(what: &OverTun) -> Result<(), String> {
     let mut rows = Vec::new();
     for mtu in [1500, 9180] {
-        for way in [Way::In, Way::Out] {
-            for who in [Who::Kumiki, Who::Single, Who::Smoltcp, Who::Bare] {
+        for way in [TunDirection::In, TunDirection::Out] {
+            for who in [MeasuredEnd::Kumiki, MeasuredEnd::Single, MeasuredEnd::Smoltcp, MeasuredEnd::Bare] {
                 let wanted = what.mtu.is_none_or(|only| only == mtu)
                     && what.way.is_none_or(|only| only == way)
                     && what.who.is_none_or(|only| only == who);
@@ -155,10 +155,10 @@ pub(crate) fn measure(what: &OverTun) -> Result<(), String> {
 }
 
 /// CPU seconds of this process, and seconds of the wall clock; nothing where the run was given up.
-fn run(who: Who, transfer: Transfer) -> Result<Option<(f64, f64)>, String> {
+fn run(who: MeasuredEnd, transfer: Transfer) -> Result<Option<(f64, f64)>, String> {
     let packets = match who {
-        Who::Kumiki | Who::Bare => Packets::Any,
-        Who::Single | Who::Smoltcp => Packets::Plain,
+        MeasuredEnd::Kumiki | MeasuredEnd::Bare => Packets::Any,
+        MeasuredEnd::Single | MeasuredEnd::Smoltcp => Packets::Plain,
     };
     let config = TunConfig { layer: Layer::Ip, mtu: transfer.mtu, packets };
     let tun = Tun::open_as(DEVICE, config).map_err(|why| why.to_string())?;
@@ -167,19 +167,19 @@ fn run(who: Who, transfer: Transfer) -> Result<Option<(f64, f64)>, String> {
     }
     tun.configure_kernel(IpAddr::V4(LINUX), PREFIX, transfer.mtu).map_err(|why| why.to_string())?;
     let role = match transfer.way {
-        Way::In => Role::Writes,
-        Way::Out => Role::Reads,
+        TunDirection::In => Role::Writes,
+        TunDirection::Out => Role::Reads,
     };
     let peer = Peer::start(&PeerParameters::new(role, transfer.octets, 1))?;
     #[expect(clippy::disallowed_methods, reason = "how long a transfer takes by the clock on the wall is measured")]
     let (before, began) = (cpu_s(), Instant::now());
     let ended = match who {
-        Who::Kumiki | Who::Single => ours::run(tun, transfer).map(|()| Ended::Done),
-        Who::Smoltcp => smol::run(&tun, transfer).map(|()| Ended::Done),
-        Who::Bare => bare::run(&tun, transfer),
+        MeasuredEnd::Kumiki | MeasuredEnd::Single => ours::run(tun, transfer).map(|()| TransferEnd::Done),
+        MeasuredEnd::Smoltcp => smol::run(&tun, transfer).map(|()| TransferEnd::Done),
+        MeasuredEnd::Bare => bare::run(&tun, transfer),
     }?;
     let (cpu, wall) = (cpu_s() - before, began.elapsed().as_secs_f64());
-    if ended == Ended::Lost {
+    if ended == TransferEnd::Lost {
         return Ok(None);
     }
     peer.end()?;
@@ -192,14 +192,14 @@ fn table(rows: &[Row]) -> Table {
     table.set_header(["MTU", "who sends", "the other end", "CPU s/GiB", "least to most", "Gbit/s"]);
     for row in rows {
         let sends = match row.way {
-            Way::In => "Linux",
-            Way::Out => "the stack",
+            TunDirection::In => "Linux",
+            TunDirection::Out => "the stack",
         };
         let who = match row.who {
-            Who::Kumiki => "Kumiki, super-segments",
-            Who::Single => "Kumiki, single packets",
-            Who::Smoltcp => "smoltcp",
-            Who::Bare => "bare",
+            MeasuredEnd::Kumiki => "Kumiki, super-segments",
+            MeasuredEnd::Single => "Kumiki, single packets",
+            MeasuredEnd::Smoltcp => "smoltcp",
+            MeasuredEnd::Bare => "bare",
         };
         let who = match row.lost {
             0 => who.to_owned(),

@@ -8,7 +8,7 @@ use kumiki_delay::{Command, Engine, Instant, Path};
 use kumiki_io::namespace::leave_host;
 use kumiki_io::{RealClock, RealDevice, Tun, priority};
 
-use super::peer::{self, Act, TOOK};
+use super::peer::{self, PeerAction, TOOK};
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 98, 0, 1));
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 98, 0, 2));
@@ -23,7 +23,7 @@ pub(crate) struct Parameters {
     #[arg(long)]
     seed: u64,
     #[arg(long)]
-    act: Act,
+    act: PeerAction,
     #[arg(long)]
     octets: Vec<u64>,
 }
@@ -81,7 +81,7 @@ pub(crate) fn be(parameters: &Parameters) -> Result<(), String> {
 }
 
 /// The times of transfers, one after the other.
-pub(super) fn run(path: &str, seed: u64, act: Act, octets: &[u64]) -> Result<Vec<f64>, String> {
+pub(super) fn run(path: &str, seed: u64, act: PeerAction, octets: &[u64]) -> Result<Vec<f64>, String> {
     let seed = seed.to_string();
     let octets: Vec<String> = octets.iter().map(u64::to_string).collect();
     let mut arguments = vec!["link-linux", "--path", path, "--seed", &seed, "--act", act.word()];

@@ -29,8 +29,8 @@ use serde_json::Value;
 use crate::tcp::median;
 pub(crate) use linux::{Parameters as LinuxParameters, be as be_linux};
 pub(crate) use one::{Parameters as OneParameters, be as be_one};
-use peer::{Act, Server};
 pub(crate) use peer::{Parameters as PeerParameters, be as be_peer};
+use peer::{PeerAction, Server};
 
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -48,7 +48,7 @@ pub(crate) struct Emulated {
     path: Option<String>,
     /// Only what the program fetches, or only what it sends
     #[arg(long)]
-    act: Option<Act>,
+    act: Option<PeerAction>,
     /// Transfer times beside those of virtual time and of Linux instead, of so many transfers for each
     #[arg(long, value_name = "TRANSFERS")]
     truth: Option<u32>,
@@ -67,7 +67,7 @@ const PATHS: [&str; 4] = ["", "delay 5ms", "rate 1Gb/s", "rate 1Gb/s delay 5ms"]
 #[derive(Debug, Serialize)]
 struct Row {
     path: String,
-    act: Act,
+    act: PeerAction,
     gbit_s: Vec<f64>,
     /// CPU seconds per GiB of the process that is the path and the gateway.
     s_per_gib: Vec<f64>,
@@ -82,7 +82,7 @@ pub(crate) fn measure(what: &Emulated) -> Result<(), String> {
     let paths = what.path.as_ref().map_or_else(|| PATHS.map(str::to_owned).to_vec(), |path| vec![path.clone()]);
     let mut rows = Vec::new();
     for path in paths {
-        for act in [Act::Fetch, Act::Send] {
+        for act in [PeerAction::Fetch, PeerAction::Send] {
             if what.act.is_none_or(|only| only == act) {
                 let (gbit_s, s_per_gib, late_ms) = Default::default();
                 rows.push(Row { path: path.clone(), act, gbit_s, s_per_gib, late_ms });
@@ -113,8 +113,8 @@ fn table(rows: &[Row]) -> Table {
     for row in rows {
         let path = if row.path.is_empty() { "nothing" } else { row.path.as_str() };
         let act = match row.act {
-            Act::Fetch => "fetches",
-            Act::Send => "sends",
+            PeerAction::Fetch => "fetches",
+            PeerAction::Send => "sends",
         };
         let least = row.gbit_s.iter().copied().fold(f64::INFINITY, f64::min);
         let most = row.gbit_s.iter().copied().fold(0.0, f64::max);

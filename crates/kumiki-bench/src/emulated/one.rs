@@ -8,7 +8,7 @@ use kumiki_emulate::Config;
 use kumiki_graph::Duration;
 use serde_json::{Value, json};
 
-use super::peer::{Act, Server};
+use super::peer::{PeerAction, Server};
 use crate::load::cpu_s;
 
 /// As the process is started.
@@ -22,7 +22,7 @@ pub(crate) struct Parameters {
     #[arg(long)]
     port: u16,
     #[arg(long)]
-    act: Act,
+    act: PeerAction,
     #[arg(long)]
     octets: Vec<u64>,
 }
@@ -90,10 +90,10 @@ pub(super) struct Run {
 
 impl Run {
     /// Mean, 99th percentile and most by which packets were late that carried the load, in ms.
-    pub(super) fn late_ms(&self, act: Act) -> Result<[f64; 3], String> {
+    pub(super) fn late_ms(&self, act: PeerAction) -> Result<[f64; 3], String> {
         let way = match act {
-            Act::Fetch => "down",
-            Act::Send => "up",
+            PeerAction::Fetch => "down",
+            PeerAction::Send => "up",
         };
         let mut lines = self.told.lines().skip_while(|line| !line.starts_with(&format!("{way} ")));
         let late = lines.find_map(|line| line.trim().strip_prefix("late"));
@@ -108,7 +108,7 @@ impl Run {
 }
 
 /// Runs it: so many octets in each transfer, one after the other.
-pub(super) fn run(path: &str, seed: u64, server: &Server, act: Act, octets: &[u64]) -> Result<Run, String> {
+pub(super) fn run(path: &str, seed: u64, server: &Server, act: PeerAction, octets: &[u64]) -> Result<Run, String> {
     let (seed, port) = (seed.to_string(), server.port.to_string());
     let octets: Vec<String> = octets.iter().map(u64::to_string).collect();
     let mut arguments = vec!["link-one", "--path", path, "--seed", &seed, "--port", &port, "--act", act.word()];

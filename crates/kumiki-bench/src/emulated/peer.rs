@@ -21,14 +21,14 @@ const PIECE: usize = 256 * 1024;
 /// What the program does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Act {
+pub(crate) enum PeerAction {
     /// It asks for octets
     Fetch,
     /// It sends octets
     Send,
 }
 
-impl Act {
+impl PeerAction {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Fetch => "fetch",
@@ -49,7 +49,7 @@ impl Act {
 pub(crate) struct Parameters {
     /// What it does; it serves where nothing is said
     #[arg(long)]
-    act: Option<Act>,
+    act: Option<PeerAction>,
     #[arg(long, default_value_t = 0)]
     port: u16,
     /// Of each transfer
@@ -91,7 +91,7 @@ fn answer(mut stream: TcpStream, text: &[u8]) -> std::io::Result<()> {
     stream.read_exact(&mut request)?;
     let [letter, octets @ ..] = request;
     let octets = u64::from_be_bytes(octets);
-    if letter == Act::Fetch.letter() {
+    if letter == PeerAction::Fetch.letter() {
         set_cubic(&stream)?;
         write(&mut stream, text, octets)?;
         stream.shutdown(std::net::Shutdown::Write)?;
@@ -106,7 +106,7 @@ fn answer(mut stream: TcpStream, text: &[u8]) -> std::io::Result<()> {
 
 /// How many seconds a transfer takes, from the call on.
 #[expect(clippy::disallowed_methods, reason = "how long a transfer takes by the clock on the wall is measured")]
-pub(super) fn transfer(to: SocketAddr, act: Act, octets: u64) -> std::io::Result<f64> {
+pub(super) fn transfer(to: SocketAddr, act: PeerAction, octets: u64) -> std::io::Result<f64> {
     let text = content(PIECE);
     let began = std::time::Instant::now();
     let mut stream = TcpStream::connect(to)?;
@@ -114,8 +114,8 @@ pub(super) fn transfer(to: SocketAddr, act: Act, octets: u64) -> std::io::Result
     let [a, b, c, d, e, f, g, h] = octets.to_be_bytes();
     stream.write_all(&[act.letter(), a, b, c, d, e, f, g, h])?;
     match act {
-        Act::Fetch => read(&mut stream, octets)?,
-        Act::Send => {
+        PeerAction::Fetch => read(&mut stream, octets)?,
+        PeerAction::Send => {
             set_cubic(&stream)?;
             write(&mut stream, &text, octets)?;
             read(&mut stream, 1)?;

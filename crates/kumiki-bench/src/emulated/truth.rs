@@ -15,7 +15,7 @@ use kumiki_net::{TcpListener, TcpStream};
 use serde::Serialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::peer::{Act, Server};
+use super::peer::{PeerAction, Server};
 
 const PORT: u16 = 7;
 
@@ -120,11 +120,11 @@ impl Setting {
         let transfers = if self.loss_percent == 0 { 2 } else { u64::from(transfers).min(ENOUGH / self.octets).max(2) };
         let octets: Vec<u64> = (0..transfers).map(|_| self.octets).collect();
         let path = self.words();
-        let behind = Mean::of(&super::one::run(&path, 1, server, Act::Fetch, &octets)?.seconds);
+        let behind = Mean::of(&super::one::run(&path, 1, server, PeerAction::Fetch, &octets)?.seconds);
         let runs = if self.loss_percent == 0 { 1 } else { VIRTUAL };
         let virtual_times: Result<Vec<f64>, String> = (1..=runs).map(|seed| self.virtually(seed)).collect();
         let linux = if *has_linux {
-            match super::linux::run(&path, 1, Act::Fetch, &octets) {
+            match super::linux::run(&path, 1, PeerAction::Fetch, &octets) {
                 Ok(times) => Some(Mean::of(&times)),
                 Err(why) => {
                     eprintln!("without Linux at both ends: {why}");

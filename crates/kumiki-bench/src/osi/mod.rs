@@ -51,12 +51,12 @@ const TPDUS: [u32; 3] = [2048, 8192, 65_408];
 /// Which way the file goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Way {
+enum FileDirection {
     Put = 0,
     Get = 1,
 }
 
-impl Way {
+impl FileDirection {
     const BOTH: [Self; 2] = [Self::Put, Self::Get];
 }
 
@@ -70,7 +70,7 @@ struct Taken {
 /// Who moves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Who {
+enum FileMover {
     Process(Shape),
     Rfc1006(Shape),
     Copy,
@@ -79,8 +79,8 @@ enum Who {
 /// One row of the table.
 #[derive(Debug, Serialize)]
 struct Row {
-    who: Who,
-    way: Way,
+    who: FileMover,
+    way: FileDirection,
     octets: usize,
     /// Of each run, in their order.
     taken: Vec<Taken>,
@@ -92,12 +92,12 @@ struct Row {
 
 impl Row {
     #[expect(clippy::cast_precision_loss, reason = "octets are far below 2^52")]
-    fn new(who: Who, way: Way, octets: usize, taken: Vec<Taken>) -> Self {
+    fn new(who: FileMover, way: FileDirection, octets: usize, taken: Vec<Taken>) -> Self {
         let rates: Vec<f64> = taken
             .iter()
             .map(|it| match who {
-                Who::Process(_) => it.cpu_s,
-                Who::Rfc1006(_) | Who::Copy => it.wall_s,
+                FileMover::Process(_) => it.cpu_s,
+                FileMover::Rfc1006(_) | FileMover::Copy => it.wall_s,
             })
             .map(|seconds| octets as f64 * 8.0 / 1e9 / seconds)
             .collect();
@@ -125,7 +125,7 @@ fn shapes(what: &Osi, octets: usize) -> Vec<Shape> {
 type Run = fn(Shape, &Content, bool) -> Result<[Taken; 2], String>;
 
 /// A name, the octets of the file, how a result is headed, and what runs it.
-type Case = (&'static str, usize, fn(Shape) -> Who, Run);
+type Case = (&'static str, usize, fn(Shape) -> FileMover, Run);
 
 /// Runs all cases and prints them.
 ///
@@ -135,7 +135,7 @@ pub(crate) fn measure(what: &Osi) -> Result<(), String> {
     let runs = if what.quick { 3 } else { what.runs.max(1) };
     let mut rows = Vec::new();
     let kinds: [Case; 2] =
-        [("process", 64_000_000, Who::Process, whole::run), ("tcp", 200_000_000, Who::Rfc1006, tcp::run)];
+        [("process", 64_000_000, FileMover::Process, whole::run), ("tcp", 200_000_000, FileMover::Rfc1006, tcp::run)];
     for (kind, octets, who, run) in kinds {
         if what.only.as_deref().is_some_and(|only| only != kind) {
             continue;
@@ -158,19 +158,19 @@ pub(crate) fn measure(what: &Osi) -> Result<(), String> {
                 gets.push(get);
             }
             if !plain.is_empty() {
-                for (way, copies) in Way::BOTH.into_iter().zip(&mut copies) {
-                    copies.push(tcp::copy(&plain, way == Way::Put)?);
+                for (way, copies) in FileDirection::BOTH.into_iter().zip(&mut copies) {
+                    copies.push(tcp::copy(&plain, way == FileDirection::Put)?);
                 }
             }
         }
         for (shape, taken) in shapes.into_iter().zip(taken) {
-            for (way, taken) in Way::BOTH.into_iter().zip(taken) {
+            for (way, taken) in FileDirection::BOTH.into_iter().zip(taken) {
                 rows.push(Row::new(who(shape), way, octets, taken));
             }
         }
         if !plain.is_empty() {
-            for (way, copies) in Way::BOTH.into_iter().zip(copies) {
-                rows.push(Row::new(Who::Copy, way, octets, copies));
+            for (way, copies) in FileDirection::BOTH.into_iter().zip(copies) {
+                rows.push(Row::new(FileMover::Copy, way, octets, copies));
             }
         }
     }
@@ -193,9 +193,9 @@ fn show(rows: &[Row], runs: usize) {
     table.set_header(["below", "element", "TPDU", "way", "Gbit/s", "spread", "CPU s", "CPU s/GiB"]);
     for row in rows {
         let (below, shape) = match row.who {
-            Who::Process(shape) => ("in process", Some(shape)),
-            Who::Rfc1006(shape) => ("RFC 1006", Some(shape)),
-            Who::Copy => ("plain TCP", None),
+            FileMover::Process(shape) => ("in process", Some(shape)),
+            FileMover::Rfc1006(shape) => ("RFC 1006", Some(shape)),
+            FileMover::Copy => ("plain TCP", None),
         };
         let [rate, least, most] = row.rate;
         #[expect(clippy::cast_precision_loss, reason = "octets are far below 2^52")]
@@ -205,8 +205,8 @@ fn show(rows: &[Row], runs: usize) {
             shape.map_or(String::new(), |it| it.element.to_string()),
             shape.map_or(String::new(), |it| it.tpdu.to_string()),
             match row.way {
-                Way::Put => "put",
-                Way::Get => "get",
+                FileDirection::Put => "put",
+                FileDirection::Get => "get",
             }
             .to_owned(),
             format!("{rate:.1}"),

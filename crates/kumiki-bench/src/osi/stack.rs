@@ -13,7 +13,7 @@ use kumiki_osi::tp0::{self, Tp0};
 use kumiki_osi_service::ftam::contents::ContentsType;
 use serde::Serialize;
 
-use super::Way;
+use super::FileDirection;
 use crate::load::{content, wrong};
 
 /// The layers that have FTAM above them, with it, from above.
@@ -66,16 +66,16 @@ impl Content {
     }
 
     /// The file there, or back.
-    pub(crate) fn operation(&self, way: Way, check: bool) -> Operation {
+    pub(crate) fn operation(&self, way: FileDirection, check: bool) -> Operation {
         let name = FILE.to_owned();
         match way {
-            Way::Put => Operation::Put {
+            FileDirection::Put => Operation::Put {
                 name,
                 contents_type: ContentsType::binary(),
                 mode: PutMode::New,
                 source: Box::new(self.message()),
             },
-            Way::Get => Operation::Get {
+            FileDirection::Get => Operation::Get {
                 name,
                 contents_type: None,
                 restart_at: 0,

@@ -13,7 +13,7 @@ use kumiki_io::{Clock as _, Executor, ExecutorEnd, GraphId, Pace, Plug, RealCloc
 use kumiki_osi::tpkt::{self, Tpkt};
 
 use super::stack::{self, Content, Shape};
-use super::{Taken, Way};
+use super::{FileDirection, Taken};
 use crate::load::cpu_s;
 
 /// A run may take so long.
@@ -126,7 +126,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
     let mut end = End::new(Box::new(client), shape, calling)?;
     end.reach(0, shape.octets)?;
     let mut taken = [Taken::default(); 2];
-    for (way, taken) in Way::BOTH.into_iter().zip(&mut taken) {
+    for (way, taken) in FileDirection::BOTH.into_iter().zip(&mut taken) {
         let operation = content.operation(way, check);
         let (begin, cpu) = (end.clock.now(), cpu_s());
         end.want(Want::Do(operation));

@@ -5,7 +5,7 @@ use kumiki_graph::loopback::{Config, Loopback};
 use kumiki_graph::{Graph, Instant, TaskId};
 
 use super::stack::{self, Content, Shape};
-use super::{Taken, Way};
+use super::{FileDirection, Taken};
 use crate::load::cpu_s;
 
 /// A run.
@@ -25,7 +25,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
     let node = graph.node("client").ok_or("no client")?;
     run_on(&mut graph, task);
     let mut taken = [Taken::default(); 2];
-    for (way, taken) in Way::BOTH.into_iter().zip(&mut taken) {
+    for (way, taken) in FileDirection::BOTH.into_iter().zip(&mut taken) {
         if !stack::done(&graph, node, way as usize, shape.octets)? {
             return Err("it stands still".to_owned());
         }

@@ -155,7 +155,7 @@ impl Parameters {
 
 /// What a run printed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Outcome {
+struct SimOutcome {
     goodput_mbps: f64,
     jain: f64,
     events: u64,
@@ -170,7 +170,7 @@ struct Outcome {
     peak_mb: f64,
 }
 
-impl Outcome {
+impl SimOutcome {
     const fn cpu(&self) -> f64 {
         self.cpu_build_s + self.cpu_run_s
     }
@@ -188,7 +188,7 @@ pub(crate) fn one(parameters: &Parameters) -> Result<(), String> {
     Ok(())
 }
 
-fn run(parameters: &Parameters) -> Result<Outcome, String> {
+fn run(parameters: &Parameters) -> Result<SimOutcome, String> {
     let topology::Built { mut world, sinks } =
         topology::build(parameters).map_err(|graph_error| graph_error.to_string())?;
     world.start().map_err(|(host, graph_error)| format!("{host}: {graph_error}"))?;
@@ -213,7 +213,7 @@ fn run(parameters: &Parameters) -> Result<Outcome, String> {
         .filter(|(name, _)| name.ends_with("_frames"))
         .map(|(_, count)| count)
         .sum();
-    Ok(Outcome {
+    Ok(SimOutcome {
         goodput_mbps: sum * 8.0 / (parameters.measured_ms as f64 * 1e3),
         jain: if squares > 0.0 { sum * sum / (flows.len() as f64 * squares) } else { 0.0 },
         events: world.events(),
@@ -342,7 +342,7 @@ pub(crate) fn compare(comparison: &Comparison) -> Result<(), String> {
     Ok(())
 }
 
-fn add(table: &mut Table, world: &str, engine: &str, outcome: &Outcome, ratio: Option<String>) {
+fn add(table: &mut Table, world: &str, engine: &str, outcome: &SimOutcome, ratio: Option<String>) {
     table.add_row([
         world.to_owned(),
         engine.to_owned(),
@@ -356,7 +356,7 @@ fn add(table: &mut Table, world: &str, engine: &str, outcome: &Outcome, ratio: O
     ]);
 }
 
-fn outcome(command: &mut Command) -> Result<Outcome, String> {
+fn outcome(command: &mut Command) -> Result<SimOutcome, String> {
     let program = command.get_program().display().to_string();
     let output = command.output().map_err(|why| format!("{program}: {why}"))?;
     if !output.status.success() {
@@ -368,7 +368,7 @@ fn outcome(command: &mut Command) -> Result<Outcome, String> {
 }
 
 /// The outcome with the middle CPU time.
-fn median(mut outcomes: Vec<Outcome>) -> Option<Outcome> {
+fn median(mut outcomes: Vec<SimOutcome>) -> Option<SimOutcome> {
     outcomes.sort_by(|a, b| a.cpu().total_cmp(&b.cpu()));
     let middle = outcomes.len() / 2;
     (!outcomes.is_empty()).then(|| outcomes.swap_remove(middle))

@@ -16,7 +16,7 @@ use kumiki_wire::inet::{ipv4, virtio_net};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::{Ended, LINUX, PORT, STACK, Transfer, Way};
+use super::{LINUX, PORT, STACK, Transfer, TransferEnd, TunDirection};
 use crate::load::content;
 
 /// What the peer may send before it is acknowledged, and we send, in octets.
@@ -145,31 +145,31 @@ impl End<'_> {
     }
 }
 
-pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<Ended, String> {
+pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<TransferEnd, String> {
     let mss = u32::from(transfer.mtu) - 40;
     let (local, remote) = match transfer.way {
-        Way::In => (PORT, 0),
-        Way::Out => (10_000, PORT),
+        TunDirection::In => (PORT, 0),
+        TunDirection::Out => (10_000, PORT),
     };
     let mut end = End { tun, mss, local, remote, next: Seq(1), expected: Seq(0) };
     let options = Options { mss: u16::try_from(mss).ok(), window_scale: Some(SCALE), ..Options::NONE };
     let ended = match transfer.way {
-        Way::In => receive(&mut end, options, transfer.octets),
-        Way::Out => send(&mut end, options, transfer.octets),
+        TunDirection::In => receive(&mut end, options, transfer.octets),
+        TunDirection::Out => send(&mut end, options, transfer.octets),
     };
     told(ended)
 }
 
-fn told(ended: Result<(), Failed>) -> Result<Ended, String> {
+fn told(ended: Result<(), Failed>) -> Result<TransferEnd, String> {
     match ended {
-        Ok(()) => Ok(Ended::Done),
-        Err(Failed::Lost) => Ok(Ended::Lost),
+        Ok(()) => Ok(TransferEnd::Done),
+        Err(Failed::Lost) => Ok(TransferEnd::Lost),
         Err(Failed::Other(why)) => Err(why),
     }
 }
 
 /// Answers on as many connections what comes, until they have ended.
-pub(super) fn answer(tun: &Tun, mtu: u16, connections: usize) -> Result<Ended, String> {
+pub(super) fn answer(tun: &Tun, mtu: u16, connections: usize) -> Result<TransferEnd, String> {
     let mss = u32::from(mtu) - 40;
     let options = Options { mss: u16::try_from(mss).ok(), window_scale: Some(SCALE), ..Options::NONE };
     let end = End { tun, mss, local: PORT, remote: 0, next: Seq(1), expected: Seq(0) };

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use kumiki_graph::{Duration, Protocol};
 use kumiki_io::{DeviceConfig, Executor, ExecutorEnd, Pace, Plug, RealClock, Tun};
 
-use super::{LIMIT_S, LINUX, PORT, STACK, Transfer, Way};
+use super::{LIMIT_S, LINUX, PORT, STACK, Transfer, TunDirection};
 use crate::load::{Load, Work};
 use crate::ours::{Layers, host};
 use crate::programs::{Answerer, Caller};
@@ -17,8 +17,8 @@ pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
     let mtu = usize::from(transfer.mtu);
     let load = Load { mtu, sessions: 1, work: Work::Octets(transfer.octets), check: false };
     let program: Box<dyn Protocol> = match transfer.way {
-        Way::In => Box::new(Answerer::new(SocketAddr::from((STACK, PORT)), load)),
-        Way::Out => Box::new(Caller::new(SocketAddr::from((LINUX, PORT)), load, UNDER_WAY)),
+        TunDirection::In => Box::new(Answerer::new(SocketAddr::from((STACK, PORT)), load)),
+        TunDirection::Out => Box::new(Caller::new(SocketAddr::from((LINUX, PORT)), load, UNDER_WAY)),
     };
     let (graph, node, device) = host(STACK, mtu, Layers::FEW, program).map_err(|why| why.to_string())?;
     let mut executor = Executor::new(RealClock::start(), Pace::default());
@@ -32,9 +32,9 @@ pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
             return true;
         };
         match transfer.way {
-            Way::In => graph.protocol::<Answerer>(node).is_some_and(|it| it.ended >= 1),
+            TunDirection::In => graph.protocol::<Answerer>(node).is_some_and(|it| it.ended >= 1),
             // All of it is acknowledged.
-            Way::Out => graph.protocol::<Caller>(node).is_some_and(|it| it.done >= 1 && it.under_way == 0),
+            TunDirection::Out => graph.protocol::<Caller>(node).is_some_and(|it| it.done >= 1 && it.under_way == 0),
         }
     };
     let ended = executor.run(Duration::from_secs(LIMIT_S), done);

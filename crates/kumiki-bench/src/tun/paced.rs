@@ -21,7 +21,7 @@ use rustix::event::{Timespec, epoll};
 use serde::{Deserialize, Serialize};
 
 use super::peer::{Parameters, Peer, Role};
-use super::{DEVICE, Ended, LINUX, PREFIX, bare, queues, smol};
+use super::{DEVICE, LINUX, PREFIX, TransferEnd, bare, queues, smol};
 use crate::load::{SMALL, content, cpu_s};
 use crate::tcp::median;
 
@@ -47,7 +47,7 @@ pub(crate) struct Paced {
     runs: usize,
     /// Only this one
     #[arg(long)]
-    who: Option<Who>,
+    who: Option<AnsweringEnd>,
     /// Write what was measured as JSON
     #[arg(long)]
     json: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Paced {
 /// Who answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Who {
+enum AnsweringEnd {
     /// Kumiki in the runtime of its programs, one thread
     Driven,
     /// Kumiki with a thread of its own
@@ -69,7 +69,7 @@ enum Who {
 
 /// What came of a run, as whoever asks has seen it; times in microseconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Outcome {
+pub(super) struct PacedOutcome {
     /// Exchanges, the first ones left out.
     done: usize,
     /// Of all, how many in a second.
@@ -85,8 +85,8 @@ pub(super) struct Outcome {
 /// One row of the table.
 #[derive(Debug, Serialize)]
 struct Row {
-    who: Who,
-    outcomes: Vec<Outcome>,
+    who: AnsweringEnd,
+    outcomes: Vec<PacedOutcome>,
     /// CPU time of the stack's process for each exchange, in microseconds.
     cpu_us: Vec<f64>,
     /// Runs given up, since a packet was lost.
@@ -94,7 +94,7 @@ struct Row {
 }
 
 pub(crate) fn measure(what: &Paced) -> Result<(), String> {
-    let all = [Who::Driven, Who::Threaded, Who::Smoltcp, Who::Bare].into_iter();
+    let all = [AnsweringEnd::Driven, AnsweringEnd::Threaded, AnsweringEnd::Smoltcp, AnsweringEnd::Bare].into_iter();
     let wanted = all.filter(|who| what.who.is_none_or(|only| only == *who));
     let mut rows: Vec<Row> = wanted.map(|who| Row { who, outcomes: Vec::new(), cpu_us: Vec::new(), lost: 0 }).collect();
     // In turn, so that what else the machine does hits all alike.
@@ -113,8 +113,8 @@ pub(crate) fn measure(what: &Paced) -> Result<(), String> {
 }
 
 /// What came of it, and microseconds of CPU for each exchange; nothing where the run was given up.
-fn run(who: Who, what: &Paced) -> Result<Option<(Outcome, f64)>, String> {
-    let packets = if who == Who::Smoltcp { Packets::Plain } else { Packets::Any };
+fn run(who: AnsweringEnd, what: &Paced) -> Result<Option<(PacedOutcome, f64)>, String> {
+    let packets = if who == AnsweringEnd::Smoltcp { Packets::Plain } else { Packets::Any };
     let config = TunConfig { layer: Layer::Ip, mtu: MTU, packets };
     let tun = Tun::open_as(DEVICE, config).map_err(|why| why.to_string())?;
     tun.configure_kernel(LINUX.into(), PREFIX, MTU).map_err(|why| why.to_string())?;
@@ -122,19 +122,21 @@ fn run(who: Who, what: &Paced) -> Result<Option<(Outcome, f64)>, String> {
     let start = || Peer::start(&Parameters { role: Role::Paces, octets: count, connections, rate });
     let before = cpu_s();
     let (ended, mut peer) = match who {
-        Who::Driven => queues::answer_driven(tun, connections, start).map(|peer| (Ended::Done, peer)),
-        Who::Threaded => queues::answer_threaded(tun, connections, start).map(|peer| (Ended::Done, peer)),
-        Who::Smoltcp => {
-            let peer = start()?;
-            smol::answer(&tun, MTU, connections).map(|()| (Ended::Done, peer))
+        AnsweringEnd::Driven => queues::answer_driven(tun, connections, start).map(|peer| (TransferEnd::Done, peer)),
+        AnsweringEnd::Threaded => {
+            queues::answer_threaded(tun, connections, start).map(|peer| (TransferEnd::Done, peer))
         }
-        Who::Bare => {
+        AnsweringEnd::Smoltcp => {
+            let peer = start()?;
+            smol::answer(&tun, MTU, connections).map(|()| (TransferEnd::Done, peer))
+        }
+        AnsweringEnd::Bare => {
             let peer = start()?;
             bare::answer(&tun, MTU, connections).map(|ended| (ended, peer))
         }
     }?;
     let cpu = cpu_s() - before;
-    if ended == Ended::Lost {
+    if ended == TransferEnd::Lost {
         return Ok(None);
     }
     let said = peer.says()?;
@@ -142,7 +144,7 @@ fn run(who: Who, what: &Paced) -> Result<Option<(Outcome, f64)>, String> {
         peer.end()?;
         return Err("the peer says nothing".to_owned());
     }
-    let outcome: Outcome = serde_json::from_str(&said).map_err(|why| format!("the peer says `{said}`: {why}"))?;
+    let outcome: PacedOutcome = serde_json::from_str(&said).map_err(|why| format!("the peer says `{said}`: {why}"))?;
     peer.end()?;
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     let cpu = cpu * 1e6 / count as f64;
@@ -159,7 +161,7 @@ struct Line {
 }
 
 /// Asks on all `streams` in turn, `rate` times a second and `count` times in all; what is not done in twice the time it takes then is left.
-pub(super) fn asks(streams: Vec<TcpStream>, count: u64, rate: u64) -> io::Result<Outcome> {
+pub(super) fn asks(streams: Vec<TcpStream>, count: u64, rate: u64) -> io::Result<PacedOutcome> {
     let watched = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut lines = Vec::new();
     for (number, stream) in (0..).zip(streams) {
@@ -246,11 +248,11 @@ impl Times {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-    fn outcome(mut self, took: Duration) -> Outcome {
+    fn outcome(mut self, took: Duration) -> PacedOutcome {
         let [due_p50, due_p99] = percentiles(&mut self.since_due);
         let [written_p50, written_p99] = percentiles(&mut self.since_written);
         let rate = self.answered as f64 / took.as_secs_f64();
-        Outcome { done: self.since_due.len(), rate, due_p50, due_p99, written_p50, written_p99 }
+        PacedOutcome { done: self.since_due.len(), rate, due_p50, due_p99, written_p50, written_p99 }
     }
 }
 
@@ -279,13 +281,13 @@ fn table(rows: &[Row]) -> Table {
     ]);
     for row in rows {
         let who = match row.who {
-            Who::Driven => "Kumiki, one thread",
-            Who::Threaded => "Kumiki, a thread of its own",
-            Who::Smoltcp => "smoltcp",
-            Who::Bare => "bare",
+            AnsweringEnd::Driven => "Kumiki, one thread",
+            AnsweringEnd::Threaded => "Kumiki, a thread of its own",
+            AnsweringEnd::Smoltcp => "smoltcp",
+            AnsweringEnd::Bare => "bare",
         };
-        let all = |value: fn(&Outcome) -> f64| row.outcomes.iter().map(value).collect::<Vec<_>>();
-        let middle = |value: fn(&Outcome) -> f64| format!("{:.0}", median(&all(value)));
+        let all = |value: fn(&PacedOutcome) -> f64| row.outcomes.iter().map(value).collect::<Vec<_>>();
+        let middle = |value: fn(&PacedOutcome) -> f64| format!("{:.0}", median(&all(value)));
         let worst = all(|it| it.due_p99);
         let least = worst.iter().copied().fold(f64::INFINITY, f64::min);
         let mut cells = match row.lost {

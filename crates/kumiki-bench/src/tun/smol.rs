@@ -10,7 +10,7 @@ use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer, State};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 
-use super::{LIMIT_S, LINUX, PORT, PREFIX, STACK, Transfer, Way};
+use super::{LIMIT_S, LINUX, PORT, PREFIX, STACK, Transfer, TunDirection};
 use crate::load::{WRITE, content};
 
 /// Of the socket, both ways, in octets: enough that no window holds it back. Other sizes were not tried.
@@ -94,8 +94,8 @@ pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<(), String> {
     socket.set_nagle_enabled(false);
     socket.set_congestion_control(CongestionControl::None);
     match transfer.way {
-        Way::In => socket.listen(PORT).map_err(|why| why.to_string())?,
-        Way::Out => {
+        TunDirection::In => socket.listen(PORT).map_err(|why| why.to_string())?,
+        TunDirection::Out => {
             let remote = IpEndpoint::new(IpAddress::Ipv4(LINUX), PORT);
             socket.connect(interface.context(), remote, FIRST_PORT).map_err(|why| why.to_string())?;
         }
@@ -108,7 +108,7 @@ pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<(), String> {
         interface.poll(now(), &mut nic, &mut sockets);
         let socket = sockets.get_mut::<Socket<'_>>(handle);
         match transfer.way {
-            Way::In => {
+            TunDirection::In => {
                 while let Ok(len @ 1..) = socket.recv_slice(&mut out) {
                     moved += len as u64;
                 }
@@ -118,7 +118,7 @@ pub(super) fn run(tun: &Tun, transfer: Transfer) -> Result<(), String> {
                     return Ok(());
                 }
             }
-            Way::Out => {
+            TunDirection::Out => {
                 while moved < transfer.octets && socket.can_send() {
                     let left = usize::try_from(transfer.octets - moved).unwrap_or(WRITE).min(WRITE);
                     let sent = socket.send_slice(content.get(..left).unwrap_or_default());
