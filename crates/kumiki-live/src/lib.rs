@@ -581,7 +581,7 @@ pub fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> LiveError {
 
 /// What a run did, but for what the program itself says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct LiveOutcome {
     /// Whether somebody wanted it to end before the program was done.
     pub interrupted: bool,
     /// How long it took.
@@ -613,7 +613,7 @@ pub fn run<P: Protocol>(
     program: P,
     line: Line,
     watcher: &mut impl Watcher<P>,
-) -> Result<Outcome, LiveError> {
+) -> Result<LiveOutcome, LiveError> {
     let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
     let (mut graph, device) = stack.build(Box::new(program), seed)?;
     let captures = CaptureBudget::endless(line.snaplen);
@@ -682,7 +682,7 @@ pub fn run<P: Protocol>(
     if is_stopped {
         executor.run(FAREWELL, |executor| !executor.is_leaving());
     }
-    let outcome = Outcome {
+    let outcome = LiveOutcome {
         interrupted: wish.is_made(),
         elapsed: clock.now().saturating_since(began),
         cpu: Duration::from_nanos(cpu_time().as_nanos().saturating_sub(cpu.as_nanos())),

@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use kumiki_graph::{Address, Duration, Instant, Reason, Token};
 use serde_json::json;
 
-use super::{Outcome, Watcher};
+use super::{LiveOutcome, Watcher};
 use kumiki_lab::workload::Ping;
 use kumiki_lab::workload::ping::Echoes;
 use kumiki_lab::workload::talker::{Ending, Talk, Talker};
@@ -160,7 +160,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints what the run did as a whole.
-    pub fn end(&mut self, outcome: &Outcome) {
+    pub fn end(&mut self, outcome: &LiveOutcome) {
         let cpu = outcome.cpu.as_secs_f64();
         let per_gib = cpu / (f64_of(self.octets) / f64::from(1_u32 << 30));
         let device = outcome.device;

@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct SuppressedLines {
     /// When the next ten may be told at once again.
     until: Instant,
     /// The last that was left out, and how many there are.
@@ -42,7 +42,7 @@ struct Held {
 #[derive(Debug)]
 pub struct Throttle<K = Kind> {
     burst: u64,
-    kinds: BTreeMap<K, Held>,
+    kinds: BTreeMap<K, SuppressedLines>,
 }
 
 impl<K> Default for Throttle<K> {
@@ -51,7 +51,7 @@ impl<K> Default for Throttle<K> {
     }
 }
 
-impl Held {
+impl SuppressedLines {
     fn ready(&self, burst: u64) -> Instant {
         let burst = EACH.saturating_mul(burst.saturating_sub(1));
         Instant::ZERO + self.until.saturating_since(Instant::ZERO).saturating_sub(burst)

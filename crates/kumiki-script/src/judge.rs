@@ -40,7 +40,7 @@ pub struct Crossed {
 
 /// What came of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outcome {
+pub struct ScriptOutcome {
     /// Where the stack did something else.
     pub failure: Option<Failure>,
     /// What crossed the line.
@@ -74,7 +74,7 @@ pub(super) struct Judge<'a, S> {
     subject: S,
     strict: Strictness,
     packets: Packets,
-    outcome: Outcome,
+    outcome: ScriptOutcome,
     /// What came and was not looked at yet.
     waiting: VecDeque<(Instant, Vec<u8>)>,
     /// Pure acknowledgments that came before they were due.
@@ -96,7 +96,7 @@ impl<'a, S: Subject> Judge<'a, S> {
             subject,
             strict,
             packets: Packets::new(script.header.v6, script.header.peer_isn),
-            outcome: Outcome::default(),
+            outcome: ScriptOutcome::default(),
             waiting: VecDeque::new(),
             early: Vec::new(),
             last: Duration::ZERO,
@@ -105,7 +105,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         }
     }
 
-    pub(super) fn run(mut self) -> Outcome {
+    pub(super) fn run(mut self) -> ScriptOutcome {
         let script = self.script;
         let mut number = 0;
         for line in &script.lines {
@@ -128,7 +128,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         }
     }
 
-    fn failed(mut self, line: usize, what: String) -> Outcome {
+    fn failed(mut self, line: usize, what: String) -> ScriptOutcome {
         self.outcome.failure = Some(Failure { file: self.script.file.clone(), line, what });
         self.outcome
     }

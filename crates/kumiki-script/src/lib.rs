@@ -32,7 +32,7 @@ use kumiki_pcapng::{CaptureError, Direction, LinkType, Packet, PcapNg};
 
 pub use cursor::Wrong;
 pub use header::{Header, Linux};
-pub use judge::{Crossed, Failure, Outcome};
+pub use judge::{Crossed, Failure, ScriptOutcome};
 pub use parse::parse;
 
 use judge::{Judge, Strictness};
@@ -104,7 +104,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 ///
 /// # Errors
 /// A setting is wrong.
-pub fn run(script: &Script, record: bool) -> Result<Outcome, Fault> {
+pub fn run(script: &Script, record: bool) -> Result<ScriptOutcome, Fault> {
     let stack = virtual_time::Virtual::new(&script.header)?;
     let strict =
         Strictness { tolerance: Duration::ZERO, windows: true, push: true, quick_acks: false, resets: true, record };
@@ -122,7 +122,7 @@ pub fn against_linux(
     script: &Script,
     record: bool,
     tolerance: Option<std::time::Duration>,
-) -> Result<Option<Outcome>, String> {
+) -> Result<Option<ScriptOutcome>, String> {
     let Linux::Yes(same) = &script.header.linux else {
         return Ok(None);
     };
@@ -146,7 +146,7 @@ pub fn against_linux(
 /// # Errors
 /// Always.
 #[cfg(not(target_os = "linux"))]
-pub fn against_linux(_: &Script, _: bool, _: Option<std::time::Duration>) -> Result<Option<Outcome>, String> {
+pub fn against_linux(_: &Script, _: bool, _: Option<std::time::Duration>) -> Result<Option<ScriptOutcome>, String> {
     Err("this is not Linux".to_owned())
 }
 

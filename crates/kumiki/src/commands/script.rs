@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use kumiki_live::private;
-use kumiki_script::{Linux, Outcome, Script};
+use kumiki_script::{Linux, Script, ScriptOutcome};
 
 use super::{Stop, print, uncaptured, unreadable, unwritable};
 use crate::cli;
@@ -93,7 +93,7 @@ fn told(scripts: &[(PathBuf, Script)], verdicts: &[Verdict], args: &cli::Script)
 fn one_by_one(
     scripts: &[(PathBuf, Script)],
     args: &cli::Script,
-    run: impl Fn(&Script) -> Result<Option<Outcome>, String>,
+    run: impl Fn(&Script) -> Result<Option<ScriptOutcome>, String>,
 ) -> Result<Vec<Verdict>, Stop> {
     let mut verdicts = Vec::new();
     for (_, script) in scripts {
@@ -125,7 +125,7 @@ fn reason(script: &Script) -> String {
     }
 }
 
-fn capture(path: &Path, outcome: &Outcome, snap: cli::Snap) -> Result<(), Stop> {
+fn capture(path: &Path, outcome: &ScriptOutcome, snap: cli::Snap) -> Result<(), Stop> {
     let file = private::create(path).map_err(|why| unwritable("--pcap", path, &why))?;
     kumiki_script::pcapng(&outcome.crossed, snap.length(), BufWriter::new(file))
         .map_err(|why| uncaptured("--pcap", path, why))?;
