@@ -17,7 +17,7 @@ use kumiki_x25::xot::{self, Permanent, Xot};
 
 use crate::passing::Passing;
 use crate::subscriber::Subscriber;
-use crate::wires::{Act, Wires};
+use crate::wires::{WireAction, Wires};
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
@@ -228,17 +228,17 @@ impl World {
                     it.connections.len()
                 };
                 let Some(last) = last.checked_sub(1) else {
-                    return self.act(Act::Call);
+                    return self.act(WireAction::Call);
                 };
                 // Whichever side is a node of ours.
                 for side in 0..2 {
-                    self.act(Act::Octets(last, side, octets.to_vec()));
+                    self.act(WireAction::Octets(last, side, octets.to_vec()));
                 }
             }
         }
     }
 
-    fn act(&mut self, act: Act) {
+    fn act(&mut self, act: WireAction) {
         if let Line::Xot(wires) = self.line {
             let it: &mut Wires = self.graph.protocol_mut(wires).unwrap();
             it.act(act);
@@ -413,17 +413,17 @@ impl World {
                 self.report(Report::Down);
                 self.report(Report::Up);
             }
-            252 => self.act(Act::Call),
+            252 => self.act(WireAction::Call),
             253 => {
                 let last = self.calls();
                 if last < self.wires() {
-                    self.act(Act::Connect(last));
+                    self.act(WireAction::Connect(last));
                 }
             }
             _ => {
                 let last = self.calls();
                 if last < self.wires() {
-                    self.act(Act::Released(last, usize::from(what & 1)));
+                    self.act(WireAction::Released(last, usize::from(what & 1)));
                 }
             }
         }
@@ -468,7 +468,7 @@ fn run(octets: &[u8]) {
     }
     world.report(Report::Down);
     for connection in 0..world.wires() {
-        world.act(Act::Break(connection));
+        world.act(WireAction::Break(connection));
     }
     world.pass(LONG);
     // Of the permanent circuit the user keeps its session, or waits for the peer to set it up.

@@ -17,7 +17,7 @@ use kumiki_x25::xot::{self, Permanent, Xot};
 use crate::Draw;
 use crate::circuits::answer;
 use crate::passing::Passing;
-use crate::wires::{Act, Wires};
+use crate::wires::{WireAction, Wires};
 
 /// After so long without any link everybody has given up.
 const LONG: Duration = Duration::from_secs(2 * 3600);
@@ -202,7 +202,7 @@ impl Exchange {
         self.heard.drain(..keep);
     }
 
-    fn act(&mut self, act: Act) {
+    fn act(&mut self, act: WireAction) {
         let wires = self.wires;
         self.wires().act(act);
         self.wake(wires, Token::default());
@@ -230,7 +230,7 @@ impl Exchange {
     fn octets(&mut self, connection: usize, octets: &[u8]) {
         if connection < self.wires().connections.len() {
             for side in 0..2 {
-                self.act(Act::Octets(connection, side, octets.to_vec()));
+                self.act(WireAction::Octets(connection, side, octets.to_vec()));
             }
         }
     }
@@ -285,7 +285,7 @@ impl Exchange {
                 let user_data = draw.take(len.into());
                 let call = [&[0x10, channel, 0x0b, 0x01, number << 4, 0], user_data].concat();
                 if port == 2 && what & 1 == 0 {
-                    self.act(Act::Call);
+                    self.act(WireAction::Call);
                     return self.packet(2, connections, &call);
                 }
                 self.packet(port, connection, &call);
@@ -302,7 +302,7 @@ impl Exchange {
                 ]
                 .concat();
                 if what & 2 == 0 {
-                    self.act(Act::Call);
+                    self.act(WireAction::Call);
                     return self.packet(2, connections, &setup);
                 }
                 self.packet(2, connection, &setup);
@@ -343,12 +343,12 @@ impl Exchange {
             }
             // What Linux says to an interface.
             237..=240 => self.unit(1, &[1 + (what & 1)]),
-            241..=246 if connections > 0 => self.act(Act::Take(connection)),
-            247..=248 if connections > 0 => self.act(Act::Connect(connection)),
+            241..=246 if connections > 0 => self.act(WireAction::Take(connection)),
+            247..=248 if connections > 0 => self.act(WireAction::Connect(connection)),
             249..=250 if connections > 0 => {
-                self.act(Act::Released(connection, usize::from(what & 1)));
+                self.act(WireAction::Released(connection, usize::from(what & 1)));
             }
-            251..=252 if connections > 0 => self.act(Act::Break(connection)),
+            251..=252 if connections > 0 => self.act(WireAction::Break(connection)),
             253 if draw.once_in(8) => self.wake(self.switch, CLOSE),
             _ => self.unit(1, &[1]),
         }
@@ -360,7 +360,7 @@ impl Exchange {
             self.report(port, Report::Down);
         }
         for connection in 0..self.wires().connections.len() {
-            self.act(Act::Break(connection));
+            self.act(WireAction::Break(connection));
         }
     }
 }

@@ -27,7 +27,7 @@ use kumiki_wire::osi::cotp::Tpdu;
 
 use crate::packet::SHOWN;
 use crate::passing::Passing;
-use crate::wires::{Act, Wires, packets};
+use crate::wires::{WireAction, Wires, packets};
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
@@ -308,7 +308,7 @@ impl World {
         self.graph.protocol_mut(self.wires).unwrap()
     }
 
-    fn act(&mut self, act: Act) {
+    fn act(&mut self, act: WireAction) {
         self.wires().act(act);
         self.wake(self.wires);
     }
@@ -376,7 +376,7 @@ impl World {
 
     fn say(&mut self, connection: usize, side: usize, octets: Vec<u8>) {
         if !octets.is_empty() {
-            self.act(Act::Octets(connection, side, octets));
+            self.act(WireAction::Octets(connection, side, octets));
         }
     }
 
@@ -388,7 +388,7 @@ impl World {
             let sides = self.wires().connections.get(connection);
             let released = sides.is_some_and(|sides| sides[1 - side].released && sides[side].stands);
             if released && self.under_way[side].is_empty() {
-                self.act(Act::Released(connection, side));
+                self.act(WireAction::Released(connection, side));
                 self.collect(connection);
                 moved |= self.under_way.iter().any(|it| !it.is_empty());
             }
@@ -471,8 +471,8 @@ impl World {
                 let packet = made(draw, what, self.kind.acse_context());
                 self.say(connection, side, packet);
             }
-            240..=243 => self.act(Act::Released(connection, side)),
-            244 => self.act(Act::Break(connection)),
+            240..=243 => self.act(WireAction::Released(connection, side)),
+            244 => self.act(WireAction::Break(connection)),
             _ => {
                 let time = u64::from(draw.octet());
                 self.pass(Duration::from_millis(10) * (time * time));
@@ -558,7 +558,7 @@ fn run(kind: Kind, octets: &[u8]) {
     // The target calls by itself, and all that is left is what it says.
     let is_alone = how & 8 != 0;
     if is_alone {
-        world.act(Act::Call);
+        world.act(WireAction::Call);
         let piece = 1 + draw.below(2000);
         while !draw.is_empty() {
             let octets = draw.take(piece).to_vec();
@@ -568,7 +568,7 @@ fn run(kind: Kind, octets: &[u8]) {
         }
     } else {
         world.wake(world.gates[0]);
-        world.act(Act::Connect(0));
+        world.act(WireAction::Connect(0));
         for _ in 0..300 {
             if draw.is_empty() {
                 break;
@@ -579,7 +579,7 @@ fn run(kind: Kind, octets: &[u8]) {
     world.honest(0);
     world.pass(Duration::from_secs(1));
     world.honest(0);
-    world.act(Act::Break(0));
+    world.act(WireAction::Break(0));
     world.pass(LONG);
     if !is_alone {
         let (is_over, failure) = world.client(0);
@@ -593,7 +593,7 @@ fn run(kind: Kind, octets: &[u8]) {
     (world.parts, world.under_way, world.tsdus) = Default::default();
     world.wake(world.gates[1]);
     let connection = world.wires().connections.len() - 1;
-    world.act(Act::Connect(connection));
+    world.act(WireAction::Connect(connection));
     for _ in 0..10 {
         world.honest(connection);
         world.pass(Duration::from_secs(1));

@@ -14,7 +14,7 @@ pub(crate) const TARGET: Target = Target {
 
 /// What a receiver makes of a line: frames, aborted ones, and those too long.
 #[derive(PartialEq, Eq, Debug, Default)]
-struct Heard {
+struct ReceivedFrames {
     frames: Vec<Vec<u8>>,
     aborted: usize,
     too_long: usize,
@@ -24,8 +24,8 @@ struct Heard {
 }
 
 /// RFC 1662, section 4.2, octet by octet. A frame that is too long is forgotten, and the octet that did not fit begins another.
-fn plainly(line: &[u8], accm: Accm, limit: usize) -> Heard {
-    let mut heard = Heard::default();
+fn plainly(line: &[u8], accm: Accm, limit: usize) -> ReceivedFrames {
+    let mut heard = ReceivedFrames::default();
     for octet in line {
         if accm.contains(*octet) {
             continue;
@@ -52,8 +52,8 @@ fn plainly(line: &[u8], accm: Accm, limit: usize) -> Heard {
 }
 
 /// The same by the kernel, in pieces.
-fn heard(form: Form, line: &[u8], accm: Accm, limit: usize, pieces: &[usize]) -> Heard {
-    let (mut heard, mut unstuffer, mut rest) = (Heard::default(), Unstuffer::new(), line);
+fn heard(form: Form, line: &[u8], accm: Accm, limit: usize, pieces: &[usize]) -> ReceivedFrames {
+    let (mut heard, mut unstuffer, mut rest) = (ReceivedFrames::default(), Unstuffer::new(), line);
     for piece in pieces.iter().cycle() {
         if rest.is_empty() {
             break;

@@ -27,7 +27,7 @@ pub(crate) struct Side {
 }
 
 /// What a target wants done.
-pub(crate) enum Act {
+pub(crate) enum WireAction {
     /// The caller of connection `.0` is connected to who listens.
     Connect(usize),
     /// The caller of connection `.0` is connected to the target itself.
@@ -47,7 +47,7 @@ pub(crate) enum Act {
 pub(crate) struct Wires {
     listener: Option<(Above, Handle)>,
     pub(crate) connections: Vec<[Side; 2]>,
-    acts: Vec<Act>,
+    acts: Vec<WireAction>,
 }
 
 fn handle(connection: usize, side: usize) -> Handle {
@@ -56,7 +56,7 @@ fn handle(connection: usize, side: usize) -> Handle {
 
 impl Wires {
     /// Has `act` done when the node is woken next.
-    pub(crate) fn act(&mut self, act: Act) {
+    pub(crate) fn act(&mut self, act: WireAction) {
         self.acts.push(act);
     }
 
@@ -128,21 +128,21 @@ impl Wires {
         }
     }
 
-    fn perform(&mut self, act: Act, cx: &mut Context<'_>) {
+    fn perform(&mut self, act: WireAction, cx: &mut Context<'_>) {
         match act {
-            Act::Connect(connection) => self.connect(connection, cx),
-            Act::Take(connection) => {
+            WireAction::Connect(connection) => self.connect(connection, cx),
+            WireAction::Take(connection) => {
                 let [caller, called] = &self.connections[connection];
                 let is_new = !caller.stands && !called.stands && called.above.is_none();
                 if is_new && caller.above.is_some() {
                     self.accepted(handle(connection, 1), Handle::default(), cx);
                 }
             }
-            Act::Call => {
+            WireAction::Call => {
                 self.connections.push(Default::default());
                 self.connect(self.connections.len() - 1, cx);
             }
-            Act::Octets(connection, side, octets) => {
+            WireAction::Octets(connection, side, octets) => {
                 let own = &mut self.connections[connection][side];
                 let Some(above) = own.above.filter(|_| own.stands && !own.told) else {
                     return;
@@ -152,8 +152,8 @@ impl Wires {
                 let end = false;
                 cx.up(above, Indication::Data { session, data, end });
             }
-            Act::Released(connection, side) => self.released(connection, side, cx),
-            Act::Break(connection) => {
+            WireAction::Released(connection, side) => self.released(connection, side, cx),
+            WireAction::Break(connection) => {
                 for side in 0..2 {
                     self.lost(connection, side, Reason::Reset, cx);
                 }

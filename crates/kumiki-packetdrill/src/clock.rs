@@ -42,14 +42,14 @@ pub(crate) struct World {
     /// How often it has run.
     round: u64,
     /// Who sleeps in a call.
-    sleepers: BTreeMap<Place, Sleeper>,
+    sleepers: BTreeMap<SleeperId, Sleeper>,
     /// Who has what was waited for, and has not asked the time.
     returning: Option<ThreadId>,
     places: u64,
     patience: Duration,
 }
 
-type Place = u64;
+type SleeperId = u64;
 
 struct Sleeper {
     /// The round that it has looked after.
