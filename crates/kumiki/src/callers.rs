@@ -20,14 +20,14 @@ pub(crate) struct Callers {
     of_one_host: Option<u16>,
     /// Callers that are not known yet: from START on PERCENT of a hundred are dropped, rising to all at FULL, 16:30:64 unless given; first those of the network that has most, and who gets no further
     #[arg(long, value_name = "START:PERCENT:FULL", help_heading = "Limits")]
-    strangers: Option<Strangers>,
+    strangers: Option<MaxStartups>,
     /// Within this time a caller is to be known: its association, or its call, is to stand; 30s unless given. As these places fill it is less, down to a sixth
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     begin: Option<String>,
 }
 
 /// Callers that are not known yet where nobody says otherwise.
-const STRANGERS: Strangers = Strangers { start: 16, percent: 30, full: 64 };
+const STRANGERS: MaxStartups = MaxStartups { start: 16, percent: 30, full: 64 };
 /// So many are known of one host then.
 const OF_ONE_HOST: u16 = 8;
 
@@ -43,7 +43,7 @@ impl Callers {
 
     /// With so many that are known.
     pub(crate) fn limits(&self, known: usize) -> Result<admission::Limits, Stop> {
-        let Strangers { start, percent, full } = self.strangers.unwrap_or(STRANGERS);
+        let MaxStartups { start, percent, full } = self.strangers.unwrap_or(STRANGERS);
         let of_one_host = self.of_one_host.unwrap_or(OF_ONE_HOST);
         Ok(admission::Limits {
             start: start.into(),
@@ -87,13 +87,13 @@ pub(crate) fn pcap_most(text: &str) -> Result<u64, Stop> {
 
 /// `START:PERCENT:FULL`, as OpenSSH's `MaxStartups` has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Strangers {
+struct MaxStartups {
     start: u16,
     percent: u8,
     full: u16,
 }
 
-impl FromStr for Strangers {
+impl FromStr for MaxStartups {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -121,9 +121,9 @@ mod tests {
     fn numbers_of_strangers_make_sense_or_are_refused() {
         let read = "10:30:100".parse();
         let (start, percent, full) = (10, 30, 100);
-        assert_eq!(read, Ok(Strangers { start, percent, full }));
+        assert_eq!(read, Ok(MaxStartups { start, percent, full }));
         for bad in ["", "10", "10:30", "100:30:10", "1:101:2", "0:0:0", "1:2:3:4"] {
-            assert!(bad.parse::<Strangers>().is_err(), "{bad}");
+            assert!(bad.parse::<MaxStartups>().is_err(), "{bad}");
         }
     }
 }

@@ -26,13 +26,13 @@ const ROUNDS: u32 = 600_000;
 )]
 pub(crate) struct FtamdArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<FtamdCommand>,
     #[command(flatten)]
     serve: Served,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum FtamdCommand {
     /// Print a line for a file of passwords, or put it there; the password comes from the terminal or from standard input
     Password {
         /// The user
@@ -74,7 +74,7 @@ struct Served {
 /// `kumiki ftamd`.
 pub(crate) fn run(args: &FtamdArgs) -> Result<(), Stop> {
     match &args.what {
-        Some(What::Password { user, file, rounds }) => entry(user, file.as_deref(), *rounds),
+        Some(FtamdCommand::Password { user, file, rounds }) => entry(user, file.as_deref(), *rounds),
         None => {
             let element = element(&args.serve.element)?;
             let keep = match args.serve.keep.as_str() {

@@ -22,11 +22,11 @@ use crate::live::option;
 )]
 pub(crate) struct MmsArgs {
     #[command(subcommand)]
-    what: What,
+    what: MmsCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum MmsCommand {
     /// Fetch a file
     Get(Get),
     /// Send a file: the responder obtains it from us
@@ -182,37 +182,37 @@ fn fetched(url: &Url, common: &Common, window: u32) -> Result<Call, Stop> {
 /// `kumiki mms`.
 pub(crate) fn run(args: &MmsArgs) -> Result<(), Stop> {
     match &args.what {
-        What::Get(it) => {
+        MmsCommand::Get(it) => {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
             let (call, manner) = (fetched(&it.url, &it.common, it.pieces.window)?, it.common.manner);
             work::get(&call, &it.url, it.target.as_deref(), it.resume, (None, false), manner)
         }
-        What::Put(it) => {
+        MmsCommand::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             let how = (ContentsType::binary(), PutMode::Replace, false);
             work::put(&call, &it.file, &name, how, false, manner)
         }
-        What::Ls(it) => {
+        MmsCommand::Ls(it) => {
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::list(&call, &it.url, it.json, manner)
         }
-        What::Stat(it) => {
+        MmsCommand::Stat(it) => {
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::stat(&call, &it.url, it.json, manner)
         }
-        What::Mv(it) => {
+        MmsCommand::Mv(it) => {
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::rename(&call, &it.url, &it.to, manner)
         }
-        What::Rm(it) => {
+        MmsCommand::Rm(it) => {
             let operations = work::names(&it.url, &it.more, |name| Operation::Remove { name })?;
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
             work::plain(&call, operations, manner)
         }
-        What::Collect(it) => {
+        MmsCommand::Collect(it) => {
             let (call, manner) = (fetched(&it.url, &it.common, it.pieces.window)?, it.common.manner);
             collect::run(&call, &it.url, &it.options, None, manner)
         }

@@ -39,7 +39,7 @@ pub(crate) struct PppArgs {
     #[command(flatten)]
     above: Above,
     #[command(flatten)]
-    who: Who,
+    who: AuthArgs,
     #[command(flatten)]
     terms: Terms,
     #[command(flatten)]
@@ -117,7 +117,7 @@ enum Program {
 /// Who the ends are. No secret is among these: other users of the machine see command lines.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Who the ends are")]
-struct Who {
+struct AuthArgs {
     /// The peer must say who it is, by one of these methods
     #[arg(long, value_name = "METHOD")]
     auth: Option<Method>,

@@ -11,11 +11,11 @@ mod switch;
 #[derive(Args, Debug)]
 pub(crate) struct X25Args {
     #[command(subcommand)]
-    what: What,
+    what: X25Command,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum X25Command {
     /// Switch calls between XOT, links of LAPB and the kernel's packet layer, by X.121 address
     Switch(Box<switch::SwitchArgs>),
     /// A PAD (X.3, X.28, X.29): a terminal that calls hosts over XOT, a door for terminals, or a host that takes their calls
@@ -25,7 +25,7 @@ enum What {
 /// Runs the command.
 pub(crate) fn run(args: &X25Args) -> Result<(), Stop> {
     match &args.what {
-        What::Switch(args) => switch::run(args),
-        What::Pad(args) => pad::run(args),
+        X25Command::Switch(args) => switch::run(args),
+        X25Command::Pad(args) => pad::run(args),
     }
 }

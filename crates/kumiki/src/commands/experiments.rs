@@ -124,7 +124,7 @@ fn go_on<R: Runner + Send + 'static>(
     if shard.is_whole() && !has_rows(&results) {
         // A file without rows would be in the way of the next attempt.
         journal.discard()?;
-        let told = tell(&results, output, Wanted::of(args), (progress, &|| Ok(())));
+        let told = tell(&results, output, ResultFormat::of(args), (progress, &|| Ok(())));
         // Nor would an empty directory help anybody.
         let _ = std::fs::remove_dir(output.directory());
         return told;
@@ -150,7 +150,7 @@ fn go_on<R: Runner + Send + 'static>(
         );
         return failures(&results);
     }
-    tell(&results, output, Wanted::of(args), (progress, &end))
+    tell(&results, output, ResultFormat::of(args), (progress, &end))
 }
 
 /// Tells what would be run. Nothing is written, and where the run would be refused for what is there, so is this.
@@ -217,7 +217,7 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     let run = || provenance.end(&plan, (plan.len(), plan.len()), failed);
     output.write(Output::RUN, run().as_bytes()).map_err(unopened_journal)?;
     let end = || output.rewrite(Output::RUN, run().as_bytes()).map(drop);
-    tell(&results, &output, Wanted { json: args.json, parquet: false }, (Progress::hidden(), &end))
+    tell(&results, &output, ResultFormat { json: args.json, parquet: false }, (Progress::hidden(), &end))
 }
 
 /// The directories that were named before, perhaps otherwise.
@@ -253,14 +253,14 @@ fn has_rows(results: &[Results]) -> bool {
 
 /// The form of results.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct ResultFormat {
     /// Rows are printed as JSON Lines.
     json: bool,
     /// Columns are written as Parquet.
     parquet: bool,
 }
 
-impl Wanted {
+impl ResultFormat {
     const fn of(args: &cli::Results) -> Self {
         Self { json: args.json, parquet: args.parquet() }
     }
@@ -283,7 +283,7 @@ fn columns(results: &[Results], output: &Output, wanted: bool) -> Result<Vec<Pat
 fn write(
     results: &[Results],
     output: &Output,
-    wanted: Wanted,
+    wanted: ResultFormat,
     (progress, end): (&mut Progress, &dyn Fn() -> Result<(), OutputError>),
 ) -> Result<(Vec<PathBuf>, Option<Stop>), Stop> {
     if !has_rows(results) {
@@ -309,7 +309,7 @@ fn write(
 fn tell(
     results: &[Results],
     output: &Output,
-    wanted: Wanted,
+    wanted: ResultFormat,
     (mut progress, end): (Progress, &dyn Fn() -> Result<(), OutputError>),
 ) -> Result<(), Stop> {
     let written = write(results, output, wanted, (&mut progress, end));

@@ -31,7 +31,7 @@ pub(crate) struct Serve {
     #[command(flatten)]
     reach: Reach,
     #[command(flatten)]
-    who: Who,
+    who: AccessArgs,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -64,10 +64,10 @@ struct Reach {
         value_name = "ADDRESS[:PORT]",
         help = "Callers of RFC 1006 come in here, at 102 unless another port is given (0: any); [::]:102 unless given, and not with --xot alone"
     )]
-    listen: Vec<Place>,
+    listen: Vec<ListenAddress>,
     /// Callers of XOT come in here, at 1998 unless another port is given
     #[arg(long, value_name = "ADDRESS[:PORT]")]
-    xot: Vec<Place>,
+    xot: Vec<ListenAddress>,
     /// Only who calls this transport selector: 0x0103, #259, "FTAM" or FTAM
     #[arg(long, value_name = "SELECTOR")]
     tsel: Option<Selector>,
@@ -100,7 +100,7 @@ struct Reach {
 /// Who is let in.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Who is let in")]
-struct Who {
+struct AccessArgs {
     /// Users and their passwords: lines that `kumiki ftamd password` makes. Nobody else may read it; SIGHUP has it read again
     #[arg(long, value_name = "FILE", conflicts_with = "anonymous")]
     passwords: Option<PathBuf>,
@@ -164,12 +164,12 @@ impl Serve {
 
 /// An address, and a port or none.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ListenAddress {
     ip: core::net::IpAddr,
     port: Option<u16>,
 }
 
-impl FromStr for Place {
+impl FromStr for ListenAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -214,7 +214,7 @@ impl Reach {
     }
 }
 
-impl Place {
+impl ListenAddress {
     fn listen(self, carrier: Carrier) -> Listen {
         let port = self.port.unwrap_or_else(|| carrier.port());
         Listen { at: SocketAddr::new(self.ip, port), carrier }
@@ -233,7 +233,7 @@ fn passwords_of(path: &Path, users: &[String]) -> Result<Passwords, String> {
 }
 
 /// Who is let in, and what reads that again.
-fn passwords(who: &Who) -> Result<(Passwords, Option<Reload>), Stop> {
+fn passwords(who: &AccessArgs) -> Result<(Passwords, Option<Reload>), Stop> {
     let Some(path) = &who.passwords else {
         if who.anonymous {
             return Ok((Passwords::anonymous(), None));
@@ -258,7 +258,7 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
     reach.check()?;
     let mut listen: Vec<Listen> = reach.listen.iter().map(|it| it.listen(Carrier::Rfc1006)).collect();
     if listen.is_empty() && reach.xot.is_empty() {
-        let any = Place { ip: Ipv6Addr::UNSPECIFIED.into(), port: None };
+        let any = ListenAddress { ip: Ipv6Addr::UNSPECIFIED.into(), port: None };
         listen.push(any.listen(Carrier::Rfc1006));
     }
     listen.extend(reach.xot.iter().map(|it| it.listen(Carrier::Xot)));

@@ -11,7 +11,7 @@ use kumiki_filetransfer::osi::{
 use kumiki_octets::text::{are, counted};
 
 use super::bar::Bar;
-use super::local::{Contents, Out, Part, Place, note_beside, part_of, path_shown};
+use super::local::{Contents, FetchTarget, Out, Part, note_beside, part_of, path_shown};
 use super::show;
 use super::url::Url;
 use crate::cli::Snap;
@@ -312,19 +312,19 @@ pub(crate) fn get(
             return Err(Stop::Input("--resume goes on with a file, and standard output is none".to_owned()));
         }
         None => Box::new(Out::standard().with_newlines(is_text)),
-        Some(path) => match Place::of(path).map_err(Stop::Input)? {
-            Place::Stream(path) if resume => {
+        Some(path) => match FetchTarget::of(path).map_err(Stop::Input)? {
+            FetchTarget::Stream(path) if resume => {
                 return Err(Stop::Input(format!(
                     "--resume goes on with a file, and {} is a device, a FIFO or a socket",
                     path_shown(&path)
                 )));
             }
-            Place::Stream(path) => {
+            FetchTarget::Stream(path) => {
                 let (out, its) = Out::open(&path).map_err(Stop::Input)?;
                 receipt = Some(its);
                 Box::new(out.with_newlines(is_text))
             }
-            Place::File(path) => {
+            FetchTarget::File(path) => {
                 let mut place = url.place();
                 if let Some(contents_type) = &contents_type {
                     place.push_str(&format!(" as {contents_type}"));

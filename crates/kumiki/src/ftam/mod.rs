@@ -23,11 +23,11 @@ use crate::live::option;
 )]
 pub(crate) struct FtamArgs {
     #[command(subcommand)]
-    what: What,
+    what: FtamCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum FtamCommand {
     /// Fetch a file
     Get(Get),
     /// Send a file
@@ -252,7 +252,7 @@ const VARIABLE: &str = "KUMIKI_FTAM_PASSWORD";
 /// `kumiki ftam`.
 pub(crate) fn run(args: &FtamArgs) -> Result<(), Stop> {
     match &args.what {
-        What::Get(it) => {
+        FtamCommand::Get(it) => {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
@@ -261,7 +261,7 @@ pub(crate) fn run(args: &FtamArgs) -> Result<(), Stop> {
             let contents_type = form.map(As::contents_type);
             work::get(&call, &it.url, it.target.as_deref(), it.resume, (contents_type, it.text), it.common.manner)
         }
-        What::Put(it) => {
+        FtamCommand::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;
             let element = element(&it.element)?;
             let mut call = resumed(&it.url, (&it.common, &it.breaks), it.resume)?;
@@ -277,20 +277,20 @@ pub(crate) fn run(args: &FtamArgs) -> Result<(), Stop> {
             let how = (form.contents_type(), mode, it.text);
             work::put(&call, &it.file, &name, how, it.resume, it.common.manner)
         }
-        What::Ls(it) => work::list(&call_of(&it.url, &it.common)?, &it.url, it.json, it.common.manner),
-        What::Stat(it) => work::stat(&call_of(&it.url, &it.common)?, &it.url, it.json, it.common.manner),
-        What::Mv(it) => work::rename(&call_of(&it.url, &it.common)?, &it.url, &it.to, it.common.manner),
-        What::Rm(it) => {
+        FtamCommand::Ls(it) => work::list(&call_of(&it.url, &it.common)?, &it.url, it.json, it.common.manner),
+        FtamCommand::Stat(it) => work::stat(&call_of(&it.url, &it.common)?, &it.url, it.json, it.common.manner),
+        FtamCommand::Mv(it) => work::rename(&call_of(&it.url, &it.common)?, &it.url, &it.to, it.common.manner),
+        FtamCommand::Rm(it) => {
             let remove = |name| Operation::Remove { name };
             let operations = work::names(&it.url, &it.more, remove)?;
             work::plain(&call_of(&it.url, &it.common)?, operations, it.common.manner)
         }
-        What::Mkdir(it) => {
+        FtamCommand::Mkdir(it) => {
             let make = |name| Operation::MakeDirectory { name };
             let operations = work::names(&it.url, &it.more, make)?;
             work::plain(&call_of(&it.url, &it.common)?, operations, it.common.manner)
         }
-        What::Collect(it) => {
+        FtamCommand::Collect(it) => {
             let call = resumed(&it.url, (&it.common, &it.breaks), true)?;
             let contents_type = it.form.map(As::contents_type);
             let manner = it.common.manner;

@@ -90,7 +90,7 @@ pub(crate) fn cases(full: bool) -> Vec<Case> {
 /// One transfer of Linux's.
 struct Transfer {
     mbps: f64,
-    seen: Seen,
+    seen: CrossedOctets,
 }
 
 /// What both do at one delay.
@@ -280,7 +280,7 @@ fn send(octets: u64) -> Said<()> {
 
 /// What crossed `d0` in the time that was measured, in octets.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct CrossedOctets {
     /// The largest window that the reader advertised, and the smallest.
     window: u64,
     least: u64,
@@ -312,8 +312,8 @@ impl Watch {
     }
 
     /// Until as many packets have been seen as there are then; `None` where not all can be.
-    fn until(self, packets: &AtomicU64) -> Said<Option<Seen>> {
-        let mut seen = Seen { window: 0, least: u64::MAX, in_flight: 0, is_beyond: false };
+    fn until(self, packets: &AtomicU64) -> Said<Option<CrossedOctets>> {
+        let mut seen = CrossedOctets { window: 0, least: u64::MAX, in_flight: 0, is_beyond: false };
         let (mut begin, mut acknowledged, mut highest) = (None, 0, 0);
         // What has been advertised ends here.
         let mut edge = 0;

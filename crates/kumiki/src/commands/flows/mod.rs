@@ -29,7 +29,7 @@ mod tests;
 mod watch;
 
 use reader::Readers;
-use watch::{Seen, Watch};
+use watch::{ConnectionView, Watch};
 
 /// So many connections are shown.
 const FLOWS: usize = 4;
@@ -169,7 +169,12 @@ fn unfolding(record: &Record, packet: &Packet, start: Option<Time>) -> (String, 
 }
 
 /// What stands on the page of a connection, of which so many packets are drawn and so many unfold; and whether its file was looked at as far as there is something to show.
-fn flow(mut seen: Seen, (drawn, unfolded): (usize, usize), (file, is_whole): (&Path, bool), label: &str) -> Flow {
+fn flow(
+    mut seen: ConnectionView,
+    (drawn, unfolded): (usize, usize),
+    (file, is_whole): (&Path, bool),
+    label: &str,
+) -> Flow {
     let file = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let place: Vec<&str> = [label, &seen.name].into_iter().filter(|part| !part.is_empty()).collect();
     let place = place.join(", ");

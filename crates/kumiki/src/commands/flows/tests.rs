@@ -6,7 +6,7 @@ use std::path::Path;
 use kumiki_lab::figure::{Figure, Point};
 
 use super::segment::Segment;
-use super::{FLOWS, Room, Seen, flow, is_of_first_run, not_shown, nothing, sequence};
+use super::{ConnectionView, FLOWS, Room, flow, is_of_first_run, not_shown, nothing, sequence};
 
 fn a() -> SocketAddr {
     "10.0.0.1:1024".parse().unwrap()
@@ -143,14 +143,15 @@ fn scenarios_share_the_page() {
 /// A block of a selective acknowledgment is drawn, too, so it takes room.
 #[test]
 fn what_is_left_out_of_a_connection_is_said() {
-    let seen = || Seen { segments: connection(Some(4)), count: 9, ..Seen::default() };
+    let seen = || ConnectionView { segments: connection(Some(4)), count: 9, ..ConnectionView::default() };
     let of = |drawn: usize, is_whole: bool| flow(seen(), (drawn, 3), (Path::new("x/000-a.pcapng"), is_whole), "");
     let notes = of(8, true).notes;
     assert_eq!(notes, ["The figure has the first 7 packets; 000-a.pcapng has all of them."]);
     assert!(of(10, true).notes.is_empty());
     let packets = vec![(String::new(), String::new()); 9];
     let all = |is_whole| {
-        flow(Seen { packets: packets.clone(), ..seen() }, (10, 9), (Path::new("a.pcapng"), is_whole), "").are_all
+        flow(ConnectionView { packets: packets.clone(), ..seen() }, (10, 9), (Path::new("a.pcapng"), is_whole), "")
+            .are_all
     };
     assert!(all(true) && !all(false) && !of(10, true).are_all);
 }

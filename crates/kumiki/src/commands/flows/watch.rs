@@ -10,7 +10,7 @@ use super::{Room, unfolding};
 
 /// Where a connection is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct CapturePoint {
     /// The number of the file.
     pub(super) file: usize,
     /// The interface in it.
@@ -19,7 +19,7 @@ pub(super) struct Place {
 
 /// What is seen of a connection at one place.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ConnectionView {
     /// The access point.
     pub(super) name: String,
     /// Its first packets.
@@ -36,12 +36,12 @@ pub(super) struct Seen {
 #[derive(Debug)]
 pub(super) struct Known {
     first: Option<Time>,
-    places: BTreeMap<Place, Seen>,
+    places: BTreeMap<CapturePoint, ConnectionView>,
 }
 
 impl Known {
     /// Of places that saw it at the same time, that with the most layers.
-    pub(super) fn best(self) -> Option<(Place, Seen)> {
+    pub(super) fn best(self) -> Option<(CapturePoint, ConnectionView)> {
         self.places.into_iter().min_by_key(|(place, seen)| (core::cmp::Reverse(seen.layers), *place))
     }
 }
@@ -84,12 +84,12 @@ impl Watch {
         let Some((connection, segment)) = Segment::of(record, packet) else {
             return;
         };
-        let place = Place { file, interface: record.interface };
+        let place = CapturePoint { file, interface: record.interface };
         let Room { segments, packets, .. } = self.room;
-        let Some(seen) = self.at(connection, place, || Seen {
+        let Some(seen) = self.at(connection, place, || ConnectionView {
             name: record.interface_name.clone().unwrap_or_default(),
             layers: packet.layers.len(),
-            ..Seen::default()
+            ..ConnectionView::default()
         }) else {
             return;
         };
@@ -103,7 +103,12 @@ impl Watch {
     }
 
     /// What is seen of a connection at that place, which begins with `first`; nothing where the connection is not to be shown, or not as it is seen there.
-    fn at(&mut self, connection: Connection, place: Place, first: impl FnOnce() -> Seen) -> Option<&mut Seen> {
+    fn at(
+        &mut self,
+        connection: Connection,
+        place: CapturePoint,
+        first: impl FnOnce() -> ConnectionView,
+    ) -> Option<&mut ConnectionView> {
         let number = match self.numbers.get(&connection) {
             Some(number) => *number,
             None if self.found.len() == self.room.flows => {
@@ -137,8 +142,9 @@ mod tests {
     /// A packet of the connection at that time, seen there below so many layers.
     fn see(watch: &mut Watch, at: i128, port: u16, place: (usize, u32), layers: usize) {
         watch.now = Some(Time(at));
-        let place = Place { file: place.0, interface: place.1 };
-        if let Some(seen) = watch.at(connection(port), place, || Seen { layers, ..Seen::default() }) {
+        let place = CapturePoint { file: place.0, interface: place.1 };
+        if let Some(seen) = watch.at(connection(port), place, || ConnectionView { layers, ..ConnectionView::default() })
+        {
             seen.count += 1;
         }
     }
@@ -180,6 +186,6 @@ mod tests {
         see(&mut watch, 5, 1, (1, 0), 2);
         see(&mut watch, 6, 1, (2, 0), 9);
         let place = watch.found().remove(0).best().unwrap().0;
-        assert_eq!(place, Place { file: 0, interface: 1 });
+        assert_eq!(place, CapturePoint { file: 0, interface: 1 });
     }
 }

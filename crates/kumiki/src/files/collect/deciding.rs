@@ -7,7 +7,7 @@ use kumiki_filetransfer::osi::{self, ReadAttributes};
 
 use super::fetching::Job;
 use super::rows::Rows;
-use super::state::Held;
+use super::state::UnfetchedFile;
 use super::{Closed, Collection};
 use crate::files::show;
 
@@ -72,7 +72,7 @@ impl<D: Disk> Collection<'_, D> {
         attributes: &ReadAttributes,
         is_last: Option<bool>,
         now: u64,
-        held: &mut Vec<(String, Held)>,
+        held: &mut Vec<(String, UnfetchedFile)>,
     ) -> Option<String> {
         match (self.closed, is_last) {
             (Closed::Any, _) | (Closed::Row, Some(false)) => return None,
@@ -97,7 +97,7 @@ impl<D: Disk> Collection<'_, D> {
                 Some(format!("the same for {seconds} s, and it may still be written; it is taken after {settle} s"))
             }
             None => {
-                let seen = Held { size, modified, since: now };
+                let seen = UnfetchedFile { size, modified, since: now };
                 held.push((name.to_owned(), seen));
                 Some(format!("seen so for the first time, and it may still be written; it is taken after {settle} s"))
             }

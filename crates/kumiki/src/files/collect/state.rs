@@ -38,7 +38,7 @@ pub(super) struct Entry {
 
 /// A file that was seen and not fetched.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Held {
+pub(super) struct UnfetchedFile {
     /// What the responder said of it.
     pub(super) size: Option<u64>,
     pub(super) modified: Option<String>,
@@ -46,7 +46,7 @@ pub(super) struct Held {
     pub(super) since: u64,
 }
 
-impl Held {
+impl UnfetchedFile {
     fn of(value: &Value) -> Option<Self> {
         Some(Self {
             size: value.get("size").and_then(Value::as_u64),
@@ -114,7 +114,7 @@ pub(super) struct State<D: Disk = System> {
     order: BTreeMap<u64, String>,
     /// The place of each in that order.
     places: BTreeMap<String, u64>,
-    held: BTreeMap<String, Held>,
+    held: BTreeMap<String, UnfetchedFile>,
     /// None before the first line is written; with its size.
     file: Option<(D::File, u64)>,
     /// Two collections at once would forget what the other has fetched.
@@ -193,7 +193,7 @@ impl<D: Disk> State<D> {
             let value = value(line).ok_or_else(|| bad(count + 1))?;
             let name = value.get("name").and_then(Value::as_str);
             let name = name.ok_or_else(|| bad(count + 1))?;
-            if let Some(held) = Held::of(&value) {
+            if let Some(held) = UnfetchedFile::of(&value) {
                 self.held.insert(name.to_owned(), held);
                 continue;
             }
@@ -214,12 +214,12 @@ impl<D: Disk> State<D> {
     }
 
     /// What was seen of a file that is not fetched yet.
-    pub(super) fn held(&self, name: &str) -> Option<&Held> {
+    pub(super) fn held(&self, name: &str) -> Option<&UnfetchedFile> {
         self.held.get(name)
     }
 
     /// Files were seen and may still grow.
-    pub(super) fn hold(&mut self, all: Vec<(String, Held)>) -> Result<(), String> {
+    pub(super) fn hold(&mut self, all: Vec<(String, UnfetchedFile)>) -> Result<(), String> {
         if all.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ const NEW: &[u8] = b"new\r\ncontents";
 
 /// How a file is fetched.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct FetchMode {
     resume: bool,
     /// The connection breaks, and what comes then is another file up to the first break.
     started_over: bool,
@@ -26,7 +26,7 @@ fn message(octets: &[u8]) -> Message {
 }
 
 /// Fetches it, in pieces and with a checkpoint; whether that was acknowledged.
-fn get(disk: &Simulated, way: Way) -> Result<(), String> {
+fn get(disk: &Simulated, way: FetchMode) -> Result<(), String> {
     let (mut part, _) = Part::begin_on(disk.clone(), Path::new(TARGET), PLACE, way.resume)?;
     if way.resume {
         (part, _) = part.recovering()?;
@@ -51,11 +51,11 @@ fn get(disk: &Simulated, way: Way) -> Result<(), String> {
     part.finish()
 }
 
-fn expected(way: Way) -> &'static [u8] {
+fn expected(way: FetchMode) -> &'static [u8] {
     if way.is_text { b"new\ncontents" } else { NEW }
 }
 
-fn prepared(way: Way, jumps: bool) -> Simulated {
+fn prepared(way: FetchMode, jumps: bool) -> Simulated {
     let disk = Simulated::default();
     disk.place_directory("here");
     if way.replaces {
@@ -67,7 +67,7 @@ fn prepared(way: Way, jumps: bool) -> Simulated {
     disk
 }
 
-fn judge(way: Way, disk: &Simulated, acknowledged: bool, how: &dyn Fn() -> String) {
+fn judge(way: FetchMode, disk: &Simulated, acknowledged: bool, how: &dyn Fn() -> String) {
     let found = disk.files().get(TARGET).cloned();
     let is_new = found.as_deref() == Some(expected(way));
     let old = way.replaces.then_some(&b"old"[..]);
@@ -95,7 +95,7 @@ fn judge(way: Way, disk: &Simulated, acknowledged: bool, how: &dyn Fn() -> Strin
     }
 }
 
-fn all_ends(way: Way) -> u64 {
+fn all_ends(way: FetchMode) -> u64 {
     let mut ends = 0;
     for jumps in [false, true] {
         ends += every_end(&|| prepared(way, jumps), &|disk| get(disk, way).is_ok(), &|disk, acknowledged, how| {
@@ -110,7 +110,7 @@ fn a_file_that_is_fetched_is_old_or_new_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
     for replaces in [false, true] {
         for is_text in [false, true] {
-            ends += all_ends(Way { resume: false, started_over: false, is_text, replaces });
+            ends += all_ends(FetchMode { resume: false, started_over: false, is_text, replaces });
         }
     }
     assert!(ends > 1000, "{ends}");
@@ -120,7 +120,7 @@ fn a_file_that_is_fetched_is_old_or_new_at_every_end_and_nothing_is_left() {
 fn a_file_that_is_fetched_to_be_resumed_is_old_or_new_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
     for (started_over, is_text) in [(false, false), (false, true), (true, false)] {
-        ends += all_ends(Way { resume: true, started_over, is_text, replaces: true });
+        ends += all_ends(FetchMode { resume: true, started_over, is_text, replaces: true });
     }
     assert!(ends > 1000, "{ends}");
 }

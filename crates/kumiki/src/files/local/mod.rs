@@ -43,14 +43,14 @@ const MOST_LINKS: usize = 40;
 
 /// What is where a file is to go.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum FetchTarget {
     /// A file, or nothing yet; where a link leads to.
     File(PathBuf),
     /// A device, a FIFO or a socket.
     Stream(PathBuf),
 }
 
-impl Place {
+impl FetchTarget {
     /// What is at `target`.
     pub(crate) fn of(target: &Path) -> Result<Self, String> {
         let said = |why: &dyn core::fmt::Display| format!("{}: {why}", path_shown(target));
