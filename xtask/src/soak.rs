@@ -28,14 +28,14 @@ use slope::{Figure, Limit};
 
 /// How long, and with what.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SoakArgs<'a> {
     pub(crate) time: Duration,
     /// The program, where it is not to be built.
     pub(crate) program: Option<&'a str>,
 }
 
 /// Reads what stands behind `soak`.
-pub(crate) fn wanted<'a>(arguments: &[&'a str]) -> Option<Wanted<'a>> {
+pub(crate) fn wanted<'a>(arguments: &[&'a str]) -> Option<SoakArgs<'a>> {
     let (time, program) = match *arguments {
         [unit, number] => ((unit, number), None),
         [unit, number, "--program", program] => ((unit, number), Some(program)),
@@ -48,7 +48,7 @@ pub(crate) fn wanted<'a>(arguments: &[&'a str]) -> Option<Wanted<'a>> {
     };
     let number: f64 = time.1.parse().ok()?;
     let is_time = number.is_finite() && number > 0.0 && number < 1e6;
-    is_time.then(|| Wanted { time: Duration::from_secs_f64(number * seconds), program })
+    is_time.then(|| SoakArgs { time: Duration::from_secs_f64(number * seconds), program })
 }
 
 const CALLERS: u64 = 3;
@@ -90,7 +90,7 @@ struct Soak {
 }
 
 /// Whether it held.
-pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
+pub(crate) fn soak(root: &Path, wanted: &SoakArgs<'_>) -> Result<bool, String> {
     let program = match wanted.program {
         Some(program) => fs::canonicalize(program).map_err(|why| format!("{program}: {why}"))?,
         None => build(root)?,

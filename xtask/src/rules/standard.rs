@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use crate::finding::Finding;
 use crate::tree::Tree;
-use labels::{Kind, Label, Place};
+use labels::{Kind, Label, LabelComment};
 
 const RULE: &str = "standard";
 const DATA: &str = "docs/rfc9293.toml";
@@ -32,8 +32,8 @@ struct Row {
     what: String,
     /// Why it is not met.
     unmet: Option<String>,
-    code: Vec<Place>,
-    tests: Vec<Place>,
+    code: Vec<LabelComment>,
+    tests: Vec<LabelComment>,
 }
 
 type Rows = BTreeMap<Label, Row>;
@@ -196,10 +196,10 @@ fn written(rows: &Rows) -> String {
         let _ =
             write!(out, "\n## {}\n\n| label | section | what | where | tests |\n|---|---|---|---|---|\n", kind.name());
         for (label, row) in rows.iter().filter(|(label, _)| label.kind == kind) {
-            let code: Vec<String> = row.code.iter().map(Place::in_code).collect();
+            let code: Vec<String> = row.code.iter().map(LabelComment::in_code).collect();
             let tests: Vec<String> = match &row.unmet {
                 Some(why) => vec![format!("**{}**: {why}", kind.refusal())],
-                None => row.tests.iter().map(Place::as_test).collect(),
+                None => row.tests.iter().map(LabelComment::as_test).collect(),
             };
             let _ = writeln!(
                 out,

@@ -101,7 +101,7 @@ impl Label {
 
 /// A comment that names a label.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct LabelComment {
     pub(super) file: String,
     /// From 1.
     pub(super) line: usize,
@@ -109,7 +109,7 @@ pub(super) struct Place {
     pub(super) item: String,
 }
 
-impl Place {
+impl LabelComment {
     pub(super) fn same_item(&self, other: &Self) -> bool {
         (&self.file, &self.item) == (&other.file, &other.item)
     }
@@ -130,7 +130,7 @@ impl Place {
 #[derive(Default)]
 pub(super) struct Found {
     /// Label, place, and whether it stands above a test.
-    pub(super) places: Vec<(Label, Place, bool)>,
+    pub(super) places: Vec<(Label, LabelComment, bool)>,
     /// File and line of a [`MARK`] that is none.
     pub(super) malformed: Vec<(String, usize)>,
 }
@@ -149,7 +149,7 @@ pub(super) fn all(tree: &Tree) -> Found {
                 continue;
             };
             let labels = Label::within(comment);
-            let place = |item| Place { file: file.to_owned(), line: at + 1, item };
+            let place = |item| LabelComment { file: file.to_owned(), line: at + 1, item };
             if let Some(list) = line.trim_start().strip_prefix(MARK) {
                 let only_labels = list.split(", ").all(|part| Label::parse(part).is_some());
                 match test_below(&lines, at).filter(|_| only_labels && at >= tests_from) {
