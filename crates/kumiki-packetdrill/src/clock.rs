@@ -46,7 +46,7 @@ pub(crate) struct World {
     /// Who has what was waited for, and has not asked the time.
     returning: Option<ThreadId>,
     places: u64,
-    patience: Duration,
+    timeout: Duration,
 }
 
 type SleeperId = u64;
@@ -71,7 +71,7 @@ impl World {
             sleepers: BTreeMap::new(),
             returning: None,
             places: 0,
-            patience: flags.patience,
+            timeout: flags.timeout,
         };
         world.run();
         Ok(world)
@@ -258,7 +258,7 @@ impl Clock {
             if let Some(packet) = world.out.pop_front() {
                 return Some(packet);
             }
-            let last = since.saturating_add(world.patience);
+            let last = since.saturating_add(world.timeout);
             match world.next() {
                 Some(next) if next <= last => world.go_to(next),
                 Some(_) | None => {
@@ -308,7 +308,7 @@ impl Clock {
             }
             if thread::current().id() == self.main {
                 world = self.quiet(world);
-                let last = until.unwrap_or_else(|| since.saturating_add(world.patience));
+                let last = until.unwrap_or_else(|| since.saturating_add(world.timeout));
                 match world.next().into_iter().chain(until).min() {
                     Some(next) if next <= last => world.go_to(next),
                     Some(_) | None => {

@@ -18,7 +18,7 @@ pub(crate) struct Flags {
     /// What all that is random comes from.
     pub(crate) seed: u64,
     /// So long in virtual time a packet or a call is waited for.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     pub(crate) tcp: Config,
 }
 
@@ -37,7 +37,7 @@ impl Flags {
             mtu: 1500,
             seed: 1,
             // No retransmission timer of a profile waits for longer.
-            patience: Duration::from_secs(130),
+            timeout: Duration::from_secs(130),
             tcp,
         }
     }
@@ -71,7 +71,7 @@ impl Flags {
             }
             "mtu" => self.mtu = value.parse().map_err(|_| wrong("octets, from 68 to 65535"))?,
             "seed" => self.seed = value.parse().map_err(|_| wrong("a number"))?,
-            "patience" => self.patience = Duration::from_nanos(time(value).ok_or_else(|| wrong(SECONDS))?.as_nanos()),
+            "timeout" => self.timeout = Duration::from_nanos(time(value).ok_or_else(|| wrong(SECONDS))?.as_nanos()),
             _ => return Ok(false),
         }
         Ok(true)

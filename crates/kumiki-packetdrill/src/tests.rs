@@ -104,14 +104,14 @@ fn the_table_is_packetdrills() {
 fn flags_are_a_profile_and_settings() {
     assert_eq!(Flags::parse("").unwrap().tcp, defaults::linux());
     assert_eq!(Flags::parse("modern").unwrap().tcp, defaults::modern());
-    let flags = Flags::parse("linux receive_buffer=1000,delayed_ack=0.25 ack.every=3 ecn=classic address=10.0.0.1 address=fd00::1 mtu=1400 patience=5").unwrap();
+    let flags = Flags::parse("linux receive_buffer=1000,delayed_ack=0.25 ack.every=3 ecn=classic address=10.0.0.1 address=fd00::1 mtu=1400 timeout=5").unwrap();
     assert_eq!((flags.tcp.receive_buffer, flags.tcp.ack.every, flags.mtu), (1000, 3, 1400));
     assert_eq!(
         format!("{:?}", flags.tcp.ack_timer),
         format!("{:?}", kumiki_inet::tcp::config::AckTimer::Timeout(kumiki_graph::Duration::from_millis(250)))
     );
     assert_eq!(flags.addresses.map(|it| it.to_string()), ["10.0.0.1", "fd00::1"]);
-    assert_eq!(flags.patience, Duration::from_secs(5));
+    assert_eq!(flags.timeout, Duration::from_secs(5));
     for (text, said) in [
         ("windows", "`windows` is no profile; expected modern or linux or bsd43 or solaris23"),
         ("linux sack", "`sack`; expected KEY=VALUE"),
@@ -210,7 +210,7 @@ fn who_waits_with_a_limit_is_told_when_it_is_over() {
 
 #[test]
 fn a_packet_that_never_comes_is_waited_for_no_longer_than_is_said() {
-    let adapter = adapter("linux patience=3 syn_retries=20");
+    let adapter = adapter("linux timeout=3 syn_retries=20");
     listening(&adapter);
     assert_eq!(adapter.transmit(), None, "no timer runs");
     assert_eq!(adapter.clock.lock().now, Duration::ZERO);
