@@ -66,7 +66,7 @@ pub struct Network {
     /// The window that is asked for, 1 to 7.
     pub window: u8,
     /// How long an answer to a call is waited for.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Where what crosses between X.25 and XOT is written.
     pub pcap: Option<PathBuf>,
     /// How many octets all captures may have, and of each packet.
@@ -85,7 +85,7 @@ impl Default for Network {
             address: Number::NONE,
             packet: 128,
             window: 2,
-            patience: Duration::from_secs(200),
+            timeout: Duration::from_secs(200),
             pcap: None,
             pcap_budget: CaptureBudget::endless(0),
             walls: kumiki_live::walls::Walls::none(),
@@ -112,14 +112,14 @@ impl Network {
                 window_in: self.window,
                 ..Flow::DEFAULT
             },
-            t21: self.patience,
+            t21: self.timeout,
             ..x25::Config::default()
         };
         let x25 = X25::new(config).map_err(|why| LiveError::Line(why.to_string()))?;
         let routes = self.gateway.map(|gateway| (Number::NONE, gateway));
         let xot = xot::Config {
             routes: routes.into_iter().collect(),
-            timeout: begin.max(xot::PATIENCE),
+            timeout: begin.max(xot::DEFAULT_TIMEOUT),
             ..xot::Config::default()
         };
         Ok((x25, Xot::new(xot)))

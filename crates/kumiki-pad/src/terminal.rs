@@ -174,7 +174,7 @@ impl RealDevice for Door {
 
 /// The graph, and the devices of its network and its terminal.
 fn stack(network: &Network, config: Config, has_telnet: bool, seed: u64) -> Result<(Graph, [DeviceId; 2]), LiveError> {
-    let (x25, xot) = network.layers(xot::PATIENCE)?;
+    let (x25, xot) = network.layers(xot::DEFAULT_TIMEOUT)?;
     let graph_error = |graph_error: GraphError| LiveError::Line(graph_error.to_string());
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");

@@ -17,7 +17,7 @@ use kumiki_io::Opening;
 use kumiki_io::sockets::plain;
 use kumiki_osi_service::x25::Number;
 use kumiki_x25::x25_switch::{self, CircuitEnd, Rewrite, Route};
-use kumiki_x25::xot::PATIENCE;
+use kumiki_x25::xot::DEFAULT_TIMEOUT;
 use serde::Deserialize;
 
 use kumiki_lab::quantity;
@@ -211,7 +211,7 @@ pub fn parse(file: &str, text: &str) -> Result<Config, Fault> {
     let read: File = source.read(&root, &[]).map_err(|fault| source.locate(fault))?;
     let config = understand(read).map_err(|fault| source.locate(fault))?;
     for port in &config.ports {
-        super::ports::nodes(port, None, PATIENCE).map_err(|fault| source.locate(fault))?;
+        super::ports::nodes(port, None, DEFAULT_TIMEOUT).map_err(|fault| source.locate(fault))?;
     }
     super::circuits::check(&config).map_err(|fault| source.locate(fault))?;
     listeners(&config.ports).map_err(|fault| source.locate(fault))?;

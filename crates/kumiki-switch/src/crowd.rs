@@ -15,7 +15,7 @@ use kumiki_io::{Arrival, Clock as _, Descriptors, Executor, GraphId, ManualClock
 use kumiki_live::allowance::Allowances;
 use kumiki_octets::Message;
 use kumiki_x25::x25_switch::{self, Switch};
-use kumiki_x25::xot::PATIENCE;
+use kumiki_x25::xot::DEFAULT_TIMEOUT;
 
 use super::callers::Callers;
 use super::{parse, ports, switch};
@@ -122,7 +122,7 @@ impl Model {
             let device = graph.add_device(&name, Service::STREAM).unwrap();
             let door = callers.door(port, sockets.clone(), clock.clone());
             devices.push((device, door));
-            let layers = ports::nodes(port, None, PATIENCE).unwrap();
+            let layers = ports::nodes(port, None, DEFAULT_TIMEOUT).unwrap();
             let names: Vec<String> = layers.iter().map(|(name, _, _)| name.clone()).collect();
             for (name, _, node) in layers {
                 graph.add_node(&name, task, node).unwrap();

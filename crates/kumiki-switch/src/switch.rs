@@ -16,7 +16,7 @@ use kumiki_octets::text::counted;
 use kumiki_osi_service::x25::{self, CauseField, PacketCause};
 use kumiki_x25::x25::X25;
 use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
-use kumiki_x25::xot::PATIENCE;
+use kumiki_x25::xot::DEFAULT_TIMEOUT;
 
 use super::callers::Callers;
 use super::config::{Config, Kind as PortKind, On, Port};
@@ -115,7 +115,7 @@ fn build(
         }
         let id = graph.add_device(&device.name, device.service);
         let id = id.map_err(|why| graph_error(&why))?;
-        let layers = ports::nodes(port, device.listens, gate.begin.max(PATIENCE))?;
+        let layers = ports::nodes(port, device.listens, gate.begin.max(DEFAULT_TIMEOUT))?;
         let mut names: Vec<String> = layers.iter().map(|(name, _, _)| name.clone()).collect();
         names.push(device.name.clone());
         for (name, _, node) in layers {

@@ -4,7 +4,7 @@
 //! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`]. Where F-RECOVER is refused it is started over.
 //!
 //! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer that does not answer within
-//! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::patience`] while something is wanted of it
+//! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::timeout`] while something is wanted of it
 //! is taken as gone.
 
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub struct Call {
     /// By which protocol, and as whom.
     pub calls: Calls,
     /// How long nothing may come.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Where what crosses the connection is written; of further connections, the same with their number behind it.
     pub pcap: Option<PathBuf>,
     /// How many octets of each packet; 0 for all.
@@ -178,8 +178,8 @@ impl Calling<'_> {
     ) -> Result<ConnectionEnd, LiveError> {
         let (call, clock) = (self.call, self.clock);
         self.task.told(&format!("network: connecting to {}", call.host));
-        let patience = call.lower.patience;
-        let connection = match connected(&call.host, patience, clock, &self.bell, &self.wish) {
+        let timeout = call.lower.timeout;
+        let connection = match connected(&call.host, timeout, clock, &self.bell, &self.wish) {
             Ok(connection) => connection,
             Err(why) => return Ok(self.missed(broken, why)),
         };
@@ -414,7 +414,7 @@ impl Conversation<'_, '_> {
                 }
                 Some(_) => {}
             }
-        } else if now >= self.crossed.1 + calling.call.patience {
+        } else if now >= self.crossed.1 + calling.call.timeout {
             want = Some(Want::Lost(silence(calling.call)));
         } else if client.is_idle() {
             want = Some(calling.task.next().map_or(Want::End, Want::Do));
@@ -492,7 +492,7 @@ fn failure(layer: Layer, meaning: String, remedy: &str, transient: bool) -> Fail
 
 /// Nothing comes.
 fn silence(call: &Call) -> Failure {
-    let seconds = call.patience.as_nanos() / 1_000_000_000;
+    let seconds = call.timeout.as_nanos() / 1_000_000_000;
     let meaning = format!("{}: nothing has come for {seconds} s", call.host);
     let remedy = "try again; check the line, or wait longer with --timeout";
     failure(Layer::Network, meaning, remedy, true)
@@ -513,7 +513,7 @@ fn echo(call: &Call) -> Failure {
 
 /// Who took the connection has said nothing, and has closed it or not.
 fn mute(call: &Call, closed: bool) -> Failure {
-    let seconds = call.patience.as_nanos() / 1_000_000_000;
+    let seconds = call.timeout.as_nanos() / 1_000_000_000;
     let carrier = match call.lower.carrier {
         Carrier::Rfc1006 => "whether XOT is spoken there (carrier=xot)",
         Carrier::Xot => "whether RFC 1006 is spoken there (then leave carrier=xot out)",

@@ -152,7 +152,7 @@ pub struct Lower {
     /// The size proposed beside it to peers that know X.224 of 1993; 0: none.
     pub preferred_size: u32,
     /// How long an answer of the peer is waited for.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Our own X.121 address.
     pub x121: Number,
     /// What the X.121 addresses begin with to which calls are taken.
@@ -195,7 +195,7 @@ impl Default for Lower {
             carrier: Carrier::Rfc1006,
             tpdu_size: 8192,
             preferred_size: 0,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             x121: Number::NONE,
             answers: Number::NONE,
             circuit: Circuit::default(),
@@ -227,14 +227,14 @@ fn stack(
                     ..Flow::DEFAULT
                 },
                 facilities: lower.circuit.facilities.clone(),
-                t21: lower.patience,
+                t21: lower.timeout,
                 ..x25::Config::default()
             };
             let made = X25::new(x25).map_err(|why| LiveError::Line(why.to_string()))?;
             let xot = xot::Config {
                 // All numbers are at the other end of the one connection.
                 routes: vec![(Number::NONE, ends.1)],
-                timeout: lower.patience.max(xot::PATIENCE),
+                timeout: lower.timeout.max(xot::DEFAULT_TIMEOUT),
                 ..xot::Config::default()
             };
             Some((made, Xot::new(xot)))
@@ -254,7 +254,7 @@ fn joined(
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
     let device = graph.add_device("connection", Service::FRAME)?;
-    let patience = lower.patience;
+    let timeout = lower.timeout;
     let transport = tp0::Config {
         network: match lower.carrier {
             Carrier::Rfc1006 => Network::Rfc1006,
@@ -265,11 +265,10 @@ fn joined(
         preferred_size: lower.preferred_size,
         max_tsdu: lower.longest,
         max_first_tsdu: FIRST,
-        timeout: patience,
+        timeout,
         ..tp0::Config::default()
     };
-    let session =
-        session::Config { functional_units: session::Config::ALL, timeout: patience, ..session::Config::default() };
+    let session = session::Config { functional_units: session::Config::ALL, timeout, ..session::Config::default() };
     let pipe = pipe::Config { local: local.into(), remote: remote.into(), ..pipe::Config::default() };
     let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![
         (name, user),

@@ -1,4 +1,4 @@
-//! A TCP connection to a host by name, with an end to patience and to the user's: or why there is none.
+//! A TCP connection to a host by name, with an end to waiting, ours and the user's: or why there is none.
 
 use core::net::SocketAddr;
 use std::io;
@@ -71,7 +71,7 @@ fn refused(host: &Host, at: SocketAddr, why: Errno) -> Failure {
 /// Connects to the first address of `host` that answers.
 pub(super) fn connected(
     host: &Host,
-    patience: Duration,
+    timeout: Duration,
     clock: RealClock,
     bell: &Bell,
     wish: &Wish,
@@ -86,7 +86,7 @@ pub(super) fn connected(
         if wish.is_made() {
             return Err(Failure::local("given up"));
         }
-        match attempt(address, clock.now() + patience, clock, bell, wish) {
+        match attempt(address, clock.now() + timeout, clock, bell, wish) {
             Ok(socket) => {
                 let said = |why: io::Error| refused(host, address, errno(&why));
                 let local = socket.local_addr().map_err(said)?;

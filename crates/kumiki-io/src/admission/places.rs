@@ -47,7 +47,7 @@ pub struct Limits {
     /// So many more may be under way that have lost their place, and take a moment to go.
     pub going: usize,
     /// A stranger that has asked to be let in may take so long to become known, when another wants its place.
-    pub patience: Duration,
+    pub min_begin: Duration,
 }
 
 impl Limits {
@@ -62,7 +62,7 @@ impl Limits {
             percent: 30,
             full: 64,
             going: known.saturating_add(64),
-            patience: Duration::from_nanos(begin.as_nanos() / 6),
+            min_begin: Duration::from_nanos(begin.as_nanos() / 6),
         }
     }
 
@@ -232,10 +232,10 @@ impl Places {
     /// Within which time a stranger is to become known, of `begin` when nobody else comes: less as the places fill, down to what a caller that speaks at once needs.
     #[must_use]
     pub fn begin(&self, begin: Duration) -> Duration {
-        let Limits { start, full, patience, .. } = self.limits;
+        let Limits { start, full, min_begin, .. } = self.limits;
         let beyond = self.strangers().saturating_sub(start).min(full) as u64;
         let span = full.saturating_sub(start).max(1) as u64;
-        let least = patience.min(begin);
+        let least = min_begin.min(begin);
         let rest = begin.saturating_sub(least).as_nanos();
         let part = u128::from(rest) * u128::from(beyond.min(span)) / u128::from(span);
         begin.saturating_sub(Duration::from_nanos(u64::try_from(part).unwrap_or(rest)))
@@ -316,7 +316,7 @@ impl Places {
         let coming = [Standing::Silent, Standing::Speaking].map(|it| first(it, moment + more));
         let coming = coming.into_iter().flatten().min();
         let lost = first(Standing::Lost, Duration::ZERO);
-        let found = lost.or(coming).or_else(|| first(Standing::Asking, self.limits.patience + more));
+        let found = lost.or(coming).or_else(|| first(Standing::Asking, self.limits.min_begin + more));
         found.map(|(_, number)| number)
     }
 
@@ -346,7 +346,7 @@ impl Places {
                 let &(Reverse(other), turn) = self.ranks.range((Reverse(most), from)..).next()?;
                 (other == most).then_some(turn)
             };
-            let moment = if is_full { MOMENT } else { self.limits.patience };
+            let moment = if is_full { MOMENT } else { self.limits.min_begin };
             let found = self.waited(moment, more, now, next);
             // Of many that come at once who speaks at once stays.
             let silent = next((Standing::Silent, Instant::ZERO, 0));

@@ -16,7 +16,7 @@
 //! **Places.** With [`Config::asks`] a call waits until [`PadHost::answer`] says whether it is taken: who counts calls knows more of them than this one graph.
 //!
 //! **Ending.** When the program ends its stream, what it has said is sent and then an invitation to clear; a PAD that does not follow it within
-//! [`Config::patience`] is cleared. When the call ends, the program's stream does. A PAD that sends the invitation itself (`ICLR`) is cleared when the program has
+//! [`Config::clear_timeout`] is cleared. When the call ends, the program's stream does. A PAD that sends the invitation itself (`ICLR`) is cleared when the program has
 //! taken what came before it and the PAD what the program had said, or after as long. [`PadHost::close`] clears at once.
 
 use crate::x25 as packets;
@@ -61,7 +61,7 @@ pub struct Config {
     /// What the program gets where the person at the PAD sends a break.
     pub on_break: Vec<u8>,
     /// How long a PAD may take to clear.
-    pub patience: Duration,
+    pub clear_timeout: Duration,
     /// Packets that the PAD may send ahead of the program; at least 1.
     pub window: u32,
     /// Octets that the program may write ahead of the PAD.
@@ -77,7 +77,7 @@ impl Default for Config {
             address: Number::NONE,
             set: vec![(2, 0), (3, 0), (4, 1), (7, 21), (12, 1), (13, 0), (15, 0)],
             on_break: vec![3],
-            patience: Duration::from_secs(10),
+            clear_timeout: Duration::from_secs(10),
             window: 2,
             room: 4096,
             asks: false,
@@ -400,7 +400,7 @@ impl PadHost {
                 call.is_invited = true;
                 self.messages.push_back(PadMessage::Invitation);
                 let token = Token { session: CALL, kind: INVITED };
-                let deadline = cx.now() + self.config.patience;
+                let deadline = cx.now() + self.config.clear_timeout;
                 cx.set_timer(&mut self.timer, token, deadline);
             } else {
                 break;
@@ -487,7 +487,7 @@ impl PadHost {
                     && !core::mem::replace(&mut call.has_invited, true)
                 {
                     let token = Token { session: CALL, kind: INVITED };
-                    let deadline = cx.now() + self.config.patience;
+                    let deadline = cx.now() + self.config.clear_timeout;
                     cx.set_timer(&mut self.timer, token, deadline);
                 }
             }

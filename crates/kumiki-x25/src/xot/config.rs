@@ -7,7 +7,7 @@ use kumiki_osi_service::x25::Number;
 use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
 
 /// [`Config::timeout`], unless it is set.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A permanent virtual circuit; both ends must know it as the other does.
 #[derive(Clone, PartialEq, Eq, Debug, Settings)]
@@ -71,7 +71,7 @@ impl Default for Config {
             permanent: Vec::new(),
             coalesce: Coalesce::Never,
             receive: 16,
-            timeout: PATIENCE,
+            timeout: DEFAULT_TIMEOUT,
         }
     }
 }

@@ -44,7 +44,7 @@ mod permanent;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Config, Counters, PATIENCE, Permanent};
+pub use config::{Config, Counters, DEFAULT_TIMEOUT, Permanent};
 
 /// What XOT offers: packets on a connection of TCP for each circuit (RFC 1613).
 pub const SERVICE: Service = Service::CONNECTION.named("XOT");

@@ -253,7 +253,7 @@ fn a_refused_caller_that_reads_nothing_is_not_waited_for_without_end() {
     xot::Header { length }.emit(packet.push_header(xot::LEN));
     bench.octets(device, &packet.to_vec());
     assert_eq!(connections(&bench), 1);
-    bench.pass(PATIENCE);
+    bench.pass(DEFAULT_TIMEOUT);
     assert_eq!(connections(&bench), 0);
 }
 

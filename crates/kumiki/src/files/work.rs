@@ -73,7 +73,7 @@ pub(crate) fn warn(carrier: Carrier, tpdu_size: u16) {
 
 /// Whom `url` means, over such a line; as whom, `calls` says.
 pub(crate) fn call(url: &Url, line: &Line, calls: impl FnOnce() -> Result<Calls, Stop>) -> Result<Call, Stop> {
-    let patience = patience(&line.timeout)?;
+    let timeout = timeout(&line.timeout)?;
     let [called, ours] = url.x121;
     if url.carrier == Carrier::Xot && called.is_empty() {
         let scheme = url.scheme;
@@ -84,7 +84,7 @@ pub(crate) fn call(url: &Url, line: &Line, calls: impl FnOnce() -> Result<Calls,
     let lower = Lower {
         carrier: url.carrier,
         tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
-        patience,
+        timeout,
         x121: ours,
         circuit: url.circuit.clone(),
         ..Lower::default()
@@ -98,7 +98,7 @@ pub(crate) fn call(url: &Url, line: &Line, calls: impl FnOnce() -> Result<Calls,
         names: url.names.clone(),
         application_context: url.context,
         calls: calls()?,
-        patience,
+        timeout,
         pcap: capture_place(line.pcap.as_deref())?,
         snaplen: line.snap.length(),
     };
@@ -269,12 +269,12 @@ pub(crate) fn all_done(outcomes: &[OperationOutcome]) -> Result<(), Stop> {
 }
 
 /// How long an answer may take.
-fn patience(text: &str) -> Result<Duration, Stop> {
-    let patience: Duration = option("--timeout", text)?;
-    if patience == Duration::ZERO {
+fn timeout(text: &str) -> Result<Duration, Stop> {
+    let timeout: Duration = option("--timeout", text)?;
+    if timeout == Duration::ZERO {
         return Err(Stop::Input("--timeout: no answer comes within no time; write a time such as 30s".to_owned()));
     }
-    Ok(patience)
+    Ok(timeout)
 }
 
 /// Where a file goes: none is standard output.

@@ -209,7 +209,7 @@ pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
         address: number("--address", reach.address.as_deref())?,
         packet: reach.packet,
         window: reach.window,
-        patience: some_time("--timeout", &reach.timeout)?,
+        timeout: some_time("--timeout", &reach.timeout)?,
         pcap: capture_place(reach.pcap.as_deref())?,
         pcap_budget: CaptureBudget::new(pcap_most(&reach.pcap_most)?, reach.snap.length()),
         walls: args.walls.walls()?,

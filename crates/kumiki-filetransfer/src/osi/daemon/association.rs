@@ -151,7 +151,7 @@ impl Serve<'_> {
             x121: daemon.x121,
             answers: daemon.x121,
             circuit: daemon.circuit.clone(),
-            patience: daemon.begin,
+            timeout: daemon.begin,
             longest: LONGEST,
             ..Lower::default()
         };
