@@ -1,4 +1,4 @@
-//! What does not need a peer; `crates/kumiki/tests/ppp` has peers.
+//! What does not need a peer; `crates/kumiki/tests/program/ppp` has peers.
 
 use kumiki_wire::numbering::PPP_PROTOCOL;
 use std::collections::VecDeque;

@@ -6,6 +6,7 @@ use std::borrow::BorrowMut;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// An empty one for the test `name`, which no other test of this program has.
+    /// An empty one for the test `name`.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self::within(&std::env::temp_dir(), name)
@@ -24,7 +25,10 @@ impl Folder {
     /// One within `place`: that of temporary files may be small.
     #[must_use]
     pub fn within(place: &Path, name: &str) -> Self {
-        let path = place.join(format!("kumiki-{}-{name}", std::process::id()));
+        // Tests of one program may give one name.
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = place.join(format!("kumiki-{}-{number}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)

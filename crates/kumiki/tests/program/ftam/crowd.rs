@@ -51,7 +51,7 @@ fn inside(name: &str) {
         }
         let mut command = Command::new("unshare");
         command.args(arguments).arg("--").arg(std::env::current_exe().unwrap());
-        command.args(["--ignored", "--exact", "--nocapture", name]);
+        command.args(["--ignored", "--exact", "--nocapture", &format!("ftam::{name}")]);
         // It has a watchdog of its own, for each of its waits.
         let ran = command.output().unwrap();
         let [out, err] = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());

@@ -2,8 +2,8 @@
 
 use std::process::Output;
 
+use super::interrupted::three_points;
 use super::{Folder, UNCONNECTED, refused};
-use crate::interrupted::three_points;
 
 #[test]
 fn an_older_result_is_not_replaced_without_force() {

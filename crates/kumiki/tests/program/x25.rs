@@ -4,11 +4,7 @@
 
 use rustix::process::Signal;
 
-#[path = "../ftam/harness.rs"]
-#[expect(dead_code, reason = "other tests use more of it")]
-mod harness;
-
-use harness::{Daemon, Folder, Running, system};
+use crate::ftam::harness::{Daemon, Folder, Running, system};
 use kumiki_watchdog::until;
 
 /// A switch with this configuration, and where its port `in` listens.

@@ -3,13 +3,10 @@
 #![cfg(target_os = "linux")]
 
 mod files;
-#[path = "../ftam/harness.rs"]
-#[expect(dead_code, reason = "it is FTAM's, and has more than is needed here")]
-mod harness;
 mod memory;
 mod peer;
 
-use harness::{Folder, Ran, Running};
+use crate::ftam::harness::{Folder, Ran, Running};
 
 /// A responder on `root` of a folder.
 struct Daemon {

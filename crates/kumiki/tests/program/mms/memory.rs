@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
-use super::harness::Folder;
 use super::{Daemon, mms};
+use crate::ftam::harness::Folder;
 
 const MIB: u64 = 1 << 20;
 /// What the allocator keeps in pieces, and what of the program is read from its file only then.

@@ -1,7 +1,7 @@
 //! Files both ways, what is new, what is refused, and what is written of it.
 
-use super::harness::{Folder, system};
 use super::{Daemon, mms};
+use crate::ftam::harness::{Folder, system};
 
 /// So many bytes that are not alike.
 fn contents(len: usize) -> Vec<u8> {
@@ -88,7 +88,7 @@ fn a_password_lets_in() {
     folder.write("wrong", b"Secret\n");
     let mut hash = folder.command(&["ftamd", "password", "relay", "--rounds", "10"]);
     hash.stdin(std::fs::File::open(folder.path("right")).unwrap());
-    let line = super::harness::Running::start(hash).end().well().out;
+    let line = crate::ftam::harness::Running::start(hash).end().well().out;
     folder.write("passwords", line.as_bytes());
     let options = ["--passwords", "passwords", "--user", "relay"];
     let daemon = Daemon::start(&folder, &options);

@@ -11,7 +11,7 @@ mod capture;
 mod collect;
 mod crowd;
 mod files;
-mod harness;
+pub(crate) mod harness;
 mod line;
 mod memory;
 mod names;

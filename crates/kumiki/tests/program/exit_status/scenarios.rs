@@ -1,7 +1,7 @@
 //! Scenarios: what is wrong in them, and what they say of themselves.
 
+use super::captures::TRANSFER;
 use super::{Folder, TWO_HOSTS, UNCONNECTED, refused};
-use crate::captures::TRANSFER;
 
 /// Whoever sends a scenario to somebody does not write on their terminal with it.
 #[test]
@@ -262,7 +262,7 @@ fn a_topology_that_cannot_work_says_why_and_fails() {
 /// What helps in a real network is none of what a scenario has: what was missing is told, or else where to look.
 #[test]
 fn a_file_that_finds_nobody_is_told_in_words_of_a_scenario() {
-    let text = include_str!("../../../../scenarios/ftam-stall.toml");
+    let text = include_str!("../../../../../scenarios/ftam-stall.toml");
     let text = text.replace("duration = \"60 s\"", "duration = \"2000 s\"");
     let down = format!("{text}\n[[event]]\nat = \"25 ms\"\nlink = \"line\"\nup = false\n");
     let lossy = text.replace("[run]", "impair = { toward = \"receiver\", loss = \"100 %\" }\n\n[run]");

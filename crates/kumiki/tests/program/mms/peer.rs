@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use super::harness::{Folder, Running};
 use super::{Daemon, mms};
+use crate::ftam::harness::{Folder, Running};
 
 /// A Python that has libiec61850; none, after saying so, where there is none.
 fn python() -> Option<String> {

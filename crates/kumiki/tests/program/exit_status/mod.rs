@@ -11,8 +11,8 @@ use std::process::{Command, Output};
 
 use kumiki_watchdog::process;
 
-const TWO_HOSTS: &str = include_str!("../../../kumiki-lab/tests/data/two-hosts.toml");
-const SCRIPT: &str = include_str!("../../../../scripts/tcp/sending/nodelay.script");
+const TWO_HOSTS: &str = include_str!("../../../../kumiki-lab/tests/data/two-hosts.toml");
+const SCRIPT: &str = include_str!("../../../../../scripts/tcp/sending/nodelay.script");
 
 /// Two hosts without a route from one to the other.
 const UNCONNECTED: &str = r#"title = "Nobody is there"

@@ -1,8 +1,8 @@
 //! Places that cannot be read or written.
 
+use super::captures::TRANSFER;
+use super::interrupted::three_points;
 use super::{Folder, SCRIPT, refused};
-use crate::captures::TRANSFER;
-use crate::interrupted::three_points;
 
 #[test]
 fn a_directory_that_cannot_be_made_is_refused_before_anything_runs() {
