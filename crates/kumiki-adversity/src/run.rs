@@ -263,7 +263,7 @@ impl<'a> Run<'a> {
         let allowed = judge::liveness::allowed(self.case, &ends, end);
         let hosts = self.sides.iter().filter_map(|side| self.world.host(side.id));
         let accounts = hosts.flat_map(|host| layers::accounts(&host.graph)).collect();
-        let traces = if options.trace { trace::collect(self.world.hosts()) } else { Vec::new() };
+        let traces = if options.trace { trace::collect(&mut self.world) } else { Vec::new() };
         for (HostId(number), seen) in self.world.take_tapped() {
             if let Some(host) = self.captured.get_mut(number) {
                 host.seen = seen;

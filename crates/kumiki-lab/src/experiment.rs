@@ -455,7 +455,7 @@ impl Experiment {
                 self.waits.as_deref(),
             )
         };
-        let mut traces = trace::collect(self.world.hosts());
+        let mut traces = trace::collect(&mut self.world);
         let loads: Vec<&Load> = self.order.iter().filter_map(|name| self.loads.get(name)).collect();
         flows::writing_first(&self.world, &self.hosts, &loads, &mut traces);
         let captured = core::mem::take(&mut self.captured);

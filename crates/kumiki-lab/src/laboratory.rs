@@ -14,7 +14,8 @@ use std::sync::Arc;
 use kumiki_graph::Duration;
 use kumiki_pcapng::CaptureError;
 
-use crate::capture::{Contents, Layers, Spool, trace};
+use crate::capture::trace::Connection;
+use crate::capture::{Contents, Layers, Spool};
 use crate::experiment::{ControlShare, Experiment, LiveWorld, Options, Run, WindowUse, clocks};
 use crate::figure::Figure;
 use crate::limit;
@@ -80,7 +81,8 @@ impl Laboratory {
         let point = &warmed_up(point, found);
         let built = Self::build(point, given, &self.options(point))?;
         let ran = built.run_spooled(cores, (self.snaplen, self.directory.as_deref()));
-        let (run, spools) = ran.map_err(|source| self.unkept(source))?;
+        let (mut run, spools) = ran.map_err(|source| self.unkept(source))?;
+        let traces = core::mem::take(&mut run.traces);
         if let Some(standstill) = &run.standstill {
             return Err(standstill.to_string().into());
         }
@@ -106,8 +108,8 @@ impl Laboratory {
         if let Some(why) = &failed {
             notes.retain(|note| !notes::is_told(note, why));
         }
-        let captures = self.files(&run, spools, point)?;
-        let traced = run.traces.len();
+        let traced = traces.len();
+        let captures = self.files(&run, (spools, traces), point)?;
         if traced > DRAWN {
             notes.push(format!(
                 "pictures of the first {DRAWN} of {traced} ends of connections, those that write before the others; trace.csv has all of them"
@@ -322,7 +324,7 @@ impl Laboratory {
     fn files(
         &self,
         run: &Run,
-        spools: Vec<(String, Spool)>,
+        (spools, traces): (Vec<(String, Spool)>, Vec<Connection>),
         point: &Point,
     ) -> Result<Vec<(String, Contents)>, Failure> {
         let mut files: Vec<(String, Contents)> = Vec::new();
@@ -338,12 +340,13 @@ impl Laboratory {
             let figures = samples.figures(&point.label(), &point.scenario.happenings());
             files.push(("series.svg".to_owned(), Figure::stacked(&figures).into_bytes().into()));
         }
-        if run.traces.is_empty() {
+        if traces.is_empty() {
             return Ok(files);
         }
-        files.push(("trace.csv".to_owned(), trace::to_csv(&run.traces)?.into_bytes().into()));
+        let traces = Arc::new(traces);
+        files.push(("trace.csv".to_owned(), Contents::Traces(Arc::clone(&traces))));
         // Of many sessions the first few show what there is to see.
-        for (number, connection) in run.traces.iter().take(DRAWN).enumerate() {
+        for (number, connection) in traces.iter().take(DRAWN).enumerate() {
             for (what, figure) in [("window", connection.window_figure()), ("sequence", connection.sequence_figure())] {
                 files.push((format!("trace-{number}-{what}.svg"), figure.to_svg().into_bytes().into()));
             }

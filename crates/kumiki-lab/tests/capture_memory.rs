@@ -59,6 +59,10 @@ fn what_is_captured_is_not_in_memory() {
         // Spans are as long as they were at the end of the short run, or half or twice that.
         assert!(long < short + (4 << 20) && long < 24 << 20, "{snaplen}: {short}, {long}");
     }
+    // What TCP notes of itself is in memory, but neither twice nor as text.
+    let (traced, text) = peak(&Laboratory { trace: true, ..Laboratory::default() }, 8);
+    println!("{traced} octets of memory for {text} of traces");
+    assert!(text > 4 << 20 && traced as u64 <= 2 * text, "{traced}, {text}");
     // Nothing of it has a name.
     assert_eq!(folder.names("."), Vec::<String>::new());
 }

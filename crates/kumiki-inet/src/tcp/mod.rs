@@ -209,6 +209,17 @@ impl Tcp {
         over.chain(alive).map(|(pair, trace)| (pair.local.into(), pair.remote.into(), trace))
     }
 
+    /// Takes what [`Tcp::traces`] has, in the same order; what follows begins new ones.
+    pub fn take_traces(&mut self) -> Vec<(SocketAddr, SocketAddr, Trace)> {
+        let over = core::mem::take(&mut self.shared.traces);
+        let alive = self.table.sessions_mut().filter_map(|session| {
+            let trace = session.trace.as_deref_mut()?;
+            Some((session.pair, core::mem::take(trace)))
+        });
+        let all = over.into_iter().chain(alive);
+        all.map(|(pair, trace)| (pair.local.into(), pair.remote.into(), trace)).collect()
+    }
+
     /// What each connection did and what held it back, where [`Config::record`] asks for that, as (local, remote, record): those that are over first, in the
     /// order in which they ended.
     pub fn records(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Record)> {

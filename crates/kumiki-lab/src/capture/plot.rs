@@ -9,8 +9,8 @@ use crate::figure::{Axis, Figure, Point, Scale, Series, Shape};
 const COLUMNS: usize = 1000;
 
 /// One value over time: for each row that has it.
-fn points(rows: &[Row], value: impl Fn(&Row) -> Option<u64>) -> Vec<Point> {
-    let all = rows.iter().filter_map(|row| Some(Point::new(seconds(row.at_ns), lossy(value(row)?))));
+fn points(rows: impl Iterator<Item = Row>, value: impl Fn(&Row) -> Option<u64>) -> Vec<Point> {
+    let all = rows.filter_map(|row| Some(Point::new(seconds(row.at_ns), lossy(value(&row)?))));
     all.collect()
 }
 
@@ -83,22 +83,22 @@ fn figure(title: &str, y: &str, series: Vec<Series>) -> Figure {
     }
 }
 
-pub(super) fn window(name: &str, rows: &[Row]) -> Figure {
+pub(super) fn window<I: Iterator<Item = Row>>(name: &str, rows: impl Fn() -> I) -> Figure {
     let series = vec![
-        curve("congestion window", points(rows, |row| row.cwnd_octets)),
-        curve("slow start threshold", points(rows, |row| row.ssthresh_octets)),
-        curve("receive window (rwnd)", points(rows, |row| Some(row.snd_wnd_octets.into()))),
-        curve("bytes in flight", points(rows, |row| Some(row.flight_octets))),
+        curve("congestion window", points(rows(), |row| row.cwnd_octets)),
+        curve("slow start threshold", points(rows(), |row| row.ssthresh_octets)),
+        curve("receive window (rwnd)", points(rows(), |row| Some(row.snd_wnd_octets.into()))),
+        curve("bytes in flight", points(rows(), |row| Some(row.flight_octets))),
     ];
     figure(&format!("{name}: windows"), "window", series)
 }
 
-pub(super) fn sequence(name: &str, rows: &[Row]) -> Figure {
-    let again = points(rows, |row| (row.event == RETRANSMITTED).then_some(row.snd_una));
+pub(super) fn sequence<I: Iterator<Item = Row>>(name: &str, rows: impl Fn() -> I) -> Figure {
+    let again = points(rows(), |row| (row.event == RETRANSMITTED).then_some(row.snd_una));
     let series = vec![
-        curve("sent", points(rows, |row| Some(row.snd_nxt))),
-        curve("acknowledged", points(rows, |row| Some(row.snd_una))),
-        curve("window's right edge", points(rows, |row| Some(edge(row)))),
+        curve("sent", points(rows(), |row| Some(row.snd_nxt))),
+        curve("acknowledged", points(rows(), |row| Some(row.snd_una))),
+        curve("window's right edge", points(rows(), |row| Some(edge(row)))),
         Series { label: RETRANSMITTED.to_owned(), shape: Shape::Scatter, points: again, paper: Vec::new() },
     ];
     figure(&format!("{name}: sequence numbers"), "octets of the connection", series)

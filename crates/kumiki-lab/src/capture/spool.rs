@@ -18,6 +18,7 @@ use std::sync::Arc;
 use kumiki_graph::{AccessPoint, Address, Instant, Tapped};
 use kumiki_pcapng::{CaptureError, Packet, PcapNg, sunatm};
 
+use super::trace::{Connection, TraceError, write_csv};
 use super::{Captured, Content, Form, Tap, Writer, channel, comment, direction};
 
 /// What a record in the file begins with: when it was, at which interface, what is so of it, why it was thrown away, how long it was, and how many octets follow.
@@ -71,6 +72,8 @@ pub enum Contents {
     Octets(Vec<u8>),
     /// The capture of these records.
     Spooled(Arc<Spooled>),
+    /// These traces, as CSV.
+    Traces(Arc<Vec<Connection>>),
 }
 
 impl Spool {
@@ -248,6 +251,11 @@ impl Contents {
     pub fn write_to<W: Write>(&self, mut out: W) -> io::Result<()> {
         match self {
             Self::Octets(octets) => out.write_all(octets),
+            Self::Traces(connections) => {
+                let mut out = BufWriter::with_capacity(AT_ONCE, out);
+                write_csv(connections, &mut out).map_err(refused)?;
+                out.flush()
+            }
             Self::Spooled(spooled) => {
                 let mut file = &spooled.file;
                 file.rewind()?;
@@ -269,7 +277,7 @@ impl Contents {
     pub fn into_octets(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Octets(octets) => Ok(octets),
-            Self::Spooled(_) => {
+            Self::Spooled(_) | Self::Traces(_) => {
                 let mut octets = Vec::new();
                 self.write_to(&mut octets)?;
                 Ok(octets)
@@ -290,8 +298,20 @@ impl PartialEq for Contents {
         match (self, other) {
             (Self::Octets(one), Self::Octets(other)) => one == other,
             (Self::Spooled(one), Self::Spooled(other)) => Arc::ptr_eq(one, other),
-            (Self::Octets(_), Self::Spooled(_)) | (Self::Spooled(_), Self::Octets(_)) => false,
+            (Self::Traces(one), Self::Traces(other)) => one == other,
+            (Self::Octets(_) | Self::Spooled(_) | Self::Traces(_), _) => false,
         }
+    }
+}
+
+/// Why rows could not be written: what the file system said, where it did.
+fn refused(why: TraceError) -> io::Error {
+    match why {
+        TraceError::Csv(why) => {
+            let said = why.to_string();
+            if let csv::ErrorKind::Io(source) = why.into_kind() { source } else { io::Error::other(said) }
+        }
+        TraceError::Json(why) => why.into(),
     }
 }
 

@@ -11,9 +11,10 @@
 //! 2^32.
 
 use core::net::SocketAddr;
+use std::io::Write;
 
 use kumiki_inet::tcp::{AckReason, Event, Tcp, TraceEntry};
-use kumiki_sim::Host;
+use kumiki_sim::{HostId, World};
 use kumiki_wire::inet::tcp::Seq;
 use serde::Serialize;
 
@@ -80,20 +81,27 @@ pub enum TraceError {
     Json(#[from] serde_json::Error),
 }
 
-/// Takes the traces of all TCPs of `hosts` that keep any (`tcp::Config::trace`): by host and node, those of connections that
-/// are over first.
-pub fn collect<'a>(hosts: impl IntoIterator<Item = &'a Host>) -> Vec<Connection> {
+/// Takes the traces of all TCPs of hosts of `world` that keep any (`tcp::Config::trace`): by host and node, those of connections that
+/// are over first. They are not in these any more, for a long run has none to spare in memory.
+pub fn collect(world: &mut World) -> Vec<Connection> {
     let mut all = Vec::new();
-    for host in hosts {
-        for (node, _) in host.graph.accounts() {
-            let tcp: Option<&Tcp> = host.graph.node(node).and_then(|n| host.graph.protocol(n));
-            let traces = tcp.into_iter().flat_map(Tcp::traces);
-            all.extend(traces.map(|(local, remote, trace)| Connection {
+    for id in (0..world.hosts().count()).map(HostId) {
+        let Some(host) = world.host_mut(id) else {
+            continue;
+        };
+        let keeps = |node: &str| host.graph.find::<Tcp>(node).is_some_and(|tcp| tcp.traces().next().is_some());
+        let names = host.graph.accounts().map(|(node, _)| node).filter(|node| keeps(node));
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        for node in names {
+            let found = host.graph.node(&node);
+            let tcp: Option<&mut Tcp> = found.and_then(|found| host.graph.protocol_mut(found));
+            let traces = tcp.map(Tcp::take_traces).unwrap_or_default();
+            all.extend(traces.into_iter().map(|(local, remote, trace)| Connection {
                 host: host.name.clone(),
-                node: node.to_owned(),
+                node: node.clone(),
                 local,
                 remote,
-                entries: trace.0.clone(),
+                entries: trace.0,
             }));
         }
     }
@@ -106,7 +114,7 @@ pub fn collect<'a>(hosts: impl IntoIterator<Item = &'a Host>) -> Vec<Connection>
 /// [`TraceError::Json`], which no row gives cause for.
 pub fn to_jsonl(connections: &[Connection]) -> Result<String, TraceError> {
     let mut out = String::new();
-    for row in connections.iter().flat_map(Connection::rows) {
+    for row in connections.iter().flat_map(Connection::each_row) {
         out.push_str(&serde_json::to_string(&row)?);
         out.push('\n');
     }
@@ -118,12 +126,21 @@ pub fn to_jsonl(connections: &[Connection]) -> Result<String, TraceError> {
 /// # Errors
 /// [`TraceError::Csv`], which no row gives cause for.
 pub fn to_csv(connections: &[Connection]) -> Result<String, TraceError> {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    for row in connections.iter().flat_map(Connection::rows) {
+    let mut octets = Vec::new();
+    write_csv(connections, &mut octets)?;
+    Ok(String::from_utf8_lossy(&octets).into_owned())
+}
+
+/// The same to `out`, row by row.
+///
+/// # Errors
+/// [`TraceError::Csv`]: those of `out`.
+pub fn write_csv(connections: &[Connection], out: impl Write) -> Result<(), TraceError> {
+    let mut out = csv::Writer::from_writer(out);
+    for row in connections.iter().flat_map(Connection::each_row) {
         out.serialize(row)?;
     }
-    let octets = out.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&octets).into_owned())
+    Ok(out.flush().map_err(csv::Error::from)?)
 }
 
 impl Connection {
@@ -136,14 +153,16 @@ impl Connection {
     /// Its rows, in order.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
-        let Some(first) = self.entries.first() else {
-            return Vec::new();
-        };
-        let mut una = Count::from(first.snd_una);
-        let mut nxt = Count::from(first.snd_una);
-        let mut rcv = Count::from(first.rcv_nxt);
+        self.each_row().collect()
+    }
+
+    /// The same one by one: a row takes several times what its entry does.
+    pub(super) fn each_row(&self) -> impl Iterator<Item = Row> + '_ {
+        let first = self.entries.first();
+        let [snd, received] = [first.map(|it| it.snd_una), first.map(|it| it.rcv_nxt)].map(Option::unwrap_or_default);
+        let (mut una, mut nxt, mut rcv) = (Count::from(snd), Count::from(snd), Count::from(received));
         let end = format!("{}.{}", self.host, self.node);
-        let row = |entry: &TraceEntry| {
+        let row = move |entry: &TraceEntry| {
             let (snd_una, snd_nxt) = (una.to(entry.snd_una), nxt.to(entry.snd_nxt));
             Row {
                 end: end.clone(),
@@ -162,20 +181,20 @@ impl Connection {
                 srtt_ns: entry.srtt.map(kumiki_graph::Duration::as_nanos),
             }
         };
-        self.entries.iter().map(row).collect()
+        self.entries.iter().map(row)
     }
 
     /// The congestion window, the slow start threshold, the peer's receive window and the bytes in flight, over time.
     #[must_use]
     pub fn window_figure(&self) -> Figure {
-        plot::window(&self.name(), &self.rows())
+        plot::window(&self.name(), || self.each_row())
     }
 
     /// What was sent and acknowledged over time. What was sent again is marked at SND.UNA, where the gap is that
     /// it begins to fill.
     #[must_use]
     pub fn sequence_figure(&self) -> Figure {
-        plot::sequence(&self.name(), &self.rows())
+        plot::sequence(&self.name(), || self.each_row())
     }
 
     /// As [`Connection::sequence_figure`], for xplot: white arrows and lines for data, red ones for what is sent again, green
