@@ -82,15 +82,22 @@ pub fn unnumbered(text: &str) -> String {
     out
 }
 
+/// What is said of a text that ends before its time.
+pub(crate) const CUT_OFF: &str = "it is cut off";
+
 /// Why a text is not the JSON that was asked for, without the place in it, which means nothing where it is one line of a file.
 #[must_use]
 pub fn json_words(why: &serde_json::Error) -> String {
     match why.classify() {
-        Category::Eof => "it is cut off".to_owned(),
+        Category::Eof => CUT_OFF.to_owned(),
         Category::Syntax => format!("not JSON from octet {} of the line on", why.column()),
         Category::Data | Category::Io => {
             let text = why.to_string();
             let place = format!(" at line {} column {}", why.line(), why.column());
+            // Who names the field beside the reason makes it one of data.
+            if text.contains("EOF while parsing") {
+                return CUT_OFF.to_owned();
+            }
             said_plainly(text.strip_suffix(&place).unwrap_or(&text))
         }
     }

@@ -140,6 +140,11 @@ fn a_line_that_is_no_row_is_named() {
     let text = format!("{}\n{{\"paper\":2}}\n", to_jsonl(&[row()]).unwrap());
     assert_eq!(from_jsonl(&text).unwrap_err().to_string(), "line 3: missing field `goodput_mbps`");
     assert!(from_jsonl("nonsense").unwrap_err().to_string().starts_with("line 1: "));
+    let whole = to_jsonl(&[row()]).unwrap();
+    for length in [1, 40, whole.len() / 2, whole.len() - 2] {
+        let cut = from_jsonl(whole.get(..length).unwrap()).unwrap_err();
+        assert_eq!(cut.to_string(), "line 1: it is cut off", "{length}");
+    }
     // What is wrong with a value names its field, and what would be right, in no language of programs.
     let line = to_jsonl(&[row()]).unwrap();
     for (from, to, wanted) in [

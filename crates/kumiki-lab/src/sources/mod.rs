@@ -8,7 +8,7 @@ use std::path::Path;
 use kumiki_octets::text::counted;
 use serde_json::Value;
 
-use crate::refusal::json_words;
+use crate::refusal::{CUT_OFF, json_words};
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
 use crate::scenario::{Fault, Faults, is_word, nearest};
 
@@ -677,9 +677,11 @@ fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
     let read = read_rows(&path).map_err(|why| {
         if let OutputError::Read { source, .. } = why {
             let place = crate::scenario::Place::Line(source.line, 1);
-            let fault = Fault::new(json_words(&source.source)).in_file(&path.display().to_string()).in_place(place);
+            let words = json_words(&source.source);
             // What is wrong with a value says itself what is right.
-            if source.source.is_data() {
+            let is_value = source.source.is_data() && words != CUT_OFF;
+            let fault = Fault::new(words).in_file(&path.display().to_string()).in_place(place);
+            if is_value {
                 fault
             } else {
                 fault.expected("a whole row in each line, as it was written; run it again with --force")
