@@ -66,7 +66,7 @@ const REST: Duration = Duration::from_secs(1);
 const SILENT: usize = 6;
 
 /// An end to a call and to the responder's: what takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[expect(clippy::disallowed_methods, reason = "a soak is of the machine's time")]
 fn now() -> Instant {
@@ -213,7 +213,7 @@ fn serve(program: &Path, folder: &Path) -> Result<(Child, String), String> {
             return Ok((responder, at.to_owned()));
         }
         let ended = responder.try_wait().map_err(|why| why.to_string())?;
-        if ended.is_some() || now().duration_since(begun) > PATIENCE {
+        if ended.is_some() || now().duration_since(begun) > TIMEOUT {
             let _ = responder.kill();
             let log = fs::read_to_string(&log).unwrap_or_default();
             return Err(format!("the responder does not listen: {log}"));
@@ -238,7 +238,7 @@ fn wait(child: &mut Child) -> Result<Option<i32>, String> {
     loop {
         match child.try_wait().map_err(|why| why.to_string())? {
             Some(status) => return Ok(status.code()),
-            None if now().duration_since(begun) > PATIENCE => {
+            None if now().duration_since(begun) > TIMEOUT => {
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err("it hangs".to_owned());

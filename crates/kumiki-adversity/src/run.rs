@@ -65,7 +65,7 @@ pub struct CaseOutcome {
 /// The program's port on the far host, and on the near one where both call.
 const PORTS: [u16; 2] = [5001, 7];
 /// A connection whose peer has ended is given up when nothing has happened for so long: no time-out is longer.
-const PATIENCE: Duration = Duration::from_secs(4_000);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4_000);
 /// After both ends are done, TIME-WAIT and what is on the line may take so long.
 const AFTERWARDS: Duration = Duration::from_secs(1_200);
 /// No case takes longer; one that does stands still.
@@ -221,7 +221,7 @@ impl<'a> Run<'a> {
         let now = self.world.now();
         let idle =
             self.sides.get(number).is_some_and(|side| !with(&side.shared, |checker| checker.has_something_to_say(now)));
-        if idle && now > since + PATIENCE {
+        if idle && now > since + IDLE_TIMEOUT {
             self.give_up(number);
             self.world.run_until(self.world.now());
         }
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
         let [Some(near), Some(far)] = quiet else {
             return;
         };
-        if now > near.max(far) + PATIENCE {
+        if now > near.max(far) + IDLE_TIMEOUT {
             self.give_up(0);
             self.give_up(1);
             self.world.run_until(self.world.now());

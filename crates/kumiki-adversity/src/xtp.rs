@@ -520,13 +520,13 @@ impl XtpWitness {
             self.breaks(deadline, "stall", what);
             return;
         }
-        let patience = self.ctimeout * 2 + self.config.rtt.maximum + SLACK;
+        let limit = self.ctimeout * 2 + self.config.rtt.maximum + SLACK;
         if !self.ctimeout.is_zero()
             && let Some((_, asked)) = self.asked.front()
-            && now > *asked + patience
+            && now > *asked + limit
         {
             let what = format!("asked at {asked} and heard nothing: it should have been given up (P20)");
-            self.breaks(*asked + patience, "patience", what);
+            self.breaks(*asked + limit, "patience", what);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::load::{Load, Outcome, SMALL, WRITE, Work, content, cpu_s, wrong};
 const PORT: u16 = 5001;
 const FIRST_PORT: u16 = 10_000;
 /// How often nothing may change before a run is given up.
-const PATIENCE: u64 = 200_000_000;
+const MAX_IDLE_ROUNDS: u64 = 200_000_000;
 
 /// What is chosen for smoltcp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -319,7 +319,7 @@ impl Run {
                 }
             }
             idle = if self.octets == before { idle + 1 } else { 0 };
-            if idle > PATIENCE / u64::from(self.load.sessions) {
+            if idle > MAX_IDLE_ROUNDS / u64::from(self.load.sessions) {
                 return Err("smoltcp: the transfer did not end".to_owned());
             }
         }

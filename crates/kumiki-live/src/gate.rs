@@ -11,7 +11,7 @@ use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Step, Ticket,
 use kumiki_io::{Clock as _, RealClock, unguessable};
 
 /// How long a password waits until it may be looked at, where that is to be expected; then its connection is closed.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PASSWORD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The tries, and how many passwords are being looked at, each of which may be given back.
 struct Looks {
@@ -104,7 +104,7 @@ impl Gate {
 
     /// A look at this password, when there is one soon enough.
     fn ticket(&self, looks: &Mutex<Looks>, turnstile: &Turnstile, name: &[u8]) -> Option<Ticket> {
-        let until = self.clock.now() + PATIENCE;
+        let until = self.clock.now() + PASSWORD_TIMEOUT;
         let mut held = lock(looks);
         loop {
             let now = self.clock.now();

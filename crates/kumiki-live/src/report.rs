@@ -26,7 +26,7 @@ pub struct Printer<'a> {
     /// How many connections must end; `None`: go on for ever.
     connections: Option<usize>,
     /// When a ping that is not answered is given up.
-    patience: Duration,
+    ping_timeout: Duration,
     print: &'a mut dyn FnMut(&str),
     listening: bool,
     /// Which connections have been told of, by number.
@@ -49,7 +49,7 @@ impl<'a> Printer<'a> {
         Self {
             form,
             connections,
-            patience: Duration::from_secs(2),
+            ping_timeout: Duration::from_secs(2),
             print,
             listening: false,
             told: Vec::new(),
@@ -262,7 +262,7 @@ impl Watcher<Ping> for Printer<'_> {
             self.waits_since = Some(now);
         }
         let waited = self.waits_since.map_or(Duration::ZERO, |since| now.saturating_since(since));
-        let done = program.is_done() || self.is_stopped || (program.has_asked_all() && waited > self.patience);
+        let done = program.is_done() || self.is_stopped || (program.has_asked_all() && waited > self.ping_timeout);
         if done {
             let line = match self.form {
                 Form::Json => json!({

@@ -8,7 +8,7 @@ use notes::Notes;
 mod notes;
 
 /// No scenario waits for time to pass; one that takes so long hangs.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// The scenarios over the sockets of `$net`, and all of them in order.
 macro_rules! over {
@@ -30,7 +30,7 @@ macro_rules! over {
                 let mut all = Vec::new();
                 $($({
                     let mut notes = Notes::default();
-                    if tokio::time::timeout(crate::PATIENCE, $kind::$scenario(&mut notes)).await.is_err() {
+                    if tokio::time::timeout(crate::TIMEOUT, $kind::$scenario(&mut notes)).await.is_err() {
                         notes.add("the rest", "never comes");
                     }
                     all.push((concat!(stringify!($kind), "::", stringify!($scenario)), notes));

@@ -347,8 +347,8 @@ impl<M: Machine> Layer<M> {
     }
 
     /// Begins to wait again.
-    pub(crate) fn wait(&mut self, own: Handle, patience: Duration, cx: &mut Context<'_>) {
-        let deadline = cx.now() + patience;
+    pub(crate) fn wait(&mut self, own: Handle, timeout: Duration, cx: &mut Context<'_>) {
+        let deadline = cx.now() + timeout;
         if let Some(ends) = self.ends(own) {
             cx.set_timer(&mut ends.timer, Token { session: own, kind: 0 }, deadline);
         }

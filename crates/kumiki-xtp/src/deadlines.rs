@@ -32,14 +32,14 @@ impl Endpoint {
     }
 
     /// How long all may be silent; zero: for ever. A transmitter gives up some, as long as there are others.
-    fn patience(&self) -> Duration {
+    fn max_silence(&self) -> Duration {
         let some = self.part.is_transmitter() && self.exchange != Exchange::Calling;
         if some { Duration::ZERO } else { self.modes.ctimeout }
     }
 
     /// The peer has given no answer for longer than we are willing to wait.
-    fn is_out_of_patience(&self, ctx: &Ctx<'_, '_>) -> bool {
-        let most = self.patience();
+    fn has_timed_out(&self, ctx: &Ctx<'_, '_>) -> bool {
+        let most = self.max_silence();
         let waited = |since| ctx.now().saturating_since(since) >= most;
         !most.is_zero() && self.asking.waiting.is_some_and(waited)
     }
@@ -56,7 +56,7 @@ impl Endpoint {
         if self.part.is_transmitter() && self.give_up_silent(ctx) {
             return;
         }
-        if self.is_out_of_patience(ctx) {
+        if self.has_timed_out(ctx) {
             self.give_up(ctx);
             return;
         }
@@ -85,12 +85,12 @@ impl Endpoint {
         }
         // Not before the user's patience is over.
         self.arm_wait(ctx);
-        let patience = self.patience();
-        if !patience.is_zero()
+        let max_silence = self.max_silence();
+        if !max_silence.is_zero()
             && let Some(since) = self.asking.waiting
-            && self.timers.deadline(Timer::Wait).is_some_and(|at| at > since + patience)
+            && self.timers.deadline(Timer::Wait).is_some_and(|at| at > since + max_silence)
         {
-            let at = (since + patience).max(ctx.now() + Duration::from_nanos(1));
+            let at = (since + max_silence).max(ctx.now() + Duration::from_nanos(1));
             self.timers.set(Timer::Wait, at, ctx.cx);
         }
     }

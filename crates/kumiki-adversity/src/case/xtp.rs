@@ -61,7 +61,7 @@ pub(super) fn hosts(seed: u64, stack: Stack, ends: [&mut End; 2]) {
         buffers(dice, &mut config);
         modes(dice, end, &mut config);
         asking(dice, &mut config);
-        patience(dice, &mut config);
+        timers(dice, &mut config);
         rates(dice, end, &mut config);
         strangers(&mut Dice::new(seed, FIRST + 6 + number), &mut config);
         reserves |= config.flow_control == FlowControl::Reservation;
@@ -143,7 +143,7 @@ fn asking(dice: &mut Dice, config: &mut Config) {
     }
 }
 
-fn patience(dice: &mut Dice, config: &mut Config) {
+fn timers(dice: &mut Dice, config: &mut Config) {
     if dice.one_in(3) {
         config.ctimer = dice.time(s(1), s(100));
     }

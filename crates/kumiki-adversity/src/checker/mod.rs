@@ -259,7 +259,7 @@ impl Checker {
         if let Some(since) = sending.clock.and_then(|clock| clock.idle_since)
             && !probing
         {
-            let stop = since + Clock::patience(&sending.trips, &self.bounds);
+            let stop = since + Clock::max_silence(&sending.trips, &self.bounds);
             if now > stop && stop < deadline {
                 self.breaks(stop, "clock", || {
                     format!(

@@ -300,7 +300,7 @@ impl Clock {
     }
 
     /// How long an end may be silent then: pacing, and RACK's reordering window, are each at most a round trip.
-    pub(super) fn patience(trips: &Trips, bounds: &Bounds) -> Duration {
+    pub(super) fn max_silence(trips: &Trips, bounds: &Bounds) -> Duration {
         trips.longest * 2 + bounds.tick + bounds.beats
     }
 

@@ -26,7 +26,7 @@
 //!
 //! In time it is what the line needs for the octets eight times over, what rates, pauses and readers need twice, four times all the time that the line is
 //! down, for each step two round trips at their longest and two seconds (time-outs and delayed acknowledgments) over b, and 20,000 s for ends that
-//! wait for a peer that is gone (`run::PATIENCE` and the user's time-out). Where nothing controls congestion each step of TCP may wait for the maximum of RTO
+//! wait for a peer that is gone (`run::IDLE_TIMEOUT` and the user's time-out). Where nothing controls congestion each step of TCP may wait for the maximum of RTO
 //! besides: all goes again at each time-out, a short queue keeps a segment or two of it, and Karn's rule leaves no sample that would end the back-off (seed
 //! 5014882: 124 octets in 120 s). So it is where a queue of one packet loses the second of any two: each acknowledgment is for the head,
 //! which the time-out sent again, and for what followed it, and without timestamps and SACK there is no sample (seed 5102611: 84 octets in

@@ -18,7 +18,7 @@ use crate::signals::is_of_terminal;
 use crate::{EmulateError, UNSAID, failed};
 
 /// How long a program that is to end may take, before it is killed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often is looked at whether what programs have left behind has ended.
 const LOOK: Duration = Duration::from_millis(20);
@@ -230,7 +230,7 @@ impl Programs {
             for it in self.running.iter().chain(&self.ended) {
                 it.pass(signal);
             }
-            let until = self.clock.now() + PATIENCE;
+            let until = self.clock.now() + EXIT_TIMEOUT;
             while self.is_any_left() && self.clock.now() < until {
                 match next(events, until.saturating_since(self.clock.now()).min(LOOK)) {
                     Some(Event::Ended(host, status)) => self.ended(host, status),

@@ -40,7 +40,7 @@ mod socks;
 mod target;
 
 /// How long a caller may take to say whom it wants.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long nobody is accepted where that fails, as without descriptors.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -154,7 +154,7 @@ const SOCKS_5: u8 = 5;
 
 async fn serve_caller(mut caller: TcpStream, shared: &Shared) -> io::Result<()> {
     let _ = caller.set_nodelay(true);
-    let wish = tokio::time::timeout(PATIENCE, async {
+    let wish = tokio::time::timeout(REQUEST_TIMEOUT, async {
         let mut first = [0];
         if caller.peek(&mut first).await? == 0 {
             return Ok(None);

@@ -75,7 +75,7 @@ pub const SERVICE: Service = Service::CONNECTION.named("FTAM");
 const ACSE: Below = Below(0);
 
 /// The user of an association answers F-INITIALIZE within [`Config::timeout`].
-const PATIENCE: u32 = 0;
+const ANSWER_TIMER: u32 = 0;
 
 /// What can be set.
 #[derive(Clone, PartialEq, Eq, Debug, Settings)]
@@ -361,7 +361,7 @@ impl Protocol for Ftam {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        if (token.kind, connection.ends.state) == (PATIENCE, Phase::Offered) {
+        if (token.kind, connection.ends.state) == (ANSWER_TIMER, Phase::Offered) {
             self.overdue(own, cx);
         }
     }

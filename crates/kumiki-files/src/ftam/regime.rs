@@ -162,7 +162,7 @@ impl Ftam {
         association.initialize = Some(Box::new(fpdu));
         let own = self.entries.keep(connection);
         let deadline = cx.now() + self.config.timeout;
-        let token = Token { session: own, kind: PATIENCE };
+        let token = Token { session: own, kind: ANSWER_TIMER };
         if let Some(connection) = self.connection(own) {
             cx.set_timer(&mut connection.ends.timer, token, deadline);
         }

@@ -209,8 +209,8 @@ impl Sockets {
             let _ = sockopt::set_tcp_keepintvl(socket, seconds(keep.interval));
             let _ = sockopt::set_tcp_keepcnt(socket, keep.count.max(1));
         }
-        let patience = quality.user_timeout.unwrap_or(self.config.user_timeout);
-        let milliseconds = u32::try_from(patience.as_nanos() / 1_000_000).unwrap_or(u32::MAX);
+        let user_timeout = quality.user_timeout.unwrap_or(self.config.user_timeout);
+        let milliseconds = u32::try_from(user_timeout.as_nanos() / 1_000_000).unwrap_or(u32::MAX);
         let _ = sockopt::set_tcp_user_timeout(socket, milliseconds);
     }
 

@@ -49,9 +49,9 @@ fn next(tun: &mut Tun, wanted: impl Fn(&[u8]) -> bool) -> Message {
             Some(Arrival::Unit { data, .. }) if wanted(&data.to_vec()) => return data,
             Some(_) => {}
             None => {
-                let patience = rustix::event::Timespec { tv_sec: 10, tv_nsec: 0 };
+                let timeout = rustix::event::Timespec { tv_sec: 10, tv_nsec: 0 };
                 let mut polled = [rustix::event::PollFd::new(&*tun, rustix::event::PollFlags::IN)];
-                assert!(rustix::event::poll(&mut polled, Some(&patience)).unwrap() > 0, "nothing comes");
+                assert!(rustix::event::poll(&mut polled, Some(&timeout)).unwrap() > 0, "nothing comes");
             }
         }
     }

@@ -23,8 +23,8 @@ const LINE: u64 = 1_000_000;
 
 /// So often a task may be polled while others come to rest; then it is taken for one that asks again and again (`yield_now`) until somebody
 /// else has done something, and time goes on without it. Once it is known, fewer are enough.
-const PATIENCE: u32 = 10_000;
-const PATIENCE_SPENT: u32 = 100;
+const MAX_POLLS: u32 = 10_000;
+const MAX_POLLS_SPINNING: u32 = 100;
 
 #[derive(Debug, Default)]
 struct Rest {
@@ -75,7 +75,7 @@ impl Idle {
             *polls = Polls { round: rest.round, count: 0 };
         }
         polls.count += 1;
-        if polls.count > if rest.is_known { PATIENCE_SPENT } else { PATIENCE } {
+        if polls.count > if rest.is_known { MAX_POLLS_SPINNING } else { MAX_POLLS } {
             rest.spins = true;
             let wakers = [rest.waker.take(), rest.spin_waker.take()];
             drop(rest);

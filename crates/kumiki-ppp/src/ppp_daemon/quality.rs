@@ -104,7 +104,7 @@ impl Quality {
             acts.push(MachineAction::Arm(Timer::Report, period));
         }
         if let Some(expected) = self.expected {
-            acts.push(MachineAction::Arm(Timer::Expect, patience(expected)));
+            acts.push(MachineAction::Arm(Timer::Expect, report_timeout(expected)));
         }
     }
 
@@ -197,7 +197,7 @@ impl Quality {
         let Some(expected) = self.expected else {
             return;
         };
-        acts.push(MachineAction::Arm(Timer::Expect, patience(expected)));
+        acts.push(MachineAction::Arm(Timer::Expect, report_timeout(expected)));
         let came = core::mem::take(&mut self.came);
         let is_good = core::mem::replace(&mut self.is_good, true) && came > 0;
         if came == 0 {
@@ -222,7 +222,7 @@ impl Quality {
 }
 
 /// A report on its way takes a while: half a period more.
-fn patience(period: Duration) -> Duration {
+fn report_timeout(period: Duration) -> Duration {
     period + period / 2
 }
 

@@ -324,8 +324,8 @@ impl Watch {
                 return Ok(Some(seen));
             }
             let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
-            let patience = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-            if poll(&mut polled, Some(&patience)).map_err(when("wait for packets"))? == 0 {
+            let timeout = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+            if poll(&mut polled, Some(&timeout)).map_err(when("wait for packets"))? == 0 {
                 // Whatever crossed the device is in the queue at once.
                 if all < u64::MAX {
                     return Ok(None);

@@ -52,7 +52,7 @@ pub(crate) fn to_linux() -> String {
 }
 
 /// How long nothing may happen. Far beyond any timer that a case should meet, but for a connection that is given up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(50);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(50);
 
 /// The congestion control of Linux's sockets, whatever the kernel's own choice is.
 const CONTROLLER: &str = "cubic";
@@ -136,7 +136,7 @@ impl Kumiki {
     /// The next thing it says, which must be this.
     pub(crate) fn event(&self, name: &str) -> Said<Value> {
         kumiki_watchdog::minute();
-        let event = self.events.recv_timeout(PATIENCE);
+        let event = self.events.recv_timeout(TIMEOUT);
         let event = event.map_err(|why| format!("kumiki said no \"{name}\": {why}"))?;
         if event["event"] == name { Ok(event) } else { Err(format!("kumiki said {event} instead of \"{name}\"")) }
     }
@@ -147,7 +147,7 @@ impl Kumiki {
         let mut before = 0;
         loop {
             kumiki_watchdog::minute();
-            match self.events.recv_timeout(PATIENCE / 5) {
+            match self.events.recv_timeout(TIMEOUT / 5) {
                 Ok(event) if event["event"] == name => return Ok(event),
                 Ok(event) => return Err(format!("kumiki said {event} instead of \"{name}\"")),
                 Err(RecvTimeoutError::Disconnected) => {
@@ -167,7 +167,7 @@ impl Kumiki {
     pub(crate) fn status(mut self) -> Said<i32> {
         kumiki_watchdog::minute();
         // What it says last ends before it does.
-        while self.events.recv_timeout(PATIENCE).is_ok() {}
+        while self.events.recv_timeout(TIMEOUT).is_ok() {}
         let status = self.child.wait().map_err(when("wait"))?;
         status.code().ok_or_else(|| format!("kumiki ended by a signal: {status}"))
     }
@@ -221,8 +221,8 @@ pub(crate) fn listen() -> Said<TcpListener> {
 pub(crate) fn accept(listener: &TcpListener) -> Said<TcpStream> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut polled = [PollFd::new(listener, PollFlags::IN)];
-    let patience = Timespec::try_from(PATIENCE).map_err(when("a time"))?;
-    match poll(&mut polled, Some(&patience)).map_err(when("wait for a caller"))? {
+    let timeout = Timespec::try_from(TIMEOUT).map_err(when("a time"))?;
+    match poll(&mut polled, Some(&timeout)).map_err(when("wait for a caller"))? {
         0 => Err("nobody called".to_owned()),
         _ => prepare(listener.accept().map_err(when("accept"))?.0),
     }
@@ -231,8 +231,8 @@ pub(crate) fn accept(listener: &TcpListener) -> Said<TcpStream> {
 /// Time limits and the congestion control of a socket of Linux's.
 pub(crate) fn prepare(stream: TcpStream) -> Said<TcpStream> {
     let set = |set: io::Result<()>| set.map_err(when("set a time limit"));
-    set(stream.set_read_timeout(Some(PATIENCE)))?;
-    set(stream.set_write_timeout(Some(PATIENCE)))?;
+    set(stream.set_read_timeout(Some(TIMEOUT)))?;
+    set(stream.set_write_timeout(Some(TIMEOUT)))?;
     control(&stream, CONTROLLER)?;
     Ok(stream)
 }

@@ -18,7 +18,7 @@ use kumiki_decode::{Capture, Registry, Wish};
 use rustix::process::{Pid, Signal};
 
 use crate::delay::ABSENT;
-use crate::host::{PATIENCE, PORT, Said, when};
+use crate::host::{PORT, Said, TIMEOUT, when};
 use crate::path::{ip, needed};
 use crate::single::holds;
 use crate::{Case, INSIDE};
@@ -104,7 +104,7 @@ fn accept(listener: &TcpListener) -> Said<TcpStream> {
 }
 
 fn patient(stream: TcpStream) -> Said<TcpStream> {
-    stream.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+    stream.set_read_timeout(Some(TIMEOUT)).map_err(when("time-out"))?;
     Ok(stream)
 }
 
@@ -508,7 +508,7 @@ fn by_proxy() -> Said<String> {
     let (_held, reply) = ask(3, PORT)?;
     let relay = SocketAddr::from(([reply[4], reply[5], reply[6], reply[7]], u16::from_be_bytes([reply[8], reply[9]])));
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(when("bind"))?;
-    socket.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+    socket.set_read_timeout(Some(TIMEOUT)).map_err(when("time-out"))?;
     let datagram = [&[0, 0, 0, 1, 127, 0, 0, 1][..], &PORT.to_be_bytes(), b"echo"].concat();
     socket.send_to(&datagram, relay).map_err(when("send"))?;
     let mut came = [0; 100];
@@ -604,7 +604,7 @@ fn acted(act: &str) -> Said<String> {
         "datagram" => {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(when("bind"))?;
             socket.connect(gateway()?).map_err(when("connect"))?;
-            socket.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+            socket.set_read_timeout(Some(TIMEOUT)).map_err(when("time-out"))?;
             socket.send(b"anybody?").map_err(when("send"))?;
             let answered = socket.recv(&mut [0; 10]);
             Ok(answered.map_or_else(|why| format!("{:?}", why.kind()), |_| "an answer".to_owned()))

@@ -17,7 +17,7 @@ use kumiki_decode::{Capture, Registry, Wish};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::delay::ABSENT;
-use crate::host::{PATIENCE, PORT, Said, when};
+use crate::host::{PORT, Said, TIMEOUT, when};
 use crate::link::{NOT_ROOT, as_nobody};
 use crate::path::{ip, needed};
 use crate::single::holds;
@@ -223,7 +223,7 @@ fn serve_once(listener: &TcpListener) -> Said<()> {
 }
 
 fn answer(stream: &mut TcpStream) -> Said<()> {
-    stream.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+    stream.set_read_timeout(Some(TIMEOUT)).map_err(when("time-out"))?;
     stream.read_exact(&mut [0; 4]).map_err(when("request"))?;
     stream.write_all(&[7; ANSWER]).map_err(when("answer"))
 }
@@ -480,7 +480,7 @@ fn request(server: &str) -> Said<String> {
         TcpStream::connect(server)
     })?;
     let connected = began.elapsed().as_micros();
-    stream.set_read_timeout(Some(PATIENCE)).map_err(when("time-out"))?;
+    stream.set_read_timeout(Some(TIMEOUT)).map_err(when("time-out"))?;
     stream.write_all(b"GET!").map_err(when("request"))?;
     let mut answer = vec![0; ANSWER];
     stream.read_exact(&mut answer).map_err(when("answer"))?;

@@ -8,7 +8,7 @@ use super::*;
 use crate::line::{Line, Opening};
 
 /// Longer than anything here takes, and an end to what would hang.
-const PATIENCE: Duration = Duration::from_secs(50);
+const TIMEOUT: Duration = Duration::from_secs(50);
 
 /// One end of a pair of sockets that keeps datagrams apart, as a device does.
 struct Pair {
@@ -155,7 +155,7 @@ fn a_packet_ends_a_wait_in_real_time() {
         far.send(&[1]).unwrap();
         far
     });
-    let ended = executor.run(PATIENCE, |executor| executor.real_counters(real).sent == 1);
+    let ended = executor.run(TIMEOUT, |executor| executor.real_counters(real).sent == 1);
     assert_eq!(ended, ExecutorEnd::Done);
     assert_eq!(come(&sender.join().unwrap()), [1]);
 }
@@ -203,7 +203,7 @@ fn a_device_that_fails_ends_the_run_and_is_named() {
     let room = Arc::new(Mutex::new(100));
     let (mut executor, _, real, far) = parrot(RealClock::start(), Pace::default(), &room);
     far.send(&[]).unwrap();
-    let ended = executor.run(PATIENCE, |_| false);
+    let ended = executor.run(TIMEOUT, |_| false);
     assert_eq!(ended, ExecutorEnd::Failed);
     let Some(Failure::Device(failed, why)) = executor.failure() else {
         panic!("{:?}", executor.failure());
@@ -266,7 +266,7 @@ impl Called {
             let node = graph.node("listener").unwrap();
             graph.protocol::<Listener>(node).unwrap().0.clone()
         };
-        let ended = self.executor.run(PATIENCE, |executor| heard(executor).len() >= things.len());
+        let ended = self.executor.run(TIMEOUT, |executor| heard(executor).len() >= things.len());
         assert_eq!(
             (heard(&self.executor), ended),
             (things.iter().map(ToString::to_string).collect(), ExecutorEnd::Done)
@@ -341,7 +341,7 @@ fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
     for (peer, octet) in peers.iter().zip([7, 8]) {
         peer.send_to(&[octet], at).unwrap();
     }
-    let ended = executor.run(PATIENCE, |executor| executor.real_counters(real).sent == 2);
+    let ended = executor.run(TIMEOUT, |executor| executor.real_counters(real).sent == 2);
     assert_eq!(ended, ExecutorEnd::Done);
     let told = &executor.graph(id).unwrap().protocol::<Answer>(node).unwrap().0;
     for ((peer, octet), told) in peers.iter().zip([7, 8]).zip(told) {
