@@ -62,14 +62,22 @@ struct Map<'a> {
     of_address: BTreeMap<(usize, Ipv4Addr), &'a Interface>,
     by_plug: BTreeMap<&'a str, &'a Interface>,
     /// Those of the one IP of a host, nothing where one of them is of another kind.
-    routes: BTreeMap<&'a str, Option<Vec<Route>>>,
+    routes: BTreeMap<&'a str, Option<Vec<Route<'a>>>>,
 }
 
-/// Network, prefix and router.
-type Route = (u32, u8, Ipv4Addr);
+/// Network, prefix, and who is next.
+type Route<'a> = (u32, u8, Next<'a>);
+
+/// To whom a route leads.
+#[derive(Clone, Copy)]
+enum Next<'a> {
+    Router(Ipv4Addr),
+    /// Whoever has the destination, or is alone, behind the layer of this name.
+    Layer(&'a str),
+}
 
 impl<'a> Map<'a> {
-    fn of(scenario: &Scenario, interfaces: &'a [Interface]) -> Self {
+    fn of(scenario: &'a Scenario, interfaces: &'a [Interface]) -> Self {
         let (mut of_host, mut of_address): (BTreeMap<_, Vec<_>>, BTreeMap<_, _>) = Default::default();
         for interface in interfaces {
             of_host.entry(interface.host.as_str()).or_default().push(interface);
@@ -81,6 +89,16 @@ impl<'a> Map<'a> {
         let plain = of_host.iter().filter(|(_, own)| is_plain(own));
         let routes = plain.filter_map(|(host, own)| Some((*host, routes(scenario, own.first()?)))).collect();
         Self { of_host, of_address, by_plug, routes }
+    }
+
+    /// Who takes what `on` sends straight to `address`: who has it there, or else the only other one.
+    fn beyond(&self, on: &Interface, address: Ipv4Addr) -> Option<&'a Interface> {
+        let named = self.of_address.get(&(on.network, address)).copied().filter(|it| it.host != on.host);
+        named.or_else(|| {
+            let beside = (on.network, Ipv4Addr::UNSPECIFIED)..=(on.network, Ipv4Addr::BROADCAST);
+            let mut others = self.of_address.range(beside).map(|(_, it)| *it).filter(|it| it.host != on.host);
+            others.next().filter(|_| others.next().is_none())
+        })
     }
 }
 
@@ -226,16 +244,29 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
         let far = far.map(|(base, prefix, by)| (*prefix, Some((*base, *by))));
         let (by, route) = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
             Some((prefix, Some((base, by)))) => (by, Some((base, prefix))),
-            Some((_, None)) => (address, None),
+            Some((_, None)) => (Next::Router(address), None),
             None if host != from => return Way::Ends(first),
             None if has_peers(scenario, first) || !own.iter().all(|it| is_right(scenario, it)) => return Way::Unknown,
             None => return Way::None(first),
         };
-        let on = own.iter().filter(|it| is_in(by, it)).max_by_key(|it| it.prefix).copied();
-        let next = on.and_then(|on| Some([on, map.of_address.get(&(on.network, by)).copied()?]));
-        let Some([on, next]) = next else {
-            let dead = on.zip(route).map(|(on, network)| Dead { on, router: by, network });
-            return dead.filter(|dead| dead.is_certain(scenario, map)).map_or(Way::Unknown, Way::Dead);
+        let (on, next) = match by {
+            Next::Router(router) => {
+                let on = own.iter().filter(|it| is_in(router, it)).max_by_key(|it| it.prefix).copied();
+                let next = on.and_then(|on| map.of_address.get(&(on.network, router)).copied());
+                let dead = || Some(Dead { on: on?, router, network: route? });
+                if next.is_none() {
+                    let dead = dead().filter(|dead| dead.is_certain(scenario, map));
+                    return dead.map_or(Way::Unknown, Way::Dead);
+                }
+                (on, next)
+            }
+            Next::Layer(layer) => {
+                let on = own.iter().find(|it| it.below == layer).copied();
+                (on, on.and_then(|on| map.beyond(on, address)))
+            }
+        };
+        let (Some(on), Some(next)) = (on, next) else {
+            return Way::Unknown;
         };
         legs.push([on, next]);
         host = &next.host;
@@ -326,14 +357,19 @@ fn is_in(address: Ipv4Addr, interface: &Interface) -> bool {
     interface.address.is_some_and(|own| network(own, interface.prefix) == network(address, interface.prefix))
 }
 
-/// The routes of the IP of an interface. Nothing where one of them is of another kind.
-fn routes(scenario: &Scenario, interface: &Interface) -> Option<Vec<Route>> {
-    let own = scenario.host.get(&interface.host)?.settings.get(&interface.ip)?;
-    let Some(table) = own.get("routes") else {
+/// The routes of the IP of an interface. Nothing where one of them cannot be read.
+fn routes<'a>(scenario: &'a Scenario, interface: &Interface) -> Option<Vec<Route<'a>>> {
+    let host = scenario.host.get(&interface.host)?;
+    let Some(table) = host.settings.get(&interface.ip).and_then(|own| own.get("routes")) else {
         return Some(Vec::new());
     };
-    let route = |(to, by): (&String, &toml::Value)| {
-        let by = by.as_str()?.parse().ok()?;
+    let layers = host.graph.as_ref().map(|graph| graph.below(&interface.ip)).unwrap_or_default();
+    let next = |by: &'a str| match by.parse() {
+        Ok(router) => Some(Next::Router(router)),
+        Err(_) => layers.contains(&by).then_some(Next::Layer(by)),
+    };
+    let route = |(to, by): (&'a String, &'a toml::Value)| {
+        let by = next(by.as_str()?)?;
         if to == "default" {
             return Some((0, 0, by));
         }

@@ -122,8 +122,13 @@ fn limits_and_bounds_are_those_of_the_lines_that_routes_take() {
         let row = Laboratory::default().run(&point).unwrap().rows.remove(0);
         (row.bound_by.clone(), row.goodput_mbps / row.limit_mbps.unwrap(), row.limit_mbps.unwrap())
     };
-    let (bound, part, limit) = of(ROUTED);
-    assert!(bound == "link" && (0.9..=1.0).contains(&part) && (0.9..1.0).contains(&limit), "{bound} {part} {limit}");
+    // By a router's address, and by the layer behind which the other host is.
+    let by_layer = ROUTED.replace("= \"10.0.1.2\"", "= \"l1\"").replace("= \"10.0.0.1\"", "= \"l0\"");
+    assert_eq!(by_layer.matches("/32\" = \"l").count(), 2);
+    for text in [ROUTED, &by_layer] {
+        let (bound, part, limit) = of(text);
+        assert!(bound == "link" && (0.9..=1.0).contains(&part) && (0.9..1.0).contains(&limit), "{bound} {part} {limit}");
+    }
     // Answers come over the fast line: 20 ms there and 1 ms back are 2625 octets of 1 Mb/s.
     let point = arrange::point(&parse(ROUTED), &[]);
     let told = point.scenario.queues_of_paths.values().next().unwrap();
