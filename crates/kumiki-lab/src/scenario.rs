@@ -163,11 +163,10 @@ pub struct Scenario {
     #[serde(skip)]
     #[key(skip)]
     pub queues_of_paths: BTreeMap<String, String>,
-    /// By two hosts between which a load goes, the way that routes lead from the one to the other, as far as it is known: where each host on it sends, and where that comes in
-    /// (`host.device`).
+    /// The ways that its routes lead.
     #[serde(skip)]
     #[key(skip)]
-    pub(crate) routed: BTreeMap<(String, String), Vec<[String; 2]>>,
+    pub(crate) routed: crate::topology::Routed,
     /// What happens at given times, `[[event]]`, below.
     #[serde(default)]
     #[key(is = "a list of tables", default = "nothing", example = "[{ at = \"10 s\", link = \"line\", up = false }]")]

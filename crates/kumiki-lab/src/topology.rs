@@ -29,6 +29,18 @@ pub(crate) enum HopKind {
     Ring,
 }
 
+/// The ways that the routes of hosts lead, as far as they are known: by the node of a load that sends and the one that gets it, where each host on the way sends, and where that
+/// comes in (`host.device`).
+#[derive(Clone, Default, PartialEq, Debug)]
+pub(crate) struct Routed {
+    /// Of what goes from writers to readers.
+    pub(crate) there: RoutedWays,
+    /// Of what answers that.
+    pub(crate) back: RoutedWays,
+}
+
+pub(crate) type RoutedWays = BTreeMap<(String, String), Vec<[String; 2]>>;
+
 /// The host or switch of an end.
 pub(crate) fn place(end: &str) -> &str {
     end.split_once('.').map_or(end, |(place, _)| place)
@@ -43,7 +55,7 @@ pub(crate) fn legs_of_cells(scenario: &Scenario) -> Vec<Vec<Hop<'_>>> {
         return Vec::new();
     }
     let topology = Topology::of(scenario);
-    let ways = scenario.pairs().map(|(from, to)| topology.way(place(from), place(to)).unwrap_or_default());
+    let ways = scenario.pairs().map(|(from, to)| topology.way(from, to).unwrap_or_default());
     let mut legs = Vec::new();
     for way in ways {
         // A host ends a leg; a switch does not.
@@ -64,8 +76,7 @@ pub(crate) struct Topology<'a> {
     ends: BTreeSet<&'a str>,
     /// Of switches with channels, the plugs to which these lead from each of their plugs.
     channels: BTreeMap<&'a str, BTreeSet<String>>,
-    /// The ways that are known by the routes of hosts: where each host on the way sends, and where that comes in.
-    routed: &'a BTreeMap<(String, String), Vec<[String; 2]>>,
+    routed: &'a Routed,
     /// The first hop from each place, or plug of a switch with channels, to each host beside it: so that no search looks at all neighbours of a switch.
     beside: BTreeMap<&'a str, BTreeMap<&'a str, Hop<'a>>>,
 }
@@ -120,13 +131,20 @@ impl<'a> Topology<'a> {
         self.hops.entry(hop.out).or_default().push(hop);
     }
 
-    /// The way that what goes from one host of a load to another takes: the one that their routes lead, where it is known, and else the shortest.
+    /// The way that what goes from a node of a load to another takes: the one that routes lead, where it is known, and else the shortest between their hosts.
     pub(crate) fn way(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
-        // A search in a map of pairs of strings needs one.
-        let routed = self.routed.get(&(from.to_owned(), to.to_owned()));
-        let legs =
-            routed.and_then(|legs| legs.iter().map(|[out, into]| self.leg(out, into)).collect::<Option<Vec<_>>>());
-        legs.map(|legs| legs.concat()).or_else(|| self.shortest(from, to))
+        self.routed(&self.routed.there, from, to).or_else(|| self.shortest(place(from), place(to)))
+    }
+
+    /// The same of what `from` answers to `to`.
+    pub(crate) fn way_of_answers(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
+        self.routed(&self.routed.back, from, to).or_else(|| self.shortest(place(from), place(to)))
+    }
+
+    fn routed(&self, ways: &RoutedWays, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
+        let legs = ways.get(&(from.to_owned(), to.to_owned()))?.iter();
+        let legs: Option<Vec<_>> = legs.map(|[out, into]| self.leg(out, into)).collect();
+        Some(legs?.concat())
     }
 
     /// The way with the fewest hops, of several as short the first by the names of plugs, whatever routes say. Channels of a switch are looked at:
@@ -138,6 +156,11 @@ impl<'a> Topology<'a> {
     /// The shortest way from one plug to another, through switches alone.
     fn leg(&self, out: &str, into: &str) -> Option<Vec<Hop<'a>>> {
         let to = place(into);
+        // On a ring, without a look at all its stations.
+        let beside = self.beside.get(place(out)).and_then(|beside| beside.get(to));
+        if let Some(hop) = beside.filter(|hop| hop.out == out && hop.into == into) {
+            return Some(vec![*hop]);
+        }
         let mut came: BTreeMap<&str, (Option<&str>, Hop<'_>)> = BTreeMap::new();
         let mut next = VecDeque::new();
         let mut hops: Vec<(Option<&str>, Hop<'_>)> =

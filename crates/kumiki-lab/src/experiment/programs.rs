@@ -156,7 +156,9 @@ fn of_workload(
     for (number, (from, writer)) in load.from.iter().enumerate() {
         let (mut local, mut own, mut ways) = (None, Vec::new(), Vec::new());
         for (to, reader) in load.to.get(load.readers(number)).unwrap_or_default() {
-            let (way, back) = (topology.way(from, to), topology.way(to, from));
+            let ends = [(from, writer), (to, reader)].map(|(host, node)| format!("{host}.{node}"));
+            let [writing, reading] = &ends;
+            let (way, back) = (topology.way(writing, reading), topology.way_of_answers(reading, writing));
             on_the_way = match (on_the_way, &way, &back) {
                 (Some(mut hosts), Some(way), Some(back)) => {
                     let ends = way.iter().chain(back).flat_map(|hop| [hop.out, hop.into]);

@@ -124,7 +124,7 @@ pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> 
     const MOST: f64 = 0.5;
     let topology = Topology::of(scenario);
     let ways = |load: &Workload| -> Vec<(&str, HopKind)> {
-        let pairs = load.pairs().filter_map(|(from, to)| topology.way(place(from), place(to)));
+        let pairs = load.pairs().filter_map(|(from, to)| topology.way(from, to));
         pairs.flatten().map(|hop| (hop.line, hop.kind)).collect()
     };
     let waits = |flow: &Flow| flow.held().iter().any(|(limit, share)| *limit == Limit::Timeout && *share > MOST);

@@ -50,7 +50,7 @@ const NO_GOODPUT: &str = "echoes bring no goodput, and so have no limit";
 pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     let topology = Topology::of(scenario);
     let (from, to) = load.pairs().next().ok_or("nobody writes")?;
-    slowest(of_pair(scenario, load, &topology, (from, to), None)?, from)
+    slowest(of_pair(scenario, load, &topology, ((from, to), Carried::Data), None)?, from)
 }
 
 /// The same of what counts of a load, and in the direction in which that goes: of calls (`rpc`) the answers, from who is asked, in the packets in which each of them goes by itself where
@@ -64,7 +64,7 @@ pub fn of_counted(scenario: &Scenario, load: &Workload) -> Result<Ladder, String
     };
     let topology = Topology::of(scenario);
     let (from, to) = load.pairs().next().ok_or("nobody asks")?;
-    slowest(of_pair(scenario, load, &topology, (to, from), calls.answer)?, to)
+    slowest(of_pair(scenario, load, &topology, ((to, from), Carried::Answers), calls.answer)?, to)
 }
 
 fn slowest(ladders: Vec<(Direction<'_>, Ladder)>, from: &str) -> Result<Ladder, String> {
@@ -162,12 +162,12 @@ fn of_answers<'a>(scenario: &'a Scenario, load: &Workload) -> Option<Vec<Vec<(Di
     pairs(scenario, load).ok()
 }
 
-/// What each line on the way from `from` to `to`, nodes of a load, leaves alone, in Mb/s; none where that is not known.
+/// What each line on the way from one node of a load to another leaves alone of what is carried there, in Mb/s; none where that is not known.
 pub(crate) fn of_way<'a>(
     scenario: &'a Scenario,
     load: &Workload,
     topology: &Topology<'a>,
-    way: (&str, &str),
+    way: ((&str, &str), Carried),
 ) -> Vec<(Direction<'a>, f64)> {
     let ladders = of_pair(scenario, load, topology, way, None).unwrap_or_default();
     ladders.into_iter().map(|(direction, ladder)| (direction, ladder.goodput_mbps().as_f64())).collect()
@@ -198,7 +198,7 @@ fn on_way<'a>(
     (from, to): (&str, &str),
 ) -> Result<Vec<(Direction<'a>, OnWay)>, String> {
     let lines = |(from, to), alone, carried, part: f64| {
-        let ladders = of_pair(scenario, load, topology, (from, to), alone)?;
+        let ladders = of_pair(scenario, load, topology, ((from, to), carried), alone)?;
         let line = |(direction, ladder): (Direction<'a>, Ladder)| {
             let mbps = ladder.goodput_mbps().as_f64();
             (direction, OnWay { line: direction.0.to_owned(), carried, mbps, leaves_mbps: mbps * part, brings: part })
@@ -261,7 +261,7 @@ fn of_pair<'a>(
     scenario: &'a Scenario,
     load: &Workload,
     topology: &Topology<'a>,
-    (from, to): (&str, &str),
+    ((from, to), carried): ((&str, &str), Carried),
     alone: Option<u32>,
 ) -> Result<Vec<(Direction<'a>, Ladder)>, String> {
     if load.kind == "ping" {
@@ -273,7 +273,11 @@ fn of_pair<'a>(
     if !stack.has(node) {
         return Err(format!("from = \"{from}\": `{name}` has no node called `{node}`"));
     }
-    let way = topology.way(name, place(to)).filter(|way| !way.is_empty());
+    let way = match carried {
+        Carried::Answers => topology.way_of_answers(from, to),
+        Carried::Data | Carried::Requests | Carried::Calls => topology.way(from, to),
+    };
+    let way = way.filter(|way| !way.is_empty());
     let way = way.ok_or_else(|| format!("no line leads from `{from}` to `{to}`"))?;
     // A host ends a leg; a switch does not.
     let mut legs = way.split_inclusive(|hop| scenario.host.contains_key(place(hop.into)));
@@ -622,10 +626,11 @@ fn around(
 /// How many stations of the ring called `name` send what counts of loads: of calls the answers.
 fn senders_on(scenario: &Scenario, topology: &Topology<'_>, name: &str) -> usize {
     let loads = scenario.load.values().filter(|load| load.kind != "ping");
-    let pairs = loads.flat_map(|load| {
-        load.pairs().map(|(from, to)| if load.kind == "rpc" { (to, from) } else { (from, to) }).collect::<Vec<_>>()
+    let ways = loads.flat_map(|load| {
+        let way =
+            |(from, to)| if load.kind == "rpc" { topology.way_of_answers(to, from) } else { topology.way(from, to) };
+        load.pairs().filter_map(way).collect::<Vec<_>>()
     });
-    let ways = pairs.filter_map(|(from, to)| topology.way(place(from), place(to)));
     let hops = ways.flatten().filter(|hop| hop.kind == HopKind::Ring && hop.line == name);
     hops.map(|hop| hop.out).collect::<BTreeSet<_>>().len()
 }

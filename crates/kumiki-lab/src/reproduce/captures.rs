@@ -9,7 +9,7 @@ use kumiki_graph::Duration;
 
 use super::cost::{RATE_MBPS, Share, Traffic, UNACKNOWLEDGED, answer, number, octets, runs, seconds, sessions, span};
 use crate::capture::Layers;
-use crate::limit::{self, Direction};
+use crate::limit::{self, Carried, Direction};
 use crate::scenario::{Host, Point, Scenario, Workload};
 use crate::topology::{Hop, Topology, place};
 
@@ -74,7 +74,7 @@ fn transfers<'a>(point: &'a Point, layers: &Layers) -> Vec<Transfer<'a>> {
             let alone = ways.iter().flatten().map(rate).reduce(f64::min).unwrap_or(RATE_MBPS);
             let share = Share { ladder: ladder.as_ref(), rate_mbps: alone, pair: (from, to), sessions };
             let traffic = share.traffic(point, load, &topology);
-            let way = topology.way(place(from), place(to)).unwrap_or_default();
+            let way = topology.way(from, to).unwrap_or_default();
             let taps = taps(scenario, layers, &way, (from, to));
             Transfer { load, takes: takes(load, &ways, traffic.payload), traffic, sessions, taps }
         };
@@ -90,8 +90,8 @@ fn ways<'a>(
     topology: &Topology<'a>,
     (from, to): (&str, &str),
 ) -> Vec<Vec<(Direction<'a>, f64)>> {
-    let there = limit::of_way(scenario, load, topology, (from, to));
-    let back = (load.kind == "rpc").then(|| limit::of_way(scenario, load, topology, (to, from)));
+    let there = limit::of_way(scenario, load, topology, ((from, to), Carried::Data));
+    let back = (load.kind == "rpc").then(|| limit::of_way(scenario, load, topology, ((to, from), Carried::Answers)));
     [there].into_iter().chain(back).collect()
 }
 

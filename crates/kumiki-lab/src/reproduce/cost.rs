@@ -10,7 +10,7 @@ use crate::progress::Cost;
 use crate::quantity::{Distribution, Octets, Quantity as _, Rate, parse};
 use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::{Choice, Point, Runs, Workload};
-use crate::topology::{Topology, place};
+use crate::topology::Topology;
 
 /// Of each point in order. Those of one scenario are a group: one point of it says more of the others than any guess.
 pub(super) fn of(parts: &[Part], choice: &Choice) -> Arc<[Cost]> {
@@ -138,7 +138,7 @@ impl Share<'_> {
 
 /// The propagation of the lines from one node to another, in seconds.
 fn one_way(point: &Point, topology: &Topology<'_>, (from, to): (&str, &str)) -> f64 {
-    let way = topology.way(place(from), place(to)).unwrap_or_default();
+    let way = topology.way(from, to).unwrap_or_default();
     let lines = way.iter().filter_map(|hop| point.scenario.link.get(hop.line)?.line_at_first().ok());
     lines.map(|line| line.propagation().as_secs_f64()).sum()
 }

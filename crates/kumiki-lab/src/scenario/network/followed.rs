@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::fault::Fault;
 use super::super::{Host, Scenario};
 use super::addresses::{Interface, network};
-use crate::topology::{Topology, place};
+use crate::topology::{Routed, Topology, place};
 
 /// How far a datagram comes.
 enum Way<'a> {
@@ -37,11 +37,6 @@ struct Dead<'a> {
 }
 
 impl Way<'_> {
-    /// Whether nothing is known to be wrong with it.
-    fn is_fine(&self) -> bool {
-        matches!(self, Self::There(_) | Self::Unknown)
-    }
-
     /// Whether a host that is among `given` has a part in that it leads nowhere.
     fn is_of(&self, given: &BTreeSet<String>) -> bool {
         match self {
@@ -102,28 +97,43 @@ impl<'a> Map<'a> {
     }
 }
 
+/// What goes from a host to an address of another.
+struct Trip<'a> {
+    from: &'a str,
+    to: &'a str,
+    address: Ipv4Addr,
+    way: Way<'a>,
+}
+
+impl<'a> Trip<'a> {
+    /// What `from` sends to `to`, and what that answers. A host with several addresses is called by that of the shortest way, and has its answers at that of the line by which it
+    /// calls.
+    fn there_and_back(
+        scenario: &Scenario,
+        (map, topology): (&Map<'a>, &Topology<'_>),
+        (from, to): (&'a str, &'a str),
+    ) -> [Option<Self>; 2] {
+        let called = |from, to| map.by_plug.get(topology.shortest(from, to)?.last()?.into)?.address;
+        let trip = |from, to, address: Option<Ipv4Addr>| {
+            let address = address?;
+            Some(Self { from, to, address, way: follow(scenario, map, (from, to), address) })
+        };
+        let there = trip(from, to, called(from, to));
+        let own = match there.as_ref().map(|it| &it.way) {
+            Some(Way::There(legs)) => legs.first().and_then(|[out, _]| out.address),
+            _ => called(to, from),
+        };
+        [there, trip(to, from, own)]
+    }
+}
+
 /// Follows the routes of each load there and back; of hosts that are `given` routes, for those that are found lead as far as addresses let them.
 pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTreeSet<String>) -> Result<(), Fault> {
-    // What is set while it runs may be a route.
-    if scenario.event.iter().any(|event| event.set.is_some()) {
-        return Ok(());
-    }
-    let map = Map::of(scenario, interfaces);
+    let (map, topology) = (Map::of(scenario, interfaces), Topology::of(scenario));
     for (from, to) in scenario.pairs() {
-        let (from, to) = (place(from), place(to));
-        for (from, to) in [(from, to), (to, from)] {
-            let ways = map.of_host.get(to).into_iter().flatten().filter_map(|it| it.address);
-            let mut ways = ways.map(|address| (address, follow(scenario, &map, (from, to), address)));
-            // One address that is reached is enough.
-            let Some((address, way)) = ways.next().filter(|(_, way)| !way.is_fine()) else {
-                continue;
-            };
-            if ways.any(|(_, way)| way.is_fine()) {
-                continue;
-            }
-            if way.is_of(given) {
-                return Err(said(&map, way, (from, to), address));
-            }
+        let trips = Trip::there_and_back(scenario, (&map, &topology), (place(from), place(to)));
+        if let Some(trip) = trips.into_iter().flatten().find(|trip| trip.way.is_of(given)) {
+            return Err(trip.said(&map));
         }
     }
     Ok(())
@@ -131,57 +141,55 @@ pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTree
 
 /// Whether each host that has to send something to another, and through IP alone, has a route there.
 pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), Fault> {
-    if scenario.event.iter().any(|event| event.set.is_some()) {
-        return Ok(());
-    }
-    let map = Map::of(scenario, interfaces);
+    let (map, topology) = (Map::of(scenario, interfaces), Topology::of(scenario));
     for load in scenario.load.values() {
         // Nothing answers datagrams.
         let is_answered = !["udp", "rtp"].contains(&load.kind.as_str());
-        let both = |(writer, reader)| [(writer, reader, true), (reader, writer, is_answered)];
-        for (program, other, _) in load.pairs().flat_map(both).filter(|(.., is_needed)| *is_needed) {
-            let (from, to) = (place(program), place(other));
-            let addresses = map.of_host.get(to).into_iter().flatten().filter_map(|it| it.address);
-            let mut ways = addresses.map(|address| (address, follow(scenario, &map, (from, to), address)));
-            let first = ways.next().filter(|_| is_through_ip(scenario, program));
-            let Some((address, way @ Way::None(_))) = first else {
-                continue;
-            };
-            if ways.all(|(_, way)| matches!(way, Way::None(_))) {
-                return Err(said(&map, way, (from, to), address));
+        for (from, to) in load.pairs() {
+            let trips = Trip::there_and_back(scenario, (&map, &topology), (place(from), place(to)));
+            let needed = [(from, true), (to, is_answered)].into_iter().zip(trips).filter(|((_, needed), _)| *needed);
+            for ((program, _), trip) in needed {
+                let astray = trip.filter(|trip| matches!(trip.way, Way::None(_)) && is_through_ip(scenario, program));
+                if let Some(trip) = astray {
+                    return Err(trip.said(&map));
+                }
             }
         }
     }
     Ok(())
 }
 
-fn said(map: &Map<'_>, way: Way<'_>, (from, to): (&str, &str), address: Ipv4Addr) -> Fault {
-    let (at, problem) = match &way {
-        Way::Ends(router) => {
-            (Some(*router), format!("{}, on the way from {from} to {to}, has no route to {address}", router.host))
-        }
-        Way::Circle(all) => {
-            let names: Vec<&str> = all.iter().chain(all.first()).map(|it| it.host.as_str()).collect();
-            (
-                all.first().copied(),
-                format!("what {from} sends to {to} ({address}) goes in a circle: {}", names.join(", ")),
-            )
-        }
-        Way::None(own) => {
-            let fault = Fault::at(["host", &own.host, &own.ip], format!("{from} has no route to {address} of {to}"));
-            return fault.of_topology().expected(format!(
+impl Trip<'_> {
+    fn said(self, map: &Map<'_>) -> Fault {
+        let Self { from, to, address, way } = self;
+        let (at, problem) = match &way {
+            Way::Ends(router) => {
+                (Some(*router), format!("{}, on the way from {from} to {to}, has no route to {address}", router.host))
+            }
+            Way::Circle(all) => {
+                let names: Vec<&str> = all.iter().chain(all.first()).map(|it| it.host.as_str()).collect();
+                (
+                    all.first().copied(),
+                    format!("what {from} sends to {to} ({address}) goes in a circle: {}", names.join(", ")),
+                )
+            }
+            Way::None(own) => {
+                let fault =
+                    Fault::at(["host", &own.host, &own.ip], format!("{from} has no route to {address} of {to}"));
+                return fault.of_topology().expected(format!(
                 "addresses of one network, such as {address}/{prefix} and another of that, or a router between and a route to it",
                 prefix = own.prefix
             ));
-        }
-        Way::Dead(dead) => return dead.said(map),
-        Way::There(_) | Way::Unknown => (None, String::new()),
-    };
-    let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
-    let network = at.map_or_else(|| address.to_string(), |_| format!("{address}/32"));
-    Fault::at(path, problem).of_topology().expected(format!(
-        "a route such as \"{network}\" to a router that leads to {to}, or no `routes` at all: then they are found"
-    ))
+            }
+            Way::Dead(dead) => return dead.said(map),
+            Way::There(_) | Way::Unknown => (None, String::new()),
+        };
+        let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
+        let network = at.map_or_else(|| address.to_string(), |_| format!("{address}/32"));
+        Fault::at(path, problem).of_topology().expected(format!(
+            "a route such as \"{network}\" to a router that leads to {to}, or no `routes` at all: then they are found"
+        ))
+    }
 }
 
 impl Dead<'_> {
@@ -274,37 +282,29 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
     Way::There(legs)
 }
 
-/// The ways that the routes of hosts lead, there and back, from each host of a load to each of its readers, as far as they are known: where each host on the way sends, and where
-/// that comes in (`host.device`). A host with several addresses is called by that of the shortest way, and answers go to that of the line by which it is called.
-pub(super) fn ways(scenario: &Scenario, interfaces: &[Interface]) -> BTreeMap<(String, String), Vec<[String; 2]>> {
-    let mut ways = BTreeMap::new();
-    // What is set while it runs may be a route.
-    if scenario.event.iter().any(|event| event.set.is_some()) {
-        return ways;
-    }
-    let map = Map::of(scenario, interfaces);
-    let topology = Topology::of(scenario);
-    let mut follow = |from: &str, to: &str, plug: &str| {
-        let address = map.by_plug.get(plug)?.address?;
-        let Way::There(legs) = follow(scenario, &map, (from, to), address) else {
-            return None;
-        };
-        let first = legs.first()?[0].plug.clone();
-        let legs = legs.into_iter().map(|leg| leg.map(|it| it.plug.clone())).collect();
-        ways.entry((from.to_owned(), to.to_owned())).or_insert(legs);
-        Some(first)
-    };
-    for (from, to) in scenario.pairs() {
-        let (from, to) = (place(from), place(to));
-        let shortest = topology.shortest(from, to).unwrap_or_default();
-        let Some(last) = shortest.last() else {
-            continue;
-        };
-        if let Some(own) = follow(from, to, last.into) {
-            follow(to, from, &own);
+/// The ways that routes lead to readers and back.
+pub(super) fn ways(scenario: &Scenario, interfaces: &[Interface]) -> Routed {
+    let (map, topology) = (Map::of(scenario, interfaces), Topology::of(scenario));
+    let named = |legs: &[[&Interface; 2]]| legs.iter().map(|leg| leg.map(|it| it.plug.clone())).collect::<Vec<_>>();
+    let mut routed = Routed::default();
+    for load in scenario.load.values() {
+        // Of several readers the first says which address is a writer's own.
+        let mut own: BTreeMap<&str, Ipv4Addr> = BTreeMap::new();
+        for (from, to) in load.pairs().filter(|(from, _)| is_through_ip(scenario, from)) {
+            let [there, _] = Trip::there_and_back(scenario, (&map, &topology), (place(from), place(to)));
+            let Some(Trip { way: Way::There(there), .. }) = there else {
+                continue;
+            };
+            let first = there.first().and_then(|[out, _]| out.address);
+            let own = own.get(from).copied().or(first).map(|address| *own.entry(from).or_insert(address));
+            let back = own.map(|own| follow(scenario, &map, (place(to), place(from)), own));
+            if let Some(Way::There(back)) = back {
+                routed.back.insert((to.to_owned(), from.to_owned()), named(&back));
+            }
+            routed.there.insert((from.to_owned(), to.to_owned()), named(&there));
         }
     }
-    ways
+    routed
 }
 
 /// Whether all that the program at `end` sends goes through the IP of its host, which is emulated.

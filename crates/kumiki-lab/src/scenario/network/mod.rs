@@ -59,7 +59,7 @@ fn ways(scenario: &Scenario) -> Result<(), Fault> {
         for (from, to) in load.pairs() {
             let [from, to] = [from, to].map(place);
             let are_there = [from, to].iter().all(|host| scenario.host.contains_key(*host));
-            if !are_there || from == to || topology.way(from, to).is_some() {
+            if !are_there || from == to || topology.shortest(from, to).is_some() {
                 continue;
             }
             let path = ["load", name, "to"];

@@ -95,10 +95,10 @@ fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
     };
     let mut all: BTreeMap<String, Duration> = BTreeMap::new();
     for (from, to) in scenario.pairs() {
-        let Some(way) = topology.way(place(from), place(to)) else {
+        let Some(way) = topology.way(from, to) else {
             continue;
         };
-        let back = topology.way(place(to), place(from)).unwrap_or_else(|| way.clone());
+        let back = topology.way_of_answers(to, from).unwrap_or_else(|| way.clone());
         // Half of a round trip each, for what goes there may come back by other lines.
         let halves = way.iter().chain(&back);
         let both = halves.fold(0_u64, |sum, hop| sum.saturating_add(round_trip(hop.line)));
@@ -109,7 +109,7 @@ fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
         }
     }
     let mut pairs = scenario.load.values().flat_map(Workload::pairs);
-    let is_whole = pairs.all(|(from, to)| place(from) == place(to) || topology.way(place(from), place(to)).is_some());
+    let is_whole = pairs.all(|(from, to)| place(from) == place(to) || topology.way(from, to).is_some());
     (all, is_whole)
 }
 

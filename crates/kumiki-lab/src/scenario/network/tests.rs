@@ -317,6 +317,30 @@ fn routes_that_lead_nowhere_or_in_a_circle_are_refused_with_their_line() {
     }
 }
 
+/// The reader has two addresses, of which the first is called and only the other one has a route.
+#[test]
+fn the_address_that_is_called_is_the_one_that_needs_a_route() {
+    let text = r#"
+title = "Two ways"
+host.a = { graph = ["ip", "l0"], ip = { address = "10.0.0.1/24", routes.default = "10.0.0.2" } }
+host.r.graph = { ip = ["l0", "l1", "l2"] }
+host.r.ip = { forwarding = true, interface.l0.address = "10.0.0.2/24", interface.l1.address = "10.3.0.1/24", interface.l2.address = "10.4.0.1/24", routes = { "10.2.0.0/24" = "10.4.0.2" } }
+host.one = { graph = { ip = ["l0", "l1"] }, ip = { forwarding = true, interface.l0.address = "10.3.0.2/24", interface.l1.address = "10.1.0.2/24", routes.default = "10.3.0.1" } }
+host.two = { graph = { ip = ["l0", "l1"] }, ip = { forwarding = true, interface.l0.address = "10.4.0.2/24", interface.l1.address = "10.2.0.2/24", routes.default = "10.4.0.1" } }
+host.b = { graph = { ip = ["l0", "l1"] }, ip = { interface.l0.address = "10.1.0.1/24", interface.l1.address = "10.2.0.1/24", routes.default = "10.1.0.2" } }
+link.k0 = { ends = ["a.l0", "r.l0"], medium = "point-to-point", rate = "10 Mb/s" }
+link.k1 = { ends = ["r.l1", "one.l0"], medium = "point-to-point", rate = "10 Mb/s" }
+link.k2 = { ends = ["r.l2", "two.l0"], medium = "point-to-point", rate = "10 Mb/s" }
+link.k3 = { ends = ["one.l1", "b.l0"], medium = "point-to-point", rate = "10 Mb/s" }
+link.k4 = { ends = ["two.l1", "b.l1"], medium = "point-to-point", rate = "10 Mb/s" }
+load.some = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "3 Mb/s" }
+run.duration = "1 s"
+"#;
+    let refused = read(text, &[]).unwrap_err();
+    assert!(refused.contains("host.r.ip.routes: r, on the way from a to b, has no route to 10.1.0.1"), "{refused}");
+    read(&text.replace("\"10.2.0.0/24\" = ", "\"10.1.0.0/24\" = \"10.3.0.2\", \"10.2.0.0/24\" = "), &[]).unwrap();
+}
+
 /// Two hosts at a router, over `layers`, with these default routers, and the server at this address.
 fn over_ethernet(layers: &str, [client, server]: [&str; 2], address: &str) -> Result<Scenario, String> {
     let text = format!(

@@ -127,7 +127,10 @@ fn limits_and_bounds_are_those_of_the_lines_that_routes_take() {
     assert_eq!(by_layer.matches("/32\" = \"l").count(), 2);
     for text in [ROUTED, &by_layer] {
         let (bound, part, limit) = of(text);
-        assert!(bound == "link" && (0.9..=1.0).contains(&part) && (0.9..1.0).contains(&limit), "{bound} {part} {limit}");
+        assert!(
+            bound == "link" && (0.9..=1.0).contains(&part) && (0.9..1.0).contains(&limit),
+            "{bound} {part} {limit}"
+        );
     }
     // Answers come over the fast line: 20 ms there and 1 ms back are 2625 octets of 1 Mb/s.
     let point = arrange::point(&parse(ROUTED), &[]);
@@ -139,4 +142,20 @@ fn limits_and_bounds_are_those_of_the_lines_that_routes_take() {
         .replace("message = \"8 KiB\"", "message = \"100 B\""));
     // An answer may have begun before the time that counts.
     assert!(bound == "link" && (0.9..=1.001).contains(&part) && (9.0..10.0).contains(&limit), "{bound} {part} {limit}");
+}
+
+/// An address decides which way routes lead, and another load calls another one.
+#[test]
+fn each_of_two_loads_in_opposite_roles_has_the_limit_of_its_own_way() {
+    let limits = |text: &str| {
+        let point = arrange::point(&parse(text), &[]);
+        let all = point.scenario.load.values().map(|load| kumiki_lab::limit::of_all(&point.scenario, load).unwrap());
+        all.map(|mbps| format!("{mbps:.3}")).collect::<Vec<_>>()
+    };
+    let back = "load.z_back = { kind = \"netperf\", from = \"b\", to = \"a\", message = \"8 KiB\" }\n";
+    assert_eq!(limits(&format!("{ROUTED}{back}")), ["0.965", "9.653"]);
+    assert_eq!(limits(&format!("{ROUTED}{}", back.replace("z_back", "a_back"))), ["9.653", "0.965"]);
+    // What can be set while it runs is no route.
+    let event = "event = [{ at = \"100 s\", node = \"a.tcp\", set = { ack = { every = 1 } } }]\n";
+    assert_eq!(limits(&format!("{ROUTED}{event}")), ["0.965"]);
 }
