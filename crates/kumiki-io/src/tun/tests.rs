@@ -311,7 +311,6 @@ fn an_interface_has_several_addresses_and_may_lead_to_all() {
     });
 }
 
-/// What is on no network of the interface goes to the gateway on it, once there is a route; a second one is refused.
 /// Until then whoever binds to it is refused, and what comes for it is dropped.
 #[test]
 fn an_address_of_ipv6_is_used_once_it_is_set_also_in_a_namespace_of_one_thread() {
@@ -324,6 +323,7 @@ fn an_address_of_ipv6_is_used_once_it_is_set_also_in_a_namespace_of_one_thread()
     });
 }
 
+/// What is on no network of the interface goes to the gateway on it, once there is a route; a second one is refused.
 #[test]
 fn a_default_route_leads_to_the_device() {
     in_a_namespace(|| {

@@ -22,7 +22,7 @@ fn python() -> Option<String> {
 }
 
 fn script(name: &str) -> String {
-    format!("{}/tests/mms/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/tests/program/mms/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn contents(len: usize) -> Vec<u8> {
