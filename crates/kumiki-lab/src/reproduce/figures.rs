@@ -4,7 +4,7 @@ use super::{Done, Failed, Results};
 use crate::figure::palette::COLOURS;
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
 use crate::rows::bounds;
-use crate::scenario::label::{amount, follows, ratio, shown};
+use crate::scenario::label::{Notation, amount, follows, ratio, shown};
 use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
 
@@ -17,7 +17,7 @@ impl Results {
         let x_name = report.x.as_ref()?;
         let others = self.distinct(first, x_name);
         let x_values: Vec<&toml::Value> = self.points.iter().filter_map(|(p, _)| p.value(x_name)).collect();
-        let axis = Horizontal::of(&x_values);
+        let axis = Horizontal::of(first.notation(x_name), &x_values);
         let mut curves = Curves::default();
         let ends = bounds(report.shown().name());
         let mut limits: Vec<Limit> = Vec::new();
@@ -268,12 +268,14 @@ struct Horizontal {
     names: Option<Vec<String>>,
     unit: &'static str,
     worth: u64,
+    /// How rows have them, where that is not for each to say.
+    notation: Option<Notation>,
 }
 
 impl Horizontal {
-    fn of(values: &[&toml::Value]) -> Self {
+    fn of(notation: Option<Notation>, values: &[&toml::Value]) -> Self {
         let is_number = |value: &&&toml::Value| amount(value).is_some() || value.is_float();
-        if values.iter().filter(is_number).count() < values.len() {
+        if notation == Some(Notation::Words) || !values.iter().all(|value| is_number(&value)) {
             let mut names: Vec<String> = Vec::new();
             for value in values {
                 let name = shown(value);
@@ -281,7 +283,7 @@ impl Horizontal {
                     names.push(name);
                 }
             }
-            return Self { names: Some(names), unit: "", worth: 1 };
+            return Self { names: Some(names), unit: "", worth: 1, notation };
         }
         // A bare zero says nothing about the unit.
         let kinds = values.iter().filter_map(|value| amount(value));
@@ -293,7 +295,7 @@ impl Horizontal {
             Some(Amount::Share(_)) => ("%", 10_000_000_000),
             Some(Amount::Count(_)) | None => ("", 1),
         };
-        Self { names: None, unit, worth }
+        Self { names: None, unit, worth, notation }
     }
 
     fn place(&self, value: &toml::Value) -> Option<f64> {
@@ -303,7 +305,11 @@ impl Horizontal {
                 let place = names.iter().position(|known| *known == name)?;
                 u32::try_from(place).ok().map(f64::from)
             }
-            None => value.as_float().or_else(|| amount(value).map(|amount| ratio(amount.base(), self.worth))),
+            None => self
+                .notation
+                .and_then(|notation| notation.number(value))
+                .or_else(|| value.as_float())
+                .or_else(|| amount(value).map(|amount| ratio(amount.base(), self.worth))),
         }
     }
 }

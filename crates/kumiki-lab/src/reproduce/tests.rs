@@ -208,6 +208,33 @@ fn the_figure_has_one_curve_for_each_series() {
     assert_eq!(figure.series[1].points[0].x, 49_152.0);
 }
 
+/// A bare share stands where rows have it: at 0.1 % and not at 0.001 %.
+#[test]
+fn a_bare_share_beside_those_in_per_cent_is_drawn_in_per_cent() {
+    const LOSS: &str = r#"
+title = "Loss"
+host.a = { graph = ["tcp", "ip", "l0"], tcp = { mss = "1448 B" } }
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", impair.loss = "${loss}" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB", socket_buffer = "${window}" }
+run.duration = "1 s"
+vary = { window = ["64 KiB"], loss = [0, 0.001, 0.01, "3 %"] }
+report.x = "loss"
+"#;
+    let drawn = |text: &str| {
+        let results = results(text, 1, false);
+        let figure = results.figure().unwrap();
+        let x: Vec<f64> = figure.series[0].points.iter().map(|point| point.x).collect();
+        let rows = results.rows().map(|row| row.parameter("loss_percent").or_else(|| row.parameter("loss")).cloned());
+        (figure.x.unit, x, rows.map(Option::unwrap).collect::<Vec<_>>())
+    };
+    let rows = [0.0, 0.1, 1.0, 3.0].map(|it| if it == 3.0 { Parameter::Count(3) } else { Parameter::Number(it) });
+    assert_eq!(drawn(LOSS), ("%".to_owned(), vec![0.0, 0.1, 1.0, 3.0], rows.to_vec()));
+    // Alone they say nothing of a unit.
+    let bare = drawn(&LOSS.replace("\"3 %\"", "0.03"));
+    assert_eq!((bare.0.as_str(), bare.1), ("", vec![0.0, 0.001, 0.01, 0.03]));
+}
+
 #[test]
 fn the_value_that_is_looked_for_among_candidates_is_a_line() {
     let figure = results(&TWO_HOSTS.replace("series =", "candidates = true\nseries ="), 2, false).figure().unwrap();

@@ -185,7 +185,7 @@ pub(crate) const SUFFIXES: [Suffix; 13] = [
 
 /// How rows have the values of a name of which some are quantities and others are not: all in one column, so that each can be found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Notation {
+pub(crate) enum Notation {
     /// As numbers in the unit with which the column's name ends: the others are bare shares, or nothing.
     Unit(&'static str),
     /// As they are written: some are words, or quantities of another kind.
@@ -204,13 +204,17 @@ impl Notation {
         Some(if others.all(|value| fits(&value)) { Self::Unit(suffix) } else { Self::Words })
     }
 
+    /// What a bare `value` is in the unit of the others, where it is another number there.
+    pub(crate) fn number(self, value: &toml::Value) -> Option<f64> {
+        bare_share(value).filter(|_| self == Self::Unit(PERCENT))
+    }
+
     /// The column of `name`, and `value` in it.
     fn parameter(self, name: &str, value: &toml::Value) -> (String, Parameter) {
         match self {
             Self::Unit(suffix) => {
                 let column = format!("{name}{suffix}");
-                let share = bare_share(value).filter(|_| suffix == PERCENT);
-                let value = share.map_or_else(|| parameter(&column, value), Parameter::Number);
+                let value = self.number(value).map_or_else(|| parameter(&column, value), Parameter::Number);
                 (column, value)
             }
             Self::Words => (name.to_owned(), Parameter::Text(shown(value))),

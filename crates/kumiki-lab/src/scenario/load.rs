@@ -573,7 +573,7 @@ impl Point {
     }
 
     /// How rows have the values of this name, where not each by itself.
-    pub(super) fn notation(&self, name: &str) -> Option<Notation> {
+    pub(crate) fn notation(&self, name: &str) -> Option<Notation> {
         self.origin.shared.notations.get(name).copied()
     }
 
