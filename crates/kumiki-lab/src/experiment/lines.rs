@@ -17,6 +17,8 @@ use crate::topology::HopKind;
 pub(super) struct Use {
     up: u64,
     busy: u64,
+    /// How many frames its queue gave up since the beginning, there or not, and how many came to it.
+    queue: (u64, u64),
 }
 
 impl Use {
@@ -29,6 +31,13 @@ impl Use {
     pub(super) fn share_since(self, earlier: Self) -> f64 {
         let [up, busy] = [self.up.saturating_sub(earlier.up), self.busy.saturating_sub(earlier.busy)];
         if up == 0 { 0.0 } else { super::measure::lossy(busy) / super::measure::lossy(up) }
+    }
+
+    /// What part of the frames that came to its queue since `earlier` that gave up.
+    pub(super) fn given_up_since(self, earlier: Self) -> f64 {
+        let [given_up, came] =
+            [self.queue.0.saturating_sub(earlier.queue.0), self.queue.1.saturating_sub(earlier.queue.1)];
+        if came == 0 { 0.0 } else { super::measure::lossy(given_up) / super::measure::lossy(came) }
     }
 }
 
@@ -60,6 +69,7 @@ impl Direction {
         Use {
             up: self.before.up + now.saturating_since(self.since).as_nanos(),
             busy: self.before.busy + counted.saturating_sub(self.counted),
+            ..self.before
         }
     }
 
@@ -166,7 +176,9 @@ impl LinesNow<'_> {
     pub(super) fn used(&self, crossed: &Crossed) -> Option<Use> {
         let counted = self.busy.time(crossed)?;
         let changing = self.changing.get(crossed).map(|it| it.so_far(counted, self.now));
-        Some(changing.unwrap_or_else(|| Use { up: self.now.saturating_since(Instant::ZERO).as_nanos(), busy: counted }))
+        let up = self.now.saturating_since(Instant::ZERO).as_nanos();
+        let whole = changing.unwrap_or_else(|| Use { up, busy: counted, ..Use::default() });
+        Some(Use { queue: self.busy.queue(crossed), ..whole })
     }
 }
 

@@ -87,6 +87,8 @@ pub struct LoadResult {
     pub units: Option<Units>,
     /// Whether most of its datagrams or echoes that were lost left while their way was not there.
     lost_by_outages: bool,
+    /// Whether most of those that were lost found no room in the queue of a line.
+    lost_in_queues: bool,
     /// Which lines on its way were not there for some of the time for which it was measured, in words.
     pub away: Vec<String>,
     /// Whether it is of echoes of which none was ever answered.

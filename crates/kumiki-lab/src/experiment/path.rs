@@ -52,6 +52,17 @@ impl<'a> Busy<'a> {
         let port = || counter(self.ports.get(&crossed.out)?, BUSY);
         of_line.or_else(adapter).or_else(port)
     }
+
+    /// How many frames its queue gave up so far, and how many came to it; nothing of one with cells.
+    pub(super) fn queue(&self, crossed: &Crossed) -> (u64, u64) {
+        let (dropped, sent) = match crossed.way {
+            HopKind::FromA => ("a_drops", "a_frames"),
+            HopKind::FromB => ("b_drops", "b_frames"),
+            HopKind::Ring => ("drops", "frames"),
+        };
+        let count = |name| self.media.get(crossed.line.as_str()).and_then(|line| counter(line, name)).unwrap_or(0);
+        (count(dropped), count(dropped) + count(sent))
+    }
 }
 
 /// How adapters, ports and rings call it.

@@ -78,10 +78,25 @@ impl Presence {
         before: &BTreeMap<Crossed, Use>,
         after: &'a BTreeMap<Crossed, Use>,
     ) -> BTreeMap<&'a Crossed, f64> {
+        self.of_lines(load, (before, after), Use::share_since)
+    }
+
+    /// What part of the frames that came to it meanwhile the queue gave up that gave up the largest.
+    pub(super) fn given_up(&self, load: &str, before: &BTreeMap<Crossed, Use>, after: &BTreeMap<Crossed, Use>) -> f64 {
+        self.of_lines(load, (before, after), Use::given_up_since).into_values().fold(0.0, f64::max)
+    }
+
+    /// What `since` says of each line over the time in which `load` wrote.
+    fn of_lines<'a>(
+        &self,
+        load: &str,
+        (before, after): (&BTreeMap<Crossed, Use>, &'a BTreeMap<Crossed, Use>),
+        since: fn(Use, Use) -> f64,
+    ) -> BTreeMap<&'a Crossed, f64> {
         let before = self.mark(load, End::Begins).map_or(before, |mark| &mark.lines);
         let until = self.mark(load, End::Stops).map_or(after, |mark| &mark.lines);
         let used = |lines: &BTreeMap<Crossed, Use>, line| lines.get(line).copied().unwrap_or_default();
-        after.keys().map(|line| (line, used(until, line).share_since(used(before, line)))).collect()
+        after.keys().map(|line| (line, since(used(until, line), used(before, line)))).collect()
     }
 
     /// For what part of the time in which `load` wrote each CPU was busy: of that from one moment to another, of which `cpus` were busy for so long.

@@ -55,7 +55,7 @@ const WORDS: [(&str, &str); 22] = [
     ("pages", "writers waited for memory"),
     ("power", "a host at one of its ends had no power"),
     ("aborted", "the connection was given up or reset"),
-    ("loss", "datagrams or echoes were lost, and no line was full"),
+    ("loss", "datagrams or echoes were lost, and not in the queue of a full line"),
     ("window", "the window was full, of what is no TCP"),
     ("opening", "the handshake was not over"),
     (

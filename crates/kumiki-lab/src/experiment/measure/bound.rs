@@ -22,7 +22,7 @@ pub enum Bound {
     Pages,
     /// The connection was aborted: given up, or reset.
     Aborted,
-    /// Datagrams or echoes were lost, and no line was full; or most of these left while their way was not there.
+    /// Datagrams or echoes were lost, most of them not in the queue of a full line; or most of these left while their way was not there.
     Lost,
     /// A host at an end of it had no power.
     Power,
@@ -86,7 +86,9 @@ impl Measured {
             Bound::Held(Limit::Opening)
         } else {
             let causes = flow.map_or_else(|| of.held_while_idle().unwrap_or_else(|| of.causes()), Flow::causes);
-            let other = if of.is_of_units() { Bound::Lost } else { Bound::Window };
+            // A queue has no room for what comes while its line is full, be that for a short time again and again.
+            let of_units = if of.lost_in_queues { Bound::Link } else { Bound::Lost };
+            let other = if of.is_of_units() { of_units } else { Bound::Window };
             held::foremost(&causes).map_or(other, Bound::Held)
         }
     }

@@ -19,7 +19,9 @@ use crate::experiment::occupied::AllOccupied;
 use crate::experiment::path::Crossed;
 use crate::experiment::power;
 use crate::experiment::presence::Presence;
+use crate::experiment::units::Units;
 use crate::medium::Waits;
+use crate::workload::ping::Echoes;
 use crate::workload::{FileUser, Ping, Source, Times};
 
 /// What is at least that part as busy as the busiest line on a way is next to as busy.
@@ -51,6 +53,7 @@ pub(super) fn compare(
     };
     let lines = Lines {
         shares: presence.shares(name, &before.lines, &after.lines),
+        given_up: presence.given_up(name, &before.lines, &after.lines),
         idle: Idle::of(load.ways.iter().flatten().flatten(), occupied),
     };
     let (mut flows, measured) = span.measured(is_alone);
@@ -83,7 +86,7 @@ pub(super) fn compare(
         away: after.away.told(before.at),
         unanswered: load.kind == Kind::Ping
             && all_done(world, hosts, load, |ping: &Ping| ping.echoes().sent > 0 && ping.echoes().answered == 0),
-        ..span.counted(&flows, part.unwrap_or(measured), time)
+        ..span.counted(&flows, (part.unwrap_or(measured), time), lines.given_up)
     };
     let octets = flows.iter().map(|flow| flow.octets).sum();
     LoadResult { goodput_mbps: result.rate_mbps(octets), flows, ..result }
@@ -93,6 +96,8 @@ pub(super) fn compare(
 struct Lines<'a> {
     /// How busy each was while the load wrote.
     shares: BTreeMap<&'a Crossed, f64>,
+    /// What part of what came to it the queue gave up that gave up the largest.
+    given_up: f64,
     idle: Idle,
 }
 
@@ -279,8 +284,13 @@ impl Span<'_> {
         Some(unfinished(user, octets, given_up::of_file(world, hosts, load), after.gone.as_ref()))
     }
 
-    /// What is counted of `flows` and of datagrams, which were written for a `part` of the `time`.
-    fn counted(&self, flows: &[Flow], part: (Instant, Duration), time: Duration) -> LoadResult {
+    /// What part of its datagrams, these `units`, or of its echoes was lost.
+    fn lost_share(&self, units: Option<&Units>) -> Option<f64> {
+        units.map_or_else(|| self.after.away.echoes.as_ref().and_then(Echoes::lost_share), Units::lost_share)
+    }
+
+    /// What is counted of `flows` and of datagrams, which were written for a `part` of the `time`, where a queue gave up such a part of what came to it.
+    fn counted(&self, flows: &[Flow], (part, time): ((Instant, Duration), Duration), given_up: f64) -> LoadResult {
         let Self { load, before, after, .. } = *self;
         // Datagrams that were all sent are over, and have not stopped.
         // Nor have those that are silent for a time.
@@ -294,6 +304,7 @@ impl Span<'_> {
             unfinished: if is_whole { unbegun + count(flows, Flow::is_unfinished) } else { 0 },
             unbegun,
             lost_by_outages: after.away.took_most(units.as_ref(), part),
+            lost_in_queues: self.lost_share(units.as_ref()).is_some_and(|lost| lost > 0.0 && given_up * 2.0 > lost),
             units,
             ..LoadResult::default()
         }

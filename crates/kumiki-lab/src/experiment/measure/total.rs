@@ -35,6 +35,7 @@ impl LoadResult {
             }
             all.under_way += load.under_way;
             all.lost_by_outages |= load.lost_by_outages;
+            all.lost_in_queues |= load.lost_in_queues;
             if let Some(echoes) = load.echoes {
                 *all.echoes.get_or_insert_default() += echoes;
             }

@@ -41,6 +41,34 @@ fn a_line_that_a_burst_fills_from_the_beginning_is_the_line() {
     assert_eq!(run.bound(&run.loads["u"], None, Some(1.93)).name(), "send buffer");
 }
 
+/// Twice what the line takes, for a quarter of the time.
+const BURSTS: &str = r#"
+title = "Bursts"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms", queue_frames = "${queue}", impair = { toward = "b", loss = "${loss}" } }
+load.oo = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "20 Mb/s", on = "100 ms", off = "300 ms" }
+run = { warm_up = "1 s", duration = "10 s" }
+define = { queue = 50, loss = "1 %" }
+"#;
+
+/// The line is full whenever there is anything, and that is not most of the time: a third finds no room, and one of a hundred is lost on the way.
+#[test]
+fn datagrams_that_find_no_room_in_a_queue_wait_for_the_line() {
+    let bound = |set: &[&str]| {
+        let measured = run(&parse(BURSTS), set, 1, &Options::default()).measured;
+        let (load, line) = (&measured.loads["oo"], &measured.counters["line"]);
+        assert!(load.line < 0.98, "{}", load.line);
+        let bound = measured.bound(load, None, None).name();
+        (bound, line["a_drops"] > 0, load.units.unwrap().lost > 0)
+    };
+    assert_eq!(bound(&[]), ("link", true, true));
+    // Where there is room for all of it, only what is lost on the way is.
+    assert_eq!(bound(&["queue=1000", "loss=5 %"]), ("loss", false, true));
+    // Nor is it the line where most is lost on the way, and a little in the queue.
+    assert_eq!(bound(&["queue=120", "loss=60 %"]), ("loss", true, true));
+}
+
 /// A transfer over a line of 1 ms each way.
 const SHORT: &str = r#"
 title = "Short"
