@@ -22,7 +22,7 @@ pub struct Runs {
     /// A number of runs with other seeds, of which the table shows one number without an interval, for which there is `confidence`; the rows have all.
     #[key(is = "a table, [below](#repeat)", default = "one run", example = "{ runs = 6 }")]
     pub repeat: Option<Repeat>,
-    /// Runs with other seeds until the interval is narrow enough, of the goodput that `[report] load` names, or of the total; a note names other loads of which it is wider.
+    /// Runs with other seeds until the interval is narrow enough, of the value that is shown: of the load that `[report] load` names, or of all together; a note names other loads of which it is wider.
     #[key(
         is = "a table, [below](#confidence)",
         default = "one run",
