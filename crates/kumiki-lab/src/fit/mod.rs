@@ -154,7 +154,8 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where a measurement is of no point, or lacks what says of which; where values are missing or zero; where no profile can be meant.
+    /// [`Fault`] where a measurement is of no point, or lacks what says of which; where values are missing or zero; where no profile can be meant, or
+    /// it can have no price that is to move.
     pub fn new(document: &Document, choice: &Choice, source: &Source, options: &Options) -> Result<Self, Fault> {
         let points = document.checked(choice, |point| Laboratory::default().check(point))?;
         let first = points.first().ok_or_else(|| Fault::new("the scenario has no points"))?;
@@ -177,7 +178,7 @@ impl Task {
             return Err(Fault::new("all measurements are held out, and none is left to fit to"));
         }
         let points: Vec<Point> = used.iter().filter_map(|it| points.get(*it).cloned()).collect();
-        Ok(Self {
+        let task = Self {
             options: options.clone(),
             scenario: document.name().to_owned(),
             points,
@@ -188,7 +189,9 @@ impl Task {
             value,
             base,
             profile,
-        })
+        };
+        options.free.iter().try_for_each(|free| task.range(free).map(drop))?;
+        Ok(task)
     }
 
     /// Finds the prices. `tell` hears how far it is.
@@ -321,7 +324,7 @@ impl Task {
             (None, Some((low, high))) => Ok(Range { start: (low * high).sqrt(), low, high }),
             (None, None) => {
                 let problem = format!("{} has no such price, or it is 0", self.base);
-                Err(Fault::at(["--free", &free.name.short()], problem)
+                Err(Fault::at([format!("--free {}", free.name.short())], problem)
                     .expected("a range, as in tcp.send=\"100 us..1 ms\""))
             }
         }

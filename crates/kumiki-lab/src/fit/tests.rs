@@ -137,14 +137,16 @@ fn what_does_not_belong_together_is_refused() {
     let few = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.send", "tcp.sum"])).unwrap();
     let few = few.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
     assert_eq!(few, "1 measurement cannot say 2 prices (tcp.send, tcp.sum): name fewer with --free");
-    let unknown = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.sned"])).unwrap();
-    let unknown = unknown.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
+    // Nothing is run for what the command line has wrong.
+    let unknown = refused("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.sned"]));
     assert!(unknown.starts_with("--free: unknown price \"tcp.sned\"; did you mean \"tcp.send\"?"), "{unknown}");
-    let nobody = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcpp.send=1 us..2 us"])).unwrap();
-    let nobody = nobody.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
     assert_eq!(
-        nobody,
+        refused("mss (B),goodput_mbps\n536,1\n", &free(&["tcpp.send=1 us..2 us"])),
         "--free: unknown node of a host with the profile ss20 \"tcpp\"; did you mean \"tcp\"? (one of ip, netperf, tcp)"
+    );
+    assert_eq!(
+        refused("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.push"])),
+        "--free tcp.push: ss20 has no such price, or it is 0; expected a range, as in tcp.send=\"100 us..1 ms\""
     );
     let wide = Choice { set: vec!["mss=9000 B".to_owned()], ..Choice::default() };
     let source = Source::of_csv("mine.csv", "goodput_mbps\n1\n", &[]).unwrap();
