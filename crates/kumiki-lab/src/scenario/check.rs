@@ -286,6 +286,7 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
         let fault = Fault::at(["report", "decimals"], "more decimals than mean anything");
         return Err(fault.expected(format!("0 to {MOST_DECIMALS}")));
     }
+    names::distinct(scenario)?;
     for (name, switch) in &scenario.switch {
         if !(1..=MOST_PORTS).contains(&switch.ports) {
             let fault = Fault::at(["switch", name, "ports"], "not a number of ports");

@@ -206,12 +206,13 @@ fn below(host: &Host, node: &str) -> Vec<String> {
     layers.into_iter().map(str::to_owned).collect()
 }
 
-/// `wanted`, or that with a number behind it, where a node is called so already.
+/// `wanted`, or that with a number behind it, where a node is called so already, or is the usual name of what else counts something at a host.
 fn free_name(host: &Host, wanted: &str) -> String {
     let nodes = host.graph.as_ref().map(Graph::nodes).unwrap_or_default();
     let numbered = (2_u32..).map(|number| format!("{wanted}-{number}"));
     let mut names = core::iter::once(wanted.to_owned()).chain(numbered);
-    names.find(|name| !nodes.contains(&name.as_str())).unwrap_or_default()
+    let is_free = |name: &String| !nodes.contains(&name.as_str()) && name != "cpu";
+    names.find(is_free).unwrap_or_default()
 }
 
 /// Puts the node `name` on the layers `below`.

@@ -1,9 +1,11 @@
 //! What hosts, switches, lines, rings and loads may be called.
 
-use super::Fault;
+use std::collections::BTreeMap;
+
 use super::check::NAMED;
 use super::tree::{Entry, Source};
 use super::vary::fault_at;
+use super::{Fault, Scenario};
 
 /// What is below the keys at the top that are of named tables: all that is wrong.
 pub(super) fn check(source: &Source<'_>) -> Result<(), Fault> {
@@ -22,7 +24,7 @@ fn name(source: &Source<'_>, section: &str, named: &Entry) -> Result<(), Fault> 
     let key = named.key.as_str();
     let problem = if key.trim().is_empty() {
         format!("a {section} with an empty name")
-    } else if key.contains('.') && ["host", "switch"].contains(&section) {
+    } else if key.contains('.') && ["host", "switch", "link", "ring"].contains(&section) {
         "a point in a name, where it stands between a host and its device, or a switch and its port".to_owned()
     } else if key.contains(['/', '\\']) || key.chars().any(char::is_control) {
         format!("{} in a name, which no file can have that is called so", strange(key))
@@ -38,6 +40,23 @@ fn name(source: &Source<'_>, section: &str, named: &Entry) -> Result<(), Fault> 
     Err(source.locate(
         fault_at(source, &[section, key], named.at, problem).expected(format!("a name such as [{section}.{right}]")),
     ))
+}
+
+/// That lines, rings and switches have names of their own: results have what each counts by its name.
+pub(super) fn distinct(scenario: &Scenario) -> Result<(), Fault> {
+    let lines = scenario.link.keys().map(|name| ("link", name));
+    let rings = scenario.ring.keys().map(|name| ("ring", name));
+    let switches = scenario.switch.keys().map(|name| ("switch", name));
+    let mut seen = BTreeMap::new();
+    for (section, name) in lines.chain(rings).chain(switches) {
+        if let Some(earlier) = seen.insert(name, section) {
+            let fault = Fault::at([section, name], format!("there is a {earlier} {name}, too"));
+            return Err(
+                fault.expected("another name, for results have what lines, rings and switches count by their names")
+            );
+        }
+    }
+    Ok(())
 }
 
 /// What of a name no file can have, first.

@@ -533,6 +533,13 @@ fn names_without_letters_and_counts_of_nothing_are_refused_with_what_would_be_ri
         ("[link.line]", "[link.\" \"]", "a link with an empty name; expected a name such as [link.NAME]"),
         ("[host.b]", "[host.\"\"]", "x.toml:5: host.\"\": a host with an empty name"),
         ("[host.b]", "[host.\"b.c\"]", "a point in a name, where it stands between a host and its device"),
+        // The counters of host a's tcp are called so.
+        ("[link.line]", "[link.\"a.tcp\"]", "a point in a name"),
+        (
+            "[link.line]",
+            "[switch.line]\nkind = \"ethernet\"\n\n[link.line]",
+            "x.toml:7: switch.line: there is a link line, too; expected another name",
+        ),
         (
             "[host.b]",
             "[host.\"b/c\"]",
