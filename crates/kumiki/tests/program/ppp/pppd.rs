@@ -227,7 +227,7 @@ fn a_host_of_a_scenario_is_whoever_speaks_ppp_on_its_line() {
     let mut ours = Running::peer(command.args(["-c", &line]).stdin(Stdio::null()));
     let terminal = ours.wait_for("the peer's end of the line is ");
     let (_, terminal) = terminal.rsplit_once(' ').unwrap();
-    let after = file(&folder, "after", "exec ping -c 3 10.7.0.1\n");
+    let after = file(&folder, "after", "exec busybox ping -c 3 10.7.0.1\n");
     let peer = pppd(&kit, &format!("tty:{terminal}"), "noauth noipdefault ipcp-accept-local", Some(&after));
     let peer = peer.end().out;
     assert!(peer.contains("local  IP address 10.7.0.2") && peer.contains("remote IP address 10.7.0.1"), "{peer}");
