@@ -155,13 +155,10 @@ impl Laboratory {
     /// In words, where all have a layer whose overhead is not known, or a way of lines of which that cannot be told.
     pub fn limit(point: &Point, lines: Lines) -> Result<String, Failure> {
         let printed: &[f64] = if point.scenario.paper == Some(2) { &limit::PAPER_2 } else { &[] };
-        let (mut text, mut unknown, mut left_out) = (String::new(), Vec::new(), None);
+        let (mut text, mut unknown) = (String::new(), Vec::new());
         for (name, load) in point.scenario.loads() {
             match Self::limit_of(point, (name, load), printed, lines) {
-                Ok((more, beside)) => {
-                    text += &more;
-                    left_out = left_out.or(beside);
-                }
+                Ok(more) => text += &more,
                 Err(why) => unknown.push(format!("load.{name}: {why}")),
             }
         }
@@ -174,7 +171,7 @@ impl Laboratory {
             let _ =
                 writeln!(text, "All loads together, where those on one line share it alike: {all:.3} Mb/s{answers}");
         }
-        if let Some(what) = left_out {
+        if let Some(what) = limit::left_out(&point.scenario) {
             let _ = writeln!(text, "Left out: {what}");
         }
         for why in unknown {
@@ -183,13 +180,13 @@ impl Laboratory {
         Ok(text)
     }
 
-    /// That of one load, and what beside its data is left out, in words.
+    /// That of one load.
     fn limit_of(
         point: &Point,
         (name, load): (&str, &Workload),
         printed: &[f64],
         drawn: Lines,
-    ) -> Result<(String, Option<&'static str>), String> {
+    ) -> Result<String, String> {
         let mut text = String::new();
         let ladder = limit::of_counted(&point.scenario, load)?;
         let [from, to] = [&load.from, &load.to].map(|ends| ends.0.join(", "));
@@ -205,7 +202,7 @@ impl Laboratory {
             let all = limit::of_all(&point.scenario, load)?;
             let _ = writeln!(text, "All {pairs} pairs together: {all:.3} Mb/s");
         }
-        Ok((text, limit::left_out(&ladder)))
+        Ok(text)
     }
 
     /// One step of the ladder, for scenarios that vary it instead of running.

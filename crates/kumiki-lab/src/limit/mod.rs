@@ -9,6 +9,7 @@
 //! All arithmetic is exact; only what is printed is rounded. Paper 2 rounded at each step and so came to 134.581 Mb/s, where
 //! the exact value is 134.580: [`Ladder::paper_arithmetic`] repeats it.
 
+mod acknowledged;
 mod course;
 mod graph;
 mod layers;
@@ -20,6 +21,7 @@ mod stack;
 mod tests;
 mod together;
 
+pub use acknowledged::left_out;
 pub(crate) use course::parts;
 pub use course::{is_changing, of_all_between};
 use kumiki_octets::text::counted;
@@ -31,7 +33,7 @@ pub use layers::{
 };
 use packet::Packet;
 pub use ratio::Ratio;
-pub use show::{PAPER_2, figure, left_out, on_way, rows, sweep, table};
+pub use show::{PAPER_2, figure, on_way, rows, sweep, table};
 pub use stack::{Carried, OnWay, lines, of_all, of_counted, of_load, of_loads, of_mix};
 pub(crate) use stack::{Direction, of_way};
 

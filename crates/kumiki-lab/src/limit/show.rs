@@ -2,7 +2,6 @@
 
 use kumiki_octets::text::counted;
 
-use super::layers::TCP;
 use super::{Carried, Ladder, LadderError, Line, OnWay, Overhead, Ratio, Step, ladder, short};
 use crate::figure::{Axis, Figure, Point, Scale, Series, Shape};
 use crate::rows::{Parameter, Row};
@@ -77,13 +76,6 @@ fn legend(ladder: &Ladder, paper: &[f64]) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// What goes over lines beside the data of `ladder` and is not in it, in words; nothing where nothing does.
-#[must_use]
-pub fn left_out(ladder: &Ladder) -> Option<&'static str> {
-    let is_over_tcp = ladder.steps.iter().any(|step| step.name == TCP);
-    is_over_tcp.then_some("acknowledgments, which go the other way, on a ring beside the data")
 }
 
 /// What each of `lines` carries, in a line for each kind of what they carry; nothing where there is only one, of which the ladder says it.

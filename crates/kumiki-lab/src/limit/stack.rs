@@ -191,7 +191,7 @@ fn of_counted_pair<'a>(
 }
 
 /// What lines on the way of a pair carry, in the order of the way.
-fn on_way<'a>(
+pub(super) fn on_way<'a>(
     scenario: &'a Scenario,
     load: &Workload,
     topology: &Topology<'a>,
@@ -257,7 +257,7 @@ fn slower(one: Ladder, other: Ladder) -> Ladder {
 pub(crate) type Direction<'a> = (&'a str, bool);
 
 /// The ladders of all lines from one node to another; over TCP of messages of so many octets each of which goes `alone`, or else of full segments.
-fn of_pair<'a>(
+pub(super) fn of_pair<'a>(
     scenario: &'a Scenario,
     load: &Workload,
     topology: &Topology<'a>,

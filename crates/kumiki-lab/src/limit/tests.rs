@@ -547,6 +547,40 @@ fn a_message_of_several_packets_is_told_as_that() {
 }
 
 #[test]
+fn what_acknowledgments_take_of_lines_with_other_data_is_told() {
+    let adsl = r#"
+title = "ADSL"
+host.home.graph = ["tcp", "ip", "l0"]
+host.isp.like = "home"
+link.dsl = { ends = ["home", "isp"], medium = "point-to-point", rate = ["1 Mb/s", "8 Mb/s"] }
+load.down = { kind = "netperf", from = "isp", to = "home", message = "8 KiB" }
+load.up = { kind = "netperf", from = "home", to = "isp", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+    let told = |text: &str| super::left_out(&read(text)).unwrap();
+    // For 2 segments of 1500 octets at 8 Mb/s, 52 at 1 Mb/s; the other way a sixty-fourth of that.
+    let way = "acknowledgments, which go the other way";
+    assert_eq!(
+        told(adsl),
+        format!(
+            "{way}; with one for every two full segments they take at most: those of down 14.1 % of what home.l0 sends over dsl (52 octets each), those of up 0.2 % of what isp.l0 sends over dsl (52 octets each)"
+        )
+    );
+    // A line on which nobody else sends data is told of where they are much of it.
+    let up = adsl.lines().find(|line| line.starts_with("load.up")).unwrap();
+    let alone = adsl.replace(up, "");
+    assert!(told(&alone).ends_with("at most: those of down 14.1 % of what home.l0 sends over dsl (52 octets each)"));
+    assert_eq!(told(&alone.replace("[\"1 Mb/s\", \"8 Mb/s\"]", "\"8 Mb/s\"")), way);
+    // A ring is told of where there is one, and of datagrams there is nothing to tell.
+    let ring = alone.replace("\"ip\", \"l0\"", "\"ip\", \"arp\", \"llc\", \"fddi\", \"f0\"");
+    let line = ring.lines().find(|line| line.starts_with("link.dsl")).unwrap();
+    let ring = ring.replace(line, "ring.r = { ends = [\"home\", \"isp\"], medium = \"fddi\" }");
+    assert_eq!(told(&ring), format!("{way}, on a ring beside the data"));
+    let units = alone.replace("\"tcp\"", "\"udp\"").replace("netperf\"", "udp\", rate = \"1 Mb/s\"");
+    assert_eq!(super::left_out(&read(&units)), None);
+}
+
+#[test]
 fn each_direction_of_a_line_has_the_limit_of_its_own_rate() {
     let text = r#"
 title = "ADSL"

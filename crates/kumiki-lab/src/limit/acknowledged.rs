@@ -1,0 +1,89 @@
+//! What goes over lines beside the data of ladders, and is not in these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::layers::TCP;
+use super::stack::{Carried, Direction, of_counted, of_pair, on_way};
+use crate::scenario::{Scenario, Workload};
+use crate::topology::{HopKind, Topology};
+
+/// So many octets of content does the smallest packet have of which there is a ladder; an acknowledgment has none.
+const CONTENT: u32 = 1;
+
+/// Of a line on which nobody else's data goes, what takes less than this part is nothing to think of.
+const NOTABLE: f64 = 0.05;
+
+/// So many loads are told of.
+const TOLD: usize = 4;
+
+/// What is left out of the ladders of `scenario`, in words; nothing where nothing is. Of acknowledgments it is said how much of a line they take at most, where other
+/// loads send data there, or the line is so slow that they take a considerable part of it.
+#[must_use]
+pub fn left_out(scenario: &Scenario) -> Option<String> {
+    let topology = Topology::of(scenario);
+    let loads = scenario.loads();
+    let over_tcp = loads.iter().filter_map(|(name, load)| {
+        let ladder = of_counted(scenario, load).ok()?;
+        let is_over_tcp = ladder.steps.iter().any(|step| step.name == TCP);
+        is_over_tcp.then_some((name.as_str(), *load))
+    });
+    let over_tcp: Vec<(&str, &Workload)> = over_tcp.collect();
+    if over_tcp.is_empty() {
+        return None;
+    }
+    let is_on_ring = |(from, to): (&str, &str)| {
+        let way = topology.way(from, to).unwrap_or_default();
+        way.iter().any(|hop| hop.kind == HopKind::Ring)
+    };
+    let mut text = "acknowledgments, which go the other way".to_owned();
+    if over_tcp.iter().filter_map(|(_, load)| load.pairs().next()).any(is_on_ring) {
+        text += ", on a ring beside the data";
+    }
+    let mut data: BTreeMap<Direction<'_>, BTreeSet<&str>> = BTreeMap::new();
+    for (name, load) in &loads {
+        let lines = load.pairs().filter_map(|pair| on_way(scenario, load, &topology, pair).ok()).flatten();
+        lines.for_each(|(direction, _)| _ = data.entry(direction).or_default().insert(name.as_str()));
+    }
+    let is_shared = |direction: Direction<'_>, name: &str| {
+        data.get(&direction).is_some_and(|loads| loads.iter().any(|other| *other != name))
+    };
+    let mut told = Vec::new();
+    for (name, load) in over_tcp {
+        told.extend(taken(scenario, &topology, load).into_iter().filter_map(|(direction, part, octets)| {
+            let (line, is_b) = direction;
+            let [one, other] = &scenario.link.get(line)?.ends;
+            let (end, percent) = (if is_b { other } else { one }, part * 100.0);
+            (part >= NOTABLE || is_shared(direction, name)).then(|| {
+                format!("those of {name} {percent:.1} % of what {end} sends over {line} ({octets} octets each)")
+            })
+        }));
+    }
+    let more = told.len().saturating_sub(TOLD);
+    told.truncate(TOLD);
+    told.extend((more > 0).then(|| format!("and {more} more")));
+    if !told.is_empty() {
+        text += &format!("; with one for every two full segments they take at most: {}", told.join(", "));
+    }
+    Some(text)
+}
+
+/// What part of each line on the way back the acknowledgments of the first pair of `load` take, where its data comes as fast as its ladder allows, and of how many octets
+/// each is. Nothing of calls, whose data goes both ways, nor of rings, where all goes one way.
+fn taken<'a>(scenario: &'a Scenario, topology: &Topology<'a>, load: &Workload) -> Vec<(Direction<'a>, f64, String)> {
+    let pair = load.pairs().next().filter(|_| load.kind != "rpc");
+    let found = pair.and_then(|(from, to)| {
+        let back = of_pair(scenario, load, topology, ((to, from), Carried::Answers), Some(CONTENT)).ok()?;
+        Some((of_counted(scenario, load).ok()?, back))
+    });
+    let Some((data, back)) = found else {
+        return Vec::new();
+    };
+    let segments = data.goodput_mbps().as_f64() / f64::from(data.payload_octets);
+    let back = back.into_iter().filter(|((line, _), _)| scenario.link.contains_key(*line));
+    let part = |(direction, ladder): (Direction<'a>, super::Ladder)| {
+        let acknowledgments = ladder.goodput_mbps().as_f64() / f64::from(CONTENT);
+        let octets = ladder.packet_octets.checked_sub(super::Ratio::whole(u128::from(CONTENT)))?;
+        (acknowledgments > 0.0).then(|| (direction, (segments / 2.0 / acknowledgments).min(1.0), super::short(octets)))
+    };
+    back.filter_map(part).collect()
+}
