@@ -35,7 +35,7 @@ pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
 pub(super) fn at_other_times(measured: &Measured, scenario: &Scenario) -> Option<String> {
     const MORE: f64 = 1.02;
     // What is shown so many times is another sum.
-    if scenario.report.load.is_some() || scenario.load.values().any(|load| load.times.is_some()) {
+    if scenario.load.values().any(|load| load.times.is_some()) {
         return None;
     }
     let bring = || measured.loads.values().filter(|load| !load.time.is_zero());
@@ -44,9 +44,11 @@ pub(super) fn at_other_times(measured: &Measured, scenario: &Scenario) -> Option
     let octets: u64 = bring().flat_map(|load| &load.flows).map(|flow| flow.octets).sum();
     #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
     let whole = octets as f64 * 8.0 / time / 1e6;
+    // Beside the one load that is asked for the total is told as that of all.
+    let total = if scenario.report.load.is_some() { "the goodput of all loads" } else { "the total" };
     (bring().count() > 1 && measured.total.goodput_mbps > whole * MORE).then(|| {
         format!(
-            "the total is the sum of what each load brought over its own time, and they were not all there at once: over the {time:.2} s from the first beginning to the last end it was {whole:.2} Mb/s"
+            "{total} is the sum of what each load brought over its own time, and they were not all there at once: over the {time:.2} s from the first beginning to the last end it was {whole:.2} Mb/s"
         )
     })
 }

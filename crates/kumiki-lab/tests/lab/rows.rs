@@ -723,6 +723,12 @@ fn a_total_of_what_was_not_there_at_one_time_is_told() {
         note.contains(&format!("over the {time:.2} s")) && note.ends_with(&format!("it was {rate:.2} Mb/s")),
         "{note}"
     );
+    // What is told of one of them has that total beside it.
+    let one =
+        format!("load.y = {{ {} }}\nrun.duration = \"10 s\"\nreport.load = \"y\"", file.replace("${start}", "4 s"));
+    let (_, _, notes) = alone(r#"kind = "ttcp", from = "a", to = "b", message = "8000 B", count = 125"#, &one);
+    let all = note.replace("the total is", "the goodput of all loads is");
+    assert!(notes.contains(&all), "{notes:?}");
     // Datagrams have all of the time, and so has the other: the sum is what there was.
     let units = r#"kind = "udp", from = "a", to = "b", message = "1000 B", rate = "1 Mb/s""#;
     let text = ALONE.to_owned() + &format!("load.y = {{ {units} }}\nrun.duration = \"10 s\"\n");
