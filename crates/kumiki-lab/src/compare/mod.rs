@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rows::{HALF_WIDTH, Parameter, Scope};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, Record, Source, empty, is_same, labelled, number, told};
+use crate::sources::{Condition, Found, Interval, Record, Source, empty, is_same, labelled, number, told, without};
 use crate::stats::{self, Level, Summary};
 
 mod place;
@@ -68,6 +68,8 @@ pub struct Comparison {
     /// How many points the baseline and another one have, and how many differences of these are none at all, to the last digit.
     shared: usize,
     equal: usize,
+    /// How many points they have both that lack the value in one of the two.
+    lacking: usize,
     /// The points that are not compared: which sides alone have them, and how they are called.
     alone: Vec<(String, Vec<String>)>,
     /// What differs in where they come from.
@@ -172,7 +174,7 @@ type Runs = (Vec<Key>, BTreeMap<Key, Seen>);
 /// What one side has of a point.
 struct Seen {
     varied: Vec<(String, Parameter)>,
-    /// Of each run.
+    /// Of each run that has one.
     values: Vec<f64>,
     /// Half the interval that the last run has of its own, and its level where that is known.
     own: Option<(f64, Option<Level>)>,
@@ -227,9 +229,18 @@ impl Comparison {
         }
         let has = |key: &Key| sides.iter().filter(|(_, runs)| runs.contains_key(key)).count();
         let in_baseline = |key: &Key| sides.first().is_some_and(|(_, runs)| runs.contains_key(key));
-        let points = order.iter().filter(|key| in_baseline(key) && has(key) > 1);
+        let has_value = |(_, runs): &Runs, key: &Key| runs.get(key).is_some_and(|seen| !seen.values.is_empty());
+        let with_value = |key: &Key| sides.iter().filter(|side| has_value(side, key)).count();
+        let shared: Vec<&&Key> = order.iter().filter(|key| in_baseline(key) && has(key) > 1).collect();
+        let are_compared = |key: &Key| sides.first().is_some_and(|side| has_value(side, key)) && with_value(key) > 1;
+        let lacking = shared.iter().filter(|key| !are_compared(key)).count();
+        let points = shared.into_iter().filter(|key| are_compared(key));
         let points: Vec<Compared> = points.map(|key| compared(key, &sides, options.level)).collect();
-        let alone = alone(&sources, &sides, order.iter().filter(|key| !in_baseline(key) || has(key) == 1));
+        let alone = alone(
+            &sources,
+            &sides,
+            order.iter().filter(|key| with_value(key) > 0 && (!in_baseline(key) || has(key) == 1)),
+        );
         let notes = provenance::differences(&sources);
         let unused = place::unused(&sources, &value, &names, options);
         let mut comparison = Self {
@@ -237,6 +248,7 @@ impl Comparison {
             value,
             sides: sources.iter().map(|source| source.name().to_owned()).collect(),
             shared: points.len(),
+            lacking,
             equal: 0,
             points,
             alone,
@@ -274,6 +286,15 @@ impl Comparison {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shared == 0
+    }
+
+    /// Why nothing is compared, where that is so: no point is in two results, or none has the value in two.
+    #[must_use]
+    pub fn why_empty(&self) -> String {
+        if self.lacking == 0 {
+            return "no point is in two of the results".to_owned();
+        }
+        format!("no point has {} in two of the results", self.value)
     }
 
     /// A varied name without which the baseline would have a point in common with another one, where it has none.
@@ -417,14 +438,16 @@ fn runs(
     let mut records = Condition::select(&options.conditions, source);
     records.retain(|record| record.is_of(options.scope));
     left_out.extend(empty(source, &records, &found, "not compared"));
+    left_out.extend(without(source, &records, &found, "not compared"));
     left_out.extend(interval.as_ref().and_then(|it| it.open(source, &records)));
     for (_, column) in &columns {
         left_out.extend(empty(source, &records, column, "of no point that has one"));
     }
     for record in records {
-        let Some(value) = record.number(&found) else {
+        let value = record.number(&found);
+        if value.is_none() && source.is_measured() {
             continue;
-        };
+        }
         let varied: Vec<(String, Parameter)> =
             columns.iter().filter_map(|(name, found)| Some((name.clone(), record.get(found)?))).collect();
         let mut key =
@@ -433,7 +456,7 @@ fn runs(
             (key.paper, key.figure) = (row.paper, row.figure.clone());
             (key.load, key.flow) = (row.load.clone(), row.flow);
             // Only where runs are told apart by their seeds can two rows of one run be told from two runs.
-            if options.over.is_empty() {
+            if options.over.is_empty() && value.is_some() {
                 let count = seen.entry((key.clone(), row.seed, row.repetition)).or_default();
                 key.number = *count;
                 *count += 1;
@@ -449,8 +472,10 @@ fn runs(
             order.push(key);
             Seen { varied, values: Vec::new(), own: None }
         });
-        entry.values.push(value);
-        entry.own = own(record, value);
+        if let Some(value) = value {
+            entry.values.push(value);
+            entry.own = own(record, value);
+        }
     }
     Ok((order, runs))
 }

@@ -499,3 +499,36 @@ fn a_head_whose_unit_nobody_knows_is_refused_where_another_result_has_that_name(
     }
     Comparison::new(["msx", "msx"].map(source).into(), &Options::default()).unwrap();
 }
+
+/// Transfers that came to no end have no time, and their points are in both all the same.
+#[test]
+fn points_without_the_value_are_told_and_are_in_no_result_alone() {
+    let ended = |window: u64, ms: &[Option<f64>]| -> Vec<Row> {
+        let mut rows = runs(window, &vec![1.0; ms.len()]);
+        for (row, ms) in rows.iter_mut().zip(ms) {
+            row.completion_ms = ms.map(|ms| ("mean".to_owned(), ms)).into_iter().collect();
+        }
+        rows
+    };
+    let options = Options { value: "completion_ms.mean".to_owned(), ..Options::default() };
+    let a = || [ended(8192, &[None, None]), ended(16_384, &[Some(5.0), None])].concat();
+    let comparison = compare(a(), a(), &options);
+    let text = told(&comparison);
+    assert_eq!((comparison.len(), comparison.is_empty()), (1, false));
+    let said = "a: 3 of 4 rows have no completion_ms.mean and are not compared: window 8 KiB; window 16 KiB (1 of 2)";
+    assert!(text.contains(said) && !text.contains("only in"), "{text}");
+    let b = [ended(8192, &[Some(5.0)]), ended(16_384, &[None])].concat();
+    let comparison = compare(a(), b, &options);
+    assert!(comparison.is_empty() && comparison.hint().is_none());
+    assert_eq!(comparison.why_empty(), "no point has completion_ms.mean in two of the results");
+    assert!(!told(&comparison).contains("only in"), "{}", told(&comparison));
+    let elsewhere = compare(a(), ended(32_768, &[Some(5.0)]), &options);
+    assert_eq!(elsewhere.why_empty(), "no point is in two of the results");
+    let options = crate::plot::Options {
+        x: Some("window_bytes".to_owned()),
+        y: "completion_ms.mean".to_owned(),
+        ..crate::plot::Options::default()
+    };
+    let (_, notes) = crate::plot::figure(&[Source::of_rows("a", a(), None)], &options).unwrap();
+    assert_eq!(notes, [said.replace("compared", "drawn")]);
+}

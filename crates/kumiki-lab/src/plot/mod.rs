@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope, bounds};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, SCOPE, Source, empty, is_same, labelled, told, unit, words};
+use crate::sources::{Condition, Found, Interval, SCOPE, Source, empty, is_same, labelled, told, unit, without, words};
 use crate::stats::{Level, Summary};
 
 #[cfg(test)]
@@ -229,6 +229,7 @@ fn of_source(
     let mut records = Condition::select(&options.conditions, source);
     records.retain(|record| record.is_of(options.scope));
     left_out.extend([&at, &value].into_iter().filter_map(|found| empty(source, &records, found, "not drawn")));
+    left_out.extend([&at, &value].into_iter().filter_map(|found| without(source, &records, found, "not drawn")));
     left_out.extend(ends.as_ref().and_then(|ends| ends.open(source, &records)));
     for record in records {
         let (Some(x), Some(y)) = (record.get(&at), record.number(&value)) else {

@@ -25,7 +25,7 @@ mod tests;
 pub use condition::Condition;
 use directions::Directions;
 use echoes::Echoes;
-pub(crate) use gaps::empty;
+pub(crate) use gaps::{empty, without};
 pub(crate) use interval::Interval;
 use measured::Measured;
 
@@ -63,10 +63,7 @@ impl Content {
         let (failed, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.failed);
         let mut labels: Vec<String> = Vec::new();
         for row in failed {
-            let varied = row.varied.iter().filter(|(name, _)| !MEASURED.contains(&name.as_str()));
-            let own = varied.map(|(name, value)| labelled(name, value));
-            let series = Some(row.series.clone()).filter(|series| !series.is_empty());
-            let label = series.into_iter().chain(own).collect::<Vec<_>>().join(", ");
+            let label = point(&row);
             if !labels.contains(&label) {
                 labels.push(label);
             }
@@ -75,6 +72,14 @@ impl Content {
         let (echoes, directions) = (Echoes::of(&scenarios), Directions::of(&scenarios));
         Self::Results { rows, failed: labels, run, echoes, directions }
     }
+}
+
+/// How the point of a row is called.
+fn point(row: &Row) -> String {
+    let varied = row.varied.iter().filter(|(name, _)| !MEASURED.contains(&name.as_str()));
+    let own = varied.map(|(name, value)| labelled(name, value));
+    let series = Some(row.series.clone()).filter(|series| !series.is_empty());
+    series.into_iter().chain(own).collect::<Vec<_>>().join(", ")
 }
 
 /// A value of the records of one source: what it is called there, and by what its numbers are multiplied to be in the unit that was asked for.

@@ -133,7 +133,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
         let figures = comparison.figures();
         if figures.is_empty() {
             let fault = Fault::new(
-                "no figure: no point is in two results, or there are too many and none has a number to go by",
+                "no figure: no point has the value in two results, or there are too many and none has a number to go by",
             );
             return Err(fault.expected("--x with the name of what is varied").into());
         }
@@ -149,7 +149,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
         let hint = comparison.hint().map_or_else(String::new, |name| {
             format!("; they differ in {name}, and --over {name} compares them all the same")
         });
-        return Err(Stop::Failed(format!("no point is in two of the results, so nothing was compared{hint}")));
+        return Err(Stop::Failed(format!("{}, so nothing was compared{hint}", comparison.why_empty())));
     }
     let exceeding = args.fail_over.map(|allowed| comparison.exceeding(&allowed)).unwrap_or_default();
     if exceeding.is_empty() {
