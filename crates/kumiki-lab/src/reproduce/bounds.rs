@@ -170,9 +170,11 @@ fn bound_in(rows: &[&Row]) -> String {
     }
 }
 
-/// What bound it, of several runs in most of them.
+/// What bound it, of several runs in most of them, and what bound the others.
 fn bound(told: &Told<'_>) -> Cell {
-    Cell::text(bound_in(&told.rows))
+    let counts = counts(&told.rows);
+    let others = counts.iter().skip(1).map(|(what, count)| format!(", {what} ({count})"));
+    Cell::text(bound_in(&told.rows) + &others.collect::<String>())
 }
 
 fn held(told: &Told<'_>) -> Cell {
