@@ -402,8 +402,13 @@ fn words_of(rows: &[Told<'_>]) -> Vec<String> {
 impl Done {
     /// What bound a load, or all together, in its runs.
     pub(super) fn bound(&self, load: Option<&String>) -> String {
+        bound_in(&self.runs(load))
+    }
+
+    /// The rows of a load, or of all together, one of each run.
+    pub(super) fn runs(&self, load: Option<&String>) -> Vec<&Row> {
         let row = self.rows.iter().find(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
-        row.map_or_else(String::new, |row| bound_in(&runs_of(&self.rows, row)))
+        row.map_or_else(Vec::new, |row| runs_of(&self.rows, row))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Results;
 use super::bounds::{mostly, share_alike};
-use crate::rows::{Row, Scope};
+use crate::rows::Row;
 use crate::stats;
 
 /// So many of what held something back are told; the rest is in the rows.
@@ -18,19 +18,19 @@ impl Results {
     pub(super) fn glance(&self) -> Vec<(String, String)> {
         let done = self.points.iter().filter_map(|(point, result)| Some((point.label(), result.as_ref().ok()?)));
         let done: Vec<(String, _)> = done.collect();
-        let runs: Vec<(&str, Vec<&Row>)> =
-            done.iter().map(|(label, done)| (label.as_str(), totals(&done.rows))).collect();
-        let mean = |rows: &[&Row], of: &dyn Fn(&Row) -> Option<f64>| {
-            stats::mean(&rows.iter().map(|row| of(row)).collect::<Option<Vec<f64>>>()?)
-        };
-        let values = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<(&str, f64)> {
-            runs.iter().filter_map(|(label, rows)| Some((*label, mean(rows, of)?))).collect()
-        };
+        let first = self.points.first().map(|(point, _)| &point.scenario);
+        let load = first.and_then(|scenario| scenario.report.load.as_ref());
+        let of = |load| done.iter().map(move |(label, done)| (label.as_str(), done.runs(load)));
+        // Queues and counters are those of all loads together.
+        let (runs, all_loads): (Vec<Runs<'_>>, Vec<Runs<'_>>) = (of(load).collect(), of(None).collect());
+        let values = |of: &dyn Fn(&Row) -> Option<f64>| means(&runs, of);
         let shown = self.shown();
         let mut all: Vec<(String, String)> = Vec::new();
         let mut add = |what: &str, said: Option<String>| {
             all.extend(said.map(|said| (what.to_owned(), said)));
         };
+        let are_several = first.is_some_and(|scenario| scenario.load.len() > 1);
+        add("Load", load.filter(|_| are_several).map(|load| format!("{load}; losses and queues are of all loads")));
         if !shown.is_goodput() {
             let own = done.iter().filter_map(|(label, done)| Some((label.as_str(), done.summary?.mean)));
             let own: Vec<(&str, f64)> = own.collect();
@@ -57,8 +57,8 @@ impl Results {
         add("Of all segments", between(&values(&part), 2, "%"));
         let timeouts = values(&|row| row.timeouts.map(lossy));
         add("Time-outs", between(&timeouts, 0, "").filter(|_| timeouts.iter().any(|(_, count)| *count > 0.0)));
-        add("Lost on the way", between(&values(&|row| lost(row).map(lossy)), 0, "frames or cells"));
-        let longest = runs.iter().filter_map(|(label, rows)| Some((*label, longest_queue(rows)?)));
+        add("Lost on the way", between(&means(&all_loads, &|row| lost(row).map(lossy)), 0, "frames or cells"));
+        let longest = all_loads.iter().filter_map(|(label, rows)| Some((*label, longest_queue(rows)?)));
         let longest: Vec<_> = longest.collect();
         let longest = longest.into_iter().rev().max_by(|(_, (_, one)), (_, (_, other))| one.total_cmp(other));
         add(
@@ -82,15 +82,13 @@ impl Results {
     }
 }
 
-/// The rows of all loads together, one of each run.
-fn totals(rows: &[Row]) -> Vec<&Row> {
-    let mut totals: Vec<&Row> = Vec::new();
-    for row in rows.iter().filter(|row| row.scope == Scope::Total) {
-        if totals.iter().all(|known| known.repetition != row.repetition) {
-            totals.push(row);
-        }
-    }
-    if totals.is_empty() { rows.first().into_iter().collect() } else { totals }
+/// The runs of a point, with its name.
+type Runs<'a> = (&'a str, Vec<&'a Row>);
+
+/// By the names of points the means of what all of their runs have.
+fn means<'a>(runs: &[Runs<'a>], of: &dyn Fn(&Row) -> Option<f64>) -> Vec<(&'a str, f64)> {
+    let mean = |rows: &[&Row]| stats::mean(&rows.iter().map(|row| of(row)).collect::<Option<Vec<f64>>>()?);
+    runs.iter().filter_map(|(label, rows)| Some((*label, mean(rows)?))).collect()
 }
 
 /// " (cubic, queue 10)"; nothing for the only point.

@@ -119,6 +119,35 @@ fn of_several_runs_the_mean_is_told() {
     assert_eq!(table.rows[0].1[1], Cell::text("link (2 of 3 runs), loss (1)"));
 }
 
+/// What the table and the figure show is of one load, and so is what is said of it.
+#[test]
+fn the_summary_is_of_the_load_that_is_asked_for_and_says_so() {
+    struct Other;
+    impl Runner for Other {
+        fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+            let mut outcome = Flows(2).run(point)?;
+            for row in outcome.rows.iter_mut().filter(|row| row.load.as_deref() == Some("other")) {
+                (row.bound_by, row.goodput_mbps) = ("window".to_owned(), 2.0);
+            }
+            Ok(outcome)
+        }
+    }
+    let glance = |more: &str| {
+        let document = Document::parse("two", "two.toml", &format!("{TWO_LOADS}{more}")).unwrap();
+        let plan = Plan::new(&[document], &Choice::default(), &Other).unwrap();
+        run(&plan, Other, Options::default()).remove(0).glance()
+    };
+    let said = |glance: &[(String, String)], name: &str| {
+        glance.iter().find(|(what, _)| what == name).map(|(_, said)| said.clone()).unwrap_or_default()
+    };
+    let one = glance("[report]\nload = \"other\"\n");
+    assert_eq!(one[0], ("Load".to_owned(), "other; losses and queues are of all loads".to_owned()));
+    assert_eq!([said(&one, "Bound by"), said(&one, "Goodput")], ["window", "2.00 Mb/s"]);
+    assert_eq!(said(&one, "Longest queue"), "line.a, 10 or less in 95 % of the time");
+    let all = glance("");
+    assert_eq!([said(&all, "Load"), said(&all, "Bound by"), said(&all, "Goodput")], ["", "link", "9.00 Mb/s"]);
+}
+
 /// Every run brings the same at a point, as where nothing is drawn.
 struct Alike;
 
