@@ -97,6 +97,7 @@ impl Laboratory {
         });
         let mut notes = notes::notes(measured, &point.scenario);
         notes.extend(notes::at_other_times(measured, &point.scenario));
+        notes.extend(rows::came_from_queues(point, measured));
         notes.extend(notes::without_power(measured));
         notes.extend(queues::endless(measured, &point.scenario));
         notes.extend(queues::in_phase(measured, &point.scenario));

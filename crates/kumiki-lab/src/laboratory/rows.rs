@@ -20,23 +20,44 @@ struct Limits {
     all: f64,
     /// Over the part of it in which the load writes.
     writing: f64,
+    /// Whether more came: what waits in queues when a line before them changes is not known.
+    is_unknown: bool,
+}
+
+fn allowed(point: &Point, load: &Workload, measured: &LoadResult) -> Option<Limits> {
+    /// So much more may have been on the way when the measured time began.
+    const MORE: f64 = 1.05;
+    let between = |(from, time): (Instant, Duration)| {
+        let from = from.saturating_since(Instant::ZERO);
+        limit::of_all_between(&point.scenario, load, (from, from + time)).ok()
+    };
+    // What has no time of its own, since it never opened, called until the end.
+    let until_end = measured.until.saturating_since(measured.began);
+    let time = if measured.time.is_zero() { until_end } else { measured.time };
+    let all = between((measured.began, time))?;
+    let is_unknown = limit::is_changing(&point.scenario) && measured.goodput_mbps > all * MORE;
+    Some(Limits { all, writing: measured.part.and_then(between).unwrap_or(all), is_unknown })
+}
+
+/// Of which loads it is not known what lines leave them, since more came than these carried.
+pub(super) fn came_from_queues(point: &Point, measured: &Measured) -> Vec<String> {
+    let loads = point.scenario.loads().into_iter();
+    let unknown = loads.filter(|(name, load)| {
+        let measured = measured.loads.get(*name);
+        measured.and_then(|measured| allowed(point, load, measured)).is_some_and(|limits| limits.is_unknown)
+    });
+    let told = unknown.map(|(name, _)| {
+        format!(
+            "{name}: more came than its lines carried over the time measured, for it waited in queues when one of them changed, so there is no limit to compare with"
+        )
+    });
+    told.collect()
 }
 
 /// A row for all loads together, and for each with its flows.
 pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failure> {
     let known = point.row();
-    let allowed = |(name, load): (&'_ String, &Workload)| {
-        let measured = measured.loads.get(name)?;
-        let between = |(from, time): (Instant, Duration)| {
-            let from = from.saturating_since(Instant::ZERO);
-            limit::of_all_between(&point.scenario, load, (from, from + time)).ok()
-        };
-        // What has no time of its own, since it never opened, called until the end.
-        let until_end = measured.until.saturating_since(measured.began);
-        let time = if measured.time.is_zero() { until_end } else { measured.time };
-        let all = between((measured.began, time))?;
-        Some(Limits { all, writing: measured.part.and_then(between).unwrap_or(all) })
-    };
+    let allowed = |(name, load)| allowed(point, load, measured.loads.get(name)?).filter(|limits| !limits.is_unknown);
     let limits: BTreeMap<&String, Option<Limits>> = point.scenario.load.iter().map(|it| (it.0, allowed(it))).collect();
     // Of several loads, each may go another way.
     let only = limits.values().next().copied().flatten().filter(|_| limits.len() == 1);

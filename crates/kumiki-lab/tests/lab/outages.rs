@@ -148,3 +148,26 @@ fn a_line_that_stands_still_is_no_queue() {
     let told = "file: 0 of 1 transfer came to an end; meanwhile link.line had a rate of 0 b/s from 3 s to 9.5 s";
     assert!(outcome.notes.iter().any(|note| note == told), "{:?}", outcome.notes);
 }
+
+/// What waits before the narrow line when the wide one before it goes comes all the same, and so more than both carry together from then on.
+#[test]
+fn where_more_came_from_a_queue_than_lines_carried_there_is_no_limit() {
+    let text = r#"
+title = "A queue behind a line that goes"
+host.a.graph = ["tcp", "ip", "l0"]
+host.r = { graph = { ip = ["l0", "l1"] }, ip.forwarding = true }
+host.b.like = "a"
+link.up = { ends = ["a", "r.l0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "1 ms" }
+link.down = { ends = ["r.l1", "b"], medium = "point-to-point", rate = "1 Mb/s", propagation = "1 ms" }
+load.bulk = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "10 Mb/s" }
+run = { warm_up = "2 s", duration = "5 s" }
+event = [{ at = "2 s", link = "up", up = false }]
+"#;
+    let outcome = Laboratory::default().run(&point(&parse(text), &[])).unwrap();
+    assert!(outcome.rows.iter().all(|row| row.limit_mbps.is_none() && row.goodput_mbps > 0.9), "{:?}", outcome.rows);
+    assert!(
+        outcome.notes.iter().any(|note| note.contains("so there is no limit to compare with")),
+        "{:?}",
+        outcome.notes
+    );
+}
