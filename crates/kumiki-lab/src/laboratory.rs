@@ -101,6 +101,7 @@ impl Laboratory {
         notes.extend(notes::without_power(measured));
         notes.extend(queues::endless(measured, &point.scenario));
         notes.extend(queues::in_phase(measured, &point.scenario));
+        notes.extend(queues::behind_others(measured, &point.scenario));
         notes.extend(found.map(|found| found.to_string()));
         notes.extend(notes::happened(&point.scenario, run.ended));
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {

@@ -1,5 +1,5 @@
 //! Queues that say less of a network than of how it was written down: those without an end that grow to the end of the measured time, and those in which phase decides
-//! who finds room.
+//! who finds room. And those in which acknowledgments wait behind what others send.
 //!
 //! A queue without an end that has grown and fallen again, as behind a burst, is none of these: how long it became is the burst's, and another `duration` changes
 //! nothing of it. Its length is in the rows (`max`), and over time in the series.
@@ -10,7 +10,8 @@ use kumiki_link::Occupancy;
 use crate::experiment::{Flow, Limit, LoadResult, Measured};
 use crate::medium::{Line, Queue, Rule};
 use crate::scenario::{Scenario, Workload};
-use crate::topology::{HopKind, Topology, place};
+use crate::stats;
+use crate::topology::{Hop, HopKind, Topology, place};
 
 /// A line that was busy for so much of the time had more to do than it could.
 const FULL: f64 = 0.99;
@@ -153,6 +154,61 @@ pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> 
     told
 }
 
+/// Which loads of TCP have acknowledgments that wait, for most of their round trips, in a queue that another load fills: their own line is not full, and nothing on
+/// it says why they are slow. A queue that serves flows in turn lets acknowledgments pass.
+pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<String> {
+    const MOST: f64 = 0.5;
+    let topology = Topology::of(scenario);
+    let hops = |from: &str, to: &str| topology.way(place(from), place(to)).unwrap_or_default();
+    let sends = |load: &Workload, hop: &Hop<'_>| {
+        let is_on = |way: Vec<Hop<'_>>| way.iter().any(|it| (it.line, it.kind) == (hop.line, hop.kind));
+        load.pairs().any(|(from, to)| is_on(hops(from, to)))
+    };
+    let loads = scenario.loads();
+    let mut told = Vec::new();
+    for (name, load) in &loads {
+        let waiting = measured.loads.get(*name).filter(|it| load.kind != "rpc" && it.line < FULL);
+        let round_trip = waiting.and_then(mean_round_trip);
+        let (Some(round_trip), Some((from, to))) = (round_trip, load.pairs().next()) else {
+            continue;
+        };
+        told.extend(hops(to, from).iter().find_map(|hop| {
+            let wait = mean_wait(measured, scenario, hop).filter(|wait| *wait > round_trip * MOST)?;
+            let (other, _) = loads.iter().find(|(other, load)| other != name && load.kind != "ping" && sends(load, hop))?;
+            let [wait, round_trip] = [wait, round_trip].map(|seconds| seconds * 1e3);
+            Some(format!(
+                "{name}: its acknowledgments wait {wait:.0} ms on average, of round trips of {round_trip:.0} ms, in the queue of what {} sends over {}, behind what {other} sends: \
+                 a shorter one (`queue_frames`), or one that serves flows in turn (`queue = \"fq-codel\"`), shows what {name} could have",
+                hop.out, hop.line
+            ))
+        }));
+    }
+    told
+}
+
+/// The mean round trip of the connections of a load, in seconds.
+fn mean_round_trip(load: &LoadResult) -> Option<f64> {
+    let all = load.flows.iter().filter_map(|flow| Some(flow.sender.as_ref()?.round_trips.mean_ns()? / 1e9));
+    stats::mean(&all.collect::<Vec<_>>())
+}
+
+/// How long frames waited on average in the one queue of what is sent over a line with frames, in seconds: how many waited, over how many went in a second (Little).
+#[expect(clippy::cast_precision_loss, reason = "a count for a sentence")]
+fn mean_wait(measured: &Measured, scenario: &Scenario, hop: &Hop<'_>) -> Option<f64> {
+    let end = match hop.kind {
+        HopKind::FromA => "a",
+        HopKind::FromB => "b",
+        HopKind::Ring => return None,
+    };
+    let Ok(Line::Frames(frames)) = scenario.link.get(hop.line)?.line() else {
+        return None;
+    };
+    let queue = measured.queues.get(&format!("{}.{end}", hop.line))?;
+    let sent = *measured.counters.get(hop.line)?.get(&format!("{end}_frames"))?;
+    let has_one = frames.queue.managed.queue != Rule::FqCodel && sent > 0;
+    has_one.then(|| queue.mean() * queue.whole().as_secs_f64() / sent as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::laboratory::Laboratory;
@@ -280,5 +336,38 @@ define.arrivals = "periodic"
         assert!(phase.starts_with("bulk: waits for retransmission timers beside flood"), "{phase}");
         assert_eq!(told(&["arrivals=poisson"]), None);
         assert_eq!(told(&["load.flood.rate=2 Mb/s"]), None);
+    }
+
+    const ADSL: &str = r#"
+title = "ADSL"
+host.home.graph = ["tcp", "ip", "l0"]
+host.isp.like = "home"
+link.dsl = { ends = ["home", "isp"], medium = "point-to-point", rate = ["1 Mb/s", "8 Mb/s"], propagation = "15 ms", queue_frames = "${frames}", queue = "${queue}" }
+load.down = { kind = "netperf", from = "isp", to = "home", message = "8 KiB" }
+load.up = { kind = "netperf", from = "home", to = "isp", message = "8 KiB" }
+run = { warm_up = "10 s", duration = "20 s" }
+define = { queue = "drop-tail", frames = 100 }
+"#;
+
+    /// The upload fills a queue of a second, and the download has half of its line.
+    #[test]
+    fn acknowledgments_that_wait_behind_another_load_are_told_of() {
+        let told = |text: &str, set: &[&str]| {
+            let all = notes(text, set).into_iter().filter(|note| note.contains("acknowledgments wait"));
+            all.collect::<Vec<_>>()
+        };
+        let behind = told(ADSL, &[]);
+        let [note] = behind.as_slice() else { panic!("{behind:?}") };
+        assert!(
+            note.starts_with("down: its acknowledgments wait 3")
+                && note.contains(" ms on average, of round trips of 3"),
+            "{note}"
+        );
+        assert!(note.contains(" in the queue of what home.l0 sends over dsl, behind what up sends: "), "{note}");
+        // Served in turn they do not wait, in a short queue not for long, and alone for nobody.
+        assert_eq!(told(ADSL, &["queue=fq-codel"]), [""; 0]);
+        assert_eq!(told(ADSL, &["frames=3"]), [""; 0]);
+        let up = ADSL.lines().find(|line| line.starts_with("load.up")).unwrap();
+        assert_eq!(told(&ADSL.replace(up, ""), &[]), [""; 0]);
     }
 }
