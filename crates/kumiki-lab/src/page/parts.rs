@@ -201,6 +201,9 @@ pub(super) fn verdicts(html: &mut Html, title: &str, verdicts: &[&Verdict], are_
         let (class, word) = judgement(verdict.verdict);
         html.open("td", &[]);
         html.leaf("span", &[("class", class)], word);
+        if verdict.verdict == Judgement::Open && !verdict.lacking.is_empty() {
+            html.leaf("span", &[("class", "from")], verdict.why_open());
+        }
         if verdict.fitted {
             html.leaf("span", &[("class", "from")], "a price was fitted to it, or chosen for it");
         }

@@ -100,9 +100,10 @@ fn counts(html: &mut Html, verdicts: &[&Verdict]) {
     let what = if of_papers { "Values and sentences of papers" } else { "What is expected" };
     html.leaf("p", &[], &format!("{what}, judged by what came out here:"));
     html.open("ul", &[("class", "counts")]);
-    for (wanted, note) in
-        [(Judgement::Holds, ""), (Judgement::Misses, ""), (Judgement::Open, "not all of their points are there")]
-    {
+    let lack = of(verdicts, Judgement::Open).any(|it| !it.lacking.is_empty());
+    let or = if lack { ", or they have no such value" } else { "" };
+    let open = format!("not all of their points are there{or}");
+    for (wanted, note) in [(Judgement::Holds, ""), (Judgement::Misses, ""), (Judgement::Open, open.as_str())] {
         let count = of(verdicts, wanted).count();
         if count == 0 && wanted == Judgement::Open {
             continue;

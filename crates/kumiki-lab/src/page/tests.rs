@@ -29,6 +29,7 @@ fn verdict(text: &str, verdict: Judgement) -> Verdict {
         difference: Some(-0.03),
         unit: "Mb/s",
         verdict,
+        lacking: String::new(),
         fitted: true,
         ours_reading: true,
     }

@@ -1,7 +1,7 @@
 //! Sentences of the papers, judged by our values.
 
 use super::verdicts::Verdict;
-use super::{Done, Results};
+use super::{Done, Failed, Results};
 use crate::rows::{Parameter, Row, ValueName};
 use crate::scenario::{Claim, Point};
 use crate::stats::Summary;
@@ -35,12 +35,14 @@ impl Results {
             number: self.number(claim),
             ..self.verdict(&claim.words, &claim.from, unit)
         };
-        let own: Vec<(&Point, Option<f64>)> = self
-            .points
-            .iter()
-            .filter(|(point, _)| point.is_at(&claim.of))
+        let at = || self.points.iter().filter(|(point, _)| point.is_at(&claim.of));
+        let own: Vec<(&Point, Option<f64>)> = at()
             .map(|(point, result)| (point, result.as_ref().ok().and_then(|done| value(claim, point, done))))
             .collect();
+        let lacks = |point: &&(Point, Result<Done, Failed>)| {
+            point.1.as_ref().is_ok_and(|done| value(claim, &point.0, done).is_none())
+        };
+        let lacking = self.lacking(&at().filter(lacks).map(|(point, _)| point).collect::<Vec<_>>(), own.len());
         let is_complete =
             !own.is_empty() && own.iter().all(|(_, value)| value.is_some()) && self.left_out(&claim.of) == 0;
         let own: Vec<(&Point, f64)> = own.into_iter().filter_map(|(point, value)| Some((point, value?))).collect();
@@ -58,7 +60,21 @@ impl Results {
         } else {
             (own.iter().map(|(point, value)| (self.at(point), *value)).collect(), is_complete)
         };
-        verdict.judged(&numbers, is_complete)
+        Verdict { lacking, ..verdict.judged(&numbers, is_complete) }
+    }
+
+    /// That `points`, of so many, were run and have no such value; nothing of none.
+    fn lacking(&self, points: &[&Point], all: usize) -> String {
+        const NAMED: usize = 3;
+        match points.len() {
+            0 => String::new(),
+            count if count == all => "no run has such a value".to_owned(),
+            count if count > NAMED => format!("no run has such a value at {count} of {all} points"),
+            _ => {
+                let places: Vec<String> = points.iter().map(|point| self.at(point)).collect();
+                format!("no run has such a value at {}", places.join("; "))
+            }
+        }
     }
 
     /// Each of `own` as a part of its partner among `others`.
@@ -135,7 +151,7 @@ fn is_ratio(claim: &Claim) -> bool {
     !claim.against.is_empty() || claim.other.is_some() || claim.along.is_some() || !claim.best.is_empty()
 }
 
-/// The value of a point; nothing where it has none.
+/// The value of a point, of those of its runs that have it, as a table shows it; nothing where none has.
 fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
     let own = |row: &&Row| row.flow.is_none() && row.load == point.scenario.report.load;
     if claim.of_limit {
@@ -146,8 +162,8 @@ fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
         return interval(done.summary.as_ref()?);
     }
     if let Some(name) = claim.value.as_deref().and_then(ValueName::new) {
-        let values: Option<Vec<f64>> = done.rows.iter().filter(own).map(|row| row.value(&name)).collect();
-        return crate::stats::mean(&values?);
+        let values: Vec<f64> = done.rows.iter().filter(own).filter_map(|row| row.value(&name)).collect();
+        return crate::stats::mean(&values);
     }
     if let Some(host) = &claim.cpu {
         let row = done.rows.iter().find(|row| !row.counters.is_empty())?;

@@ -1,6 +1,7 @@
 //! The table of a scenario: our values beside the paper's.
 
 use super::figures::TOTAL;
+use super::verdicts::Verdict;
 use super::{Done, Failed, Results};
 use crate::rows::{Scope, ValueName, beyond};
 use crate::scenario::label::shown;
@@ -185,8 +186,9 @@ impl Results {
         for line in self.trends() {
             add(line);
         }
-        // What is said of points that are not here is no line of this table.
-        for verdict in self.claims(std::slice::from_ref(self)).iter().filter(|it| it.ours.is_some()) {
+        // What is said of points that are not here is no line of this table; that those here have no such value is.
+        let is_here = |it: &&Verdict| it.ours.is_some() || !it.lacking.is_empty();
+        for verdict in self.claims(std::slice::from_ref(self)).iter().filter(is_here) {
             add(verdict.told());
         }
         let first = self.points.first();

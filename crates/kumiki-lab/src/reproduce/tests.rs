@@ -12,6 +12,7 @@ use crate::stats::{Level, Summary};
 use crate::table::{Layout, Lines};
 
 mod bounds;
+mod lacking;
 mod statements;
 mod sweeps;
 

@@ -57,6 +57,9 @@ pub struct Verdict {
     pub unit: &'static str,
     /// Whether it holds.
     pub verdict: Judgement,
+    /// That points were run and have no such value, in words; empty where all have.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub lacking: String,
     /// Whether a price was fitted to it, or chosen for it, so that it is no prediction.
     pub fitted: bool,
     /// Whether the number that agrees is our reading of words.
@@ -110,11 +113,11 @@ impl Verdict {
     pub fn told(&self) -> String {
         let reading = if self.ours_reading { " by our reading" } else { "" };
         let fitted = if self.fitted { ", fitted" } else { "" };
+        let so_far = if self.ours.is_some() { "holds so far, and " } else { "" };
         let verdict = match self.verdict {
-            Judgement::Holds => "holds",
-            Judgement::Misses => "missed",
-            Judgement::Open if self.ours.is_some() => "holds so far, and not all of its points are there",
-            Judgement::Open => "not all of its points are there",
+            Judgement::Holds => "holds".to_owned(),
+            Judgement::Misses => "missed".to_owned(),
+            Judgement::Open => format!("{so_far}{}", self.why_open()),
         };
         let whose = match (self.value, self.paper) {
             (Some(_), Some(_)) if !self.ours_reading => "paper",
@@ -124,6 +127,12 @@ impl Verdict {
         let number = if self.number.is_empty() { String::new() } else { format!(" ({})", self.number) };
         let (statement, source, here, agreement) = (&self.statement, &self.source, self.here(), self.agreement());
         format!("{statement} ({source}): {here}{number}, {whose} {agreement}{reading}{fitted}; {verdict}")
+    }
+
+    /// Why it is open, where it is.
+    #[must_use]
+    pub fn why_open(&self) -> &str {
+        if self.lacking.is_empty() { "not all of its points are there" } else { &self.lacking }
     }
 
     /// What the paper gives, or what would be agreement, with its unit.
@@ -160,7 +169,8 @@ impl Verdict {
     /// What came out here, with its unit.
     #[must_use]
     pub fn here(&self) -> String {
-        self.ours.map_or_else(|| "no points".to_owned(), |ours| self.with_unit(&short(ours)))
+        let none = if self.lacking.is_empty() { "no points" } else { "no value" };
+        self.ours.map_or_else(|| none.to_owned(), |ours| self.with_unit(&short(ours)))
     }
 
     /// How far that is from agreement, or from the paper's value, with its sign and unit; nothing where there is no distance.
@@ -204,6 +214,7 @@ impl Results {
             difference: None,
             unit,
             verdict: Judgement::Open,
+            lacking: String::new(),
             fitted: false,
             ours_reading: false,
         }
@@ -351,7 +362,9 @@ pub fn summary(verdicts: &[Verdict]) -> String {
         holds + misses
     );
     if open > 0 {
-        let _ = write!(text, "; {open} are open, since not all of their points are there");
+        let lack = of(Judgement::Open).any(|it| !it.lacking.is_empty());
+        let or = if lack { ", or they have no such value" } else { "" };
+        let _ = write!(text, "; {open} are open, since not all of their points are there{or}");
     }
     text.push('\n');
     if let Some(origins) = origins(verdicts) {

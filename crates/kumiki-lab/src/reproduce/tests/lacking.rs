@@ -1,0 +1,54 @@
+//! Values that some runs or points have, and others do not.
+
+use super::*;
+
+/// Nothing ends with the smallest window, with the next one in the first run alone, and everything else in 2 s.
+struct Ends;
+
+impl Runner for Ends {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let mut outcome = Fake { failing: false }.run(point)?;
+        let row = &mut outcome.rows[0];
+        let ends = match row.parameter("window_bytes") {
+            Some(Parameter::Count(8192)) => None,
+            Some(Parameter::Count(49_152)) => Some(4000.0).filter(|_| row.seed == 1),
+            _ => Some(2000.0),
+        };
+        let named = |ms| [("mean".to_owned(), ms), ("p99".to_owned(), ms)];
+        row.completion_ms = ends.map(named).into_iter().flatten().collect();
+        Ok(outcome)
+    }
+}
+
+fn ends(claim: &str) -> Results {
+    let text = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
+    let text = text.replace("duration = \"10 s\"", "duration = \"10 s\"\nrepeat = { runs = 3 }");
+    let text = text.replace("[report]", "[report]\nvalue = \"completion_ms.mean\"");
+    let claim = format!("[[claim]]\nwords = \"so\"\nfrom = \"me\"\nvalue = \"completion_ms.mean\"\n{claim}\n");
+    let document = Document::parse("two", "two.toml", &format!("{text}\n{claim}")).unwrap();
+    let plan = Plan::new(&[document], &Choice::default(), &Ends).unwrap();
+    run(&plan, Ends, Options::default()).remove(0)
+}
+
+#[test]
+fn a_claim_is_of_the_runs_that_have_the_value_and_says_where_none_has() {
+    let judged = |claim: &str| {
+        let results = ends(claim);
+        let verdict = results.verdicts(&[]).remove(0);
+        let told = verdict.told();
+        assert!(results.table().legend.contains(&told), "{told}: {:?}", results.table().legend);
+        let html = results.to_html(std::slice::from_ref(&results));
+        assert_eq!(html.contains("no run has such a value"), told.contains("no run has such a value"), "{told}");
+        (verdict.verdict, verdict.ours, told)
+    };
+    let none = "no run has such a value";
+    let (verdict, ours, told) = judged("most = 3000");
+    assert_eq!((verdict, ours), (Judgement::Misses, Some(4000.0)), "{told}");
+    let (verdict, ours, told) = judged("most = 5000");
+    assert_eq!((verdict, ours), (Judgement::Open, Some(4000.0)));
+    assert!(told.ends_with(&format!("holds so far, and {none} at nagle on, window 8 KiB")), "{told}");
+    let (verdict, ours, told) = judged("most = 5000\nof = { window = \"8 KiB\" }");
+    assert_eq!((verdict, ours), (Judgement::Open, None));
+    assert_eq!(told, format!("so (me): no value (completion, mean), agreement is at most 5000 ms; {none}"));
+    assert_eq!(judged("most = 5000\nof = { window = \"48 KiB\" }").0, Judgement::Holds);
+}
