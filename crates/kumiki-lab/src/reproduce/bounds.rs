@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::glance::{self, lossy};
 use super::held::mean_held;
 use super::{Done, Failed, Results, words};
-use crate::rows::{Row, Scope};
+use crate::rows::{Row, Scope, ValueName};
 use crate::scenario::Point;
 use crate::stats;
 use crate::table::{Cell, Table};
@@ -34,13 +34,13 @@ const OF_LOADS: [Column; 21] = [
     ("bound by", bound),
     ("held back by", held),
     ("limit (Mb/s)", |it| number(it.mean(|row| row.limit_mbps), 2)),
-    ("round trip (ms)", round_trip),
-    ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
+    ("round trip (ms)", |it| one(it, |row| &row.round_trip_ms, "mean")),
+    ("round trip, p99 (ms)", |it| one(it, |row| &row.round_trip_ms, "p99")),
     ("lost, %", lost),
-    ("one way (ms)", |it| time(it.of(|row| &row.delay_ms, "mean"))),
-    ("one way, p99 (ms)", |it| time(it.of(|row| &row.delay_ms, "p99"))),
-    ("completion (ms)", |it| time(it.of(|row| &row.completion_ms, "mean"))),
-    ("completion, p99 (ms)", |it| time(it.of(|row| &row.completion_ms, "p99"))),
+    ("one way (ms)", |it| one(it, |row| &row.delay_ms, "mean")),
+    ("one way, p99 (ms)", |it| one(it, |row| &row.delay_ms, "p99")),
+    ("completion (ms)", |it| one(it, |row| &row.completion_ms, "mean")),
+    ("completion, p99 (ms)", |it| one(it, |row| &row.completion_ms, "p99")),
     ("with opening (ms)", |it| time(with_opening(it, "mean"))),
     ("with opening, p99 (ms)", |it| time(with_opening(it, "p99"))),
     ("retransmitted", |it| count(it.mean(|row| row.retransmissions.map(lossy)))),
@@ -59,8 +59,8 @@ const OF_FLOWS: [Column; 10] = [
     ("bound by", bound),
     ("held back by", held),
     ("from", |it| Cell::text(it.rows.iter().find_map(|row| row.from.clone()).unwrap_or_default())),
-    ("round trip (ms)", round_trip),
-    ("round trip, p99 (ms)", |it| time(it.of(|row| &row.round_trip_ms, "p99"))),
+    ("round trip (ms)", |it| one(it, |row| &row.round_trip_ms, "mean")),
+    ("round trip, p99 (ms)", |it| one(it, |row| &row.round_trip_ms, "p99")),
     ("retransmitted", |it| count(it.mean(|row| row.retransmissions.map(lossy)))),
     ("of all segments", retransmitted),
     ("time-outs", |it| count(it.mean(|row| row.timeouts.map(lossy)))),
@@ -72,10 +72,10 @@ const PRINTED: [Column; 12] = [
     ("goodput (Mb/s)", goodput),
     ("bound by", bound),
     ("held back by", held_apart),
-    ("round trip (ms)", |it| both(it.of(|row| &row.round_trip_ms, "mean"), it.of(|row| &row.round_trip_ms, "p99"))),
+    ("round trip (ms)", |it| two(it, |row| &row.round_trip_ms)),
     ("lost, %", lost),
-    ("one way (ms)", |it| both(it.of(|row| &row.delay_ms, "mean"), it.of(|row| &row.delay_ms, "p99"))),
-    ("completion (ms)", |it| both(it.of(|row| &row.completion_ms, "mean"), it.of(|row| &row.completion_ms, "p99"))),
+    ("one way (ms)", |it| two(it, |row| &row.delay_ms)),
+    ("completion (ms)", |it| two(it, |row| &row.completion_ms)),
     ("with opening (ms)", |it| both(with_opening(it, "mean"), with_opening(it, "p99"))),
     ("retransmitted, %", retransmitted),
     ("time-outs", timed_out),
@@ -108,9 +108,9 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// The mean of what runs say, where all do.
+    /// The mean of what runs say, of those that do.
     fn mean(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
-        stats::mean(&self.rows.iter().map(|row| of(row)).collect::<Option<Vec<f64>>>()?)
+        stats::mean(&self.rows.iter().filter_map(|row| of(row)).collect::<Vec<f64>>())
     }
 
     /// The same of what is counted for all loads together.
@@ -121,6 +121,12 @@ impl Told<'_> {
     /// The same of one of the values that a row has by name.
     fn of(&self, values: fn(&Row) -> &BTreeMap<String, f64>, name: &str) -> Option<f64> {
         self.mean(|row| values(row).get(name).copied())
+    }
+
+    /// The cell of such values, with how many runs have them where others do not: "(1 of 3 runs)".
+    fn beside(&self, cell: Cell, values: fn(&Row) -> &BTreeMap<String, f64>) -> Cell {
+        let (some, all) = (self.rows.iter().filter(|row| !values(row).is_empty()).count(), self.rows.len());
+        if some == all || cell == Cell::empty() { cell } else { cell.word(format!("({some} of {all} runs)")) }
     }
 
     /// "link", or "link 40, loss 12" where flows differ.
@@ -205,8 +211,9 @@ fn held_means(told: &Told<'_>) -> BTreeMap<String, f64> {
     mean_held(&told.rows)
 }
 
-fn round_trip(told: &Told<'_>) -> Cell {
-    time(told.of(|row| &row.round_trip_ms, "mean"))
+/// One of several times that a row has by name.
+fn one(told: &Told<'_>, times: fn(&Row) -> &BTreeMap<String, f64>, name: &str) -> Cell {
+    told.beside(time(told.of(times, name)), times)
 }
 
 /// How long exchanges took with the opening of connections, where that makes a difference to be seen.
@@ -214,6 +221,11 @@ fn with_opening(told: &Told<'_>, name: &str) -> Option<f64> {
     const SEEN: f64 = 1.01;
     let [without, with] = [told.of(|row| &row.completion_ms, "mean")?, told.of(|row| &row.with_opening_ms, "mean")?];
     told.of(|row| &row.with_opening_ms, name).filter(|_| with > without * SEEN)
+}
+
+/// The mean of several times and the 99th percentile.
+fn two(told: &Told<'_>, times: fn(&Row) -> &BTreeMap<String, f64>) -> Cell {
+    told.beside(both(told.of(times, "mean"), told.of(times, "p99")), times)
 }
 
 /// "61.0, p99 71.0".
@@ -409,6 +421,12 @@ impl Done {
     pub(super) fn runs(&self, load: Option<&String>) -> Vec<&Row> {
         let row = self.rows.iter().find(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
         row.map_or_else(Vec::new, |row| runs_of(&self.rows, row))
+    }
+
+    /// Of how many of its runs that is which is shown, and how many there are.
+    pub(super) fn with_value(&self, load: Option<&String>, shown: &ValueName) -> (usize, usize) {
+        let runs = self.runs(load);
+        (runs.iter().filter(|row| row.value(shown).is_some()).count(), runs.len())
     }
 }
 

@@ -1,5 +1,7 @@
 //! The figure of a scenario, where it has a horizontal axis.
 
+use kumiki_octets::text::counted;
+
 use super::{Done, Failed, Results};
 use crate::figure::palette::COLOURS;
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
@@ -156,17 +158,37 @@ impl Results {
     /// What stands below a figure of `series`.
     pub(super) fn caption(&self, first: &Point, series: &[Series]) -> String {
         let has_bars = series.iter().flat_map(|curve| &curve.points).any(|point| point.spread.is_some());
-        let repeat = first.scenario.run.repeat.as_ref().filter(|repeat| repeat.runs > 1);
-        let runs = match (has_bars, repeat) {
+        let is_repeated = first.scenario.run.repeat.as_ref().is_some_and(|repeat| repeat.runs > 1);
+        let runs = match (has_bars, is_repeated) {
             (true, _) => match bounds(self.shown().name()) {
                 None => "Bars: confidence intervals.".to_owned(),
                 Some((low, high)) => format!("Bars: confidence intervals, between {low} and {high}."),
             },
-            (false, Some(repeat)) => format!("Each value is of {} runs.", repeat.runs),
-            (false, None) if self.are_single() => "One seed for each point.".to_owned(),
-            (false, None) => String::new(),
+            (false, true) => self.of_how_many().unwrap_or_default(),
+            (false, false) if self.are_single() => "One seed for each point.".to_owned(),
+            (false, false) => String::new(),
         };
         self.captioned(first, &runs)
+    }
+
+    /// Of how many runs each value is that is shown; nothing where there is none.
+    fn of_how_many(&self) -> Option<String> {
+        let shown = self.shown();
+        let of_point = |(point, result): &(Point, Result<Done, Failed>)| {
+            let done = result.as_ref().ok()?;
+            let loads = done.loads.iter().map(|(load, _)| Some(load)).chain([point.scenario.report.load.as_ref()]);
+            Some(loads.map(|load| done.with_value(load, &shown)).filter(|(with, _)| *with > 0).collect::<Vec<_>>())
+        };
+        let counts: Vec<(usize, usize)> = self.points.iter().filter_map(of_point).flatten().collect();
+        let fewest = counts.iter().map(|(with, _)| *with).min()?;
+        let most = counts.iter().map(|(with, _)| *with).max()?;
+        let all = counts.iter().map(|(_, all)| *all).max()?;
+        let with = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+        Some(if fewest == all {
+            format!("Each value is of {}.", counted(all as u64, "run"))
+        } else {
+            format!("Each value is of the runs that have one, {with} of {all}.")
+        })
     }
 
     /// Whether each point was run once.

@@ -34,7 +34,10 @@ impl Results {
         if !shown.is_goodput() {
             let own = done.iter().filter_map(|(label, done)| Some((label.as_str(), done.summary?.mean)));
             let own: Vec<(&str, f64)> = own.collect();
-            add(&capital(&shown.label()), between(&own, 2, shown.unit()));
+            let counts = || done.iter().map(|(_, done)| done.with_value(load, &shown));
+            let (with, all) = (counts().map(|it| it.0).sum::<usize>(), counts().map(|it| it.1).sum::<usize>());
+            let some = if with < all { format!("; {with} of {all} runs have it") } else { String::new() };
+            add(&capital(&shown.label()), between(&own, 2, shown.unit()).map(|said| said + &some));
         }
         add("Goodput", between(&values(&|row| Some(row.goodput_mbps)), 2, "Mb/s"));
         let of_limit = |row: &Row| Some(100.0 * row.goodput_mbps / row.limit_mbps.filter(|limit| *limit > 0.0)?);

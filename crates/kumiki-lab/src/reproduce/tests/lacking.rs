@@ -1,6 +1,7 @@
 //! Values that some runs or points have, and others do not.
 
 use super::*;
+use crate::table::Cell;
 
 /// Nothing ends with the smallest window, with the next one in the first run alone, and everything else in 2 s.
 struct Ends;
@@ -28,6 +29,22 @@ fn ends(claim: &str) -> Results {
     let document = Document::parse("two", "two.toml", &format!("{text}\n{claim}")).unwrap();
     let plan = Plan::new(&[document], &Choice::default(), &Ends).unwrap();
     run(&plan, Ends, Options::default()).remove(0)
+}
+
+#[test]
+fn of_how_many_runs_a_value_is_is_said_where_some_have_none() {
+    let results = ends("most = 1");
+    let caption = results.figure().unwrap().caption;
+    assert!(caption.contains("Each value is of the runs that have one, 1 to 3 of 3."), "{caption}");
+    let (what, said) = results.glance().remove(0);
+    assert_eq!(what, "Completion, mean");
+    assert!(said.ends_with("; 8 of 15 runs have it"), "{said}");
+    let why = results.why_table().unwrap();
+    let place = why.columns.iter().position(|head| head == "completion (ms)").unwrap();
+    let cells: Vec<Cell> = why.rows.iter().map(|(_, cells)| cells[place].clone()).collect();
+    assert_eq!(cells[0], Cell::empty());
+    assert_eq!(cells[1].parts(false)[0], "4000.0, p99 4000.0 (1 of 3 runs)");
+    assert_eq!(cells[2].parts(false)[0], "2000.0, p99 2000.0");
 }
 
 #[test]
