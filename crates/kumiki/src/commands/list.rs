@@ -108,19 +108,23 @@ fn result(place: &Path) -> Result<String, Stop> {
     whole(&place.join(Output::ROWS_JSONL))?;
     let word = |path: &str| run.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let count = |path: &str| run.pointer(path).and_then(Value::as_u64).unwrap_or_default();
-    let names = run.get("scenarios").and_then(Value::as_array).into_iter().flatten();
-    let names: Vec<&str> = names.filter_map(|it| it.get("name")?.as_str()).collect();
+    let scenarios = || run.get("scenarios").and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<&str> = scenarios().filter_map(|it| it.get("name")?.as_str()).collect();
     let what = match names.as_slice() {
         [] => "nothing".to_owned(),
         [first] => (*first).to_owned(),
         [first, .., last] => format!("{} scenarios, {first} to {last}", names.len()),
     };
-    let (done, all) = (count("/points/done"), kumiki_octets::text::counted(count("/points/all"), "point"));
+    let points = |count| kumiki_octets::text::counted(count, "point");
+    let (done, all) = (count("/points/done"), points(count("/points/all")));
+    let whole = scenarios().filter_map(|it| it.get("points")?.as_u64()).fold(0, u64::saturating_add);
+    let shard = if whole > count("/points/all") { format!(", a shard of {}", points(whole)) } else { String::new() };
     let failed = match count("/points/failed") {
         0 => String::new(),
         failed => format!(" ({failed} failed)"),
     };
     let commit = run.get("commit").and_then(Value::as_str).map_or_else(String::new, |commit| format!(" ({commit})"));
-    let line = format!("{what}: {done} of {all}{failed}, {}, Kumiki {}{commit}", word("/started"), word("/version"));
+    let line =
+        format!("{what}: {done} of {all}{failed}{shard}, {}, Kumiki {}{commit}", word("/started"), word("/version"));
     Ok(format!("{name}: {}\n    {}\n", shown(&line), shown(word("/command"))))
 }

@@ -45,6 +45,20 @@ fn what_would_be_run_is_told_and_nothing_is_written() {
     assert!(text.contains("\"state\":\"runs\"") && text.contains("out already has a result"), "{text}");
 }
 
+#[test]
+fn a_shard_is_listed_as_one() {
+    let folder = Folder::with("shards", &three_points("1 s"));
+    let listed = |arguments: &[&str]| {
+        let ran = folder.kumiki(&[&["run", "x.toml", "--out", "out", "--force"], arguments].concat());
+        assert!(matches!(ran.status.code(), Some(0 | 1)), "{ran:?}");
+        String::from_utf8(folder.kumiki(&["list", "out"]).stdout).unwrap()
+    };
+    let part = listed(&["--shard", "2/2"]);
+    assert!(part.starts_with("out: x: 1 of 1 point") && part.contains(", a shard of 3 points, "), "{part}");
+    let all = listed(&[]);
+    assert!(all.starts_with("out: x: 3 of 3 points") && !all.contains("shard"), "{all}");
+}
+
 /// Nobody answers at the first of two points. What it has to show is kept and marked, and no command takes it for a result.
 #[test]
 fn a_point_that_failed_is_kept_and_is_no_result() {
@@ -147,6 +161,8 @@ fn prices_are_fitted_and_the_profile_is_ready_for_use() {
     let run = folder.kumiki(&["run", "x.toml", "--set", "host.near.profile=./mine.toml"]);
     let said = String::from_utf8_lossy(&run.stdout);
     assert!(run.status.success() && said.contains("./mine.toml: 1 parameter fitted to 2 values"), "{run:?}");
+    let typo = refused(&folder.kumiki(&["fit", "x.toml", "mine.csv", "--free", "tcp.sned"]));
+    assert!(typo.contains("--free: unknown price \"tcp.sned\"; did you mean \"tcp.send\"?"), "{typo}");
     folder.0.write("bad.csv", b"mss (B),goodput (Mb/s)\n536,14\n1072,2x4\n");
     let bad = refused(&folder.kumiki(&["fit", "x.toml", "bad.csv"]));
     assert!(bad.starts_with("kumiki: bad.csv:3: column 2 (goodput (Mb/s)) = \"2x4\": not a number"), "{bad}");
