@@ -57,6 +57,7 @@ use crate::scenario::{Host, Scenario};
 use crate::topology::Topology;
 use crate::workload::{Idle, UdpSink};
 pub use changing::{LineState, LineUpdate, LiveLine};
+pub(crate) use counters::OF_NODE;
 pub use counters::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
 use fault::Fault;
 pub use flows::{Flow, Sender};

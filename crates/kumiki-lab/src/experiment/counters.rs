@@ -7,13 +7,16 @@ use kumiki_inet::tcp::Tcp;
 use kumiki_sim::{Host, World};
 use kumiki_xtp::Xtp;
 
-use crate::rows::Counters;
+use crate::rows::{Counters, DROPPED};
 use crate::workload::UdpSink;
 use crate::workload::rtp::Reception;
 
 mod meanings;
 
 pub use meanings::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
+
+/// What every node of a graph counts, and nothing else does.
+pub(crate) const OF_NODE: &str = "messages_down";
 
 /// What is known of streams of RTP.
 const RTP_EXPECTED: &str = "expected";
@@ -118,7 +121,7 @@ fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
 
 fn of_account(account: &Account) -> BTreeMap<String, u64> {
     let mut counts = named([
-        ("messages_down", account.down.messages),
+        (OF_NODE, account.down.messages),
         ("octets_down", account.down.octets),
         ("messages_up", account.up.messages),
         ("octets_up", account.up.octets),
@@ -132,7 +135,7 @@ fn of_account(account: &Account) -> BTreeMap<String, u64> {
         ("busy_us", account.busy.as_nanos() / 1_000),
     ]);
     let drops = account.drops.iter();
-    counts.extend(drops.map(|(reason, count)| (format!("{}{reason}", meanings::DROPPED), *count)));
+    counts.extend(drops.map(|(reason, count)| (format!("{DROPPED}{reason}"), *count)));
     counts
 }
 

@@ -1,7 +1,7 @@
 //! That what `[report]` and `[[claim]]` ask of queues and counters is there, before anything runs.
 
 use crate::experiment::{Experiment, Limit};
-use crate::rows::{LATER, QUEUE_PARTS, Row, ValueName};
+use crate::rows::{QUEUE_PARTS, Row, ValueName, may_come};
 use crate::scenario::directions::sending;
 use crate::scenario::{Fault, Point, Scenario, nearest};
 
@@ -103,8 +103,7 @@ fn counter(path: &[&str], name: &str, experiment: &Experiment) -> Result<(), Fau
         return Err(unknown(path, "counters", layer, &end, counters.keys().map(String::as_str).collect()));
     };
     // What is counted of streams is known once there is one.
-    let may_come = counter.starts_with(LATER) || experiment.hears_streams(layer);
-    if counts.contains_key(counter) || may_come {
+    if counts.contains_key(counter) || may_come(counts, counter) || experiment.hears_streams(layer) {
         return Ok(());
     }
     Err(unknown(path, &format!("counters.{layer}"), counter, "", counts.keys().map(String::as_str).collect()))
@@ -184,6 +183,11 @@ define.value = "goodput_mbps"
                 "counters.clientt.tcp.timeouts",
                 "there is no counters.clientt.tcp; did you mean \"counters.client.tcp.timeouts\"?",
             ),
+            (
+                "counters.line.dropped, queue full",
+                "there is no counters.line.dropped, queue full; expected counters.line.NAME with one of a_",
+            ),
+            ("counters.client.l0.dropped, queue ful", "did you mean \"counters.client.l0.dropped, queue full\"?"),
             ("held.sendbuffer", "did you mean \"held.send buffer\"?"),
         ] {
             let said = said(value).unwrap_or_else(|| panic!("{value} is taken"));

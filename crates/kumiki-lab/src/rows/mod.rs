@@ -31,7 +31,7 @@ pub use csv_form::to_csv;
 pub(crate) use output::Part;
 pub use output::{Output, OutputError, read_rows};
 pub use value::ValueName;
-pub(crate) use value::{LATER, LOST, QUANTILES, QUEUE_PARTS, beyond, bounds};
+pub(crate) use value::{DROPPED, LOST, QUANTILES, QUEUE_PARTS, beyond, bounds, may_come};
 
 /// The value of a varied parameter. Its unit is in the parameter's name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,9 @@
 //! Values of rows by their names: what a table or a figure may show.
 
+use std::collections::BTreeMap;
+
 use super::{Parameter, Row};
-use crate::experiment::{Limit, unit_of_counter};
+use crate::experiment::{Limit, OF_NODE, unit_of_counter};
 use crate::stats::Summary;
 
 /// The name of a value of a row: a field (`jain`), one of several by name (`completion_ms.p99`, `held.send buffer`), of a queue (`queues.line.a.mean`) or a
@@ -39,8 +41,14 @@ const GOODPUT: &str = "goodput_mbps";
 /// What is shown of echoes alone, which bring no goodput: it is there however few are answered.
 pub(crate) const LOST: &str = "lost_percent";
 
-/// Counters of a layer that are not there until something was counted.
-pub(crate) const LATER: &str = "dropped, ";
+/// The beginning of the names of counters of messages that a node dropped; behind it stands the reason.
+pub(crate) const DROPPED: &str = "dropped, ";
+
+/// Whether a layer that has `counts` may come to have this counter as well: a node of a graph counts what it dropped for a reason once it has. Lines, switches,
+/// adapters and CPUs have all of theirs from the beginning.
+pub(crate) fn may_come(counts: &BTreeMap<String, u64>, counter: &str) -> bool {
+    counter.starts_with(DROPPED) && counts.contains_key(OF_NODE)
+}
 
 impl Default for ValueName {
     fn default() -> Self {
@@ -200,8 +208,8 @@ impl Row {
                 }
                 "counters" => {
                     let (layer, counter) = rest.rsplit_once('.')?;
-                    let counted = self.counters.get(layer)?.get(counter).copied();
-                    counted.or_else(|| counter.starts_with(LATER).then_some(0)).map(count)
+                    let counts = self.counters.get(layer)?;
+                    counts.get(counter).copied().or_else(|| may_come(counts, counter).then_some(0)).map(count)
                 }
                 // Parts of one, of which those that are nothing are not written.
                 "held" => {
@@ -224,8 +232,6 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     #[test]
@@ -240,7 +246,10 @@ mod tests {
             queues: BTreeMap::from(
                 [("line.a", 2.5), ("sw.0", 7.0)].map(|(of, mean)| (of.to_owned(), one("mean", mean))),
             ),
-            counters: BTreeMap::from([("line".to_owned(), BTreeMap::from([("a_drops".to_owned(), 7)]))]),
+            counters: BTreeMap::from(
+                [("line", "a_drops"), ("a.ip", "messages_down"), ("a.l0", "dropped, no page")]
+                    .map(|(layer, counter)| (layer.to_owned(), BTreeMap::from([(counter.to_owned(), 7)]))),
+            ),
             held: one("send buffer", 0.5),
             ..Row::default()
         };
@@ -255,12 +264,18 @@ mod tests {
             ("counters.line.a_drops", 7.0, "line.a drops", "frames"),
             ("held.send buffer", 0.5, "held, send buffer", ""),
             ("held.pacing", 0.0, "held, pacing", ""),
-            ("counters.line.dropped, no route", 0.0, "line.dropped, no route", "messages"),
+            ("counters.a.ip.dropped, no route", 0.0, "a.ip.dropped, no route", "messages"),
         ] {
             let known = ValueName::new(name).unwrap_or_else(|| panic!("{name}"));
             assert_eq!((row.value(&known), known.label().as_str(), known.unit()), (Some(value), label, unit), "{name}");
         }
-        for none in ["delay_ms.mean", "held.nothing", "counters.line.a_drop"] {
+        for none in [
+            "delay_ms.mean",
+            "held.nothing",
+            "counters.line.a_drop",
+            "counters.line.dropped, queue full",
+            "counters.a.l0.dropped, no pages",
+        ] {
             assert_eq!(row.value(&ValueName::new(none).unwrap()), None, "{none}");
         }
         for name in ["", "goodput", "delay_ms", "delay_ms.p98", "queues.line", "seed", "bound_by", "held"] {

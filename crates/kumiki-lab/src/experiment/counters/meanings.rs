@@ -1,5 +1,7 @@
 //! What each counter of a row means, and of what it is a number: `docs/counters.md` is made from here.
 
+use crate::rows::DROPPED;
+
 /// Counters of one kind of place.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterGroup {
@@ -21,9 +23,6 @@ pub struct CounterMeaning {
     /// Which of these.
     pub meaning: &'static str,
 }
-
-/// The beginning of the names of counters of messages that a node dropped; behind it stands the reason.
-pub(super) const DROPPED: &str = "dropped, ";
 
 const fn of(name: &'static str, unit: &'static str, meaning: &'static str) -> CounterMeaning {
     CounterMeaning { name, unit, meaning }
