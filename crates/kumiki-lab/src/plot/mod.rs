@@ -135,7 +135,8 @@ fn x_name(sources: &[Source], options: &Options) -> Result<String, Fault> {
         let others = source.keys().into_iter().filter(|name| !options.series.iter().any(|it| is_same(it, name)));
         names.extend(others.filter(varies).filter(|name| !is_same(name, &options.y)));
     }
-    names.dedup();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
     let fault =
         Fault::new("nothing that is varied has several numbers, so it is not known what the horizontal axis is");
     Err(match names.as_slice() {

@@ -240,5 +240,13 @@ fn an_axis_that_has_to_be_named_is_one_that_there_is() {
     let said =
         "nothing that is varied has several numbers, so it is not known what the horizontal axis is; expected --x";
     assert_eq!(told(vec![words("red"), words("tail")]), format!("{said} queue_kind, or another value of the rows"));
+    // Each once, although both results have them.
+    let varied = |word: &str| {
+        let varied = ["queue_kind", "order"].map(|name| (name.to_owned(), Parameter::Text(word.to_owned())));
+        Row { varied: varied.into(), ..Row::default() }
+    };
+    let both = [of(vec![varied("a"), varied("b")]), of(vec![varied("a"), varied("b")])];
+    let said_of_both = figure(&both, &Options::default()).unwrap_err().to_string();
+    assert_eq!(said_of_both, format!("{said} with one of queue_kind, order, or another value of the rows"));
     assert_eq!(told(vec![words("red")]), format!("{said} with the name of a value of the rows, or of a column"));
 }
