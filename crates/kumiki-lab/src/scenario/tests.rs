@@ -150,6 +150,10 @@ fn a_string_that_is_not_closed_is_told_where_it_begins() {
             "x.toml:1: not TOML: an odd number of quotation marks in one line, 5: a string is not closed, or not opened; expected \" on both sides of each string",
         ),
         (
+            "t = [\"a\\\"a\", \"b, \"c\"]\n",
+            "x.toml:1: not TOML: an odd number of quotation marks in one line, 5: a string is not closed, or not opened; expected \" on both sides of each string",
+        ),
+        (
             "a = 1\nt = \"\"\"A\nb = \"c\"\n",
             "x.toml:2: not TOML: nothing closes the text that begins with \"\"\" here; expected \"\"\" at its end",
         ),

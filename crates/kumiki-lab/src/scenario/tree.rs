@@ -501,7 +501,7 @@ impl Lines {
         }
         // A string that was closed too late leaves what follows without a comma.
         Some(if message.contains("missing comma") {
-            let count = line.matches(quote).count();
+            let count = quotes(line, quote);
             let problem =
                 format!("an odd number of quotation marks in one line, {count}: a string is not closed, or not opened");
             said(at, problem, format!("{quote} on both sides of each string"))
@@ -536,6 +536,17 @@ impl Lines {
         let expected = format!("all of its keys between these, or [{name}] in the place of them");
         Some(Fault::new(problem).expected(expected).in_place(self.place(at)))
     }
+}
+
+/// How many strings `quote` begins or ends in `line`: between two of `"` a reverse solidus has the next character stand for itself.
+fn quotes(line: &str, quote: char) -> usize {
+    let mut escaped = false;
+    let is_one = |c: &char| {
+        let is_one = *c == quote && !escaped;
+        escaped = quote == '"' && *c == '\\' && !escaped;
+        is_one
+    };
+    line.chars().filter(is_one).count()
 }
 
 /// Where the string begins that `line` does not close.
