@@ -22,7 +22,7 @@
 //!    the longest round trip gives, within its bounds.
 //! 5. *Nobody talks for ever* ("talk"). Where nothing goes on, there are not more control packets than data packets and
 //!    milliseconds account for.
-//! 6. *Whoever is asked and gives no answer is given up* ("patience"): after CTIMEOUT (P20), and no time-out is twice as long.
+//! 6. *Whoever is asked and gives no answer is given up* ("timeout"): after CTIMEOUT (P20), and no time-out is twice as long.
 //! 7. *A caller that may be another gets little* ("amplification"). Until a packet with this end's own key has come, what it sends is at most so many times
 //!    what has come (P49). Who has sent so much is no stall of rule 4.
 
@@ -526,7 +526,7 @@ impl XtpWitness {
             && now > *asked + limit
         {
             let what = format!("asked at {asked} and heard nothing: it should have been given up (P20)");
-            self.breaks(*asked + limit, "patience", what);
+            self.breaks(*asked + limit, "timeout", what);
         }
     }
 }
