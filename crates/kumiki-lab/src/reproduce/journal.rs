@@ -91,18 +91,24 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether both say the same, whatever it took.
+    /// Whether both say the same, whatever it took. How long captures are is no part of it, as an older journal
+    /// does not say that: with the same rows a point is the same with or without.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let said = |entry: &Self| Self { took_ms: 0, octets: Vec::new(), ..entry.clone() };
         said(self) == said(other)
     }
 
+    /// The names of its captures, and how many octets each has, where that was said.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = (&str, Option<u64>)> {
+        let lengths = self.octets.iter().copied().map(Some).chain(std::iter::repeat(None));
+        self.captures.iter().map(String::as_str).zip(lengths)
+    }
+
     /// Whether its captures are in `directory` as they were written: what was captured belongs to the result.
     fn has_captures(&self, directory: &Path) -> bool {
-        let lengths = self.octets.iter().map(Some).chain(std::iter::repeat(None));
-        self.captures.iter().zip(lengths).all(|(name, octets)| {
+        self.lengths().all(|(name, octets)| {
             let found = fs::metadata(directory.join(name));
-            found.is_ok_and(|found| found.is_file() && octets.is_none_or(|octets| found.len() == *octets))
+            found.is_ok_and(|found| found.is_file() && octets.is_none_or(|octets| found.len() == octets))
         })
     }
 }

@@ -48,12 +48,13 @@ fn unusable(directory: &Path, journal: &Path) -> Option<String> {
 }
 
 impl Merged {
-    /// Reads the journals in these directories and puts them together. Every point has to be in one of them.
+    /// Reads the journals in these directories and puts them together. Every point has to be in one of them, with its captures as they were written: nothing
+    /// is to be written or replaced before it is known that all is there.
     ///
     /// # Errors
     ///
     /// [`OutputError`] with the file, and the line where it is about one: what is missing, of something else than the first, or there twice with different
-    /// content; or cannot be read.
+    /// content; or cannot be read, or is cut off.
     pub fn read(directories: &[PathBuf]) -> Result<Self, OutputError> {
         let mut contents: Vec<(&Path, PathBuf, Content)> = Vec::new();
         for directory in directories {
@@ -98,7 +99,10 @@ impl Merged {
             let directory = froms.get(&place).map(|(directory, ..)| directory.to_path_buf());
             (place, (directory.unwrap_or_default(), entry))
         };
-        let entries = entries.into_iter().map(of).collect();
+        let entries: BTreeMap<usize, (PathBuf, Entry)> = entries.into_iter().map(of).collect();
+        for (directory, entry) in entries.values() {
+            entry.lengths().try_for_each(|(name, written)| whole(&directory.join(name), written))?;
+        }
         Ok(Self { plan, header: header.of_all(), entries })
     }
 
@@ -115,13 +119,9 @@ impl Merged {
     /// [`OutputError`] where that cannot be written, or a capture cannot be read.
     pub fn results(self, output: &Output) -> Result<Vec<Results>, OutputError> {
         let entries = self.entries.into_iter().map(|(place, (directory, entry))| {
-            let lengths: BTreeMap<_, _> = entry.captures.iter().cloned().zip(entry.octets.iter().copied()).collect();
             let read = move |name: &str| {
                 let path = directory.join(name);
-                match fs::read(&path) {
-                    Ok(octets) => whole(octets, lengths.get(name).copied(), &path),
-                    Err(source) => Err(OutputError::Unread { path, source }),
-                }
+                fs::read(&path).map_err(|source| OutputError::Unread { path, source })
             };
             (place, entry, read)
         });
@@ -129,11 +129,11 @@ impl Merged {
     }
 }
 
-/// These `octets` of the capture at `path`, where as many were written.
-fn whole(octets: Vec<u8>, written: Option<u64>, path: &Path) -> Result<Vec<u8>, OutputError> {
-    let found = octets.len() as u64;
+/// That the capture at `path` has as many octets as were written, where that is known.
+fn whole(path: &Path, written: Option<u64>) -> Result<(), OutputError> {
+    let found = fs::metadata(path).map_err(|source| OutputError::Unread { path: path.to_owned(), source })?.len();
     match written.filter(|written| *written != found) {
-        None => Ok(octets),
+        None => Ok(()),
         Some(written) => {
             let why = format!("it has {}, where {written} were written", counted(found, "octet"));
             Err(journal::at(path, 0, format!("{why}; to have it again, repeat the command of its shard with --resume")))

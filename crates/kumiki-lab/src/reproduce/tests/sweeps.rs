@@ -488,11 +488,35 @@ fn a_point_whose_capture_is_cut_off_is_run_again() {
         assert_eq!(sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap(), 1);
         assert_eq!(place.octets(), whole.octets());
     }
-    // And what is merged says which it is.
-    fs::write(&capture, [1]).unwrap();
-    let output = Output::open(place.0.join("merged"), false).unwrap();
-    let why = merged(&[&place]).unwrap().results(&output).unwrap_err().to_string();
-    assert!(why.contains("captures/two/003-a.pcapng: it has 1 octet, where 2 were written"), "{why}");
+}
+
+/// Nothing of an older result goes, and nothing is half copied that would be in the way once the capture is there again.
+#[test]
+fn a_capture_that_is_cut_off_is_told_before_anything_is_merged() {
+    let (sweep, into) = (Sweep::of(4), Place::new("cut-off-merged"));
+    let shards = shards(&sweep, "cut-off-shard", 2);
+    let merge = |force| {
+        let merged = merged(&shards.iter().collect::<Vec<_>>())?;
+        let output = Output::open(&into.0, force).map_err(|why| why.to_string())?;
+        let results = merged.results(&output).and_then(|results| write(&output, &results).map(|_| ()));
+        results.map_err(|why| why.to_string())
+    };
+    let capture = shards[1].0.join("captures/two/003-a.pcapng");
+    let whole = fs::read(&capture).unwrap();
+    let spoil = || fs::write(&capture, [1]).unwrap();
+    spoil();
+    let why = merge(false).unwrap_err();
+    assert!(why.starts_with("D2/captures/two/003-a.pcapng: it has 1 octet, where 2 were written"), "{why}");
+    fs::write(&capture, &whole).unwrap();
+    merge(false).expect("what was mended can be merged by the same command");
+    let first = into.0.join("captures/two/000-a.pcapng");
+    fs::write(&first, "of an older result").unwrap();
+    spoil();
+    merge(true).unwrap_err();
+    assert_eq!(fs::read(&first).unwrap(), b"of an older result");
+    fs::remove_file(&capture).unwrap();
+    let why = merge(true).unwrap_err();
+    assert!(why.starts_with("D2/captures/two/003-a.pcapng: "), "{why}");
 }
 
 #[test]
