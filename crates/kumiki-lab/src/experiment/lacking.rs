@@ -4,6 +4,7 @@ use super::Experiment;
 use super::flows::tcps;
 use super::load::{Kind, Load};
 use super::measure::is_mixed;
+use crate::limit::NO_GOODPUT;
 use crate::rows::ValueName;
 
 /// Of loads that are not alike, what only one of them tells is told of that.
@@ -40,6 +41,7 @@ impl Experiment {
             }
             "lost_percent" if !own().all(is_of_units) && !own().all(|load| load.kind == Kind::Ping) => Some(OF_EACH),
             "jain" if !any(|load| load.kind != Kind::Ping) => Some("echoes share nothing"),
+            "limit_mbps" if !any(|load| load.kind != Kind::Ping) => Some(NO_GOODPUT),
             "jain" if is_mixed => Some(OF_EACH),
             _ => None,
         }

@@ -252,6 +252,11 @@ define.value = "goodput_mbps"
             (&udp, "held.pacing", "has held: only connections of TCP have it"),
             (&udp, "round_trip_ms.p50", "has round_trip_ms: only connections of TCP and pings have it"),
             (&ping, "jain", "has jain: echoes share nothing"),
+            (
+                &ping,
+                "limit_mbps",
+                "has limit_mbps: echoes bring no goodput, and so have no limit; expected one of goodput_mbps, octets, measured_s, longest_gap_s, lost_percent, round",
+            ),
             (&mixed, "jain", "`load` in [report] names one"),
             (&mixed, "completion_ms.p99", "`load` in [report] names one"),
         ] {
@@ -264,6 +269,7 @@ define.value = "goodput_mbps"
             (&bulk, "retransmissions"),
             (&bulk, "round_trip_ms.p99"),
             (&own, "jain"),
+            (&bulk, "limit_mbps"),
             (&udp, "lost_percent"),
             (&udp, "delay_ms.max"),
             (&udp, "jain"),

@@ -35,7 +35,7 @@ use packet::Packet;
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, on_way, rows, sweep, table};
 pub use stack::{Carried, OnWay, lines, of_all, of_counted, of_load, of_loads, of_mix};
-pub(crate) use stack::{Direction, of_way};
+pub(crate) use stack::{Direction, NO_GOODPUT, of_way};
 
 /// A line, before anything has taken its share.
 #[derive(Clone, PartialEq, Eq, Debug)]

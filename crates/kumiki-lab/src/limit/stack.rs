@@ -35,7 +35,7 @@ const XTP_HEADER: u32 = 32;
 const AAL34: &str = "3/4";
 
 /// Why there is no ladder of echoes.
-const NO_GOODPUT: &str = "echoes bring no goodput, and so have no limit";
+pub(crate) const NO_GOODPUT: &str = "echoes bring no goodput, and so have no limit";
 
 /// The ladder of a load of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
 /// there through switches and routers. Of several writers it is that of the first.
