@@ -52,7 +52,7 @@ pub use journal::{Header, Journal};
 pub use merge::Merged;
 pub use pieces::Pieces;
 pub use provenance::Provenance;
-pub use run::{Interruption, Options};
+pub use run::{Interruption, Options, is_of_first_run};
 pub use shard::Shard;
 pub use verdicts::{Judgement, Verdict, origins, summary, to_jsonl};
 

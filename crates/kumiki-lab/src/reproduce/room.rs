@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::Plan;
 use super::older::{Older, figures_of};
+use super::run::own_name;
+use super::{Part, Plan};
 use crate::rows::{Output, OutputError};
 
 /// How the names of captures and traces end.
@@ -21,7 +22,7 @@ pub(super) fn check(output: &Output, plan: &Plan, captures: bool, older: &Older)
     for part in &*plan.parts {
         let captured = output.path(Output::CAPTURES).join(&part.name);
         if captures || part.points.iter().any(|point| point.scenario.run.interval.is_some()) {
-            in_the_way(is_of_captures(&captured))?;
+            in_the_way(called_as_captures(&captured, part))?;
             folders.insert(captured);
         }
         in_the_way(figures_of(&part.name).map(|name| output.path(&name)).filter(|path| path.is_dir()))?;
@@ -48,17 +49,17 @@ fn try_in(folder: &Path) -> Result<(), OutputError> {
     fs::write(&probe, []).and_then(|()| fs::remove_file(&probe)).map_err(error)
 }
 
-/// The directories in `folder` that are called as captures are: `000-a.pcapng`.
-fn is_of_captures(folder: &Path) -> impl Iterator<Item = PathBuf> {
+/// The directories in `folder` that are called as captures of `part` are: `000-a.pcapng`.
+fn called_as_captures(folder: &Path, part: &Part) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = entries.filter(|path| is_capture(path) && path.is_dir()).collect();
+    let mut found: Vec<PathBuf> = entries.filter(|path| is_capture(path, part) && path.is_dir()).collect();
     found.sort();
     found.into_iter()
 }
 
-fn is_capture(path: &Path) -> bool {
+fn is_capture(path: &Path, part: &Part) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_of_point = name.split_once('-').is_some_and(|(point, _)| point.parse::<usize>().is_ok());
+    let is_of_point = part.points.iter().any(|point| own_name(&name, point.index).is_some());
     is_of_point && path.extension().is_some_and(|end| OF_CAPTURES.iter().any(|known| end == *known))
 }
 

@@ -323,16 +323,33 @@ pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Resul
 fn files(scenario: &str, index: usize, captures: Captures) -> Vec<(String, Contents)> {
     let named = |(repetition, name, contents): (u32, String, Contents)| {
         let repetition = match repetition {
-            0 if !is_of_a_run(&name) => String::new(),
+            0 if number_of_run(&name).is_none() => String::new(),
             n => format!("run{n}-"),
         };
-        (format!("{}/{scenario}/{index:03}-{repetition}{name}", Output::CAPTURES), contents)
+        (format!("{}/{scenario}/{}{repetition}{name}", Output::CAPTURES, of_point(index)), contents)
     };
     captures.into_iter().map(named).collect()
 }
 
-/// Whether `name` begins with `run`, a number and a hyphen.
-fn is_of_a_run(name: &str) -> bool {
-    let number = name.strip_prefix("run").and_then(|rest| rest.split_once('-'));
-    number.is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|octet| octet.is_ascii_digit()))
+/// How the names of the captures of a point begin.
+fn of_point(index: usize) -> String {
+    format!("{index:03}-")
+}
+
+/// What follows the number of the point in the name of a capture, where it is that point's.
+pub(super) fn own_name(file: &str, index: usize) -> Option<&str> {
+    file.strip_prefix(&of_point(index))
+}
+
+/// Whether the capture in a `file` called as `000-near.pcapng` is of the first run of its point, and not as `000-run2-near.pcapng`.
+#[must_use]
+pub fn is_of_first_run(file: &str) -> bool {
+    let own = file.split_once('-').map_or(file, |(_, own)| own);
+    number_of_run(own).is_none_or(|number| number == "0")
+}
+
+/// The number, where `name` begins with `run`, a number and a hyphen.
+fn number_of_run(name: &str) -> Option<&str> {
+    let (number, _) = name.strip_prefix("run")?.split_once('-')?;
+    (!number.is_empty() && number.bytes().all(|octet| octet.is_ascii_digit())).then_some(number)
 }

@@ -17,7 +17,7 @@ use kumiki_decode::capture::Time;
 use kumiki_decode::{Packet, Record, show};
 use kumiki_lab::page::Flow;
 use kumiki_lab::progress::Progress;
-use kumiki_lab::reproduce::{Flows, Results};
+use kumiki_lab::reproduce::{Flows, Results, is_of_first_run};
 use kumiki_lab::rows::Output;
 use kumiki_octets::text::counted;
 
@@ -71,7 +71,7 @@ impl Room {
 pub(super) fn of(output: &Output, results: &[Results], progress: &mut Progress) -> Flows {
     let captures = |result: &Results| {
         let (label, names) = result.captures().next()?;
-        let names = names.iter().filter(|name| is_of_first_run(name));
+        let names = names.iter().filter(|name| is_shown(name));
         let files: Vec<PathBuf> = names.map(|name| output.path(name)).collect();
         // Traces and values over time stand among captures, and show no packets.
         (!files.is_empty()).then(|| (result.name().to_owned(), label, files))
@@ -107,13 +107,10 @@ fn nothing(label: &str) -> Flow {
     Flow { place: label.to_owned(), notes: vec![note.to_owned()], ..Flow::default() }
 }
 
-/// Whether a name is of a capture, and not as `captures/x/000-run2-near.pcapng`.
-fn is_of_first_run(name: &str) -> bool {
+/// Whether a name is of a capture of a first run, as `captures/x/000-near.pcapng`.
+fn is_shown(name: &str) -> bool {
     let file = name.rsplit_once('/').map_or(name, |(_, file)| file);
-    let own = file.split_once('-').map_or(file, |(_, own)| own);
-    let run = own.strip_prefix("run").and_then(|rest| rest.split_once('-'));
-    let is_later = run.is_some_and(|(number, _)| number.parse::<u32>().is_ok());
-    Path::new(file).extension().is_some_and(|it| it == "pcapng") && !is_later
+    Path::new(file).extension().is_some_and(|it| it == "pcapng") && is_of_first_run(file)
 }
 
 fn of_files(files: &[PathBuf], label: &str, room: Room) -> Vec<Flow> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use kumiki_lab::figure::{Figure, Point};
 
 use super::segment::Segment;
-use super::{ConnectionView, FLOWS, Room, flow, is_of_first_run, not_shown, nothing, sequence};
+use super::{ConnectionView, FLOWS, Room, flow, is_shown, not_shown, nothing, sequence};
 
 fn a() -> SocketAddr {
     "10.0.0.1:1024".parse().unwrap()
@@ -122,8 +122,9 @@ fn the_way_with_more_octets_is_drawn_and_the_other_told_of() {
 
 #[test]
 fn captures_of_later_runs_are_passed_over() {
-    assert!(is_of_first_run("captures/x/000-near.pcapng") && is_of_first_run("captures/x/012-run-a.pcapng"));
-    assert!(!is_of_first_run("captures/x/000-run2-near.pcapng") && !is_of_first_run("captures/x/000-trace.csv"));
+    assert!(is_shown("captures/x/000-near.pcapng") && is_shown("captures/x/012-run-a.pcapng"));
+    assert!(is_shown("captures/x/000-run0-run1-a.pcapng"), "of a host that is called as captures of later runs begin");
+    assert!(!is_shown("captures/x/000-run2-near.pcapng") && !is_shown("captures/x/000-trace.csv"));
 }
 
 /// However many scenarios there are, the page does not grow.
