@@ -33,9 +33,9 @@ impl Older {
         Self(fixed.map(str::to_owned).into_iter().chain(tables).chain(figures).chain(captures).collect())
     }
 
-    /// The folders that these are in, below the directory.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
-        let files = self.0.iter().filter(|name| name.starts_with(Output::CAPTURES));
+    /// The folders that captures among them are in and would be taken away from, below the directory.
+    pub(super) fn folders(&self, output: &Output) -> impl Iterator<Item = &str> {
+        let files = self.0.iter().filter(|name| name.starts_with(Output::CAPTURES) && is_plain(output, name));
         files.filter_map(|name| Some(name.rsplit_once('/')?.0))
     }
 

@@ -7,7 +7,7 @@ use std::{fs, io};
 use super::older::{Older, figures_of};
 use super::run::own_name;
 use super::{Part, Plan};
-use crate::rows::{Output, OutputError};
+use crate::rows::{self, Output, OutputError};
 
 /// How the names of captures and traces end.
 const OF_CAPTURES: [&str; 3] = ["pcapng", "csv", "svg"];
@@ -17,7 +17,7 @@ pub(super) fn check(output: &Output, plan: &Plan, captures: bool, older: &Older)
     if !output.directory().is_dir() {
         return Ok(());
     }
-    let mut folders: BTreeSet<PathBuf> = older.folders().map(|folder| output.path(folder)).collect();
+    let mut folders: BTreeSet<PathBuf> = older.folders(output).map(|folder| output.path(folder)).collect();
     folders.insert(output.path(Output::FIGURES));
     for part in &*plan.parts {
         let captured = output.path(Output::CAPTURES).join(&part.name);
@@ -38,15 +38,13 @@ fn there(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|path| fs::symlink_metadata(path).is_ok())
 }
 
-/// That files can be made in `folder`. It is the attempt that tells, as rights and file systems may refuse it.
+/// That files can be made in `folder`.
 fn try_in(folder: &Path) -> Result<(), OutputError> {
     let error = |source| OutputError::Io { path: folder.to_owned(), source };
     if !folder.is_dir() {
         return Err(error(io::ErrorKind::NotADirectory.into()));
     }
-    // Named as what is half-written, which whoever goes on takes away.
-    let probe = folder.join(format!(".probe.{}.part", std::process::id()));
-    fs::write(&probe, []).and_then(|()| fs::remove_file(&probe)).map_err(error)
+    rows::probe(folder).map_err(error)
 }
 
 /// The directories in `folder` that are called as captures of `part` are: `000-a.pcapng`.

@@ -28,8 +28,8 @@ mod value;
 
 pub use columns::{Column, ColumnError, Make, TABLES, Values};
 pub use csv_form::to_csv;
-pub(crate) use output::Part;
 pub use output::{Output, OutputError, read_rows};
+pub(crate) use output::{Part, probe};
 pub use value::ValueName;
 pub(crate) use value::{DROPPED, LOST, QUANTILES, QUEUE_PARTS, beyond, bounds, may_come};
 

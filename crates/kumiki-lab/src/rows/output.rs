@@ -444,6 +444,17 @@ fn begin(path: &Path, is_private: bool) -> io::Result<fs::File> {
     options.open(path)
 }
 
+/// That files can be made in `folder`; none is left there. It is the attempt that tells, as rights and file systems may refuse it.
+///
+/// # Errors
+///
+/// That of the file system.
+pub(crate) fn probe(folder: &Path) -> io::Result<()> {
+    // Named as what is half-written, which whoever goes on takes away.
+    let path = folder.join(format!(".probe.{}.part", std::process::id()));
+    begin(&path, false).and_then(|_| fs::remove_file(&path))
+}
+
 /// The rows of a file of JSON Lines.
 ///
 /// # Errors

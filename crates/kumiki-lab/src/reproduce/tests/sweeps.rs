@@ -519,6 +519,39 @@ fn a_capture_that_is_cut_off_is_told_before_anything_is_merged() {
     assert!(why.starts_with("D2/captures/two/003-a.pcapng: "), "{why}");
 }
 
+/// What a run would not write or take away it does not look into either.
+#[cfg(unix)]
+#[test]
+fn only_what_is_written_or_taken_away_needs_its_place() {
+    use std::os::unix::fs::symlink;
+
+    let (sweep, place, elsewhere) = (Sweep::of(4), Place::new("room"), Place::new("room-elsewhere"));
+    sweep.run(&place, Shard::WHOLE, false, usize::MAX).unwrap();
+    let output = Output::open(&place.0, true).unwrap();
+    let look = |captures| {
+        let header = Header::new(&sweep.documents, &Choice::default(), captures, Shard::WHOLE);
+        Journal::look_for_room(&output, &header, &sweep.plan).map_err(|why| why.to_string())
+    };
+    let captures = place.0.join("captures/two");
+    // A directory that no capture of the plan is called as.
+    for (name, is_taken) in [("7-notes.csv", false), ("007-notes.csv", false), ("002-notes.csv", true)] {
+        fs::create_dir(captures.join(name)).unwrap();
+        assert_eq!(look("device").is_err(), is_taken, "{name}");
+        fs::remove_dir(captures.join(name)).unwrap();
+    }
+    // What is in the place of a file that is only looked whether it can be made.
+    fs::write(&elsewhere.0, "somebody's").unwrap();
+    symlink(&elsewhere.0, place.0.join(format!("figures/.probe.{}.part", std::process::id()))).unwrap();
+    look("device").unwrap();
+    assert_eq!(fs::read(&elsewhere.0).unwrap(), b"somebody's");
+    // Captures are in another place, in which nothing can be made; only who captures needs to.
+    fs::remove_dir_all(&captures).unwrap();
+    symlink(&elsewhere.0, &captures).unwrap();
+    assert!(look("device").unwrap_err().contains("captures/two: "));
+    look("").unwrap();
+    fs::remove_file(&elsewhere.0).unwrap();
+}
+
 #[test]
 fn pieces_of_something_else_are_refused_with_their_line() {
     let (sweep, other) = (Sweep::of(4), Sweep::of(5));
