@@ -38,7 +38,9 @@ pub(super) fn at_other_times(measured: &Measured, scenario: &Scenario) -> Option
     if scenario.load.values().any(|load| load.times.is_some()) {
         return None;
     }
-    let bring = || measured.loads.values().filter(|load| !load.time.is_zero());
+    // Echoes bring nothing: beside them the total is that of the others.
+    let brings = |load: &&LoadResult| !load.time.is_zero() && load.flows.iter().any(|flow| flow.octets > 0);
+    let bring = || measured.loads.values().filter(brings);
     let (began, ended) = (bring().map(|load| load.began).min()?, bring().map(|load| load.began + load.time).max()?);
     let time = ended.saturating_since(began).as_secs_f64();
     let octets: u64 = bring().flat_map(|load| &load.flows).map(|flow| flow.octets).sum();

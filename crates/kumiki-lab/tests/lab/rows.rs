@@ -729,6 +729,8 @@ fn a_total_of_what_was_not_there_at_one_time_is_told() {
     let (_, _, notes) = alone(r#"kind = "ttcp", from = "a", to = "b", message = "8000 B", count = 125"#, &one);
     let all = note.replace("the total is", "the goodput of all loads is");
     assert!(notes.contains(&all), "{notes:?}");
+    // Echoes bring nothing, so that there is no sum.
+    assert_eq!(more(r#"kind = "ping", from = "a", to = "b", interval = "100 ms""#).1, None);
     // Datagrams have all of the time, and so has the other: the sum is what there was.
     let units = r#"kind = "udp", from = "a", to = "b", message = "1000 B", rate = "1 Mb/s""#;
     let text = ALONE.to_owned() + &format!("load.y = {{ {units} }}\nrun.duration = \"10 s\"\n");
