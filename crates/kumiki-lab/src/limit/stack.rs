@@ -209,8 +209,12 @@ pub(super) fn on_way<'a>(
         return lines((from, to), None, Carried::Data, 1.0);
     };
     let mut all = lines((to, from), calls.answer, Carried::Answers, 1.0)?;
+    // Where answers have no mean they come to any number of octets for a request.
+    let Some(mean_answer) = calls.mean_answer else {
+        return Ok(all);
+    };
     // With each answer goes a request.
-    let part = f64::from(calls.mean_answer) / f64::from(calls.request);
+    let part = f64::from(mean_answer) / f64::from(calls.request);
     for (direction, line) in lines((from, to), Some(calls.request), Carried::Requests, part)? {
         match all.iter_mut().find(|(it, _)| *it == direction) {
             Some((_, both)) => {
@@ -230,7 +234,8 @@ struct Calls {
     request: u32,
     /// Where all have the same.
     answer: Option<u32>,
-    mean_answer: u32,
+    /// Where their lengths have a mean.
+    mean_answer: Option<u32>,
 }
 
 impl Calls {
@@ -240,12 +245,15 @@ impl Calls {
         let request = quantity::parse(&load.message).map_or(1, octets);
         // Without one it is as long as the request.
         let response = load.response.as_deref().and_then(|text| Distribution::<Octets>::parse(text).ok());
-        let mean_answer = response.as_ref().map_or(request, |response| octets(response.mean()));
+        let mean_answer = match &response {
+            Some(response) => response.has_mean().then(|| octets(response.mean())),
+            None => Some(request),
+        };
         let has_one_length = response.is_none_or(|response| match response {
             Distribution::Constant(_) => true,
             Distribution::Exponential(_) | Distribution::Uniform(..) | Distribution::Pareto(..) => false,
         });
-        (load.kind == "rpc").then_some(Self { request, answer: has_one_length.then_some(mean_answer), mean_answer })
+        (load.kind == "rpc").then_some(Self { request, answer: mean_answer.filter(|_| has_one_length), mean_answer })
     }
 }
 

@@ -471,6 +471,8 @@ fn of_calls_the_limit_is_that_of_answers_which_go_by_themselves() {
     assert_eq!(all("1448 B", ""), ["9.653"; 2]);
     // Each answer of 100 octets needs a request of 1000: 1052 on the line for each 100.
     assert_eq!(all("1000 B", ", response = \"100 B\""), ["6.579", "0.951"]);
+    // Where lengths have no mean, nobody knows how many requests there are for so many octets of answers.
+    assert_eq!(all("1000 B", ", response = \"pareto 1 100 B\""), ["9.653"; 2]);
 }
 
 /// Requests and answers are counted each in its own octets, so that no line carries more than it can; the narrowest is the one that leaves the answers least.

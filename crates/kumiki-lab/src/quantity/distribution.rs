@@ -91,13 +91,18 @@ impl<Q: Quantity> Distribution<Q> {
         }
     }
 
+    /// Whether there is a mean. What is drawn from a Pareto distribution of a shape of 1 or less comes to none, however often.
+    pub(crate) fn has_mean(&self) -> bool {
+        !matches!(*self, Self::Pareto(shape, _) if shape <= 1.0)
+    }
+
     /// The mean; the least of a Pareto distribution that has none.
     #[must_use]
     pub fn mean(&self) -> Q {
         match *self {
             Self::Constant(value) | Self::Exponential(value) => value,
             Self::Uniform(low, high) => Q::from_base(low.base() + (high.base() - low.base()) / 2),
-            Self::Pareto(shape, least) if shape > 1.0 => scaled(least, shape / (shape - 1.0)),
+            Self::Pareto(shape, least) if self.has_mean() => scaled(least, shape / (shape - 1.0)),
             Self::Pareto(_, least) => least,
         }
     }
