@@ -29,6 +29,8 @@ pub(super) struct Ran {
 #[derive(Clone, Debug)]
 pub(super) struct Done {
     pub(super) rows: Vec<Row>,
+    /// How many runs were made. Those that lack the value that is shown are among them, and not in the summary.
+    pub(super) runs: usize,
     /// What the point is about: the load of `[report]`, or all together. Nothing where no run has the value that is shown.
     pub(super) summary: Option<Summary>,
     /// Of each load, where there are several and none of them is the one.
@@ -280,7 +282,7 @@ impl Done {
         let loads = of_loads(point, &rows, fixed, level);
         notes.extend(fixed.and(summary).and_then(|summary| unlike(&summary, &loads, point)));
         notes.extend(wide(&loads, point));
-        Ok(Self { rows, summary, loads, notes, limits, captures: Vec::new(), stored: None })
+        Ok(Self { rows, runs: made, summary, loads, notes, limits, captures: Vec::new(), stored: None })
     }
 }
 

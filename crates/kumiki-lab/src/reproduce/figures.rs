@@ -193,8 +193,7 @@ impl Results {
 
     /// Whether each point was run once.
     fn are_single(&self) -> bool {
-        let summaries = self.points.iter().filter_map(|(_, result)| result.as_ref().ok()?.summary);
-        summaries.map(|it| it.n).all(|runs| runs <= 1)
+        self.points.iter().filter_map(|(_, result)| result.as_ref().ok()).all(|done| done.runs <= 1)
     }
 
     /// The caption with what it says of the runs.

@@ -136,10 +136,8 @@ impl Results {
             }
         }
         let summaries = || done.iter().filter_map(|(_, result)| result.summary);
-        let runs = summaries().map(|summary| summary.n);
-        if let (Some(fewest), Some(most)) = (runs.clone().min(), runs.max())
-            && most > 1
-        {
+        let runs = done.iter().filter(|(_, it)| it.summary.is_some_and(|it| it.n > 1)).map(|(_, it)| it.runs);
+        if let (Some(fewest), Some(most)) = (runs.clone().min(), runs.max()) {
             let level = summaries().next().map_or(99, |summary| summary.level.percent());
             let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
             add(format!("+- is half the {level} % interval over {runs} seeds; without it all runs were equal"));
@@ -148,15 +146,16 @@ impl Results {
             done.iter().flat_map(|(_, it)| it.loads.iter().map(|(_, load)| *load).chain(it.summary)).collect();
         beyond(self.shown().name(), shown.iter()).into_iter().for_each(&mut add);
         let repeats = |(point, _): &(&Point, &Done)| point.scenario.run.repeat.is_some();
-        let is_of_batches = |it: &&(&Point, &Done)| it.1.summary.is_some_and(|it| it.n == 1 && it.half_width.is_some());
+        let is_of_batches =
+            |it: &&(&Point, &Done)| it.1.runs == 1 && it.1.summary.is_some_and(|it| it.half_width.is_some());
         let batches = done.iter().filter(is_of_batches);
         let batches = batches.filter_map(|(point, _)| point.scenario.run.batches);
         if let (Some(fewest), Some(most)) = (batches.clone().min(), batches.max()) {
             let parts = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
             add(format!("+- is half the 95 % interval over {parts} batches of one run"));
         }
-        let is_single = |summary: Summary| summary.n == 1 && summary.half_width.is_none();
-        let single = |it: &(&Point, &Done)| it.1.summary.is_none_or(is_single) && !repeats(it);
+        let is_single = |it: &Done| it.runs <= 1 && it.summary.is_none_or(|summary| summary.half_width.is_none());
+        let single = |it: &(&Point, &Done)| is_single(it.1) && !repeats(it);
         if summaries().next().is_some() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
         }

@@ -371,6 +371,24 @@ fn plan_and_run(text: &str, runner: impl Runner + Send + 'static) -> Results {
     run(&plan(&[], text).unwrap(), runner, Options::default()).remove(0)
 }
 
+#[test]
+fn runs_without_the_value_are_runs() {
+    let text = TWO_HOSTS.split("[[compare]]").next().unwrap();
+    let text = text.replace("[report]", "[report]\nvalue = \"delay_ms.mean\"");
+    let ran = |runs: u32| {
+        let wanted =
+            format!("[run]\nconfidence = {{ level = \"95 %\", width = 0.0001, fewest = {runs}, most = {runs} }}");
+        plan_and_run(&text.replace("[run]", &wanted), Sometimes)
+    };
+    let (three, five) = (ran(3), ran(5));
+    let legend = |results: &Results| results.table().legend.join("\n");
+    assert!(legend(&five).contains("interval over 5 seeds"), "{}", legend(&five));
+    // One of three runs has it.
+    assert!(!legend(&three).contains("interval over") && !legend(&three).contains("one seed"), "{}", legend(&three));
+    let caption = three.figure().unwrap().caption;
+    assert!(!caption.contains("One seed"), "{caption}");
+}
+
 /// A point that comes far, and not to its end.
 struct Unfinished;
 
