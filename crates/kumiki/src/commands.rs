@@ -65,7 +65,7 @@ impl From<RowError> for Stop {
 
 impl From<OutputError> for Stop {
     fn from(why: OutputError) -> Self {
-        if matches!(why, OutputError::Exists { .. } | OutputError::Journal { .. }) {
+        if matches!(why, OutputError::Exists { .. } | OutputError::Foreign { .. } | OutputError::Journal { .. }) {
             Self::Input(why.to_string())
         } else if why.is_for_want_of_room() {
             Self::NoRoom(why.to_string())
@@ -117,6 +117,7 @@ pub(crate) fn unopened(why: OutputError) -> Stop {
         OutputError::Io { path, source } => unwritable("--out", &path, &source),
         OutputError::Unread { path, source } => unreadable("", &path, &source),
         why @ (OutputError::Exists { .. }
+        | OutputError::Foreign { .. }
         | OutputError::Name { .. }
         | OutputError::Row { .. }
         | OutputError::Journal { .. }

@@ -302,9 +302,13 @@ impl Journal {
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
         let io = |source| OutputError::Io { path: path.clone(), source };
         let unread = |source| OutputError::Unread { path: path.clone(), source };
+        plain(&path)?;
         let directory = lock_directory(output)?;
         let older = if resume { Older::default() } else { Older::of(output) };
-        room::check(output, plan, header.has_captures(), &older)?;
+        if resume && !path.exists() {
+            refuse_rows(output.directory())?;
+        }
+        room::check(output, plan, header.has_captures(), (&older, resume))?;
         // Where directories cannot be locked, held until the new file is in its place.
         let before = match File::open(&path) {
             Ok(file) => Some(file),
@@ -348,7 +352,7 @@ impl Journal {
         let io = |source| OutputError::Io { path: path.clone(), source };
         let directory = lock_directory(output)?;
         let older = Older::of(output);
-        room::check(output, plan, header.has_captures(), &older)?;
+        room::check(output, plan, header.has_captures(), (&older, false))?;
         let text = sealed("journal", header, &path)?;
         let mut part = output.part(Self::NAME)?;
         part.file.write_all(text.as_bytes()).map_err(io)?;
@@ -364,8 +368,9 @@ impl Journal {
     /// # Errors
     ///
     /// [`OutputError::Io`] where it would.
-    pub fn look_for_room(output: &Output, header: &Header, plan: &Plan) -> Result<(), OutputError> {
-        room::check(output, plan, header.has_captures(), &Older::of(output))
+    pub fn look_for_room(output: &Output, header: &Header, plan: &Plan, resume: bool) -> Result<(), OutputError> {
+        plain(&output.path(Self::NAME))?;
+        room::check(output, plan, header.has_captures(), (&Older::of(output), resume))
     }
 
     /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is
@@ -504,6 +509,7 @@ fn lock(file: &File) -> io::Result<()> {
 
 /// Those in the journal at `path` that are of the plan with `keys`, by their place in it; nothing where no line of it is whole: nothing had ended then.
 fn kept_in(path: &Path, header: &Header, keys: &[String]) -> Result<Option<BTreeMap<usize, Entry>>, OutputError> {
+    plain(path)?;
     let octets = fs::read(path).map_err(|source| OutputError::Unread { path: path.to_owned(), source })?;
     if !octets.contains(&b'\n') && (octets.starts_with(BEGINNING) || BEGINNING.starts_with(&octets)) {
         return Ok(None);
@@ -572,8 +578,19 @@ pub(super) fn put(entries: &mut BTreeMap<usize, Entry>, place: usize, entry: &En
 
 /// Reads a journal; a torn last line is passed over.
 pub(super) fn read(path: &Path) -> Result<Content, OutputError> {
+    plain(path)?;
     let octets = fs::read(path).map_err(|source| OutputError::Unread { path: path.to_owned(), source })?;
     parse(&octets, path)
+}
+
+/// That `path` is no pipe, for which one would wait for ever, and nothing of that kind.
+fn plain(path: &Path) -> Result<(), OutputError> {
+    let is_other = |found: fs::Metadata| !found.is_file() && !found.is_dir();
+    if fs::metadata(path).is_ok_and(is_other) {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file");
+        return Err(OutputError::Unread { path: path.to_owned(), source });
+    }
+    Ok(())
 }
 
 /// Reads the octets of a journal, that of `path`; a torn last line is passed over.

@@ -12,20 +12,27 @@ use crate::rows::{self, Output, OutputError};
 /// How the names of captures and traces end.
 const OF_CAPTURES: [&str; 3] = ["pcapng", "csv", "svg"];
 
-/// That figures of `plan`, and captures where it has any, can be written, and what is `older` can be taken away; nothing is left there.
-pub(super) fn check(output: &Output, plan: &Plan, captures: bool, older: &Older) -> Result<(), OutputError> {
+/// That figures of `plan`, and captures where it has any, can be written, and what is `older` can be taken away; nothing is left there. What is there without a journal
+/// is somebody else's, and only who has said so, and not that a result is gone on with (`resume`), has it replaced.
+pub(super) fn check(
+    output: &Output,
+    plan: &Plan,
+    captures: bool,
+    (older, resume): (&Older, bool),
+) -> Result<(), OutputError> {
     if !output.directory().is_dir() {
         return Ok(());
     }
+    let is_replaced = output.path(Output::JOURNAL).exists() || (output.replaces() && !resume);
     let mut folders: BTreeSet<PathBuf> = older.folders(output).map(|folder| output.path(folder)).collect();
     folders.insert(output.path(Output::FIGURES));
     for part in &*plan.parts {
         let captured = output.path(Output::CAPTURES).join(&part.name);
         if captures || part.points.iter().any(|point| point.scenario.run.interval.is_some()) {
-            in_the_way(called_as_captures(&captured, part))?;
+            in_the_way(called_as_captures(&captured, part), is_replaced)?;
             folders.insert(captured);
         }
-        in_the_way(figures_of(&part.name).map(|name| output.path(&name)).filter(|path| path.is_dir()))?;
+        in_the_way(figures_of(&part.name).map(|name| output.path(&name)).filter(|path| path.exists()), is_replaced)?;
     }
     // In the directory itself the journal is made first.
     let there: BTreeSet<&Path> =
@@ -47,10 +54,10 @@ fn try_in(folder: &Path) -> Result<(), OutputError> {
     rows::probe(folder).map_err(error)
 }
 
-/// The directories in `folder` that are called as captures of `part` are: `000-a.pcapng`.
+/// What is in `folder` and is called as captures of `part` are: `000-a.pcapng`.
 fn called_as_captures(folder: &Path, part: &Part) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = entries.filter(|path| is_capture(path, part) && path.is_dir()).collect();
+    let mut found: Vec<PathBuf> = entries.filter(|path| is_capture(path, part)).collect();
     found.sort();
     found.into_iter()
 }
@@ -61,10 +68,11 @@ fn is_capture(path: &Path, part: &Part) -> bool {
     is_of_point && path.extension().is_some_and(|end| OF_CAPTURES.iter().any(|known| end == *known))
 }
 
-/// That none of these directories is in the place of a file.
-fn in_the_way(mut directories: impl Iterator<Item = PathBuf>) -> Result<(), OutputError> {
-    match directories.next() {
-        Some(path) => Err(OutputError::Io { path, source: io::ErrorKind::IsADirectory.into() }),
+/// That none of these is a directory, in the place of a file, nor a file of somebody else where these are not replaced.
+fn in_the_way(mut found: impl Iterator<Item = PathBuf>, is_replaced: bool) -> Result<(), OutputError> {
+    match found.find(|path| !is_replaced || path.is_dir()) {
+        Some(path) if path.is_dir() => Err(OutputError::Io { path, source: io::ErrorKind::IsADirectory.into() }),
+        Some(path) => Err(OutputError::Foreign { path }),
         None => Ok(()),
     }
 }

@@ -32,6 +32,12 @@ pub enum OutputError {
         /// The file in it.
         file: PathBuf,
     },
+    /// A file that no journal says is of an older result is in the way.
+    #[error("{} is there, and no journal says that it is of an older result; take it away, choose another directory with --out, or replace it with --force", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// The name leads out of the directory.
     #[error("{name:?} is not the name of a file below the directory for results")]
     Name {
@@ -346,6 +352,11 @@ impl Output {
         };
         let (csv, _) = self.write_for(Self::ROWS_CSV, false, table)?;
         Ok([jsonl, csv])
+    }
+
+    /// Whether files that are there are replaced.
+    pub(crate) const fn replaces(&self) -> bool {
+        self.force
     }
 
     fn refuse_existing(&self, relative: &Path) -> Result<(), OutputError> {

@@ -175,7 +175,7 @@ fn foresee(
         print_words(&format!("{}\n{}{captured}", tables.join("\n"), foreseen.summary(jobs(args.jobs))))?;
     }
     let output = Output::look(&args.out, args.force || args.resume).map_err(unopened)?;
-    Journal::look_for_room(&output, &header, plan).map_err(unopened)
+    Journal::look_for_room(&output, &header, plan, args.resume).map_err(unopened)
 }
 
 /// About how many octets captures of the points have whose places are `wanted`, and that in words; nothing without captures.

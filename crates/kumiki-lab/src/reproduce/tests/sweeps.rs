@@ -530,7 +530,7 @@ fn only_what_is_written_or_taken_away_needs_its_place() {
     let output = Output::open(&place.0, true).unwrap();
     let look = |captures| {
         let header = Header::new(&sweep.documents, &Choice::default(), captures, Shard::WHOLE);
-        Journal::look_for_room(&output, &header, &sweep.plan).map_err(|why| why.to_string())
+        Journal::look_for_room(&output, &header, &sweep.plan, false).map_err(|why| why.to_string())
     };
     let captures = place.0.join("captures/two");
     // A directory that no capture of the plan is called as.

@@ -93,6 +93,42 @@ fn what_is_in_the_place_of_a_capture_or_figure_is_told_before_anything_runs() {
     assert!(resumed.status.success(), "{resumed:?}");
 }
 
+/// What nobody has said may go stays, and that is known before anything runs.
+#[test]
+fn a_file_of_somebody_else_below_a_result_is_left_alone() {
+    let folder = Folder::with("foreign", TRANSFER);
+    for name in ["out/figures/x-held.svg", "out/captures/x/000-a.pcapng"] {
+        let place = folder.0.path(name);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(&place, "mine").unwrap();
+        for more in [&[][..], &["--dry-run"], &["--resume"], &["--resume", "--dry-run"]] {
+            let output = folder.kumiki(&[&["run", "x.toml", "--out", "out", "--pcap"], more].concat());
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{name} {more:?}: {message}");
+            let told = format!("{name} is there, and no journal says that it is of an older result; take it away");
+            assert!(message.contains(&told), "{message}");
+            assert_eq!(std::fs::read(&place).unwrap(), b"mine");
+            assert!(!folder.0.path("out/journal.jsonl").exists(), "{more:?}");
+        }
+        std::fs::remove_file(&place).unwrap();
+    }
+    assert!(folder.kumiki(&["run", "x.toml", "--out", "out", "--pcap"]).status.success());
+}
+
+/// Whoever read a pipe in its place would wait for ever.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_journal_is_no_journal() {
+    let folder = Folder::with("pipe", TRANSFER);
+    std::fs::create_dir(folder.0.path("out")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.0.path("out/journal.jsonl")).status().unwrap();
+    assert!(made.success());
+    for more in ["--resume", "--force"] {
+        let said = refused(&folder.kumiki(&["run", "x.toml", "--out", "out", more]));
+        assert!(said.contains("journal.jsonl: it is no plain file"), "{said}");
+    }
+}
+
 /// The same of folders in which nobody may make files, root neither: those of Linux's own.
 #[cfg(target_os = "linux")]
 #[test]
