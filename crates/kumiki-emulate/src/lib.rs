@@ -192,6 +192,10 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let status = near_end.run(config, (seen, &signals), &say)?;
     let waits = || say(&waits_for(serving.connections(), config.linger));
     linger((config.linger, UNSAID), clock, &signals, waits, || {
+        // What has not come out of it never does.
+        if between.has_ended() {
+            return Some(0);
+        }
         let is_idle = between.is_idle() && on_hop.packets() == 0 && near_end.is_idle();
         is_idle.then(|| serving.served()).flatten()
     });
@@ -309,6 +313,11 @@ impl Between {
             engine.told("end", false)
         });
         Ok(Self { asking, ends, thread: thread.map_err(failed("no thread"))? })
+    }
+
+    /// Whether it is not there any more, since it failed or was told to end.
+    fn has_ended(&self) -> bool {
+        self.thread.is_finished()
     }
 
     /// Whether nothing is under way.
