@@ -1,4 +1,4 @@
-//! That what `[report]` and `[[claim]]` ask of queues and counters is there, before anything runs.
+//! That rows can have what `[report]` and `[[claim]]` ask for, before anything runs: values of such loads, and queues, counters and limits of these names.
 
 use crate::experiment::{Experiment, Limit};
 use crate::rows::{QUEUE_PARTS, Row, ValueName, may_come};

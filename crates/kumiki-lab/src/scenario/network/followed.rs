@@ -1,4 +1,4 @@
-//! Whether the routes that are given lead from the host of a load to its reader, and back.
+//! Which way routes lead from the host of a load to its reader and back, and whether those that are given do.
 //!
 //! Only what is certain is said: of hosts with one IP and known addresses, where a router on the way has no route, nobody is the router of one, or routes lead in a circle; and where a host itself has none,
 //! if all that its program sends goes through that IP.
@@ -56,7 +56,7 @@ struct Map<'a> {
     /// By what is connected without a router, and the address there.
     of_address: BTreeMap<(usize, Ipv4Addr), &'a Interface>,
     by_plug: BTreeMap<&'a str, &'a Interface>,
-    /// Those of the one IP of a host, nothing where one of them is of another kind.
+    /// Those of each host with one IP, nothing where one of them cannot be read.
     routes: BTreeMap<&'a str, Option<Vec<Route<'a>>>>,
 }
 
