@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | The covariance of a least-squares fit, s^2 (J'J)^-1, in the logarithms of the prices; intervals by Student's t with as many degrees of freedom as there are more measurements than prices. Correlations and the condition are of J'J with columns of equal length, so that no unit of a price matters (Belsley, Kuh and Welsch, "Regression Diagnostics", 1980) |
+//! | Specification | The covariance of a least-squares fit, s^2 (J'J)^-1, in the logarithms of the prices; intervals by Student's t with as many degrees of freedom as there are more measurements than prices; s is that of the residuals to the smooth surface of `surface`, and no less than runs are off it. Correlations and the condition are of J'J with columns of equal length, so that no unit of a price matters (Belsley, Kuh and Welsch, "Regression Diagnostics", 1980) |
 //! | Left out | what is not linear: an interval of a factor of two is a hint |
 
 use super::least::{Least, sum};
@@ -11,8 +11,6 @@ use crate::stats::{self, Level};
 
 /// From here on two prices are not told apart.
 pub(super) const ALIKE: f64 = 0.95;
-/// A price of which a tenth more changes the results by less than 0.01 % does nothing to them.
-const IDLE: f64 = 1e-3;
 /// Of the largest eigenvalue, what is taken for none.
 const NONE: f64 = 1e-10;
 
@@ -34,8 +32,7 @@ impl Certainty {
         let count = least.prices.len();
         let column = |place: usize| least.jacobian.iter().map(move |row| row.get(place).copied().unwrap_or(0.0));
         let norm = |place: usize| column(place).map(|it| it * it).sum::<f64>().sqrt();
-        let rows = float(least.residuals.len());
-        let (active, idle): (Vec<usize>, Vec<usize>) = (0..count).partition(|place| norm(*place) > IDLE * rows.sqrt());
+        let (active, idle): (Vec<usize>, Vec<usize>) = (0..count).partition(|place| norm(*place) > least.least_slope);
         let at = |it: usize| active.get(it).copied().unwrap_or(0);
         let product =
             |a: usize, b: usize| column(a).zip(column(b)).map(|(a, b)| a * b).sum::<f64>() / (norm(a) * norm(b));
@@ -48,8 +45,10 @@ impl Certainty {
             parts.map(part).sum::<f64>()
         };
         let degrees = least.residuals.len().checked_sub(active.len()).filter(|it| *it > 0);
-        let spread =
-            degrees.and_then(|it| Some((stats::student_t(level, it)?, (sum(&least.residuals) / float(it)).sqrt())));
+        // Nothing is measured better than runs can resolve.
+        let spread = degrees.and_then(|it| {
+            Some((stats::student_t(level, it)?, (sum(&least.residuals) / float(it)).sqrt().max(least.scatter)))
+        });
         let mut factors = vec![None; count];
         for (it, place) in active.iter().enumerate() {
             let factor = spread.map(|(t, s)| (t * s * covariance(it, it).sqrt() / norm(*place)).exp());
@@ -73,7 +72,7 @@ impl Certainty {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of measurements is far below 2^53")]
-const fn float(n: usize) -> f64 {
+pub(super) const fn float(n: usize) -> f64 {
     n as f64
 }
 
@@ -87,6 +86,8 @@ mod tests {
             residuals: residuals.to_vec(),
             jacobian: jacobian.iter().map(|row| row.to_vec()).collect(),
             steps: 0,
+            scatter: 0.0,
+            least_slope: 1e-3,
         }
     }
 

@@ -2,20 +2,24 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | Levenberg (1944) and Marquardt (1963), in the logarithms of the prices and within ranges. Derivatives are differences over 5 % of a price: what a simulation gives moves in small steps (a packet more or less), and over the tiny differences that smooth functions allow it would stand still or leap |
+//! | Specification | Levenberg (1944) and Marquardt (1963), in the logarithms of the prices and within ranges. Derivatives are differences over 5 % of a price: what a simulation gives moves in small steps (a packet more or less), and over the tiny differences that smooth functions allow it would stand still or leap. Where that ends, smooth surfaces lead on (`surface`) |
 //! | Why not a crate | those that are well kept want derivatives from their caller, bring a linear algebra of their own (nalgebra, some thirty packages), and know no ranges; what they would save is this page |
 //! | Left out | several beginnings; weights |
 
+use super::certainty::float;
 use super::matrix::Matrix;
+use super::surface::{self, Surface, WIDTH};
 
 /// Over which difference of the logarithm derivatives are taken.
 const STEP: f64 = 0.05;
-/// The same for what is said of the result, on both sides: what a price of little effect does has to stand out of the small steps.
-const WIDE_STEP: f64 = 0.2;
 /// A step multiplies or divides a price by no more than this.
 const LONGEST: f64 = 3.0;
 /// More steps bring nothing.
 const MOST_STEPS: u32 = 30;
+/// No more surfaces are laid than that, each where the last one was lowest.
+const MOST_SURFACES: u32 = 8;
+/// Nor another one for a gain of less than this part of what measurements scatter by: it would be by chance.
+const NOTABLE: f64 = 0.1;
 /// A step that gains less of the sum of squares is the last.
 const LEAST_GAIN: f64 = 1e-4;
 /// Dampings that are tried together, beside the last one that was good.
@@ -33,6 +37,13 @@ pub(super) struct Range {
     pub(super) high: f64,
 }
 
+impl Range {
+    /// The logarithm, or that of the nearer end where it is outside.
+    fn within(&self, log: f64) -> f64 {
+        log.clamp(self.low.ln(), self.high.ln())
+    }
+}
+
 /// Where the sum of squares is least.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Least {
@@ -41,6 +52,10 @@ pub(super) struct Least {
     /// Of each residual, by how much it grows with the logarithm of each price.
     pub(super) jacobian: Vec<Vec<f64>>,
     pub(super) steps: u32,
+    /// By how much runs are off a smooth surface: the root of the mean square.
+    pub(super) scatter: f64,
+    /// A price of which all slopes together, as the root of the sum of their squares, are less does nothing that is seen.
+    pub(super) least_slope: f64,
 }
 
 /// Finds the prices for which the squares of what `evaluate` gives are least. It is asked for several lists of prices at once, and gives as many numbers for each.
@@ -49,12 +64,22 @@ pub(super) fn find<E>(
     mut evaluate: impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
     mut tell: impl FnMut(u32, f64),
 ) -> Result<Least, E> {
-    let prices = |logs: &[f64]| -> Vec<f64> {
-        logs.iter().zip(ranges).map(|(log, range)| log.exp().clamp(range.low, range.high)).collect()
-    };
-    let within = |log: f64, range: &Range| log.clamp(range.low.ln(), range.high.ln());
-    let mut logs: Vec<f64> = ranges.iter().map(|range| within(range.start.ln(), range)).collect();
-    let mut residuals = evaluate(&[prices(&logs)])?.pop().unwrap_or_default();
+    let (logs, steps) = descend(ranges, &mut evaluate, &mut tell)?;
+    settle(ranges, (logs, steps), &mut evaluate, &mut tell)
+}
+
+fn prices(ranges: &[Range], logs: &[f64]) -> Vec<f64> {
+    logs.iter().zip(ranges).map(|(log, range)| log.exp().clamp(range.low, range.high)).collect()
+}
+
+/// Goes down until no step gains: where that is, as logarithms, and after how many steps.
+fn descend<E>(
+    ranges: &[Range],
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+    tell: &mut impl FnMut(u32, f64),
+) -> Result<(Vec<f64>, u32), E> {
+    let mut logs: Vec<f64> = ranges.iter().map(|range| range.within(range.start.ln())).collect();
+    let mut residuals = evaluate(&[prices(ranges, &logs)])?.pop().unwrap_or_default();
     let mut damping = 1e-2;
     let mut steps = 0;
     while steps < MOST_STEPS {
@@ -80,13 +105,13 @@ pub(super) fn find<E>(
             let step = step(&jacobian, &residuals, damping).unwrap_or_else(|| vec![0.0; logs.len()]);
             let longest = LONGEST.ln();
             let ends = logs.iter().zip(step).zip(ranges);
-            ends.map(|((log, step), range)| within(log + step.clamp(-longest, longest), range)).collect()
+            ends.map(|((log, step), range)| range.within(log + step.clamp(-longest, longest))).collect()
         };
         let mut better = None;
         while better.is_none() && damping <= MOST_DAMPING {
             let tried: Vec<(f64, Vec<f64>)> =
                 DAMPINGS.iter().map(|times| (damping * times, end(damping * times))).collect();
-            let asked: Vec<Vec<f64>> = tried.iter().map(|(_, logs)| prices(logs)).collect();
+            let asked: Vec<Vec<f64>> = tried.iter().map(|(_, logs)| prices(ranges, logs)).collect();
             let found = evaluate(&asked)?;
             let best = tried.into_iter().zip(found).min_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)));
             better = best.filter(|(_, found)| sum(found) < sum(&residuals));
@@ -103,20 +128,70 @@ pub(super) fn find<E>(
             break;
         }
     }
-    // What is said of the result rests on both sides.
-    let sides: Vec<Vec<f64>> = (0..logs.len())
-        .flat_map(|place| [-WIDE_STEP, WIDE_STEP].map(|by| (place, by)))
-        .map(|(place, by)| {
-            logs.iter().enumerate().map(|(it, log)| (log + if it == place { by } else { 0.0 }).exp()).collect()
-        })
-        .collect();
-    let both = evaluate(&sides)?;
-    let jacobian = (0..residuals.len()).map(|row| {
-        let at = |side: &Vec<f64>| side.get(row).copied().unwrap_or(0.0);
-        both.chunks(2).map(|pair| pair.iter().map(at).fold(0.0, |low, high| high - low) / (2.0 * WIDE_STEP)).collect()
-    });
-    // A fold from 0 over two gives the second less the first.
-    Ok(Least { prices: prices(&logs), jacobian: jacobian.collect(), residuals, steps })
+    Ok((logs, steps))
+}
+
+/// Goes from there to where smooth surfaces through what is found around are lowest, each laid where the last one was, as long as that leads further.
+fn settle<E>(
+    ranges: &[Range],
+    (mut logs, mut steps): (Vec<f64>, u32),
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+    tell: &mut impl FnMut(u32, f64),
+) -> Result<Least, E> {
+    let size = ranges.len();
+    let design = surface::design(size);
+    let last = steps + MOST_SURFACES;
+    loop {
+        // Not clamped, as above.
+        let beside = |offset: &Vec<f64>| logs.iter().zip(offset).map(|(log, by)| (log + by).exp()).collect();
+        let asked: Vec<Vec<f64>> = design.iter().map(beside).collect();
+        let surface = Surface::through(&design, &evaluate(&asked)?);
+        let end = |(log, range): (&f64, &Range)| [-WIDTH, WIDTH].map(|by| range.within(log + by) - log);
+        let ends: Vec<[f64; 2]> = logs.iter().zip(ranges).map(end).collect();
+        let offset = lowest(&surface, ends);
+        logs = logs.iter().zip(ranges).zip(&offset).map(|((log, range), by)| range.within(log + by)).collect();
+        steps += 1;
+        let (before, residuals) = (sum(&surface.at(&vec![0.0; size])), surface.at(&offset));
+        let degrees = float(residuals.len().saturating_sub(size).max(1));
+        let noise = (sum(&residuals) / degrees).max(surface.scatter.powi(2));
+        let is_at_end = offset.iter().any(|by| by.abs() >= 0.99 * WIDTH);
+        if steps == last || !is_at_end || before - sum(&residuals) <= NOTABLE * noise {
+            let (prices, jacobian) = (prices(ranges, &logs), surface.jacobian(&offset));
+            let (scatter, least_slope) = (surface.scatter, surface.least_slope());
+            return Ok(Least { prices, residuals, jacobian, steps, scatter, least_slope });
+        }
+        tell(steps, sum(&residuals));
+    }
+}
+
+/// Where the sum of squares of a surface is least, between such ends. What does nothing stays.
+fn lowest(surface: &Surface, mut ends: Vec<[f64; 2]>) -> Vec<f64> {
+    const STEPS: u32 = 60;
+    const LEAST_DAMPING: f64 = 1e-9;
+    let mut offset = vec![0.0; ends.len()];
+    let here = surface.jacobian(&offset);
+    for (place, ends) in ends.iter_mut().enumerate() {
+        let slopes = here.iter().filter_map(|row| row.get(place));
+        if slopes.map(|slope| slope * slope).sum::<f64>().sqrt() <= surface.least_slope() {
+            *ends = [0.0, 0.0];
+        }
+    }
+    let mut damping = 1e-3;
+    for _ in 0..STEPS {
+        let residuals = surface.at(&offset);
+        let Some(step) = step(&surface.jacobian(&offset), &residuals, damping) else {
+            break;
+        };
+        let moved: Vec<f64> =
+            offset.iter().zip(step).zip(&ends).map(|((at, by), [low, high])| (at + by).clamp(*low, *high)).collect();
+        if sum(&surface.at(&moved)) < sum(&residuals) {
+            offset = moved;
+            damping = (damping / 10.0).max(LEAST_DAMPING);
+        } else {
+            damping *= 10.0;
+        }
+    }
+    offset
 }
 
 /// The sum of squares.
@@ -186,8 +261,8 @@ mod tests {
             1.0 + 0.5 * log + 1e3 * (-0.01 - log).max(0.0)
         };
         let evaluate = |all: &[Vec<f64>]| Ok::<_, ()>(all.iter().map(|it| vec![residual(it[0])]).collect());
-        let least = find(&[range(1.0)], evaluate, |_, _| {}).unwrap();
-        assert!(least.steps > 0 && (-0.01..-0.0005).contains(&least.prices[0].ln()), "{least:?}");
+        let (logs, steps) = descend(&[range(1.0)], &mut { evaluate }, &mut |_, _| {}).unwrap();
+        assert!(steps > 0 && (-0.01..-0.0005).contains(&logs[0]), "{logs:?}");
     }
 
     #[test]

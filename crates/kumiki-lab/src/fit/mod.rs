@@ -21,10 +21,13 @@ use crate::sources::{Found, Source, number, told};
 use crate::stats::Level;
 
 mod certainty;
+#[cfg(test)]
+mod coverage;
 mod least;
 mod matrix;
 mod prices;
 mod show;
+mod surface;
 #[cfg(test)]
 mod tests;
 

@@ -13,13 +13,19 @@ load.bulk = { kind = "netperf", from = "near.netperf", to = "far.netperf", messa
 vary.mss = ["268 B", "536 B", "1072 B", "1460 B"]
 "#;
 
+const SIZES: &str = r#"["268 B", "536 B", "1072 B", "1460 B"]"#;
+
 fn document() -> Document {
     Document::parse("slow", "slow.toml", SCENARIO).unwrap()
 }
 
 fn task(csv: &str, options: &Options) -> Result<Task, Fault> {
+    task_of(&document(), csv, options)
+}
+
+fn task_of(document: &Document, csv: &str, options: &Options) -> Result<Task, Fault> {
     let source = Source::of_csv("mine.csv", csv, &[]).unwrap();
-    Task::new(&document(), &Choice::default(), &source, options)
+    Task::new(document, &Choice::default(), &source, options)
 }
 
 fn free(names: &[&str]) -> Options {
@@ -28,12 +34,19 @@ fn free(names: &[&str]) -> Options {
 
 /// What a host with these prices, in picoseconds, measures.
 fn measured(prices: &[(&str, f64)]) -> String {
-    let any = "mss (B),goodput (Mb/s)\n268,1\n536,1\n1072,1\n1460,1\n";
-    let task = task(any, &Options { jobs: 2, ..Options::default() }).unwrap();
+    measured_of(&document(), prices)
+}
+
+fn measured_of(document: &Document, prices: &[(&str, f64)]) -> String {
+    let points = document.points(&Choice::default()).unwrap();
+    let sizes: Vec<String> = points.iter().map(|point| told(&point.parameters()[0].1)).collect();
+    let csv = |values: &[f64]| {
+        let lines = sizes.iter().zip(values).map(|(mss, value)| format!("{mss},{value},\n"));
+        format!("mss (B),goodput (Mb/s),test\n{}", lines.collect::<String>())
+    };
+    let any = task_of(document, &csv(&vec![1.0; sizes.len()]), &Options { jobs: 2, ..Options::default() }).unwrap();
     let (names, prices) = prices.iter().map(|(name, ps)| (Name::parse(name), *ps)).unzip();
-    let values = task.values(&Laboratory::default(), &[(names, prices)]).unwrap().remove(0);
-    let lines = [268, 536, 1072, 1460].iter().zip(&values).map(|(mss, value)| format!("{mss},{value},\n"));
-    format!("mss (B),goodput (Mb/s),test\n{}", lines.collect::<String>())
+    csv(&any.values(&Laboratory::default(), &[(names, prices)]).unwrap().remove(0))
 }
 
 #[test]
@@ -64,6 +77,21 @@ fn known_prices_come_back_and_are_predicted_where_they_were_held_out() {
         "{price:?}"
     );
     assert_eq!(profile.price["tcp"]["pop"].value, "100 us", "what was not fitted is as it was");
+}
+
+/// Segments that are nearly alike hardly tell what one costs from what its octets do, and what a run counts moves in steps: what is least off by chance is far from what was meant.
+#[test]
+fn intervals_hold_the_prices_that_runs_were_made_with() {
+    let sizes = ["1000 B", "1100 B", "1200 B", "1300 B", "1400 B", "1460 B"];
+    let document = Document::parse("slow", "slow.toml", &SCENARIO.replace(SIZES, &format!("{sizes:?}"))).unwrap();
+    let csv = measured_of(&document, &[("tcp.send", 90e6), ("tcp.sum", 22e3)]);
+    let task = task_of(&document, &csv, &free(&["tcp.send", "tcp.sum"])).unwrap();
+    let fitted = task.run(&Laboratory::default(), |_| {}).unwrap();
+    let table = fitted.prices().draw(Layout::default());
+    for ((price, factor), meant) in fitted.prices.iter().zip(&fitted.certainty.factors).zip([90e6, 22e3]) {
+        let factor = factor.unwrap();
+        assert!(factor < 1.2 && (price / factor..=price * factor).contains(&meant), "{table}");
+    }
 }
 
 /// Each segment that TCP sends is a packet that IP takes, one by one: only what both cost together is seen.
