@@ -152,13 +152,28 @@ pub struct Fitted {
     notes: Vec<String>,
 }
 
+/// Why an attempt came to no end.
+#[derive(Debug)]
+enum Stopped {
+    /// There are no prices.
+    Failed(Failure),
+    /// Runs of these points have no such value.
+    Lacking(BTreeSet<usize>),
+}
+
+impl From<Failure> for Stopped {
+    fn from(why: Failure) -> Self {
+        Self::Failed(why)
+    }
+}
+
 impl Task {
     /// The points of `document` that `source` has measurements of.
     ///
     /// # Errors
     ///
     /// [`Fault`] where a measurement is of no point, or lacks what says of which; where values are missing or zero; where no profile can be meant, or
-    /// it can have no price that is to move.
+    /// it can have no price that is to move; where more prices are named than there are measurements to fit to.
     pub fn new(document: &Document, choice: &Choice, source: &Source, options: &Options) -> Result<Self, Fault> {
         let points = document.checked(choice, |point| Laboratory::default().check(point))?;
         let first = points.first().ok_or_else(|| Fault::new("the scenario has no points"))?;
@@ -170,22 +185,14 @@ impl Task {
         let base = base(&points, options.profile.as_deref())?;
         let profile = profile::load(&base)?;
         let measured = measurements(&points, source, &value, options)?;
-        // Only what was measured is run.
-        let mut used: Vec<usize> = measured.iter().map(|it| it.point).collect();
-        used.sort_unstable();
-        used.dedup();
-        let place = |point: usize| used.iter().position(|it| *it == point).unwrap_or(0);
-        let measurements: Vec<Measurement> =
-            measured.into_iter().map(|it| Measurement { point: place(it.point), ..it }).collect();
-        if measurements.iter().all(|it| it.is_held_out) {
+        if measured.iter().all(|it| it.is_held_out) {
             return Err(Fault::new("all measurements are held out, and none is left to fit to"));
         }
-        let points: Vec<Point> = used.iter().filter_map(|it| points.get(*it).cloned()).collect();
         let task = Self {
             options: options.clone(),
             scenario: document.name().to_owned(),
-            points,
-            measurements,
+            points: Vec::new(),
+            measurements: Vec::new(),
             source: std::path::Path::new(source.path())
                 .file_name()
                 .map_or_else(|| source.name().to_owned(), |it| it.to_string_lossy().into_owned()),
@@ -193,29 +200,80 @@ impl Task {
             base,
             profile,
         };
+        let task = task.with_measurements(&points, measured);
         options.free.iter().try_for_each(|free| task.range(free).map(drop))?;
-        Ok(task)
+        let names: Vec<Name> = options.free.iter().map(|free| free.name.clone()).collect();
+        task.too_few(&names).map_or(Ok(task), |few| Err(Fault::new(few)))
     }
 
-    /// Finds the prices. `tell` hears how far it is.
+    /// The same of these measurements, and of those points alone of which they are: nothing else is run.
+    fn with_measurements(self, points: &[Point], measured: Vec<Measurement>) -> Self {
+        let mut used: Vec<usize> = measured.iter().map(|it| it.point).collect();
+        used.sort_unstable();
+        used.dedup();
+        let place = |point: usize| used.iter().position(|it| *it == point).unwrap_or(0);
+        let measurements = measured.into_iter().map(|it| Measurement { point: place(it.point), ..it }).collect();
+        let points = used.iter().filter_map(|it| points.get(*it).cloned()).collect();
+        Self { points, measurements, ..self }
+    }
+
+    /// How many measurements are fitted to.
+    fn fitted(&self) -> usize {
+        self.measurements.iter().filter(|it| !it.is_held_out).count()
+    }
+
+    /// That there are fewer measurements than prices, where there are.
+    fn too_few(&self, names: &[Name]) -> Option<String> {
+        let prices = || names.iter().map(Name::short).collect::<Vec<_>>().join(", ");
+        let (measurements, count) = (counted(self.fitted(), "measurement"), counted(names.len(), "price"));
+        (self.fitted() < names.len())
+            .then(|| format!("{measurements} cannot say {count} ({}): name fewer with --free", prices()))
+    }
+
+    /// Finds the prices. `tell` hears how far it is. A point of which a run has no such value is left out, and that is noted.
     ///
     /// # Errors
     ///
-    /// [`Failure`] where a point cannot run, or there are fewer measurements than prices.
+    /// [`Failure`] where a point cannot run, or fewer measurements than prices are left.
     pub fn run(&self, laboratory: &Laboratory, mut tell: impl FnMut(&str)) -> Result<Fitted, Failure> {
+        let mut task = self.clone();
+        let (mut runs, mut notes) = (0, Vec::new());
+        loop {
+            let lacking = match task.attempt(laboratory, &mut tell, &mut runs) {
+                Ok(fitted) => return Ok(Fitted { notes: notes.into_iter().chain(fitted.notes).collect(), ..fitted }),
+                Err(Stopped::Failed(why)) => return Err(why),
+                Err(Stopped::Lacking(points)) => points,
+            };
+            let is_out = |it: &Measurement| lacking.contains(&it.point);
+            let (out, left): (Vec<Measurement>, Vec<_>) = task.measurements.iter().cloned().partition(is_out);
+            let named = out.iter().map(|it| format!("{} (line {})", task.label(it.point), it.line));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let (are, have) = if out.len() == 1 { ("is", "its run has") } else { ("are", "their runs have") };
+            let why = format!("{have} no {}, for {}", task.value.name(), task.value.why_not());
+            if left.iter().all(|it| it.is_held_out) {
+                return Err(format!("{named}: {why}; no measurement is left to fit to").into());
+            }
+            let note = format!("{named} {are} left out: {why}");
+            tell(&note);
+            notes.push(note);
+            let points = core::mem::take(&mut task.points);
+            task = task.with_measurements(&points, left);
+        }
+    }
+
+    fn attempt(
+        &self,
+        laboratory: &Laboratory,
+        tell: &mut impl FnMut(&str),
+        runs: &mut usize,
+    ) -> Result<Fitted, Stopped> {
         let before = self.values(laboratory, &[(Vec::new(), Vec::new())])?.pop().unwrap_or_default();
-        let mut runs = 1;
+        *runs += 1;
         let mut notes = Vec::new();
-        let (names, ranges) = self.free(laboratory, &before, &mut notes, &mut runs)?;
-        let fitted = self.measurements.iter().filter(|it| !it.is_held_out).count();
-        if fitted < names.len() {
-            let prices = names.iter().map(Name::short).collect::<Vec<_>>().join(", ");
-            return Err(format!(
-                "{} cannot say {} ({prices}): name fewer with --free",
-                counted(fitted, "measurement"),
-                counted(names.len(), "price")
-            )
-            .into());
+        let (names, ranges) = self.free(laboratory, &before, &mut notes, runs)?;
+        let fitted = self.fitted();
+        if let Some(few) = self.too_few(&names) {
+            return Err(Stopped::Failed(few.into()));
         }
         if fitted == names.len() {
             notes.push(
@@ -223,8 +281,8 @@ impl Task {
                     .to_owned(),
             );
         }
-        let evaluate = |all: &[Vec<f64>]| -> Result<Vec<Vec<f64>>, Failure> {
-            runs += all.len();
+        let evaluate = |all: &[Vec<f64>]| -> Result<Vec<Vec<f64>>, Stopped> {
+            *runs += all.len();
             let asked: Vec<(Vec<Name>, Vec<f64>)> = all.iter().map(|prices| (names.clone(), prices.clone())).collect();
             let values = self.values(laboratory, &asked)?;
             Ok(values.iter().map(|values| self.errors(values, false).collect()).collect())
@@ -233,6 +291,7 @@ impl Task {
             tell(&format!("step {step}: {:.3} % off", 100.0 * root_mean(squares, fitted)));
         })?;
         let after = self.values(laboratory, &[(names.clone(), least.prices.clone())])?.pop().unwrap_or_default();
+        *runs += 1;
         let certainty = Certainty::of(&least, self.options.level);
         Ok(Fitted {
             task: self.clone(),
@@ -243,9 +302,15 @@ impl Task {
             before,
             after,
             steps: least.steps,
-            runs: runs + 1,
+            runs: *runs,
             notes,
         })
+    }
+
+    /// What a point is called.
+    fn label(&self, point: usize) -> String {
+        let label = self.points.get(point).map(Point::label);
+        label.filter(|label| !label.is_empty()).unwrap_or_else(|| "the only point".to_owned())
     }
 
     /// The relative errors of what came out at the points, of the measurements that are held out or of the others.
@@ -261,9 +326,15 @@ impl Task {
         before: &[f64],
         notes: &mut Vec<String>,
         runs: &mut usize,
-    ) -> Result<(Vec<Name>, Vec<Range>), Failure> {
+    ) -> Result<(Vec<Name>, Vec<Range>), Stopped> {
         if !self.options.free.is_empty() {
-            let ranges = self.options.free.iter().map(|free| self.range(free)).collect::<Result<_, _>>()?;
+            let ranges = self
+                .options
+                .free
+                .iter()
+                .map(|free| self.range(free))
+                .collect::<Result<_, _>>()
+                .map_err(Failure::from)?;
             notes.extend(self.options.free.iter().filter_map(|free| self.outside(free)));
             return Ok((self.options.free.iter().map(|free| free.name.clone()).collect(), ranges));
         }
@@ -282,7 +353,7 @@ impl Task {
         let mut names: Vec<Name> =
             effects.into_iter().filter(|(effect, _)| *effect > MATTERS).map(|(_, name)| name).collect();
         if names.is_empty() {
-            return Err(format!("no price of {} matters to what was measured", self.base).into());
+            return Err(Stopped::Failed(format!("no price of {} matters to what was measured", self.base).into()));
         }
         // With half as many there is something left to say how certain they are.
         let most = (here.len() / 2).max(1);
@@ -291,7 +362,7 @@ impl Task {
             notes.push(format!("{} matter less, and stay: {} measurements are too few", left.join(", "), here.len()));
         }
         let ranges = names.iter().map(|name| self.range(&Free { name: name.clone(), range: None }));
-        let ranges = ranges.collect::<Result<_, _>>()?;
+        let ranges = ranges.collect::<Result<_, _>>().map_err(Failure::from)?;
         Ok((names, ranges))
     }
 
@@ -350,12 +421,12 @@ impl Task {
     }
 
     /// What comes out at each point, with each list of prices.
-    fn values(&self, laboratory: &Laboratory, asked: &[(Vec<Name>, Vec<f64>)]) -> Result<Vec<Vec<f64>>, Failure> {
+    fn values(&self, laboratory: &Laboratory, asked: &[(Vec<Name>, Vec<f64>)]) -> Result<Vec<Vec<f64>>, Stopped> {
         let profiles: Vec<BTreeMap<String, Profile>> =
             asked.iter().map(|(names, prices)| self.with(names, prices)).collect();
         let count = profiles.len() * self.points.len();
         let next = AtomicUsize::new(0);
-        let found: Mutex<Vec<Option<Result<f64, String>>>> = Mutex::new(vec![None; count]);
+        let found = Mutex::new(vec![None::<Result<Option<f64>, String>>; count]);
         std::thread::scope(|scope| {
             for _ in 0..self.options.jobs.clamp(1, count.max(1)) {
                 scope.spawn(|| {
@@ -376,8 +447,14 @@ impl Task {
         });
         let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let values = found.into_iter().map(|value| value.unwrap_or_else(|| Err("a point was not run".to_owned())));
-        let values: Vec<f64> = values.collect::<Result<_, _>>()?;
-        Ok(values.chunks(self.points.len().max(1)).map(<[f64]>::to_vec).collect())
+        let values: Vec<Option<f64>> = values.collect::<Result<_, String>>().map_err(Failure::from)?;
+        let count = self.points.len().max(1);
+        let lacking = values.iter().enumerate().filter(|(_, value)| value.is_none()).map(|(place, _)| place % count);
+        let lacking: BTreeSet<usize> = lacking.collect();
+        if !lacking.is_empty() {
+            return Err(Stopped::Lacking(lacking));
+        }
+        Ok(values.chunks(count).map(|values| values.iter().flatten().copied().collect()).collect())
     }
 
     /// The profile with these prices, under its name.
@@ -389,13 +466,13 @@ impl Task {
         BTreeMap::from([(self.base.clone(), profile)])
     }
 
-    /// What comes out at a point: the mean of its runs.
+    /// What comes out at a point: the mean of its runs; nothing where one of them has no such value.
     fn value(
         &self,
         laboratory: &Laboratory,
         point: &Point,
         profiles: &BTreeMap<String, Profile>,
-    ) -> Result<f64, String> {
+    ) -> Result<Option<f64>, String> {
         let mut sum = 0.0;
         let mut point = point.clone();
         let runs = self.options.runs.max(1);
@@ -404,12 +481,14 @@ impl Task {
             let outcome = laboratory.run_with(&point, profiles).map_err(|why| wrong(why.to_string()))?;
             let load = &point.scenario.report.load;
             let own = outcome.rows.iter().find(|row| row.scope != Scope::Flow && row.load == *load);
-            let value = own.and_then(|row| row.value(&self.value));
-            sum += value.ok_or_else(|| wrong(format!("the run has no {}", self.value.name())))?;
+            let Some(value) = own.and_then(|row| row.value(&self.value)) else {
+                return Ok(None);
+            };
+            sum += value;
             let run = &mut Arc::make_mut(&mut point.scenario).run;
             run.seed = run.seed.wrapping_add(1);
         }
-        Ok(sum / f64::from(runs))
+        Ok(Some(sum / f64::from(runs)))
     }
 }
 

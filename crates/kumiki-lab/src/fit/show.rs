@@ -122,7 +122,7 @@ impl Fitted {
                 error(&self.before),
                 Cell::text(if it.is_held_out { "held out" } else { "" }),
             ];
-            rows.push((self.label(it.point), cells));
+            rows.push((self.task.label(it.point), cells));
         }
         Table {
             title: format!("{}{unit}: what was measured, and what comes out", value.label()),
@@ -131,11 +131,6 @@ impl Fitted {
             rows,
             legend: Vec::new(),
         }
-    }
-
-    fn label(&self, point: usize) -> String {
-        let label = self.task.points.get(point).map(crate::scenario::Point::label);
-        label.filter(|label| !label.is_empty()).unwrap_or_else(|| "the only point".to_owned())
     }
 
     /// The profile with what was fitted, as TOML: ready for `profile = "./NAME.toml"` of a host.
@@ -173,9 +168,9 @@ impl Fitted {
         insert(&mut table, "about", about.into());
         let unit =
             |value: &ValueName| if value.unit().is_empty() { String::new() } else { format!(" {}", value.unit()) };
-        let points = fitted
-            .iter()
-            .map(|it| format!("{}{}, {} (line {})", it.value, unit(&self.task.value), self.label(it.point), it.line));
+        let points = fitted.iter().map(|it| {
+            format!("{}{}, {} (line {})", it.value, unit(&self.task.value), self.task.label(it.point), it.line)
+        });
         // What was fitted before and is not fitted again still rests on its values.
         let ours: Vec<String> = self.names.iter().map(Name::short).collect();
         let before = &self.task.profile;

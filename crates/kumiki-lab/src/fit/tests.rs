@@ -162,9 +162,10 @@ fn what_does_not_belong_together_is_refused() {
     assert!(refused("mss (B),goodput_mbps\n536,0\n", &any).starts_with("mine.csv:2: goodput_mbps is 0, of which"));
     let ipc = Options { profile: Some("ipc".to_owned()), ..Options::default() };
     assert!(refused("mss (B),goodput_mbps\n536,1\n", &ipc).contains("--profile: unknown profile of a host \"ipc\""));
-    let few = task("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.send", "tcp.sum"])).unwrap();
-    let few = few.run(&Laboratory::default(), |_| {}).unwrap_err().to_string();
-    assert_eq!(few, "1 measurement cannot say 2 prices (tcp.send, tcp.sum): name fewer with --free");
+    assert_eq!(
+        refused("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.send", "tcp.sum"])),
+        "1 measurement cannot say 2 prices (tcp.send, tcp.sum): name fewer with --free"
+    );
     // Nothing is run for what the command line has wrong.
     let unknown = refused("mss (B),goodput_mbps\n536,1\n", &free(&["tcp.sned"]));
     assert!(unknown.starts_with("--free: unknown price \"tcp.sned\"; did you mean \"tcp.send\"?"), "{unknown}");
@@ -183,6 +184,35 @@ fn what_does_not_belong_together_is_refused() {
     for text in ["tcp.send=1 us", "tcp.send=2 us..1 us", "tcp.send=0..1 us", "tcp.send=1 B..2 B"] {
         assert!(text.parse::<Free>().is_err(), "{text}");
     }
+}
+
+/// 100 messages are through before the end, and 100 000 are not.
+#[test]
+fn points_of_which_a_run_has_no_value_are_left_out_and_named() {
+    let text = SCENARIO
+        .replace("kind = \"netperf\"", "kind = \"ttcp\", count = \"${count}\"")
+        .replace("\"${mss}\"", "\"1460 B\"")
+        .replace("warm_up = \"50 ms\", ", "")
+        .replace(&format!("vary.mss = {SIZES}"), "vary.count = [20, 40, 100000]");
+    let document = Document::parse("ends", "ends.toml", &text).unwrap();
+    let of = |csv: &str| {
+        let options = Options { value: Some("completion_ms.mean".to_owned()), ..free(&["tcp.send"]) };
+        task_of(&document, csv, &options).unwrap().run(&Laboratory::default(), |_| {})
+    };
+    let fitted = of("count,completion_ms.mean\n20,60\n100000,90000\n40,120\n").unwrap();
+    assert_eq!(
+        fitted.notes,
+        [
+            "count 100000 (line 3) is left out: its run has no completion_ms.mean, for nothing came to its end while it was measured"
+        ]
+    );
+    let tables = format!("{}{}", fitted.residuals().draw(Layout::default()), fitted.profile().unwrap());
+    assert!(tables.contains("count 40") && !tables.contains("100000"), "{tables}");
+    let none = of("count,completion_ms.mean\n100000,90000\n").unwrap_err().to_string();
+    assert_eq!(
+        none,
+        "count 100000 (line 2): its run has no completion_ms.mean, for nothing came to its end while it was measured; no measurement is left to fit to"
+    );
 }
 
 #[test]

@@ -163,6 +163,9 @@ fn prices_are_fitted_and_the_profile_is_ready_for_use() {
     assert!(run.status.success() && said.contains("./mine.toml: 1 parameter fitted to 2 values"), "{run:?}");
     let typo = refused(&folder.kumiki(&["fit", "x.toml", "mine.csv", "--free", "tcp.sned"]));
     assert!(typo.contains("--free: unknown price \"tcp.sned\"; did you mean \"tcp.send\"?"), "{typo}");
+    let many = ["fit", "x.toml", "mine.csv", "--free", "tcp.send", "--free", "tcp.sum", "--free", "tcp.pop"];
+    let many = refused(&folder.kumiki(&many));
+    assert!(many.contains("2 measurements cannot say 3 prices (tcp.send, tcp.sum, tcp.pop): name fewer"), "{many}");
     folder.0.write("bad.csv", b"mss (B),goodput (Mb/s)\n536,14\n1072,2x4\n");
     let bad = refused(&folder.kumiki(&["fit", "x.toml", "bad.csv"]));
     assert!(bad.starts_with("kumiki: bad.csv:3: column 2 (goodput (Mb/s)) = \"2x4\": not a number"), "{bad}");
