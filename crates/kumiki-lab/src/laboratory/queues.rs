@@ -154,15 +154,16 @@ pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> 
     told
 }
 
-/// Which loads of TCP have acknowledgments that wait, for most of their round trips, in a queue that another load fills: their own line is not full, and nothing on
-/// it says why they are slow. A queue that serves flows in turn lets acknowledgments pass.
+/// Which loads of TCP have acknowledgments that wait, for most of their round trips, in a queue that another load fills, or that they fill themselves: their own line is
+/// not full, and nothing on it says why they are slow. A queue that serves flows in turn lets acknowledgments pass, but not each other.
 pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     const MOST: f64 = 0.5;
     let topology = Topology::of(scenario);
     let hops = |from: &str, to: &str| topology.way(place(from), place(to)).unwrap_or_default();
     let sends = |load: &Workload, hop: &Hop<'_>| {
         let is_on = |way: Vec<Hop<'_>>| way.iter().any(|it| (it.line, it.kind) == (hop.line, hop.kind));
-        load.pairs().any(|(from, to)| is_on(hops(from, to)))
+        // Of calls both ends send data.
+        load.pairs().any(|(from, to)| is_on(hops(from, to)) || (load.kind == "rpc" && is_on(hops(to, from))))
     };
     let loads = scenario.loads();
     let mut told = Vec::new();
@@ -174,11 +175,19 @@ pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<Str
         };
         told.extend(hops(to, from).iter().find_map(|hop| {
             let wait = mean_wait(measured, scenario, hop).filter(|wait| *wait > round_trip * MOST)?;
-            let (other, _) = loads.iter().find(|(other, load)| other != name && load.kind != "ping" && sends(load, hop))?;
+            let mut sending = loads.iter().filter(|(_, load)| sends(load, hop)).peekable();
+            let (behind, what) = if sending.peek().is_none() {
+                let fewer = "fewer of them (`ack = { every = 8 }` of TCP at the reader), or a faster line there,";
+                ("each other".to_owned(), fewer)
+            } else {
+                let (other, _) = sending.find(|(other, load)| other != name && load.kind != "ping")?;
+                let other_queue = "a shorter one (`queue_frames`), or one that serves flows in turn (`queue = \"fq-codel\"`),";
+                (format!("what {other} sends"), other_queue)
+            };
             let [wait, round_trip] = [wait, round_trip].map(|seconds| seconds * 1e3);
             Some(format!(
-                "{name}: its acknowledgments wait {wait:.0} ms on average, of round trips of {round_trip:.0} ms, in the queue of what {} sends over {}, behind what {other} sends: \
-                 a shorter one (`queue_frames`), or one that serves flows in turn (`queue = \"fq-codel\"`), shows what {name} could have",
+                "{name}: its acknowledgments wait {wait:.0} ms on average, of round trips of {round_trip:.0} ms, in the queue of what {} sends over {}, behind {behind}: \
+                 {what} shows what {name} could have",
                 hop.out, hop.line
             ))
         }));
@@ -369,5 +378,25 @@ define = { queue = "drop-tail", frames = 100 }
         assert_eq!(told(ADSL, &["frames=3"]), [""; 0]);
         let up = ADSL.lines().find(|line| line.starts_with("load.up")).unwrap();
         assert_eq!(told(&ADSL.replace(up, ""), &[]), [""; 0]);
+    }
+
+    /// One for every two segments of 1500 octets at 8 Mb/s is seven times what 20 kb/s take.
+    #[test]
+    fn acknowledgments_that_fill_a_line_alone_are_told_of() {
+        let up = ADSL.lines().find(|line| line.starts_with("load.up")).unwrap();
+        let told = |rate: &str, more: &str| {
+            let text = ADSL.replace(up, more).replace("\"1 Mb/s\"", rate);
+            let all = notes(&text, &["frames=50"]).into_iter().filter(|note| note.contains("acknowledgments wait"));
+            all.collect::<Vec<_>>()
+        };
+        let alone = told("\"20 kb/s\"", "");
+        let [note] = alone.as_slice() else { panic!("{alone:?}") };
+        assert!(note.starts_with("down: its acknowledgments wait "), "{note}");
+        assert!(note.contains(" in the queue of what home.l0 sends over dsl, behind each other: "), "{note}");
+        assert_eq!(told("\"500 kb/s\"", ""), [""; 0]);
+        // What calls answer there is not of acknowledgments.
+        let calls = "load.ask = { kind = \"rpc\", from = \"isp\", to = \"home\", message = \"10 B\", response = \"20 kB\", port = 99 }";
+        let behind = told("\"20 kb/s\"", calls);
+        assert!(behind.iter().all(|note| note.contains("behind what ask sends")), "{behind:?}");
     }
 }

@@ -13,6 +13,9 @@ const CONTENT: u32 = 1;
 /// Of a line on which nobody else's data goes, what takes less than this part is nothing to think of.
 const NOTABLE: f64 = 0.05;
 
+/// For so many full segments there is an acknowledgment (RFC 9293, section 3.8.6.3).
+const SEGMENTS: f64 = 2.0;
+
 /// So many loads are told of.
 const TOLD: usize = 4;
 
@@ -54,6 +57,13 @@ pub fn left_out(scenario: &Scenario) -> Option<String> {
             let [one, other] = &scenario.link.get(line)?.ends;
             let (end, percent) = (if is_b { other } else { one }, part * 100.0);
             (part >= NOTABLE || is_shared(direction, name)).then(|| {
+                if part > 1.0 {
+                    return format!(
+                        "those of {name} more than {end} can send over {line} ({octets} octets each), where one fits for every {:.1} segments: \
+                         unless most of them are lost, they hold it to less than the ladder",
+                        part * SEGMENTS
+                    );
+                }
                 format!("those of {name} {percent:.1} % of what {end} sends over {line} ({octets} octets each)")
             })
         }));
@@ -83,7 +93,7 @@ fn taken<'a>(scenario: &'a Scenario, topology: &Topology<'a>, load: &Workload) -
     let part = |(direction, ladder): (Direction<'a>, super::Ladder)| {
         let acknowledgments = ladder.goodput_mbps().as_f64() / f64::from(CONTENT);
         let octets = ladder.packet_octets.checked_sub(super::Ratio::whole(u128::from(CONTENT)))?;
-        (acknowledgments > 0.0).then(|| (direction, (segments / 2.0 / acknowledgments).min(1.0), super::short(octets)))
+        (acknowledgments > 0.0).then(|| (direction, segments / SEGMENTS / acknowledgments, super::short(octets)))
     };
     back.filter_map(part).collect()
 }

@@ -573,6 +573,14 @@ run.duration = "1 s"
     let alone = adsl.replace(up, "");
     assert!(told(&alone).ends_with("at most: those of down 14.1 % of what home.l0 sends over dsl (52 octets each)"));
     assert_eq!(told(&alone.replace("[\"1 Mb/s\", \"8 Mb/s\"]", "\"8 Mb/s\"")), way);
+    // Less than what they would take leaves room for fewer.
+    let narrow = told(&alone.replace("\"1 Mb/s\"", "\"20 kb/s\""));
+    assert!(
+        narrow.ends_with(
+            "at most: those of down more than home.l0 can send over dsl (52 octets each), where one fits for every 14.1 segments: unless most of them are lost, they hold it to less than the ladder"
+        ),
+        "{narrow}"
+    );
     // A ring is told of where there is one, and of datagrams there is nothing to tell.
     let ring = alone.replace("\"ip\", \"l0\"", "\"ip\", \"arp\", \"llc\", \"fddi\", \"f0\"");
     let line = ring.lines().find(|line| line.starts_with("link.dsl")).unwrap();
