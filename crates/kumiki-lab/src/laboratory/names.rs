@@ -1,9 +1,11 @@
 //! That rows can have what `[report]` and `[[claim]]` ask for, before anything runs: values of such loads, and queues, counters and limits of these names.
 
 use crate::experiment::{Experiment, Limit};
-use crate::rows::{QUEUE_PARTS, Row, ValueName, may_come};
+use crate::limit::is_changing;
+use crate::rows::{HALF_WIDTH, QUEUE_PARTS, RAW, Row, ValueName, WARM_UP, may_come};
+use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::directions::sending;
-use crate::scenario::{Fault, Point, Scenario, nearest};
+use crate::scenario::{Fault, Point, Scenario, Workload, nearest};
 
 /// More names than these are not told.
 const MOST: usize = 30;
@@ -43,8 +45,8 @@ fn named(path: &[&str], value: &str, (scenario, experiment): (&Scenario, &Experi
         return Ok(());
     };
     let load = scenario.report.load.as_deref();
-    if let Some(only) = experiment.lacks(load, &known) {
-        return Err(lacking(path, (known.field(), only), load, experiment));
+    if let Some(only) = lacks(load, &known, (scenario, experiment)) {
+        return Err(lacking(path, (known.field(), only), load, (scenario, experiment)));
     }
     let Some((map, name)) = value.split_once('.') else {
         return Ok(());
@@ -66,11 +68,36 @@ fn named(path: &[&str], value: &str, (scenario, experiment): (&Scenario, &Experi
     }
 }
 
+/// What alone has that value, in words, where a row of `load`, or of all loads together, can have none; nothing where it may.
+fn lacks(
+    load: Option<&str>,
+    value: &ValueName,
+    (scenario, experiment): (&Scenario, &Experiment),
+) -> Option<&'static str> {
+    let is_total = load.is_none() && scenario.load.len() > 1;
+    let is_multiplied = |load: &Workload| load.kind != "ping" && load.times.is_some();
+    match value.field() {
+        HALF_WIDTH if scenario.run.batches.is_none() => Some("only a run in `batches` of [run] has it"),
+        WARM_UP if scenario.run.warm_up.as_deref() != Some(WARM_UP_FOUND) => {
+            Some("only a run with `warm_up = \"auto\"` in [run] has it")
+        }
+        // Where one load has it all rows have.
+        RAW if scenario.load.values().all(|load| load.times.is_none()) => Some("only a load with `times` has it"),
+        "limit_mbps" if is_total && scenario.load.values().any(is_multiplied) => {
+            Some("what is shown of a load is `times` what it was; `load` in [report] names one")
+        }
+        "limit_mbps" if is_total && is_changing(scenario) => {
+            Some("a line changes while several loads share it; `load` in [report] names one")
+        }
+        _ => experiment.lacks(load, value),
+    }
+}
+
 /// That no row of the `load`, or of all together, has that field, of `only` what has it, and what such a row has in its place.
-fn lacking(path: &[&str], (field, only): (&str, &str), load: Option<&str>, experiment: &Experiment) -> Fault {
+fn lacking(path: &[&str], (field, only): (&str, &str), load: Option<&str>, of: (&Scenario, &Experiment)) -> Fault {
     let whose = load.map_or_else(|| "all loads together".to_owned(), |load| format!("load.{load}"));
     let mut has = ValueName::known();
-    has.retain(|name| ValueName::new(name).is_none_or(|name| experiment.lacks(load, &name).is_none()));
+    has.retain(|name| ValueName::new(name).is_none_or(|name| lacks(load, &name, of).is_none()));
     let fault = Fault::at(path, format!("no row of {whose} has {field}: {only}"));
     fault.expected(format!("one of {}", has.join(", ")))
 }
@@ -225,6 +252,15 @@ define.value = "goodput_mbps"
         let ping = of("ping", "interval = \"10 ms\"").replace("\"tcp\", \"ip\"", "\"ip\"");
         let bulk = of("netperf", "");
         let own = format!("{bulk}report.load = \"bulk\"\n");
+        let batches = format!("{bulk}run.batches = 5\n");
+        let settled = format!("{bulk}run.warm_up = \"auto\"\n");
+        let times = of("netperf", "times = 2");
+        let two = format!(
+            "{bulk}load.more = {{ kind = \"netperf\", from = \"client\", to = \"server\", message = \"1 KiB\", port = 99 }}\n"
+        );
+        let slower = "event = [{ at = \"100 ms\", link = \"line\", rate = \"1 Mb/s\" }]\n";
+        let (changing, one_changing) = (format!("{two}{slower}"), format!("{bulk}{slower}"));
+        let many_times = two.replace("port = 99", "port = 99, times = 2");
         let mixed = format!(
             "{bulk}load.ask = {{ kind = \"rpc\", from = \"client\", to = \"server\", message = \"100 B\", port = 99 }}\n"
         );
@@ -257,6 +293,23 @@ define.value = "goodput_mbps"
                 "limit_mbps",
                 "has limit_mbps: echoes bring no goodput, and so have no limit; expected one of goodput_mbps, octets, measured_s, longest_gap_s, lost_percent, round",
             ),
+            (
+                &bulk,
+                "half_width_mbps",
+                "has half_width_mbps: only a run in `batches` of [run] has it; expected one of goodput",
+            ),
+            (&bulk, "warm_up_s", "has warm_up_s: only a run with `warm_up = \"auto\"` in [run] has it"),
+            (&bulk, "raw_mbps", "has raw_mbps: only a load with `times` has it"),
+            (
+                &changing,
+                "limit_mbps",
+                "no row of all loads together has limit_mbps: a line changes while several loads share it",
+            ),
+            (
+                &many_times,
+                "limit_mbps",
+                "no row of all loads together has limit_mbps: what is shown of a load is `times` what it was",
+            ),
             (&mixed, "jain", "`load` in [report] names one"),
             (&mixed, "completion_ms.p99", "`load` in [report] names one"),
         ] {
@@ -276,9 +329,32 @@ define.value = "goodput_mbps"
             (&ping, "round_trip_ms.max"),
             (&ping, "lost_percent"),
             (&mixed, "held.pacing"),
+            (&batches, "half_width_mbps"),
+            (&settled, "warm_up_s"),
+            (&times, "raw_mbps"),
+            (&two, "limit_mbps"),
+            (&one_changing, "limit_mbps"),
         ] {
             assert_eq!(said_of(&text.replace("${value}", value)), None, "{value}");
         }
+    }
+
+    /// A run says itself what its batches, its warm-up and the octets that were carried are.
+    #[test]
+    fn what_a_run_says_of_itself_is_shown() {
+        let text = LINE.replace("\"200 ms\"", "\"200 ms\"\nrun.batches = 5").replace("${value}", "half_width_mbps");
+        let document = Document::parse("line", "line.toml", &text).unwrap();
+        let plan = Plan::new(&[document], &Choice::default(), &Laboratory::default()).unwrap();
+        let laboratory = Arc::new(Laboratory::default());
+        let results = plan.run(&laboratory, Options::default(), &mut Progress::hidden()).unwrap().remove(0);
+        let table = results.table();
+        assert!(table.title.contains("half width") && table.title.contains("Mb/s"), "{}", table.title);
+        let crate::rows::Parameter::Number(half) = results.rows().next().unwrap().parameter("half_width_mbps").unwrap()
+        else {
+            panic!("no number")
+        };
+        let drawn = table.draw(Layout { lines: Lines::Markdown, width: None });
+        assert!(*half > 0.0 && drawn.contains(&format!("{half:.2}")), "{half} {drawn}");
     }
 
     /// Echoes that are all under way at the end tell nothing, and are no failure.

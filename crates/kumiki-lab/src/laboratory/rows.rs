@@ -8,7 +8,7 @@ use kumiki_link::Occupancy;
 use crate::experiment::{Course, Flow, Limit, LoadResult, Measured, Sender};
 use crate::limit;
 use crate::reproduce::Failure;
-use crate::rows::{Parameter, QUANTILES, Row, Scope};
+use crate::rows::{Parameter, QUANTILES, RAW, Row, Scope};
 use crate::scenario::{Point, Tasks, Workload};
 use crate::stats;
 use crate::workload::Times;
@@ -168,7 +168,7 @@ fn show_times(point: &Point, rows: &mut [Row]) {
     }
     let mut sum = 0.0;
     for row in rows.iter_mut() {
-        row.varied.push(("raw_mbps".to_owned(), Parameter::Number(row.goodput_mbps)));
+        row.varied.push((RAW.to_owned(), Parameter::Number(row.goodput_mbps)));
         row.goodput_mbps *= row.load.as_deref().and_then(times).map_or(1.0, f64::from);
         if row.scope == Scope::Load {
             sum += row.goodput_mbps;

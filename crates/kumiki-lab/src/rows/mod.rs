@@ -67,6 +67,9 @@ pub const HALF_WIDTH: &str = "half_width_mbps";
 /// The name under which a row has the warm-up that was found for it, in seconds.
 pub const WARM_UP: &str = "warm_up_s";
 
+/// What was measured of a load that is shown so many `times`.
+pub const RAW: &str = "raw_mbps";
+
 /// The name under which a row has the clocks that were drawn for it.
 const CLOCKS: &str = "clocks_ppm";
 
@@ -177,7 +180,7 @@ pub struct Row {
 }
 
 /// What a run puts beside the varied parameters although it was measured: two runs of a point may differ in it.
-pub(crate) const MEASURED: [&str; 4] = ["raw_mbps", "cpu_ms", WARM_UP, HALF_WIDTH];
+pub(crate) const MEASURED: [&str; 4] = [RAW, "cpu_ms", WARM_UP, HALF_WIDTH];
 
 /// Whether every row has a field of that name, or a table a column (`point`, `held.loss`): then no varied parameter may have it.
 pub(crate) fn is_field(name: &str) -> bool {

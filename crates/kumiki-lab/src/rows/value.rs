@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Parameter, Row};
+use super::{HALF_WIDTH, Parameter, RAW, Row, WARM_UP};
 use crate::experiment::{Limit, OF_NODE, unit_of_counter};
 use crate::stats::Summary;
 
@@ -87,7 +87,7 @@ impl ValueName {
 
     /// The fields that are numbers and say how it went.
     fn fields() -> Vec<String> {
-        const SHOWN: [&str; 11] = [
+        const SHOWN: [&str; 14] = [
             GOODPUT,
             "octets",
             "measured_s",
@@ -99,6 +99,9 @@ impl ValueName {
             "segments_sent",
             "retransmissions",
             "timeouts",
+            RAW,
+            WARM_UP,
+            HALF_WIDTH,
         ];
         SHOWN.map(str::to_owned).to_vec()
     }
@@ -170,6 +173,7 @@ impl ValueName {
             "jain" => "nothing was written while it was measured",
             "limit_mbps" => "what the lines allow here is not known",
             "queues" | "counters" => "nothing was counted there",
+            HALF_WIDTH => "its batches have none",
             _ => "no connection of TCP was there while it was measured",
         }
     }
@@ -221,8 +225,9 @@ impl Row {
                 _ => self.maps().into_iter().find(|(known, _)| *known == map)?.1.get(rest).copied(),
             };
         }
-        let (_, value) = self.fields().into_iter().find(|(field, _)| *field == text)?;
-        match value? {
+        let field = || self.fields().into_iter().find(|(field, _)| *field == text)?.1;
+        let said = [RAW, WARM_UP, HALF_WIDTH].contains(&text).then(|| self.parameter(text).cloned()).flatten();
+        match said.or_else(field)? {
             Parameter::Number(number) => Some(number),
             Parameter::Count(number) => Some(count(number)),
             Parameter::Switch(_) | Parameter::Text(_) => None,
