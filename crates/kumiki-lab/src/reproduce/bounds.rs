@@ -9,7 +9,7 @@ use super::glance::{self, lossy};
 use super::held::mean_held;
 use super::{Done, Failed, Results, words};
 use crate::rows::{Row, Scope, ValueName};
-use crate::scenario::Point;
+use crate::scenario::{Point, Workload};
 use crate::stats;
 use crate::table::{Cell, Table};
 
@@ -471,6 +471,15 @@ pub(super) fn share_alike(point: &Point) -> bool {
     let mut kinds = point.scenario.load.values().map(|load| load.kind.as_str()).filter(|kind| *kind != ECHOES);
     let first = kinds.next();
     kinds.all(|kind| Some(kind) == first)
+}
+
+/// Whether what is shown of the point is of several flows: one alone shares with nobody.
+pub(super) fn has_flows(point: &Point) -> bool {
+    let shown = &point.scenario.report.load;
+    let own = point.scenario.load.iter().filter(|(name, _)| shown.as_ref().is_none_or(|shown| shown == *name));
+    let flows =
+        |(_, load): (_, &Workload)| load.from.0.len().saturating_mul(usize::try_from(load.sessions).unwrap_or(1));
+    own.filter(|(_, load)| load.kind != ECHOES).map(flows).sum::<usize>() > 1
 }
 
 /// Whether the row is of calls alone: requests with their responses.

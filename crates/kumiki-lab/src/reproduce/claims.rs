@@ -42,7 +42,7 @@ impl Results {
         let lacks = |point: &&(Point, Result<Done, Failed>)| {
             point.1.as_ref().is_ok_and(|done| value(claim, &point.0, done).is_none())
         };
-        let lacking = self.lacking(&at().filter(lacks).map(|(point, _)| point).collect::<Vec<_>>(), own.len());
+        let mut lacking = self.lacking(&at().filter(lacks).map(|(point, _)| point).collect::<Vec<_>>(), own.len());
         let is_complete =
             !own.is_empty() && own.iter().all(|(_, value)| value.is_some()) && self.left_out(&claim.of) == 0;
         let own: Vec<(&Point, f64)> = own.into_iter().filter_map(|(point, value)| Some((point, value?))).collect();
@@ -56,6 +56,8 @@ impl Results {
             let others = claim.other.as_ref().map_or(Some(self), |name| all.iter().find(|it| it.name == *name));
             let numbers = others.map_or_else(Vec::new, |others| self.ratios(&own, claim, others));
             let is_complete = is_complete && numbers.len() == own.len();
+            let missing = others.and_then(|others| others.lacking_partner(&own, claim)).filter(|_| lacking.is_empty());
+            lacking.extend(missing);
             (numbers, is_complete)
         } else {
             (own.iter().map(|(point, value)| (self.at(point), *value)).collect(), is_complete)
@@ -69,6 +71,7 @@ impl Results {
         match points.len() {
             0 => String::new(),
             count if count == all => "no run has such a value".to_owned(),
+            count if count > NAMED && all == usize::MAX => format!("no run has such a value at {count} points"),
             count if count > NAMED => format!("no run has such a value at {count} of {all} points"),
             _ => {
                 let places: Vec<String> = points.iter().map(|point| self.at(point)).collect();
@@ -80,12 +83,37 @@ impl Results {
     /// Each of `own` as a part of its partner among `others`.
     fn ratios(&self, own: &[(&Point, f64)], claim: &Claim, others: &Self) -> Vec<Number> {
         let partner = |point: &Point| {
-            let mut wanted: toml::Table = point.varied.iter().cloned().collect();
-            wanted.extend(claim.against.clone());
-            let (other, result) = others.points.iter().find(|(other, _)| other.is_at(&wanted))?;
+            let (other, result) = others.partner(point, claim)?;
             value(claim, other, result.as_ref().ok()?)
         };
         own.iter().filter_map(|(point, value)| Some((self.at(point), value / partner(point)?))).collect()
+    }
+
+    /// The one here that `point` is compared with; nothing where it was not to be run.
+    fn partner(&self, point: &Point, claim: &Claim) -> Option<&(Point, Result<Done, Failed>)> {
+        let mut wanted: toml::Table = point.varied.iter().cloned().collect();
+        wanted.extend(claim.against.clone());
+        self.points.iter().find(|(other, _)| other.is_at(&wanted))
+    }
+
+    /// Of the points here that `own` are compared with, that some have no result, or no such value; nothing where all have.
+    fn lacking_partner(&self, own: &[(&Point, f64)], claim: &Claim) -> Option<String> {
+        let mut partners: Vec<&(Point, Result<Done, Failed>)> = Vec::new();
+        for partner in own.iter().filter_map(|(point, _)| self.partner(point, claim)) {
+            if !partners.iter().any(|(known, _)| known.index == partner.0.index) {
+                partners.push(partner);
+            }
+        }
+        if let Some((point, _)) = partners.iter().find(|(_, result)| result.is_err()) {
+            return Some(format!("there is no result at {}, which it is compared with", self.at(point)));
+        }
+        let lacks = |(point, result): &&&(Point, Result<Done, Failed>)| {
+            result.as_ref().is_ok_and(|done| value(claim, point, done).is_none())
+        };
+        let lacking: Vec<&Point> = partners.iter().filter(lacks).map(|(point, _)| point).collect();
+        // Whoever reads this does not know how many points these are.
+        let said = self.lacking(&lacking, usize::MAX);
+        (!said.is_empty()).then_some(said)
     }
 
     /// What the number of a claim is, in words.

@@ -252,10 +252,11 @@ impl Done {
         if let Some(Verdict::TooWide { width_percent }) = stopping.map(|stopping| stopping.after(&values, made))
             && values.len() > 1
         {
-            let runs = values.len();
+            let with = values.len();
+            let some = if with < made { format!(", of which {with} have a value,") } else { String::new() };
             notes.push(format!(
-                "after {runs} the interval is still {width_percent:.1} % of the mean wide",
-                runs = counted(runs, "run")
+                "after {runs}{some} the interval is still {width_percent:.1} % of the mean wide",
+                runs = counted(made, "run")
             ));
         }
         notes.extend(of_all(&runs, point));
@@ -376,28 +377,111 @@ fn unfair(point: &Point, rows: &[Row]) -> Vec<String> {
     each.chain(told(Scope::Total, None).map(|note| format!("all flows: {note}"))).collect()
 }
 
-/// The notes of all `runs` of a point, each once, with the seeds of those that have it.
+/// The notes of all `runs` of a point, each once, with the seeds of those that have it. Notes that differ in numbers alone are one, with the least and the greatest of
+/// these.
 fn of_all(runs: &[Ran], point: &Point) -> Vec<String> {
-    let mut told: Vec<(&String, Vec<u64>)> = Vec::new();
+    let mut told: Vec<(Vec<Word<'_>>, Vec<u64>)> = Vec::new();
     for (repetition, ran) in (0_u64..).zip(runs) {
         let seed = point.scenario.run.seed.wrapping_add(repetition);
-        for note in &ran.notes {
-            match told.iter_mut().find(|(known, _)| *known == note) {
-                Some((_, seeds)) => seeds.push(seed),
-                None => told.push((note, vec![seed])),
+        let notes: Vec<Vec<Word<'_>>> = ran.notes.iter().map(|note| words(note)).collect();
+        for note in &notes {
+            // Of several in one run it is not known which of them is which in another one.
+            let is_one = notes.iter().filter(|other| are_alike(other, note)).count() == 1;
+            let is_known = |(known, seeds): &&mut (Vec<Word<'_>>, Vec<u64>)| {
+                known == note || (is_one && are_alike(known, note) && !seeds.contains(&seed))
+            };
+            match told.iter_mut().find(is_known) {
+                Some((known, seeds)) => {
+                    known.iter_mut().zip(note).for_each(|(known, word)| known.widen(word));
+                    seeds.push(seed);
+                }
+                None => told.push((note.clone(), vec![seed])),
             }
         }
     }
-    told.into_iter().map(|(note, seeds)| of_runs(note.clone(), &seeds, runs.len())).collect()
+    let text = |(note, seeds): (Vec<Word<'_>>, Vec<u64>)| {
+        let is_range = note.iter().any(Word::is_range);
+        let note = note.iter().map(Word::text).collect::<Vec<_>>().join(" ");
+        // Of numbers that differ it is said that this is by the seed.
+        if is_range { format!("{}: {note}", seeds_of(&seeds)) } else { of_runs(note, &seeds, runs.len()) }
+    };
+    told.into_iter().map(text).collect()
+}
+
+/// A word of a note.
+#[derive(Clone, PartialEq, Debug)]
+enum Word<'a> {
+    Plain(&'a str),
+    /// A number, as the least and the greatest of some are written, between what stands before it and behind it.
+    Number(&'a str, [&'a str; 2], &'a str),
+}
+
+/// The words of a note. What is a part of a name, as of a line or an address, is no number.
+fn words(note: &str) -> Vec<Word<'_>> {
+    let word = |word| {
+        let rest = str::trim_start_matches(word, '(');
+        let number = rest.trim_end_matches([')', ',', ';', ':', '.']);
+        let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.parse::<f64>().is_ok();
+        let parts = || Some((word.strip_suffix(rest)?, rest.strip_prefix(number)?));
+        match parts().filter(|_| is_number) {
+            Some((before, behind)) => Word::Number(before, [number; 2], behind),
+            None => Word::Plain(word),
+        }
+    };
+    note.split(' ').map(word).collect()
+}
+
+/// Whether two notes differ in numbers alone, if at all.
+fn are_alike(one: &[Word<'_>], other: &[Word<'_>]) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|both| match both {
+            (Word::Number(before, _, behind), Word::Number(other, _, end)) => (before, behind) == (other, end),
+            (one, other) => one == other,
+        })
+}
+
+impl<'a> Word<'a> {
+    /// Takes in what `other` has in the same place.
+    fn widen(&mut self, other: &Self) {
+        let (Self::Number(_, [least, greatest], _), Self::Number(_, [low, high], _)) = (self, other) else {
+            return;
+        };
+        let is_less = |a: &'a str, b: &'a str| a.parse::<f64>().ok() < b.parse::<f64>().ok();
+        if is_less(low, least) {
+            *least = low;
+        }
+        if is_less(greatest, high) {
+            *greatest = high;
+        }
+    }
+
+    fn is_range(&self) -> bool {
+        matches!(self, Self::Number(_, [least, greatest], _) if least != greatest)
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Plain(word) => (*word).to_owned(),
+            Self::Number(before, [least, _], behind) if !self.is_range() => format!("{before}{least}{behind}"),
+            Self::Number(before, [least, greatest], behind) => format!("{before}{least} to {greatest}{behind}"),
+        }
+    }
 }
 
 /// What the runs with `seeds` have said, of so many.
 pub(super) fn of_runs(note: String, seeds: &[u64], runs: usize) -> String {
-    if seeds.len() == runs {
-        return note;
-    }
-    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    format!("seed {}: {note}", seeds.join(", "))
+    if seeds.len() == runs { note } else { format!("{}: {note}", seeds_of(seeds)) }
+}
+
+/// "seed 3", "seeds 1, 3, 5 to 20".
+fn seeds_of(seeds: &[u64]) -> String {
+    let follow = |one: &u64, next: &u64| one.checked_add(1) == Some(*next);
+    let told = seeds.chunk_by(follow).flat_map(|row| match row {
+        [first, _, .., last] => vec![format!("{first} to {last}")],
+        few => few.iter().map(u64::to_string).collect(),
+    });
+    let (told, s) = (told.collect::<Vec<_>>().join(", "), if seeds.len() == 1 { "" } else { "s" });
+    format!("seed{s} {told}")
 }
 
 /// What the runs say of each load, where there are several and `[report]` names none.

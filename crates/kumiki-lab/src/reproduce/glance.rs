@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Results;
-use super::bounds::{mostly, share_alike};
+use super::bounds::{has_flows, mostly, share_alike};
 use crate::rows::Row;
 use crate::stats;
 
@@ -68,8 +68,8 @@ impl Results {
             "Longest queue",
             longest.map(|(label, (name, most))| format!("{name}, {most:.0} or less in 95 % of the time{}", at(label))),
         );
-        let are_alike = self.points.first().is_none_or(|(point, _)| share_alike(point));
-        add("Jain's index", between(&values(&|row| row.jain.filter(|_| are_alike)), 3, ""));
+        let share = self.points.iter().any(|(point, _)| has_flows(point) && share_alike(point));
+        add("Jain's index", between(&values(&|row| row.jain.filter(|_| share)), 3, ""));
         add("Points", Some(self.counted()));
         all
     }

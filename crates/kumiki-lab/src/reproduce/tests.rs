@@ -357,14 +357,14 @@ fn a_run_without_the_value_keeps_its_rows_and_says_why_there_is_none() {
     let some = sometimes("repeat = { runs = 3, trim = 0 }");
     assert_eq!((some.rows().count(), some.failures().len()), (15, 0));
     let table = some.table().draw(Layout { lines: Lines::Markdown, width: None });
-    let why = "seed 1, 3: no delay_ms.mean: no datagram arrived while it was measured; the value is of the other runs";
+    let why = "seeds 1, 3: no delay_ms.mean: no datagram arrived while it was measured; the value is of the other runs";
     assert!(table.contains(why) && table.contains("each value is of one run\n") && table.contains("4.02"), "{table}");
     // So many runs are enough, whether they bring it or not.
     let many = sometimes("confidence = { level = \"95 %\", width = 0.0001, most = 5 }");
     assert_eq!((many.rows().count(), many.failures().len()), (25, 0));
     let legend = many.table().legend.join("\n");
-    assert!(legend.contains("seed 1, 3, 5: no delay_ms.mean"), "{legend}");
-    assert!(legend.contains("after 2 runs the interval is still"), "{legend}");
+    assert!(legend.contains("seeds 1, 3, 5: no delay_ms.mean"), "{legend}");
+    assert!(legend.contains("after 5 runs, of which 2 have a value, the interval is still"), "{legend}");
 }
 
 fn plan_and_run(text: &str, runner: impl Runner + Send + 'static) -> Results {
@@ -499,8 +499,35 @@ fn an_end_that_is_wanted_waits_for_no_point() {
 
 #[test]
 fn what_only_some_runs_say_has_their_seeds() {
-    assert_eq!(of_runs("1 of 2 aborted".to_owned(), &[1, 3], 3), "seed 1, 3: 1 of 2 aborted");
-    assert_eq!(of_runs("1 of 2 aborted".to_owned(), &[1, 2, 3], 3), "1 of 2 aborted");
+    let told = |seeds: &[u64], runs| of_runs("1 of 2 aborted".to_owned(), seeds, runs);
+    assert_eq!(told(&[1, 3], 3), "seeds 1, 3: 1 of 2 aborted");
+    assert_eq!(told(&[3], 3), "seed 3: 1 of 2 aborted");
+    assert_eq!(told(&[1, 2, 3], 3), "1 of 2 aborted");
+    assert_eq!(told(&[1, 2, 4, 5, 6, 9], 9), "seeds 1, 2, 4 to 6, 9: 1 of 2 aborted");
+}
+
+/// Notes as so many runs have them.
+struct Noted(fn(u64) -> Vec<String>);
+
+impl Runner for Noted {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        let notes = self.0(point.scenario.run.seed);
+        Ok(Outcome { notes, ..Fake { failing: false }.run(point)? })
+    }
+}
+
+#[test]
+fn notes_that_differ_in_numbers_alone_are_one() {
+    let text = TWO_HOSTS.split("[[compare]]").next().unwrap().replace("[run]", "[run]\nrepeat = { runs = 5 }");
+    let legend = |notes| plan_and_run(&text, Noted(notes)).table().legend;
+    let one = legend(|seed| vec![format!("bulk: waits {}.5 ms of 70 ms in l{seed}.10.0.0.1 (2 of them)", 10 + seed)]);
+    assert!(one.iter().any(|it| it.contains("bulk: waits 11.5 ms of 70 ms in l1.10.0.0.1 (2 of them)")), "{one:?}");
+    let one = legend(|seed| vec![format!("bulk: waits {}.5 ms of 70 ms in l0 (2 of them)", 10 * seed)]);
+    let gathered = "seeds 1 to 5: bulk: waits 10.5 to 50.5 ms of 70 ms in l0 (2 of them)";
+    assert!(one.contains(&gathered.to_owned()), "{one:?}");
+    // Of two in a run it is not known which is which in another one.
+    let two = legend(|seed| vec![format!("line {seed} was away"), format!("line {} was away", 9 - seed)]);
+    assert!(!two.iter().any(|it| it.contains(" to ") && it.contains("was away")), "{two:?}");
 }
 
 #[test]
@@ -552,7 +579,10 @@ fn how_it_went_is_told_in_a_few_lines() {
         }
     }
     let text = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
-    let results = run(&plan(&[], &text).unwrap(), Slow, Options::default()).remove(0);
+    let one = plan_and_run(&text, Slow).glance();
+    assert!(!one.iter().any(|(what, _)| what == "Jain's index"), "one flow shares with nobody: {one:?}");
+    let text = text.replace("count = 100", "count = 100\nsessions = 2");
+    let results = plan_and_run(&text, Slow);
     let glance = results.glance();
     let said = |name: &str| glance.iter().find(|(what, _)| what == name).map_or("", |(_, said)| said.as_str());
     let [first, last] = ["nagle on, window 8 KiB, rtt 1 ms", "nagle off, window 256 KiB, rtt 20 ms"];

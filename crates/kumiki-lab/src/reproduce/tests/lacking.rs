@@ -68,4 +68,9 @@ fn a_claim_is_of_the_runs_that_have_the_value_and_says_where_none_has() {
     assert_eq!((verdict, ours), (Judgement::Open, None));
     assert_eq!(told, format!("so (me): no value (completion, mean), agreement is at most 5000 ms; {none}"));
     assert_eq!(judged("most = 5000\nof = { window = \"48 KiB\" }").0, Judgement::Holds);
+    // What it is compared with is named, too.
+    let (verdict, ours, told) =
+        judged("most = 5\nof = { window = \"256 KiB\" }\nagainst = { window = \"8 KiB\", rtt = \"1 ms\" }");
+    assert_eq!((verdict, ours), (Judgement::Open, None));
+    assert!(told.ends_with(&format!("; {none} at nagle on, window 8 KiB")), "{told}");
 }
