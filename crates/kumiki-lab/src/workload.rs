@@ -22,7 +22,7 @@ pub mod talker;
 pub mod udp_sink;
 pub mod udp_source;
 
-pub use bell::{Bell, Happened};
+pub use bell::{Bell, Happened, Ringer};
 pub use files::{FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Way};
 pub use idle::Idle;
 pub use ping::{Ping, PingConfig};

@@ -8,6 +8,7 @@
 //! | Over | when the reader has all, or the writer has written all, as its load has it; or when the connection is aborted, since what it did in vain until then says why |
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kumiki_graph::{Address, Instant};
 use kumiki_inet::tcp::{Counts, Record};
@@ -15,7 +16,7 @@ use kumiki_sim::{HostId, World};
 
 use super::flows::{self, Pair};
 use super::load::{Kind, Load};
-use crate::workload::Happened;
+use crate::workload::{Happened, Ringer};
 
 /// What a sender had done at the two ends of its transfer.
 #[derive(Clone, Copy, Default, Debug)]
@@ -37,8 +38,8 @@ impl AtEnds {
 #[derive(Default)]
 pub(super) struct Ends {
     done: BTreeMap<Pair, AtEnds>,
-    /// Of each load the connections of its transfers, by the address of who called; that of an association by none.
-    callers: BTreeMap<(String, Address), Vec<Pair>>,
+    /// Of each load the connections of its transfers, by the address of who called, and the host of that; that of an association by none, and at whichever host.
+    callers: BTreeMap<(String, Address), (Arc<str>, Vec<Pair>)>,
 }
 
 impl Ends {
@@ -55,15 +56,15 @@ impl Ends {
             return;
         };
         while world.run_until_or(until, || bell.is_rung()) {
-            for (name, happened) in bell.take() {
-                let Some(load) = loads.get(&*name) else {
+            for (ringer, happened) in bell.take() {
+                let Some(load) = loads.get(&*ringer.load) else {
                     continue;
                 };
                 match happened {
                     Happened::Opened { at, local, remote } => {
-                        self.opened(world, hosts, (&name, load), (at, local, remote));
+                        self.opened(world, hosts, (&ringer, load), (at, local, remote));
                     }
-                    Happened::Over { caller } => self.over(world, hosts, (&name, load), caller),
+                    Happened::Over { caller } => self.over(world, hosts, (&ringer.load, load), caller),
                 }
             }
         }
@@ -74,27 +75,33 @@ impl Ends {
         &mut self,
         world: &World,
         hosts: &BTreeMap<String, HostId>,
-        (name, load): (&str, &Load),
+        (ringer, load): (&Ringer, &Load),
         (at, local, remote): (Instant, Address, Address),
     ) {
         // Both ends of an association write.
-        let pairs = match load.kind {
-            Kind::File => flows::association(world, hosts, load).map_or_else(Vec::new, |(a, b)| vec![(a, b), (b, a)]),
-            Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => vec![(local, remote)],
+        let (host, pairs) = match load.kind {
+            Kind::File => {
+                let pair = flows::association(world, hosts, load);
+                (Arc::default(), pair.map_or_else(Vec::new, |(a, b)| vec![(a, b), (b, a)]))
+            }
+            Kind::Stream | Kind::Units | Kind::Ping | Kind::Rpc => (Arc::clone(&ringer.host), vec![(local, remote)]),
         };
         // Some are measured from when they are asked for.
         for pair in pairs.iter().filter(|_| !load.from_request) {
             let opened = |record: &Record| record.counts_before(at);
-            let opened = record(world, hosts, load, *pair).map_or_else(Counts::default, opened);
+            let opened = record(world, hosts, load, (&host, *pair)).map_or_else(Counts::default, opened);
             self.done.insert(*pair, AtEnds { opened, over: None });
         }
-        self.callers.insert((name.to_owned(), local), pairs);
+        self.callers.insert((ringer.load.to_string(), local), (host, pairs));
     }
 
     /// The one of that caller is over.
     fn over(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, (name, load): (&str, &Load), caller: Address) {
-        for pair in self.callers.get(&(name.to_owned(), caller)).into_iter().flatten() {
-            if let Some(record) = record(world, hosts, load, *pair) {
+        let Some((host, pairs)) = self.callers.get(&(name.to_owned(), caller)) else {
+            return;
+        };
+        for pair in pairs {
+            if let Some(record) = record(world, hosts, load, (host, *pair)) {
                 self.done.entry(*pair).or_default().over.get_or_insert(record.counts);
             }
         }
@@ -106,7 +113,19 @@ impl Ends {
     }
 }
 
-/// What the connection of TCP with that sender did, of `load`. An address may come again, where one is over: then the last counts.
-fn record<'a>(world: &'a World, hosts: &'a BTreeMap<String, HostId>, load: &'a Load, pair: Pair) -> Option<&'a Record> {
-    flows::writing(world, hosts, load).filter(|(it, _)| *it == pair).map(|(_, record)| record).last()
+/// What the connection of TCP with that sender did, of `load`. An address may come again, where one is over: then the last counts. Where the host of the sender is known
+/// nobody else is asked: of many hosts with a transfer each all would be, for each of them.
+fn record<'a>(
+    world: &'a World,
+    hosts: &'a BTreeMap<String, HostId>,
+    load: &'a Load,
+    (host, pair): (&str, Pair),
+) -> Option<&'a Record> {
+    let is_own = |(it, _): &(Pair, &Record)| *it == pair;
+    let last = if host.is_empty() {
+        flows::writing(world, hosts, load).filter(is_own).last()
+    } else {
+        flows::records(world, hosts, host).filter(is_own).last()
+    };
+    last.map(|(_, record)| record)
 }

@@ -394,7 +394,8 @@ impl Setup<'_> {
                 quality,
                 transfer: self.transfer(&writer.place.0),
             });
-            let source = source.ringing(load.bell.clone(), load.sender_clock);
+            let bell = load.bell.as_ref().map(|bell| bell.at(&writer.place.0));
+            let source = source.ringing(bell, load.sender_clock);
             programs.0.insert(writer.place.clone(), Box::new(source));
         }
         let read = workload.read.as_ref().map(|read| octets("read", read)).transpose()?;

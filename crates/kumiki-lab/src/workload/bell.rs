@@ -30,30 +30,44 @@ pub enum Happened {
     },
 }
 
-/// A bell that the programs of several loads may ring. What is cloned is the same bell, and so is what is made for another load.
+/// Who rings.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ringer {
+    /// Of which load.
+    pub load: Arc<str>,
+    /// At which host; empty where that is not said.
+    pub host: Arc<str>,
+}
+
+/// A bell that the programs of several loads may ring. What is cloned is the same bell, and so is what is made for another load or host.
 #[derive(Clone, Debug, Default)]
 pub struct Bell {
-    /// The load of who rings it.
-    load: Arc<str>,
+    ringer: Ringer,
     rung: Arc<Rung>,
 }
 
 #[derive(Debug, Default)]
 struct Rung {
     is_rung: AtomicBool,
-    happened: Mutex<Vec<(Arc<str>, Happened)>>,
+    happened: Mutex<Vec<(Ringer, Happened)>>,
 }
 
 impl Bell {
     /// The same bell for the programs of `load`.
     #[must_use]
     pub fn of(&self, load: &str) -> Self {
-        Self { load: load.into(), rung: Arc::clone(&self.rung) }
+        Self { ringer: Ringer { load: load.into(), ..Ringer::default() }, rung: Arc::clone(&self.rung) }
+    }
+
+    /// The same bell for a program at `host`.
+    #[must_use]
+    pub fn at(&self, host: &str) -> Self {
+        Self { ringer: Ringer { host: host.into(), ..self.ringer.clone() }, rung: Arc::clone(&self.rung) }
     }
 
     /// Says that something has happened.
     pub(super) fn ring(&self, happened: Happened) {
-        let said = (Arc::clone(&self.load), happened);
+        let said = (self.ringer.clone(), happened);
         self.rung.happened.lock().unwrap_or_else(PoisonError::into_inner).push(said);
         self.rung.is_rung.store(true, Ordering::Relaxed);
     }
@@ -64,9 +78,9 @@ impl Bell {
         self.rung.is_rung.load(Ordering::Relaxed)
     }
 
-    /// What was said since then, in order, and of which load.
+    /// What was said since then, in order, and by whom.
     #[must_use]
-    pub fn take(&self) -> Vec<(Arc<str>, Happened)> {
+    pub fn take(&self) -> Vec<(Ringer, Happened)> {
         self.rung.is_rung.store(false, Ordering::Relaxed);
         core::mem::take(&mut *self.rung.happened.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -83,13 +97,13 @@ mod tests {
         assert!(!bell.is_rung());
         let over = Happened::Over { caller: Address::NONE };
         let opened = Happened::Opened { at: Instant::ZERO, local: Address::NONE, remote: Address::NONE };
-        other.ring(opened);
+        other.at("host").ring(opened);
         one.clone().ring(over);
         other.ring(over);
         assert!(bell.is_rung() && one.is_rung());
         let said = one.take();
-        let said: Vec<(&str, Happened)> = said.iter().map(|(load, happened)| (&**load, *happened)).collect();
-        assert_eq!(said, [("other", opened), ("one", over), ("other", over)]);
+        let said: Vec<(&str, &str, Happened)> = said.iter().map(|(it, what)| (&*it.load, &*it.host, *what)).collect();
+        assert_eq!(said, [("other", "host", opened), ("one", "", over), ("other", "", over)]);
         assert!(!bell.is_rung() && bell.take().is_empty());
     }
 }
