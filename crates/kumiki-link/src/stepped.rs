@@ -21,17 +21,17 @@ pub trait Changing: Element {
 pub struct LineChange {
     /// What it is like for frames from port 0, and from port 1.
     pub config: [SerialConfig; 2],
-    /// Until when no frame begins, where the line stands still. The one that is on it goes on.
-    pub still_until: Option<Instant>,
+    /// Until when no frame from port 0, and from port 1, begins, where the line stands still for them. The one that is on it goes on.
+    pub still_until: [Option<Instant>; 2],
 }
 
 impl Changing for Serial {
     type Change = LineChange;
 
     fn change(&mut self, _: Instant, LineChange { config, still_until }: LineChange) {
-        for (port, config) in config.into_iter().enumerate() {
+        for (port, (config, until)) in config.into_iter().zip(still_until).enumerate() {
             self.set_config(port, config);
-            if let Some(until) = still_until {
+            if let Some(until) = until {
                 self.hold(port, until);
             }
         }

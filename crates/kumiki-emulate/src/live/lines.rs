@@ -241,7 +241,7 @@ fn update(
     let waits = |it: &Settings| (it.rule, it.queue);
     let has_queue = waits(&then) != waits(&now);
     let up = (then.is_down != now.is_down).then_some(!then.is_down);
-    let step = Step { rate, propagation, up, ..Step::default() };
+    let step = Step { rate: rate.map(|rate| [rate; 2]), propagation, up, ..Step::default() };
     line.judge(&step, has_queue || framing.is_some()).map_err(|fault| fault.to_string())?;
     let discipline = has_queue.then(|| {
         // Of what the file says more than these words do.

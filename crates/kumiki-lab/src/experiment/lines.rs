@@ -192,7 +192,7 @@ fn changes(scenario: &Scenario, name: &str, link: &Link, is_a: bool) -> Result<V
         if step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end)) {
             all.extend(step.up.map(|up| (step.at, Cause::Down, up)));
         }
-        all.extend(step.rate.map(|rate| (step.at, Cause::Still, rate > 0)));
+        all.extend(step.rate.map(|[one, other]| (step.at, Cause::Still, if is_a { one } else { other } > 0)));
     }
     Ok(all)
 }

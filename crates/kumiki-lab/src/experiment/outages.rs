@@ -65,12 +65,15 @@ impl Outages {
         let lines: BTreeSet<&String> = crossed.map(|crossed| &crossed.line).collect();
         let mut all = Vec::new();
         for name in lines {
-            let mut put = |step: &medium::Step, toward: Option<&str>| {
+            let mut put = |step: &medium::Step, toward: Option<(bool, &str)>| {
                 let down = step.up.map(|up| (What::Down, !up));
-                let still = step.rate.map(|rate| (What::Still, rate == 0));
+                // What goes towards the first end is sent by the second.
+                let rate =
+                    step.rate.map(|[one, other]| if toward.is_some_and(|(first, _)| first) { other } else { one });
+                let still = rate.map(|rate| (What::Still, rate == 0));
                 let lossy = step.loss.map(|loss| (What::Lossy, loss >= 1.0));
                 for (what, begins) in [down, still, lossy].into_iter().flatten() {
-                    let toward = toward.map(str::to_owned);
+                    let toward = toward.map(|(_, end)| place(end).to_owned());
                     all.push(Change { at: Instant::ZERO + step.at, line: name.clone(), toward, what, begins });
                 }
             };
@@ -81,15 +84,16 @@ impl Outages {
             };
             let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
             let steps = scenario.changes(name, &line)?;
+            let ends = || [true, false].into_iter().zip(&link.ends).map(|(first, end)| (first, end.as_str()));
             if let Some((toward, _)) = line.impairment().filter(|(_, impairment)| impairment.loss.stationary() >= 1.0) {
                 let lossy = medium::Step { loss: Some(1.0), ..medium::Step::default() };
-                let ends = link.ends.iter().filter(|end| toward.is_none_or(|toward| medium::is_named(toward, end)));
-                ends.for_each(|end| put(&lossy, Some(place(end))));
+                let ends = ends().filter(|(_, end)| toward.is_none_or(|toward| medium::is_named(toward, end)));
+                ends.for_each(|end| put(&lossy, Some(end)));
             }
-            for end in &link.ends {
+            for end in ends() {
                 for step in &steps {
-                    if step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end)) {
-                        put(step, Some(place(end)));
+                    if step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end.1)) {
+                        put(step, Some(end));
                     }
                 }
             }

@@ -254,12 +254,13 @@ fn changes(scenario: &Scenario) -> Vec<(&str, Changed<'_>, Step)> {
 
 /// `rate` as a part of what is written, of each direction. It is asked for at each step of a schedule, which is not read again for it.
 #[expect(clippy::cast_precision_loss, reason = "a limit for a row")]
-fn of_written(link: &Link, rate: u64) -> Option<[f64; 2]> {
+fn of_written(link: &Link, [one, other]: [u64; 2]) -> Option<[f64; 2]> {
     let line = link.line_at_first().ok()?;
     let Line::Frames(Frames { framed: Framed::Line(written), .. }) = line else {
         return None;
     };
-    written.iter().all(|written| *written > 0).then(|| written.map(|written| rate as f64 / written as f64))
+    let [from_a, from_b] = written;
+    (from_a > 0 && from_b > 0).then(|| [one as f64 / from_a as f64, other as f64 / from_b as f64])
 }
 
 #[cfg(test)]
@@ -274,6 +275,6 @@ mod tests {
         settings.insert("schedule".to_owned(), toml::Value::from("read by nobody"));
         let link = Link { ends: ["a", "b"].map(str::to_owned), medium: "point-to-point".to_owned(), settings };
         assert!(link.line().is_err());
-        assert_eq!(of_written(&link, 5_000_000), Some([0.5; 2]));
+        assert_eq!(of_written(&link, [5_000_000, 2_000_000]), Some([0.5, 0.2]));
     }
 }

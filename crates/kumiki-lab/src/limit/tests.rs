@@ -600,18 +600,21 @@ link.dsl = { ends = ["home", "exchange"], medium = "point-to-point", rate = ["1 
 load.up = { kind = "netperf", from = "home", to = "exchange", message = "8 KiB" }
 load.down = { kind = "netperf", from = "exchange", to = "home", message = "8 KiB" }
 run.duration = "10 s"
-event = [{ at = "5 s", link = "dsl", rate = "2 Mb/s" }]
+event = [{ at = "5 s", link = "dsl", rate = "2 Mb/s" }, { at = "7.5 s", link = "dsl", rate = ["500 kb/s", "4 Mb/s"] }]
 "#;
     let scenario = read(text);
+    let told: Vec<String> = scenario.happenings().iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["link.dsl rate 2 Mb/s", "link.dsl rate 500 kb/s and 4 Mb/s"]);
     let of = |load: &str| {
         let load = &scenario.load[load];
         let seconds = |from, to| {
             let time = kumiki_graph::Duration::from_secs;
             super::of_all_between(&scenario, load, (time(from), time(to))).unwrap() * 1500.0 / 1448.0
         };
-        [of_load(&scenario, load).unwrap().steps[0].rate_mbps.as_f64(), seconds(6, 10)].map(|mbps| format!("{mbps:.3}"))
+        let at_first = of_load(&scenario, load).unwrap().steps[0].rate_mbps.as_f64();
+        [at_first, seconds(6, 7), seconds(8, 10)].map(|mbps| format!("{mbps:.3}"))
     };
-    assert_eq!([of("up"), of("down")], [["1.000", "2.000"], ["8.000", "2.000"]]);
+    assert_eq!([of("up"), of("down")], [["1.000", "2.000", "0.500"], ["8.000", "2.000", "4.000"]]);
     // A round trip of 40 ms at the higher of both rates: 26.7 frames.
     assert_eq!(scenario.link["dsl"].settings["queue_frames"].as_integer(), Some(27));
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_link::{Carrier, Changing, Element, LineChange, Opportunities, Rate, Serial, SerialConfig, Shared, Stepped};
-use kumiki_settings::{BuildError, Duration, Key, Reader, Settings, Value};
+use kumiki_settings::{BuildError, Duration, Form, Key, Reader, Settings, Value};
 
 use super::schedule::{self, Step};
 use super::waits::Waits;
@@ -60,7 +60,7 @@ pub struct Frames {
 #[settings(check = Self::has_a_rate)]
 pub(super) struct AtRate {
     /// Line rate.
-    #[setting(with = rates)]
+    #[setting(with = written)]
     rate: [u64; 2],
     #[setting(flatten)]
     frames: Frames,
@@ -128,21 +128,31 @@ impl Default for AtRate {
     }
 }
 
-/// Reads the rate of both directions, or a list of that from the first end and that from the second.
-fn rates(place: &mut [u64; 2], reader: &Reader<'_>) -> Result<(), BuildError> {
+/// Reads the rates that are written.
+fn written(place: &mut [u64; 2], reader: &Reader<'_>) -> Result<(), BuildError> {
     const MEANING: &str = "Line rate; as a list of two, such as [\"1 Mb/s\", \"8 Mb/s\"], that of what the first end sends, and that of what the second does.";
-    if let Some(found @ Value::List(values)) = reader.peek("rate") {
-        let rate = |value: &Value| if let Value::Rate(bits) = value { Some(*bits) } else { None };
-        let rates = values.iter().map(|value| rate(value).filter(|bits| (1..=FASTEST).contains(bits)));
-        let rates = rates.collect::<Option<Vec<u64>>>().and_then(|rates| <[u64; 2]>::try_from(rates).ok());
-        let expected = "one rate for both directions, or a list of two, from the first end and from the second";
-        *place = rates.ok_or_else(|| reader.wrong("rate", found, expected))?;
-        return Ok(());
-    }
-    let mut both = 0;
-    reader.rate(&Key::new("rate", MEANING).unset(""), 1..=FASTEST, &mut both)?;
-    *place = [both; 2];
+    *place = rates(&Key::new("rate", MEANING).unset(""), 1, reader)?.unwrap_or_default();
     Ok(())
+}
+
+/// Reads the rate of both directions, of at least `least`, or a list of that from the first end and that from the second.
+pub(super) fn rates(key: &Key, least: u64, reader: &Reader<'_>) -> Result<Option<[u64; 2]>, BuildError> {
+    if let Some(Value::List(values)) = reader.peek("rate") {
+        let form = Form::Rate { least, most: FASTEST };
+        let rate = |value: &Value| {
+            let bits = if let Value::Rate(bits) = value { Some(*bits) } else { None };
+            let bits = bits.filter(|bits| (least..=FASTEST).contains(bits));
+            bits.ok_or_else(|| reader.wrong("rate", value, &form.to_string()))
+        };
+        let rates = values.iter().map(rate).collect::<Result<Vec<u64>, _>>()?;
+        let expected = "one rate for both directions, or a list of two, from the first end and from the second";
+        return <[u64; 2]>::try_from(rates)
+            .map(Some)
+            .map_err(|_| reader.wrong("rate", &format!("{} rates", values.len()), expected));
+    }
+    let mut both: Option<u64> = None;
+    reader.rate(key, least..=FASTEST, &mut both)?;
+    Ok(both.map(|both| [both; 2]))
 }
 
 impl From<AtRate> for Frames {
@@ -243,8 +253,8 @@ impl Frames {
     /// As it is at 0 s, where that is said by its schedule; of a line that stands still then with the rate beside it.
     pub(super) fn at_first(mut self) -> Self {
         for step in self.schedule.iter().take_while(|step| step.at.is_zero()) {
-            if let (Framed::Line(rates), Some(first)) = (&mut self.framed, step.rate.filter(|rate| *rate > 0)) {
-                *rates = [first; 2];
+            if let (Framed::Line(rates), Some(first)) = (&mut self.framed, step.rate) {
+                rates.iter_mut().zip(first).filter(|(_, first)| *first > 0).for_each(|(rate, first)| *rate = first);
             }
             self.propagation = step.propagation.unwrap_or(self.propagation);
         }

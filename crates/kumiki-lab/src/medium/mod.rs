@@ -245,9 +245,12 @@ impl Line {
     /// A [`Fault`] whose path begins at the keys of the step.
     pub(crate) fn judge(&self, medium: &str, step: &Step) -> Result<(), Fault> {
         if let Some(key) = step.of_both_ways() {
-            return Err(
-                Fault::at([key], "it changes both ways, and the event is of one").expected("no `toward` beside it")
-            );
+            let fault = Fault::at([key], "it changes both ways, and the event is of one");
+            return Err(match key {
+                "rate" => fault
+                    .expected("no `toward` beside it, or a list of the rates from the first end and from the second"),
+                _ => fault.expected("no `toward` beside it"),
+            });
         }
         let (has_rate, has_propagation) = match self {
             Self::Frames(frames) => (matches!(frames.framed, Framed::Line(_)), frames.framed != Framed::Recorded),

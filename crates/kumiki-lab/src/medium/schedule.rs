@@ -2,9 +2,10 @@
 
 use kumiki_graph::Instant;
 use kumiki_link::{Carrier, Impairment, LineChange, Loss, Rate, SerialConfig};
-use kumiki_settings::{BuildError, Duration, HasSettings as _, Reader, Settings};
+use kumiki_settings::{BuildError, Duration, HasSettings as _, Key, Reader, Settings};
 
-use super::{FASTEST, is_named};
+use super::frames::rates;
+use super::is_named;
 
 /// What changes of a line at a time, both ways.
 #[derive(Clone, PartialEq, Debug, Default, Settings)]
@@ -12,9 +13,10 @@ pub struct Step {
     /// When, from the beginning of the run.
     #[setting(unset = "")]
     pub at: Duration,
-    /// The rate from then on; with 0 b/s the line stands still, and what comes waits. A frame that is on the line keeps its time.
-    #[setting(0..=FASTEST, rate, unset = "as before")]
-    pub rate: Option<u64>,
+    /// The rate from then on.
+    /// From the first end, and from the second.
+    #[setting(with = rate)]
+    pub rate: Option<[u64; 2]>,
     /// The propagation, one way; none overtakes where it becomes less.
     #[setting(unset = "as before")]
     pub propagation: Option<Duration>,
@@ -35,7 +37,7 @@ impl Step {
         matches!(self, Self { rate: None, propagation: None, loss: None, up: None, .. })
     }
 
-    /// A change of both ways, where it is to be of one.
+    /// A change that has no `toward`, where it is to be of one.
     pub(crate) const fn of_both_ways(&self) -> Option<&'static str> {
         match self {
             Self { toward: None, .. } => None,
@@ -44,6 +46,13 @@ impl Step {
             Self { .. } => None,
         }
     }
+}
+
+/// Reads the rates of a step.
+fn rate(place: &mut Option<[u64; 2]>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const MEANING: &str = "The rate from then on, or a list of that of what the first end sends and that of what the second does; with 0 b/s the line stands still, and what comes waits. A frame that is on the line keeps its time.";
+    *place = rates(&Key::new("rate", MEANING).unset("as before"), 0, reader)?;
+    Ok(())
 }
 
 /// Reads the changes, which are in order.
@@ -78,7 +87,7 @@ pub(super) fn read(place: &mut Vec<Step>, reader: &Reader<'_>) -> Result<(), Bui
         return Err(reader.wrong(
             "schedule",
             &format!("a {key} toward one end"),
-            "loss and up alone, which have a direction",
+            "loss and up alone, which have a direction; rates are a list of both",
         ));
     }
     // In the order of their numbers.
@@ -96,23 +105,24 @@ pub(super) fn read(place: &mut Vec<Step>, reader: &Reader<'_>) -> Result<(), Bui
 
 /// The changes of a plain line that begins as `config` has it in each direction and whose clock is `ppm` fast.
 pub(super) fn of_line(steps: &[Step], mut config: [SerialConfig; 2], ppm: i32) -> Vec<(Instant, LineChange)> {
-    let (mut changes, mut still) = (Vec::new(), false);
+    let (mut changes, mut still) = (Vec::new(), [false; 2]);
     for (number, step) in steps.iter().enumerate() {
         if step.rate.is_none() && step.propagation.is_none() {
             continue;
         }
-        still = step.rate.map_or(still, |bits| bits == 0);
-        for config in &mut config {
-            if let (Some(bits), Carrier::Plain { rate, .. }) = (step.rate.filter(|_| !still), &mut config.carrier) {
+        let later = steps.get(number + 1..).unwrap_or_default();
+        let mut still_until = [None; 2];
+        for (end, ((config, still), until)) in config.iter_mut().zip(&mut still).zip(&mut still_until).enumerate() {
+            let bits = |step: &Step| step.rate.and_then(|rates| rates.get(end).copied());
+            *still = bits(step).map_or(*still, |bits| bits == 0);
+            if let (Some(bits), Carrier::Plain { rate, .. }) = (bits(step).filter(|_| !*still), &mut config.carrier) {
                 *rate = Rate::bits_per_second(bits).off_by(ppm);
             }
             config.propagation = step.propagation.unwrap_or(config.propagation);
+            let moves = || later.iter().find(|it| bits(it).is_some_and(|bits| bits > 0));
+            *until = still.then(|| moves().map_or(Instant::from_nanos(u64::MAX), |it| Instant::ZERO + it.at));
         }
-        let later = steps.get(number + 1..).unwrap_or_default();
-        let moves = later.iter().find(|it| it.rate.is_some_and(|bits| bits > 0));
-        let until = moves.map_or(Instant::from_nanos(u64::MAX), |it| Instant::ZERO + it.at);
-        let change = LineChange { config, still_until: still.then_some(until) };
-        changes.push((Instant::ZERO + step.at, change));
+        changes.push((Instant::ZERO + step.at, LineChange { config, still_until }));
     }
     changes
 }
@@ -166,11 +176,11 @@ mod tests {
         let s = Duration::from_secs;
         let at = |seconds| Step { at: s(seconds), ..Step::default() };
         let steps = [
-            Step { rate: Some(5), ..at(1) },
+            Step { rate: Some([5; 2]), ..at(1) },
             Step { loss: Some(0.5), ..at(2) },
-            Step { rate: Some(0), ..at(3) },
+            Step { rate: Some([0; 2]), ..at(3) },
             Step { propagation: Some(s(9)), up: Some(false), ..at(4) },
-            Step { rate: Some(7), up: Some(true), loss: Some(0.0), ..at(5) },
+            Step { rate: Some([7; 2]), up: Some(true), loss: Some(0.0), ..at(5) },
             Step { up: Some(false), ..at(6) },
         ];
         let plain = |bits, propagation| {
@@ -189,7 +199,8 @@ mod tests {
         );
         for (at, change) in of_line(&steps, [plain(2, s(1)); 2], 0) {
             assert_eq!(change.config[0], change.config[1]);
-            found.push((at.as_nanos() / 1_000_000_000, change.config[0], change.still_until));
+            assert_eq!(change.still_until[0], change.still_until[1]);
+            found.push((at.as_nanos() / 1_000_000_000, change.config[0], change.still_until[0]));
         }
         let until = Some(Instant::ZERO + s(5));
         let expected = [
@@ -208,11 +219,31 @@ mod tests {
             [(t(2), Loss::Independent(0.5)), (t(5), Loss::None)]
         );
         assert!(losses.iter().all(|(_, it)| it.down == base.down));
-        assert_eq!(of_path(&[Step { rate: Some(1), ..at(1) }], None, "a.l0"), None);
+        assert_eq!(of_path(&[Step { rate: Some([1; 2]), ..at(1) }], None, "a.l0"), None);
         assert!(of_path(&[], Some(Impairment::default()), "a.l0").is_some());
         let one_way = [Step { up: Some(false), loss: Some(0.1), toward: Some("b".to_owned()), ..at(1) }];
         assert_eq!(of_path(&one_way, None, "a.l0"), None);
         let (base, losses) = of_path(&one_way, None, "b.l0").unwrap();
         assert_eq!((base.down.len(), losses.len()), (1, 1));
+    }
+
+    #[test]
+    fn each_direction_has_a_rate_of_its_own_and_stands_still_by_itself() {
+        let s = Duration::from_secs;
+        let plain = |bits| {
+            let carrier = Carrier::Plain { rate: Rate::bits_per_second(bits), overhead: 0 };
+            SerialConfig { carrier, propagation: s(0), say_sent: true }
+        };
+        let at = |seconds, rate| Step { at: s(seconds), rate: Some(rate), ..Step::default() };
+        let steps = [at(1, [5, 0]), at(2, [0, 0]), at(3, [0, 7]), at(4, [6, 8])];
+        let until = |seconds| Some(Instant::ZERO + s(seconds));
+        let expected = [
+            ([plain(5), plain(4)], [None, until(3)]),
+            ([plain(5), plain(4)], [until(4), until(3)]),
+            ([plain(5), plain(7)], [until(4), None]),
+            ([plain(6), plain(8)], [None; 2]),
+        ];
+        let found = of_line(&steps, [plain(2), plain(4)], 0);
+        assert_eq!(found.into_iter().map(|(_, it)| (it.config, it.still_until)).collect::<Vec<_>>(), expected);
     }
 }

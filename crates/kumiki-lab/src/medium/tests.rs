@@ -159,6 +159,16 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
             "schedule.0.los: unknown setting of point-to-point \"los\"; did you mean \"loss\"?",
         ),
         ("point-to-point", "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", rate = \"1 kbsp\" }]", "schedule.0.rate"),
+        (
+            "point-to-point",
+            "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", rate = [\"0 b/s\", \"1 kb/s\", \"1 kb/s\"] }]",
+            "schedule.0.rate: this is 3 rates; expected one rate for both directions, or a list of two",
+        ),
+        (
+            "point-to-point",
+            "rate = [\"1 Mb/s\", \"0 b/s\"]",
+            "rate: this is 0 b/s; expected a rate from 1 b/s to 1000 Tb/s",
+        ),
         ("trace", "traces = []", "the key \"traces\" is missing; expected files in mahimahi's format"),
         ("trace", "traces = [\"a\", \"b\", \"c\"]", "traces: this is 3 files"),
         ("oc3c", "impair = { burst_loss = { p = 0.1 } }", "impair.burst_loss: the key \"r\" is missing"),

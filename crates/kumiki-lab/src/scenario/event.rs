@@ -47,9 +47,10 @@ pub struct Event {
     /// whether it goes on: `true` is its `start`, `false` its `stop`.
     #[key(is = "true or false", default = "as before", example = "false")]
     pub up: Option<bool>,
-    /// Of a line of the medium `point-to-point`, its rate; with 0 b/s it stands still, and what comes waits.
-    #[key(is = "a rate", default = "as before", example = "\"5 Mb/s\"")]
-    pub rate: Option<String>,
+    /// Of a line of the medium `point-to-point`, its rate, or those of what the first of its `ends` sends and of what the second does; with 0 b/s it stands still, and
+    /// what comes waits.
+    #[key(is = "a rate, or a list of two", default = "as before", example = "[\"5 Mb/s\", \"500 kb/s\"]")]
+    pub rate: Option<Rates>,
     /// Of a line with frames, its propagation, one way.
     #[key(is = "a time", default = "as before", example = "\"50 ms\"")]
     pub propagation: Option<String>,
@@ -71,11 +72,10 @@ impl fmt::Display for Event {
             .flat_map(|names| &names.0);
         let names: Vec<&str> = names.map(String::as_str).collect();
         write!(f, "{}: {}", self.at, names.join(", "))?;
-        let (rate, propagation) = (self.rate.as_deref(), self.propagation.as_deref());
         let said = [
             ("up", self.up.map(|up| up.to_string())),
-            ("rate", rate.map(str::to_owned)),
-            ("propagation", propagation.map(str::to_owned)),
+            ("rate", self.rate.as_ref().map(Rates::to_string)),
+            ("propagation", self.propagation.clone()),
             ("loss", self.loss.map(|loss| loss.to_string())),
             ("toward", self.toward.clone()),
             ("set", self.set.as_ref().map(words)),
@@ -83,6 +83,36 @@ impl fmt::Display for Event {
         said.into_iter()
             .filter_map(|(key, value)| Some((key, value?)))
             .try_for_each(|(key, value)| write!(f, ", {key} = {value}"))
+    }
+}
+
+/// A rate of both directions of a line, or that of each.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a rate, or a list of that from the first end and that from the second")]
+pub enum Rates {
+    /// The same both ways.
+    Both(String),
+    /// Of what the first end sends, and of what the second does.
+    Each([String; 2]),
+}
+
+impl Rates {
+    fn read(&self) -> Result<[u64; 2], Fault> {
+        let read = |path: &[&str], text: &str| quantity::<Rate>(path, text).map(Rate::base);
+        match self {
+            Self::Both(text) => read(&["rate"], text).map(|both| [both; 2]),
+            Self::Each([one, other]) => Ok([read(&["rate", "0"], one)?, read(&["rate", "1"], other)?]),
+        }
+    }
+}
+
+/// In a line: "5 Mb/s and 500 kb/s".
+impl fmt::Display for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Both(text) => f.write_str(text),
+            Self::Each([one, other]) => write!(f, "{one} and {other}"),
+        }
     }
 }
 
@@ -138,7 +168,7 @@ impl Event {
     fn step(&self, at: Duration) -> Result<Step, Fault> {
         Ok(Step {
             at,
-            rate: self.rate.as_ref().map(|text| quantity::<Rate>(&["rate"], text)).transpose()?.map(Rate::base),
+            rate: self.rate.as_ref().map(Rates::read).transpose()?,
             propagation: self.propagation.as_ref().map(|text| quantity(&["propagation"], text)).transpose()?,
             loss: self.loss.map(Share::as_f64),
             up: self.up,

@@ -77,7 +77,10 @@ impl Scenario {
 /// What a line is like from then on, as far as it changes.
 fn words(step: &Step) -> String {
     let up = step.up.map(|up| if up { "up" } else { "down" }.to_owned());
-    let rate = step.rate.map(|bits| format!("rate {}", Rate::from_base(bits)));
+    let rate = step.rate.map(|rates| match rates.map(Rate::from_base) {
+        [one, other] if one == other => format!("rate {one}"),
+        [one, other] => format!("rate {one} and {other}"),
+    });
     let propagation = step.propagation.map(|time| format!("propagation {time}"));
     let loss = step.loss.map(|part| format!("loss {} %", (part * 1e8).round() / 1e6));
     let toward = step.toward.as_ref().map(|end| format!("toward {end}"));

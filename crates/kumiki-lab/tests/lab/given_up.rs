@@ -100,6 +100,10 @@ fn a_file_that_fails_says_all_that_was_missing() {
     for (events, said) in [
         (r#"{ at = "300 ms", link = "l", up = false, toward = "a" }"#, "link.l was down toward a from 0.3 s on"),
         (
+            r#"{ at = "300 ms", link = "l", rate = ["10 Mb/s", "0 b/s"] }"#,
+            "link.l had a rate of 0 b/s toward a from 0.3 s on",
+        ),
+        (
             r#"{ at = "300 ms", link = "l", loss = "100 %" }"#,
             "link.l lost everything from 0.3 s on; expected that it loses less while there is time",
         ),

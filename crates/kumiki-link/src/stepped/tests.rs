@@ -20,7 +20,7 @@ fn line(mbps: u64, propagation: u64) -> SerialConfig {
 }
 
 const fn change(config: SerialConfig) -> LineChange {
-    LineChange { config: [config; 2], still_until: None }
+    LineChange { config: [config; 2], still_until: [None; 2] }
 }
 
 /// When frames arrive that were offered at these times, in ms: (us, which).
@@ -67,7 +67,7 @@ fn nothing_overtakes_where_the_propagation_drops() {
 
 #[test]
 fn a_line_that_stands_still_keeps_what_comes() {
-    let still = LineChange { config: [line(12, 0); 2], still_until: Some(ms(10)) };
+    let still = LineChange { config: [line(12, 0); 2], still_until: [Some(ms(10)); 2] };
     let steps = || [(ms(1), still), (ms(10), change(line(24, 0)))];
     let serial = Stepped::new(Serial::new(line(12, 0), DropTail::UNLIMITED), steps());
     assert_eq!(arrivals(serial, &[0, 0, 5, 10]), [(1000, 0), (10_500, 1), (11_000, 2), (11_500, 3)]);
@@ -75,7 +75,7 @@ fn a_line_that_stands_still_keeps_what_comes() {
     let serial = Stepped::new(Serial::new(line(12, 0), DropTail::frames(1)), steps());
     assert_eq!(arrivals(serial, &[2, 3, 4]), [(10_500, 0)]);
     // For ever.
-    let still = LineChange { config: [line(12, 0); 2], still_until: Some(Instant::from_nanos(u64::MAX)) };
+    let still = LineChange { config: [line(12, 0); 2], still_until: [Some(Instant::from_nanos(u64::MAX)); 2] };
     let serial = Stepped::new(Serial::new(line(12, 0), DropTail::UNLIMITED), [(ms(1), still)]);
     assert_eq!(arrivals(serial, &[0, 0, 5]), [(1000, 0)]);
 }

@@ -64,6 +64,9 @@ fn datagrams_are_lost_as_long_as_a_line_is_not_there() {
             r#"{ at = "1 s", link = "near", rate = "0 b/s" }, { at = "2 s", link = "near", rate = "100 Mb/s" }"#,
             (4000, 400),
         ),
+        // In one direction alone: echoes go there as well, and on the way back none comes.
+        (r#"{ at = "1 s", link = "near", rate = ["0 b/s", "100 Mb/s"] }"#, (1000, 100)),
+        (r#"{ at = "1 s", link = "near", rate = ["100 Mb/s", "0 b/s"] }"#, (4000, 100)),
     ] {
         let came = came(&with(events));
         assert!(nearly(came, expected), "{events}: {came:?}");
@@ -266,7 +269,12 @@ fn an_event_that_cannot_happen_is_refused_with_its_line() {
         ),
         (
             r#"at = "1 s", link = "far", rate = "1 Mb/s", toward = "b""#,
-            "event.0.rate = \"1 Mb/s\": it changes both ways, and the event is of one",
+            "event.0.rate = \"1 Mb/s\": it changes both ways, and the event is of one; expected no `toward` beside it, or a list of the rates from the first end and from the second",
+        ),
+        (r#"at = "1 s", link = "far", rate = ["1 Mb/s", "1 mph"]"#, "event.0.rate.1 = \"1 mph\": unknown unit \"mph\""),
+        (
+            r#"at = "1 s", link = "far", rate = ["1 Mb/s"]"#,
+            "event.0.rate = [\"1 Mb/s\"]: expected a rate, or a list of that from the first end and that from the second",
         ),
         (r#"at = "1 s", link = "far", up = false, toward = "a""#, "event.0.toward = \"a\": unknown end of this line"),
         (r#"at = "1 s", link = "far", up = false, loss_rate = 1"#, "event.0.loss_rate = 1: unknown key \"loss_rate\""),

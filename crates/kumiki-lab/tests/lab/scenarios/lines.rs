@@ -56,14 +56,19 @@ fn a_line_may_have_another_rate_in_each_direction() {
         // What says nothing of a rate leaves each as it is; a rate is that of both.
         (r#"["1 Mb/s", "80 Mb/s"]"#, r#", schedule = [{ at = "1 s", propagation = "1 ms" }]"#, slow),
         (r#"["80 Mb/s", "1 Mb/s"]"#, r#", schedule = [{ at = "1 us", rate = "2 Mb/s" }]"#, 2.0 * slow),
+        (r#""1 Mb/s""#, r#", schedule = [{ at = "1 us", rate = ["2 Mb/s", "80 Mb/s"] }]"#, 2.0 * slow),
     ] {
         let found = goodput(rates, more);
         assert!(near(found, rate, 0.02), "{rates}{more}: {found} {rate}");
     }
-    for rates in [r#"["1 Mb/s"]"#, r#"["1 Mb/s", "2 Mb/s", "3 Mb/s"]"#, r#"["1 Mb/s", "0 b/s"]"#] {
+    let wanted = "expected one rate for both directions, or a list of two, from the first end and from the second";
+    for (rates, wanted) in [
+        (r#"["1 Mb/s"]"#, wanted),
+        (r#"["1 Mb/s", "2 Mb/s", "3 Mb/s"]"#, wanted),
+        (r#"["1 Mb/s", "0 b/s"]"#, "this is 0 b/s; expected a rate from 1 b/s"),
+    ] {
         let line = format!(r#"medium = "point-to-point", rate = {rates}"#);
         let said = over(&line, "1472 B", 1).err().unwrap().to_string();
-        let wanted = "expected one rate for both directions, or a list of two, from the first end and from the second";
         assert!(said.contains("link.line.rate") && said.contains(wanted), "{said}");
     }
 }

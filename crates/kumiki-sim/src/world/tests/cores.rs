@@ -72,7 +72,7 @@ fn line((_, _, length, kind, _): Drawn) -> Box<dyn Element> {
     if kind == 3 {
         // In the second half it is longer, and can be had as two then.
         let longer = SerialConfig { propagation: config.propagation + us(30), ..config };
-        return Box::new(Stepped::new(line, [(at(1_500), LineChange { config: [longer; 2], still_until: None })]));
+        return Box::new(Stepped::new(line, [(at(1_500), LineChange { config: [longer; 2], still_until: [None; 2] })]));
     }
     Box::new(line)
 }
