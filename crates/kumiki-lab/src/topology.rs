@@ -37,6 +37,8 @@ pub(crate) struct Routed {
     pub(crate) there: RoutedWays,
     /// Of what answers that.
     pub(crate) back: RoutedWays,
+    /// By the same nodes, at which of its ends a host gets what is sent, where a load says so.
+    pub(crate) called: BTreeMap<(String, String), String>,
 }
 
 pub(crate) type RoutedWays = BTreeMap<(String, String), Vec<[String; 2]>>;
@@ -133,12 +135,20 @@ impl<'a> Topology<'a> {
 
     /// The way that what goes from a node of a load to another takes: the one that routes lead, where it is known, and else the shortest between their hosts.
     pub(crate) fn way(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
-        self.routed(&self.routed.there, from, to).or_else(|| self.shortest(place(from), place(to)))
+        self.routed(&self.routed.there, from, to).or_else(|| self.shortest(place(from), self.called(from, to)))
     }
 
     /// The same of what `from` answers to `to`.
     pub(crate) fn way_of_answers(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
-        self.routed(&self.routed.back, from, to).or_else(|| self.shortest(place(from), place(to)))
+        self.routed(&self.routed.back, from, to).or_else(|| self.shortest(place(from), self.called(from, to)))
+    }
+
+    /// Whom `from` calls at the node `to`: its host, or the end that a load says.
+    pub(crate) fn called<'n>(&self, from: &str, to: &'n str) -> &'n str
+    where
+        'a: 'n,
+    {
+        self.routed.called.get(&(from.to_owned(), to.to_owned())).map_or_else(|| place(to), String::as_str)
     }
 
     fn routed(&self, ways: &RoutedWays, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
@@ -147,8 +157,8 @@ impl<'a> Topology<'a> {
         Some(legs?.concat())
     }
 
-    /// The way with the fewest hops, of several as short the first by the names of plugs, whatever routes say. Channels of a switch are looked at:
-    /// a line may lead back to the switch that it comes from.
+    /// The way with the fewest hops to a host, or to an end of it, of several as short the first by the names of plugs, whatever routes say. Channels of a switch are
+    /// looked at: a line may lead back to the switch that it comes from.
     pub(crate) fn shortest(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
         self.search(from, to, |place| self.ends.contains(place))
     }
@@ -213,6 +223,9 @@ impl<'a> Topology<'a> {
     fn search<'s>(&'s self, from: &'s str, to: &'s str, ends: impl Fn(&str) -> bool) -> Option<Vec<Hop<'a>>> {
         let mut came: BTreeMap<&str, (&str, Hop<'a>)> = BTreeMap::new();
         let mut next = VecDeque::from([from]);
+        let end = to;
+        let to = place(end);
+        let leads_there = |hop: &Hop<'_>| end == to || hop.into == end;
         while let Some(here) = next.pop_front() {
             if here == to {
                 break;
@@ -220,13 +233,13 @@ impl<'a> Topology<'a> {
             if here != from && ends(here) {
                 continue;
             }
-            if let Some(hop) = self.beside.get(here).and_then(|beside| beside.get(to)) {
+            if let Some(hop) = self.beside.get(here).and_then(|beside| beside.get(to)).filter(|hop| leads_there(hop)) {
                 came.entry(to).or_insert((here, *hop));
                 break;
             }
             for hop in self.hops_from(here) {
                 let far = self.node(hop);
-                if far != from && !came.contains_key(far) {
+                if far != from && !came.contains_key(far) && (far != to || leads_there(hop)) {
                     came.insert(far, (here, *hop));
                     next.push_back(far);
                 }

@@ -167,8 +167,8 @@ fn of_workload(
                 }
                 _ => None,
             };
-            // A host with several addresses is called by that of the shortest way there.
-            let called = topology.shortest(from, to).unwrap_or_default();
+            // A host with several addresses is called by that of the shortest way there, where the load says no other.
+            let called = topology.shortest(from, topology.called(writing, reading)).unwrap_or_default();
             let way = way.unwrap_or_default();
             // What counts of exchanges and of echoes comes back.
             let back = back.filter(|_| matches!(kind, Kind::Rpc | Kind::Ping)).unwrap_or_default();

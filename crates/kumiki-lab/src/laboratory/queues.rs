@@ -159,11 +159,12 @@ pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> 
 pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     const MOST: f64 = 0.5;
     let topology = Topology::of(scenario);
-    let hops = |from: &str, to: &str| topology.way(place(from), place(to)).unwrap_or_default();
     let sends = |load: &Workload, hop: &Hop<'_>| {
         let is_on = |way: Vec<Hop<'_>>| way.iter().any(|it| (it.line, it.kind) == (hop.line, hop.kind));
+        let there = |from, to| is_on(topology.way(from, to).unwrap_or_default());
+        let back = |from, to| is_on(topology.way_of_answers(to, from).unwrap_or_default());
         // Of calls both ends send data.
-        load.pairs().any(|(from, to)| is_on(hops(from, to)) || (load.kind == "rpc" && is_on(hops(to, from))))
+        load.pairs().any(|(from, to)| there(from, to) || (load.kind == "rpc" && back(from, to)))
     };
     let loads = scenario.loads();
     let mut told = Vec::new();
@@ -173,7 +174,8 @@ pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<Str
         let (Some(round_trip), Some((from, to))) = (round_trip, load.pairs().next()) else {
             continue;
         };
-        told.extend(hops(to, from).iter().find_map(|hop| {
+        let answers = topology.way_of_answers(to, from).unwrap_or_default();
+        told.extend(answers.iter().find_map(|hop| {
             let wait = mean_wait(measured, scenario, hop).filter(|wait| *wait > round_trip * MOST)?;
             let mut sending = loads.iter().filter(|(_, load)| sends(load, hop)).peekable();
             let (behind, what) = if sending.peek().is_none() {

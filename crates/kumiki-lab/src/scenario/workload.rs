@@ -21,6 +21,9 @@ pub struct Workload {
     /// Who reads: the sessions of a single writer go to each in turn; several writers have one reader, or one each. For `ping` the node that answers.
     #[key(is = "a name, or a list", example = "\"b.app\"")]
     pub to: Nodes,
+    /// By which of its addresses of IPv4 a reader's host is called: the address, or the end of the line that has it, `host.device`. One of each host.
+    #[key(is = "an address or an end, or a list", default = "that of the shortest way", example = "\"b.l1\"")]
+    pub to_address: Option<Nodes>,
     /// Where readers listen.
     #[key(is = "a number from 1 to 65535", default = "given out from 5001 on", example = "5001")]
     pub port: Option<u16>,

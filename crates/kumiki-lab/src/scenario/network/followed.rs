@@ -106,16 +106,19 @@ struct Trip<'a> {
 }
 
 impl<'a> Trip<'a> {
-    /// What `from` sends to `to`, and what that answers. A host with several addresses is called by that of the shortest way, and has its answers at that of the line by which it
-    /// calls.
+    /// What a load's node `from` sends to `to`, and what that answers. A host with several addresses is called by that of the shortest way, where the load says no other, and
+    /// has its answers at that of the line by which it calls.
     fn there_and_back(
         scenario: &Scenario,
         (map, topology): (&Map<'a>, &Topology<'_>),
         (from, to): (&'a str, &'a str),
     ) -> [Option<Self>; 2] {
-        let called = |from, to| map.by_plug.get(topology.shortest(from, to)?.last()?.into)?.address;
+        let called = |from, to| {
+            map.by_plug.get(topology.shortest(place(from), topology.called(from, to))?.last()?.into)?.address
+        };
         let trip = |from, to, address: Option<Ipv4Addr>| {
             let address = address?;
+            let (from, to) = (place(from), place(to));
             Some(Self { from, to, address, way: follow(scenario, map, (from, to), address) })
         };
         let there = trip(from, to, called(from, to));
@@ -131,7 +134,7 @@ impl<'a> Trip<'a> {
 pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTreeSet<String>) -> Result<(), Fault> {
     let (map, topology) = (Map::of(scenario, interfaces), Topology::of(scenario));
     for (from, to) in scenario.pairs() {
-        let trips = Trip::there_and_back(scenario, (&map, &topology), (place(from), place(to)));
+        let trips = Trip::there_and_back(scenario, (&map, &topology), (from, to));
         if let Some(trip) = trips.into_iter().flatten().find(|trip| trip.way.is_of(given)) {
             return Err(trip.said(&map));
         }
@@ -146,7 +149,7 @@ pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), F
         // Nothing answers datagrams.
         let is_answered = !["udp", "rtp"].contains(&load.kind.as_str());
         for (from, to) in load.pairs() {
-            let trips = Trip::there_and_back(scenario, (&map, &topology), (place(from), place(to)));
+            let trips = Trip::there_and_back(scenario, (&map, &topology), (from, to));
             let needed = [(from, true), (to, is_answered)].into_iter().zip(trips).filter(|((_, needed), _)| *needed);
             for ((program, _), trip) in needed {
                 let astray = trip.filter(|trip| matches!(trip.way, Way::None(_)) && is_through_ip(scenario, program));
@@ -285,13 +288,14 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
 /// The ways that routes lead to readers and back.
 pub(super) fn ways(scenario: &Scenario, interfaces: &[Interface]) -> Routed {
     let (map, topology) = (Map::of(scenario, interfaces), Topology::of(scenario));
+    let called = scenario.routed.called.clone();
     let named = |legs: &[[&Interface; 2]]| legs.iter().map(|leg| leg.map(|it| it.plug.clone())).collect::<Vec<_>>();
-    let mut routed = Routed::default();
+    let mut routed = Routed { called, ..Routed::default() };
     for load in scenario.load.values() {
         // Of several readers the first says which address is a writer's own.
         let mut own: BTreeMap<&str, Ipv4Addr> = BTreeMap::new();
         for (from, to) in load.pairs().filter(|(from, _)| is_through_ip(scenario, from)) {
-            let [there, _] = Trip::there_and_back(scenario, (&map, &topology), (place(from), place(to)));
+            let [there, _] = Trip::there_and_back(scenario, (&map, &topology), (from, to));
             let Some(Trip { way: Way::There(there), .. }) = there else {
                 continue;
             };

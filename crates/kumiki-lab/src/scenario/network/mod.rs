@@ -10,11 +10,13 @@
 //! - An `ip` without `routes` gets the shortest to every network that hosts with `forwarding` lead to.
 //!
 //! - A line whose `queue_frames` is said in products of bandwidth and delay, as "1 bdp", has so many frames as go into its rate and the longest least round trip of the loads that cross it.
+//! - A load that calls a host by an address of its choice says at which end that is.
 //! - Which way routes lead, so that limits, times and these queues are those of the lines that are crossed.
 //!
 //! Whether there is a way for each load, and whether the routes that are given lead there, is said here, too.
 
 mod addresses;
+mod called;
 mod circuits;
 mod followed;
 mod plugs;
@@ -33,6 +35,7 @@ pub(super) use plugs::plug;
 pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
     plugs::settle(scenario)?;
     let interfaces = addresses::settle(scenario)?;
+    called::settle(scenario, &interfaces)?;
     circuits::settle(scenario, &interfaces);
     let given = routes::given(scenario);
     routes::settle(scenario, &interfaces);
@@ -57,9 +60,10 @@ fn ways(scenario: &Scenario) -> Result<(), Fault> {
     let topology = Topology::of(scenario);
     for (name, load) in &scenario.load {
         for (from, to) in load.pairs() {
+            let called = topology.called(from, to);
             let [from, to] = [from, to].map(place);
             let are_there = [from, to].iter().all(|host| scenario.host.contains_key(*host));
-            if !are_there || from == to || topology.shortest(from, to).is_some() {
+            if !are_there || from == to || topology.shortest(from, called).is_some() {
                 continue;
             }
             let path = ["load", name, "to"];
@@ -67,7 +71,7 @@ fn ways(scenario: &Scenario) -> Result<(), Fault> {
                 Some(host) => Fault::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
                     .expected(format!("forwarding = true for the ip of {host}"))
                     .of_topology(),
-                None => Fault::at(path, format!("no line leads from {from} to {to}"))
+                None => Fault::at(path, format!("no line leads from {from} to {called}"))
                     .expected("lines, channels of switches, and hosts with forwarding = true between them")
                     .of_topology(),
             });

@@ -410,3 +410,44 @@ run.duration = "1 s"
         read(layers, ["b", "a"], units).unwrap();
     }
 }
+
+#[test]
+fn a_load_says_by_which_of_its_addresses_a_host_is_called() {
+    let text = r#"
+title = "Two lines"
+host.a = { graph = { ip = ["l0", "l1"] } }
+host.b = { like = "a" }
+link.fast = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s" }
+link.slow = { ends = ["a.l1", "b.l1"], medium = "point-to-point", rate = "1 Mb/s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+    let crossed = |address: &str| {
+        let set = format!("load.bulk.to_address={address}");
+        let set = [set.as_str()];
+        let scenario = read(text, if address.is_empty() { &[] } else { &set })?;
+        let topology = crate::topology::Topology::of(&scenario);
+        let load = &scenario.load["bulk"];
+        let (from, to) = (&load.from.0[0], &load.to.0[0]);
+        let lines = |way: Option<Vec<crate::topology::Hop<'_>>>| {
+            way.unwrap().into_iter().map(|hop| hop.line.to_owned()).collect::<String>()
+        };
+        let ways = [topology.way(from, to), topology.way_of_answers(to, from)].map(lines);
+        let limit = crate::limit::of_load(&scenario, load).unwrap().steps[0].rate_mbps.to_string();
+        Ok::<_, String>((ways, limit))
+    };
+    let over = |line: &str, mbps: &str| Ok(([line, line].map(str::to_owned), mbps.to_owned()));
+    assert_eq!(crossed(""), over("fast", "10.000"));
+    for address in ["b.l1", "10.0.1.2", "[\"b.l1\"]"] {
+        assert_eq!(crossed(address), over("slow", "1.000"), "{address}");
+    }
+    assert_eq!(crossed("b.l0"), over("fast", "10.000"));
+    for (address, words) in [
+        ("10.0.1.1", "10.0.1.1 is no address of IPv4 of who reads; one of 10.0.0.2 (b.l0), 10.0.1.2 (b.l1)"),
+        ("a.l1", "a.l1 is no address of IPv4 of who reads"),
+        ("[\"b.l0\", \"10.0.1.2\"]", "two addresses of b; expected one of each host, or two loads"),
+    ] {
+        let said = crossed(address).unwrap_err();
+        assert!(said.contains("load.bulk.to_address") && said.contains(words), "{said}");
+    }
+}

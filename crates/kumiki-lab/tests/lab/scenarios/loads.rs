@@ -53,6 +53,29 @@ fn two_loads_run_beside_each_other_and_each_is_measured() {
     assert!(near(measured.loads["bulk"].goodput_mbps, left, 0.02), "{measured:?}");
 }
 
+/// Each fills its own line, where the second calls its reader by the address of the other line.
+#[test]
+fn two_loads_between_two_hosts_take_a_line_each() {
+    let text = r#"
+title = "A line each"
+host.a.graph = { ip = ["l0", "l1"] }
+host.b.like = "a"
+link.fast = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s", queue_frames = 20 }
+link.slow = { ends = ["a.l1", "b.l1"], medium = "point-to-point", rate = "1 Mb/s", queue_frames = 20 }
+load.one = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+load.other = { kind = "netperf", from = "a", to = "b", to_address = "b.l1", message = "8 KiB" }
+load.units = { kind = "udp", from = "b", to = "a", to_address = "10.0.1.1", message = "1000 B", rate = "500 kb/s" }
+load.echo = { kind = "ping", from = "a", to = "b", to_address = "b.l1", message = "56 B", count = 1 }
+run = { warm_up = "1 s", duration = "5 s" }
+"#;
+    let points = Document::parse("two", "two.toml", text).unwrap().points(&Choice::default()).unwrap();
+    let measured = build(&points[0], 1).unwrap_or_else(|fault| panic!("{fault}")).run().measured;
+    let rate = |load: &str| measured.loads[load].goodput_mbps;
+    let share = 1448.0 / 1500.0;
+    assert!(near(rate("one"), 10.0 * share, 0.02) && near(rate("other"), share, 0.02), "{measured:?}");
+    assert!(near(rate("units"), 0.5, 0.01), "{measured:?}");
+}
+
 /// Two on one transport have a port each; a ping and datagrams of their own nodes. Ends that are hosts alone, or that other loads have, get nodes of their own.
 #[test]
 fn loads_share_nodes_transports_and_hosts() {
