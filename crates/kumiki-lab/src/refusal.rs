@@ -113,15 +113,18 @@ fn said_plainly(text: &str) -> String {
     format!("{said}; expected {}", worded(wanted))
 }
 
+/// How what is wanted begins where a number with a decimal point is none.
+pub(crate) const WHOLE: &str = "a whole number";
+
 /// What serde wants, in the words of whoever writes scenarios and reads rows.
 pub(crate) fn worded(wanted: &str) -> String {
-    let range = |top: u64| format!("a whole number from 0 to {top}");
+    let range = |top: u64| format!("{WHOLE} from 0 to {top}");
     match wanted {
         "u8" => range(u8::MAX.into()),
         "u16" => range(u16::MAX.into()),
         "u32" => range(u32::MAX.into()),
-        "u64" | "usize" => "a whole number from 0".to_owned(),
-        "i32" | "i64" => "a whole number".to_owned(),
+        "u64" | "usize" => format!("{WHOLE} from 0"),
+        "i32" | "i64" => WHOLE.to_owned(),
         "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "a sequence" => "a list".to_owned(),

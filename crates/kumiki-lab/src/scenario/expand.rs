@@ -48,6 +48,24 @@ pub(super) struct Expander<'a> {
     path: Vec<String>,
 }
 
+/// How what is told of a definition that has no value begins.
+const NEEDS_ITSELF: &str = "a definition that needs itself: ";
+
+/// That no definition needs itself, whether anything uses it or not. What else is wrong with one is told where it is used.
+pub(super) fn check_defined(source: &Source<'_>, varied: &[(String, Node)], defined: &[Entry]) -> Result<(), Fault> {
+    for entry in defined {
+        let mut used = BTreeSet::new();
+        let mut expander = Expander::new(source.clone(), varied, defined, &mut used);
+        expander.number = Some(0);
+        expander.open.push(entry.key.clone());
+        match expander.at(&["define", &entry.key], &entry.node) {
+            Err(fault) if fault.problem().starts_with(NEEDS_ITSELF) => return Err(fault),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Expander<'a> {
     pub(super) const fn new(
         source: Source<'a>,
@@ -206,7 +224,7 @@ impl<'a> Expander<'a> {
         };
         if self.open.iter().any(|open| open == name) {
             let round = [self.open.join(" -> ").as_str(), name].join(" -> ");
-            return Err(self.fault(node, format!("a definition that needs itself: {round}")));
+            return Err(self.fault(node, format!("{NEEDS_ITSELF}{round}")));
         }
         self.used.insert(name.to_owned());
         if varied.is_some() && self.open.is_empty() {

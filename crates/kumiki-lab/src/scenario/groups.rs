@@ -83,7 +83,16 @@ fn of_group(
     };
     let Some(number) = number else {
         let fault = expander.fault(&written, "not a number of members");
-        return Err(fault.expected(format!("a whole number from 1 to {MOST_MEMBERS}")));
+        let fault = fault.expected(format!("a whole number from 1 to {MOST_MEMBERS}"));
+        return Err(match written.value {
+            Value::Float(count) if count.fract() == 0.0 => fault.suggest(count.to_string()),
+            Value::Integer(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Switch(_)
+            | Value::List(_)
+            | Value::Table(_) => fault,
+        });
     };
     let others = entry.node.entries().iter().filter(|own| own.key != COUNT).cloned();
     let one = Node { at: entry.node.at, value: Value::Table(others.collect()) };
@@ -198,6 +207,11 @@ run.duration = "1 s"
                 "x.toml:4: host.s.count = 0: not a number of members; expected a whole number from 1 to 4096",
             ),
             ("define.n = 3", "define.n = 99999", "a whole number from 1 to 4096"),
+            (
+                "define.n = 3",
+                "define.n = 3.0",
+                "x.toml:4: host.s.count = 3.0: not a number of members; did you mean 3? (expected a whole number from 1 to 4096)",
+            ),
             ("count = \"${n}\", graph", "count = \"many\", graph", "host.s.count = \"many\": not a number of members"),
             ("host.r = {", "host.r = { count = 2,", "\"r\" is 2 of them, and a line has two ends"),
             (

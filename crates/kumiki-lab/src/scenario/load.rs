@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::expand::{Expander, NUMBER, Use};
+use super::expand::{Expander, NUMBER, Use, check_defined};
 use super::fault::{Fault, nearest};
 use super::label::Notation;
 use super::tree::{Entry, Node, Origin, Source, Value};
@@ -328,6 +328,9 @@ impl Document {
             defines: defines.clone(),
             notations: notations(&axes),
         });
+        if let Some(first) = combinations.first() {
+            check_defined(&source, first, &defines)?;
+        }
         let mut points = Vec::new();
         for combination in combinations {
             let varied: Vec<(String, toml::Value)> =

@@ -15,7 +15,7 @@ use super::hints;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
 use crate::medium;
-use crate::refusal::worded;
+use crate::refusal::{WHOLE, worded};
 
 /// What a number alone lacks.
 const WITH_UNIT: &str = "a string, with a unit where that is a quantity: \"20 ms\"";
@@ -123,7 +123,14 @@ impl de::Error for Problem {
             "a string" if is_number => WITH_UNIT.to_owned(),
             wanted => worded(wanted),
         };
-        Self::expecting(format!("this is {}", spoken(found)), expected)
+        let mut problem = Self::expecting(format!("this is {}", spoken(found)), expected);
+        if let (Unexpected::Float(x), Some(advice)) = (found, &mut problem.advice)
+            && x.fract() == 0.0
+            && advice.expected.as_ref().is_some_and(|expected| expected.starts_with(WHOLE))
+        {
+            advice.suggestion = Some(x.to_string());
+        }
+        problem
     }
 
     fn invalid_value(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
@@ -206,7 +213,8 @@ fn spoken(found: Unexpected<'_>) -> String {
     match found {
         Unexpected::Str(_) => "a string".to_owned(),
         Unexpected::Signed(_) | Unexpected::Unsigned(_) => format!("the {found}").replace('`', ""),
-        Unexpected::Float(x) => format!("the number {x}"),
+        // With its decimal point, which may be what is wrong.
+        Unexpected::Float(x) => format!("the number {x:?}"),
         Unexpected::Bool(on) => on.to_string(),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "a table".to_owned(),

@@ -166,7 +166,9 @@ impl Node {
     pub fn shown(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) => Some(format!("{text:?}")),
-            Value::Integer(_) | Value::Float(_) | Value::Switch(_) => self.plain(),
+            Value::Integer(_) | Value::Switch(_) => self.plain(),
+            // Its decimal point may be what is wrong.
+            Value::Float(x) => Some(format!("{x:?}")),
             Value::List(items) if items.len() <= 6 => {
                 let items: Option<Vec<String>> = items.iter().map(Self::shown).collect();
                 items.map(|items| format!("[{}]", items.join(", ")))
@@ -493,6 +495,9 @@ impl Lines {
                 format!("{word:?}"),
             ));
         }
+        // Where a string was closed too late, something stands right behind it.
+        let is_late = message.contains("missing comma") && before.ends_with(['"', '\'']);
+        let line = if is_late { without_comment(line, at - start) } else { line };
         let open = start + open_quote(line)?;
         let begun = text.get(open..start + line.len())?.trim_end();
         let quote = begun.chars().next()?;
@@ -536,6 +541,13 @@ impl Lines {
         let expected = format!("all of its keys between these, or [{name}] in the place of them");
         Some(Fault::new(problem).expected(expected).in_place(self.place(at)))
     }
+}
+
+/// `line` without the comment behind `from`, where a string in front of that is not closed: it would seem to end there.
+fn without_comment(line: &str, from: usize) -> &str {
+    let marks = line.match_indices(" #").map(|(at, _)| at).filter(|at| *at >= from);
+    let mut parts = marks.filter_map(|at| line.get(..at)).filter(|part| open_quote(part).is_some());
+    parts.next().unwrap_or(line)
 }
 
 /// How many strings `quote` begins or ends in `line`: between two of `"` a reverse solidus has the next character stand for itself.

@@ -43,6 +43,10 @@ fn a_string_that_is_not_closed_is_told_where_it_begins() {
             "x.toml:1: not TOML: an odd number of quotation marks in one line, 5: a string is not closed, or not opened; expected \" on both sides of each string",
         ),
         (
+            "t = [\"a\", \"b, \"c\"] # \"b\" is 5\" wide\n",
+            "x.toml:1: not TOML: an odd number of quotation marks in one line, 5: a string is not closed, or not opened; expected \" on both sides of each string",
+        ),
+        (
             "t = [\"a\\\"a\", \"b, \"c\"]\n",
             "x.toml:1: not TOML: an odd number of quotation marks in one line, 5: a string is not closed, or not opened; expected \" on both sides of each string",
         ),
@@ -159,6 +163,11 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             "\"window, rtt\" = [[\"8 KiB\", \"1 ms\"]",
             "\"window, rtt\" = [[\"8 KiB\"]",
             r#"x.toml:37: vary.window, rtt: 1 value for 2 names; expected a list of lists, each with one value for each of the 2 names"#,
+        ),
+        (
+            "mss = \"8192 B\"",
+            "mss = \"8192 B\"\none = \"${other / 2}\"\nother = [\"x ${one}\"]",
+            r#"x.toml:9: define.other.0 = "x ${one}": a definition that needs itself: one -> other -> one"#,
         ),
         (
             "mss = \"8192 B\"",
