@@ -10,8 +10,8 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Indication, Instant, Protocol, Quality, Reason, Report, Request, Service,
-    Shape, TimerSlot, Token, Unit, Work,
+    Above, Address, Below, Context, Duration, Indication, Instant, Protocol, Quality, Reason, Report, Request, Rng,
+    Service, Shape, TimerSlot, Token, Unit, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
@@ -93,6 +93,8 @@ struct Burst {
 #[derive(Debug, Default)]
 struct Session {
     burst: Burst,
+    /// How long it sends and is silent is drawn from this, whatever else of it is random.
+    turns: Option<Rng>,
     /// After how much time of sending the next datagram leaves.
     due: Duration,
     timer: TimerSlot,
@@ -249,16 +251,14 @@ impl UdpSource {
         session.due = if poisson { session.due + random } else { gap(session.sent.units) };
         let due = session.due;
         let Burst { mut began, mut sending, mut until } = session.burst;
-        if let Some(Bursts { on, off }) = bursts {
+        if let Some((Bursts { on, off }, turns)) = bursts.zip(session.turns.as_mut()) {
             while let Some(end) = until.filter(|end| began + due.saturating_sub(sending) >= *end) {
                 sending += end.saturating_since(began);
-                began = end + off.draw(cx.rng());
-                until = Some(began + on.draw(cx.rng()));
+                began = end + off.draw(turns);
+                until = Some(began + on.draw(turns));
             }
         }
-        if let Some(session) = self.session(number) {
-            session.burst = Burst { began, sending, until };
-        }
+        session.burst = Burst { began, sending, until };
         (began + due.saturating_sub(sending)).max(now)
     }
 }
@@ -303,8 +303,11 @@ impl Protocol for UdpSource {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let opening = self.config.opening;
+        // A copy, so that what is drawn next is the same with it and without.
+        let turns = self.config.bursts.map(|_| cx.rng().clone().next_u64());
         for (number, at) in (0..).zip(opening.times(self.config.sessions, cx)) {
             if let Some(session) = self.session(number) {
+                session.turns = turns.map(|seed| Rng::new(seed, number.into()));
                 cx.set_timer(&mut session.timer, token(number, Kind::Open), at);
             }
         }
@@ -317,10 +320,11 @@ impl Protocol for UdpSource {
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         if let Indication::Opened(opened) = indication {
             let now = cx.now();
-            let until = self.config.bursts.map(|bursts| now + bursts.on.draw(cx.rng()));
+            let bursts = self.config.bursts;
             let begins = self.config.media.map(|_| random_header(cx)).unwrap_or_default();
             if let Some(session) = self.session(opened.user.index) {
                 session.sent.local = opened.local;
+                let until = bursts.zip(session.turns.as_mut()).map(|(bursts, turns)| now + bursts.on.draw(turns));
                 session.burst = Burst { began: now, sending: Duration::ZERO, until };
                 session.begins = begins;
             }

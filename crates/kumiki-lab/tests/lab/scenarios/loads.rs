@@ -76,6 +76,33 @@ run = { warm_up = "1 s", duration = "5 s" }
     assert!(near(rate("units"), 0.5, 0.01), "{measured:?}");
 }
 
+/// What of a load is random is so by itself: with other arrivals it sends and is silent at the same times.
+#[test]
+fn turns_of_sending_and_silence_do_not_depend_on_arrivals() {
+    let sent = |arrivals: &str, seed: u64| {
+        let text = format!(
+            r#"
+title = "Turns"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = {{ ends = ["a", "b"], medium = "point-to-point", rate = "100 Mb/s" }}
+load.units = {{ kind = "udp", from = "a", to = "b", message = "1000 B", rate = "8 Mb/s", on = "exponential 1 s", off = "exponential 1 s", arrivals = "{arrivals}" }}
+run.duration = "10 s"
+"#
+        );
+        let points = Document::parse("turns", "turns.toml", &text).unwrap().points(&Choice::default()).unwrap();
+        build(&points[0], seed).unwrap_or_else(|fault| panic!("{fault}")).run().measured.loads["units"]
+            .units
+            .unwrap()
+            .sent
+    };
+    for seed in 1..4 {
+        let [periodic, random] = ["periodic", "poisson"].map(|arrivals| sent(arrivals, seed) as f64);
+        // Of thousands that come at random one in seventy is a standard deviation.
+        assert!(near(random, periodic, 0.06), "{seed}: {periodic} {random}");
+    }
+}
+
 /// Two on one transport have a port each; a ping and datagrams of their own nodes. Ends that are hosts alone, or that other loads have, get nodes of their own.
 #[test]
 fn loads_share_nodes_transports_and_hosts() {
