@@ -85,13 +85,17 @@ pub fn on_way(lines: &[OnWay]) -> String {
         return String::new();
     }
     let least = lines.iter().map(|line| line.leaves_mbps).fold(f64::INFINITY, f64::min);
+    let is_least = |line: &OnWay| line.leaves_mbps - least <= 1e-9;
+    // Where several are so, none of them alone.
+    let narrowest = if lines.iter().filter(|line| is_least(line)).count() == 1 { "the" } else { "one of the" };
     let told = |line: &OnWay| {
         let narrowest = match line.carried {
-            _ if line.leaves_mbps - least > 1e-9 => String::new(),
-            Carried::Requests => format!(", the narrowest: it leaves the answers {:.3}", line.leaves_mbps),
-            Carried::Data | Carried::Answers | Carried::Calls => ", the narrowest".to_owned(),
+            _ if !is_least(line) => String::new(),
+            Carried::Requests => format!(", {narrowest} narrowest: it leaves the answers {:.3}", line.leaves_mbps),
+            Carried::Data | Carried::Answers | Carried::Calls => format!(", {narrowest} narrowest"),
         };
-        format!("{} {:.3}{narrowest}", line.line, line.mbps)
+        let from = line.from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default();
+        format!("{}{from} {:.3}{narrowest}", line.line, line.mbps)
     };
     let kinds = [
         (Carried::Data, "Lines on the way, each alone (Mb/s)"),

@@ -90,6 +90,8 @@ pub enum Carried {
 pub struct OnWay {
     /// Its name.
     pub line: String,
+    /// The host or switch that sends on it, where what it carries depends on the direction.
+    pub from: Option<String>,
     /// What it carries.
     pub carried: Carried,
     /// How much of that it carries where it is the only line, in Mb/s.
@@ -201,7 +203,9 @@ pub(super) fn on_way<'a>(
         let ladders = of_pair(scenario, load, topology, ((from, to), carried), alone)?;
         let line = |(direction, ladder): (Direction<'a>, Ladder)| {
             let mbps = ladder.goodput_mbps().as_f64();
-            (direction, OnWay { line: direction.0.to_owned(), carried, mbps, leaves_mbps: mbps * part, brings: part })
+            let from = sender(scenario, direction).map(str::to_owned);
+            let line = direction.0.to_owned();
+            (direction, OnWay { line, from, carried, mbps, leaves_mbps: mbps * part, brings: part })
         };
         Ok::<_, String>(ladders.into_iter().map(line).collect::<Vec<_>>())
     };
@@ -227,6 +231,21 @@ pub(super) fn on_way<'a>(
         }
     }
     Ok(all)
+}
+
+/// Who sends in a direction of a line whose two are not alike.
+fn sender<'a>(scenario: &'a Scenario, (name, is_b): Direction<'_>) -> Option<&'a str> {
+    let link = scenario.link.get(name)?;
+    let Ok(medium::Line::Frames(frames)) = link.line_at_first() else {
+        return None;
+    };
+    let differ = match frames.framed {
+        Framed::Line([one, other]) => one != other,
+        Framed::Recorded => matches!(frames.traces.as_slice(), [one, other] if one != other),
+        Framed::Oc3c | Framed::Oc12c | Framed::Oc48c => false,
+    };
+    let [a, b] = &link.ends;
+    differ.then(|| place(if is_b { b } else { a }))
 }
 
 /// The lengths of calls, in octets.

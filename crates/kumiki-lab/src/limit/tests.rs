@@ -496,6 +496,31 @@ fn of_calls_the_lines_of_requests_are_told_apart_from_those_of_answers() {
     assert_eq!(told("1000 B", ", response = \"uniform 50 B .. 150 B\""), expected);
 }
 
+/// Of a line with a rate for each direction it is told who sends; and no one of several alike is the narrowest.
+#[test]
+fn lines_on_the_way_are_told_with_their_directions() {
+    let told = |rates: &str| {
+        let text = format!(
+            r#"
+title = "Over a router"
+host.a = {{ graph = ["tcp", "ip", "l0"] }}
+host.b.like = "a"
+host.r = {{ graph = {{ ip = ["l0", "l1"] }}, ip.forwarding = true }}
+link.dsl = {{ ends = ["a", "r.l0"], medium = "point-to-point", rate = {rates} }}
+link.far = {{ ends = ["r.l1", "b"], medium = "point-to-point", rate = "10 Mb/s" }}
+load.bulk = {{ kind = "netperf", from = "b", to = "a", message = "8 KiB" }}
+run.duration = "1 s"
+"#
+        );
+        let scenario = read(&text);
+        super::on_way(&super::lines(&scenario, &scenario.load["bulk"]).unwrap())
+    };
+    let head = "Lines on the way, each alone (Mb/s):";
+    assert_eq!(told(r#"["1 Mb/s", "8 Mb/s"]"#), format!("{head} far 9.653; dsl from r 7.723, the narrowest\n"));
+    let alike = format!("{head} far 9.653, one of the narrowest; dsl 9.653, one of the narrowest\n");
+    assert_eq!(told("\"10 Mb/s\""), alike);
+}
+
 /// The requests of the one share a line with the answers of the other: each has half of it, and not as many answers as the other.
 #[test]
 fn calls_in_opposite_roles_share_a_line_by_what_is_on_it() {

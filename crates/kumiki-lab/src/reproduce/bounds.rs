@@ -325,15 +325,29 @@ impl Results {
         Some(table(title, &OF_MANY, self.done().flat_map(|(point, done)| many_of(point, done)).collect()))
     }
 
+    /// Of how many loads of all points it would be said why they are as fast as they are: none where a paper says what should have come out.
+    fn loads_to_explain(&self) -> usize {
+        let is_of_paper = self.points.first().is_none_or(|(point, _)| point.scenario.paper.is_some());
+        if is_of_paper { 0 } else { self.done().map(|(point, done)| loads_of(point, done).len()).sum() }
+    }
+
+    /// Where that is said, where it is too much for [`Self::why_table`].
+    #[must_use]
+    pub fn why_elsewhere(&self) -> Option<String> {
+        let count = Some(self.loads_to_explain()).filter(|count| *count > MOST_PRINTED)?;
+        Some(format!(
+            "Why each of {count} is as fast as it is: in report.html and in the rows, for that is too long here\n"
+        ))
+    }
+
     /// What is printed below the table where no paper says what should have come out: why each load is as fast as it is, and each flow where these are few. Nothing where
     /// that would be too long; the page has it then.
     #[must_use]
     pub fn why_table(&self) -> Option<Table> {
-        let is_of_paper = self.points.first().is_none_or(|(point, _)| point.scenario.paper.is_some());
         let loads = || self.done().map(|(point, done)| (loads_of(point, done), flows_of(point, done)));
-        let count: usize = loads().map(|(loads, _)| loads.len()).sum();
+        let count = self.loads_to_explain();
         let flows: usize = loads().map(|(_, flows)| flows.len()).sum();
-        if is_of_paper || count == 0 || count > MOST_PRINTED {
+        if !(1..=MOST_PRINTED).contains(&count) {
             return None;
         }
         let are_shown = count + flows <= MOST_PRINTED;

@@ -321,9 +321,10 @@ fn tell(
         let layout = layout();
         let tables: Vec<String> = results
             .iter()
-            .flat_map(|result| [Some(result.table()), result.task_table(), result.why_table()])
-            .flatten()
-            .map(|table| table.draw(layout))
+            .flat_map(|result| {
+                let tables = [Some(result.table()), result.task_table(), result.why_table()].into_iter().flatten();
+                tables.map(|table| table.draw(layout)).chain(result.why_elsewhere())
+            })
             .collect();
         print_words(&tables.join("\n"))?;
         let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();

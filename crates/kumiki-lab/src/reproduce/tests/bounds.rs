@@ -107,6 +107,20 @@ fn the_page_has_each_flow_or_how_the_flows_differ_and_says_so() {
 }
 
 #[test]
+fn a_table_that_is_too_long_to_be_printed_is_told_of() {
+    let points = |count: u32| {
+        let times: Vec<String> = (1..=count).map(|ms| format!("{ms} ms")).collect();
+        ran(1, &format!("warm_up = \"${{time}}\"\n[vary]\ntime = {times:?}\n[report]\nx = \"time\"\n"))
+    };
+    // Two loads and both together.
+    let (some, many) = (points(21), points(22));
+    assert_eq!((some.why_table().unwrap().rows.len(), some.why_elsewhere()), (63, None));
+    assert_eq!(many.why_table(), None);
+    let told = "Why each of 66 is as fast as it is: in report.html and in the rows, for that is too long here\n";
+    assert_eq!(many.why_elsewhere().as_deref(), Some(told));
+}
+
+#[test]
 fn of_several_runs_the_mean_is_told() {
     let results = ran(2, "repeat = { runs = 3, show = \"max\" }");
     let table = results.why_table().unwrap();
