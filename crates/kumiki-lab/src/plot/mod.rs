@@ -177,7 +177,9 @@ fn curve_names(
     let mut remarks: Vec<&str> = Vec::new();
     let mut known: BTreeSet<String> = names.iter().map(|(_, found)| found.name().to_owned()).collect();
     for name in source.keys() {
+        // Of what measurements have all that is drawn is of one scope, or has a name of its own.
         let is_other = is_same(x, name)
+            || (name == SCOPE && source.is_measured())
             || options.over.iter().any(|over| is_same(over, name))
             || known.contains(name)
             || name == options.y;
@@ -228,7 +230,8 @@ fn of_source(
     let ends = Interval::of(source, y)?;
     let mut drawn = Vec::new();
     let mut records = Condition::select(&options.conditions, source);
-    records.retain(|record| record.is_of(options.scope));
+    // Queues and channels of a file of values over time are of no scope that rows have, and have values of their own.
+    records.retain(|record| record.is_of(options.scope) || record.is_of_no_rows() && record.number(&value).is_some());
     left_out.extend([&at, &value].into_iter().filter_map(|found| empty(source, &records, found, "not drawn")));
     left_out.extend([&at, &value].into_iter().filter_map(|found| without(source, &records, found, "not drawn")));
     left_out.extend(ends.as_ref().and_then(|ends| ends.open(source, &records)));

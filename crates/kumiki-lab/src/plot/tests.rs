@@ -250,3 +250,29 @@ fn an_axis_that_has_to_be_named_is_one_that_there_is() {
     assert_eq!(said_of_both, format!("{said} with one of queue_kind, order, or another value of the rows"));
     assert_eq!(told(vec![words("red")]), format!("{said} with the name of a value of the rows, or of a column"));
 }
+
+#[test]
+fn queues_of_values_over_time_are_drawn_by_name() {
+    let series = "time_s,scope,name,flow,goodput_mbps,queue_mean,busy\n\
+                  1,load,bulk,,9.5,,\n1,flow,bulk,0,9.5,,\n1,queue,line.a,,,12.5,1\n1,queue,line.b,,,0.5,0.1\n\
+                  2,load,bulk,,9.6,,\n2,flow,bulk,0,9.6,,\n2,queue,line.a,,,13.5,1\n2,queue,line.b,,,0.25,0.2\n";
+    let series = Source::of_csv("000-series.csv", series, &[]).unwrap();
+    let of = |y: &str, scope: Scope, conditions: &[&str]| {
+        let conditions = conditions.iter().map(|text| text.parse().unwrap()).collect();
+        let options =
+            Options { x: Some("time_s".to_owned()), y: y.to_owned(), scope, conditions, ..Options::default() };
+        let (figure, notes) = super::figure(std::slice::from_ref(&series), &options).unwrap();
+        let of_curve = |curve: &Series| (curve.label.clone(), curve.points.iter().map(|it| (it.x, it.y)).collect());
+        (figure.series.iter().map(of_curve).collect::<Vec<(String, Vec<(f64, f64)>)>>(), notes)
+    };
+    let both = vec![
+        ("line.a".to_owned(), vec![(1.0, 12.5), (2.0, 13.5)]),
+        ("line.b".to_owned(), vec![(1.0, 0.5), (2.0, 0.25)]),
+    ];
+    assert_eq!(of("queue_mean", Scope::Total, &[]), (both, Vec::new()));
+    let (one, _) = of("busy", Scope::Total, &["name=line.b"]);
+    assert_eq!(one.iter().map(|(_, points)| points.clone()).collect::<Vec<_>>(), [[(1.0, 0.1), (2.0, 0.2)]]);
+    // Those have none of it, and are left out without a word.
+    let (loads, notes) = of("goodput_mbps", Scope::Load, &[]);
+    assert_eq!((loads.len(), loads[0].1.clone(), notes), (1, vec![(1.0, 9.5), (2.0, 9.6)], Vec::<String>::new()));
+}

@@ -546,6 +546,12 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Whether a measurement says that it is about something of which there are no rows, such as a queue.
+    pub(crate) fn is_of_no_rows(self) -> bool {
+        let known = [Scope::Total, Scope::Load, Scope::Flow];
+        self.named(SCOPE).is_some_and(|own| known.iter().all(|scope| own != scope.name()))
+    }
+
     /// What a measurement has in the column of exactly that name.
     pub(crate) fn named(self, name: &str) -> Option<String> {
         let found = Found { name: name.to_owned(), times: 1.0 };
