@@ -1,6 +1,7 @@
 //! Which way leads from one host of a scenario to another: over lines and rings, switches, and hosts that forward.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::OnceLock;
 
 use crate::medium::{Channel, Line};
 use crate::scenario::{Graph, Host, Link, Scenario};
@@ -81,6 +82,8 @@ pub(crate) struct Topology<'a> {
     routed: &'a Routed,
     /// The first hop from each place, or plug of a switch with channels, to each host beside it: so that no search looks at all neighbours of a switch.
     beside: BTreeMap<&'a str, BTreeMap<&'a str, Hop<'a>>>,
+    /// The stations of each ring that send what counts of loads, once somebody has asked for them.
+    pub(crate) senders: OnceLock<BTreeMap<&'a str, BTreeSet<&'a str>>>,
 }
 
 impl<'a> Topology<'a> {
@@ -93,6 +96,7 @@ impl<'a> Topology<'a> {
             channels: BTreeMap::new(),
             routed: &scenario.routed,
             beside: BTreeMap::new(),
+            senders: OnceLock::new(),
         };
         for (line, link) in &scenario.link {
             let [a, b] = link.ends.each_ref().map(String::as_str);

@@ -652,14 +652,20 @@ fn around(
 
 /// How many stations of the ring called `name` send what counts of loads: of calls the answers.
 fn senders_on(scenario: &Scenario, topology: &Topology<'_>, name: &str) -> usize {
-    let loads = scenario.load.values().filter(|load| load.kind != "ping");
-    let ways = loads.flat_map(|load| {
-        let way =
-            |(from, to)| if load.kind == "rpc" { topology.way_of_answers(to, from) } else { topology.way(from, to) };
-        load.pairs().filter_map(way).collect::<Vec<_>>()
-    });
-    let hops = ways.flatten().filter(|hop| hop.kind == HopKind::Ring && hop.line == name);
-    hops.map(|hop| hop.out).collect::<BTreeSet<_>>().len()
+    let of_all = || {
+        let mut all: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for load in scenario.load.values().filter(|load| load.kind != "ping") {
+            let way = |(from, to)| {
+                if load.kind == "rpc" { topology.way_of_answers(to, from) } else { topology.way(from, to) }
+            };
+            for hop in load.pairs().filter_map(way).flatten().filter(|hop| hop.kind == HopKind::Ring) {
+                all.entry(hop.line).or_default().insert(hop.out);
+            }
+        }
+        all
+    };
+    // Each pair that crosses a ring asks.
+    topology.senders.get_or_init(of_all).get(name).map_or(0, BTreeSet::len)
 }
 
 /// What octet stuffing adds to the content of the load, on average; of headers it is not counted.
