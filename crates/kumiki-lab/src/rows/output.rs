@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::csv_form::{self, CsvForm};
-use super::{ReadError, Row, RowError, from_jsonl, to_jsonl};
+use super::{ReadError, Row, RowError, TABLES, from_jsonl, to_jsonl};
 use crate::capture::Contents;
 use crate::refusal::{self, Access};
 
@@ -124,6 +124,10 @@ impl Output {
     /// The rows as CSV.
     pub const ROWS_CSV: &'static str = "rows.csv";
 
+    /// What a result is where nothing else is asked for.
+    const RESULTS: [&str; 6] =
+        [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT, Self::RUN];
+
     /// Makes `directory` where it is missing. To be called before a long run, so that a refusal comes first.
     ///
     /// # Errors
@@ -170,7 +174,7 @@ impl Output {
 
     /// As [`Output::open`] does, of what is there now.
     pub(crate) fn refuse_results(&self) -> Result<(), OutputError> {
-        let results = [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL, Self::VERDICTS, Self::REPORT, Self::RUN];
+        let results = Self::RESULTS;
         results.into_iter().try_for_each(|name| self.refuse_existing(Path::new(name)))?;
         // What cannot be replaced is in the way of whoever may replace results, too.
         let directory = results.into_iter().map(|name| self.path(name)).find(|path| path.is_dir());
@@ -292,20 +296,28 @@ impl Output {
         }
     }
 
-    /// Takes away what somebody who was killed has left half-written. Only for whom nobody else writes here.
+    /// Takes away what somebody who was killed has left half-written. Only for whom nobody else writes here. What is called as nothing of a result is, is somebody else's.
     pub(crate) fn remove_parts(&self) {
-        let folders = |path: &Path| -> Vec<PathBuf> {
-            let entries = fs::read_dir(path).into_iter().flatten().flatten();
-            entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir())).map(|it| it.path()).collect()
+        let entries = |path: &Path, is: fn(&fs::FileType) -> bool| -> Vec<fs::DirEntry> {
+            let all = fs::read_dir(path).into_iter().flatten().flatten();
+            all.filter(|it| it.file_type().is_ok_and(|it| is(&it))).collect()
         };
-        let own = [Self::FIGURES, Self::CAPTURES];
-        let mut all = vec![self.directory.clone()];
-        all.extend(folders(&self.directory).into_iter().filter(|it| own.iter().any(|name| it.ends_with(name))));
-        all.extend(folders(&self.directory.join(Self::CAPTURES)));
-        for entry in all.iter().flat_map(fs::read_dir).flatten().flatten() {
-            if entry.file_type().is_ok_and(|it| it.is_file()) && is_part(&entry.file_name().to_string_lossy()) {
-                // What stays is only untidy.
-                let _ = fs::remove_file(entry.path());
+        let mut all: Vec<(PathBuf, IsOwn)> = vec![(self.directory.clone(), is_of_result)];
+        // No way leads through a link.
+        for folder in entries(&self.directory, fs::FileType::is_dir) {
+            if folder.file_name() == Self::FIGURES {
+                all.push((folder.path(), |name| name.ends_with(".svg")));
+            } else if folder.file_name() == Self::CAPTURES {
+                let own = entries(&folder.path(), fs::FileType::is_dir).into_iter();
+                all.extend(own.map(|own| (own.path(), is_of_point as IsOwn)));
+            }
+        }
+        for (folder, is_own) in all {
+            for entry in entries(&folder, fs::FileType::is_file) {
+                if is_part(&entry.file_name().to_string_lossy(), is_own) {
+                    // What stays is only untidy.
+                    let _ = fs::remove_file(entry.path());
+                }
             }
         }
     }
@@ -367,10 +379,26 @@ impl Output {
     }
 }
 
-/// Whether a file is called as one is that has not taken its place: `.rows.csv.4711.part`.
-fn is_part(name: &str) -> bool {
+/// Whether a file that is called so is of a result.
+type IsOwn = fn(&str) -> bool;
+
+/// Whether a file is called as one is that has not taken its place, which `is_own`: `.rows.csv.4711.part`.
+fn is_part(name: &str, is_own: IsOwn) -> bool {
     let process = name.strip_prefix('.').and_then(|it| it.strip_suffix(".part")).and_then(|it| it.rsplit_once('.'));
-    process.is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+    process.is_some_and(|(own, number)| number.parse::<u32>().is_ok() && is_own(own))
+}
+
+/// Whether a file of the directory itself is called so.
+fn is_of_result(name: &str) -> bool {
+    let is_table = || name.strip_suffix(".parquet").is_some_and(|name| TABLES.iter().any(|(table, _)| name == *table));
+    Output::RESULTS.contains(&name) || is_table()
+}
+
+/// Whether a capture of a point, or what is drawn of it, is called so: `000-a.pcapng`.
+fn is_of_point(name: &str) -> bool {
+    let is_number = |number: &str| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    name.split_once('-').is_some_and(|(number, _)| is_number(number))
+        && [".pcapng", ".csv", ".svg"].iter().any(|end| name.ends_with(end))
 }
 
 /// A file that has not taken its place yet. Where it does not, it goes.

@@ -353,7 +353,14 @@ fn what_was_killed_leaves_nothing_half_written() {
     let (sweep, place) = (Sweep::of(4), Place::new("parts"));
     sweep.run(&place, Shard::WHOLE, false, 2).unwrap();
     let parts = [".rows.csv.4711.part", "figures/.two.svg.4711.part", "captures/two/.000-a.pcapng.4711.part"];
-    let others = [".mine.part", "mine.4711.part", "other/.rows.csv.4711.part"];
+    let others = [
+        ".mine.part",
+        "mine.4711.part",
+        "other/.rows.csv.4711.part",
+        ".mine.csv.4711.part",
+        "figures/.mine.txt.4711.part",
+        "captures/two/.mine.pcapng.4711.part",
+    ];
     for name in parts.iter().chain(&others) {
         let path = place.0.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
