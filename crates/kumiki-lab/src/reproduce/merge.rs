@@ -10,6 +10,7 @@ use super::journal::{self, Content, Entry, Header, Journal};
 use super::run::done;
 use super::shard::Shard;
 use super::{Failure, Outcome, Plan, Results, Runner};
+use crate::capture::Contents;
 use crate::refusal::{self, Access};
 use crate::rows::{Output, OutputError};
 use crate::scenario::Point;
@@ -151,9 +152,10 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
     // What is merged into one of the shards must not take its points before all are together.
     let (mut journal, part) = Journal::beside(output, header, plan)?;
     let (mut kept, mut captures) = (BTreeMap::new(), BTreeSet::new());
+    let mut copied = Copied { output, names: Vec::new() };
     for (place, entry, read) in entries {
         for name in &entry.captures {
-            output.write_capture(name, &read(name)?.into())?;
+            copied.add(name, &read(name)?.into())?;
         }
         captures.extend(entry.captures.iter().cloned());
         let stored = journal.add(&entry)?;
@@ -163,9 +165,36 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
         kept.insert(place, done(point, entry, Some(stored)));
     }
     part.place()?;
+    copied.names.clear();
     // The older result may be one of the shards, whose captures were read until now.
     journal.replace(output, &captures)?;
     Ok(plan.results(kept, Shard::WHOLE))
+}
+
+/// Captures that no journal names yet: where it does not come to that they go again, and would be in the way of the next attempt.
+struct Copied<'a> {
+    output: &'a Output,
+    names: Vec<String>,
+}
+
+impl Copied<'_> {
+    fn add(&mut self, name: &str, contents: &Contents) -> Result<(), OutputError> {
+        let is_new = !self.output.path(name).exists();
+        self.output.write_capture(name, contents)?;
+        self.names.extend(is_new.then(|| name.to_owned()));
+        Ok(())
+    }
+}
+
+impl Drop for Copied<'_> {
+    fn drop(&mut self) {
+        for path in self.names.iter().map(|name| self.output.path(name)) {
+            // Whatever ended the merge is the failure to report; a folder that holds something else stays.
+            let _ = fs::remove_file(&path);
+            let above = path.ancestors().skip(1).take_while(|folder| *folder != self.output.directory());
+            let _ = above.map(fs::remove_dir).take_while(Result::is_ok).count();
+        }
+    }
 }
 
 /// Why two journals with the same names are not of the same scenarios.

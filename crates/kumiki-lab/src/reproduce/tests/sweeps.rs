@@ -526,6 +526,24 @@ fn a_capture_that_is_cut_off_is_told_before_anything_is_merged() {
     assert!(why.starts_with("D2/captures/two/003-a.pcapng: "), "{why}");
 }
 
+/// Those that were copied before it failed would have no journal that says whose they are, and the next attempt would refuse them.
+#[test]
+fn a_merge_that_fails_half_way_leaves_no_captures() {
+    let (sweep, into) = (Sweep::of(4), Place::new("half-merged"));
+    let shards = shards(&sweep, "half-shard", 2);
+    let read = || merged(&shards.iter().collect::<Vec<_>>()).unwrap();
+    let last = shards[1].0.join("captures/two/003-a.pcapng");
+    let (all, octets) = (read(), fs::read(&last).unwrap());
+    fs::remove_file(&last).unwrap();
+    let output = Output::open(&into.0, false).unwrap();
+    all.results(&output).unwrap_err();
+    let left: Vec<_> = fs::read_dir(&into.0).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    fs::write(&last, octets).unwrap();
+    read().results(&Output::open(&into.0, false).unwrap()).unwrap();
+    assert!(into.0.join("captures/two/003-a.pcapng").is_file());
+}
+
 /// What a run would not write or take away it does not look into either.
 #[cfg(unix)]
 #[test]

@@ -94,6 +94,10 @@ fn what_is_killed_and_resumed_and_what_is_merged_is_what_runs_at_once() {
             assert_eq!(folder.0.read(&format!("{out}/{file}")), folder.0.read(&format!("whole/{file}")), "{out}");
         }
     }
+    let run = String::from_utf8(folder.0.read("merged/run.json")).unwrap();
+    for command in ["kumiki merge ", " --shard 1/2", " --shard 2/2"] {
+        assert!(run.contains(command), "{command}: {run}");
+    }
     let missing = refused(&folder.kumiki(&["merge", "2", "--out", "none"]));
     assert!(missing.contains("No directory of shard 1/2 is given"), "{missing}");
     for (what, words) in [("nope", "nope: there is no such directory"), (".", ".: no journal in it")] {
