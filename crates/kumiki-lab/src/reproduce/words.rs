@@ -79,7 +79,10 @@ const WORDS: [(&str, &str); 22] = [
         "delayed acknowledgment at the peer",
         "the peer kept an acknowledgment back, for a second segment or until its timer ran out",
     ),
-    ("retransmission time-out", "something was lost, and only the timer could tell"),
+    (
+        "retransmission time-out",
+        "something was lost, and only a timer could tell, of a time-out or of a tail loss probe",
+    ),
     ("closing", "all was sent, and the end too"),
 ];
 
