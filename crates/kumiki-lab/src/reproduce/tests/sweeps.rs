@@ -532,7 +532,7 @@ fn a_merge_that_fails_half_way_leaves_no_captures() {
     let (sweep, into) = (Sweep::of(4), Place::new("half-merged"));
     let shards = shards(&sweep, "half-shard", 2);
     let read = || merged(&shards.iter().collect::<Vec<_>>()).unwrap();
-    let last = shards[1].0.join("captures/two/003-a.pcapng");
+    let last = shards[1].0.join("captures/repeated/003-run2-a.pcapng");
     let (all, octets) = (read(), fs::read(&last).unwrap());
     fs::remove_file(&last).unwrap();
     let output = Output::open(&into.0, false).unwrap();
@@ -541,7 +541,9 @@ fn a_merge_that_fails_half_way_leaves_no_captures() {
     assert!(left.is_empty(), "{left:?}");
     fs::write(&last, octets).unwrap();
     read().results(&Output::open(&into.0, false).unwrap()).unwrap();
-    assert!(into.0.join("captures/two/003-a.pcapng").is_file());
+    for name in ["captures/two/003-a.pcapng", "captures/repeated/003-run2-a.pcapng"] {
+        assert!(into.0.join(name).is_file(), "{name}");
+    }
 }
 
 /// What a run would not write or take away it does not look into either.
