@@ -176,8 +176,23 @@ impl<'a> Reading<'a> {
         meaning: impl fmt::Display,
     ) {
         self.field(name, at, len, value);
+        self.meaning(name, meaning);
+    }
+
+    /// Adds the fields that a codec declares, which lie one behind the other from `at` on.
+    pub fn fields(&mut self, mut at: usize, fields: impl IntoIterator<Item = kumiki_wire::Field>) {
+        for kumiki_wire::Field { name, len, value, hex } in fields {
+            if !name.is_empty() {
+                self.field(name, at, len, if hex { Value::Hex(value, 2 * len) } else { Value::Number(value) });
+            }
+            at += len;
+        }
+    }
+
+    /// Names the value of the field `name`, the last of that name.
+    pub fn meaning(&mut self, name: &str, meaning: impl fmt::Display) {
         let meaning = meaning.to_string();
-        if let Some(field) = self.layer.fields.last_mut()
+        if let Some(field) = self.layer.fields.iter_mut().rfind(|field| field.name == name)
             && !meaning.is_empty()
         {
             field.meaning = Some(meaning);

@@ -36,8 +36,12 @@ pub mod xtp;
 
 #[cfg(any(feature = "inet", feature = "xtp"))]
 mod flags;
+#[cfg(any(feature = "inet", feature = "xtp"))]
+mod layout;
 mod malformed;
 
+#[cfg(any(feature = "inet", feature = "xtp"))]
+pub use layout::Field;
 pub use malformed::Malformed;
 
 /// Writes `octets` at the front of `out` and moves `out` past them.

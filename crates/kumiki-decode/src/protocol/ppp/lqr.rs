@@ -9,7 +9,6 @@
 use kumiki_wire::ppp::ppp::{lqr::Report, protocol};
 
 use crate::key::Key;
-use crate::packet::Value;
 use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
@@ -23,10 +22,9 @@ pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
 
 fn dissect(reading: &mut Reading<'_>) {
     let (report, len) = header!(reading, Report::parse(reading.octets()));
-    for (place, (name, word)) in report.words().into_iter().enumerate() {
-        let value = if place == 0 { Value::Hex(word.into(), 8) } else { word.into() };
-        let meant = if name == "PeerInLQRs" && word == 0 { "LastOut... say nothing yet" } else { "" };
-        reading.named(name, 4 * place, 4, value, meant);
+    reading.fields(0, report.fields());
+    if report.peer_in_lqrs == 0 {
+        reading.meaning("PeerInLQRs", "LastOut... say nothing yet");
     }
     reading.padding(len);
 }

@@ -72,9 +72,8 @@ pub(in crate::protocol) fn header<'a>(
     let length = usize::from(header.length);
     reading.header_len(length);
     let meant = name(header.code).unwrap_or("unknown");
-    reading.named("code", 0, 1, header.code, meant);
-    reading.field("identifier", 1, 1, header.identifier);
-    reading.field("length", 2, 2, header.length);
+    reading.fields(0, header.fields());
+    reading.meaning("code", meant);
     reading.padding(length);
     Some((header, reading.part(len, header.data_len())))
 }

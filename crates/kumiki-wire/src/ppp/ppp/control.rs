@@ -15,6 +15,7 @@ use core::fmt;
 use kumiki_octets::text::counted;
 
 use super::{Hex, Text, ipcp, ipv6cp, lcp, protocol};
+use crate::layout::layout;
 use crate::{Malformed, put, put_slice};
 
 /// Octets before the data.
@@ -104,15 +105,18 @@ pub mod code {
     }
 }
 
-/// The first four octets of a control packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Header {
-    /// Which kind of packet, see [`mod@code`].
-    pub code: u8,
-    /// Matches an answer to its request.
-    pub identifier: u8,
-    /// Octets of the packet, these four among them.
-    pub length: u16,
+layout! {
+    "PPP control", LEN;
+    /// The first four octets of a control packet.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct Header {
+        /// Which kind of packet, see [`mod@code`].
+        pub code: u8 = "code";
+        /// Matches an answer to its request.
+        pub identifier: u8 = "identifier";
+        /// Octets of the packet, these four among them.
+        pub length: u16 = "length";
+    }
 }
 
 impl Header {
@@ -128,10 +132,8 @@ impl Header {
     /// The header is not all there, or Length is below 4 or beyond `total`. Such a packet is to be dropped in silence
     /// (RFC 1661 section 5).
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
-        let Some(&[code, identifier, l0, l1]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short { protocol: "PPP control", need: LEN, have: front.len() });
-        };
-        let length = u16::from_be_bytes([l0, l1]);
+        let header = Self::read(front)?;
+        let length = header.length;
         if usize::from(length) < LEN || usize::from(length) > total {
             return Err(Malformed::Length {
                 protocol: "PPP control",
@@ -141,28 +143,13 @@ impl Header {
                 most: total,
             });
         }
-        let header = Self { code, identifier, length };
         Ok((header, LEN))
-    }
-
-    /// Octets that [`Header::emit`] writes.
-    #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        LEN
     }
 
     /// Octets of data behind the header.
     #[must_use]
     pub fn data_len(&self) -> usize {
         usize::from(self.length).saturating_sub(LEN)
-    }
-
-    /// Writes [`LEN`] octets.
-    pub fn emit(&self, mut out: &mut [u8]) {
-        debug_assert_eq!(out.len(), LEN);
-        let [l0, l1] = self.length.to_be_bytes();
-        put(&mut out, [self.code, self.identifier, l0, l1]);
     }
 }
 
