@@ -14,6 +14,7 @@ use kumiki_octets::{Message, Meta, Pattern, Slice};
 
 use crate::Malformed;
 use crate::atm::cell::PAYLOAD_LEN;
+use crate::layout::layout;
 
 /// Octets of the trailer.
 pub const LEN: usize = 8;
@@ -88,17 +89,20 @@ impl fmt::Display for Aal5Error {
 
 impl core::error::Error for Aal5Error {}
 
-/// The last 8 octets of a CPCS-PDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Trailer {
-    /// CPCS-UU: from user to user, transparently.
-    pub uu: u8,
-    /// Common part indicator: 0.
-    pub cpi: u8,
-    /// Octets of the SDU; 0 aborts the PDU.
-    pub length: u16,
-    /// As on the wire; see [`Trailer::check`].
-    pub crc: u32,
+layout! {
+    "AAL5", LEN;
+    /// The last 8 octets of a CPCS-PDU.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Trailer {
+        /// CPCS-UU: from user to user, transparently.
+        pub uu: u8 = "cpcs-uu", hex;
+        /// Common part indicator: 0.
+        pub cpi: u8 = "cpi", hex;
+        /// Octets of the SDU; 0 aborts the PDU.
+        pub length: u16 = "length";
+        /// As on the wire; see [`Trailer::check`].
+        pub crc: u32 = "crc-32", hex;
+    }
 }
 
 impl Trailer {
@@ -108,10 +112,7 @@ impl Trailer {
     /// # Errors
     /// Fewer than 8 octets.
     pub fn parse(back: &[u8]) -> Result<Self, Malformed> {
-        let Some(&[uu, cpi, l0, l1, c0, c1, c2, c3]) = back.last_chunk::<LEN>() else {
-            return Err(Malformed::Short { protocol: "AAL5", need: LEN, have: back.len() });
-        };
-        Ok(Self { uu, cpi, length: u16::from_be_bytes([l0, l1]), crc: u32::from_be_bytes([c0, c1, c2, c3]) })
+        Self::read(back.get(back.len().saturating_sub(LEN)..).unwrap_or_default())
     }
 
     /// Octets of the SDU in a PDU of `pdu_len` octets whose octets up to the CRC give `crc`. The CRC comes first: when
@@ -136,24 +137,6 @@ impl Trailer {
         let most = pdu_len.saturating_sub(LEN);
         let least = most.saturating_sub(PAYLOAD_LEN - 1).max(1);
         Err(Aal5Error::Length { found: self.length, pdu_len, least, most })
-    }
-
-    /// Octets that [`Trailer::emit`] writes: always 8.
-    #[expect(clippy::len_without_is_empty, reason = "a trailer is never empty")]
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        LEN
-    }
-
-    /// Writes 8 octets, the CRC as it stands in the field.
-    pub fn emit(&self, out: &mut [u8]) {
-        debug_assert_eq!(out.len(), LEN);
-        let Some(out) = out.first_chunk_mut::<LEN>() else {
-            return;
-        };
-        let [l0, l1] = self.length.to_be_bytes();
-        let [c0, c1, c2, c3] = self.crc.to_be_bytes();
-        *out = [self.uu, self.cpi, l0, l1, c0, c1, c2, c3];
     }
 }
 

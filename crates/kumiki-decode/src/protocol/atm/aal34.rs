@@ -99,9 +99,7 @@ fn pdu(reading: &mut Reading<'_>) {
     reading.header_len(len);
     reading.summary(header);
     reading.emitted_at(0, |out| header.emit(out), len);
-    reading.field("cpi", 0, 1, Value::Hex(header.cpi.into(), 2));
-    reading.field("btag", 1, 1, Value::Hex(header.b_tag.into(), 2));
-    reading.field("basize", 2, 2, header.ba_size);
+    reading.fields(0, header.fields());
     if reading.octets().len() < total {
         reading.note("not all octets were recorded: no trailer to look at");
         return reading.follow(&[Key::Named("aal5-sdu")], len, total - len);
@@ -122,9 +120,7 @@ fn pdu(reading: &mut Reading<'_>) {
     if fits && pad > 0 {
         reading.field("pad", len + sdu_len, pad, reading.part(len + sdu_len, pad));
     }
-    reading.field("al", at, 1, Value::Hex(trailer.al.into(), 2));
-    reading.field("etag", at + 1, 1, Value::Hex(trailer.e_tag.into(), 2));
-    reading.field("length", at + 2, 2, trailer.length);
+    reading.fields(at, trailer.fields());
     if let Err(fault) = trailer.check(&header, total) {
         reading.bad(fault.to_string().trim_start_matches("AAL3/4: "));
     }

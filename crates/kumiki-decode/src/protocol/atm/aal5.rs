@@ -13,7 +13,7 @@ use kumiki_wire::atm::aal5::{Aal5Error, CRC_OFFSET, LEN, Trailer, cells, pdu_len
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use crate::key::Key;
-use crate::packet::{Reassembled, Value};
+use crate::packet::Reassembled;
 use crate::reading::Reading;
 use crate::reassembly::aal5::{Aal5Progress, MOST_CELLS};
 use crate::registry::Dissector;
@@ -92,12 +92,8 @@ fn pdu(reading: &mut Reading<'_>) {
     if plausible {
         reading.field("pad", sdu_len, at - sdu_len, reading.part(sdu_len, at - sdu_len));
     }
-    reading.field("cpcs-uu", at, 1, Value::Hex(trailer.uu.into(), 2));
-    reading.field("cpi", at + 1, 1, Value::Hex(trailer.cpi.into(), 2));
-    reading.field("length", at + 2, 2, trailer.length);
-    let meaning = if trailer.crc == crc { "right" } else { "wrong" };
-    let value = Value::Hex(trailer.crc.into(), 8);
-    reading.named("crc-32", at + CRC_OFFSET, 4, value, meaning);
+    reading.fields(at, trailer.fields());
+    reading.meaning("crc-32", if trailer.crc == crc { "right" } else { "wrong" });
     if !total.is_multiple_of(PAYLOAD_LEN) {
         reading.bad(format!(
             "{octets} {are} not a multiple of {PAYLOAD_LEN}",

@@ -7,8 +7,9 @@ use core::fmt;
 
 use kumiki_octets::{Message, Meta};
 
-use super::{pad_len, pdu_len, short};
+use super::{pad_len, pdu_len};
 use crate::Malformed;
+use crate::layout::layout;
 
 /// Octets of the header.
 pub const HEADER_LEN: usize = 4;
@@ -71,16 +72,19 @@ impl fmt::Display for CpcsError {
 
 impl core::error::Error for CpcsError {}
 
-/// The first 4 octets of a CPCS-PDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Header {
-    /// Common part indicator: 0, lengths count octets.
-    pub cpi: u8,
-    /// Beginning tag: that of the trailer, and another one in the PDU before.
-    pub b_tag: u8,
-    /// Buffer allocation size, in octets: the SDU's length where that is known when the PDU begins (message mode), at
-    /// least that otherwise (streaming mode).
-    pub ba_size: u16,
+layout! {
+    "AAL3/4", HEADER_LEN;
+    /// The first 4 octets of a CPCS-PDU.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Header {
+        /// Common part indicator: 0, lengths count octets.
+        pub cpi: u8 = "cpi", hex;
+        /// Beginning tag: that of the trailer, and another one in the PDU before.
+        pub b_tag: u8 = "btag", hex;
+        /// Buffer allocation size, in octets: the SDU's length where that is known when the PDU begins (message mode), at
+        /// least that otherwise (streaming mode).
+        pub ba_size: u16 = "basize";
+    }
 }
 
 impl Header {
@@ -89,28 +93,7 @@ impl Header {
     /// # Errors
     /// Fewer than 4 octets.
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
-        let Some(&[cpi, b_tag, s0, s1]) = front.first_chunk::<HEADER_LEN>() else {
-            return Err(short(HEADER_LEN, front.len()));
-        };
-        let header = Self { cpi, b_tag, ba_size: u16::from_be_bytes([s0, s1]) };
-        Ok((header, HEADER_LEN))
-    }
-
-    /// Octets that [`Header::emit`] writes: always 4.
-    #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        HEADER_LEN
-    }
-
-    /// Writes 4 octets.
-    pub fn emit(&self, out: &mut [u8]) {
-        debug_assert_eq!(out.len(), HEADER_LEN);
-        let Some(out) = out.first_chunk_mut::<HEADER_LEN>() else {
-            return;
-        };
-        let [s0, s1] = self.ba_size.to_be_bytes();
-        *out = [self.cpi, self.b_tag, s0, s1];
+        Ok((Self::read(front)?, HEADER_LEN))
     }
 }
 
@@ -122,15 +105,18 @@ impl fmt::Display for Header {
     }
 }
 
-/// The last 4 octets of a CPCS-PDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Trailer {
-    /// Alignment: 0.
-    pub al: u8,
-    /// End tag.
-    pub e_tag: u8,
-    /// Octets of the SDU.
-    pub length: u16,
+layout! {
+    "AAL3/4", TRAILER_LEN;
+    /// The last 4 octets of a CPCS-PDU.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Trailer {
+        /// Alignment: 0.
+        pub al: u8 = "al", hex;
+        /// End tag.
+        pub e_tag: u8 = "etag", hex;
+        /// Octets of the SDU.
+        pub length: u16 = "length";
+    }
 }
 
 impl Trailer {
@@ -139,10 +125,7 @@ impl Trailer {
     /// # Errors
     /// Fewer than 4 octets.
     pub fn parse(back: &[u8]) -> Result<Self, Malformed> {
-        let Some(&[al, e_tag, l0, l1]) = back.last_chunk::<TRAILER_LEN>() else {
-            return Err(short(TRAILER_LEN, back.len()));
-        };
-        Ok(Self { al, e_tag, length: u16::from_be_bytes([l0, l1]) })
+        Self::read(back.get(back.len().saturating_sub(TRAILER_LEN)..).unwrap_or_default())
     }
 
     /// Octets of the SDU in a PDU of `pdu_len` octets, header, padding and trailer included, that began with `header`.
@@ -170,23 +153,6 @@ impl Trailer {
             return Err(CpcsError::BufferSize { ba_size: header.ba_size, length });
         }
         Ok(sdu_len)
-    }
-
-    /// Octets that [`Trailer::emit`] writes: always 4.
-    #[expect(clippy::len_without_is_empty, reason = "a trailer is never empty")]
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        TRAILER_LEN
-    }
-
-    /// Writes 4 octets.
-    pub fn emit(&self, out: &mut [u8]) {
-        debug_assert_eq!(out.len(), TRAILER_LEN);
-        let Some(out) = out.first_chunk_mut::<TRAILER_LEN>() else {
-            return;
-        };
-        let [l0, l1] = self.length.to_be_bytes();
-        *out = [self.al, self.e_tag, l0, l1];
     }
 }
 
