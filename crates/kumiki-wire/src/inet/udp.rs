@@ -9,6 +9,7 @@
 use core::fmt;
 
 use crate::Malformed;
+use crate::layout::layout;
 
 /// Octets of the header.
 pub const LEN: usize = 8;
@@ -23,17 +24,20 @@ pub mod port {
     pub const DISCARD: u16 = 9;
 }
 
-/// A UDP header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Header {
-    /// Port of the sender; 0 where no reply is expected.
-    pub source_port: u16,
-    /// Port of the receiver.
-    pub destination_port: u16,
-    /// Octets of header and data, at least 8.
-    pub length: u16,
-    /// As on the wire; 0 means that the sender computed none.
-    pub checksum: u16,
+layout! {
+    "UDP", LEN;
+    /// A UDP header.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub struct Header {
+        /// Port of the sender; 0 where no reply is expected.
+        pub source_port: u16 = "source port";
+        /// Port of the receiver.
+        pub destination_port: u16 = "destination port";
+        /// Octets of header and data, at least 8.
+        pub length: u16 = "length";
+        /// As on the wire; 0 means that the sender computed none. See [`on_wire`].
+        pub checksum: u16;
+    }
 }
 
 /// The checksum to send for one that was computed: a computed zero is sent as all ones, since zero on the wire says
@@ -50,20 +54,11 @@ impl Header {
     /// # Errors
     /// The header is not all there, or the length is below 8 or beyond `total`.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
-        let Some(&[s0, s1, d0, d1, l0, l1, c0, c1]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short { protocol: "UDP", need: LEN, have: front.len() });
-        };
-        let length = u16::from_be_bytes([l0, l1]);
-        let octets = usize::from(length);
-        if octets < LEN || octets > total {
-            return Err(Malformed::Length { protocol: "UDP", field: "length", found: octets, least: LEN, most: total });
+        let header = Self::read(front)?;
+        let found = usize::from(header.length);
+        if found < LEN || found > total {
+            return Err(Malformed::Length { protocol: "UDP", field: "length", found, least: LEN, most: total });
         }
-        let header = Self {
-            source_port: u16::from_be_bytes([s0, s1]),
-            destination_port: u16::from_be_bytes([d0, d1]),
-            length,
-            checksum: u16::from_be_bytes([c0, c1]),
-        };
         Ok((header, LEN))
     }
 
@@ -71,26 +66,6 @@ impl Header {
     #[must_use]
     pub const fn has_checksum(&self) -> bool {
         self.checksum != 0
-    }
-
-    /// Octets that [`Header::emit`] writes: always 8.
-    #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        LEN
-    }
-
-    /// Writes 8 octets, the checksum as it stands in the field: see [`on_wire`].
-    pub fn emit(&self, out: &mut [u8]) {
-        debug_assert_eq!(out.len(), LEN);
-        let Some(out) = out.first_chunk_mut::<LEN>() else {
-            return;
-        };
-        let [s0, s1] = self.source_port.to_be_bytes();
-        let [d0, d1] = self.destination_port.to_be_bytes();
-        let [l0, l1] = self.length.to_be_bytes();
-        let [c0, c1] = self.checksum.to_be_bytes();
-        *out = [s0, s1, d0, d1, l0, l1, c0, c1];
     }
 }
 

@@ -21,9 +21,7 @@ fn dissect(reading: &mut Reading<'_>) {
     // A length beyond the datagram is remarked on below.
     let (header, _) = header!(reading, Header::parse(reading.octets(), usize::MAX));
     let Header { source_port, destination_port, length, .. } = header;
-    reading.field("source port", 0, 2, source_port);
-    reading.field("destination port", 2, 2, destination_port);
-    reading.field("length", 4, 2, length);
+    reading.fields(0, header.fields());
     let length = usize::from(length);
     let most = reading.total();
     let fits = length <= most;
