@@ -9,8 +9,8 @@
 use kumiki_wire::Malformed;
 use kumiki_wire::inet::ethernet::ethertype;
 use kumiki_wire::xtp::{
-    Address, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, LEN, Options, Rates,
-    Traffic, TrafficControl, covered, service,
+    Address, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, LEN, Options, Traffic,
+    TrafficControl, covered, service,
 };
 
 use crate::key::{Ends, Key};
@@ -140,9 +140,7 @@ fn data(reading: &mut Reading<'_>, header: Header) -> usize {
 }
 
 fn control(reading: &mut Reading<'_>, control: &Control) {
-    reading.field("rseq", LEN, 8, Value::Number(control.rseq));
-    reading.field("alloc", LEN + 8, 8, Value::Number(control.alloc));
-    reading.field("echo", LEN + 16, 4, control.echo);
+    reading.fields(LEN, control.fields());
     if control.alloc < control.rseq {
         reading.note("alloc is below rseq: more has come than may be sent");
     }
@@ -157,8 +155,7 @@ fn errors(reading: &mut Reading<'_>, payload: &[u8]) -> Result<usize, Malformed>
     let mut before = errors.control.rseq;
     for (number, span) in errors.spans.iter().enumerate() {
         let at = LEN + CONTROL_LEN + 4 + 16 * number;
-        reading.field("left edge", at, 8, Value::Number(span.left));
-        reading.field("right edge", at + 8, 8, Value::Number(span.right));
+        reading.fields(at, span.fields());
         let (left, right) = (span.left, span.right);
         if left >= right {
             reading.bad(format!("span {left} to {right} has no octets"));
@@ -271,18 +268,14 @@ fn traffic(reading: &mut Reading<'_>, at: usize, traffic: &Traffic) {
         return;
     };
     reading.field("tformat", at + 3, 1, 1_u8);
-    let Rates { maxdata, inrate, inburst, outrate, outburst } = rates;
-    let values =
-        [("maxdata", maxdata), ("inrate", inrate), ("inburst", inburst), ("outrate", outrate), ("outburst", outburst)];
-    for (number, (name, value)) in values.into_iter().enumerate() {
-        reading.field(name, at + 4 + 4 * number, 4, value);
-    }
+    reading.fields(at + 4, rates.fields());
 }
 
 fn diagnosis(reading: &mut Reading<'_>, payload: &[u8]) -> Result<usize, Malformed> {
     let (it, len) = Diagnosis::parse(payload)?;
-    reading.named("code", LEN, 4, it.code, it.what());
-    reading.named("val", LEN + 4, 4, it.val, it.why());
+    reading.fields(LEN, it.fields());
+    reading.meaning("code", it.what());
+    reading.meaning("val", it.why());
     reading.emitted_at(LEN, |out| it.emit(out), len);
     let text = payload.get(len..).unwrap_or_default();
     if !text.is_empty() {

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{Address, Key, Traffic, field, length, short, take};
+use crate::layout::layout;
 use crate::{Malformed, put};
 
 /// Octets of a [`Control`].
@@ -14,15 +15,18 @@ pub(super) const DIAG_LEN: usize = 8;
 /// Octets of a [`Span`].
 const SPAN_LEN: usize = 16;
 
-/// The state of a receiver: the payload of CNTL, and what those of the other control packets begin with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Control {
-    /// The next octet expected in order.
-    pub rseq: u64,
-    /// The first octet that may not be sent.
-    pub alloc: u64,
-    /// The largest `sync` received.
-    pub echo: u32,
+layout! {
+    "XTP", CNTL_LEN;
+    /// The state of a receiver: the payload of CNTL, and what those of the other control packets begin with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Control {
+        /// The next octet expected in order.
+        pub rseq: u64 = "rseq";
+        /// The first octet that may not be sent.
+        pub alloc: u64 = "alloc";
+        /// The largest `sync` received.
+        pub echo: u32 = "echo";
+    }
 }
 
 impl Control {
@@ -31,16 +35,7 @@ impl Control {
     /// # Errors
     /// Fewer than 20 octets.
     pub fn parse(payload: &[u8]) -> Result<(Self, usize), Malformed> {
-        let mut rest = payload;
-        if rest.len() < CNTL_LEN {
-            return Err(short(CNTL_LEN, rest.len()));
-        }
-        let control = Self {
-            rseq: u64::from_be_bytes(take(&mut rest)?),
-            alloc: u64::from_be_bytes(take(&mut rest)?),
-            echo: u32::from_be_bytes(take(&mut rest)?),
-        };
-        Ok((control, CNTL_LEN))
+        Ok((Self::read(payload)?, CNTL_LEN))
     }
 
     /// Reads the payload of a CNTL packet.
@@ -52,26 +47,6 @@ impl Control {
         exact(payload, len)?;
         Ok(control)
     }
-
-    /// Octets that [`Control::emit`] writes: always 20.
-    #[expect(clippy::len_without_is_empty, reason = "a payload is never empty")]
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        CNTL_LEN
-    }
-
-    /// Writes 20 octets.
-    pub fn emit(&self, out: &mut [u8]) {
-        debug_assert_eq!(out.len(), CNTL_LEN);
-        let mut out = out;
-        self.put(&mut out);
-    }
-
-    fn put(&self, out: &mut &mut [u8]) {
-        put(out, self.rseq.to_be_bytes());
-        put(out, self.alloc.to_be_bytes());
-        put(out, self.echo.to_be_bytes());
-    }
 }
 
 impl fmt::Display for Control {
@@ -82,13 +57,16 @@ impl fmt::Display for Control {
     }
 }
 
-/// A run of octets, by their numbers. What it says of them is the protocol's matter (`docs/xtp.md`, P1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Span {
-    /// The first.
-    pub left: u64,
-    /// One after the last.
-    pub right: u64,
+layout! {
+    "XTP", SPAN_LEN;
+    /// A run of octets, by their numbers. What it says of them is the protocol's matter (`docs/xtp.md`, P1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Span {
+        /// The first.
+        pub left: u64 = "left edge";
+        /// One after the last.
+        pub right: u64 = "right edge";
+    }
 }
 
 /// The payload of ECNTL: the state of a receiver that misses something.
@@ -117,11 +95,7 @@ impl Errors {
         };
         let len = len + 4 + nspan * SPAN_LEN;
         exact(payload, len)?;
-        let mut spans = Vec::with_capacity(nspan);
-        for _ in 0..nspan {
-            spans
-                .push(Span { left: u64::from_be_bytes(take(&mut rest)?), right: u64::from_be_bytes(take(&mut rest)?) });
-        }
+        let spans = rest.chunks_exact(SPAN_LEN).map(Span::read).collect::<Result<_, _>>()?;
         Ok(Self { control, spans })
     }
 
@@ -140,8 +114,7 @@ impl Errors {
         let nspan = u32::try_from(self.spans.len()).unwrap_or(u32::MAX);
         put(&mut out, nspan.to_be_bytes());
         for span in &self.spans {
-            put(&mut out, span.left.to_be_bytes());
-            put(&mut out, span.right.to_be_bytes());
+            span.put(&mut out);
         }
     }
 }
@@ -370,13 +343,16 @@ pub mod val {
     pub const JOIN_DENIED: u32 = 13;
 }
 
-/// What the payload of DIAG begins with. Text for people follows it, of any length; zeros may fill it up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Diagnosis {
-    /// What happened: one of [`mod@code`].
-    pub code: u32,
-    /// Why: one of [`mod@val`].
-    pub val: u32,
+layout! {
+    "XTP", DIAG_LEN;
+    /// What the payload of DIAG begins with. Text for people follows it, of any length; zeros may fill it up.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Diagnosis {
+        /// What happened: one of [`mod@code`].
+        pub code: u32 = "code";
+        /// Why: one of [`mod@val`].
+        pub val: u32 = "val";
+    }
 }
 
 impl Diagnosis {
@@ -385,27 +361,7 @@ impl Diagnosis {
     /// # Errors
     /// Fewer than 8 octets.
     pub fn parse(payload: &[u8]) -> Result<(Self, usize), Malformed> {
-        let mut rest = payload;
-        if rest.len() < DIAG_LEN {
-            return Err(short(DIAG_LEN, rest.len()));
-        }
-        let diagnosis = Self { code: u32::from_be_bytes(take(&mut rest)?), val: u32::from_be_bytes(take(&mut rest)?) };
-        Ok((diagnosis, DIAG_LEN))
-    }
-
-    /// Octets that [`Diagnosis::emit`] writes: always 8.
-    #[expect(clippy::len_without_is_empty, reason = "a payload is never empty")]
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        DIAG_LEN
-    }
-
-    /// Writes 8 octets.
-    pub fn emit(&self, out: &mut [u8]) {
-        debug_assert_eq!(out.len(), DIAG_LEN);
-        let mut out = out;
-        put(&mut out, self.code.to_be_bytes());
-        put(&mut out, self.val.to_be_bytes());
+        Ok((Self::read(payload)?, DIAG_LEN))
     }
 
     /// The code in words.

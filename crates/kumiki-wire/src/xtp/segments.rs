@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use kumiki_octets::text::counted;
 
 use super::{field, length, short, take};
+use crate::layout::layout;
 use crate::{Malformed, put, put_slice};
 
 /// Octets of the shortest segment: a word that says what it is, and one more.
@@ -14,7 +15,7 @@ pub(super) const LEAST: usize = 8;
 const FRONT: usize = 4;
 const IP4_LEN: usize = 16;
 const IP6_LEN: usize = 40;
-const RATES_LEN: usize = 24;
+const RATES_LEN: usize = 20;
 
 /// What a context is for, as the traffic segment says it.
 pub mod service {
@@ -177,19 +178,22 @@ impl fmt::Display for Address {
     }
 }
 
-/// What a host can take and wants to send, as it sees it itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Rates {
-    /// The most octets of data in a packet to it; 0: not said.
-    pub maxdata: u32,
-    /// How fast it will be sent to, in octets a second; 0: no limit.
-    pub inrate: u32,
-    /// How much of that may come at once, in octets.
-    pub inburst: u32,
-    /// How fast it will send, in octets a second; 0: no limit.
-    pub outrate: u32,
-    /// How much of that may go at once, in octets.
-    pub outburst: u32,
+layout! {
+    "XTP", RATES_LEN;
+    /// What a host can take and wants to send, as it sees it itself.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Rates {
+        /// The most octets of data in a packet to it; 0: not said.
+        pub maxdata: u32 = "maxdata";
+        /// How fast it will be sent to, in octets a second; 0: no limit.
+        pub inrate: u32 = "inrate";
+        /// How much of that may come at once, in octets.
+        pub inburst: u32 = "inburst";
+        /// How fast it will send, in octets a second; 0: no limit.
+        pub outrate: u32 = "outrate";
+        /// How much of that may go at once, in octets.
+        pub outburst: u32 = "outburst";
+    }
 }
 
 /// The traffic segment.
@@ -212,7 +216,7 @@ impl Traffic {
         let tlen = usize::from(u16::from_be_bytes([l0, l1]));
         let right = match format {
             0 => LEAST,
-            1 => RATES_LEN,
+            1 => FRONT + RATES_LEN,
             _ => return Err(field("tformat", format.into(), "0 or 1")),
         };
         if tlen != right {
@@ -223,13 +227,7 @@ impl Traffic {
         }
         let rates = match format {
             0 => None,
-            _ => Some(Rates {
-                maxdata: u32::from_be_bytes(take(&mut rest)?),
-                inrate: u32::from_be_bytes(take(&mut rest)?),
-                inburst: u32::from_be_bytes(take(&mut rest)?),
-                outrate: u32::from_be_bytes(take(&mut rest)?),
-                outburst: u32::from_be_bytes(take(&mut rest)?),
-            }),
+            _ => Some(Rates::read(rest)?),
         };
         Ok((Self { service, rates }, tlen))
     }
@@ -240,7 +238,7 @@ impl Traffic {
     pub const fn len(&self) -> usize {
         match self.rates {
             None => LEAST,
-            Some(_) => RATES_LEN,
+            Some(_) => FRONT + RATES_LEN,
         }
     }
 
@@ -251,12 +249,9 @@ impl Traffic {
         let len = u16::try_from(self.len()).unwrap_or(u16::MAX);
         put(&mut out, len.to_be_bytes());
         put(&mut out, [self.service, self.rates.is_some().into()]);
-        let Some(rates) = self.rates else {
-            put(&mut out, [0; LEAST - FRONT]);
-            return;
-        };
-        for value in [rates.maxdata, rates.inrate, rates.inburst, rates.outrate, rates.outburst] {
-            put(&mut out, value.to_be_bytes());
+        match self.rates {
+            None => put(&mut out, [0; LEAST - FRONT]),
+            Some(rates) => rates.put(&mut out),
         }
     }
 }
