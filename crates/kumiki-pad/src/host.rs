@@ -6,27 +6,27 @@ use std::io;
 use std::net::TcpListener;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Reason, Service};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, NodeId, Reason, Service};
 use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::plain;
-use kumiki_io::{Arrival, Clock as _, Descriptors, ExecutorEnd, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
+use kumiki_io::{Arrival, Clock as _, Descriptors, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_osi_service::x25::diagnostic;
-use kumiki_x25::pad_host::{Config, PadHost};
+use kumiki_x25::pad_host::{Config, Counters, PadHost};
 use kumiki_x25::x25::X25;
 use kumiki_x25::xot::Xot;
 
-use super::{Caller, Doors, Journal, Log, Network, capture_beside, executor, numbered, serve};
+use super::{Caller, Doors, Journal, Log, Network, capture_beside, executor, live_on, numbered, passes, serve};
 use kumiki_live::descriptors::Each;
 use kumiki_live::gate::Gate;
-use kumiki_live::line::{Connection, Line};
+use kumiki_live::line::{Connection, Line, Watcher};
 use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Calls, Needs};
-use kumiki_live::{LOOK, LiveError, memory, system};
+use kumiki_live::{LiveError, system};
 
 /// A caller has its connection and one to wait with; a call has its program's terminal.
 pub const EACH: Each = Each { comes: 2, stands: 3 };
@@ -37,14 +37,27 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// A program that is started when a call is there.
 struct Program {
     command: Vec<OsString>,
-    wanted: Arc<AtomicBool>,
+    told: Arc<Told>,
     running: Option<(Console, Child)>,
     granted: u64,
-    trouble: Trouble,
     /// That it could not be started is still to be told to the graph, as an end.
     ends: bool,
+}
+
+/// What a call and its program tell each other.
+#[derive(Default)]
+struct Told {
+    is_wanted: AtomicBool,
     /// It is to end, and its call with it.
-    hangs_up: Arc<AtomicBool>,
+    hangs_up: AtomicBool,
+    /// Why it could not be started.
+    trouble: Mutex<Option<String>>,
+}
+
+impl Told {
+    fn trouble(&self) -> MutexGuard<'_, Option<String>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Program {
@@ -59,9 +72,6 @@ impl Program {
     }
 }
 
-/// Why a program could not be started.
-type Trouble = Arc<Mutex<Option<String>>>;
-
 impl RealDevice for Program {
     fn descriptors(&self) -> Descriptors<'_> {
         let running = self.running.as_ref();
@@ -69,7 +79,7 @@ impl RealDevice for Program {
     }
 
     fn receive(&mut self) -> io::Result<Option<Arrival>> {
-        if self.hangs_up.load(Ordering::SeqCst) && self.running.is_some() {
+        if self.told.hangs_up.load(Ordering::SeqCst) && self.running.is_some() {
             self.hang_up();
             return Ok(Some(Arrival::Down));
         }
@@ -80,7 +90,7 @@ impl RealDevice for Program {
             return Ok(Some(Arrival::Down));
         }
         // It is wanted once.
-        if !self.wanted.swap(false, Ordering::SeqCst) {
+        if !self.told.is_wanted.swap(false, Ordering::SeqCst) {
             return Ok(None);
         }
         match Console::program(&self.command) {
@@ -91,8 +101,7 @@ impl RealDevice for Program {
                 first
             }
             Err(why) => {
-                let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-                *trouble = Some(why.to_string());
+                *self.told.trouble() = Some(why.to_string());
                 self.ends = true;
                 Ok(Some(Arrival::Up))
             }
@@ -229,6 +238,163 @@ fn foreign(graph: &Graph) -> Why {
     found.map_or(Why::Foreign, |why| Why::Broke(why.clone()))
 }
 
+/// A connection, from its coming to its going.
+struct Visit<'a> {
+    serving: &'a Serving<'a>,
+    number: u64,
+    let_go: Arc<AtomicBool>,
+    /// Of the memory that all share, where that is bounded.
+    account: Option<Account>,
+    watcher: Watcher,
+    program: Arc<Told>,
+    journal: &'a dyn Fn(&str),
+    began: Instant,
+    /// Octets that have come, and when the last of them did.
+    heard: u64,
+    last: Instant,
+    has_begun: bool,
+    is_closing: bool,
+    /// Why there is no call, or why the one that came was not taken.
+    why: Option<Why>,
+    /// Since when the call is over.
+    over: Option<Instant>,
+    leaving: Option<Leaving<'a>>,
+}
+
+impl Visit<'_> {
+    /// Looks at it after a pass; whether it is over.
+    fn look(&mut self, graph: &mut Graph, node: NodeId, now: Instant) -> bool {
+        let Some(host) = graph.protocol_mut::<PadHost>(node) else {
+            return true;
+        };
+        let closes = self.serving.wish.is_made() && !self.is_closing;
+        if closes {
+            self.is_closing = true;
+            host.close();
+        }
+        if self.account.as_ref().is_some_and(Account::is_sent_away) && !self.has_begun {
+            return true;
+        }
+        let is_down = self.hear(now);
+        let answers = self.answer(host);
+        self.begin(host);
+        let &Counters { calls, refused, .. } = host.counters();
+        let is_over = host.ended().is_some() || refused > 0;
+        if closes || answers {
+            graph.wake(now, node, PadHost::WAKE);
+            return false;
+        }
+        if calls == 0 && !is_over {
+            self.why = self.without_call(graph, is_down, now);
+            return self.why.is_some() || self.is_closing;
+        }
+        if !is_over {
+            self.end_idle(now);
+            return false;
+        }
+        if self.over.is_none() && calls > 0 {
+            self.leave();
+        }
+        // A program may still take what came last; otherwise there is nothing to wait for once the peer has hung up.
+        let is_left = is_down && (calls == 0 && refused > 0 || self.is_closing);
+        is_left || now >= *self.over.get_or_insert(now) + FAREWELL
+    }
+
+    /// Notes what has come; whether the peer has hung up.
+    fn hear(&mut self, now: Instant) -> bool {
+        let traffic = self.watcher.traffic();
+        if self.heard == 0 && traffic.received > 0 {
+            self.serving.gate.advance(self.number, Step::Spoke);
+        }
+        if traffic.received != self.heard {
+            (self.heard, self.last) = (traffic.received, now);
+        }
+        traffic.is_down
+    }
+
+    /// Answers a call that waits for it, as the gate has room; whether there was one.
+    fn answer(&mut self, host: &mut PadHost) -> bool {
+        let waits = host.calling().is_some();
+        if waits {
+            let known = self.serving.gate.know(self.number);
+            host.answer(known.is_ok());
+            self.why = known.err().map(Why::Full);
+        }
+        waits
+    }
+
+    /// Has the program of a call that was taken started, once.
+    fn begin(&mut self, host: &PadHost) {
+        let Some(caller) = host.caller().filter(|_| !self.has_begun) else {
+            return;
+        };
+        self.has_begun = true;
+        if let Some(account) = &self.account {
+            // It takes no more than it has already: what its windows hold.
+            let _ = account.stand(0);
+        }
+        self.program.is_wanted.store(true, Ordering::SeqCst);
+        (self.journal)(&format!("a call of {caller}"));
+    }
+
+    /// Why no call will come any more, where that is so: of one that has left, or speaks something else, none can.
+    fn without_call(&self, graph: &Graph, is_down: bool, now: Instant) -> Option<Why> {
+        if is_down {
+            Some(Why::Left)
+        } else if graph.find::<Pipe>("tcp").is_some_and(Pipe::is_left) {
+            Some(foreign(graph))
+        } else if self.let_go.load(Ordering::SeqCst) {
+            Some(Why::Room)
+        } else {
+            let is_late = now >= self.began + self.serving.gate.begin(self.serving.doors.begin);
+            is_late.then_some(Why::Late)
+        }
+    }
+
+    /// Hangs up where nothing has come for too long.
+    fn end_idle(&self, now: Instant) {
+        let is_idle = self.serving.doors.idle.is_some_and(|idle| now >= self.last + idle);
+        if is_idle && !self.program.hangs_up.swap(true, Ordering::SeqCst) {
+            (self.journal)("nothing has come for too long");
+        }
+    }
+
+    /// Gives its place to others, where not too many have done that and are not gone.
+    fn leave(&mut self) {
+        self.leaving = Leaving::enter(self.serving.leaving, self.serving.doors.limits.known);
+        if self.leaving.is_some() {
+            self.serving.gate.leave(self.number);
+        }
+    }
+
+    /// Tells how it was, in the end.
+    fn tell(&self, host: Option<&PadHost>, from: SocketAddr) {
+        let Self { serving, number, journal, .. } = self;
+        if let Some(why) = self.program.trouble().take() {
+            let name = serving.command.first().map(|name| name.to_string_lossy());
+            journal(&format!("{}: {why}", name.unwrap_or_default()));
+        }
+        let refusal = host.and_then(PadHost::refusal).map(|code| match code {
+            diagnostic::CALL => "it was no PAD's",
+            diagnostic::DTE_DOWN => "this host ends",
+            _ => "memory is short, or one stands by that connection",
+        });
+        match (host.and_then(PadHost::ended), &self.why, refusal) {
+            (Some(_), ..) if self.is_closing => journal("the call is over: cleared, for this host ends"),
+            (Some(why), ..) => journal(&format!("the call is over: {why}")),
+            (None, Some(why), _) => {
+                let kind = if matches!(why, Why::Full(_)) { Kind::Dropped } else { Kind::Unknown };
+                serving.log.often(kind, &format!("call {number}, {from}: {why}"));
+            }
+            (None, None, Some(why)) => {
+                let line = format!("call {number}, {from}: a call was refused: {why}");
+                serving.log.often(Kind::Refused, &line);
+            }
+            (None, None, None) => {}
+        }
+    }
+}
+
 /// Serves one connection: whether a call came by it that was taken.
 fn converse(
     serving: &Serving<'_>,
@@ -237,180 +403,53 @@ fn converse(
     journal: &dyn Fn(&str),
 ) -> Result<bool, LiveError> {
     let Caller { socket, from, number, let_go } = caller;
-    let (gate, doors, wish) = (serving.gate, serving.doors, serving.wish);
     // Who has a place the gate knows.
     let config = Config { asks: true, ..serving.config.clone() };
-    let command = serving.command;
-    let account = match &network.budget {
-        Some(budget) => Some(
-            budget
-                .account(memory::COMES)
-                .map_err(|_| LiveError::Line("dropped, for there is no memory for another caller".to_owned()))?,
-        ),
-        None => None,
-    };
-    let mut leaving = None;
+    let account = network.account("caller")?;
     let clock = RealClock::start();
-    let mut executor = executor(clock);
     let ends = socket.local_addr().map(|local| (plain(local), from)).map_err(system("the connection"))?;
-    let seed = unguessable().map_err(system("no random number"))?;
-    let (mut graph, [line, program]) = stack(network, config, (ends, doors.begin), seed)?;
-    if let Some(account) = &account {
-        let bell = executor.bell();
-        account.on_sent_away(Box::new(move || bell.ring()));
-        graph.set_budget(account.clone());
-    }
-    let mut capture = capture_beside(network, &mut graph);
-    let node = graph.node("host");
     let connection = Connection { socket, local: ends.0, remote: ends.1, called: true, mute: Arc::default() };
     let (stream, watcher) = Line::new(connection, None).map_err(system("the connection"))?;
-    let hangs_up = Arc::new(AtomicBool::new(false));
-    let wanted = Arc::new(AtomicBool::new(false));
-    let trouble = Trouble::default();
-    let (mut is_told, mut is_closing) = (false, false);
-    let device = Program {
-        command: command.to_vec(),
-        wanted: Arc::clone(&wanted),
-        running: None,
-        granted: 0,
-        trouble: Arc::clone(&trouble),
-        ends: false,
-        hangs_up: Arc::clone(&hangs_up),
+    let (now, told) = (clock.now(), Arc::new(Told::default()));
+    // Before the executor, and so gone after it: what it counts goes when the program has.
+    let mut visit = Visit {
+        serving,
+        number,
+        let_go,
+        account,
+        watcher,
+        program: Arc::clone(&told),
+        journal,
+        began: now,
+        heard: 0,
+        last: now,
+        has_begun: false,
+        is_closing: false,
+        why: None,
+        over: None,
+        leaving: None,
     };
+    let mut executor = executor(clock);
+    let seed = unguessable().map_err(system("no random number"))?;
+    let (mut graph, [line, program]) = stack(network, config, (ends, serving.doors.begin), seed)?;
+    if let Some(account) = &visit.account {
+        live_on(account, &executor, &mut graph);
+    }
+    let capture = capture_beside(network, &mut graph);
+    let Some(node) = graph.node("host") else {
+        return Err(LiveError::Line("the stack has no host".to_owned()));
+    };
+    let device = Program { command: serving.command.to_vec(), told, running: None, granted: 0, ends: false };
     let graph = executor.add_graph("host", graph);
     let connection = executor.add_real(Box::new(stream)).map_err(system("no descriptor to wait for the connection"))?;
     let terminal = executor.add_real(Box::new(device)).map_err(system("no descriptor to wait for the program"))?;
     executor.plug(Plug::Device(graph, line), Plug::Real(connection));
     executor.plug(Plug::Device(graph, program), Plug::Real(terminal));
     executor.start()?;
-    let began = clock.now();
-    let mut over = None;
-    let mut why = None;
-    let (mut heard, mut last) = (0, began);
-    loop {
-        let ended = executor.run(LOOK, |executor| {
-            let Some(graph) = executor.graph_mut(graph) else {
-                return true;
-            };
-            if let Some(capture) = &mut capture {
-                capture.take_from(graph);
-            }
-            if let Some(line) = network.captures_end() {
-                serving.log.told(&line);
-            }
-            let Some(host) = node.and_then(|node| graph.protocol_mut::<PadHost>(node)) else {
-                return true;
-            };
-            let now = clock.now();
-            let mut wakes = false;
-            if wish.is_made() && !is_closing {
-                (is_closing, wakes) = (true, true);
-                host.close();
-            }
-            let is_sent_away = account.as_ref().is_some_and(Account::is_sent_away);
-            if is_sent_away && !is_told {
-                return true;
-            }
-            let traffic = watcher.traffic();
-            if heard == 0 && traffic.received > 0 {
-                gate.advance(number, Step::Spoke);
-            }
-            if traffic.received != heard {
-                (heard, last) = (traffic.received, now);
-            }
-            if host.calling().is_some() {
-                let known = gate.know(number);
-                host.answer(known.is_ok());
-                why = known.err().map(Why::Full);
-                wakes = true;
-            }
-            if let Some(caller) = host.caller().filter(|_| !is_told) {
-                is_told = true;
-                if let Some(account) = &account {
-                    // It takes no more than it has already: what its windows hold.
-                    let _ = account.stand(0);
-                }
-                wanted.store(true, Ordering::SeqCst);
-                journal(&format!("a call of {caller}"));
-            }
-            let is_refused = host.counters().calls == 0 && host.counters().refused > 0;
-            let is_over = host.ended().is_some() || host.counters().refused > 0;
-            let has_called = host.counters().calls > 0;
-            if wakes && let Some(node) = node {
-                graph.wake(now, node, PadHost::WAKE);
-                return false;
-            }
-            if !has_called && !is_over {
-                // Of one that has left, or speaks something else, no call can come.
-                let is_left = graph.find::<Pipe>("tcp").is_some_and(Pipe::is_left);
-                why = if traffic.is_down {
-                    Some(Why::Left)
-                } else if is_left {
-                    Some(foreign(graph))
-                } else if let_go.load(Ordering::SeqCst) {
-                    Some(Why::Room)
-                } else {
-                    let is_late = now >= began + gate.begin(doors.begin);
-                    is_late.then_some(Why::Late)
-                };
-                return why.is_some() || is_closing;
-            }
-            if !is_over {
-                if doors.idle.is_some_and(|idle| now >= last + idle) && !hangs_up.swap(true, Ordering::SeqCst) {
-                    journal("nothing has come for too long");
-                }
-                return false;
-            }
-            if over.is_none() && has_called {
-                leaving = Leaving::enter(serving.leaving, doors.limits.known);
-                if leaving.is_some() {
-                    gate.leave(number);
-                }
-            }
-            // A program may still take what came last; otherwise there is nothing to wait for once the peer has hung up.
-            let is_left = traffic.is_down && (is_refused || is_closing);
-            is_left || now >= *over.get_or_insert(now) + FAREWELL
-        });
-        if ended != ExecutorEnd::TimedOut {
-            break;
-        }
-    }
-    if let Some(why) = executor.failure() {
-        return Err(LiveError::Line(why.to_string()));
-    }
-    if let Some(capture) = capture {
-        capture.finish();
-    }
-    if let Some(line) = network.captures_end() {
-        serving.log.told(&line);
-    }
-    let host = executor.graph(graph);
-    let host = node.and_then(|node| host?.protocol::<PadHost>(node));
-    let counters = host.map(PadHost::counters).copied().unwrap_or_default();
-    let trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(why) = trouble {
-        let name = command.first().map(|name| name.to_string_lossy());
-        journal(&format!("{}: {why}", name.unwrap_or_default()));
-    }
-    let refusal = host.and_then(PadHost::refusal).map(|code| match code {
-        diagnostic::CALL => "it was no PAD's",
-        diagnostic::DTE_DOWN => "this host ends",
-        _ => "memory is short, or one stands by that connection",
-    });
-    match (host.and_then(PadHost::ended), why, refusal) {
-        (Some(_), ..) if is_closing => journal("the call is over: cleared, for this host ends"),
-        (Some(why), ..) => journal(&format!("the call is over: {why}")),
-        (None, Some(why), _) => {
-            let kind = if matches!(why, Why::Full(_)) { Kind::Dropped } else { Kind::Unknown };
-            serving.log.often(kind, &format!("call {number}, {from}: {why}"));
-        }
-        (None, None, Some(why)) => {
-            let line = format!("call {number}, {from}: a call was refused: {why}");
-            serving.log.often(Kind::Refused, &line);
-        }
-        (None, None, None) => {}
-    }
-    Ok(counters.calls > 0)
+    passes(&mut executor, graph, (network, capture), serving.log, |graph| visit.look(graph, node, clock.now()))?;
+    let host = executor.graph(graph).and_then(|graph| graph.protocol::<PadHost>(node));
+    visit.tell(host, from);
+    Ok(host.is_some_and(|host| host.counters().calls > 0))
 }
 
 /// Takes calls that come by XOT and runs `command` for each, as many as `doors` says, until somebody wants an end or, with `once`, the

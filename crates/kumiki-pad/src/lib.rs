@@ -27,8 +27,8 @@ use kumiki_graph::{Duration, Graph};
 use kumiki_io::admission::{Entrance, Limits};
 use kumiki_io::sockets::plain;
 use kumiki_io::stream::has_hung_up;
-use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
-use kumiki_octets::Budget;
+use kumiki_io::{Clock as _, Executor, ExecutorEnd, GraphId, Pace, RealClock, Watch, Wish};
+use kumiki_octets::{Account, Budget};
 use kumiki_osi_service::x25::{Flow, Number};
 use kumiki_x25::x25::{self, Over, X25};
 use kumiki_x25::xot::{self, Xot};
@@ -100,6 +100,12 @@ impl Network {
         self.pcap_budget.remark().map(|remark| format!("--pcap: {remark}"))
     }
 
+    /// The memory of one more caller, `who`, where all share some.
+    fn account(&self, who: &str) -> Result<Option<Account>, LiveError> {
+        let account = self.budget.as_ref().map(|budget| budget.account(memory::COMES)).transpose();
+        account.map_err(|_| LiveError::Line(format!("dropped, for there is no memory for another {who}")))
+    }
+
     /// The packet layer and XOT, where a caller may be without a packet for `begin`, at least.
     fn layers(&self, begin: Duration) -> Result<(X25, Xot), LiveError> {
         let config = x25::Config {
@@ -160,6 +166,40 @@ fn numbered(path: Option<&PathBuf>, number: u64) -> Option<PathBuf> {
 fn executor(clock: RealClock) -> Executor<RealClock> {
     let pace = Pace { batch: BATCH, ..Pace::default() };
     Executor::new(clock, pace)
+}
+
+/// Has `graph` live on `account`, and whoever waits in `executor` hear of it where its owner is sent away.
+fn live_on(account: &Account, executor: &Executor<RealClock>, graph: &mut Graph) {
+    let bell = executor.bell();
+    account.on_sent_away(Box::new(move || bell.ring()));
+    graph.set_budget(account.clone());
+}
+
+/// Passes of the graph `host` until `look`, which sees it after each, says that it is over; `capture` is written meanwhile.
+fn passes(
+    executor: &mut Executor<RealClock>,
+    host: GraphId,
+    (network, mut capture): (&Network, Option<Capture>),
+    journal: &dyn Journal,
+    mut look: impl FnMut(&mut Graph) -> bool,
+) -> Result<(), LiveError> {
+    let tell_end = || network.captures_end().iter().for_each(|line| journal.told(line));
+    let mut pass = |executor: &mut Executor<RealClock>| {
+        let Some(graph) = executor.graph_mut(host) else {
+            return true;
+        };
+        if let Some(capture) = &mut capture {
+            capture.take_from(graph);
+        }
+        tell_end();
+        look(graph)
+    };
+    while executor.run(LOOK, &mut pass) == ExecutorEnd::TimedOut {}
+    if let Some(capture) = capture {
+        capture.finish();
+    }
+    tell_end();
+    executor.failure().map_or(Ok(()), |why| Err(LiveError::Line(why.to_string())))
 }
 
 /// What somebody who runs one of these hears of it: a line for each thing that happens.

@@ -12,19 +12,21 @@ use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, Mode
 use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
-use kumiki_io::{Arrival, Clock as _, Descriptors, ExecutorEnd, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
+use kumiki_io::{Arrival, Clock as _, Descriptors, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_x25::pad::{CallOutcome, Config, Pad, State};
 use kumiki_x25::telnet::Telnet;
 use kumiki_x25::xot;
 
-use super::{Caller, Doors, Journal, Log, Network, begin_capture, capture_beside, executor, numbered, serve};
+use super::{
+    Caller, Doors, Journal, Log, Network, begin_capture, capture_beside, executor, live_on, numbered, passes, serve,
+};
 use kumiki_live::descriptors::Each;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
 use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Access, Needs};
-use kumiki_live::{LOOK, LiveError, memory, system};
+use kumiki_live::{LiveError, system};
 
 /// A terminal has its connection twice, and one to wait with; its calls have one of their own.
 pub const EACH: Each = Each { comes: 5, stands: 1 };
@@ -257,11 +259,9 @@ fn attend(
     let seed = unguessable().map_err(system("no random number"))?;
     let (mut graph, [tcp, tty]) = stack(network, config, has_telnet, seed)?;
     if let Some(account) = visit.as_ref().and_then(|visit| visit.account.as_ref()) {
-        let bell = executor.bell();
-        account.on_sent_away(Box::new(move || bell.ring()));
-        graph.set_budget(account.clone());
+        live_on(account, &executor, &mut graph);
     }
-    let mut capture =
+    let capture =
         if visit.is_some() { capture_beside(network, &mut graph) } else { begin_capture(network, &mut graph)? };
     let Some(node) = graph.node("pad") else {
         return Err(LiveError::Line("the stack has no PAD".to_owned()));
@@ -276,60 +276,35 @@ fn attend(
     executor.start()?;
     let (mut over, mut closing) = (None, None);
     let mut outcome = CallOutcome::default();
-    let ended = loop {
-        let ended = executor.run(LOOK, |executor| {
-            let Some(graph) = executor.graph_mut(host) else {
-                return true;
-            };
-            if let Some(capture) = &mut capture {
-                capture.take_from(graph);
-            }
-            if let Some(line) = network.captures_end() {
-                journal.told(&line);
-            }
-            let Some(pad) = graph.protocol_mut::<Pad>(node) else {
-                return true;
-            };
-            outcome = pad.outcome().clone();
-            let now = clock.now();
-            if let Some(visit) = &mut visit {
-                visit.watch(pad, now);
-            }
-            if wish.is_made() && closing.is_none() {
-                closing = Some(now);
-                if !pad.close() {
-                    return true;
-                }
-                graph.wake(now, node, Pad::CLOSE);
-                return false;
-            }
-            if closing.is_some_and(|at| now >= at + FAREWELL) {
-                return true;
-            }
-            if !pad.is_over() {
-                return false;
-            }
-            let since = *over.get_or_insert(now);
-            let is_shown = waiting.as_ref().is_none_or(|waiting| waiting.load(Ordering::Relaxed) == 0);
-            let has_left = !outcome.stood || outcome.why.is_some() || now >= since + FAREWELL;
-            // Standard output may take what was said last as late as it likes; where it is broken nothing waits for it.
-            is_shown && has_left
-        });
-        if ended != ExecutorEnd::TimedOut {
-            break ended;
+    passes(&mut executor, host, (network, capture), journal, |graph| {
+        let Some(pad) = graph.protocol_mut::<Pad>(node) else {
+            return true;
+        };
+        outcome = pad.outcome().clone();
+        let now = clock.now();
+        if let Some(visit) = &mut visit {
+            visit.watch(pad, now);
         }
-    };
-    if let Some(capture) = capture {
-        capture.finish();
-    }
-    if let Some(line) = network.captures_end() {
-        journal.told(&line);
-    }
-    if ended == ExecutorEnd::Failed
-        && let Some(why) = executor.failure()
-    {
-        return Err(LiveError::Line(why.to_string()));
-    }
+        if wish.is_made() && closing.is_none() {
+            closing = Some(now);
+            if !pad.close() {
+                return true;
+            }
+            graph.wake(now, node, Pad::CLOSE);
+            return false;
+        }
+        if closing.is_some_and(|at| now >= at + FAREWELL) {
+            return true;
+        }
+        if !pad.is_over() {
+            return false;
+        }
+        let since = *over.get_or_insert(now);
+        let is_shown = waiting.as_ref().is_none_or(|waiting| waiting.load(Ordering::Relaxed) == 0);
+        let has_left = !outcome.stood || outcome.why.is_some() || now >= since + FAREWELL;
+        // Standard output may take what was said last as late as it likes; where it is broken nothing waits for it.
+        is_shown && has_left
+    })?;
     Ok((outcome, visit))
 }
 
@@ -388,14 +363,7 @@ pub fn listen(
 /// A terminal that has come.
 fn begin(network: &Network, doors: &Doors, gate: &Arc<Gate>, caller: Caller) -> Result<Terminal, LiveError> {
     let Caller { socket, from, number, let_go } = caller;
-    let account = match &network.budget {
-        Some(budget) => Some(
-            budget
-                .account(memory::COMES)
-                .map_err(|_| LiveError::Line("dropped, for there is no memory for another terminal".to_owned()))?,
-        ),
-        None => None,
-    };
+    let account = network.account("terminal")?;
     let what = || system("the terminal's connection");
     let clock = RealClock::start();
     let connection = Connection {
