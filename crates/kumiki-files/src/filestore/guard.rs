@@ -94,13 +94,16 @@ impl core::fmt::Debug for Guard {
     }
 }
 
+/// Who has a file emptied, what it is then, and when that was asked for.
+type Emptied = (User, NewFile, Moment);
+
 /// A selection of this guard's.
 #[derive(Clone, Debug)]
 struct Own {
     name: Name,
     access: AccessRequest,
     /// F-CREATE has overridden the file, which is emptied when what is written is committed, or at the end of the selection.
-    emptied: Option<(User, NewFile, Moment)>,
+    emptied: Option<Emptied>,
 }
 
 /// A file was created or, where its name was in use, something else was done.
@@ -345,7 +348,7 @@ impl Guard {
         {
             return Err(StoreError::permanent(3025, ""));
         }
-        let mut file = NewFile {
+        let file = NewFile {
             contents_type: initial.contents_type.clone(),
             permitted_actions: initial.permitted_actions,
             future_size: initial.future_size.as_ref().and_then(|it| it.actual().copied()),
@@ -374,57 +377,18 @@ impl Guard {
         let mut emptied = None;
         let mut is_new = old.is_none();
         if let Some(old) = old {
-            let over = request.override_;
-            if over == Override::CreateFailure {
-                return Err(StoreError::exists(&name));
+            let number = match request.override_ {
+                Override::CreateFailure => return Err(StoreError::exists(&name)),
+                Override::SelectOldObject => 3020,
+                Override::DeleteAndCreateWithOldAttributes => 3021,
+                Override::DeleteAndCreateWithNewAttributes => 3022,
+            };
+            if request.override_ != Override::SelectOldObject {
+                (is_new, emptied) = self.replace(user, &name, (&old, file), request, now)?;
             }
-            let is_directory = is_directory(&old);
-            if over != Override::SelectOldObject {
-                if is_directory {
-                    return Err(StoreError::permanent(3023, "a directory is not emptied"));
-                }
-                let delete = AccessRequest::DELETE;
-                permit(&old, user, delete, passwords, &ConcurrencyControl::default()).map_err(|why| {
-                    match why.identifier {
-                        // No password would help.
-                        3028 => why,
-                        _ => StoreError::permanent(3026, ""),
-                    }
-                })?;
-                if self.is_used(None, |held| *held == name) {
-                    self.take_over(user, |held| *held == name);
-                }
-                if let Some(in_use) = self.in_use(None, |held| *held == name) {
-                    return Err(in_use);
-                }
-                let keeps = over == Override::DeleteAndCreateWithOldAttributes;
-                if keeps {
-                    file = kept(&old);
-                }
-                let wanted = locks.unwrap_or_else(|| usual(access));
-                permit_new(&file, user, access, passwords, &wanted)?;
-                if self.store.attributes(user, &name).is_err() {
-                    // It was made for a transfer whose place this takes.
-                    is_new = true;
-                    self.store.create(user, &name, &file, now)?;
-                } else if keeps {
-                    emptied = Some((user.clone(), file.clone(), now));
-                } else {
-                    self.store.delete(user, &name)?;
-                    self.store.create(user, &name, &file, now)?;
-                }
-            }
-            remarks.push(informative(
-                match over {
-                    Override::CreateFailure | Override::SelectOldObject => 3020,
-                    Override::DeleteAndCreateWithOldAttributes => 3021,
-                    Override::DeleteAndCreateWithNewAttributes => 3022,
-                },
-                "",
-            ));
+            remarks.push(informative(number, ""));
         } else {
-            let wanted = locks.unwrap_or_else(|| usual(access));
-            permit_new(&file, user, access, passwords, &wanted)?;
+            permit_new(&file, user, access, passwords, &locks.unwrap_or_else(|| usual(access)))?;
             self.store.create(user, &name, &file, now)?;
         }
         let selected = self.select(user, name.clone(), access, passwords, locks);
@@ -451,6 +415,50 @@ impl Guard {
             }
         });
         Ok(Created { selection, is_new, attributes, remarks })
+    }
+
+    /// Makes `new` where there is `old`, which F-CREATE says is to be deleted: whether none was there in the end, and what is to be emptied once
+    /// something is written, so that it stays as it was where nothing is.
+    fn replace(
+        &mut self,
+        user: &User,
+        name: &Name,
+        (old, new): (&ReadAttributes, NewFile),
+        request: &CreateRequest,
+        now: Moment,
+    ) -> Result<(bool, Option<Emptied>), StoreError> {
+        let (access, passwords) = (request.requested_access, request.access_passwords.as_deref());
+        if is_directory(old) {
+            return Err(StoreError::permanent(3023, "a directory is not emptied"));
+        }
+        permit(old, user, AccessRequest::DELETE, passwords, &ConcurrencyControl::default()).map_err(|why| {
+            match why.identifier {
+                // No password would help.
+                3028 => why,
+                _ => StoreError::permanent(3026, ""),
+            }
+        })?;
+        if self.is_used(None, |held| held == name) {
+            self.take_over(user, |held| held == name);
+        }
+        if let Some(in_use) = self.in_use(None, |held| held == name) {
+            return Err(in_use);
+        }
+        let keeps = request.override_ == Override::DeleteAndCreateWithOldAttributes;
+        let file = if keeps { kept(old) } else { new };
+        let wanted = request.concurrency_control.unwrap_or_else(|| usual(access));
+        permit_new(&file, user, access, passwords, &wanted)?;
+        if self.store.attributes(user, name).is_err() {
+            // It was made for a transfer whose place this takes.
+            self.store.create(user, name, &file, now)?;
+            return Ok((true, None));
+        }
+        if keeps {
+            return Ok((false, Some((user.clone(), file, now))));
+        }
+        self.store.delete(user, name)?;
+        self.store.create(user, name, &file, now)?;
+        Ok((false, None))
     }
 
     /// Gives a selection up, with its locks. What F-CREATE was to empty and nothing was written to stays as it was.
