@@ -329,21 +329,20 @@ impl Endpoint {
             // The answer leaves something in doubt, and no other is on its way.
             self.asking.doubt = true;
         }
-        let in_flight = board.in_flight();
+        let (in_flight, una) = (board.in_flight(), board.una());
+        let is_all_known = una == board.nxt();
         if delivered > 0 {
             self.lost_in_vain = 0;
-            if self.not_before.take().is_some() {
-                self.timers.clear(Timer::Rate, ctx.cx);
-            }
+            self.go_on(ctx);
         } else if lost > 0 && in_flight == 0 {
             self.lost_in_vain = self.lost_in_vain.saturating_add(1);
             // Who says that it has no room is asked as where its word counts (P22).
-            let shut = alloc <= board.una();
+            let shut = alloc <= una;
             let times = self.lost_in_vain;
             let wait = if shut { Some(self.rtt.wait_shut(times - 1)) } else { self.rtt.wait_in_vain(times) };
             self.not_before = wait.map(|it| now + it);
         }
-        if delivered > 0 || (board.una() == board.nxt() && !closing) {
+        if delivered > 0 || (is_all_known && !closing) {
             (self.fresh_at, self.in_vain) = (now, 0);
             self.asking.tails = 0;
         } else if shut {
@@ -352,6 +351,26 @@ impl Endpoint {
             self.in_vain = self.in_vain.saturating_add(1);
         }
         self.send.release();
+        self.allow(alloc, ctx);
+        self.news.0 += delivered;
+        self.news.1 += lost;
+        if question.is_some() {
+            self.timers.clear(Timer::Wait, ctx.cx);
+            self.timers.clear(Timer::Late, ctx.cx);
+            if self.asking.is_open() {
+                self.arm_wait(ctx);
+            }
+            let (delivered, lost) = core::mem::take(&mut self.news);
+            let lost = lost.min(self.part.most_lost());
+            let limited = !core::mem::take(&mut self.window_limited);
+            let (min_rtt, sent_sync) = (self.rtt.min(), self.asking.sync);
+            let status = Status { now, delivered, lost, in_flight, rtt, min_rtt, sync: echo, sent_sync, limited };
+            self.controller.on_status(&status);
+        }
+    }
+
+    /// The peer allows what is below `alloc`.
+    fn allow(&mut self, alloc: u64, ctx: &mut Ctx<'_, '_>) {
         if !self.part.is_pair() {
             // Who joins may have less room than all others had (P41).
             self.send.alloc = alloc;
@@ -360,34 +379,14 @@ impl Endpoint {
             self.stalled = None;
             self.probes = 0;
             self.timers.clear(Timer::Probe, ctx.cx);
-            if self.not_before.take().is_some() {
-                self.timers.clear(Timer::Rate, ctx.cx);
-            }
+            self.go_on(ctx);
         }
-        if question.is_some() {
-            self.timers.clear(Timer::Wait, ctx.cx);
-            self.timers.clear(Timer::Late, ctx.cx);
-            if self.asking.is_open() {
-                self.arm_wait(ctx);
-            }
-        }
-        self.news.0 += delivered;
-        self.news.1 += lost;
-        if question.is_some() {
-            let (delivered, lost) = core::mem::take(&mut self.news);
-            let lost = lost.min(self.part.most_lost());
-            let limited = !core::mem::take(&mut self.window_limited);
-            self.controller.on_status(&Status {
-                now,
-                delivered,
-                lost,
-                in_flight,
-                rtt,
-                min_rtt: self.rtt.min(),
-                sync: echo,
-                sent_sync: self.asking.sync,
-                limited,
-            });
+    }
+
+    /// What was put off may go.
+    fn go_on(&mut self, ctx: &mut Ctx<'_, '_>) {
+        if self.not_before.take().is_some() {
+            self.timers.clear(Timer::Rate, ctx.cx);
         }
     }
 
