@@ -13,11 +13,13 @@ use core::fmt;
 use std::net::Ipv4Addr;
 
 use crate::Malformed;
+use crate::layout::layout;
 
 /// Octets of most headers.
 pub const MIN_LEN: usize = 8;
 /// Octets of the longest header, that of the timestamp messages.
-pub const MAX_LEN: usize = 20;
+pub const MAX_LEN: usize = MIN_LEN + TIMES_LEN;
+const TIMES_LEN: usize = 12;
 /// Where the checksum lies in the header.
 pub const CHECKSUM_OFFSET: usize = 2;
 /// Octets of data after the IPv4 header that every error message quotes (RFC 792).
@@ -91,15 +93,18 @@ mod kind {
     pub(super) const TIMESTAMP_REPLY: u8 = 14;
 }
 
-/// The three times of a timestamp message, in milliseconds since midnight UT; the top bit marks another clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Timestamps {
-    /// When the sender last touched the request.
-    pub originate: u32,
-    /// When the echoer first touched it.
-    pub receive: u32,
-    /// When the echoer last touched the reply.
-    pub transmit: u32,
+layout! {
+    "ICMP", TIMES_LEN;
+    /// The three times of a timestamp message, in milliseconds since midnight UT; the top bit marks another clock.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Timestamps {
+        /// When the sender last touched the request.
+        pub originate: u32 = "originate timestamp";
+        /// When the echoer first touched it.
+        pub receive: u32 = "receive timestamp";
+        /// When the echoer last touched the reply.
+        pub transmit: u32 = "transmit timestamp";
+    }
 }
 
 /// Type, code and what depends on them.
@@ -209,15 +214,8 @@ impl Header {
             kind::TIME_EXCEEDED => Message::TimeExceeded { code },
             kind::PARAMETER => Message::ParameterProblem { code, pointer: r0 },
             kind::TIMESTAMP | kind::TIMESTAMP_REPLY => {
-                let Some(&[o0, o1, o2, o3, v0, v1, v2, v3, t0, t1, t2, t3]) = more.first_chunk() else {
-                    return Err(short(MAX_LEN, front.len()));
-                };
+                let times = Timestamps::read(more).map_err(|_| short(MAX_LEN, front.len()))?;
                 len = MAX_LEN;
-                let times = Timestamps {
-                    originate: u32::from_be_bytes([o0, o1, o2, o3]),
-                    receive: u32::from_be_bytes([v0, v1, v2, v3]),
-                    transmit: u32::from_be_bytes([t0, t1, t2, t3]),
-                };
                 if kind == kind::TIMESTAMP {
                     Message::Timestamp { identifier, sequence, times }
                 } else {
@@ -297,9 +295,7 @@ impl Header {
         crate::put(out, self.checksum.to_be_bytes());
         crate::put(out, rest);
         if let Some(times) = self.times() {
-            crate::put(out, times.originate.to_be_bytes());
-            crate::put(out, times.receive.to_be_bytes());
-            crate::put(out, times.transmit.to_be_bytes());
+            times.put(out);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! | Found | IP protocol 1 |
 //! | Left out | extensions after the quoted datagram (RFC 4884) |
 
-use kumiki_wire::inet::icmpv4::{CHECKSUM_OFFSET, Header, Message, Timestamps};
+use kumiki_wire::inet::icmpv4::{CHECKSUM_OFFSET, Header, MIN_LEN, Message};
 
 use crate::key::Key;
 use crate::packet::Value;
@@ -42,10 +42,7 @@ fn message(reading: &mut Reading<'_>, message: Message) {
         Message::Timestamp { identifier, sequence, times }
         | Message::TimestampReply { identifier, sequence, times } => {
             pair(reading, identifier, sequence);
-            let Timestamps { originate, receive, transmit } = times;
-            reading.field("originate timestamp", 8, 4, originate);
-            reading.field("receive timestamp", 12, 4, receive);
-            reading.field("transmit timestamp", 16, 4, transmit);
+            reading.fields(MIN_LEN, times.fields());
         }
         Message::DestinationUnreachable { next_hop_mtu, .. } => {
             reading.field("next-hop mtu", 6, 2, next_hop_mtu);
