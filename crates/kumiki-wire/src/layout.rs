@@ -67,7 +67,8 @@ macro_rules! layout {
                 self.put(&mut out);
             }
 
-            fn put(&self, out: &mut &mut [u8]) {
+            /// Writes the octets at the front of `out`, which is then what follows them.
+            pub(crate) fn put(&self, out: &mut &mut [u8]) {
                 $($crate::put(out, self.$field.to_be_bytes());)*
             }
         }

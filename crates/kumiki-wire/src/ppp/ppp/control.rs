@@ -199,13 +199,10 @@ impl<'a> Packet<'a> {
     }
 
     /// Writes [`Packet::len`] octets; data beyond [`MAX_DATA`] is left out.
-    pub fn emit(&self, out: &mut [u8]) {
+    pub fn emit(&self, mut out: &mut [u8]) {
         debug_assert_eq!(out.len(), self.len());
-        let Some((front, mut back)) = out.split_at_mut_checked(LEN) else {
-            return;
-        };
-        Header::new(self.code, self.identifier, self.data.len()).emit(front);
-        put_slice(&mut back, at_most(self.data, MAX_DATA));
+        Header::new(self.code, self.identifier, self.data.len()).put(&mut out);
+        put_slice(&mut out, at_most(self.data, MAX_DATA));
     }
 
     /// The options, where the code says that the data are some.

@@ -97,10 +97,8 @@ impl<'a> Packet<'a> {
     pub fn emit(&self, mut out: &mut [u8]) {
         debug_assert_eq!(out.len(), self.len());
         let data_len = self.message.len();
-        let header = control::Header::new(self.message.code(), self.identifier, data_len);
-        let [l0, l1] = header.length.to_be_bytes();
         let out = &mut out;
-        put(out, [header.code, header.identifier, l0, l1]);
+        control::Header::new(self.message.code(), self.identifier, data_len).put(out);
         match self.message {
             Message::Request { peer_id, password } => {
                 field(out, peer_id);
