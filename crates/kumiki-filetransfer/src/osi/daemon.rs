@@ -230,9 +230,67 @@ impl Daemon {
     fn keeps(&self) -> bool {
         self.keep > Duration::ZERO && !self.once && self.serves.protocol() == Protocols::Ftam
     }
+
+    /// What is in the directory, and what may be.
+    fn count(&self, opened: &Arc<OwnedFd>) -> Result<Quota, LiveError> {
+        let quota = Quota::count(&System, opened, self.quota).map_err(place("--root", &self.root, Access::Read))?;
+        let quota = quota.with_entries_of_one(self.serves.entries());
+        Ok(match self.files {
+            Some(files) => quota.with_entries(files),
+            None => quota,
+        })
+    }
+
+    /// By what callers come in, each with where it really listens.
+    fn bind(&self) -> Result<Vec<(TcpListener, Listen)>, LiveError> {
+        let one = |listen: &Listen| {
+            let (listener, at) = sockets::listen(listen.at).map_err(|why| LiveError::Line(why.to_string()))?;
+            Ok((listener, Listen { at, ..*listen }))
+        };
+        self.listen.iter().map(one).collect()
+    }
+
+    /// What callers will be refused, as things are.
+    fn warn(&self, opened: &Arc<OwnedFd>, say: &mut dyn FnMut(&str)) {
+        if admits_nobody(&self.passwords) {
+            say(&format!("warning: {NOBODY}"));
+        }
+        // Behind the walls it may be another user who finds his way there.
+        if let Err((what, why)) = try_root(&System, opened, !self.read_only) {
+            let root = self.root.display();
+            say(&format!(
+                "warning: {root}: it is not possible to {what} this directory ({why}); callers will be refused what needs that"
+            ));
+        }
+    }
 }
 
 impl Shared {
+    fn new(
+        daemon: Daemon,
+        (root, quota): (Arc<OwnedFd>, Quota),
+        budget: Budget,
+        (clock, bell): (RealClock, Bell),
+    ) -> Result<Self, LiveError> {
+        let tries = (!daemon.passwords.is_anonymous()).then_some(daemon.tries);
+        let gate = Gate::new(daemon.limits, tries, clock).map_err(system("no random number"))?;
+        Ok(Self {
+            gate: Arc::new(gate),
+            passwords: Mutex::new(daemon.passwords.clone()),
+            pcap_budget: CaptureBudget::new(daemon.pcap_most, daemon.snaplen),
+            bell,
+            quota: Arc::new(quota),
+            root,
+            daemon,
+            table: Arc::default(),
+            budget,
+            allowances: Arc::default(),
+            clock,
+            stopping: AtomicBool::new(false),
+            bells: Mutex::default(),
+        })
+    }
+
     /// Reads the passwords again, for callers from now on. Where they cannot be read, what was there stays.
     fn reload(&self, say: &mut dyn FnMut(&str)) {
         let Some(Reload(read)) = &self.daemon.reload else {
@@ -311,20 +369,9 @@ pub fn serve(
     say: &mut dyn FnMut(&str),
 ) -> Result<Served, LiveError> {
     // What a crash has left goes, and what is there counts.
-    let unread = || place("--root", &daemon.root, Access::Read);
-    let opened = open_root(&System, &daemon.root).map_err(unread())?;
-    let mut quota = Quota::count(&System, &opened, daemon.quota).map_err(unread())?;
-    quota = quota.with_entries_of_one(daemon.serves.entries());
-    if let Some(files) = daemon.files {
-        quota = quota.with_entries(files);
-    }
-    let mut listeners = Vec::new();
-    let mut bound = Vec::new();
-    for listen in &daemon.listen {
-        let (listener, at) = sockets::listen(listen.at).map_err(|why| LiveError::Line(why.to_string()))?;
-        bound.push(Listen { at, ..*listen });
-        listeners.push((listener, listen.carrier));
-    }
+    let opened = open_root(&System, &daemon.root).map_err(place("--root", &daemon.root, Access::Read))?;
+    let quota = daemon.count(&opened)?;
+    let listeners = daemon.bind()?;
     let clock = RealClock::start();
     let bell = Bell::default();
     let wish = Wish::listen_but_for_hangup(&bell).map_err(system("cannot listen to Ctrl-C"))?;
@@ -334,53 +381,15 @@ pub fn serve(
     let room = Room::of(daemon.limits, Each { comes, ..EACH });
     let room = room.map_err(|why| LiveError::Line(why.to_string()))?;
     daemon.limits = room.limits;
-    ready(&bound)?;
+    ready(&listeners.iter().map(|(_, listen)| *listen).collect::<Vec<_>>())?;
     for remark in [memory.remark, room.remark].into_iter().flatten() {
         say(&remark);
     }
-    if admits_nobody(&daemon.passwords) {
-        say(&format!("warning: {NOBODY}"));
-    }
-    // Behind the walls it may be another user who finds his way there.
-    if let Err((what, why)) = try_root(&System, &opened, !daemon.read_only) {
-        let root = daemon.root.display();
-        say(&format!(
-            "warning: {root}: it is not possible to {what} this directory ({why}); callers will be refused what needs that"
-        ));
-    }
-    let tries = (!daemon.passwords.is_anonymous()).then_some(daemon.tries);
-    let gate = Gate::new(daemon.limits, tries, clock).map_err(system("no random number"))?;
-    let shared = Arc::new(Shared {
-        gate: Arc::new(gate),
-        passwords: Mutex::new(daemon.passwords.clone()),
-        pcap_budget: CaptureBudget::new(daemon.pcap_most, daemon.snaplen),
-        bell: bell.clone(),
-        quota: Arc::new(quota),
-        root: opened,
-        daemon,
-        table: Arc::default(),
-        budget: memory.budget,
-        allowances: Arc::default(),
-        clock,
-        stopping: AtomicBool::new(false),
-        bells: Mutex::default(),
-    });
-    let (teller, told) = teller::ends();
+    daemon.warn(&opened, say);
+    let shared = Arc::new(Shared::new(daemon, (opened, quota), memory.budget, (clock, bell))?);
     // It gives up what is old, and what is left at the end.
     let mut guard = shared.guard(Book::default(), None, None);
-    let mut door = Door {
-        shared: Arc::clone(&shared),
-        serving: BTreeMap::new(),
-        teller,
-        told,
-        bell: bell.clone(),
-        served: Served::default(),
-        throttle: Throttle::default(),
-        clock,
-        reserve: spare(),
-        is_short: false,
-        is_crowded: false,
-    };
+    let mut door = Door::new(&shared);
     loop {
         door.hear(say);
         if wish.is_made() || (shared.daemon.once && door.served.associations > 0) {
@@ -391,43 +400,14 @@ pub fn serve(
         }
         let is_full = shared.daemon.once && !door.serving.is_empty();
         door.is_crowded = false;
-        if !is_full {
-            for (listener, carrier) in &listeners {
-                door.accept(listener, *carrier, say);
-            }
+        let open = if is_full { &[][..] } else { &listeners };
+        for (listener, listen) in open {
+            door.accept(listener, listen.carrier, say);
         }
-        let watches: Vec<Watch<'_>> = listeners
-            .iter()
-            .filter(|_| !is_full && !door.is_short && !door.is_crowded)
-            .map(|(listener, _)| Watch { descriptor: listener.as_fd(), reading: true, writing: false })
-            .collect();
-        let wait = if door.is_short { LOOK } else { Duration::from_secs(3600) };
-        door.is_short = false;
-        let now = clock.now();
-        for line in door.throttle.due(now, false) {
-            say(&line);
-        }
-        let due = guard.age(now, shared.daemon.keep);
-        let due = due.into_iter().chain(door.throttle.next());
-        let until = due.fold(now + wait, Instant::min);
-        clock.wait(until, &bell, &watches);
+        door.wait(open, &mut guard, say);
     }
     drop(listeners);
-    shared.stopping.store(true, Ordering::SeqCst);
-    shared.gate.end();
-    for bell in shared.bells.lock().unwrap_or_else(PoisonError::into_inner).values() {
-        bell.ring();
-    }
-    for (_, serving) in core::mem::take(&mut door.serving) {
-        // A thread that panicked has said so itself.
-        let _ = serving.thread.join();
-    }
-    guard.forget_interrupted();
-    door.hear(say);
-    for line in door.throttle.due(clock.now(), true) {
-        say(&line);
-    }
-    Ok(door.served)
+    Ok(door.close(&mut guard, say))
 }
 
 /// Who lets callers in.
@@ -436,10 +416,8 @@ struct Door {
     serving: BTreeMap<u64, Serving>,
     teller: Teller,
     told: Listener,
-    bell: Bell,
     served: Served,
     throttle: Throttle,
-    clock: RealClock,
     /// A descriptor for when there is no other.
     reserve: Option<OwnedFd>,
     /// There is no descriptor or thread for another caller.
@@ -449,6 +427,58 @@ struct Door {
 }
 
 impl Door {
+    fn new(shared: &Arc<Shared>) -> Self {
+        let (teller, told) = teller::ends();
+        Self {
+            shared: Arc::clone(shared),
+            serving: BTreeMap::new(),
+            teller,
+            told,
+            served: Served::default(),
+            throttle: Throttle::default(),
+            reserve: spare(),
+            is_short: false,
+            is_crowded: false,
+        }
+    }
+
+    /// Waits until somebody calls by one of `open`, a thread or a signal wants something, or `guard` has something to give up.
+    fn wait(&mut self, open: &[(TcpListener, Listen)], guard: &mut Guard, say: &mut dyn FnMut(&str)) {
+        let watches: Vec<Watch<'_>> = open
+            .iter()
+            .filter(|_| !self.is_short && !self.is_crowded)
+            .map(|(listener, _)| Watch { descriptor: listener.as_fd(), reading: true, writing: false })
+            .collect();
+        let wait = if core::mem::take(&mut self.is_short) { LOOK } else { Duration::from_secs(3600) };
+        let Shared { clock, bell, daemon, .. } = &*self.shared;
+        let now = clock.now();
+        for line in self.throttle.due(now, false) {
+            say(&line);
+        }
+        let due = guard.age(now, daemon.keep);
+        let due = due.into_iter().chain(self.throttle.next());
+        clock.wait(due.fold(now + wait, Instant::min), bell, &watches);
+    }
+
+    /// Has those who are served end, and what they had kept goes.
+    fn close(mut self, guard: &mut Guard, say: &mut dyn FnMut(&str)) -> Served {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        self.shared.gate.end();
+        for bell in self.shared.bells.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            bell.ring();
+        }
+        for (_, serving) in core::mem::take(&mut self.serving) {
+            // A thread that panicked has said so itself.
+            let _ = serving.thread.join();
+        }
+        guard.forget_interrupted();
+        self.hear(say);
+        for line in self.throttle.due(self.shared.clock.now(), true) {
+            say(&line);
+        }
+        self.served
+    }
+
     fn hear(&mut self, say: &mut dyn FnMut(&str)) {
         while let Some(told) = self.told.next() {
             match told {
@@ -473,7 +503,7 @@ impl Door {
     }
 
     fn tell(&mut self, kind: Kind, line: String, say: &mut dyn FnMut(&str)) {
-        if let Some(line) = self.throttle.tell(kind, line, self.clock.now()) {
+        if let Some(line) = self.throttle.tell(kind, line, self.shared.clock.now()) {
             say(&line);
         }
     }
@@ -569,7 +599,7 @@ impl Door {
         let number = self.served.connections;
         let let_go = Arc::new(AtomicBool::new(false));
         let is_let_go = Arc::clone(&let_go);
-        let (shared, teller, bell) = (Arc::clone(&self.shared), self.teller.clone(), self.bell.clone());
+        let (shared, teller, bell) = (Arc::clone(&self.shared), self.teller.clone(), self.shared.bell.clone());
         let work = move || {
             kumiki_octets::keep_free(memory::FREE_PAGES);
             let caller = Caller { number, socket, remote, carrier, let_go: is_let_go };
