@@ -160,6 +160,21 @@ impl Serve {
     pub(crate) const fn asks_for_passwords(&self) -> bool {
         self.who.passwords.is_some()
     }
+
+    /// What is needed behind the walls, where `root` is served.
+    fn needs(&self, root: &Path) -> Result<Needs, Stop> {
+        let access = if self.who.read_only { Access::Read } else { Access::Write };
+        let mut places = vec![(root.to_owned(), access)];
+        let captures = self.pcap.as_deref();
+        for (option, path) in [("--pcap", captures), ("--port-file", self.port_file.as_deref())] {
+            path.map_or(Ok(()), |path| has_place(option, path))?;
+        }
+        // The whole directory, for what replaces the file is another file.
+        let secrets = self.who.passwords.as_deref();
+        places.extend(secrets.map(|path| (above(path), Access::Read)));
+        places.extend(captures.map(|path| (above(path), Access::Make)));
+        Ok(Needs { files: Ok(places), connects: Vec::new(), calls: Calls::Files, capabilities: false })
+    }
 }
 
 /// An address, and a port or none.
@@ -209,7 +224,34 @@ impl Reach {
             Some((name, _)) if self.xot.is_empty() => Err(Stop::Input(format!(
                 "{name} is about calls of X.25, and none come in; expected --xot ADDRESS beside it"
             ))),
-            Some(_) | None => Ok(()),
+            Some(_) | None => self.check_tpdu(),
+        }
+    }
+
+    fn check_tpdu(&self) -> Result<(), Stop> {
+        let fits = |size: u16| size.is_power_of_two() && (128..=8192).contains(&size);
+        if self.tpdu.is_none_or(fits) {
+            return Ok(());
+        }
+        Err(Stop::Input("--tpdu: 128, 256, 512, 1024, 2048, 4096 or 8192 is expected".to_owned()))
+    }
+
+    /// Where callers come in; where nothing is said, by RFC 1006 at every address.
+    fn listen(&self) -> Vec<Listen> {
+        let any = ListenAddress { ip: Ipv6Addr::UNSPECIFIED.into(), port: None };
+        let any = Some(any).filter(|_| self.listen.is_empty() && self.xot.is_empty());
+        let tcp = self.listen.iter().chain(&any).map(|it| it.listen(Carrier::Rfc1006));
+        tcp.chain(self.xot.iter().map(|it| it.listen(Carrier::Xot))).collect()
+    }
+
+    /// How calls of X.25 are taken.
+    fn circuit(&self) -> Circuit {
+        let usual = Circuit::default();
+        Circuit {
+            packet: self.packet.unwrap_or(usual.packet),
+            window: self.window.unwrap_or(usual.window),
+            user_data: self.cud.unwrap_or(usual.user_data),
+            ..usual
         }
     }
 }
@@ -256,16 +298,6 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
     let root = args.root.clone();
     let root = root.ok_or_else(|| Stop::Input("--root is missing".to_owned()))?;
     reach.check()?;
-    let mut listen: Vec<Listen> = reach.listen.iter().map(|it| it.listen(Carrier::Rfc1006)).collect();
-    if listen.is_empty() && reach.xot.is_empty() {
-        let any = ListenAddress { ip: Ipv6Addr::UNSPECIFIED.into(), port: None };
-        listen.push(any.listen(Carrier::Rfc1006));
-    }
-    listen.extend(reach.xot.iter().map(|it| it.listen(Carrier::Xot)));
-    let fits = |size: u16| size.is_power_of_two() && (128..=8192).contains(&size);
-    if reach.tpdu.is_some_and(|size| !fits(size)) {
-        return Err(Stop::Input("--tpdu: 128, 256, 512, 1024, 2048, 4096 or 8192 is expected".to_owned()));
-    }
     if let (Some(size), false) = (reach.tpdu, reach.xot.is_empty()) {
         work::warn(Carrier::Xot, size);
     }
@@ -282,28 +314,11 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
     let (passwords, reload) = passwords(&args.who)?;
     let behind = reload.clone();
     let walls = args.walls.walls()?;
-    let access = if args.who.read_only { Access::Read } else { Access::Write };
-    let mut places = vec![(root.clone(), access)];
-    let captures = args.pcap.as_deref();
-    for (option, path) in [("--pcap", captures), ("--port-file", args.port_file.as_deref())] {
-        path.map_or(Ok(()), |path| has_place(option, path))?;
-    }
-    // The whole directory, for what replaces the file is another file.
-    let secrets = args.who.passwords.as_deref();
-    places.extend(secrets.map(|path| (above(path), Access::Read)));
-    places.extend(captures.map(|path| (above(path), Access::Make)));
-    let needs = Needs { files: Ok(places), connects: Vec::new(), calls: Calls::Files, capabilities: false };
-    let circuit = Circuit::default();
-    let circuit = Circuit {
-        packet: reach.packet.unwrap_or(circuit.packet),
-        window: reach.window.unwrap_or(circuit.window),
-        user_data: reach.cud.unwrap_or(circuit.user_data),
-        ..circuit
-    };
+    let needs = args.needs(&root)?;
     let daemon = Daemon {
         serves,
         root,
-        listen,
+        listen: reach.listen(),
         passwords,
         reload,
         read_only: args.who.read_only,
@@ -322,7 +337,7 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
         names: Names { ap_title: reach.title.map(Title::Oid), ..Names::default() },
         tpdu_size: reach.tpdu,
         x121,
-        circuit,
+        circuit: reach.circuit(),
         once: args.once,
         pcap: args.pcap.clone(),
         pcap_most: pcap_most(&args.pcap_most)?,
