@@ -3,10 +3,57 @@
 use kumiki_graph::Instant;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
-use super::space::position;
+use super::space::{Receiving, Sending, position};
 use super::waits::Tick;
 use super::{ANSWER, Checker};
 use crate::tap::TappedSegment;
+
+/// What the end must make of a segment, but for its timestamp: RFC 9293 section 3.10.7.4, RFC 7323 section 5.3.
+struct Standing {
+    acceptable: bool,
+    /// Acceptable, perhaps, by what of the end is not seen yet.
+    near: bool,
+    /// It may have been kept already.
+    stale: bool,
+    /// Its acknowledgment may say something new.
+    plausible: bool,
+    /// Its acknowledgment is no reason to refuse its text.
+    credible: bool,
+}
+
+impl Standing {
+    /// Of one that occupies `start` to `end` and acknowledges what is below `ack`. Up to `had` the end may have had all before it.
+    fn of(
+        (start, end, ack): (i64, i64, i64),
+        had: i64,
+        (sending, receiving): (&Sending, &Receiving),
+        own_shift: u32,
+        now: Instant,
+    ) -> Self {
+        let expected = receiving.must.max(receiving.acked);
+        let window = receiving.edge - expected;
+        let within = |at: i64| expected <= at && at < receiving.edge;
+        let acceptable = match (end > start, window > 0) {
+            (false, false) => start == expected,
+            (false, true) => within(start),
+            (true, false) => start == expected,
+            (true, true) => within(start) || within(end - 1),
+        };
+        // RCV.WND has up to one unit of the scale, less one octet, more than the end could say (RFC 7323 section 2.3: SEG.WND =
+        // RCV.WND >> Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
+        let within_unit = expected <= start && start < receiving.edge + (1 << own_shift) - 1;
+        // What came ahead of its turn, or as a probe of the closed window, may have been kept or not, so that RCV.NXT is not known until
+        // the end tells of it: it is at `had` at the most, or after this segment at what has come now.
+        let stale = expected <= start && start < had && end <= had;
+        // Nor is the edge, where something was taken in this instant: the answer that moves it is seen later.
+        let next = expected <= start && (start <= receiving.nxt || receiving.took_at == Some(now));
+        let plausible = ack >= sending.una.max(1) && ack <= sending.max;
+        // An old acknowledgment says nothing, but the text with it counts (RFC 9293 section 3.10.7.4; RFC 5961 section 5.2 sets the
+        // bound).
+        let outdated = ack < sending.una && ack >= (sending.una - sending.most_window).max(1);
+        Self { acceptable, near: within_unit || next, stale, plausible, credible: plausible || outdated }
+    }
+}
 
 impl Checker {
     /// An intact segment has reached the end.
@@ -111,34 +158,11 @@ impl Checker {
         if has_timestamps && header.options.timestamps.is_none() {
             return;
         }
-        // What the end must take notice of: RFC 9293 section 3.10.7.4, RFC 7323 section 5.3.
         let expected = receiving.must.max(receiving.acked);
-        let window = receiving.edge - expected;
-        let old = has_timestamps
-            && header
-                .options
-                .timestamps
-                .is_some_and(|(value, _)| receiving.ts_recent.is_some_and(|recent| Seq(value).lt(Seq(recent))));
-        let within = |at: i64| expected <= at && at < receiving.edge;
-        let acceptable = match (end > start, window > 0) {
-            (false, false) => start == expected,
-            (false, true) => within(start),
-            (true, false) => start == expected,
-            (true, true) => within(start) || within(end - 1),
-        };
-        // RCV.WND has up to one unit of the scale, less one octet, more than the end could say (RFC 7323 section 2.3: SEG.WND =
-        // RCV.WND >> Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
-        let within_unit = expected <= start && start < receiving.edge + (1 << own_shift) - 1;
-        // What came ahead of its turn, or as a probe of the closed window, may have been kept or not, so that RCV.NXT is not known until
-        // the end tells of it: it is at `had` at the most, or after this segment at what has come now.
-        let stale = expected <= start && start < had && end <= had;
-        // Nor is the edge, where something was taken in this instant: the answer that moves it is seen later.
-        let next = expected <= start && (start <= receiving.nxt || receiving.took_at == Some(now));
-        let plausible = ack >= sending.una.max(1) && ack <= sending.max;
-        // An old acknowledgment says nothing, but the text with it counts (RFC 9293 section 3.10.7.4; RFC 5961 section 5.2 sets the
-        // bound).
-        let outdated = ack < sending.una && ack >= (sending.una - sending.most_window).max(1);
-        let credible = plausible || outdated;
+        let standing = Standing::of((start, end, ack), had, (sending, receiving), own_shift, now);
+        let Standing { acceptable, near, stale, plausible, credible } = standing;
+        let recent = header.options.timestamps.zip(receiving.ts_recent);
+        let old = has_timestamps && recent.is_some_and(|((value, _), recent)| Seq(value).lt(Seq(recent)));
         let over = self.facts.over();
         // Of many copies not each must be answered, nor anything that PAWS refuses (RFC 5961 section 7).
         let lately = |at: Instant| now.saturating_since(at) <= ANSWER;
@@ -153,7 +177,7 @@ impl Checker {
         if plausible && (old || !acceptable || stale) {
             sending.perhaps_edge(edge);
         }
-        if !old && plausible && (stale || (!acceptable && (within_unit || next))) {
+        if !old && plausible && (stale || (!acceptable && near)) {
             sending.perhaps_acknowledged(now, ack, echo, &self.bounds);
             sending.perhaps_marked(now, &self.bounds, sack);
         }
