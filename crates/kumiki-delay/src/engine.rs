@@ -5,7 +5,7 @@
 //! | Pass | what the schedule has for now; what has come at each end, a batch at most; what has left, to the other end; commands |
 //! | Time | a unit came when the device says that it did, or else when it was read; it leaves as soon after its due time as the thread runs |
 //! | Wait | in one `poll` for both devices, the bell of commands and Ctrl-C, and the next due time; there is no busy waiting, which has not been tried (docs/speed.md) |
-//! | Super-segments | are for the path to cut or not: it knows what each end takes |
+//! | Super-segments | are for the path to cut or not: it knows what each end takes. Packets of one connection that leave one behind the other in one pass are put together for an end that takes such, as a network card does (GRO) |
 //! | Left out | more than one thread: at the rates that this is for, one has little to do |
 
 use std::collections::VecDeque;
@@ -14,12 +14,13 @@ use std::sync::mpsc::Receiver;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_io::{Arrival, Bell, Clock, Descriptors, RealDevice, Sent, Watch};
-use kumiki_link::offload::packets;
+use kumiki_link::offload::{self, Merger, Origin, packets};
+use kumiki_octets::Message;
 use serde_json::{Value, json};
 
 use super::asking::{Asked, Asking};
 use super::command::{Command, HELP, WAYS};
-use super::path::{Leaving, Path};
+use super::path::{Path, Ticket};
 
 /// The most units that are read from one end before what is due leaves.
 const BATCH: usize = 32;
@@ -39,10 +40,40 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Reading is not put off for longer: a socket of Linux holds 90 datagrams of 1500 octets where nobody has allowed it more.
 const PUT_OFF: Duration = Duration::from_millis(1);
 
+/// What is handed to a device at once: a unit that has left the path, or several that were put together.
+struct Departure {
+    data: Message,
+    units: Tickets,
+}
+
+/// What is counted of the units of a departure.
+struct Tickets {
+    first: Ticket,
+    more: Vec<Ticket>,
+}
+
+impl Tickets {
+    fn all(&self) -> impl Iterator<Item = &Ticket> {
+        core::iter::once(&self.first).chain(&self.more)
+    }
+}
+
+impl Origin for Tickets {
+    fn allows(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn add(&mut self, next: Self) {
+        self.more.push(next.first);
+        self.more.extend(next.more);
+    }
+}
+
 /// An end: a device, and what waits for room in it.
 struct End {
     device: Box<dyn RealDevice>,
-    waiting: VecDeque<Leaving>,
+    merger: Merger<Tickets>,
+    waiting: VecDeque<Departure>,
     /// Of those.
     octets: usize,
     is_full: bool,
@@ -106,7 +137,8 @@ impl<C: Clock> Engine<C> {
         // Equal times stay in the order of the file.
         schedule.sort_by_key(|(at, _)| *at);
         let (asking, commands) = Asking::new(bell.clone(), Command::parse);
-        let end = |device| End { device, waiting: VecDeque::new(), octets: 0, is_full: false };
+        let end =
+            |device| End { device, merger: Merger::in_order(), waiting: VecDeque::new(), octets: 0, is_full: false };
         let now = clock.now();
         Ok(Self {
             clock,
@@ -244,26 +276,26 @@ impl<C: Clock> Engine<C> {
         let Self { clock, ends, path, .. } = self;
         let [a, b] = ends;
         let to = if from == 0 { b } else { a };
-        while let Some(unit) = to.pop().or_else(|| path.take(from)) {
-            match to.device.send(&unit.data, Address::NONE)? {
-                Sent::Taken => path.counted(from).went(&unit, clock.now()),
-                Sent::Refused => path.counted(from).refused += packets(&unit.data) as u64,
+        to.collect(path, from);
+        while let Some(departure) = to.pop() {
+            match to.device.send(&departure.data, Address::NONE)? {
+                Sent::Taken => {
+                    let now = clock.now();
+                    departure.units.all().for_each(|unit| path.counted(from).went(unit, now));
+                }
+                Sent::Refused => path.counted(from).refused += packets(&departure.data) as u64,
                 Sent::Full => {
-                    to.octets += unit.data.len();
-                    to.waiting.push_front(unit);
+                    to.octets += departure.data.len();
+                    to.waiting.push_front(departure);
                     break;
                 }
             }
         }
-        // What else has left waits in order.
-        while let Some(unit) = path.take(from) {
-            let octets = to.octets + unit.data.len();
-            if to.waiting.len() < QUEUE && octets <= QUEUE_OCTETS {
-                to.octets = octets;
-                to.waiting.push_back(unit);
-            } else {
-                path.counted(from).overflowed += packets(&unit.data) as u64;
-            }
+        // What came last finds no room.
+        while to.waiting.len() > QUEUE || to.octets > QUEUE_OCTETS {
+            let Some(last) = to.waiting.pop_back() else { break };
+            to.octets = to.octets.saturating_sub(last.data.len());
+            path.counted(from).overflowed += packets(&last.data) as u64;
         }
         to.is_full = to.device.flush()?;
         Ok(())
@@ -367,7 +399,32 @@ impl End {
         self.waiting.iter().map(|unit| packets(&unit.data) as u64).sum()
     }
 
-    fn pop(&mut self) -> Option<Leaving> {
+    /// Takes what has left the path, in order of time; what may be put together as one.
+    fn collect(&mut self, path: &mut Path, from: usize) {
+        let merges = path.left(from) > 1 && self.device.takes_super_segments();
+        let Self { merger, waiting, octets, .. } = self;
+        let mut wait = |units, data: Message| {
+            *octets += data.len();
+            waiting.push_back(Departure { data, units });
+        };
+        while let Some(unit) = path.take(from) {
+            let units = Tickets { first: unit.ticket(), more: Vec::new() };
+            if merges {
+                merger.take(units, unit.data, &mut |units, mut data| {
+                    offload::leave_checksum(&mut data);
+                    wait(units, data);
+                });
+            } else {
+                wait(units, unit.data);
+            }
+        }
+        merger.flush(&mut |units, mut data| {
+            offload::leave_checksum(&mut data);
+            wait(units, data);
+        });
+    }
+
+    fn pop(&mut self) -> Option<Departure> {
         let unit = self.waiting.pop_front()?;
         self.octets = self.octets.saturating_sub(unit.data.len());
         Some(unit)

@@ -49,6 +49,30 @@ pub struct Leaving {
     pub number: u64,
 }
 
+/// What is counted of a unit when it has gone.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticket {
+    /// When it came.
+    pub came: Instant,
+    /// When it was due.
+    pub due: Instant,
+    /// How many packets came before it.
+    pub number: u64,
+    /// How many packets it is: of a super-segment more than one.
+    pub packets: u64,
+    /// Their octets.
+    pub octets: u64,
+}
+
+impl Leaving {
+    /// What is counted of it.
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        let Self { ref data, came, due, number } = *self;
+        Ticket { came, due, number, packets: offload::packets(data) as u64, octets: offload::octets(data) as u64 }
+    }
+}
+
 /// What travels in place of an address.
 fn ticket(came: Instant, number: u64) -> Address {
     let bits = u128::from(came.as_nanos()) << 64 | u128::from(number);
@@ -289,6 +313,13 @@ impl Path {
     /// The next unit from the end `from` (0, or else 1) that has left, in order of their times.
     pub fn take(&mut self, from: usize) -> Option<Leaving> {
         self.way(from).take()
+    }
+
+    /// How many units from the end `from` (0, or else 1) have left and are not yet taken.
+    #[must_use]
+    pub fn left(&self, from: usize) -> usize {
+        let [a, b] = &self.ways;
+        if from == 0 { a.ready.len() } else { b.ready.len() }
     }
 
     /// Changes settings at `at`: what has come keeps its fate.

@@ -16,7 +16,7 @@ use kumiki_octets::Message;
 use kumiki_octets::text::counted;
 use serde_json::{Value, json};
 
-use super::path::Leaving;
+use super::path::Ticket;
 use kumiki_lab::quantity::Octets;
 
 /// Boxes for each power of two: values up to this are exact, and greater ones to a part in so many.
@@ -208,18 +208,18 @@ impl Direction {
     }
 
     /// The device at the other end has taken a unit, and that was at `at`.
-    pub fn went(&mut self, unit: &Leaving, at: Instant) {
-        let packets = offload::packets(&unit.data) as u64;
+    pub fn went(&mut self, unit: &Ticket, at: Instant) {
+        let Ticket { came, due, number, packets, octets } = *unit;
         self.went.0 += packets;
-        self.went.1 += offload::octets(&unit.data) as u64;
-        let end = unit.number + packets;
+        self.went.1 += octets;
+        let end = number + packets;
         if end < self.next {
             self.reordered += packets;
         }
         self.next = self.next.max(end);
-        self.measured.add(at.saturating_since(unit.came), packets);
-        self.intended.add(unit.due.saturating_since(unit.came), packets);
-        self.late.add(at.saturating_since(unit.due), packets);
+        self.measured.add(at.saturating_since(came), packets);
+        self.intended.add(due.saturating_since(came), packets);
+        self.late.add(at.saturating_since(due), packets);
     }
 
     /// Counts from nothing again.

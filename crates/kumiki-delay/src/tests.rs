@@ -151,7 +151,7 @@ fn hand_over(path: &mut Path, late: Duration) {
     for from in [0, 1] {
         while let Some(unit) = path.take(from) {
             let at = unit.due + late;
-            path.counted(from).went(&unit, at);
+            path.counted(from).went(&unit.ticket(), at);
         }
     }
 }
@@ -451,20 +451,21 @@ struct MemoryDevice(Arc<Mutex<Stock>>);
 #[derive(Default)]
 struct Stock {
     gives: VecDeque<Arrival>,
-    got: Vec<Vec<u8>>,
+    got: Vec<Message>,
     room: usize,
+    takes_super_segments: bool,
 }
 
 impl MemoryDevice {
     fn with(units: u8, room: usize) -> Self {
         let gives = (0..units).map(|tag| Arrival::of(unit(10, tag))).collect();
         let got = Vec::new();
-        Self(Arc::new(Mutex::new(Stock { gives, got, room })))
+        Self(Arc::new(Mutex::new(Stock { gives, got, room, takes_super_segments: false })))
     }
 
     fn got(&self) -> Vec<u8> {
         let stock = self.0.lock().unwrap();
-        stock.got.iter().map(|unit| unit[0]).collect()
+        stock.got.iter().map(|unit| unit.to_vec()[0]).collect()
     }
 }
 
@@ -486,8 +487,12 @@ impl RealDevice for MemoryDevice {
             return Ok(Sent::Full);
         }
         stock.room -= 1;
-        stock.got.push(packet.to_vec());
+        stock.got.push(packet.clone());
         Ok(Sent::Taken)
+    }
+
+    fn takes_super_segments(&self) -> bool {
+        self.0.lock().unwrap().takes_super_segments
     }
 }
 

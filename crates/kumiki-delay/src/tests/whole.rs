@@ -41,7 +41,7 @@ fn packets(whole: &Message) -> Vec<Message> {
 fn left_as_packets(path: &mut Path, from: usize) -> Vec<(Instant, Vec<u8>)> {
     let mut all = Vec::new();
     while let Some(unit) = path.take(from) {
-        path.counted(from).went(&unit, unit.due);
+        path.counted(from).went(&unit.ticket(), unit.due);
         all.extend(packets(&unit.data).iter().map(|packet| (unit.due, packet.to_vec())));
     }
     all
@@ -69,7 +69,7 @@ fn crossed(lines: &[&str], takes: bool, apart: bool) -> (Vec<(Instant, Vec<u8>)>
     let mut rest = Vec::new();
     while let Some(unit) = path.take(0) {
         units += 1;
-        path.counted(0).went(&unit, unit.due);
+        path.counted(0).went(&unit.ticket(), unit.due);
         rest.extend(packets(&unit.data).iter().map(|packet| (unit.due, packet.to_vec())));
     }
     left.extend(rest);
@@ -197,9 +197,52 @@ fn the_loop_hands_super_segments_to_devices_that_take_them() {
     let devices: [Box<dyn RealDevice>; 2] = [Box::new(a.clone()), Box::new(Taker(b.clone()))];
     let mut engine = Engine::new(ManualClock::default(), devices, path(&["both delay 1ms"]), Vec::new()).unwrap();
     engine.run(Some(us(2000)), || false).unwrap();
-    let lengths = |shelf: &MemoryDevice| shelf.0.lock().unwrap().got.iter().map(Vec::len).collect::<Vec<usize>>();
+    let lengths = |shelf: &MemoryDevice| shelf.0.lock().unwrap().got.iter().map(Message::len).collect::<Vec<usize>>();
     assert_eq!((lengths(&a), lengths(&b)), (vec![1040; 3], vec![3040]));
     let [there, back] = engine.path().statistics();
     assert_eq!((there.units_out, there.octets_out), (3, 3120));
     assert_eq!(there, back);
+}
+
+/// What the far end of a path is handed that loses some packets, of two connections in turn, and what was counted.
+fn handed(takes_super_segments: bool) -> (Vec<Message>, Statistics) {
+    let (a, b) = (MemoryDevice::with(0, 9), MemoryDevice::with(0, 9999));
+    b.0.lock().unwrap().takes_super_segments = takes_super_segments;
+    let other = |message: &Message| {
+        let mut octets = message.to_vec();
+        octets[20] = 0x20;
+        let mut other = Message::from_octets(&octets);
+        *other.meta_mut() = *message.meta();
+        other
+    };
+    for number in 0..40 {
+        let unit = whole(number * 15_500, 15_500);
+        let mut stock = a.0.lock().unwrap();
+        stock.gives.push_back(Arrival::of(other(&unit)));
+        stock.gives.push_back(Arrival::of(unit));
+    }
+    let mut engine = engine(&a, &b, &["a>b delay 5ms loss 4% corrupt 2%"], &[]);
+    engine.run(Some(us(30_000)), || false).unwrap();
+    let got = core::mem::take(&mut b.0.lock().unwrap().got);
+    let [statistics, _] = engine.path().statistics();
+    (got, statistics)
+}
+
+#[test]
+fn what_leaves_at_once_is_put_together_for_who_takes_it() {
+    let (alone, counted) = handed(false);
+    assert!(alone.iter().all(|unit| unit.meta().segment_size == 0) && alone.len() > 1000, "{}", alone.len());
+    let (together, also) = handed(true);
+    assert!(also == counted, "each packet is counted by itself");
+    // Around what was lost or corrupted.
+    assert!((80..500).contains(&together.len()), "{}", together.len());
+    let octets = |messages: &[Message]| -> Vec<Vec<u8>> {
+        messages.iter().flat_map(packets).map(|packet| packet.to_vec()).collect()
+    };
+    assert!(octets(&together) == octets(&alone), "the packets, and in their order");
+    let sums = together.iter().filter(|unit| unit.meta().segment_size != 0).map(|unit| unit.meta().checksum);
+    assert!(
+        sums.clone().count() > 50
+            && sums.into_iter().all(|sum| matches!(sum, Checksum::Partial { start: 20, field: 16 }))
+    );
 }

@@ -10,9 +10,27 @@ const FLOWS: usize = 8;
 /// What an IP packet can hold.
 const LONGEST: usize = 65_535;
 
+/// What is known of a packet beside its octets.
+pub trait Origin {
+    /// Whether a packet of which `next` is known may be put to one of which this is.
+    fn allows(&self, next: &Self) -> bool;
+
+    /// That is done: what is known of both.
+    fn add(&mut self, next: Self);
+}
+
+/// Of one sender.
+impl Origin for Address {
+    fn allows(&self, next: &Self) -> bool {
+        self == next
+    }
+
+    fn add(&mut self, _: Self) {}
+}
+
 /// Packets that wait for those that follow them.
-struct Flow {
-    address: Address,
+struct Flow<T> {
+    origin: T,
     /// Of the first packet.
     headers: Headers,
     /// The first packet whole, and the text of those behind it.
@@ -28,22 +46,36 @@ struct Flow {
 /// Puts packets together: see the module above.
 ///
 /// Give it the packets of one batch, then [`Merger::flush`] it: nothing must wait here for the next batch.
-#[derive(Default)]
-pub struct Merger {
-    flows: Vec<Flow>,
+pub struct Merger<T = Address> {
+    flows: Vec<Flow<T>>,
     /// Where the last packet was put.
     recent: usize,
+    keeps_order: bool,
 }
 
-impl Flow {
+impl<T> Default for Merger<T> {
+    fn default() -> Self {
+        Self { flows: Vec::new(), recent: 0, keeps_order: false }
+    }
+}
+
+impl<T> Merger<T> {
+    /// One that puts together only what comes one behind the other: packets of two connections do not change places.
+    #[must_use]
+    pub fn in_order() -> Self {
+        Self { keeps_order: true, ..Self::default() }
+    }
+}
+
+impl<T: Origin> Flow<T> {
     /// Whether a packet of `total` octets that begins with `front` is the next of this super-segment, but for its text.
-    fn continues_with(&self, address: Address, front: &[u8], total: usize) -> bool {
+    fn continues_with(&self, origin: &T, front: &[u8], total: usize) -> bool {
         let Headers { ip, len, .. } = self.headers;
         let next = u32::try_from(self.text).unwrap_or(0);
         let (length, at) = if ip == 20 { (total, 2) } else { (total.saturating_sub(40), 4) };
         self.headers.are_like(front)
             && long(front, ip + 4) == self.headers.seq().wrapping_add(next)
-            && address == self.address
+            && self.origin.allows(origin)
             && usize::from(word(front, at)) == length
             && total > len
             && total - len <= self.size
@@ -57,8 +89,8 @@ impl Flow {
     }
 
     /// The super-segment, as TCP's peer could have sent it if packets could be so long.
-    fn whole(self) -> (Address, Message) {
-        let Self { address, headers, mut message, size, packets, text, sum, flags } = self;
+    fn whole(self) -> (T, Message) {
+        let Self { origin, headers, mut message, size, packets, text, sum, flags } = self;
         if packets > 1 {
             if message.pop(headers.len).is_ok() {
                 let room = message.push_octets(headers.octets());
@@ -75,7 +107,7 @@ impl Flow {
         } else {
             message.meta_mut().checksum = Checksum::Verified;
         }
-        (address, message)
+        (origin, message)
     }
 }
 
@@ -85,42 +117,42 @@ const fn is_last(control_bits: u8) -> bool {
     control_bits & !(ECE | CWR) != ACK
 }
 
-impl Merger {
+impl<T: Origin> Merger<T> {
     /// Whether no packet waits.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }
 
-    /// A packet that came from `address`; what is complete goes to `out`.
-    pub fn take(&mut self, address: Address, mut packet: Message, out: &mut impl FnMut(Address, Message)) {
+    /// A packet, and what else is known of it; what is complete goes to `out`.
+    pub fn take(&mut self, origin: T, mut packet: Message, out: &mut impl FnMut(T, Message)) {
         let total = packet.len();
         if let Some(flow) = self.flows.get(self.recent)
             && packet.meta().segment_size == 0
             && !matches!(packet.meta().checksum, Checksum::Partial { .. })
             && let Ok(front) = packet.front(flow.headers.len.min(total))
-            && flow.continues_with(address, front, total)
+            && flow.continues_with(&origin, front, total)
         {
-            self.append(self.recent, packet, out);
+            self.append(self.recent, origin, packet, out);
             return;
         }
-        self.take_other(address, packet, out);
+        self.take_other(origin, packet, out);
     }
 
     /// As [`Merger::take`] for one that is not what comes next where the last one was.
-    fn take_other(&mut self, address: Address, mut packet: Message, out: &mut impl FnMut(Address, Message)) {
+    fn take_other(&mut self, origin: T, mut packet: Message, out: &mut impl FnMut(T, Message)) {
         let total = packet.len();
         let Meta { segment_size, checksum, .. } = *packet.meta();
         if segment_size != 0 || matches!(checksum, Checksum::Partial { .. }) {
             // From a host of this machine: put together already, and never summed.
             self.flush(out);
-            out(address, packet);
+            out(origin, packet);
             return;
         }
         // Where nothing waits and nothing can follow, as with each packet of an exchange and whatever is no packet of TCP, no more is looked at.
         let front = packet.front_at_least(40);
         if self.flows.is_empty() && (before_tcp(front).is_none() || control_bits(front).is_some_and(is_last)) {
-            out(address, packet);
+            out(origin, packet);
             return;
         }
         let headers = Headers::read(packet.front_at_least(40), total).or_else(|| {
@@ -130,28 +162,31 @@ impl Merger {
         });
         let Some(headers) = headers else {
             self.flush(out);
-            out(address, packet);
+            out(origin, packet);
             return;
         };
         let mut flows = self.flows.iter();
         let known = flows.position(|flow| flow.headers.flow() == headers.flow());
         if let Some(at) = known {
             let flow = self.flows.get(at);
-            if flow.is_some_and(|flow| flow.continues_with(address, headers.octets(), total)) {
-                self.append(at, packet, out);
+            if flow.is_some_and(|flow| flow.continues_with(&origin, headers.octets(), total)) {
+                self.append(at, origin, packet, out);
                 return;
             }
             self.release(at, out);
         }
+        if self.keeps_order {
+            self.flush(out);
+        }
         let text = total - headers.len;
         if is_last(headers.flags()) || text == 0 || !headers.ip_total_of(headers.octets()).is_valid() {
             // Nothing can follow, or only acknowledgments. What TCP will verify is not read here.
-            out(address, packet);
+            out(origin, packet);
             return;
         }
         let sum = packet.sum_behind(headers.len).unwrap_or_default();
         if !headers.tcp_total_of(headers.octets(), text, sum).is_valid() {
-            out(address, packet);
+            out(origin, packet);
             return;
         }
         if self.flows.len() >= FLOWS {
@@ -159,7 +194,7 @@ impl Merger {
         }
         self.recent = self.flows.len();
         self.flows.push(Flow {
-            address,
+            origin,
             headers,
             message: packet,
             size: text,
@@ -171,7 +206,7 @@ impl Merger {
     }
 
     /// Puts `packet`, whose headers have been looked at, to the flow number `at`.
-    fn append(&mut self, at: usize, mut packet: Message, out: &mut impl FnMut(Address, Message)) {
+    fn append(&mut self, at: usize, origin: T, mut packet: Message, out: &mut impl FnMut(T, Message)) {
         let Some(flow) = self.flows.get_mut(at) else {
             return;
         };
@@ -182,15 +217,15 @@ impl Merger {
         };
         let flags = front.get(ip + 13).copied().unwrap_or_default();
         if !flow.headers.tcp_total_of(front, text, sum).is_valid() {
-            let address = flow.address;
             self.release(at, out);
-            out(address, packet);
+            out(origin, packet);
             return;
         }
         flow.sum = flow.sum.then(flow.text, sum);
         flow.text += text;
         flow.packets += 1;
         flow.flags |= flags;
+        flow.origin.add(origin);
         let _ = flow.message.append_behind(packet, len);
         self.recent = at;
         if flow.is_complete(text) {
@@ -199,15 +234,15 @@ impl Merger {
     }
 
     /// Gives out everything that waits: the batch is over.
-    pub fn flush(&mut self, out: &mut impl FnMut(Address, Message)) {
+    pub fn flush(&mut self, out: &mut impl FnMut(T, Message)) {
         for flow in self.flows.drain(..) {
-            let (address, message) = flow.whole();
-            out(address, message);
+            let (origin, message) = flow.whole();
+            out(origin, message);
         }
     }
 
-    fn release(&mut self, at: usize, out: &mut impl FnMut(Address, Message)) {
-        let (address, message) = self.flows.remove(at).whole();
-        out(address, message);
+    fn release(&mut self, at: usize, out: &mut impl FnMut(T, Message)) {
+        let (origin, message) = self.flows.remove(at).whole();
+        out(origin, message);
     }
 }

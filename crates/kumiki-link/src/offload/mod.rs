@@ -36,9 +36,9 @@ mod merge;
 pub mod virtio;
 
 pub use cut::cut;
-pub use merge::Merger;
+pub use merge::{Merger, Origin};
 
-use kumiki_octets::{Checksum, Message, Sum};
+use kumiki_octets::{Checksum, Message, Meta, Sum};
 
 /// Room for the headers: what a message holds in one piece.
 const ROOM: usize = 128;
@@ -53,6 +53,28 @@ const CWR: u8 = 0x80;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const TCP_LEN: usize = 20;
+
+/// Of a super-segment of TCP that a [`Merger`] has made: leaves its checksum to be written by what cuts it, which is how a device takes one.
+/// Anything else stays as it is.
+pub fn leave_checksum(whole: &mut Message) {
+    let Meta { segment_size, header_len, checksum, .. } = *whole.meta();
+    let (len, total) = (usize::from(header_len), whole.len());
+    if segment_size == 0 || matches!(checksum, Checksum::Partial { .. }) {
+        return;
+    }
+    let Some(mut headers) = whole.front(len).ok().and_then(|front| Headers::read(front, total)) else {
+        return;
+    };
+    if headers.len != len || whole.pop(len).is_err() {
+        return;
+    }
+    let ip = headers.ip;
+    let addresses = headers.octets.get(if ip == 20 { 12 } else { 8 }..ip).unwrap_or_default();
+    let pseudo = Sum::of(addresses).add_words([TCP.into(), narrow(total - ip)]);
+    put(&mut headers.octets, ip + 16, pseudo.folded().to_be_bytes());
+    whole.push_octets(headers.octets());
+    whole.meta_mut().checksum = Checksum::Partial { start: narrow(ip), field: 16 };
+}
 
 /// How many packets a super-segment is; 1 for a packet.
 #[must_use]
