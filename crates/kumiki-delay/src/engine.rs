@@ -14,7 +14,7 @@ use std::sync::mpsc::Receiver;
 
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_io::{Arrival, Bell, Clock, Descriptors, RealDevice, Sent, Watch};
-use kumiki_link::offload::{self, Merger, Origin, packets};
+use kumiki_link::offload::{Merger, Origin, packets};
 use kumiki_octets::Message;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ const BATCH: usize = 32;
 /// And the most octets of them: what is read at once is still in the processor's cache when it leaves.
 const BATCH_OCTETS: usize = 256 << 10;
 
-/// So many units may wait for room in a device; more are dropped and counted. As the transmit queue of a network interface of Linux.
+/// So many units, or super-segments, may wait for room in a device; more are dropped and counted. As the transmit queue of a network interface of Linux.
 const QUEUE: usize = 1000;
 
 /// So many octets of them may: as many of the longest that an Ethernet has.
@@ -138,7 +138,7 @@ impl<C: Clock> Engine<C> {
         schedule.sort_by_key(|(at, _)| *at);
         let (asking, commands) = Asking::new(bell.clone(), Command::parse);
         let end =
-            |device| End { device, merger: Merger::in_order(), waiting: VecDeque::new(), octets: 0, is_full: false };
+            |device| End { device, merger: Merger::for_device(), waiting: VecDeque::new(), octets: 0, is_full: false };
         let now = clock.now();
         Ok(Self {
             clock,
@@ -291,12 +291,7 @@ impl<C: Clock> Engine<C> {
                 }
             }
         }
-        // What came last finds no room.
-        while to.waiting.len() > QUEUE || to.octets > QUEUE_OCTETS {
-            let Some(last) = to.waiting.pop_back() else { break };
-            to.octets = to.octets.saturating_sub(last.data.len());
-            path.counted(from).overflowed += packets(&last.data) as u64;
-        }
+        path.counted(from).overflowed += to.shed();
         to.is_full = to.device.flush()?;
         Ok(())
     }
@@ -410,18 +405,33 @@ impl End {
         while let Some(unit) = path.take(from) {
             let units = Tickets { first: unit.ticket(), more: Vec::new() };
             if merges {
-                merger.take(units, unit.data, &mut |units, mut data| {
-                    offload::leave_checksum(&mut data);
-                    wait(units, data);
-                });
+                merger.take(units, unit.data, &mut wait);
             } else {
                 wait(units, unit.data);
             }
         }
-        merger.flush(&mut |units, mut data| {
-            offload::leave_checksum(&mut data);
-            wait(units, data);
+        merger.flush(&mut wait);
+    }
+
+    /// Drops what finds no room behind what waits. Returns how many packets that is.
+    fn shed(&mut self) -> u64 {
+        if self.waiting.len() <= QUEUE && self.octets <= QUEUE_OCTETS {
+            return 0;
+        }
+        let (mut departures, mut octets, mut dropped) = (0, 0, 0);
+        self.waiting.retain(|departure| {
+            let len = departure.data.len();
+            let fits = departures < QUEUE && octets + len <= QUEUE_OCTETS;
+            if fits {
+                departures += 1;
+                octets += len;
+            } else {
+                dropped += packets(&departure.data) as u64;
+            }
+            fits
         });
+        self.octets = octets;
+        dropped
     }
 
     fn pop(&mut self) -> Option<Departure> {

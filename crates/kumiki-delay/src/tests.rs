@@ -519,6 +519,35 @@ fn the_loop_carries_both_ways_at_the_due_times() {
 }
 
 #[test]
+fn what_finds_no_room_in_a_full_device_waits_and_then_is_dropped_and_counted() {
+    let (a, b) = (MemoryDevice::with(0, 9), MemoryDevice::with(0, 0));
+    let offer = |len, many: usize| {
+        let mut stock = a.0.lock().unwrap();
+        stock.gives.extend((0..many).map(|_| Arrival::of(unit(len, 1))));
+    };
+    let mut engine = engine(&a, &b, &[], &[]);
+    let passes = |engine: &mut Engine<ManualClock>| while engine.pass().unwrap() {};
+    // 258 of 65,000 octets leave 7216 of 16 MiB: the next does not fit, and a short one behind it does.
+    offer(65_000, 257);
+    passes(&mut engine);
+    offer(65_000, 2);
+    offer(100, 1);
+    passes(&mut engine);
+    let [to_b, _] = engine.path().statistics();
+    assert_eq!((to_b.overflowed, to_b.units_out), (1, 0));
+    // 1000 may wait.
+    offer(1, 800);
+    passes(&mut engine);
+    let [to_b, _] = engine.path().statistics();
+    assert_eq!((to_b.overflowed, to_b.units_out), (60, 0));
+    b.0.lock().unwrap().room = 2000;
+    passes(&mut engine);
+    let [to_b, _] = engine.path().statistics();
+    assert_eq!((to_b.overflowed, to_b.units_out), (60, 1000));
+    assert_eq!(b.0.lock().unwrap().got.iter().filter(|one| one.len() == 65_000).count(), 258);
+}
+
+#[test]
 fn a_schedule_may_end_it() {
     let (a, b) = (MemoryDevice::with(1, 9), MemoryDevice::with(0, 9));
     let mut engine = engine(&a, &b, &[], &["5ms quit", "7ms a>b loss 100%"]);

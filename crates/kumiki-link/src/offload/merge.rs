@@ -3,7 +3,7 @@
 use kumiki_graph::Address;
 use kumiki_octets::{Checksum, Message, Meta, Sum};
 
-use super::{ACK, CWR, ECE, Headers, PSH, before_tcp, control_bits, long, narrow, word};
+use super::{ACK, CWR, ECE, Headers, PSH, before_tcp, control_bits, leave_checksum, long, narrow, word};
 
 /// Connections of which packets can wait at the same time.
 const FLOWS: usize = 8;
@@ -50,20 +50,21 @@ pub struct Merger<T = Address> {
     flows: Vec<Flow<T>>,
     /// Where the last packet was put.
     recent: usize,
-    keeps_order: bool,
+    is_for_device: bool,
 }
 
 impl<T> Default for Merger<T> {
     fn default() -> Self {
-        Self { flows: Vec::new(), recent: 0, keeps_order: false }
+        Self { flows: Vec::new(), recent: 0, is_for_device: false }
     }
 }
 
 impl<T> Merger<T> {
-    /// One that puts together only what comes one behind the other: packets of two connections do not change places.
+    /// One for packets that are handed to a device: only what comes one behind the other is put together, so that none change places, and
+    /// only what the device cuts into the same packets again; checksums of super-segments are left for it to write.
     #[must_use]
-    pub fn in_order() -> Self {
-        Self { keeps_order: true, ..Self::default() }
+    pub fn for_device() -> Self {
+        Self { is_for_device: true, ..Self::default() }
     }
 }
 
@@ -175,11 +176,12 @@ impl<T: Origin> Merger<T> {
             }
             self.release(at, out);
         }
-        if self.keeps_order {
+        let is_alone = self.is_for_device && headers.flags() & CWR != 0;
+        if self.is_for_device {
             self.flush(out);
         }
         let text = total - headers.len;
-        if is_last(headers.flags()) || text == 0 || !headers.ip_total_of(headers.octets()).is_valid() {
+        if is_alone || is_last(headers.flags()) || text == 0 || !headers.ip_total_of(headers.octets()).is_valid() {
             // Nothing can follow, or only acknowledgments. What TCP will verify is not read here.
             out(origin, packet);
             return;
@@ -235,14 +237,16 @@ impl<T: Origin> Merger<T> {
 
     /// Gives out everything that waits: the batch is over.
     pub fn flush(&mut self, out: &mut impl FnMut(T, Message)) {
-        for flow in self.flows.drain(..) {
-            let (origin, message) = flow.whole();
-            out(origin, message);
+        while !self.flows.is_empty() {
+            self.release(0, out);
         }
     }
 
     fn release(&mut self, at: usize, out: &mut impl FnMut(T, Message)) {
-        let (origin, message) = self.flows.remove(at).whole();
+        let (origin, mut message) = self.flows.remove(at).whole();
+        if self.is_for_device {
+            leave_checksum(&mut message);
+        }
         out(origin, message);
     }
 }

@@ -54,9 +54,8 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const TCP_LEN: usize = 20;
 
-/// Of a super-segment of TCP that a [`Merger`] has made: leaves its checksum to be written by what cuts it, which is how a device takes one.
-/// Anything else stays as it is.
-pub fn leave_checksum(whole: &mut Message) {
+/// Leaves the checksum of a super-segment to be written by what cuts it, which is how a device takes one. Anything else stays as it is.
+fn leave_checksum(whole: &mut Message) {
     let Meta { segment_size, header_len, checksum, .. } = *whole.meta();
     let (len, total) = (usize::from(header_len), whole.len());
     if segment_size == 0 || matches!(checksum, Checksum::Partial { .. }) {
