@@ -230,7 +230,7 @@ fn below(told: Option<String>, text: &str) -> String {
 /// Says which point is meant where the results have no place for it.
 pub(crate) fn say_point(told: Option<&str>) {
     if let Some(told) = told {
-        eprintln!("kumiki: {}", lines_shown(told));
+        tell!("kumiki: {}", lines_shown(told));
     }
 }
 

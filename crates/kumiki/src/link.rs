@@ -174,7 +174,7 @@ pub(crate) fn inside() -> Option<ExitCode> {
     let arguments: Vec<OsString> = arguments.collect();
     let (status, why) = kumiki_emulate::become_program(&arguments);
     if !why.is_empty() {
-        eprintln!("kumiki: {}", crate::commands::lines_shown(&why));
+        tell!("kumiki: {}", crate::commands::lines_shown(&why));
     }
     Some(ExitCode::from(status))
 }
@@ -196,7 +196,7 @@ pub(crate) fn run(args: &LinkArgs) -> Result<(), Stop> {
     let config = config(args)?;
     let say = |text: &str| {
         for line in text.lines() {
-            eprintln!("kumiki: {}", crate::commands::lines_shown(line));
+            tell!("kumiki: {}", crate::commands::lines_shown(line));
         }
     };
     match kumiki_emulate::run(&config, say) {

@@ -145,7 +145,7 @@ pub(crate) fn run(args: &LiveArgs) -> Result<(), Stop> {
     lines::judge(&world, &schedule).map_err(Stop::Input)?;
     let say = |text: &str| {
         for line in text.lines() {
-            eprintln!("kumiki: {}", lines_shown(line));
+            tell!("kumiki: {}", lines_shown(line));
         }
     };
     let config = LiveConfig {

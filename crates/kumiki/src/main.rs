@@ -4,6 +4,17 @@
 //! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written, 130 or 143 a signal has ended it;
 //! `kumiki ppp`, `kumiki ftam` and `kumiki mms` have more, and `kumiki link` has those of its program.
 
+#![deny(clippy::print_stderr)]
+
+/// A line on standard error. Whoever closed it, or has no room for it, is not told; the exit status still is, where `eprintln!` would end in a
+/// panic with another one.
+macro_rules! tell {
+    ($($it:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($it)*);
+    }};
+}
+
 mod callers;
 mod cli;
 mod commands;
@@ -45,7 +56,7 @@ fn main() -> ExitCode {
     }
     // Who cannot be told of a file that is too long ends without a word.
     if let Err(why) = kumiki_live::hear_of_long_files() {
-        eprintln!("kumiki: a file that may grow no more will end this without a word: {why}");
+        tell!("kumiki: a file that may grow no more will end this without a word: {why}");
     }
     let cli = cli::Cli::try_parse().unwrap_or_else(|why| cli::advised(why).exit());
     let (status, why) = match commands::run(cli.command) {
@@ -56,7 +67,7 @@ fn main() -> ExitCode {
     };
     // Where a program has a status of its own there is nothing to say of it.
     if !why.is_empty() {
-        eprintln!("kumiki: {}", commands::lines_shown(&unnumbered(&why)));
+        tell!("kumiki: {}", commands::lines_shown(&unnumbered(&why)));
     }
     ExitCode::from(status)
 }

@@ -93,7 +93,7 @@ pub(crate) fn run(args: &StackArgs) -> Result<(), Stop> {
         .prefixes(prefix(true), prefix(false))
         .mtu(args.mtu)
         .memory(memory.count())
-        .notices(|text| eprintln!("kumiki: {}", lines_shown(text)))
+        .notices(|text| tell!("kumiki: {}", lines_shown(text)))
         .resolver(Arc::new(resolve));
     let config = args.via.iter().fold(config, |config, router| config.router(*router));
     let mut limits = Limits::default();

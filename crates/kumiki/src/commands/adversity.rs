@@ -119,7 +119,7 @@ fn one(seed: u64, args: &cli::Adversity) -> Result<(), Stop> {
         && let Some(violation) = go(&case, Options::default())?.violation
     {
         case = kumiki_adversity::shrink(&case, violation.rule, |runs| {
-            eprintln!("kumiki: a simpler case after {runs}", runs = counted(runs, "run"));
+            tell!("kumiki: a simpler case after {runs}", runs = counted(runs, "run"));
         });
     }
     if args.verbose || args.shrink {

@@ -39,7 +39,7 @@ pub(super) fn run(args: &cli::Decode) -> Result<(), Stop> {
     // A magic number leaves nothing to guess.
     let guess = capture.guess();
     if !guess.why.is_empty() && !matches!(guess.format, Format::Pcap | Format::PcapNg) {
-        eprintln!("kumiki: {name}: {}", capture.guess());
+        tell!("kumiki: {name}: {}", capture.guess());
     }
     let shown = show_all(args, capture, &mut decoder);
     match shown {

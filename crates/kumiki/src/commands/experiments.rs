@@ -145,7 +145,7 @@ fn go_on<R: Runner + Send + 'static>(
         }
         let place = shown(&args.out.display().to_string());
         let (points, are) = (counted(steps as u64, "point"), if steps == 1 { "is" } else { "are" });
-        eprintln!(
+        tell!(
             "kumiki: the {points} of shard {shard} {are} in {place}; `kumiki merge DIR... --out DIR` makes one result of all shards"
         );
         return failures(&results);
@@ -198,7 +198,7 @@ pub(super) fn jobs(given: Option<u16>) -> usize {
 pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     let provenance = begin().after(&args.directories);
     for twice in twice(&args.directories) {
-        eprintln!("kumiki: {} is given twice, and counts once", shown(&twice.display().to_string()));
+        tell!("kumiki: {} is given twice, and counts once", shown(&twice.display().to_string()));
     }
     let merged = Merged::read(&args.directories)?;
     let plan = merged.plan().clone();

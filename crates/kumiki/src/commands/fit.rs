@@ -86,7 +86,7 @@ pub(super) fn run(args: &FitArgs) -> Result<(), Stop> {
         level: args.confidence,
     };
     let task = Task::new(&document, &choice, &source, &options)?;
-    let tell = |text: &str| eprintln!("fit: {}", lines_shown(text));
+    let tell = |text: &str| tell!("fit: {}", lines_shown(text));
     let fitted = task.run(&Laboratory::default(), tell).map_err(|why| Stop::Failed(why.to_string()))?;
     let layout = layout();
     print_words(&format!("{}\n{}", fitted.prices().draw(layout), fitted.residuals().draw(layout)))?;

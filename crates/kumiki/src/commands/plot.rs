@@ -63,10 +63,10 @@ pub(super) fn run(args: &PlotArgs) -> Result<(), Stop> {
     };
     let (figure, left_out) = plot::figure(&sources, &options)?;
     for note in left_out {
-        eprintln!("kumiki: {}", lines_shown(&note));
+        tell!("kumiki: {}", lines_shown(&note));
     }
     if let Some(left_out) = plot::without_place(&figure.series, options.log_x, options.log_y) {
-        eprintln!("kumiki: {}", lines_shown(&left_out));
+        tell!("kumiki: {}", lines_shown(&left_out));
     }
     let svg = Figure { ink: args.ink, ..figure }.to_svg();
     match &args.out {

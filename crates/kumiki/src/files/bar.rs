@@ -64,8 +64,8 @@ impl Bar {
     pub(crate) fn say(&self, line: &str) {
         let line = lines_shown(&unnumbered(line));
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{line}")),
-            None => eprintln!("{line}"),
+            Some(bar) => bar.suspend(|| tell!("{line}")),
+            None => tell!("{line}"),
         }
     }
 

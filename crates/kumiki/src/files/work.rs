@@ -67,7 +67,7 @@ pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
 /// Warns of what is asked for and is beyond a standard.
 pub(crate) fn warn(carrier: Carrier, tpdu_size: u16) {
     if let Some(beyond) = carrier.beyond(tpdu_size) {
-        eprintln!("kumiki: {beyond}");
+        tell!("kumiki: {beyond}");
     }
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn work(
         && let Some(why) = association.failure.take()
         && manner.verbose
     {
-        eprintln!("{}: {why}; all was done before", call.host);
+        tell!("{}: {why}; all was done before", call.host);
     }
     look_at(&association, call, manner)?;
     Ok(plan.outcomes)
@@ -228,7 +228,7 @@ pub(crate) fn look_at(association: &Association, call: &Call, manner: Manner) ->
     if manner.verbose {
         let (received, sent) = association.octets;
         let millis = association.elapsed.as_nanos() / 1_000_000;
-        eprintln!("network: {received} octets received, {sent} sent, {millis} ms");
+        tell!("network: {received} octets received, {sent} sent, {millis} ms");
     }
     if association.interrupted {
         return Err(Stop::Ended { status: INTERRUPTED, why: "given up".to_owned() });
@@ -260,7 +260,7 @@ pub(crate) fn all_done(outcomes: &[OperationOutcome]) -> Result<(), Stop> {
     // The last is told at the end of the program, behind the others.
     let last = failed.pop();
     for (_, why) in failed {
-        eprintln!("kumiki: {}", lines_shown(&why));
+        tell!("kumiki: {}", lines_shown(&why));
     }
     match (first, last) {
         (Some(status), Some((_, why))) => Err(Stop::Ended { status, why }),
@@ -363,7 +363,7 @@ pub(crate) fn get(
             (0, octets) => format!(", {octets} of them were there, and came once more"),
             (octets, _) => format!(", {octets} of them were there"),
         };
-        eprintln!("{}: {}{there}", path_shown(path), counted(it.size, "byte"));
+        tell!("{}: {}{there}", path_shown(path), counted(it.size, "byte"));
     }
     Ok(())
 }
@@ -456,7 +456,7 @@ pub(crate) fn put(
             0 => String::new(),
             octets => format!(", {octets} of them were there"),
         };
-        eprintln!("{}: {bytes}{resumed}", shown(name), bytes = counted(size, "byte"));
+        tell!("{}: {bytes}{resumed}", shown(name), bytes = counted(size, "byte"));
     }
     Ok(())
 }

@@ -22,6 +22,17 @@ fn a_directory_with_only_the_origin_of_a_result_is_refused_before_anything_is_wr
     assert_eq!(folder.0.names("out"), ["run.json"]);
 }
 
+/// Where the words of a mistake find no room its status still does.
+#[test]
+fn a_standard_error_without_room_changes_no_status() {
+    for arguments in [&["run", "nosuch.toml"][..], &["limit", "nosuch.toml"], &["decode", "nosuch.pcap"], &["nosuch"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut kumiki = std::process::Command::new(env!("CARGO_BIN_EXE_kumiki"));
+        let status = kumiki.args(arguments).stdout(std::process::Stdio::null()).stderr(full).status().unwrap();
+        assert_eq!(status.code(), Some(2), "{arguments:?}");
+    }
+}
+
 /// Whoever may replace results cannot replace a directory by a file, nor the other way round.
 #[test]
 fn what_is_in_the_place_of_a_part_of_the_result_is_told_before_anything_runs() {
