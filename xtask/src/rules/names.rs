@@ -3,6 +3,7 @@
 //! | Rule | Says |
 //! |---|---|
 //! | file-name | no name that would fit any content |
+//! | left-over | no file that a patch or a merge has left behind, `.orig` or `.rej`, anywhere |
 //! | root | what lies at the root has an ending, or is a file that everybody looks for there: what a command has left behind is not taken along |
 
 use std::collections::BTreeSet;
@@ -23,6 +24,10 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     for path in tree.paths().filter(|path| !path.contains(['/', '.']) && !AT_ROOT.contains(path)) {
         let right = "leave it out; what belongs here has an ending, or a place in AT_ROOT of xtask/src/rules/names.rs";
         findings.push(Finding::new("root", path, 0, "a file that nobody looks for", right));
+    }
+    for path in tree.paths().filter(|path| [".orig", ".rej"].iter().any(|ending| path.ends_with(ending))) {
+        let right = "take over what is still missing, and remove it";
+        findings.push(Finding::new("left-over", path, 0, "a file that a patch or a merge has left behind", right));
     }
     for path in tree.paths().filter(|path| path.ends_with(".rs")) {
         let mut upto = 0;
@@ -66,6 +71,12 @@ mod tests {
     #[test]
     fn what_was_left_at_the_root_is_found() {
         assert_eq!(files(&["check", "closing", "README.md", ".gitignore", "scripts/closing"]), ["closing"]);
+    }
+
+    #[test]
+    fn what_a_patch_has_left_is_found_anywhere() {
+        let left = ["crates/x/src/ledger.rs.orig", "docs/ledger.md.rej"];
+        assert_eq!(files(&[left[0], "crates/x/src/ledger.rs", left[1]]), left);
     }
 
     #[test]
