@@ -43,6 +43,10 @@ fn beside(part: &str) -> String {
          run.duration = \"1 s\"\n\
          load.bulk = { kind = \"netperf\", from = \"s0\", to = \"s3\", message = \"8 KiB\" }\n"
             .to_owned()
+    } else if has("[load.one]") {
+        let other = LINE.replace(".line", ".other").replace("\"a\"", "\"a.l1\"").replace("\"b\"", "\"b.l1\"");
+        let line = LINE.replace("\"a\"", "\"a.l0\"").replace("\"b\"", "\"b.l0\"");
+        format!("{}{line}{other}", HOSTS.replace("[\"tcp\", \"ip\", \"l0\"]", "{ ip = [\"l0\", \"l1\"] }"))
     } else if has("[vary]") {
         let hosts = format!("{HOSTS}run.seed = \"${{draw}}\"\nhost.a.tcp.congestion = \"${{congestion}}\"\n");
         let line = LINE.replace(" }", ", propagation = \"${rtt / 2}\" }");
