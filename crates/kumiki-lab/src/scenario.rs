@@ -39,7 +39,7 @@
 //! `like = "a"` takes from host `a` everything that is not given, key by key also within the settings of a node; only
 //! `graph` is taken or given as a whole. That is settled before `--set`: what is set on `a` is set on `a` alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use kumiki_settings::Keys;
@@ -556,6 +556,12 @@ impl Scenario {
         let mut loads: Vec<(&String, &Workload)> = self.load.iter().collect();
         loads.sort_by_key(|(name, _)| self.load_order.iter().position(|it| it == *name));
         loads
+    }
+
+    /// What is called by a name in it: hosts, switches, lines, rings and loads.
+    pub(crate) fn names(&self) -> BTreeSet<&str> {
+        let (host, link, load) = (self.host.keys(), self.link.keys(), self.load.keys());
+        host.chain(self.switch.keys()).chain(link).chain(self.ring.keys()).chain(load).map(String::as_str).collect()
     }
 
     /// Has what is as in `earlier`, another point of the same scenario, in memory once.

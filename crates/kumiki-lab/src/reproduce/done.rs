@@ -1,5 +1,6 @@
 //! One point: its runs, and what they say together.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kumiki_octets::text::counted;
@@ -380,10 +381,11 @@ fn unfair(point: &Point, rows: &[Row]) -> Vec<String> {
 /// The notes of all `runs` of a point, each once, with the seeds of those that have it. Notes that differ in numbers alone are one, with the least and the greatest of
 /// these.
 fn of_all(runs: &[Ran], point: &Point) -> Vec<String> {
+    let names = point.scenario.names();
     let mut told: Vec<(Vec<Word<'_>>, Vec<u64>)> = Vec::new();
     for (repetition, ran) in (0_u64..).zip(runs) {
         let seed = point.scenario.run.seed.wrapping_add(repetition);
-        let notes: Vec<Vec<Word<'_>>> = ran.notes.iter().map(|note| words(note)).collect();
+        let notes: Vec<Vec<Word<'_>>> = ran.notes.iter().map(|note| words(note, &names)).collect();
         for note in &notes {
             // Of several in one run it is not known which of them is which in another one.
             let is_one = notes.iter().filter(|other| are_alike(other, note)).count() == 1;
@@ -412,16 +414,19 @@ fn of_all(runs: &[Ran], point: &Point) -> Vec<String> {
 #[derive(Clone, PartialEq, Debug)]
 enum Word<'a> {
     Plain(&'a str),
-    /// A number, as the least and the greatest of some are written, between what stands before it and behind it.
+    /// A number, as the least and the greatest of some are written, between what stands before it and behind it. Both are told without a word between them, for notes
+    /// have words of their own there: "from 0..3 to 250..301 frames".
     Number(&'a str, [&'a str; 2], &'a str),
 }
 
-/// The words of a note. What is a part of a name, as of a line or an address, is no number.
-fn words(note: &str) -> Vec<Word<'_>> {
+/// The words of a note. What is one of `names` or a part of a name, as of a line or an address, is no number.
+fn words<'a>(note: &'a str, names: &BTreeSet<&str>) -> Vec<Word<'a>> {
     let word = |word| {
         let rest = str::trim_start_matches(word, '(');
         let number = rest.trim_end_matches([')', ',', ';', ':', '.']);
-        let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.parse::<f64>().is_ok();
+        let is_number = number.starts_with(|c: char| c.is_ascii_digit())
+            && number.parse::<f64>().is_ok()
+            && !names.contains(number);
         let parts = || Some((word.strip_suffix(rest)?, rest.strip_prefix(number)?));
         match parts().filter(|_| is_number) {
             Some((before, behind)) => Word::Number(before, [number; 2], behind),
@@ -463,7 +468,7 @@ impl<'a> Word<'a> {
         match self {
             Self::Plain(word) => (*word).to_owned(),
             Self::Number(before, [least, _], behind) if !self.is_range() => format!("{before}{least}{behind}"),
-            Self::Number(before, [least, greatest], behind) => format!("{before}{least} to {greatest}{behind}"),
+            Self::Number(before, [least, greatest], behind) => format!("{before}{least}..{greatest}{behind}"),
         }
     }
 }

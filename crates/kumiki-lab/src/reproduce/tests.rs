@@ -523,11 +523,24 @@ fn notes_that_differ_in_numbers_alone_are_one() {
     let one = legend(|seed| vec![format!("bulk: waits {}.5 ms of 70 ms in l{seed}.10.0.0.1 (2 of them)", 10 + seed)]);
     assert!(one.iter().any(|it| it.contains("bulk: waits 11.5 ms of 70 ms in l1.10.0.0.1 (2 of them)")), "{one:?}");
     let one = legend(|seed| vec![format!("bulk: waits {}.5 ms of 70 ms in l0 (2 of them)", 10 * seed)]);
-    let gathered = "seeds 1 to 5: bulk: waits 10.5 to 50.5 ms of 70 ms in l0 (2 of them)";
+    let gathered = "seeds 1 to 5: bulk: waits 10.5..50.5 ms of 70 ms in l0 (2 of them)";
     assert!(one.contains(&gathered.to_owned()), "{one:?}");
+    // Numbers between "from" and "to" stay two.
+    let grown = legend(|seed| vec![format!("the queue grew from {} to {} frames", seed % 4, 249 + seed)]);
+    let gathered = "seeds 1 to 5: the queue grew from 0..3 to 250..254 frames";
+    assert!(grown.contains(&gathered.to_owned()), "{grown:?}");
     // Of two in a run it is not known which is which in another one.
     let two = legend(|seed| vec![format!("line {seed} was away"), format!("line {} was away", 9 - seed)]);
-    assert!(!two.iter().any(|it| it.contains(" to ") && it.contains("was away")), "{two:?}");
+    assert!(!two.iter().any(|it| it.contains("..") && it.contains("was away")), "{two:?}");
+    // What is called by a number is another one, and not more of it.
+    let (head, load) = text.split_once("[load.bulk]").unwrap();
+    let (load, rest) = load.split_once("[vary]").unwrap();
+    let text = format!("{head}[load.1]{load}[load.2]{load}[vary]{rest}");
+    let notes = |seed| vec![format!("{}: waits for what 1 sends", 1 + seed % 2), format!("{} of 9 ended", 3 + seed)];
+    let named = plan_and_run(&text, Noted(notes)).table().legend;
+    for own in ["seeds 2, 4: 1: waits for what 1 sends", "seeds 1 to 5: 4..8 of 9 ended"] {
+        assert!(named.contains(&own.to_owned()), "{own} {named:?}");
+    }
 }
 
 #[test]
