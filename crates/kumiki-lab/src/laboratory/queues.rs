@@ -177,12 +177,13 @@ pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<Str
         let answers = topology.way_of_answers(to, from).unwrap_or_default();
         told.extend(answers.iter().find_map(|hop| {
             let wait = mean_wait(measured, scenario, hop).filter(|wait| *wait > round_trip * MOST)?;
-            let mut sending = loads.iter().filter(|(_, load)| sends(load, hop)).peekable();
+            // Echoes fill nothing.
+            let mut sending = loads.iter().filter(|(_, load)| load.kind != "ping" && sends(load, hop)).peekable();
             let (behind, what) = if sending.peek().is_none() {
                 let fewer = "fewer of them (`ack = { every = 8 }` of TCP at the reader), or a faster line there,";
                 ("each other".to_owned(), fewer)
             } else {
-                let (other, _) = sending.find(|(other, load)| other != name && load.kind != "ping")?;
+                let (other, _) = sending.find(|(other, _)| other != name)?;
                 let other_queue = "a shorter one (`queue_frames`), or one that serves flows in turn (`queue = \"fq-codel\"`),";
                 (format!("what {other} sends"), other_queue)
             };
@@ -396,6 +397,10 @@ define = { queue = "drop-tail", frames = 100 }
         assert!(note.starts_with("down: its acknowledgments wait "), "{note}");
         assert!(note.contains(" in the queue of what home.l0 sends over dsl, behind each other: "), "{note}");
         assert_eq!(told("\"500 kb/s\"", ""), [""; 0]);
+        // An echo fills nothing.
+        let ping = "load.echo = { kind = \"ping\", from = \"home\", to = \"isp\", message = \"56 B\" }";
+        let beside = told("\"20 kb/s\"", ping);
+        assert!(beside.len() == 1 && beside[0].contains("behind each other: "), "{beside:?}");
         // What calls answer there is not of acknowledgments.
         let calls = "load.ask = { kind = \"rpc\", from = \"isp\", to = \"home\", message = \"10 B\", response = \"20 kB\", port = 99 }";
         let behind = told("\"20 kb/s\"", calls);
