@@ -382,10 +382,13 @@ impl Output {
 /// Whether a file that is called so is of a result.
 type IsOwn = fn(&str) -> bool;
 
-/// Whether a file is called as one is that has not taken its place, which `is_own`: `.rows.csv.4711.part`.
+/// What the file is called, before it has a place, by which is tried whether files can be made.
+const PROBE: &str = "probe";
+
+/// Whether a file is called as one is that has not taken its place, which `is_own`, or as one that never takes any: `.rows.csv.4711.part`.
 fn is_part(name: &str, is_own: IsOwn) -> bool {
     let process = name.strip_prefix('.').and_then(|it| it.strip_suffix(".part")).and_then(|it| it.rsplit_once('.'));
-    process.is_some_and(|(own, number)| number.parse::<u32>().is_ok() && is_own(own))
+    process.is_some_and(|(own, number)| number.parse::<u32>().is_ok() && (own == PROBE || is_own(own)))
 }
 
 /// Whether a file of the directory itself is called so.
@@ -490,7 +493,7 @@ fn begin(path: &Path, is_private: bool) -> io::Result<fs::File> {
 /// That of the file system.
 pub(crate) fn probe(folder: &Path) -> io::Result<()> {
     // Named as what is half-written, which whoever goes on takes away.
-    let path = folder.join(format!(".probe.{}.part", std::process::id()));
+    let path = folder.join(format!(".{PROBE}.{}.part", std::process::id()));
     begin(&path, false).and_then(|_| fs::remove_file(&path))
 }
 

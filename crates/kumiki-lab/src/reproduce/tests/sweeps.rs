@@ -352,7 +352,12 @@ fn of_those_that_begin_at_once_one_writes() {
 fn what_was_killed_leaves_nothing_half_written() {
     let (sweep, place) = (Sweep::of(4), Place::new("parts"));
     sweep.run(&place, Shard::WHOLE, false, 2).unwrap();
-    let parts = [".rows.csv.4711.part", "figures/.two.svg.4711.part", "captures/two/.000-a.pcapng.4711.part"];
+    let parts = [
+        ".probe.4711.part",
+        ".rows.csv.4711.part",
+        "figures/.two.svg.4711.part",
+        "captures/two/.000-a.pcapng.4711.part",
+    ];
     let others = [
         ".mine.part",
         "mine.4711.part",
