@@ -2,6 +2,7 @@
 //!
 //! Every command tells of places so, whichever option names them. The number that the operating system has for its reason says nothing to who reads it.
 
+use core::ops::RangeInclusive;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -113,8 +114,27 @@ fn said_plainly(text: &str) -> String {
     format!("{said}; expected {}", worded(wanted))
 }
 
-/// How what is wanted begins where a number with a decimal point is none.
-pub(crate) const WHOLE: &str = "a whole number";
+const WHOLE: &str = "a whole number";
+
+/// The whole numbers that serde wants and a file can have, where it wants those.
+pub(crate) fn wanted_whole(wanted: &str) -> Option<RangeInclusive<i64>> {
+    Some(match wanted {
+        "u8" => 0..=u8::MAX.into(),
+        "u16" => 0..=u16::MAX.into(),
+        "u32" => 0..=u32::MAX.into(),
+        "u64" | "usize" => 0..=i64::MAX,
+        "i32" => i32::MIN.into()..=i32::MAX.into(),
+        "i64" => i64::MIN..=i64::MAX,
+        _ => return None,
+    })
+}
+
+/// A number that was written with a decimal point as one of `range`, where it is that.
+pub(crate) fn as_whole(number: f64, range: &RangeInclusive<i64>) -> Option<String> {
+    // As text a number with a fraction is no whole one, and no precision is lost.
+    let whole = number.to_string().parse::<i64>().ok()?;
+    range.contains(&whole).then(|| whole.to_string())
+}
 
 /// What serde wants, in the words of whoever writes scenarios and reads rows.
 pub(crate) fn worded(wanted: &str) -> String {

@@ -8,6 +8,7 @@ use super::expand::Expander;
 use super::fault::Fault;
 use super::like::complete;
 use super::tree::{Entry, Node, Value};
+use crate::refusal::as_whole;
 
 /// The key that makes a group.
 pub(super) const COUNT: &str = "count";
@@ -84,14 +85,13 @@ fn of_group(
     let Some(number) = number else {
         let fault = expander.fault(&written, "not a number of members");
         let fault = fault.expected(format!("a whole number from 1 to {MOST_MEMBERS}"));
-        return Err(match written.value {
-            Value::Float(count) if count.fract() == 0.0 => fault.suggest(count.to_string()),
-            Value::Integer(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::Switch(_)
-            | Value::List(_)
-            | Value::Table(_) => fault,
+        let meant = match written.value {
+            Value::Float(count) => as_whole(count, &(1..=MOST_MEMBERS.into())),
+            Value::Integer(_) | Value::Text(_) | Value::Switch(_) | Value::List(_) | Value::Table(_) => None,
+        };
+        return Err(match meant {
+            Some(count) => fault.suggest(count),
+            None => fault,
         });
     };
     let others = entry.node.entries().iter().filter(|own| own.key != COUNT).cloned();
@@ -211,6 +211,11 @@ run.duration = "1 s"
                 "define.n = 3",
                 "define.n = 3.0",
                 "x.toml:4: host.s.count = 3.0: not a number of members; did you mean 3? (expected a whole number from 1 to 4096)",
+            ),
+            (
+                "define.n = 3",
+                "define.n = 0.0",
+                "x.toml:4: host.s.count = 0.0: not a number of members; expected a whole number from 1 to 4096",
             ),
             ("count = \"${n}\", graph", "count = \"many\", graph", "host.s.count = \"many\": not a number of members"),
             ("host.r = {", "host.r = { count = 2,", "\"r\" is 2 of them, and a line has two ends"),

@@ -15,7 +15,7 @@ use super::hints;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
 use crate::medium;
-use crate::refusal::{WHOLE, worded};
+use crate::refusal::{as_whole, wanted_whole, worded};
 
 /// What a number alone lacks.
 const WITH_UNIT: &str = "a string, with a unit where that is a quantity: \"20 ms\"";
@@ -125,10 +125,9 @@ impl de::Error for Problem {
         };
         let mut problem = Self::expecting(format!("this is {}", spoken(found)), expected);
         if let (Unexpected::Float(x), Some(advice)) = (found, &mut problem.advice)
-            && x.fract() == 0.0
-            && advice.expected.as_ref().is_some_and(|expected| expected.starts_with(WHOLE))
+            && let Some(range) = wanted_whole(&wanted.to_string())
         {
-            advice.suggestion = Some(x.to_string());
+            advice.suggestion = as_whole(x, &range);
         }
         problem
     }

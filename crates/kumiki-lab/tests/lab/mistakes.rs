@@ -77,6 +77,12 @@ fn a_mistake_is_told_where_it_is_with_what_is_meant() {
             "load.bulk.sessions = 3.0: this is the number 3.0; did you mean 3? (expected a whole number from 0 to 4294967295",
         ),
         (
+            "message",
+            "sessions = -3.0\nmessage",
+            17,
+            "load.bulk.sessions = -3.0: this is the number -3.0; expected a whole number from 0 to 4294967295",
+        ),
+        (
             "propagation = \"10 ms\"",
             "propagation = \"10 ms / 2\"",
             11,
