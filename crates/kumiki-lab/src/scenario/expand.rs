@@ -8,12 +8,9 @@ use std::collections::BTreeSet;
 
 use super::amount::Amount;
 use super::arithmetic;
-use super::fault::Fault;
+use super::fault::{Fault, OfName};
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::is_name;
-
-/// How it begins what is said of a name that nobody has given.
-pub(super) const UNKNOWN_NAME: &str = "unknown name ${";
 
 /// More than this is a definition that doubles itself rather than a value.
 const LONGEST_TEXT: usize = 1 << 16;
@@ -48,9 +45,6 @@ pub(super) struct Expander<'a> {
     path: Vec<String>,
 }
 
-/// How what is told of a definition that has no value begins.
-const NEEDS_ITSELF: &str = "a definition that needs itself: ";
-
 /// That no definition needs itself, whether anything uses it or not. What else is wrong with one is told where it is used.
 pub(super) fn check_defined(source: &Source<'_>, varied: &[(String, Node)], defined: &[Entry]) -> Result<(), Fault> {
     for entry in defined {
@@ -58,9 +52,9 @@ pub(super) fn check_defined(source: &Source<'_>, varied: &[(String, Node)], defi
         let mut expander = Expander::new(source.clone(), varied, defined, &mut used);
         expander.number = Some(0);
         expander.open.push(entry.key.clone());
-        match expander.at(&["define", &entry.key], &entry.node) {
-            Err(fault) if fault.problem().starts_with(NEEDS_ITSELF) => return Err(fault),
-            Ok(_) | Err(_) => {}
+        let fault = expander.at(&["define", &entry.key], &entry.node).err();
+        if let Some(circle) = fault.filter(|fault| fault.is_of_name(OfName::Circle)) {
+            return Err(circle);
         }
     }
     Ok(())
@@ -224,7 +218,8 @@ impl<'a> Expander<'a> {
         };
         if self.open.iter().any(|open| open == name) {
             let round = [self.open.join(" -> ").as_str(), name].join(" -> ");
-            return Err(self.fault(node, format!("{NEEDS_ITSELF}{round}")));
+            let problem = format!("a definition that needs itself: {round}");
+            return Err(self.fault(node, problem).of_name(OfName::Circle));
         }
         self.used.insert(name.to_owned());
         if varied.is_some() && self.open.is_empty() {
@@ -242,7 +237,7 @@ impl<'a> Expander<'a> {
     fn unknown(&self, node: &Node, name: &str) -> Fault {
         let varied = self.varied.iter().map(|(name, _)| name.as_str());
         let known: Vec<&str> = varied.chain(self.defined.iter().map(|e| e.key.as_str())).collect();
-        let fault = self.fault(node, format!("{UNKNOWN_NAME}{name}}}"));
+        let fault = self.fault(node, format!("unknown name ${{{name}}}")).of_name(OfName::Unknown);
         if name == NUMBER {
             return fault
                 .expected("`count` in the same host, switch or link: ${i} is the number of each of its members");

@@ -33,10 +33,21 @@ struct Parts {
     is_long: bool,
     /// All values are right by themselves, and what they make together cannot work.
     is_of_topology: bool,
+    /// What of a name is wrong, where that is it.
+    of_name: Option<OfName>,
     /// What else is wrong with the same input.
     others: Vec<Fault>,
     /// More than these are wrong with it, which are not told; so many, or 0 where nobody has counted them.
     more: Option<usize>,
+}
+
+/// What is wrong with a name that stands for a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OfName {
+    /// Nobody has given it.
+    Unknown,
+    /// Its definition needs itself.
+    Circle,
 }
 
 /// How what is said of a key or a setting begins that stands where there is none of its name.
@@ -112,6 +123,17 @@ impl Fault {
     pub(crate) fn of_topology(mut self) -> Self {
         self.0.is_of_topology = true;
         self
+    }
+
+    /// That this is what is wrong with a name that stands for a value.
+    pub(super) fn of_name(mut self, what: OfName) -> Self {
+        self.0.of_name = Some(what);
+        self
+    }
+
+    /// Whether that is what is wrong.
+    pub(super) fn is_of_name(&self, what: OfName) -> bool {
+        self.0.of_name == Some(what)
     }
 
     /// Whether all values are right by themselves, and only the network that they make together cannot work: there is no line or route, say.
@@ -216,6 +238,13 @@ impl Fault {
     /// At this path in the place of another one.
     pub(super) fn moved(mut self, path: Vec<String>) -> Self {
         self.0.path = path;
+        self
+    }
+
+    /// In the item `number` of the list whose own path has `place` keys.
+    pub(super) fn in_item(mut self, place: usize, number: usize) -> Self {
+        let place = place.min(self.0.path.len());
+        self.0.path.splice(place..place, [number.to_string()]);
         self
     }
 

@@ -3,8 +3,7 @@
 //! Who looks at a scenario stops at the first mistake. What is wrong there is then left out, or something else is put there where it cannot be missing, and the rest is looked at
 //! again: an unknown key, the value of a setting, or a key that is missing. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
 
-use super::expand::UNKNOWN_NAME;
-use super::fault::{MOST, UNKNOWN_KEY};
+use super::fault::{MOST, OfName, UNKNOWN_KEY};
 use super::groups;
 use super::load::{Document, UNUSED};
 use super::read::example;
@@ -103,7 +102,7 @@ impl Document {
         };
         // A name that is used by a slip of the pen is used by no other.
         let is_unused = |fault: &Fault| fault.problem().starts_with(UNUSED);
-        let has_slip = |faults: &[Fault]| faults.iter().any(|fault| fault.problem().starts_with(UNKNOWN_NAME));
+        let has_slip = |faults: &[Fault]| faults.iter().any(|fault| fault.is_of_name(OfName::Unknown));
         let is_told = |faults: &[Fault], fault: &Fault| !(is_unused(fault) && has_slip(faults));
         let (mut faults, mut rest, mut touched) = (vec![first], self.clone(), Touched::default());
         while let Some(last) = faults.last() {
