@@ -139,12 +139,16 @@ fn written(place: &mut [u64; 2], reader: &Reader<'_>) -> Result<(), BuildError> 
 pub(super) fn rates(key: &Key, least: u64, reader: &Reader<'_>) -> Result<Option<[u64; 2]>, BuildError> {
     if let Some(Value::List(values)) = reader.peek("rate") {
         let form = Form::Rate { least, most: FASTEST };
-        let rate = |value: &Value| {
+        let rate = |(number, value): (usize, &Value)| {
             let bits = if let Value::Rate(bits) = value { Some(*bits) } else { None };
             let bits = bits.filter(|bits| (least..=FASTEST).contains(bits));
-            bits.ok_or_else(|| reader.wrong("rate", value, &form.to_string()))
+            bits.ok_or_else(|| {
+                let mut wrong = reader.wrong("rate", value, &form.to_string());
+                wrong.path.push(number.to_string());
+                wrong
+            })
         };
-        let rates = values.iter().map(rate).collect::<Result<Vec<u64>, _>>()?;
+        let rates = values.iter().enumerate().map(rate).collect::<Result<Vec<u64>, _>>()?;
         let expected = "one rate for both directions, or a list of two, from the first end and from the second";
         return <[u64; 2]>::try_from(rates)
             .map(Some)

@@ -166,8 +166,13 @@ fn what_cannot_be_is_said_with_what_would_be_right() {
         ),
         (
             "point-to-point",
+            "rate = \"1 Mb/s\"\nschedule = [{ at = \"1 s\", rate = [\"1 kb/s\", \"1 mph\"] }]",
+            "schedule.0.rate.1 = \"1 mph\": unknown unit \"mph\"; try b/s",
+        ),
+        (
+            "point-to-point",
             "rate = [\"1 Mb/s\", \"0 b/s\"]",
-            "rate: this is 0 b/s; expected a rate from 1 b/s to 1000 Tb/s",
+            "rate.1: this is 0 b/s; expected a rate from 1 b/s to 1000 Tb/s",
         ),
         ("trace", "traces = []", "the key \"traces\" is missing; expected files in mahimahi's format"),
         ("trace", "traces = [\"a\", \"b\", \"c\"]", "traces: this is 3 files"),

@@ -71,7 +71,12 @@ fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting])
             Value::Table(tables)
         }
         toml::Value::Array(values) => {
-            Value::List(values.iter().map(|item| self::value(path, item, known)).collect::<Result<_, _>>()?)
+            // The form of each is that of the list.
+            let read = |(number, item): (usize, &'a toml::Value)| {
+                let place = path.len();
+                self::value(path, item, known).map_err(|fault| fault.in_item(place, number))
+            };
+            Value::List(values.iter().enumerate().map(read).collect::<Result<_, _>>()?)
         }
         toml::Value::Float(number) => match (form, share(number)) {
             // Where there is no such setting, that is what is wrong.
@@ -137,8 +142,10 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
             Fault::at(above, format!("the key {last:?} is missing")).expected(expected)
         }
         Problem::Value { found, expected } => {
-            let mut known = known.iter();
-            let form = known.find(|setting| setting.is_at(&path) && setting.form.to_string() == *expected);
+            // An item of a list has the form of that.
+            let list = path.split_last().filter(|(last, _)| last.parse::<usize>().is_ok()).map(|(_, list)| list);
+            let is_there = |it: &&Setting| it.is_at(&path) || list.is_some_and(|list| it.is_at(list));
+            let form = known.iter().find(|it| is_there(it) && it.form.to_string() == *expected);
             let expected = form.map_or_else(|| expected.clone(), |it| self::expected(&it.form));
             let fault = Fault::at(&path, format!("this is {found}"));
             match frames_of(last, found) {
