@@ -110,7 +110,11 @@ pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<OnWay>, String>
     let topology = Topology::of(scenario);
     let pair = load.pairs().next().ok_or("nobody writes")?;
     let lines = on_way(scenario, load, &topology, pair)?;
-    Ok(lines.into_iter().map(|(_, line)| line).collect())
+    let told = |(direction, line): (Direction<'_>, OnWay)| OnWay {
+        from: sender(scenario, direction).map(str::to_owned),
+        ..line
+    };
+    Ok(lines.into_iter().map(told).collect())
 }
 
 /// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike and what one cannot use is left to the others (max-min).
@@ -192,7 +196,7 @@ fn of_counted_pair<'a>(
     Ok(lines.into_iter().map(|(direction, line)| (direction, line.leaves_mbps)).collect())
 }
 
-/// What lines on the way of a pair carry, in the order of the way.
+/// What lines on the way of a pair carry, in the order of the way; without who sends on them, which only who tells of them asks for.
 pub(super) fn on_way<'a>(
     scenario: &'a Scenario,
     load: &Workload,
@@ -203,9 +207,8 @@ pub(super) fn on_way<'a>(
         let ladders = of_pair(scenario, load, topology, ((from, to), carried), alone)?;
         let line = |(direction, ladder): (Direction<'a>, Ladder)| {
             let mbps = ladder.goodput_mbps().as_f64();
-            let from = sender(scenario, direction).map(str::to_owned);
             let line = direction.0.to_owned();
-            (direction, OnWay { line, from, carried, mbps, leaves_mbps: mbps * part, brings: part })
+            (direction, OnWay { line, from: None, carried, mbps, leaves_mbps: mbps * part, brings: part })
         };
         Ok::<_, String>(ladders.into_iter().map(line).collect::<Vec<_>>())
     };
@@ -233,7 +236,7 @@ pub(super) fn on_way<'a>(
     Ok(all)
 }
 
-/// Who sends in a direction of a line whose two are not alike.
+/// Who sends in a direction of a line whose two are not alike, at first or from some time on.
 fn sender<'a>(scenario: &'a Scenario, (name, is_b): Direction<'_>) -> Option<&'a str> {
     let link = scenario.link.get(name)?;
     let Ok(medium::Line::Frames(frames)) = link.line_at_first() else {
@@ -244,6 +247,8 @@ fn sender<'a>(scenario: &'a Scenario, (name, is_b): Direction<'_>) -> Option<&'a
         Framed::Recorded => matches!(frames.traces.as_slice(), [one, other] if one != other),
         Framed::Oc3c | Framed::Oc12c | Framed::Oc48c => false,
     };
+    let steps = || link.line().and_then(|line| scenario.changes(name, &line)).unwrap_or_default();
+    let differ = differ || steps().iter().any(|step| step.rate.is_some_and(|[one, other]| one != other));
     let [a, b] = &link.ends;
     differ.then(|| place(if is_b { b } else { a }))
 }

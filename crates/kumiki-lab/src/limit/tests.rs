@@ -500,6 +500,7 @@ fn of_calls_the_lines_of_requests_are_told_apart_from_those_of_answers() {
 #[test]
 fn lines_on_the_way_are_told_with_their_directions() {
     let told = |rates: &str| {
+        let (rates, events) = rates.split_once('\n').unwrap_or((rates, ""));
         let text = format!(
             r#"
 title = "Over a router"
@@ -510,6 +511,7 @@ link.dsl = {{ ends = ["a", "r.l0"], medium = "point-to-point", rate = {rates} }}
 link.far = {{ ends = ["r.l1", "b"], medium = "point-to-point", rate = "10 Mb/s" }}
 load.bulk = {{ kind = "netperf", from = "b", to = "a", message = "8 KiB" }}
 run.duration = "1 s"
+{events}
 "#
         );
         let scenario = read(&text);
@@ -519,6 +521,12 @@ run.duration = "1 s"
     assert_eq!(told(r#"["1 Mb/s", "8 Mb/s"]"#), format!("{head} far 9.653; dsl from r 7.723, the narrowest\n"));
     let alike = format!("{head} far 9.653, one of the narrowest; dsl 9.653, one of the narrowest\n");
     assert_eq!(told("\"10 Mb/s\""), alike);
+    // What is told is of the beginning, in which direction it is needs to be said where that matters later.
+    let later = alike.replace("dsl", "dsl from r");
+    let change = r#"at = "500 ms", rate = ["1 Mb/s", "8 Mb/s"]"#;
+    assert_eq!(told(&format!("\"10 Mb/s\", schedule = [{{ {change} }}]")), later);
+    assert_eq!(told(&format!("\"10 Mb/s\"\nevent = [{{ link = \"dsl\", {change} }}]")), later);
+    assert_eq!(told("\"10 Mb/s\"\nevent = [{ link = \"dsl\", at = \"500 ms\", rate = \"1 Mb/s\" }]"), alike);
 }
 
 /// The requests of the one share a line with the answers of the other: each has half of it, and not as many answers as the other.
