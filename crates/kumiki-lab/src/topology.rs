@@ -155,6 +155,16 @@ impl<'a> Topology<'a> {
         self.routed.called.get(&(from.to_owned(), to.to_owned())).map_or_else(|| place(to), String::as_str)
     }
 
+    /// At which of its ends `from` calls the host of the node `to`, and so by which address: the one that a load says, or else where the shortest way leads in.
+    pub(crate) fn called_at<'n>(&self, from: &str, to: &'n str) -> Option<&'n str>
+    where
+        'a: 'n,
+    {
+        let called = self.called(from, to);
+        let last = self.shortest(place(from), called)?.last()?.into;
+        Some(if called == place(called) { last } else { called })
+    }
+
     fn routed(&self, ways: &RoutedWays, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
         let legs = ways.get(&(from.to_owned(), to.to_owned()))?.iter();
         let legs: Option<Vec<_>> = legs.map(|[out, into]| self.leg(out, into)).collect();
@@ -162,9 +172,11 @@ impl<'a> Topology<'a> {
     }
 
     /// The way with the fewest hops to a host, or to an end of it, of several as short the first by the names of plugs, whatever routes say. Channels of a switch are
-    /// looked at: a line may lead back to the switch that it comes from.
+    /// looked at: a line may lead back to the switch that it comes from. To the far side of a host that forwards it leads through that, where no line leads in there.
     pub(crate) fn shortest(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
-        self.search(from, to, |place| self.ends.contains(place))
+        let search = |to| self.search(from, to, |place| self.ends.contains(place));
+        let host = place(to);
+        search(to).or_else(|| search(host).filter(|_| host != to && !self.ends.contains(host)))
     }
 
     /// The shortest way from one plug to another, through switches alone.

@@ -168,13 +168,13 @@ fn of_workload(
                 _ => None,
             };
             // A host with several addresses is called by that of the shortest way there, where the load says no other.
-            let called = topology.shortest(from, topology.called(writing, reading)).unwrap_or_default();
+            let called = topology.called_at(writing, reading);
             let way = way.unwrap_or_default();
             // What counts of exchanges and of echoes comes back.
             let back = back.filter(|_| matches!(kind, Kind::Rpc | Kind::Ping)).unwrap_or_default();
             ways.push(Route::of(&way, &back));
             local = local.or_else(|| way.first().map(|hop| hop.out));
-            own.push(address(to, reader, called.last().map(|hop| hop.into), hosts)?);
+            own.push(address(to, reader, called, hosts)?);
         }
         locals.push(address(from, writer, local, hosts)?);
         peers.push(own);

@@ -113,9 +113,7 @@ impl<'a> Trip<'a> {
         (map, topology): (&Map<'a>, &Topology<'_>),
         (from, to): (&'a str, &'a str),
     ) -> [Option<Self>; 2] {
-        let called = |from, to| {
-            map.by_plug.get(topology.shortest(place(from), topology.called(from, to))?.last()?.into)?.address
-        };
+        let called = |from, to| map.by_plug.get(topology.called_at(from, to)?)?.address;
         let trip = |from, to, address: Option<Ipv4Addr>| {
             let address = address?;
             let (from, to) = (place(from), place(to));

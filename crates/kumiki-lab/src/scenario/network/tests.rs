@@ -412,6 +412,33 @@ run.duration = "1 s"
 }
 
 #[test]
+fn a_router_is_called_by_the_address_of_its_far_side() {
+    let text = r#"
+title = "A router that reads"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b = { graph = { ip = ["l0", "l1"], tcp = ["ip"] }, ip.forwarding = true }
+host.c.like = "a"
+link.near = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s" }
+link.far = { ends = ["b.l1", "c.l0"], medium = "point-to-point", rate = "1 Mb/s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", to_address = "b.l1", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+    let scenario = read(text, &[]).unwrap();
+    let topology = crate::topology::Topology::of(&scenario);
+    let load = &scenario.load["bulk"];
+    let (from, to) = (&load.from.0[0], &load.to.0[0]);
+    let lines = |way: Option<Vec<crate::topology::Hop<'_>>>| -> Vec<String> {
+        way.unwrap().iter().map(|hop| hop.line.to_owned()).collect()
+    };
+    assert_eq!(lines(topology.way(from, to)), ["near"]);
+    assert_eq!(lines(topology.way_of_answers(to, from)), ["near"]);
+    assert_eq!(topology.called_at(from, to), Some("b.l1"));
+    // Who does not forward has no route to it.
+    let ends = read(&text.replace(", ip.forwarding = true", ""), &[]).unwrap_err();
+    assert!(ends.contains("load.bulk"), "{ends}");
+}
+
+#[test]
 fn a_load_says_by_which_of_its_addresses_a_host_is_called() {
     let text = r#"
 title = "Two lines"

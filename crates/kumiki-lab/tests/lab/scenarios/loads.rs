@@ -76,6 +76,26 @@ run = { warm_up = "1 s", duration = "5 s" }
     assert!(near(rate("units"), 0.5, 0.01), "{measured:?}");
 }
 
+/// Routes lead there through it, and it takes what is for any of its addresses.
+#[test]
+fn a_router_reads_what_is_for_the_address_of_its_far_side() {
+    let text = r#"
+title = "A router that reads"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b = { graph = { ip = ["l0", "l1"], tcp = ["ip"] }, ip.forwarding = true }
+host.c.like = "a"
+link.near = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s" }
+link.far = { ends = ["b.l1", "c.l0"], medium = "point-to-point", rate = "1 Mb/s" }
+load.bulk = { kind = "netperf", from = "a", to = "b", to_address = "b.l1", message = "8 KiB" }
+load.echo = { kind = "ping", from = "a", to = "b", to_address = "b.l1", message = "56 B", count = 1 }
+run = { warm_up = "1 s", duration = "5 s" }
+"#;
+    let points = Document::parse("far", "far.toml", text).unwrap().points(&Choice::default()).unwrap();
+    let measured = build(&points[0], 1).unwrap_or_else(|fault| panic!("{fault}")).run().measured;
+    assert!(near(measured.loads["bulk"].goodput_mbps, 10.0 * 1448.0 / 1500.0, 0.02), "{measured:?}");
+    assert!(!measured.loads["echo"].unanswered);
+}
+
 /// What of a load is random is so by itself: with other arrivals it sends and is silent at the same times.
 #[test]
 fn turns_of_sending_and_silence_do_not_depend_on_arrivals() {
