@@ -85,9 +85,9 @@ pub(super) fn unused(sources: &[Source], value: &str, names: &[String], options:
         return Vec::new();
     }
     let of_scope: &[&str] = match options.scope {
-        Scope::Total => &[crate::sources::SCOPE],
-        Scope::Load => &[crate::sources::SCOPE, LOAD],
-        Scope::Flow => &[crate::sources::SCOPE, LOAD, FLOW],
+        Scope::Total => &[],
+        Scope::Load => &[LOAD],
+        Scope::Flow => &[LOAD, FLOW],
     };
     let asked = options.over.iter().cloned().chain(options.conditions.iter().map(|it| it.name().to_owned()));
     let wanted: Vec<String> = names.iter().cloned().chain(asked).chain([value.to_owned()]).collect();
@@ -97,6 +97,7 @@ pub(super) fn unused(sources: &[Source], value: &str, names: &[String], options:
             wanted.iter().filter_map(|name| source.find(name)).map(|found| found.name().to_owned()).collect();
         let is_used = |name: &str| {
             used.iter().any(|it| it == name)
+                || source.says_scope(name)
                 || of_scope.contains(&name)
                 || RUNS.contains(&name)
                 || interval.iter().any(|it| it == name)

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope, bounds};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, SCOPE, Source, empty, is_same, labelled, told, unit, without, words};
+use crate::sources::{Condition, Found, Interval, Source, empty, is_same, labelled, told, unit, without, words};
 use crate::stats::{Level, Summary};
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ fn curve_names(
     for name in source.keys() {
         // Of what measurements have all that is drawn is of one scope, or has a name of its own.
         let is_other = is_same(x, name)
-            || (name == SCOPE && source.is_measured())
+            || source.says_scope(name)
             || options.over.iter().any(|over| is_same(over, name))
             || known.contains(name)
             || name == options.y;
@@ -190,7 +190,7 @@ fn curve_names(
         let is_word = values.iter().any(|value| matches!(value, Parameter::Text(_) | Parameter::Switch(_)));
         let differs = values.iter().any(|value| Some(value) != values.first());
         let has_gaps = || records.iter().any(|it| it.is_of(options.scope) && it.get(&found).is_none());
-        let is_of_rows = varied(name) || [SCOPE, "load", "flow"].contains(&name);
+        let is_of_rows = varied(name) || ["load", "flow"].contains(&name);
         if is_word && source.is_measured() && !results.is_empty() && !is_of_rows && has_gaps() {
             remarks.push(name);
         } else if differs && (varied(name) || is_word) {

@@ -251,6 +251,17 @@ fn an_axis_that_has_to_be_named_is_one_that_there_is() {
     assert_eq!(told(vec![words("red")]), format!("{said} with the name of a value of the rows, or of a column"));
 }
 
+/// Only where all of it says what rows and values over time are of is it no column like others.
+#[test]
+fn a_column_scope_of_ones_own_makes_curves() {
+    let mine = "distance_m,scope,goodput_mbps\n1,indoor,9\n1,outdoor,10\n2,indoor,5\n2,outdoor,9.5\n";
+    let mine = Source::of_csv("mine.csv", mine, &[]).unwrap();
+    let options = Options { x: Some("distance_m".to_owned()), ..Options::default() };
+    let drawn = figure(&[mine], &options).unwrap();
+    assert_eq!(labels(&drawn), ["indoor", "outdoor"]);
+    assert_eq!(drawn.series[1].points.iter().map(|it| it.y).collect::<Vec<_>>(), [10.0, 9.5]);
+}
+
 #[test]
 fn queues_of_values_over_time_are_drawn_by_name() {
     let series = "time_s,scope,name,flow,goodput_mbps,queue_mean,busy\n\

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use kumiki_octets::text::counted;
 
 use super::column::{Unit, amount, bracketed, split};
-use crate::rows::Parameter;
+use super::{OF_NO_ROWS, SCOPE};
+use crate::rows::{Parameter, Scope};
 use crate::scenario::{Amount, Fault, Faults, Place};
 
 /// A file of measurements.
@@ -23,6 +24,8 @@ pub(super) struct Measured {
     pub(super) lines: Vec<u64>,
     /// The lines with a field that was told of and is taken for an empty one.
     pub(super) told: Vec<usize>,
+    /// Whether it has the column [`SCOPE`] and that has no other words than rows and values over time.
+    pub(super) is_scoped: bool,
     /// By the name without its unit, where among `columns` those are that are called so.
     by_stem: BTreeMap<String, Vec<usize>>,
 }
@@ -108,7 +111,8 @@ impl Measured {
         for (place, column) in columns.iter().enumerate() {
             by_stem.entry(split(&column.name).0.to_owned()).or_default().push(place);
         }
-        Ok((Self { heads: line_of_heads(text), columns, lines, told, by_stem }, faults))
+        let is_scoped = columns.iter().any(Column::says_scope);
+        Ok((Self { heads: line_of_heads(text), columns, lines, told, is_scoped, by_stem }, faults))
     }
 
     /// The names of the columns that are called like `name` but for the unit.
@@ -344,6 +348,13 @@ fn with_unit(text: &str) -> Option<Amount> {
 }
 
 impl Column {
+    /// Whether it says what rows, or values over time, are of, and nothing else.
+    fn says_scope(&self) -> bool {
+        let of_rows = [Scope::Total, Scope::Load, Scope::Flow].map(Scope::name);
+        let is_known = |cell: &Parameter| matches!(cell, Parameter::Text(word) if of_rows.iter().chain(&OF_NO_ROWS).any(|it| it == word));
+        self.name == SCOPE && self.cells.iter().flatten().all(is_known)
+    }
+
     /// How messages call it.
     fn path(&self) -> String {
         let (number, head) = &self.place;

@@ -32,8 +32,11 @@ use measured::Measured;
 /// What is taken.
 const RESULT: &str = "the directory of a result, or a CSV file";
 
-/// The column of measurements that says what each is about, as in rows.
-pub(crate) const SCOPE: &str = "scope";
+/// The column of measurements that says what each is about, as in rows and in values over time.
+const SCOPE: &str = "scope";
+
+/// What values over time are about and rows are not.
+const OF_NO_ROWS: [&str; 2] = ["queue", "channel"];
 
 /// A directory with results, or a file of measurements.
 #[derive(Clone, Debug)]
@@ -252,6 +255,14 @@ impl Source {
     #[must_use]
     pub const fn is_measured(&self) -> bool {
         matches!(self.content, Content::Measured(_))
+    }
+
+    /// Whether `name` is the column by which measurements say what each is about, and not one of their own with other words.
+    pub(crate) fn says_scope(&self, name: &str) -> bool {
+        match &self.content {
+            Content::Results { .. } => false,
+            Content::Measured(measured) => name == SCOPE && measured.is_scoped,
+        }
     }
 
     /// `run.json`, where it has one.
@@ -542,14 +553,18 @@ impl<'a> Record<'a> {
     pub(crate) fn is_of(self, scope: Scope) -> bool {
         match self.row() {
             Some(row) => row.scope == scope,
-            None => self.named(SCOPE).is_none_or(|own| own == scope.name()),
+            None => self.scope().is_none_or(|own| own == scope.name()),
         }
+    }
+
+    /// What a measurement says that it is about.
+    fn scope(self) -> Option<String> {
+        self.named(SCOPE).filter(|_| self.source.says_scope(SCOPE))
     }
 
     /// Whether a measurement says that it is about something of which there are no rows, such as a queue.
     pub(crate) fn is_of_no_rows(self) -> bool {
-        let known = [Scope::Total, Scope::Load, Scope::Flow];
-        self.named(SCOPE).is_some_and(|own| known.iter().all(|scope| own != scope.name()))
+        self.scope().is_some_and(|own| OF_NO_ROWS.contains(&own.as_str()))
     }
 
     /// What a measurement has in the column of exactly that name.
