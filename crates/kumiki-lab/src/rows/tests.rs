@@ -130,6 +130,15 @@ fn csv_has_the_columns_of_every_row_in_a_stable_order() {
 }
 
 #[test]
+fn what_a_run_lacks_has_its_own_reason() {
+    let why = |name: &str| ValueName::new(name).unwrap().why_not();
+    assert!(why("retransmissions").contains("no connection of TCP"));
+    for (name, words) in [("raw_mbps", "`times`"), ("warm_up_s", "warm-up")] {
+        assert!(why(name).contains(words) && !why(name).contains("TCP"), "{name}: {}", why(name));
+    }
+}
+
+#[test]
 fn what_is_written_is_read_back() {
     let rows = [row(), other()];
     assert_eq!(from_jsonl(&to_jsonl(&rows).unwrap()).unwrap(), rows);

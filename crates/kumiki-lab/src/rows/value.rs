@@ -174,6 +174,8 @@ impl ValueName {
             "limit_mbps" => "what the lines allow here is not known",
             "queues" | "counters" => "nothing was counted there",
             HALF_WIDTH => "its batches have none",
+            RAW => "nothing was measured of a load with `times`",
+            WARM_UP => "no end of a warm-up was looked for",
             _ => "no connection of TCP was there while it was measured",
         }
     }
