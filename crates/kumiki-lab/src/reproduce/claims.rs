@@ -42,7 +42,8 @@ impl Results {
         let lacks = |point: &&(Point, Result<Done, Failed>)| {
             point.1.as_ref().is_ok_and(|done| value(claim, &point.0, done).is_none())
         };
-        let mut lacking = self.lacking(&at().filter(lacks).map(|(point, _)| point).collect::<Vec<_>>(), own.len());
+        let mut lacking =
+            self.lacking(&at().filter(lacks).map(|(point, _)| point).collect::<Vec<_>>(), Some(own.len()));
         let is_complete =
             !own.is_empty() && own.iter().all(|(_, value)| value.is_some()) && self.left_out(&claim.of) == 0;
         let own: Vec<(&Point, f64)> = own.into_iter().filter_map(|(point, value)| Some((point, value?))).collect();
@@ -65,15 +66,15 @@ impl Results {
         Verdict { lacking, ..verdict.judged(&numbers, is_complete) }
     }
 
-    /// That `points`, of so many, were run and have no such value; nothing of none.
-    fn lacking(&self, points: &[&Point], all: usize) -> String {
+    /// That `points`, of so many where that is known, were run and have no such value; nothing of none.
+    fn lacking(&self, points: &[&Point], all: Option<usize>) -> String {
         const NAMED: usize = 3;
-        match points.len() {
-            0 => String::new(),
-            count if count == all => "no run has such a value".to_owned(),
-            count if count > NAMED && all == usize::MAX => format!("no run has such a value at {count} points"),
-            count if count > NAMED => format!("no run has such a value at {count} of {all} points"),
-            _ => {
+        match (points.len(), all) {
+            (0, _) => String::new(),
+            (count, Some(all)) if count == all => "no run has such a value".to_owned(),
+            (count, Some(all)) if count > NAMED => format!("no run has such a value at {count} of {all} points"),
+            (count, None) if count > NAMED => format!("no run has such a value at {count} points"),
+            (_, _) => {
                 let places: Vec<String> = points.iter().map(|point| self.at(point)).collect();
                 format!("no run has such a value at {}", places.join("; "))
             }
@@ -112,7 +113,7 @@ impl Results {
         };
         let lacking: Vec<&Point> = partners.iter().filter(lacks).map(|(point, _)| point).collect();
         // Whoever reads this does not know how many points these are.
-        let said = self.lacking(&lacking, usize::MAX);
+        let said = self.lacking(&lacking, None);
         (!said.is_empty()).then_some(said)
     }
 
