@@ -1,4 +1,9 @@
 //! Headers whose fields are numbers of whole octets, one behind the other.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | none of its own: the module of each header names it. Numbers are in network order (RFC 791, appendix B) |
+//! | Left out | fields of single bits, and those whose number or length depends on others: their headers read and write them by themselves |
 
 use crate::Malformed;
 
