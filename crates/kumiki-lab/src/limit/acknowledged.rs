@@ -7,9 +7,6 @@ use super::stack::{Carried, Direction, of_counted, of_pair, on_way};
 use crate::scenario::{Scenario, Workload};
 use crate::topology::{HopKind, Topology};
 
-/// So many octets of content does the smallest packet have of which there is a ladder; an acknowledgment has none.
-const CONTENT: u32 = 1;
-
 /// Of a line on which nobody else's data goes, what takes less than this part is nothing to think of.
 const NOTABLE: f64 = 0.05;
 
@@ -82,18 +79,18 @@ pub fn left_out(scenario: &Scenario) -> Option<String> {
 fn taken<'a>(scenario: &'a Scenario, topology: &Topology<'a>, load: &Workload) -> Vec<(Direction<'a>, f64, String)> {
     let pair = load.pairs().next().filter(|_| load.kind != "rpc");
     let found = pair.and_then(|(from, to)| {
-        let back = of_pair(scenario, load, topology, ((to, from), Carried::Answers), Some(CONTENT)).ok()?;
+        let back = of_pair(scenario, load, topology, ((to, from), Carried::Answers), Some(0)).ok()?;
         Some((of_counted(scenario, load).ok()?, back))
     });
     let Some((data, back)) = found else {
         return Vec::new();
     };
-    let segments = data.goodput_mbps().as_f64() / f64::from(data.payload_octets);
+    let segments = data.goodput_mbps().as_f64() * 1e6 / 8.0 / f64::from(data.payload_octets);
     let back = back.into_iter().filter(|((line, _), _)| scenario.link.contains_key(*line));
     let part = |(direction, ladder): (Direction<'a>, super::Ladder)| {
-        let acknowledgments = ladder.goodput_mbps().as_f64() / f64::from(CONTENT);
-        let octets = ladder.packet_octets.checked_sub(super::Ratio::whole(u128::from(CONTENT)))?;
-        (acknowledgments > 0.0).then(|| (direction, segments / SEGMENTS / acknowledgments, super::short(octets)))
+        let acknowledgments = ladder.packets_per_second();
+        let octets = super::short(ladder.packet_octets);
+        (acknowledgments > 0.0).then(|| (direction, segments / SEGMENTS / acknowledgments, octets))
     };
     back.filter_map(part).collect()
 }

@@ -138,6 +138,11 @@ pub fn ladder(line: &Line, layers: &[Overhead], payload_octets: u32) -> Result<L
     if payload_octets == 0 {
         return Err(LadderError::NoPayload);
     }
+    of_packets(line, layers, payload_octets)
+}
+
+/// The same, where packets may have no user data either.
+fn of_packets(line: &Line, layers: &[Overhead], payload_octets: u32) -> Result<Ladder, LadderError> {
     layers.iter().try_for_each(check)?;
     // Downwards: how large the packet is below each layer.
     let mut packet = Packet::new(payload_octets);
@@ -213,6 +218,15 @@ impl Ladder {
     #[must_use]
     pub fn goodput_mbps(&self) -> Ratio {
         self.steps.last().map_or(Ratio::ZERO, |step| step.rate_mbps)
+    }
+
+    /// How many packets the line takes in a second, one behind the other.
+    fn packets_per_second(&self) -> f64 {
+        let shares = self.steps.iter().filter(|step| step.octets.is_none());
+        let line = self.steps.first().map_or(0.0, |line| line.rate_mbps.as_f64() * 1e6);
+        #[expect(clippy::cast_precision_loss, reason = "a part for a sentence")]
+        let left = shares.fold(line, |rate, step| rate * step.factor.0 as f64 / step.factor.1 as f64);
+        left / 8.0 / self.packet_octets.as_f64()
     }
 
     /// The ladder with all that goes by packets as one step, as papers print it.

@@ -15,10 +15,10 @@ use super::graph::Stack;
 use super::layers::header;
 use super::together::{together, weighed};
 use super::{
-    Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, alone,
+    Ladder, LadderError, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, alone,
     bit_stuffing, cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4,
-    ipv6, ladder, lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, rm_cells, segments, session, sonet,
-    stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
+    ipv6, lapb, lapb_ether, llc, llc_snap, mapos, oc, of_packets, ppp, presentation, rm_cells, segments, session,
+    sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
 use crate::medium::{self, Framed, Frames, Slotted};
 use crate::quantity::{self, Distribution, Octets};
@@ -288,7 +288,8 @@ fn slower(one: Ladder, other: Ladder) -> Ladder {
 /// A direction of a line; both of a ring are one.
 pub(crate) type Direction<'a> = (&'a str, bool);
 
-/// The ladders of all lines from one node to another; over TCP of messages of so many octets each of which goes `alone`, or else of full segments.
+/// The ladders of all lines from one node to another; over TCP of messages of so many octets each of which goes `alone`, or else of full segments. Of none is a segment
+/// of TCP with nothing above it, an acknowledgment.
 pub(super) fn of_pair<'a>(
     scenario: &'a Scenario,
     load: &Workload,
@@ -323,6 +324,9 @@ pub(super) fn of_pair<'a>(
     }
     let path_mtu = routers.iter().filter_map(|router| router.mtu).min();
     let (upper, payload) = layers_above(load, &stack, &path, (path_mtu, alone))?;
+    if payload == 0 && alone != Some(0) {
+        return Err(LadderError::NoPayload.to_string());
+    }
     // Below the writer's IP the layers are its own; on a further leg those of the router.
     let count = upper.below_ip;
     let mut all = lines_of((scenario, topology), load, &stack, first, (&upper.layers, payload))?;
@@ -410,7 +414,7 @@ fn lines_of<'a>(
             _ => return Err(format!("there is no line `{}`", hop.line)),
         };
         own.extend(layers.iter().cloned());
-        let ladder = ladder(&line, &own, payload).map_err(|error| error.to_string())?;
+        let ladder = of_packets(&line, &own, payload).map_err(|error| error.to_string())?;
         Ok(((hop.line, hop.kind == HopKind::FromB), ladder))
     };
     leg.iter().map(of_hop).collect()
@@ -577,6 +581,10 @@ fn layers_above<'a>(
     };
     let segment = segment.map(|size| size.saturating_sub(options));
     let below_ip = layers.len() - to_ip;
+    if let Some(place) = tcp_at.filter(|_| alone_octets == Some(0)) {
+        let layers = layers.split_off(place).into_iter().rev().collect();
+        return Ok((Upper { layers, below_ip }, 0));
+    }
     if let (Some(place), Some(size)) = (stream, segment) {
         layers.insert(place, segments(size));
     }
@@ -646,7 +654,7 @@ fn around(
     let away = built.around() + kumiki_link::fddi::token_time();
     let mut own = vec![fddi_framing()];
     let whole: Vec<Overhead> = own.iter().chain(layers).cloned().collect();
-    let octets = ladder(&fddi_ring(), &whole, payload).map_err(|error| error.to_string())?.packet_octets.ceil();
+    let octets = of_packets(&fddi_ring(), &whole, payload).map_err(|error| error.to_string())?.packet_octets.ceil();
     // What is longer goes as several.
     let octets = octets.min((LINE_OVERHEAD + MAX_INFORMATION) as u128);
     let frame = kumiki_link::fddi::RATE.time_of_octets(u64::try_from(octets).unwrap_or(0));
