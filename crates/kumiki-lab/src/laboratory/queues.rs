@@ -8,7 +8,7 @@ use kumiki_graph::Duration;
 use kumiki_link::Occupancy;
 
 use crate::experiment::{Flow, Limit, LoadResult, Measured};
-use crate::medium::{Line, Queue, Rule};
+use crate::medium::{Line, Queue, Rule, Switch};
 use crate::scenario::{Scenario, Workload};
 use crate::stats;
 use crate::topology::{Hop, HopKind, Topology, place};
@@ -181,16 +181,20 @@ pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<Str
             let mut sending = loads.iter().filter(|(_, load)| load.kind != "ping" && sends(load, hop)).peekable();
             let (behind, what) = if sending.peek().is_none() {
                 let fewer = "fewer of them (`ack = { every = 8 }` of TCP at the reader), or a faster line there,";
-                ("each other".to_owned(), fewer)
+                ("each other".to_owned(), fewer.to_owned())
             } else {
                 let (other, _) = sending.find(|(other, _)| other != name)?;
-                let other_queue = "a shorter one (`queue_frames`), or one that serves flows in turn (`queue = \"fq-codel\"`),";
-                (format!("what {other} sends"), other_queue)
+                let in_turn = format!("one that serves flows in turn (`{}.queue = \"fq-codel\"`)", whose(scenario, hop));
+                (format!("what {other} sends"), in_turn)
             };
             let [wait, round_trip] = [wait, round_trip].map(|seconds| seconds * 1e3);
+            // The one is of all that came there, the other of what was measured once.
+            let long = match wait < round_trip {
+                true => format!("wait {wait:.0} ms on average, of round trips of {round_trip:.0} ms,"),
+                false => format!("wait for most of their round trips, of {round_trip:.0} ms on average,"),
+            };
             Some(format!(
-                "{name}: its acknowledgments wait {wait:.0} ms on average, of round trips of {round_trip:.0} ms, in the queue of what {} sends over {}, behind {behind}: \
-                 {what} shows what {name} could have",
+                "{name}: its acknowledgments {long} in the queue of what {} sends over {}, behind {behind}: {what} shows what {name} could have",
                 hop.out, hop.line
             ))
         }));
@@ -204,7 +208,8 @@ fn mean_round_trip(load: &LoadResult) -> Option<f64> {
     stats::mean(&all.collect::<Vec<_>>())
 }
 
-/// How long frames waited on average in the one queue of what is sent over a line with frames, in seconds: how many waited, over how many went in a second (Little).
+/// How long frames waited on average in the one queue of what is sent over a line with frames, in seconds: how many waited, over how many came in a second (Little). Of a queue that grows more
+/// come than go, and those that are still there at the end have not waited for all of their time.
 #[expect(clippy::cast_precision_loss, reason = "a count for a sentence")]
 fn mean_wait(measured: &Measured, scenario: &Scenario, hop: &Hop<'_>) -> Option<f64> {
     let end = match hop.kind {
@@ -212,13 +217,29 @@ fn mean_wait(measured: &Measured, scenario: &Scenario, hop: &Hop<'_>) -> Option<
         HopKind::FromB => "b",
         HopKind::Ring => return None,
     };
+    let queue = measured.queues.get(&format!("{}.{end}", hop.line))?;
+    let sent = *measured.counters.get(hop.line)?.get(&format!("{end}_frames"))?;
+    let came = sent + queue.length().saturating_sub(queue.began_with());
+    let has_one = own(scenario, hop)?.managed.queue != Rule::FqCodel && came > 0;
+    has_one.then(|| queue.mean() * queue.whole().as_secs_f64() / came as f64)
+}
+
+/// The queue of what is sent over a line with frames: an Ethernet switch has its own.
+fn own(scenario: &Scenario, hop: &Hop<'_>) -> Option<Queue> {
     let Ok(Line::Frames(frames)) = scenario.link.get(hop.line)?.line() else {
         return None;
     };
-    let queue = measured.queues.get(&format!("{}.{end}", hop.line))?;
-    let sent = *measured.counters.get(hop.line)?.get(&format!("{end}_frames"))?;
-    let has_one = frames.queue.managed.queue != Rule::FqCodel && sent > 0;
-    has_one.then(|| queue.mean() * queue.whole().as_secs_f64() / sent as f64)
+    match scenario.switch.get(place(hop.out)).map(|switch| switch.switch()) {
+        Some(Ok(Switch::Ethernet(switch))) => Some(switch.queue()),
+        Some(_) => None,
+        None => Some(frames.queue),
+    }
+}
+
+/// Whose settings say what that queue is.
+fn whose(scenario: &Scenario, hop: &Hop<'_>) -> String {
+    let switch = place(hop.out);
+    if scenario.switch.contains_key(switch) { format!("switch.{switch}") } else { format!("link.{}", hop.line) }
 }
 
 #[cfg(test)]
@@ -376,11 +397,47 @@ define = { queue = "drop-tail", frames = 100 }
             "{note}"
         );
         assert!(note.contains(" in the queue of what home.l0 sends over dsl, behind what up sends: "), "{note}");
+        // `queue_frames` is of both ends, and a short one takes more from the data than from what is before its acknowledgments.
+        assert!(
+            note.ends_with(
+                ": one that serves flows in turn (`link.dsl.queue = \"fq-codel\"`) shows what down could have"
+            ),
+            "{note}"
+        );
         // Served in turn they do not wait, in a short queue not for long, and alone for nobody.
         assert_eq!(told(ADSL, &["queue=fq-codel"]), [""; 0]);
         assert_eq!(told(ADSL, &["frames=3"]), [""; 0]);
         let up = ADSL.lines().find(|line| line.starts_with("load.up")).unwrap();
         assert_eq!(told(&ADSL.replace(up, ""), &[]), [""; 0]);
+    }
+
+    /// A queue without an end grows for as long as it is measured: what came at last waits for longer than any round trip that was measured.
+    #[test]
+    fn acknowledgments_in_a_queue_that_grows_wait_for_no_longer_than_their_round_trips() {
+        let flood = "load.up = { kind = \"udp\", from = \"home\", to = \"isp\", message = \"1000 B\", rate = \"1.3 Mb/s\", start = \"9 s\" }";
+        let up = ADSL.lines().find(|line| line.starts_with("load.up")).unwrap();
+        let text = ADSL
+            .replace("graph = [\"tcp\", \"ip\", \"l0\"]", "graph = { tcp = [\"ip\"], udp = [\"ip\"], ip = [\"l0\"] }");
+        let told = notes(&text.replace(up, flood), &["frames=100000"]);
+        let note = told.iter().find(|note| note.contains("acknowledgments wait")).unwrap();
+        assert!(note.contains(": its acknowledgments wait for most of their round trips, of "), "{note}");
+    }
+
+    /// The line's own `queue` is that of the router: a port of a switch has the switch's.
+    #[test]
+    fn a_queue_of_a_switch_is_told_of_by_its_own_rule() {
+        let text = ADSL.replace("\"ip\", \"l0\"", "\"ip\", \"arp\", \"eth\", \"l0\"");
+        let text = text.replace("ends = [\"home\", \"isp\"]", "framing = \"24 B\", ends = [\"sw\", \"isp\"]");
+        let switched = format!(
+            "{text}\nlink.lan = {{ ends = [\"home\", \"sw\"], medium = \"point-to-point\", rate = \"100 Mb/s\", framing = \"24 B\" }}\n\
+             switch.sw = {{ kind = \"ethernet\", queue_frames = 100, queue = \"${{ports}}\" }}\ndefine.ports = \"drop-tail\"\n"
+        )
+        .replace("define = { queue = \"drop-tail\", frames = 100 }", "define.queue = \"fq-codel\"\ndefine.frames = 100");
+        let told = |set: &[&str]| notes(&switched, set).into_iter().find(|note| note.contains("acknowledgments wait"));
+        let note = told(&[]).unwrap();
+        assert!(note.contains(" in the queue of what sw.0 sends over dsl, behind what up sends: "), "{note}");
+        assert!(note.contains(" in turn (`switch.sw.queue = \"fq-codel\"`) shows"), "{note}");
+        assert_eq!(told(&["ports=fq-codel"]), None);
     }
 
     /// One for every two segments of 1500 octets at 8 Mb/s is seven times what 20 kb/s take.
