@@ -50,7 +50,7 @@ const HEADS: [(&str, &str); 14] = [
 
 /// What a word of `bound_by` or `held` means.
 const WORDS: [(&str, &str); 22] = [
-    ("link", "a line on the way was full"),
+    ("link", "a line on the way was full, or one of twice its rate would save more than all else"),
     ("host", "a CPU had no time left"),
     ("pages", "writers waited for memory"),
     ("power", "a host at one of its ends had no power"),
@@ -123,6 +123,9 @@ mod tests {
         for limit in Limit::ALL {
             assert_eq!(words(|word| word == limit.name()).len(), 1, "{}", limit.name());
         }
-        assert_eq!(words(|word| word == "link"), ["link: a line on the way was full"]);
+        assert_eq!(
+            words(|word| word == "link"),
+            ["link: a line on the way was full, or one of twice its rate would save more than all else"]
+        );
     }
 }
