@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kumiki_graph::Duration;
 use kumiki_inet::tcp::Tcp;
 use kumiki_settings::Keys;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::fault::{Fault, quantity};
 use super::{Host, Nodes, Scenario, Workload, groups};
@@ -21,7 +21,8 @@ use crate::quantity::{Quantity as _, Rate, Share, parse_list};
 #[serde(deny_unknown_fields)]
 pub struct Event {
     /// When, from the beginning of the run. Of two at the same time that say otherwise of one thing, the later in the file counts.
-    #[key(is = "a time, or a list or range of them", example = "\"10 s .. 50 s step 10 s\"")]
+    #[key(is = "a time, or a list or range of them", example = "[\"5 s\", \"10 s .. 50 s step 10 s\"]")]
+    #[serde(deserialize_with = "times")]
     pub at: String,
     /// To which lines; `in*` is every line `in` and a number.
     #[key(is = "a name, or a list", default = "none", example = "[\"in*\", \"mid\"]")]
@@ -61,6 +62,20 @@ pub struct Event {
     /// takes from it.
     #[key(is = "an end of the line, or a station", default = "both ways", example = "\"b\"")]
     pub toward: Option<String>,
+}
+
+/// Times and ranges, between commas or as a list of the file.
+fn times<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a time, or a list or range of them")]
+    enum Times {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Times::deserialize(deserializer)? {
+        Times::One(text) => text,
+        Times::Several(all) => all.join(", "),
+    })
 }
 
 /// In a line: "10 s: mid, up = false".

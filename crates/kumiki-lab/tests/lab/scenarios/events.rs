@@ -53,6 +53,12 @@ fn datagrams_are_lost_as_long_as_a_line_is_not_there() {
                { at = "1.1 s .. 3.1 s step 1 s", link = ["near", "far"], up = true }"#,
             (3700, 370),
         ),
+        // A list of the file is as one between commas.
+        (
+            r#"{ at = "1 s, 2 s, 3 s", link = ["near", "far"], up = false },
+               { at = ["1.1 s", "2.1 s .. 3.1 s step 1 s"], link = ["near", "far"], up = true }"#,
+            (3700, 370),
+        ),
         // One way: datagrams get there, answers do not.
         (r#"{ at = "1 s", link = "near", up = false, toward = "a" }"#, (4000, 100)),
         (
