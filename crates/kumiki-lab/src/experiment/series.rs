@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ends::Ends;
 use super::flows::{self, Pair, matched, progress, tcps};
-use super::load::Load;
+use super::load::{Kind, Load};
 use super::occupied::Carry;
 use crate::figure::{Axis, Figure, Point, Series, Shape};
 use crate::scenario::Happening;
@@ -200,7 +200,8 @@ impl Sampler {
         }
         self.flows.insert(name.to_owned(), earlier);
         let of_load = Sample::of(self.next, SampleOf::Load, name);
-        let goodput_mbps = Some(self.rate_mbps(sum));
+        // Echoes have no goodput.
+        let goodput_mbps = (load.kind != Kind::Ping).then(|| self.rate_mbps(sum));
         self.samples.push(Sample { goodput_mbps, retransmissions: sum_again, ..of_load });
         self.samples.extend(of_flows);
     }

@@ -435,6 +435,9 @@ run = { duration = "4 s", interval = "500 ms" }
 "#;
     let run = crate::arrange::run(&parse(text), &[], 1, &Options::default());
     let samples = run.samples.unwrap().0;
+    // Echoes have no goodput, also not over time.
+    let has_goodput = |name: &str| samples.iter().any(|it| it.name == name && it.goodput_mbps.is_some());
+    assert!(has_goodput("bulk") && has_goodput("get") && !has_goodput("echo"));
     let of = |scope, name: &str| -> Vec<Option<u64>> {
         let own = samples.iter().filter(|it| it.scope == scope && it.name == name);
         own.map(|it| it.retransmissions).collect()
