@@ -85,9 +85,13 @@ pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<Stri
         drawn.extend(of_source(source, &x, &y, sources, options, &mut left_out)?);
     }
     if drawn.is_empty() {
+        let other = options.conditions.iter().find(|it| it.name() == SCOPE && it.wanted_text() != options.scope.name());
         let fault = || {
-            Fault::new(format!("nothing to draw: no record has both {x} and {y}"))
-                .expected("other names, another --scope, or fewer conditions")
+            let fault = Fault::new(format!("nothing to draw: no record has both {x} and {y}"));
+            fault.expected(match other {
+                Some(it) => format!("--scope {} in the place of {it}", it.wanted_text()),
+                None => "other names, another --scope, or fewer conditions".to_owned(),
+            })
         };
         return Err(unmet.into_iter().next().unwrap_or_else(fault));
     }

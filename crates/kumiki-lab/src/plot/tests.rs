@@ -287,3 +287,13 @@ fn queues_of_values_over_time_are_drawn_by_name() {
     let (loads, notes) = of("goodput_mbps", Scope::Load, &[]);
     assert_eq!((loads.len(), loads[0].1.clone(), notes), (1, vec![(1.0, 9.5), (2.0, 9.6)], Vec::<String>::new()));
 }
+
+#[test]
+fn a_condition_on_the_scope_alone_is_told_what_draws_it() {
+    let series = "time_s,scope,name,goodput_mbps\n1,load,bulk,9.5\n2,load,bulk,9.6\n";
+    let series = Source::of_csv("000-series.csv", series, &[]).unwrap();
+    let conditions = vec!["scope=load".parse().unwrap()];
+    let options = Options { x: Some("time_s".to_owned()), conditions, ..Options::default() };
+    let fault = super::figure(&[series], &options).unwrap_err().to_string();
+    assert!(fault.ends_with("expected --scope load in the place of --where scope=load"), "{fault}");
+}

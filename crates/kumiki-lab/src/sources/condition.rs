@@ -37,6 +37,11 @@ impl Condition {
         &self.name
     }
 
+    /// What it has to be, as it was written.
+    pub(crate) fn wanted_text(&self) -> &str {
+        &self.text
+    }
+
     /// Which of `sources` say nothing of what `conditions` are about, in words: all of these is looked at.
     ///
     /// # Errors
