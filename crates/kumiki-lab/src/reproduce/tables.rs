@@ -83,7 +83,15 @@ impl Results {
     fn headed(&self) -> String {
         let of_tasks = self.points.first().is_some_and(|(point, _)| point.scenario.report.tasks.is_some());
         let shown = self.shown();
-        let what = if of_tasks || !shown.is_goodput() { format!(": {}", shown.label()) } else { String::new() };
+        let load = self.points.first().and_then(|(point, _)| {
+            let report = &point.scenario.report;
+            report.load.as_ref().filter(|_| point.scenario.load.len() > 1 && !of_tasks)
+        });
+        let what = match load {
+            Some(load) => format!(": {} of {load}", shown.label()),
+            None if of_tasks || !shown.is_goodput() => format!(": {}", shown.label()),
+            None => String::new(),
+        };
         let unit = if shown.unit().is_empty() { String::new() } else { format!(" ({})", shown.unit()) };
         format!("{}{what}{unit}", self.title())
     }
@@ -185,8 +193,8 @@ impl Results {
         for line in self.trends() {
             add(line);
         }
-        // What is said of points that are not here is no line of this table; that those here have no such value is.
-        let is_here = |it: &&Verdict| it.ours.is_some() || !it.lacking.is_empty();
+        // What a paper says of points that are not here is no line of this table; that those here have no such value is.
+        let is_here = |it: &&Verdict| it.paper.is_none() || it.ours.is_some() || !it.lacking.is_empty();
         for verdict in self.claims(std::slice::from_ref(self)).iter().filter(is_here) {
             add(verdict.told());
         }
@@ -210,11 +218,13 @@ impl Results {
         // What holds for all points need not name them.
         let notes: Vec<(&Point, &[String])> =
             self.points.iter().map(|(point, result)| (point, notes(result))).collect();
+        let is_of_all = |note: &&String| notes.iter().all(|(_, other)| other.contains(note));
+        let of_all = notes.first().into_iter().flat_map(|(_, own)| own.iter().filter(is_of_all));
+        of_all.cloned().for_each(&mut add);
         for (point, own) in &notes {
-            for note in *own {
-                let of_all = notes.iter().all(|(_, other)| other.contains(note));
-                let label = point.label_of(&heads);
-                add(if of_all || label.is_empty() { note.clone() } else { format!("{label}: {note}") });
+            let label = point.label_of(&heads);
+            for note in own.iter().filter(|note| !is_of_all(note)) {
+                add(if label.is_empty() { note.clone() } else { format!("{label}: {note}") });
             }
         }
         for (label, why) in self.failures() {

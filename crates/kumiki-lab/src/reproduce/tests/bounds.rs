@@ -63,6 +63,14 @@ fn ran(flows: u32, more: &str) -> Results {
     run(&plan, Flows(flows), Options::default()).remove(0)
 }
 
+/// A number without a name would be taken for that of both.
+#[test]
+fn the_load_that_is_asked_for_is_named_above_the_table() {
+    let title = |more: &str| ran(1, more).table().title;
+    assert_eq!(title(""), "Two loads (Mb/s)");
+    assert_eq!(title("[report]\nload = \"other\"\n"), "Two loads: goodput of other (Mb/s)");
+}
+
 #[test]
 fn why_each_load_and_each_flow_is_as_fast_as_it_is_is_printed() {
     let table = ran(2, "").why_table().unwrap();

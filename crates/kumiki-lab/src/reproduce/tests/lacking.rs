@@ -21,19 +21,20 @@ impl Runner for Ends {
     }
 }
 
-fn ends(claim: &str) -> Results {
+fn ends(set: &[&str], claim: &str) -> Results {
     let text = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
     let text = text.replace("duration = \"10 s\"", "duration = \"10 s\"\nrepeat = { runs = 3 }");
     let text = text.replace("[report]", "[report]\nvalue = \"completion_ms.mean\"");
     let claim = format!("[[claim]]\nwords = \"so\"\nfrom = \"me\"\nvalue = \"completion_ms.mean\"\n{claim}\n");
     let document = Document::parse("two", "two.toml", &format!("{text}\n{claim}")).unwrap();
-    let plan = Plan::new(&[document], &Choice::default(), &Ends).unwrap();
+    let choice = Choice { set: set.iter().map(|it| (*it).to_owned()).collect(), ..Choice::default() };
+    let plan = Plan::new(&[document], &choice, &Ends).unwrap();
     run(&plan, Ends, Options::default()).remove(0)
 }
 
 #[test]
 fn of_how_many_runs_a_value_is_is_said_where_some_have_none() {
-    let results = ends("most = 1");
+    let results = ends(&[], "most = 1");
     let caption = results.figure().unwrap().caption;
     assert!(caption.contains("Each value is of the runs that have one, 1 to 3 of 3."), "{caption}");
     let (what, said) = results.glance().remove(0);
@@ -50,7 +51,7 @@ fn of_how_many_runs_a_value_is_is_said_where_some_have_none() {
 #[test]
 fn a_claim_is_of_the_runs_that_have_the_value_and_says_where_none_has() {
     let judged = |claim: &str| {
-        let results = ends(claim);
+        let results = ends(&[], claim);
         let verdict = results.verdicts(&[]).remove(0);
         let told = verdict.told();
         assert!(results.table().legend.contains(&told), "{told}: {:?}", results.table().legend);
@@ -73,4 +74,13 @@ fn a_claim_is_of_the_runs_that_have_the_value_and_says_where_none_has() {
         judged("most = 5\nof = { window = \"256 KiB\" }\nagainst = { window = \"8 KiB\", rtt = \"1 ms\" }");
     assert_eq!((verdict, ours), (Judgement::Open, None));
     assert!(told.ends_with(&format!("; {none} at nagle on, window 8 KiB")), "{told}");
+}
+
+/// What one expects of points that were not run is told with the table, too.
+#[test]
+fn a_claim_of_points_that_are_not_there_is_told() {
+    let results = ends(&["window=48 KiB"], "most = 5000\nof = { window = \"256 KiB\" }");
+    let told = results.verdicts(&[]).remove(0).told();
+    assert!(told.contains("not all of its points are there"), "{told}");
+    assert!(results.table().legend.contains(&told), "{told}: {:?}", results.table().legend);
 }
