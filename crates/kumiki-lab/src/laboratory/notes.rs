@@ -64,8 +64,10 @@ pub(super) fn happened(scenario: &Scenario, end: Instant) -> Vec<String> {
     let (before, late): (Vec<Happening>, Vec<Happening>) =
         scenario.happenings().into_iter().partition(|it| it.at < end);
     let told = |what: &str, all: Vec<Happening>| {
-        let mut told: Vec<String> = all.iter().take(TOLD).map(Happening::told).collect();
-        let more = all.len().saturating_sub(TOLD);
+        // In the place of one that is left out there would be as many words.
+        let count = if all.len() == TOLD + 1 { all.len() } else { TOLD };
+        let mut told: Vec<String> = all.iter().take(count).map(Happening::told).collect();
+        let more = all.len().saturating_sub(count);
         told.extend((more > 0).then(|| format!("and {more} more")));
         (!told.is_empty()).then(|| format!("{what}: {}", told.join("; ")))
     };
@@ -326,6 +328,11 @@ define.playout = "1 ms"
     #[test]
     fn what_happens_is_told_once_whether_values_over_time_are_kept_or_not() {
         assert_eq!(told("2500 ms"), ["during the run: at 2.5 s link.line down"]);
+        // As many words would say that there is one more.
+        let six = told("1 s .. 2.25 s step 250 ms");
+        assert!(six[0].ends_with("; at 2.25 s link.line down"), "{six:?}");
+        let seven = told("1 s .. 2.5 s step 250 ms");
+        assert!(seven[0].ends_with("; at 2 s link.line down; and 2 more"), "{seven:?}");
         assert_eq!(told("90 s"), ["after the end of the run, and so never: at 90 s link.line down"]);
         let both = told("3 s, 200 min");
         assert_eq!(both.len(), 2);
