@@ -128,6 +128,7 @@ impl Laboratory {
         // What a paper says of its own points is no question of what to change.
         if point.scenario.paper.is_none() {
             notes.extend(notes::cells_in_vain(measured));
+            notes.extend(notes::of_cpus(&rows, &point.scenario, measured));
             notes.extend(notes::next_to_cpu(&rows, &point.scenario));
         }
         if let Some(found) = found {

@@ -187,13 +187,20 @@ impl Measured {
 impl LoadResult {
     /// The same where the CPUs on its way were so busy. Each of its flows asks for the busiest.
     fn on_cpus(mut self, cpu: BTreeMap<String, f64>) -> Self {
+        self.cpu = cpu;
+        self.taken = self.busiest_cpu().map_or(0.0, |(_, taken)| taken);
+        self
+    }
+
+    /// The CPU on its way with the least time left, as `host.cpu`, and how much of the part in which the load wrote it was busy or, at a writer, left alone while its program waits, from
+    /// 0 to 1; of several that are alike the first.
+    pub(crate) fn busiest_cpu(&self) -> Option<(&str, f64)> {
         let taken = |(cpu, busy): (&String, &f64)| {
             let host = cpu.split_once('.').map_or(cpu.as_str(), |(host, _)| host);
             busy + self.waited.get(host).copied().unwrap_or(0.0)
         };
-        self.taken = cpu.iter().map(taken).fold(0.0, f64::max);
-        self.cpu = cpu;
-        self
+        let all = self.cpu.iter().map(|it| (it.0.as_str(), taken(it)));
+        all.reduce(|most, other| if other.1 > most.1 { other } else { most })
     }
 
     /// So many `octets` over the time that was measured, in 10^6 bit/s.

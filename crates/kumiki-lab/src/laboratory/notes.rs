@@ -196,16 +196,42 @@ fn unheard(load: &LoadResult, measured: &Measured) -> Option<String> {
     })
 }
 
+/// The rows that say what held what is shown: of the one load that is asked for, or of each; of all where there is one.
+fn shown<'a>(rows: &'a [Row], scenario: &'a Scenario) -> impl Iterator<Item = &'a Row> {
+    let is_alone = scenario.load.len() < 2;
+    rows.iter().filter(move |row| match (&scenario.report.load, is_alone) {
+        (Some(load), _) => row.scope == Scope::Load && row.load.as_ref() == Some(load),
+        (None, true) => row.scope == Scope::Total,
+        (None, false) => row.scope != Scope::Flow,
+    })
+}
+
+/// Which CPUs held what is bound by a host, and how busy they were.
+pub(super) fn of_cpus(rows: &[Row], scenario: &Scenario, measured: &Measured) -> Vec<String> {
+    let mut held: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
+    for row in shown(rows, scenario).filter(|row| row.bound_by == Bound::Host.name()) {
+        let load = row.load.as_ref();
+        let result = load.map_or(Some(&measured.total), |load| measured.loads.get(load));
+        let is_of_all = load.is_none() && measured.loads.len() > 1;
+        if let Some((cpu, taken)) = result.filter(|_| !is_of_all).and_then(LoadResult::busiest_cpu) {
+            let part = format!("{:.1} %", taken * 100.0);
+            held.entry((cpu, part)).or_default().extend(load.map(String::as_str));
+        }
+    }
+    let told = |((cpu, part), loads): ((&str, String), Vec<&str>)| {
+        let of = if scenario.load.len() < 2 { String::new() } else { format!("{}: ", loads.join(", ")) };
+        format!(
+            "{of}the CPU that had no time left is {cpu}, taken for {part} of the time; what waits for it is in a queue of that host, and not in those of lines (`queues`)"
+        )
+    };
+    held.into_iter().map(told).collect()
+}
+
 /// What a faster CPU could bring at most, where it is what binds and a line is next to it.
 pub(super) fn next_to_cpu(rows: &[Row], scenario: &Scenario) -> Vec<String> {
     /// From this part of what the line leaves on it is next.
     const NEXT: f64 = 0.9;
     let is_alone = scenario.load.len() < 2;
-    let shown = |row: &&Row| match (&scenario.report.load, is_alone) {
-        (Some(load), _) => row.scope == Scope::Load && row.load.as_ref() == Some(load),
-        (None, true) => row.scope == Scope::Total,
-        (None, false) => row.scope != Scope::Flow,
-    };
     let told = |row: &Row| {
         let limit =
             row.limit_mbps.filter(|limit| row.bound_by == Bound::Host.name() && row.goodput_mbps >= NEXT * limit)?;
@@ -219,7 +245,7 @@ pub(super) fn next_to_cpu(rows: &[Row], scenario: &Scenario) -> Vec<String> {
             "{of}beside the CPU the line is nearly full: a faster host brings at most {more:.1} % more, the {limit:.2} Mb/s that the octets of all layers leave"
         ))
     };
-    rows.iter().filter(shown).filter_map(told).collect()
+    shown(rows, scenario).filter_map(told).collect()
 }
 
 /// At which devices a considerable part of the cells that came were of PDUs that had lost another one on the way.
@@ -358,5 +384,36 @@ define.playout = "1 ms"
         };
         assert_eq!(note("4 s"), "201 datagrams sent, 0 received, 201 lost");
         assert_eq!(note("500 ms"), "26 datagrams sent, none received");
+    }
+
+    /// A router whose CPU takes 150 us for each packet that it sends on, and 150 us for each acknowledgment: a segment and a half of these take 300 us.
+    #[test]
+    fn a_cpu_on_the_way_that_holds_loads_is_named() {
+        let text = r#"
+title = "A slow router"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+host.r = { graph = { ip = ["l0", "l1"] }, ip.forwarding = true, prices = { ip = { pop = "${pop}" } } }
+link.x = { ends = ["a", "r.l0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "2 ms", queue_frames = 100 }
+link.y = { ends = ["r.l1", "b"], medium = "point-to-point", rate = "100 Mb/s", queue_frames = 100 }
+load.bulk = { kind = "netperf", from = "a", to = "b", message = "8 KiB" }
+run = { warm_up = "1 s", duration = "1 s" }
+define.pop = "150 us"
+"#;
+        let told = |text: &str, set: &[&str]| {
+            let document = Document::parse("slow", "slow.toml", text).unwrap();
+            let set = set.iter().map(|it| (*it).to_owned()).collect();
+            let points = document.points(&Choice { set, ..Choice::default() }).unwrap();
+            let notes = Laboratory::default().run(&points[0]).unwrap().notes;
+            notes.into_iter().filter(|note| note.contains("no time left")).collect::<Vec<_>>()
+        };
+        let alone = told(text, &[]);
+        assert_eq!(alone.len(), 1, "{alone:?}");
+        assert!(alone[0].starts_with("the CPU that had no time left is r.cpu, taken for "), "{alone:?}");
+        assert_eq!(told(text, &["pop=1 us"]), [""; 0]);
+        let more = "load.more = { kind = \"netperf\", from = \"a\", to = \"b\", message = \"8 KiB\", port = 99 }";
+        let both = told(&format!("{text}{more}\n"), &[]);
+        assert_eq!(both.len(), 1, "{both:?}");
+        assert!(both[0].starts_with("bulk, more: the CPU that had no time left is r.cpu, "), "{both:?}");
     }
 }
