@@ -99,6 +99,8 @@ pub struct Flow {
     pub(super) causes: Vec<Held>,
     /// For how long that was, in seconds.
     pub(super) caused: BTreeMap<Limit, f64>,
+    /// For how long small segments of its exchanges [waited](held::coalesced), in seconds.
+    pub(super) coalesced: f64,
     /// What held it while no line on its way was busy.
     pub(super) stood: Stood,
     /// How long its lines take from one end to the other, when nothing else is on them.
@@ -635,6 +637,7 @@ pub(super) fn flows(
             way,
             held: held::times(&spans),
             caused: held::times(&causes),
+            coalesced: held::coalesced(&spans, &senders),
             causes,
             without_power,
             powerless_since,

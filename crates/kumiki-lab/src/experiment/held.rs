@@ -66,16 +66,35 @@ pub(super) fn causes(spans: &[Held], senders: &[&Record]) -> Vec<Held> {
     let (Some((from, ..)), Some((_, to, _))) = (spans.first(), spans.last()) else {
         return Vec::new();
     };
-    let small = |sender: &&Record| -> Vec<Span> {
-        let waits = sender.limits.spans(*from, *to).filter(|(_, _, limit)| *limit == Limit::Coalescing);
-        waits.map(|(since, until, _)| (since, until)).collect()
-    };
-    let small: Vec<Vec<Span>> = senders.iter().map(small).collect();
+    let small = small(senders, (*from, *to));
     let cause = |(since, until, limit): &Held| {
         let is_of_small = *limit == Limit::DelayedAcknowledgment && small.iter().any(|waits| is_in(waits, *since));
         (*since, *until, if is_of_small { Limit::Coalescing } else { *limit })
     };
     spans.iter().map(cause).collect()
+}
+
+/// For how long of `spans` a small segment of one of `senders` waited for an acknowledgment, in seconds: be it that the peer kept this back, or that what it is of, or itself, waited
+/// behind what others sent.
+pub(super) fn coalesced(spans: &[Held], senders: &[&Record]) -> f64 {
+    let (Some((from, ..)), Some((_, to, _))) = (spans.first(), spans.last()) else {
+        return 0.0;
+    };
+    let small = small(senders, (*from, *to));
+    let waits = |limit| matches!(limit, Limit::Coalescing | Limit::DelayedAcknowledgment | Limit::Queue);
+    let is_of_small =
+        |(since, _, limit): &&Held| waits(*limit) && small.iter().any(|waits: &Vec<Span>| is_in(waits, *since));
+    let all = spans.iter().filter(is_of_small);
+    all.map(|(since, until, _)| until.saturating_since(*since).as_secs_f64()).sum()
+}
+
+/// When a small segment of each of `senders` waited for an acknowledgment.
+fn small(senders: &[&Record], (from, to): Span) -> Vec<Vec<Span>> {
+    let of = |sender: &&Record| {
+        let waits = sender.limits.spans(from, to).filter(|(_, _, limit)| *limit == Limit::Coalescing);
+        waits.map(|(since, until, _)| (since, until)).collect()
+    };
+    senders.iter().map(of).collect()
 }
 
 /// Whether `at` is in one of `spans`.
@@ -218,6 +237,16 @@ impl LoadResult {
 
     fn shares(&self, times: Times) -> Vec<(Limit, f64)> {
         if self.is_mixed { shares_by_octets(&self.flows, times) } else { shares(&self.flows, times) }
+    }
+
+    /// For what part of the time in which its exchanges did not pause a small segment of theirs waited for an acknowledgment, from 0 to 1, whatever its share is called.
+    #[must_use]
+    pub fn coalesced(&self) -> f64 {
+        let waited = |flow: &Flow| {
+            flow.held.iter().filter(|(limit, _)| **limit != Limit::Application).map(|(_, time)| time).sum::<f64>()
+        };
+        let whole: f64 = self.flows.iter().map(waited).sum();
+        if whole > 0.0 { self.flows.iter().map(|flow| flow.coalesced).sum::<f64>() / whole } else { 0.0 }
     }
 
     /// What [caused](Flow::causes) waits of its flows while their lines stood idle, as shares of that time that add up to 1, the largest first; of several flows that have an end, and

@@ -132,7 +132,7 @@ fn notes_of(load: &LoadResult, measured: &Measured) -> Vec<String> {
         notes.push(format!("what was asked for did not all come: {why}"));
     }
     notes.extend(stragglers(load));
-    notes.extend(small(load));
+    notes.extend(small(load).or_else(|| small_beside_others(load)));
     notes.extend(unheard(load, measured));
     notes.extend(load.units.map(|units| units.to_string()));
     notes.extend(load.echoes.map(|echoes| match echoes.left_in_vain > 0 && !load.away.is_empty() {
@@ -178,6 +178,21 @@ fn small(load: &LoadResult) -> Option<String> {
     Some(format!(
         "small segments waited for acknowledgments for {whole:.0} % of the time, which the peer kept back for {kept:.0} %: `coalesce = \"never\"` saves the one, an acknowledgment at once (`ack = {{ every = 1 }}` of TCP at the peer) the other alone"
     ))
+}
+
+/// That calls wait for acknowledgments with the ends of their answers for a good part of the time in which they do not pause, where what held them for the most of that has another name.
+fn small_beside_others(load: &LoadResult) -> Option<String> {
+    const GOOD: f64 = 0.2;
+    let part = Some(load.coalesced()).filter(|part| *part >= GOOD)?;
+    let held = load.held().into_iter();
+    let (limit, _) = held.into_iter().find(|(limit, _)| *limit != Limit::Application)?;
+    (limit != Limit::Coalescing).then(|| {
+        format!(
+            "small segments waited for acknowledgments for {:.0} % of the time of calls, which is in `{}` where these waited behind what others send: `coalesce = \"never\"` of TCP where they are written lets them go at once",
+            part * 100.0,
+            Limit::Queue.name()
+        )
+    })
 }
 
 /// That flows opened late and broadcasts were given up: what a host asks all others, so that it can call.
@@ -415,5 +430,33 @@ define.pop = "150 us"
         let both = told(&format!("{text}{more}\n"), &[]);
         assert_eq!(both.len(), 1, "{both:?}");
         assert!(both[0].starts_with("bulk, more: the CPU that had no time left is r.cpu, "), "{both:?}");
+    }
+
+    /// The end of an answer waits for the acknowledgment of what is before it, and that behind the bulk data: the share of both is called `queue`.
+    #[test]
+    fn small_segments_that_wait_behind_what_others_send_are_told_of() {
+        let text = r#"
+title = "Calls beside bulk"
+host.c.graph = ["tcp", "ip", "l0"]
+host.s = { like = "c", tcp = { coalesce = "${coalesce}" } }
+link.line = { ends = ["c", "s"], medium = "point-to-point", rate = "10 Mb/s", propagation = "20 ms", queue_frames = "1 bdp" }
+load.calls = { kind = "rpc", from = "c", to = "s", message = "300 B", response = "exponential 20 kB", think = "exponential 200 ms", sessions = 4 }
+load.bulk = { kind = "netperf", from = "s", to = "c", message = "8 KiB", port = 99 }
+run = { warm_up = "5 s", duration = "20 s" }
+define.coalesce = "nagle"
+"#;
+        let told = |coalesce: &str| {
+            let document = Document::parse("calls", "calls.toml", text).unwrap();
+            let set = vec![format!("coalesce={coalesce}")];
+            let points = document.points(&Choice { set, ..Choice::default() }).unwrap();
+            let outcome = Laboratory::default().run(&points[0]).unwrap();
+            let calls = outcome.rows.into_iter().find(|row| row.load.as_deref() == Some("calls")).unwrap();
+            let note = outcome.notes.into_iter().find(|note| note.starts_with("calls: small segments"));
+            (note, calls.completion_ms["mean"])
+        };
+        let ((note, nagle), (none, never)) = (told("nagle"), told("never"));
+        assert!(note.as_ref().is_some_and(|note| note.contains("`coalesce = \"never\"`")), "{note:?}");
+        assert_eq!(none, None);
+        assert!(never < 0.8 * nagle, "{never} of {nagle}");
     }
 }
