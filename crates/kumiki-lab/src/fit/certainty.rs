@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | The covariance of a least-squares fit, s^2 (J'J)^-1, in the logarithms of the prices; intervals by Student's t with as many degrees of freedom as there are more measurements than prices; s is that of the residuals to the smooth surface of `surface`, and no less than runs are off it. Correlations and the condition are of J'J with columns of equal length, so that no unit of a price matters (Belsley, Kuh and Welsch, "Regression Diagnostics", 1980) |
+//! | Specification | The covariance of a least-squares fit, s^2 (J'J)^-1, in the logarithms of the prices; intervals by Student's t with as many degrees of freedom as there are more measurements than prices; s is that of the residuals to the smooth surface of `surface`, and no less than runs are off it. A price that is seen only over a wide window has its slopes from there, however little it does where it ended. Correlations and the condition are of J'J with columns of equal length, so that no unit of a price matters (Belsley, Kuh and Welsch, "Regression Diagnostics", 1980) |
 //! | Left out | what is not linear: an interval of a factor of two is a hint |
 
 use super::least::{Least, sum};
@@ -19,7 +19,7 @@ const NONE: f64 = 1e-10;
 pub(super) struct Certainty {
     /// Of each price the factor by which it may be more or less; nothing where it cannot be told.
     pub(super) factors: Vec<Option<f64>>,
-    /// Prices that do nothing to what was measured.
+    /// Prices that do nothing that is seen to what was measured.
     pub(super) idle: Vec<usize>,
     /// Pairs with the correlation of their errors, the closest first.
     pub(super) alike: Vec<(usize, usize, f64)>,
@@ -32,7 +32,7 @@ impl Certainty {
         let count = least.prices.len();
         let column = |place: usize| least.jacobian.iter().map(move |row| row.get(place).copied().unwrap_or(0.0));
         let norm = |place: usize| column(place).map(|it| it * it).sum::<f64>().sqrt();
-        let (active, idle): (Vec<usize>, Vec<usize>) = (0..count).partition(|place| norm(*place) > least.least_slope);
+        let active: Vec<usize> = (0..count).filter(|place| norm(*place) > 0.0).collect();
         let at = |it: usize| active.get(it).copied().unwrap_or(0);
         let product =
             |a: usize, b: usize| column(a).zip(column(b)).map(|(a, b)| a * b).sum::<f64>() / (norm(a) * norm(b));
@@ -53,7 +53,7 @@ impl Certainty {
         for (it, place) in active.iter().enumerate() {
             let factor = spread.map(|(t, s)| (t * s * covariance(it, it).sqrt() / norm(*place)).exp());
             if let Some(cell) = factors.get_mut(*place) {
-                *cell = factor.filter(|factor| factor.is_finite());
+                *cell = factor.filter(|factor| !factor.is_nan());
             }
         }
         let mut alike: Vec<(usize, usize, f64)> = Vec::new();
@@ -67,7 +67,7 @@ impl Certainty {
         }
         alike.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
         let condition = if active.is_empty() { 1.0 } else { (largest / smallest).sqrt() };
-        Self { factors, idle, alike, condition }
+        Self { factors, idle: least.idle.clone(), alike, condition }
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
             jacobian: jacobian.iter().map(|row| row.to_vec()).collect(),
             steps: 0,
             scatter: 0.0,
-            least_slope: 1e-3,
+            idle: Vec::new(),
         }
     }
 
@@ -107,9 +107,10 @@ mod tests {
 
     #[test]
     fn two_prices_that_do_the_same_are_not_told_apart_and_one_that_does_nothing_is_named() {
-        let rows: [&[f64]; 4] = [&[1.0, 2.0, 0.0], &[0.5, 1.0, 0.0], &[0.8, 1.6001, 0.0], &[0.1, 0.2, 1e-5]];
-        let certainty = Certainty::of(&least(&rows, &[0.01, 0.01, -0.01, 0.01]), Level::P95);
-        assert_eq!(certainty.idle, [2]);
+        let rows: [&[f64]; 4] = [&[1.0, 2.0, 0.0], &[0.5, 1.0, 0.0], &[0.8, 1.6001, 0.0], &[0.1, 0.2, 0.0]];
+        let least_of = Least { idle: vec![2], ..least(&rows, &[0.01, 0.01, -0.01, 0.01]) };
+        let certainty = Certainty::of(&least_of, Level::P95);
+        assert_eq!((certainty.idle.as_slice(), certainty.factors[2]), ([2].as_slice(), None));
         let [(0, 1, r)] = certainty.alike[..] else { panic!("{certainty:?}") };
         assert!(r < -0.999 && certainty.condition > 1000.0, "{certainty:?}");
         let many = Certainty::of(&least(&[&[1.0, 0.0], &[0.0, 1.0]], &[0.1, 0.1]), Level::P95);

@@ -8,7 +8,7 @@
 
 use super::certainty::float;
 use super::matrix::Matrix;
-use super::surface::{self, Surface, WIDTH};
+use super::surface::{self, AT_ALL, CLEARLY, Surface, WIDTH, Window};
 
 /// Over which difference of the logarithm derivatives are taken.
 const STEP: f64 = 0.05;
@@ -17,7 +17,7 @@ const LONGEST: f64 = 3.0;
 /// More steps bring nothing.
 const MOST_STEPS: u32 = 30;
 /// No more surfaces are laid than that, each where the last one was lowest.
-const MOST_SURFACES: u32 = 8;
+const MOST_SURFACES: u32 = 16;
 /// Nor another one for a gain of less than this part of what measurements scatter by: it would be by chance.
 const NOTABLE: f64 = 0.1;
 /// A step that gains less of the sum of squares is the last.
@@ -54,8 +54,33 @@ pub(super) struct Least {
     pub(super) steps: u32,
     /// By how much runs are off a smooth surface: the root of the mean square.
     pub(super) scatter: f64,
-    /// A price of which all slopes together, as the root of the sum of their squares, are less does nothing that is seen.
-    pub(super) least_slope: f64,
+    /// Prices that do nothing that is seen, over the whole of their ranges.
+    pub(super) idle: Vec<usize>,
+}
+
+/// A price on its way over surfaces.
+#[derive(Clone, Copy, Debug)]
+struct Sought {
+    range: Range,
+    price: f64,
+    /// Over how much of its logarithm to each side the next surface is laid.
+    width: f64,
+    /// Whether less is too little to see what it does.
+    is_needed: bool,
+    /// Over none, for it does nothing that is seen.
+    is_idle: bool,
+}
+
+impl Sought {
+    fn window(&self) -> Window {
+        Window::around(self.price, &self.range, self.width)
+    }
+}
+
+/// A surface, and the windows of those prices that it is laid over.
+struct Laid {
+    surface: Surface,
+    windows: Vec<Window>,
 }
 
 /// Finds the prices for which the squares of what `evaluate` gives are least. It is asked for several lists of prices at once, and gives as many numbers for each.
@@ -134,56 +159,147 @@ fn descend<E>(
 /// Goes from there to where smooth surfaces through what is found around are lowest, each laid where the last one was, as long as that leads further.
 fn settle<E>(
     ranges: &[Range],
-    (mut logs, mut steps): (Vec<f64>, u32),
+    (logs, mut steps): (Vec<f64>, u32),
     evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
     tell: &mut impl FnMut(u32, f64),
 ) -> Result<Least, E> {
-    let size = ranges.len();
-    let design = surface::design(size);
+    let found = prices(ranges, &logs);
+    let all = ranges.iter().zip(found);
+    let mut sought: Vec<Sought> = all
+        .map(|(range, price)| Sought { range: *range, price, width: WIDTH, is_needed: true, is_idle: false })
+        .collect();
     let last = steps + MOST_SURFACES;
     loop {
-        // Not clamped, as above.
-        let beside = |offset: &Vec<f64>| logs.iter().zip(offset).map(|(log, by)| (log + by).exp()).collect();
-        let asked: Vec<Vec<f64>> = design.iter().map(beside).collect();
-        let surface = Surface::through(&design, &evaluate(&asked)?);
-        let end = |(log, range): (&f64, &Range)| [-WIDTH, WIDTH].map(|by| range.within(log + by) - log);
-        let ends: Vec<[f64; 2]> = logs.iter().zip(ranges).map(end).collect();
-        let offset = lowest(&surface, ends);
-        logs = logs.iter().zip(ranges).zip(&offset).map(|((log, range), by)| range.within(log + by)).collect();
+        let Some(Laid { surface, windows }) = lay(&mut sought, evaluate)? else {
+            let residuals = evaluate(&[all_prices(&sought, [])])?.pop().unwrap_or_default();
+            return Ok(least(&sought, residuals, &[], 0.0, steps));
+        };
+        let mut moving: Vec<&mut Sought> = sought.iter_mut().filter(|it| !it.is_idle).collect();
+        let here: Vec<f64> = moving.iter().zip(&windows).map(|(it, window)| window.at(it.price)).collect();
+        let offset = lowest(&surface, here.clone());
+        for ((it, window), at) in moving.iter_mut().zip(&windows).zip(&offset) {
+            it.price = window.price(*at).clamp(it.range.low, it.range.high);
+        }
         steps += 1;
-        let (before, residuals) = (sum(&surface.at(&vec![0.0; size])), surface.at(&offset));
-        let degrees = float(residuals.len().saturating_sub(size).max(1));
+        let (before, residuals) = (sum(&surface.at(&here)), surface.at(&offset));
+        let degrees = float(residuals.len().saturating_sub(moving.len()).max(1));
         let noise = (sum(&residuals) / degrees).max(surface.scatter.powi(2));
-        let is_at_end = offset.iter().any(|by| by.abs() >= 0.99 * WIDTH);
-        if steps == last || !is_at_end || before - sum(&residuals) <= NOTABLE * noise {
-            let (prices, jacobian) = (prices(ranges, &logs), surface.jacobian(&offset));
-            let (scatter, least_slope) = (surface.scatter, surface.least_slope());
-            return Ok(Least { prices, residuals, jacobian, steps, scatter, least_slope });
+        let gains = before - sum(&residuals) > NOTABLE * noise;
+        let mut is_last = true;
+        for ((it, window), at) in moving.iter_mut().zip(&windows).zip(&offset) {
+            let leads_on = gains && window.leads_on(*at);
+            is_last &= !leads_on && it.is_needed;
+            // Far off one goes by long steps; near by, what was seen over so much may be seen over less.
+            it.width = if leads_on { it.width * 2.0 } else { (it.width / 2.0).max(WIDTH) };
+        }
+        if steps == last || is_last {
+            let slopes_at: Vec<f64> = offset.iter().zip(&windows).map(|(at, window)| window.slope_at(*at)).collect();
+            let growths: Vec<f64> = moving.iter().zip(&windows).map(|(it, window)| window.growth(it.price)).collect();
+            let mut jacobian = surface.jacobian(&slopes_at);
+            for row in &mut jacobian {
+                row.iter_mut().zip(&growths).for_each(|(slope, growth)| *slope *= growth);
+            }
+            return Ok(least(&sought, residuals, &jacobian, surface.scatter, steps));
         }
         tell(steps, sum(&residuals));
     }
 }
 
-/// Where the sum of squares of a surface is least, between such ends. What does nothing stays.
-fn lowest(surface: &Surface, mut ends: Vec<[f64; 2]>) -> Vec<f64> {
-    const STEPS: u32 = 60;
-    const LEAST_DAMPING: f64 = 1e-9;
-    let mut offset = vec![0.0; ends.len()];
-    let here = surface.jacobian(&offset);
-    for (place, ends) in ends.iter_mut().enumerate() {
-        let slopes = here.iter().filter_map(|row| row.get(place));
-        if slopes.map(|slope| slope * slope).sum::<f64>().sqrt() <= surface.least_slope() {
-            *ends = [0.0, 0.0];
+/// The prices, of those that are not idle where they are in the windows.
+fn all_prices(sought: &[Sought], moved: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut moved = moved.into_iter();
+    let of = |it: &Sought| if it.is_idle { it.price } else { moved.next().unwrap_or(it.price) };
+    sought.iter().map(of).collect()
+}
+
+/// What was found, with a column for each price; those that are idle have no slopes.
+fn least(sought: &[Sought], residuals: Vec<f64>, slopes: &[Vec<f64>], scatter: f64, steps: u32) -> Least {
+    let row = |slopes: &Vec<f64>| {
+        let mut slopes = slopes.iter();
+        let of = |it: &Sought| if it.is_idle { 0.0 } else { slopes.next().copied().unwrap_or(0.0) };
+        sought.iter().map(of).collect()
+    };
+    let idle = sought.iter().enumerate().filter(|(_, it)| it.is_idle).map(|(place, _)| place);
+    Least {
+        prices: sought.iter().map(|it| it.price).collect(),
+        residuals,
+        jacobian: slopes.iter().map(row).collect(),
+        steps,
+        scatter,
+        idle: idle.collect(),
+    }
+}
+
+/// Lays a surface around the prices. Those that do nothing which is seen get wider windows: how much a price does grows with it, and one that is far too low does next to
+/// nothing where it is. What is not seen over its whole range is idle from there on.
+fn lay<E>(
+    sought: &mut [Sought],
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+) -> Result<Option<Laid>, E> {
+    sought.iter_mut().for_each(|it| it.is_needed = it.width <= WIDTH);
+    loop {
+        let windows: Vec<Window> = sought.iter().filter(|it| !it.is_idle).map(Sought::window).collect();
+        let design = surface::design(windows.len());
+        let asked: Vec<Vec<f64>> = design
+            .iter()
+            .map(|offset| all_prices(sought, windows.iter().zip(offset).map(|(window, at)| window.price(*at))))
+            .collect();
+        let Some(surface) = Surface::through(&design, &evaluate(&asked)?) else {
+            return Ok(None);
+        };
+        let moving = sought.iter_mut().filter(|it| !it.is_idle).zip(&windows).enumerate();
+        let mut unseen: Vec<(&mut Sought, &Window)> =
+            moving.filter(|(price, _)| !surface.sees(*price, CLEARLY)).map(|(_, it)| it).collect();
+        let mut is_wider = false;
+        for (it, window) in &mut unseen {
+            it.is_needed = true;
+            if !window.is_whole() {
+                it.width *= 2.0;
+                is_wider = true;
+            }
+        }
+        if is_wider {
+            continue;
+        }
+        let moving = sought.iter_mut().filter(|it| !it.is_idle).enumerate();
+        let idle: Vec<&mut Sought> =
+            moving.filter(|(price, _)| !surface.sees(*price, AT_ALL)).map(|(_, it)| it).collect();
+        if idle.is_empty() {
+            return Ok(Some(Laid { surface, windows }));
+        }
+        idle.into_iter().for_each(|it| it.is_idle = true);
+        put_back(sought, surface.scatter, evaluate)?;
+    }
+}
+
+/// Puts prices that are idle to where they began, where that makes no difference: small steps, and not measurements, have led them away.
+fn put_back<E>(
+    sought: &mut [Sought],
+    scatter: f64,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+) -> Result<(), E> {
+    let begun = |it: &Sought| if it.is_idle { it.range.start } else { it.price };
+    let lists = [sought.iter().map(|it| it.price).collect(), sought.iter().map(begun).collect()];
+    if let [here, back] = evaluate(&lists)?.as_slice() {
+        let moved: Vec<f64> = here.iter().zip(back).map(|(here, back)| back - here).collect();
+        if sum(&moved) <= surface::unseen(AT_ALL * scatter).powi(2) * float(moved.len()) {
+            sought.iter_mut().for_each(|it| it.price = begun(it));
         }
     }
+    Ok(())
+}
+
+/// Where the sum of squares of a surface is least, from an offset on.
+fn lowest(surface: &Surface, mut offset: Vec<f64>) -> Vec<f64> {
+    const STEPS: u32 = 60;
+    const LEAST_DAMPING: f64 = 1e-9;
     let mut damping = 1e-3;
     for _ in 0..STEPS {
         let residuals = surface.at(&offset);
         let Some(step) = step(&surface.jacobian(&offset), &residuals, damping) else {
             break;
         };
-        let moved: Vec<f64> =
-            offset.iter().zip(step).zip(&ends).map(|((at, by), [low, high])| (at + by).clamp(*low, *high)).collect();
+        let moved: Vec<f64> = offset.iter().zip(step).map(|(at, by)| (at + by).clamp(-1.0, 1.0)).collect();
         if sum(&surface.at(&moved)) < sum(&residuals) {
             offset = moved;
             damping = (damping / 10.0).max(LEAST_DAMPING);

@@ -11,6 +11,9 @@ use crate::rows::ValueName;
 use crate::scenario::Fault;
 use crate::table::{Cell, Table};
 
+/// What is said of a price that does too little to be fitted.
+const UNSEEN: &str = "cannot be seen above the steps of runs, wherever in its range";
+
 impl Fitted {
     /// How far off everything is, by the root of the mean square of relative errors: what was fitted to, and what was held out, if anything was.
     pub(super) fn off(&self, values: &[f64]) -> (f64, Option<f64>) {
@@ -86,8 +89,7 @@ impl Fitted {
             ));
         }
         for place in &self.certainty.idle {
-            legend
-                .push(format!("{} does nothing to these measurements, and stays where it was put", self.name(*place)));
+            legend.push(format!("{} {UNSEEN}: what stands here is not measured", self.name(*place)));
         }
         for (_, name, range, ps) in self.all() {
             let at_end = |end: f64| (ps / end - 1.0).abs() < 1e-6;
@@ -172,7 +174,9 @@ impl Fitted {
             format!("{}{}, {} (line {})", it.value, unit(&self.task.value), self.task.label(it.point), it.line)
         });
         // What was fitted before and is not fitted again still rests on its values.
-        let ours: Vec<String> = self.names.iter().map(Name::short).collect();
+        let is_idle = |place: &usize| self.certainty.idle.contains(place);
+        let ours: Vec<String> =
+            self.all().filter(|(place, ..)| !is_idle(place)).map(|(_, name, ..)| name.short()).collect();
         let before = &self.task.profile;
         let kept: Vec<String> = before.fit_parameters.iter().filter(|it| !ours.contains(it)).cloned().collect();
         let before = if kept.is_empty() { Vec::new() } else { before.fit_points.clone() };
@@ -181,9 +185,16 @@ impl Fitted {
         insert(&mut table, "fit_parameters", list(kept.into_iter().chain(ours).collect()));
         let level = self.task.options.level.percent();
         for (place, name, _, ps) in self.all() {
-            let interval = self.interval(place, name, ps).unwrap_or_else(|| self.unknown(place));
-            let from =
-                format!("fitted: {} of {}, {level} % interval {interval}", self.task.value.label(), self.task.source);
+            let from = if is_idle(&place) {
+                // What was the profile's before is not ours to source.
+                if name.value(&self.task.profile) == Some(ps) {
+                    continue;
+                }
+                format!("not fitted: it {UNSEEN}, in {}", self.task.source)
+            } else {
+                let interval = self.interval(place, name, ps).unwrap_or_else(|| self.unknown(place));
+                format!("fitted: {} of {}, {level} % interval {interval}", self.task.value.label(), self.task.source)
+            };
             let sourced = toml::Table::from_iter([
                 ("value".to_owned(), toml::Value::from(name.text(ps))),
                 ("from".to_owned(), toml::Value::from(from)),

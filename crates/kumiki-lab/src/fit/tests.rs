@@ -110,6 +110,21 @@ fn what_cannot_be_told_apart_is_said() {
     assert!(fitted.profile().unwrap().contains("tcp.send and ip.push are not told apart"));
 }
 
+/// TCP maps no page.
+#[test]
+fn what_cannot_be_seen_stays_what_it_was_and_is_not_called_fitted() {
+    let csv = measured(&[("tcp.send", 90e6)]);
+    let free = free(&["tcp.send", "tcp.map=20 ns..50 ns"]);
+    let fitted = task(&csv, &free).unwrap().run(&Laboratory::default(), |_| {}).unwrap();
+    let [send, _] = fitted.prices[..] else { panic!("{fitted:?}") };
+    assert!((send / 90e6 - 1.0).abs() < 0.02, "{send}");
+    let table = fitted.prices().draw(Layout::default());
+    assert!(table.contains("tcp.map cannot be seen above the steps of runs, wherever in its range"), "{table}");
+    let text = fitted.profile().unwrap();
+    let profile = profile::parse_text("mine.toml", &text).unwrap_or_else(|why| panic!("{why}\n{text}"));
+    assert_eq!(profile.fit_parameters, ["tcp.send"]);
+}
+
 /// Where what is varied is a bare number, and measurements have per cent.
 #[test]
 fn per_cent_are_of_the_points_whose_shares_are_bare_numbers() {
