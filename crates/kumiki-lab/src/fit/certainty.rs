@@ -88,6 +88,7 @@ mod tests {
             steps: 0,
             scatter: 0.0,
             idle: Vec::new(),
+            is_settled: true,
         }
     }
 

@@ -55,7 +55,7 @@ impl Study<'_> {
                 let of = |prices: &Vec<f64>| {
                     counted(prices, self.sizes, time).iter().zip(&measured).map(|(ours, it)| ours / it - 1.0).collect()
                 };
-                Ok::<_, ()>(all.iter().map(of).collect())
+                Ok::<_, ()>(all.iter().map(of).map(Some).collect())
             };
             let starts = [120.0, self.octet * self.begins];
             let ranges = starts.map(|start| Range { start, low: start / 10.0, high: start * 10.0 });
@@ -95,7 +95,7 @@ impl Study<'_> {
         let residuals: Vec<f64> = errors.map(|square| (square * degrees).sqrt()).collect();
         let jacobian = self.sizes.iter().map(row).collect();
         let prices = meant.to_vec();
-        let least = Least { prices, residuals, jacobian, steps: 0, scatter: 0.0, idle: Vec::new() };
+        let least = Least { prices, residuals, jacobian, steps: 0, scatter: 0.0, idle: Vec::new(), is_settled: true };
         Certainty::of(&least, Level::P95).factors.into_iter().flatten().collect()
     }
 }

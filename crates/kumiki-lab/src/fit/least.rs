@@ -29,6 +29,9 @@ const MORE: f64 = 1e4;
 /// Above this a step is next to nothing: where none has gained, the sum is least.
 const MOST_DAMPING: f64 = 1e6;
 
+/// The residuals with a list of prices; nothing where runs with them do not have the values.
+pub(super) type Found = Option<Vec<f64>>;
+
 /// A price that may move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Range {
@@ -56,6 +59,8 @@ pub(super) struct Least {
     pub(super) scatter: f64,
     /// Prices that do nothing that is seen, over the whole of their ranges.
     pub(super) idle: Vec<usize>,
+    /// Whether nothing more was to be gained; not where that took more steps than there may be, or runs around have no values.
+    pub(super) is_settled: bool,
 }
 
 /// A price on its way over surfaces.
@@ -83,10 +88,11 @@ struct Laid {
     windows: Vec<Window>,
 }
 
-/// Finds the prices for which the squares of what `evaluate` gives are least. It is asked for several lists of prices at once, and gives as many numbers for each.
+/// Finds the prices for which the squares of what `evaluate` gives are least. It is asked for several lists of prices at once, and gives as many numbers for each, or nothing:
+/// prices where that is so are no gain, and surfaces are laid without them. It gives numbers where prices begin, and is not asked for prices outside of their ranges.
 pub(super) fn find<E>(
     ranges: &[Range],
-    mut evaluate: impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+    mut evaluate: impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
     mut tell: impl FnMut(u32, f64),
 ) -> Result<Least, E> {
     let (logs, steps) = descend(ranges, &mut evaluate, &mut tell)?;
@@ -100,32 +106,16 @@ fn prices(ranges: &[Range], logs: &[f64]) -> Vec<f64> {
 /// Goes down until no step gains: where that is, as logarithms, and after how many steps.
 fn descend<E>(
     ranges: &[Range],
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
     tell: &mut impl FnMut(u32, f64),
 ) -> Result<(Vec<f64>, u32), E> {
     let mut logs: Vec<f64> = ranges.iter().map(|range| range.within(range.start.ln())).collect();
-    let mut residuals = evaluate(&[prices(ranges, &logs)])?.pop().unwrap_or_default();
+    let mut residuals = evaluate(&[prices(ranges, &logs)])?.pop().flatten().unwrap_or_default();
     let mut damping = 1e-2;
     let mut steps = 0;
     while steps < MOST_STEPS {
         tell(steps, sum(&residuals));
-        // One side will do on the way; at an end of its range a price moves inwards.
-        let moves: Vec<f64> = logs
-            .iter()
-            .zip(ranges)
-            .map(|(log, range)| if log + STEP > range.high.ln() { -STEP } else { STEP })
-            .collect();
-        let moved = |place: usize, by: f64| {
-            let mut logs = logs.clone();
-            if let Some(log) = logs.get_mut(place) {
-                *log += by;
-            }
-            // Not clamped: for a derivative a price may be a little beyond its range.
-            logs.iter().map(|log| log.exp()).collect::<Vec<f64>>()
-        };
-        let asked: Vec<Vec<f64>> = moves.iter().enumerate().map(|(place, by)| moved(place, *by)).collect();
-        let beside = evaluate(&asked)?;
-        let jacobian = slopes(&residuals, &beside, &moves);
+        let jacobian = slopes(ranges, &logs, &residuals, evaluate)?;
         let end = |damping: f64| -> Vec<f64> {
             let step = step(&jacobian, &residuals, damping).unwrap_or_else(|| vec![0.0; logs.len()]);
             let longest = LONGEST.ln();
@@ -138,7 +128,8 @@ fn descend<E>(
                 DAMPINGS.iter().map(|times| (damping * times, end(damping * times))).collect();
             let asked: Vec<Vec<f64>> = tried.iter().map(|(_, logs)| prices(ranges, logs)).collect();
             let found = evaluate(&asked)?;
-            let best = tried.into_iter().zip(found).min_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)));
+            let found = tried.into_iter().zip(found).filter_map(|(tried, found)| Some((tried, found?)));
+            let best = found.min_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)));
             better = best.filter(|(_, found)| sum(found) < sum(&residuals));
             damping *= MORE;
         }
@@ -160,7 +151,7 @@ fn descend<E>(
 fn settle<E>(
     ranges: &[Range],
     (logs, mut steps): (Vec<f64>, u32),
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
     tell: &mut impl FnMut(u32, f64),
 ) -> Result<Least, E> {
     let found = prices(ranges, &logs);
@@ -171,8 +162,9 @@ fn settle<E>(
     let last = steps + MOST_SURFACES;
     loop {
         let Some(Laid { surface, windows }) = lay(&mut sought, evaluate)? else {
-            let residuals = evaluate(&[all_prices(&sought, [])])?.pop().unwrap_or_default();
-            return Ok(least(&sought, residuals, &[], 0.0, steps));
+            let residuals = evaluate(&[all_prices(&sought, [])])?.pop().flatten().unwrap_or_default();
+            let is_settled = sought.iter().all(|it| it.is_idle);
+            return Ok(Least { is_settled, ..least(&sought, residuals, &[], 0.0, steps) });
         };
         let mut moving: Vec<&mut Sought> = sought.iter_mut().filter(|it| !it.is_idle).collect();
         let here: Vec<f64> = moving.iter().zip(&windows).map(|(it, window)| window.at(it.price)).collect();
@@ -199,7 +191,7 @@ fn settle<E>(
             for row in &mut jacobian {
                 row.iter_mut().zip(&growths).for_each(|(slope, growth)| *slope *= growth);
             }
-            return Ok(least(&sought, residuals, &jacobian, surface.scatter, steps));
+            return Ok(Least { is_settled: is_last, ..least(&sought, residuals, &jacobian, surface.scatter, steps) });
         }
         tell(steps, sum(&residuals));
     }
@@ -208,8 +200,9 @@ fn settle<E>(
 /// The prices, of those that are not idle where they are in the windows.
 fn all_prices(sought: &[Sought], moved: impl IntoIterator<Item = f64>) -> Vec<f64> {
     let mut moved = moved.into_iter();
-    let of = |it: &Sought| if it.is_idle { it.price } else { moved.next().unwrap_or(it.price) };
-    sought.iter().map(of).collect()
+    let mut of = |it: &Sought| if it.is_idle { it.price } else { moved.next().unwrap_or(it.price) };
+    // An end of a window may be a rounding beyond that of the range.
+    sought.iter().map(|it| of(it).clamp(it.range.low, it.range.high)).collect()
 }
 
 /// What was found, with a column for each price; those that are idle have no slopes.
@@ -227,6 +220,7 @@ fn least(sought: &[Sought], residuals: Vec<f64>, slopes: &[Vec<f64>], scatter: f
         steps,
         scatter,
         idle: idle.collect(),
+        is_settled: true,
     }
 }
 
@@ -234,7 +228,7 @@ fn least(sought: &[Sought], residuals: Vec<f64>, slopes: &[Vec<f64>], scatter: f
 /// nothing where it is. What is not seen over its whole range is idle from there on.
 fn lay<E>(
     sought: &mut [Sought],
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
 ) -> Result<Option<Laid>, E> {
     sought.iter_mut().for_each(|it| it.is_needed = it.width <= WIDTH);
     loop {
@@ -244,7 +238,9 @@ fn lay<E>(
             .iter()
             .map(|offset| all_prices(sought, windows.iter().zip(offset).map(|(window, at)| window.price(*at))))
             .collect();
-        let Some(surface) = Surface::through(&design, &evaluate(&asked)?) else {
+        let found = design.into_iter().zip(evaluate(&asked)?);
+        let (places, found): (Vec<_>, Vec<_>) = found.filter_map(|(place, found)| Some((place, found?))).unzip();
+        let Some(surface) = Surface::through(&places, &found) else {
             return Ok(None);
         };
         let moving = sought.iter_mut().filter(|it| !it.is_idle).zip(&windows).enumerate();
@@ -276,11 +272,11 @@ fn lay<E>(
 fn put_back<E>(
     sought: &mut [Sought],
     scatter: f64,
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
 ) -> Result<(), E> {
     let begun = |it: &Sought| if it.is_idle { it.range.start } else { it.price };
     let lists = [sought.iter().map(|it| it.price).collect(), sought.iter().map(begun).collect()];
-    if let [here, back] = evaluate(&lists)?.as_slice() {
+    if let [Some(here), Some(back)] = evaluate(&lists)?.as_slice() {
         let moved: Vec<f64> = here.iter().zip(back).map(|(here, back)| back - here).collect();
         if sum(&moved) <= surface::unseen(AT_ALL * scatter).powi(2) * float(moved.len()) {
             sought.iter_mut().for_each(|it| it.price = begun(it));
@@ -315,13 +311,39 @@ pub(super) fn sum(residuals: &[f64]) -> f64 {
     residuals.iter().map(|it| it * it).sum()
 }
 
-/// By residual, then by price.
-fn slopes(residuals: &[f64], beside: &[Vec<f64>], moves: &[f64]) -> Vec<Vec<f64>> {
-    let of = |(row, here): (usize, &f64)| {
-        let sides = beside.iter().zip(moves);
-        sides.map(|(side, by)| (side.get(row).copied().unwrap_or(*here) - here) / by).collect()
+/// By how much each residual grows with the logarithm of each price. One side will do on the way: that with more room, where there is not enough upwards, or the other one where runs
+/// have no values. Where they have none on either, the price stays for this step.
+fn slopes<E>(
+    ranges: &[Range],
+    logs: &[f64],
+    residuals: &[f64],
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
+) -> Result<Vec<Vec<f64>>, E> {
+    let room = |log: f64, range: &Range| [range.high.ln() - log, log - range.low.ln()];
+    let sides = logs.iter().zip(ranges).map(|(log, range)| {
+        let [up, down] = room(*log, range);
+        let sides = [up.min(STEP), -down.min(STEP)];
+        if up >= STEP.min(down) { sides } else { [sides[1], sides[0]] }
+    });
+    let sides: Vec<[f64; 2]> = sides.collect();
+    let moved = |place: usize, by: f64| {
+        let moved = logs.iter().enumerate().map(|(it, log)| if it == place { log + by } else { *log });
+        prices(ranges, &moved.collect::<Vec<f64>>())
     };
-    residuals.iter().enumerate().map(of).collect()
+    let asked: Vec<Vec<f64>> = sides.iter().enumerate().map(|(place, [by, _])| moved(place, *by)).collect();
+    let mut columns = Vec::new();
+    for (place, (found, [by, other])) in evaluate(&asked)?.into_iter().zip(&sides).enumerate() {
+        let beside = match found {
+            Some(found) => Some((found, *by)),
+            None => evaluate(&[moved(place, *other)])?.pop().flatten().map(|found| (found, *other)),
+        };
+        columns.push(beside.filter(|(_, by)| *by != 0.0));
+    }
+    let slope = |column: &Option<(Vec<f64>, f64)>, row: usize, here: f64| {
+        column.as_ref().and_then(|(there, by)| Some((there.get(row)? - here) / by)).unwrap_or(0.0)
+    };
+    let row = |(row, here): (usize, &f64)| columns.iter().map(|column| slope(column, row, *here)).collect();
+    Ok(residuals.iter().enumerate().map(row).collect())
 }
 
 /// The step of the damped normal equations.
@@ -357,7 +379,7 @@ mod tests {
         let measured = rate(&[30.0, 0.05]);
         let evaluate = |all: &[Vec<f64>]| {
             let of = |prices: &Vec<f64>| rate(prices).iter().zip(&measured).map(|(ours, it)| ours / it - 1.0).collect();
-            Ok::<_, ()>(all.iter().map(of).collect())
+            Ok::<_, ()>(all.iter().map(of).map(Some).collect())
         };
         let least = find(&[range(3.0), range(0.5)], evaluate, |_, _| {}).unwrap();
         assert!(
@@ -376,15 +398,40 @@ mod tests {
             let log = price.ln();
             1.0 + 0.5 * log + 1e3 * (-0.01 - log).max(0.0)
         };
-        let evaluate = |all: &[Vec<f64>]| Ok::<_, ()>(all.iter().map(|it| vec![residual(it[0])]).collect());
+        let evaluate = |all: &[Vec<f64>]| Ok::<_, ()>(all.iter().map(|it| Some(vec![residual(it[0])])).collect());
         let (logs, steps) = descend(&[range(1.0)], &mut { evaluate }, &mut |_, _| {}).unwrap();
         assert!(steps > 0 && (-0.01..-0.0005).contains(&logs[0]), "{logs:?}");
     }
 
     #[test]
-    fn a_price_stays_in_its_range() {
-        let evaluate = |all: &[Vec<f64>]| Ok::<_, ()>(all.iter().map(|it| vec![it[0] / 50.0 - 1.0]).collect());
+    fn a_price_stays_in_its_range_and_nothing_is_asked_outside_of_it() {
+        let evaluate = |all: &[Vec<f64>]| {
+            assert!(all.iter().all(|it| (1.0..=10.0).contains(&it[0])), "{all:?}");
+            Ok::<_, ()>(all.iter().map(|it| Some(vec![it[0] / 50.0 - 1.0])).collect())
+        };
         let least = find(&[Range { start: 5.0, low: 1.0, high: 10.0 }], evaluate, |_, _| {}).unwrap();
-        assert!((least.prices[0] - 10.0).abs() < 1e-9, "{least:?}");
+        assert!((least.prices[0] - 10.0).abs() < 1e-9 && least.is_settled, "{least:?}");
+    }
+
+    /// There are no values from just above what is meant, and where it begins there are.
+    #[test]
+    fn prices_without_values_are_no_gain_and_those_around_lead_on() {
+        let measured = rate(&[30.0, 0.05]);
+        let of = |prices: &Vec<f64>| {
+            let residuals = || rate(prices).iter().zip(&measured).map(|(ours, it)| ours / it - 1.0).collect();
+            (prices[0] < 31.0).then(residuals)
+        };
+        let evaluate = |all: &[Vec<f64>]| Ok::<_, ()>(all.iter().map(of).collect());
+        for start in [3.0, 30.9] {
+            let least = find(&[range(start), range(0.5)], evaluate, |_, _| {}).unwrap();
+            assert!((least.prices[0] / 30.0 - 1.0).abs() < 1e-2 && least.is_settled, "{start}: {least:?}");
+        }
+    }
+
+    #[test]
+    fn where_no_surface_can_be_laid_nothing_is_settled() {
+        let evaluate = |all: &[Vec<f64>]| Ok::<_, ()>(all.iter().map(|it| (it[0] == 1.0).then(|| vec![0.1])).collect());
+        let least = find(&[range(1.0)], evaluate, |_, _| {}).unwrap();
+        assert!(!least.is_settled && least.idle.is_empty() && least.prices == [1.0], "{least:?}");
     }
 }

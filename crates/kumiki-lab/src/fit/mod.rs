@@ -134,6 +134,9 @@ pub struct Task {
     profile: Profile,
 }
 
+/// What comes out at each point; nothing where its run has no such value.
+type Values = Vec<Option<f64>>;
+
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Fitted {
@@ -144,8 +147,8 @@ pub struct Fitted {
     prices: Vec<f64>,
     certainty: Certainty,
     /// Of each point, with the prices that the profile had, and with those that were fitted.
-    before: Vec<f64>,
-    after: Vec<f64>,
+    before: Values,
+    after: Values,
     steps: u32,
     runs: usize,
     /// What was found on the way.
@@ -230,7 +233,7 @@ impl Task {
             .then(|| format!("{measurements} cannot say {count} ({}): name fewer with --free", prices()))
     }
 
-    /// Finds the prices. `tell` hears how far it is. A point of which a run has no such value is left out, and that is noted.
+    /// Finds the prices. `tell` hears how far it is. A point of which a run has no such value with the prices at the beginning is left out, and that is noted.
     ///
     /// # Errors
     ///
@@ -271,6 +274,7 @@ impl Task {
         *runs += 1;
         let mut notes = Vec::new();
         let (names, ranges) = self.free(laboratory, &before, &mut notes, runs)?;
+        self.check_begun(laboratory, &before, &names, &ranges, runs)?;
         let fitted = self.fitted();
         if let Some(few) = self.too_few(&names) {
             return Err(Stopped::Failed(few.into()));
@@ -281,7 +285,7 @@ impl Task {
                     .to_owned(),
             );
         }
-        let evaluate = |all: &[Vec<f64>]| -> Result<Vec<Vec<f64>>, Stopped> {
+        let evaluate = |all: &[Vec<f64>]| -> Result<Vec<least::Found>, Stopped> {
             *runs += all.len();
             let asked: Vec<(Vec<Name>, Vec<f64>)> = all.iter().map(|prices| (names.clone(), prices.clone())).collect();
             let values = self.values(laboratory, &asked)?;
@@ -292,6 +296,14 @@ impl Task {
         })?;
         let after = self.values(laboratory, &[(names.clone(), least.prices.clone())])?.pop().unwrap_or_default();
         *runs += 1;
+        if !least.is_settled {
+            notes.push(NOT_SETTLED.to_owned());
+        }
+        let missing = self.measurements.iter().filter(|it| after.get(it.point).copied().flatten().is_none());
+        notes.extend(missing.map(|it| {
+            let (label, name) = (self.label(it.point), self.value.name());
+            format!("{label} (line {}): with the prices that were fitted its run has no {name}", it.line)
+        }));
         let certainty = Certainty::of(&least, self.options.level);
         Ok(Fitted {
             task: self.clone(),
@@ -307,6 +319,23 @@ impl Task {
         })
     }
 
+    /// That all points have their value where the prices begin.
+    fn check_begun(
+        &self,
+        laboratory: &Laboratory,
+        before: &Values,
+        names: &[Name],
+        ranges: &[Range],
+        runs: &mut usize,
+    ) -> Result<(), Stopped> {
+        if names.iter().zip(ranges).all(|(name, range)| name.value(&self.profile) == Some(range.start)) {
+            return check_all(before);
+        }
+        let asked = (names.to_vec(), ranges.iter().map(|range| range.start).collect());
+        *runs += 1;
+        check_all(&self.values(laboratory, &[asked])?.pop().unwrap_or_default())
+    }
+
     /// What a point is called.
     fn label(&self, point: usize) -> String {
         let label = self.points.get(point).map(Point::label);
@@ -314,16 +343,16 @@ impl Task {
     }
 
     /// The relative errors of what came out at the points, of the measurements that are held out or of the others.
-    fn errors<'a>(&'a self, values: &'a [f64], held_out: bool) -> impl Iterator<Item = f64> + 'a {
+    fn errors<'a>(&'a self, values: &'a Values, held_out: bool) -> impl Iterator<Item = Option<f64>> + 'a {
         let all = self.measurements.iter().filter(move |it| it.is_held_out == held_out);
-        all.map(|it| values.get(it.point).copied().unwrap_or(0.0) / it.value - 1.0)
+        all.map(|it| Some(values.get(it.point).copied().flatten()? / it.value - 1.0))
     }
 
     /// Which prices may move, and in which ranges.
     fn free(
         &self,
         laboratory: &Laboratory,
-        before: &[f64],
+        before: &Values,
         notes: &mut Vec<String>,
         runs: &mut usize,
     ) -> Result<(Vec<Name>, Vec<Range>), Stopped> {
@@ -338,15 +367,18 @@ impl Task {
             notes.extend(self.options.free.iter().filter_map(|free| self.outside(free)));
             return Ok((self.options.free.iter().map(|free| free.name.clone()).collect(), ranges));
         }
+        check_all(before)?;
         let all = prices::all(&self.profile);
         let more = |name: &Name| name.value(&self.profile).map_or(0.0, |ps| ps * 1.1);
         let asked: Vec<(Vec<Name>, Vec<f64>)> = all.iter().map(|name| (vec![name.clone()], vec![more(name)])).collect();
         *runs += asked.len();
         let values = self.values(laboratory, &asked)?;
-        let here: Vec<f64> = self.errors(before, false).collect();
+        let here: Vec<Option<f64>> = self.errors(before, false).collect();
         let mut effects: Vec<(f64, Name)> = Vec::new();
         for (name, values) in all.into_iter().zip(&values) {
-            let moved = self.errors(values, false).zip(&here).map(|(there, here)| (there - here).abs());
+            // What takes a value away does much.
+            let moved = self.errors(values, false).zip(&here);
+            let moved = moved.map(|(there, here)| there.zip(*here).map_or(f64::INFINITY, |(a, b)| (a - b).abs()));
             effects.push((moved.fold(0.0, f64::max), name));
         }
         effects.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -421,7 +453,7 @@ impl Task {
     }
 
     /// What comes out at each point, with each list of prices.
-    fn values(&self, laboratory: &Laboratory, asked: &[(Vec<Name>, Vec<f64>)]) -> Result<Vec<Vec<f64>>, Stopped> {
+    fn values(&self, laboratory: &Laboratory, asked: &[(Vec<Name>, Vec<f64>)]) -> Result<Vec<Values>, Stopped> {
         let profiles: Vec<BTreeMap<String, Profile>> =
             asked.iter().map(|(names, prices)| self.with(names, prices)).collect();
         let count = profiles.len() * self.points.len();
@@ -449,12 +481,7 @@ impl Task {
         let values = found.into_iter().map(|value| value.unwrap_or_else(|| Err("a point was not run".to_owned())));
         let values: Vec<Option<f64>> = values.collect::<Result<_, String>>().map_err(Failure::from)?;
         let count = self.points.len().max(1);
-        let lacking = values.iter().enumerate().filter(|(_, value)| value.is_none()).map(|(place, _)| place % count);
-        let lacking: BTreeSet<usize> = lacking.collect();
-        if !lacking.is_empty() {
-            return Err(Stopped::Lacking(lacking));
-        }
-        Ok(values.chunks(count).map(|values| values.iter().flatten().copied().collect()).collect())
+        Ok(values.chunks(count).map(<[_]>::to_vec).collect())
     }
 
     /// The profile with these prices, under its name.
@@ -490,6 +517,16 @@ impl Task {
         }
         Ok(Some(sum / f64::from(runs)))
     }
+}
+
+/// What is said where the sum of squares was not seen to be least.
+const NOT_SETTLED: &str = "it stopped before the sum of squares was seen to be least: prices may be further off than their intervals; begin nearer, with the profile that this gives or with other ranges";
+
+/// That each point has its value.
+fn check_all(values: &Values) -> Result<(), Stopped> {
+    let lacking = values.iter().enumerate().filter(|(_, value)| value.is_none()).map(|(point, _)| point);
+    let lacking: BTreeSet<usize> = lacking.collect();
+    if lacking.is_empty() { Ok(()) } else { Err(Stopped::Lacking(lacking)) }
 }
 
 fn root_mean(squares: f64, count: usize) -> f64 {

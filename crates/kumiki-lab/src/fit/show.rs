@@ -5,7 +5,7 @@ use kumiki_octets::text::counted;
 use super::certainty::ALIKE;
 use super::least::Range;
 use super::prices::Name;
-use super::{Fitted, root_mean};
+use super::{Fitted, Values, root_mean};
 use crate::profile;
 use crate::rows::ValueName;
 use crate::scenario::Fault;
@@ -16,9 +16,9 @@ const UNSEEN: &str = "cannot be seen above the steps of runs, wherever in its ra
 
 impl Fitted {
     /// How far off everything is, by the root of the mean square of relative errors: what was fitted to, and what was held out, if anything was.
-    pub(super) fn off(&self, values: &[f64]) -> (f64, Option<f64>) {
+    pub(super) fn off(&self, values: &Values) -> (f64, Option<f64>) {
         let of = |held_out: bool| {
-            let errors: Vec<f64> = self.task.errors(values, held_out).collect();
+            let errors: Vec<f64> = self.task.errors(values, held_out).flatten().collect();
             (!errors.is_empty()).then(|| 100.0 * root_mean(super::least::sum(&errors), errors.len()))
         };
         (of(false).unwrap_or(0.0), of(true))
@@ -115,13 +115,14 @@ impl Fitted {
         let unit = if value.unit().is_empty() { String::new() } else { format!(" ({})", value.unit()) };
         let mut rows = Vec::new();
         for it in &self.task.measurements {
-            let ours = |values: &[f64]| values.get(it.point).copied().unwrap_or(0.0);
-            let error = |values: &[f64]| Cell::text(format!("{:+.2} %", 100.0 * (ours(values) / it.value - 1.0)));
+            let ours = |values: &Values| values.get(it.point).copied().flatten();
+            let error = |ours: f64| Cell::text(format!("{:+.2} %", 100.0 * (ours / it.value - 1.0)));
+            let cell = |ours: Option<f64>, cell: &dyn Fn(f64) -> Cell| ours.map_or_else(|| Cell::text("none"), cell);
             let cells = vec![
                 Cell::number(it.value, 3),
-                Cell::number(ours(&self.after), 3),
-                error(&self.after),
-                error(&self.before),
+                cell(ours(&self.after), &|ours| Cell::number(ours, 3)),
+                cell(ours(&self.after), &error),
+                cell(ours(&self.before), &error),
                 Cell::text(if it.is_held_out { "held out" } else { "" }),
             ];
             rows.push((self.task.label(it.point), cells));

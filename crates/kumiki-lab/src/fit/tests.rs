@@ -40,11 +40,12 @@ fn measured(prices: &[(&str, f64)]) -> String {
 fn measured_of(document: &Document, prices: &[(&str, f64)]) -> String {
     let points = document.points(&Choice::default()).unwrap();
     let sizes: Vec<String> = points.iter().map(|point| told(&point.parameters()[0].1)).collect();
-    let csv = |values: &[f64]| {
-        let lines = sizes.iter().zip(values).map(|(mss, value)| format!("{mss},{value},\n"));
+    let csv = |values: &[Option<f64>]| {
+        let lines = sizes.iter().zip(values).map(|(mss, value)| format!("{mss},{},\n", value.unwrap()));
         format!("mss (B),goodput (Mb/s),test\n{}", lines.collect::<String>())
     };
-    let any = task_of(document, &csv(&vec![1.0; sizes.len()]), &Options { jobs: 2, ..Options::default() }).unwrap();
+    let any =
+        task_of(document, &csv(&vec![Some(1.0); sizes.len()]), &Options { jobs: 2, ..Options::default() }).unwrap();
     let (names, prices) = prices.iter().map(|(name, ps)| (Name::parse(name), *ps)).unzip();
     csv(&any.values(&Laboratory::default(), &[(names, prices)]).unwrap().remove(0))
 }
@@ -228,6 +229,23 @@ fn points_of_which_a_run_has_no_value_are_left_out_and_named() {
         none,
         "count 100000 (line 2): its run has no completion_ms.mean, for nothing came to its end while it was measured; no measurement is left to fit to"
     );
+}
+
+/// With ten times the price of a packet, which a fit may try, 100 messages do not come to their end; with the prices at the beginning they do.
+#[test]
+fn points_are_not_lost_for_prices_that_were_only_tried() {
+    let text = SCENARIO
+        .replace("kind = \"netperf\"", "kind = \"ttcp\", count = \"${count}\"")
+        .replace("\"${mss}\"", "\"1460 B\"")
+        .replace("warm_up = \"50 ms\", ", "")
+        .replace(&format!("vary.mss = {SIZES}"), "vary.count = [20, 40, 100]");
+    let document = Document::parse("ends", "ends.toml", &text).unwrap();
+    let options = Options { value: Some("completion_ms.mean".to_owned()), ..free(&["tcp.send"]) };
+    // Longer than any run takes: steps go up until runs have no values.
+    let csv = "count,completion_ms.mean\n20,100\n40,200\n100,500\n";
+    let fitted = task_of(&document, csv, &options).unwrap().run(&Laboratory::default(), |_| {}).unwrap();
+    assert!(fitted.task.measurements.len() == 3, "{:?}", fitted.notes);
+    assert!(fitted.prices[0] > 150e6, "{}", fitted.prices().draw(Layout::default()));
 }
 
 #[test]
