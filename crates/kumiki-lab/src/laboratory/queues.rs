@@ -8,6 +8,7 @@ use kumiki_graph::Duration;
 use kumiki_link::Occupancy;
 
 use crate::experiment::{Flow, Limit, LoadResult, Measured};
+use crate::limit;
 use crate::medium::{Line, Queue, Rule, Switch};
 use crate::scenario::{Scenario, Workload};
 use crate::stats;
@@ -178,14 +179,19 @@ pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<Str
         told.extend(answers.iter().find_map(|hop| {
             let wait = mean_wait(measured, scenario, hop).filter(|wait| *wait > round_trip * MOST)?;
             // Echoes fill nothing.
-            let mut sending = loads.iter().filter(|(_, load)| load.kind != "ping" && sends(load, hop)).peekable();
-            let (behind, what) = if sending.peek().is_none() {
-                let fewer = "fewer of them (`ack = { every = 8 }` of TCP at the reader), or a faster line there,";
-                ("each other".to_owned(), fewer.to_owned())
+            let sending = loads.iter().filter(|(_, load)| load.kind != "ping" && sends(load, hop));
+            let sending: Vec<(&str, f64)> =
+                sending.map(|(other, _)| (other.as_str(), brought(measured, other))).collect();
+            let all: f64 = sending.iter().map(|(_, octets)| octets).sum();
+            let (behind, what) = if all < carried(measured, hop)? * MOST {
+                let every = limit::segments_each(scenario, to).saturating_mul(4);
+                let fewer = format!("fewer of them (`ack = {{ every = {every} }}` of TCP at the reader), or a faster line there,");
+                ("each other".to_owned(), fewer)
             } else {
-                let (other, _) = sending.find(|(other, _)| other != name)?;
+                let others = sending.into_iter().filter(|(other, _)| other != name);
+                let (most, _) = others.max_by(|(_, one), (_, two)| one.total_cmp(two))?;
                 let in_turn = format!("one that serves flows in turn (`{}.queue = \"fq-codel\"`)", whose(scenario, hop));
-                (format!("what {other} sends"), in_turn)
+                (format!("what {most} sends"), in_turn)
             };
             let [wait, round_trip] = [wait, round_trip].map(|seconds| seconds * 1e3);
             // The one is of all that came there, the other of what was measured once.
@@ -202,6 +208,28 @@ pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<Str
     told
 }
 
+/// How many octets a load brought while measuring.
+fn brought(measured: &Measured, load: &str) -> f64 {
+    let load = measured.loads.get(load);
+    load.map_or(0.0, |it| it.goodput_mbps * 1e6 / 8.0 * it.time.as_secs_f64())
+}
+
+/// How many octets a line carried from one end while measuring.
+#[expect(clippy::cast_precision_loss, reason = "a count for a sentence")]
+fn carried(measured: &Measured, hop: &Hop<'_>) -> Option<f64> {
+    let octets = measured.counters.get(hop.line)?.get(&format!("{}_octets", end_of(hop)?))?;
+    Some(*octets as f64)
+}
+
+/// By which end, a or b, what crosses a line with frames comes to it.
+const fn end_of(hop: &Hop<'_>) -> Option<&'static str> {
+    match hop.kind {
+        HopKind::FromA => Some("a"),
+        HopKind::FromB => Some("b"),
+        HopKind::Ring => None,
+    }
+}
+
 /// The mean round trip of the connections of a load, in seconds.
 fn mean_round_trip(load: &LoadResult) -> Option<f64> {
     let all = load.flows.iter().filter_map(|flow| Some(flow.sender.as_ref()?.round_trips.mean_ns()? / 1e9));
@@ -212,11 +240,7 @@ fn mean_round_trip(load: &LoadResult) -> Option<f64> {
 /// come than go, and those that are still there at the end have not waited for all of their time.
 #[expect(clippy::cast_precision_loss, reason = "a count for a sentence")]
 fn mean_wait(measured: &Measured, scenario: &Scenario, hop: &Hop<'_>) -> Option<f64> {
-    let end = match hop.kind {
-        HopKind::FromA => "a",
-        HopKind::FromB => "b",
-        HopKind::Ring => return None,
-    };
+    let end = end_of(hop)?;
     let queue = measured.queues.get(&format!("{}.{end}", hop.line))?;
     let sent = *measured.counters.get(hop.line)?.get(&format!("{end}_frames"))?;
     let came = sent + queue.length().saturating_sub(queue.began_with());
@@ -458,9 +482,16 @@ define = { queue = "drop-tail", frames = 100 }
         let ping = "load.echo = { kind = \"ping\", from = \"home\", to = \"isp\", message = \"56 B\" }";
         let beside = told("\"20 kb/s\"", ping);
         assert!(beside.len() == 1 && beside[0].contains("behind each other: "), "{beside:?}");
+        // Nor does who hardly sends anything.
+        let alarm = "load.alarm = { kind = \"udp\", from = \"home\", to = \"isp\", message = \"16 B\", rate = \"100 b/s\" }";
+        let beside = told("\"20 kb/s\"", alarm);
+        assert!(beside.len() == 1 && beside[0].contains("behind each other: fewer of them (`ack = { every = 8 }` "), "{beside:?}");
+        // Where there are fewer already, still fewer are advised.
+        let fewer = told("\"5 kb/s\"", "host.home.tcp.ack.every = 8");
+        assert!(fewer.iter().all(|note| note.contains("`ack = { every = 32 }`")) && fewer.len() == 1, "{fewer:?}");
         // What calls answer there is not of acknowledgments.
         let calls = "load.ask = { kind = \"rpc\", from = \"isp\", to = \"home\", message = \"10 B\", response = \"20 kB\", port = 99 }";
-        let behind = told("\"20 kb/s\"", calls);
-        assert!(behind.iter().all(|note| note.contains("behind what ask sends")), "{behind:?}");
+        let behind = told("\"200 kb/s\"", &calls.replace("20 kB", "200 kB"));
+        assert!(behind.len() == 1 && behind[0].contains("behind what ask sends"), "{behind:?}");
     }
 }

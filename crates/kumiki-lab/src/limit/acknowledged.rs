@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::graph::Stack;
 use super::layers::TCP;
 use super::stack::{Carried, Direction, of_counted, of_pair, on_way};
 use crate::scenario::{Scenario, Workload};
@@ -10,8 +11,8 @@ use crate::topology::{HopKind, Topology};
 /// Of a line on which nobody else's data goes, what takes less than this part is nothing to think of.
 const NOTABLE: f64 = 0.05;
 
-/// For so many full segments there is an acknowledgment (RFC 9293, section 3.8.6.3).
-const SEGMENTS: f64 = 2.0;
+/// For so many full segments there is an acknowledgment at least (RFC 9293, section 3.8.6.3), where nobody says otherwise.
+const SEGMENTS: u32 = 2;
 
 /// So many loads are told of.
 const TOLD: usize = 4;
@@ -49,6 +50,7 @@ pub fn left_out(scenario: &Scenario) -> Option<String> {
     };
     let mut told = Vec::new();
     for (name, load) in over_tcp {
+        let segments = load.pairs().next().map_or(SEGMENTS, |(_, to)| segments_each(scenario, to));
         told.extend(taken(scenario, &topology, load).into_iter().filter_map(|(direction, part, octets)| {
             let (line, is_b) = direction;
             let [one, other] = &scenario.link.get(line)?.ends;
@@ -58,10 +60,11 @@ pub fn left_out(scenario: &Scenario) -> Option<String> {
                     return format!(
                         "those of {name} more than {end} can send over {line} ({octets} octets each), where one fits for every {:.1} segments: \
                          unless most of them are lost, they hold it to less than the ladder",
-                        part * SEGMENTS
+                        part * f64::from(segments)
                     );
                 }
-                format!("those of {name} {percent:.1} % of what {end} sends over {line} ({octets} octets each)")
+                let each = if segments == SEGMENTS { String::new() } else { format!(", one for every {segments} segments") };
+                format!("those of {name} {percent:.1} % of what {end} sends over {line} ({octets} octets each{each})")
             })
         }));
     }
@@ -72,6 +75,17 @@ pub fn left_out(scenario: &Scenario) -> Option<String> {
         text += &format!("; with one for every two full segments they take at most: {}", told.join(", "));
     }
     Some(text)
+}
+
+/// For how many full segments that come to `to`, a host or a layer of one, its TCP acknowledges at once, as its `ack.every` has it.
+pub(crate) fn segments_each(scenario: &Scenario, to: &str) -> u32 {
+    let stack = Stack::of(scenario, to.split('.').next().unwrap_or(to));
+    let every = stack.and_then(|stack| {
+        let tcp = stack.nodes().into_iter().find(|node| stack.kind(node) == "tcp")?;
+        u32::try_from(stack.setting(tcp, "ack")?.get("every")?.as_integer()?).ok()
+    });
+    // Where there is no such number those of the timer, and of windows, are as many as anybody knows.
+    every.filter(|every| *every > 0).unwrap_or(SEGMENTS)
 }
 
 /// What part of each line on the way back the acknowledgments of the first pair of `load` take, where its data comes as fast as its ladder allows, and of how many octets
@@ -86,11 +100,12 @@ fn taken<'a>(scenario: &'a Scenario, topology: &Topology<'a>, load: &Workload) -
         return Vec::new();
     };
     let segments = data.goodput_mbps().as_f64() * 1e6 / 8.0 / f64::from(data.payload_octets);
+    let each = f64::from(pair.map_or(SEGMENTS, |(_, to)| segments_each(scenario, to)));
     let back = back.into_iter().filter(|((line, _), _)| scenario.link.contains_key(*line));
     let part = |(direction, ladder): (Direction<'a>, super::Ladder)| {
         let acknowledgments = ladder.packets_per_second();
         let octets = super::short(ladder.packet_octets);
-        (acknowledgments > 0.0).then(|| (direction, segments / SEGMENTS / acknowledgments, octets))
+        (acknowledgments > 0.0).then(|| (direction, segments / each / acknowledgments, octets))
     };
     back.filter_map(part).collect()
 }

@@ -22,6 +22,7 @@ mod tests;
 mod together;
 
 pub use acknowledged::left_out;
+pub(crate) use acknowledged::segments_each;
 pub(crate) use course::parts;
 pub use course::{is_changing, of_all_between};
 use kumiki_octets::text::counted;

@@ -85,7 +85,10 @@ pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<Stri
         drawn.extend(of_source(source, &x, &y, sources, options, &mut left_out)?);
     }
     if drawn.is_empty() {
-        let other = options.conditions.iter().find(|it| it.name() == SCOPE && it.wanted_text() != options.scope.name());
+        let other = options
+            .conditions
+            .iter()
+            .find(|it| it.name() == crate::sources::SCOPE && it.wanted_text() != options.scope.name());
         let fault = || {
             let fault = Fault::new(format!("nothing to draw: no record has both {x} and {y}"));
             fault.expected(match other {

@@ -33,7 +33,7 @@ use measured::Measured;
 const RESULT: &str = "the directory of a result, or a CSV file";
 
 /// The column of measurements that says what each is about, as in rows and in values over time.
-const SCOPE: &str = "scope";
+pub(crate) const SCOPE: &str = "scope";
 
 /// What values over time are about and rows are not.
 const OF_NO_ROWS: [&str; 2] = ["queue", "channel"];
