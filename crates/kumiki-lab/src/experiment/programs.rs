@@ -18,7 +18,7 @@ use crate::scenario::{Host, Scenario, Workload};
 use crate::topology::Topology;
 use crate::workload::rpc::HEADER_LEN as HEADER;
 use crate::workload::rtp::{self, Media};
-use crate::workload::udp_source::{Bursts, HEADER_LEN};
+use crate::workload::udp_source::{Bursts, HEADER_LEN, time as sending};
 use crate::workload::{
     Bell, FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, RpcClient,
     RpcClientConfig, RpcServer, RpcServerConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
@@ -488,16 +488,7 @@ impl Setup<'_> {
             "poisson" => true,
             other => return Err(unknown(&["arrivals"], "kind of arrivals", other, &["periodic", "poisson"])),
         };
-        let bursts =
-            match (drawn::<Duration>("on", workload.on.as_ref())?, drawn::<Duration>("off", workload.off.as_ref())?) {
-                (Some(on), Some(off)) if on.mean().is_zero() && off.mean().is_zero() => {
-                    return Err(wrong("on", "bursts and silences without time"));
-                }
-                (Some(on), Some(off)) => Some(Bursts { on, off }),
-                (None, None) => None,
-                (Some(_), None) => return Err(wrong("on", "bursts without a time between them; give `off`")),
-                (None, Some(_)) => return Err(wrong("off", "times of silence without those of sending; give `on`")),
-            };
+        let bursts = self.bursts(rate, media)?;
         for writer in self.writers() {
             let peers = writer.peers.iter().map(|peer| Ok(SocketAddr::new(ip("to", peer)?, self.port)));
             let source = UdpSource::new(UdpSourceConfig {
@@ -526,6 +517,32 @@ impl Setup<'_> {
             programs.0.insert(to.clone(), Box::new(sink));
         }
         Ok(())
+    }
+
+    /// Times of sending and of silence, where this load of datagrams has such.
+    fn bursts(&self, rate: quantity::Rate, media: Option<Media>) -> Result<Option<Bursts>, Fault> {
+        /// So many bursts may begin and end from one datagram to the next: each is drawn, though nothing leaves in most of them.
+        const MOST: u64 = 1000;
+        let drawn = |key: &'static str, text: Option<&String>| drawn::<Duration>(key, text);
+        let Workload { on, off, .. } = self.workload;
+        let bursts = match (drawn("on", on.as_ref())?, drawn("off", off.as_ref())?) {
+            (Some(on), Some(off)) => Bursts { on, off },
+            (None, None) => return Ok(None),
+            (Some(_), None) => return Err(wrong("on", "bursts without a time between them; give `off`")),
+            (None, Some(_)) => return Err(wrong("off", "times of silence without those of sending; give `on`")),
+        };
+        let octets = media.and_then(|media| media.frame).map_or(self.message, |frame| frame.max(self.message));
+        let gap = sending(octets.into(), rate.bits_per_second());
+        let least = Duration::from_nanos(gap.as_nanos().div_ceil(MOST).max(1));
+        if bursts.on.mean() < least {
+            let what = if octets == self.message { "datagram" } else { "frame" };
+            let problem = format!(
+                "bursts of {} on average, where {gap} of sending are from one {what} to the next",
+                bursts.on.mean()
+            );
+            return Err(wrong("on", problem).expected(format!("at least {least} on average")));
+        }
+        Ok(Some(bursts))
     }
 
     /// What packets of RTP are of, where this load sends such.

@@ -264,7 +264,7 @@ impl UdpSource {
 }
 
 /// How long `octets` take at so many bits per second.
-fn time(octets: u128, bits_per_second: u64) -> Duration {
+pub(crate) fn time(octets: u128, bits_per_second: u64) -> Duration {
     let time = octets * 8 * 1_000_000_000 / u128::from(bits_per_second.max(1));
     Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX))
 }

@@ -365,6 +365,31 @@ fn octets_of_a_queue_and_controls_of_others_are_told_as_that() {
 }
 
 #[test]
+fn bursts_in_which_nothing_leaves_are_refused() {
+    let line = RIGHT.lines().position(|line| line == "message = \"8 KiB\"").unwrap() + 2;
+    let bursts = |on: &str, off: &str| {
+        let more = format!("message = \"1000 B\"\non = \"{on}\"\noff = \"{off}\"\nrate = \"8 Mb/s\"");
+        let graph = ["graph = [\"tcp\"", "graph = [\"udp\"", "tcp.congestion = \"cubic\"", "", "netperf", "udp"];
+        let [tcp, udp, cubic, none, netperf, units] = graph;
+        changed(&[(tcp, udp), (cubic, none), (netperf, units), ("message = \"8 KiB\"", &more)])
+    };
+    for (on, off, mean) in [
+        ("0 s", "1 s", "0 s"),
+        ("0 s", "exponential 1 s", "0 s"),
+        ("uniform 0 s .. 0 s", "1 s", "0 s"),
+        ("0 s", "0 s", "0 s"),
+        ("1 ns", "1 ns", "1 ns"),
+        ("exponential 999 ns", "1 ms", "999 ns"),
+    ] {
+        let said = bursts(on, off);
+        let right = format!(
+            "x.toml:{line}: load.bulk.on = \"{on}\": bursts of {mean} on average, where 1 ms of sending are from one datagram to the next; expected at least 1 us on average"
+        );
+        assert_eq!(said, right);
+    }
+}
+
+#[test]
 fn a_transfer_without_octets_is_refused() {
     let sized = |size: &str| changed(&[("kind = \"netperf\"", &format!("kind = \"ttcp\"\nsize = \"{size}\""))]);
     assert!(
