@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | none |
-//! | A way | is not there while a line on it, there or back, is down, has a rate of 0 b/s or loses everything, or a host on it has no power |
+//! | A way | is not there while a line on it, there or (but for datagrams) back, is down, has a rate of 0 b/s or loses everything, or a host on it has no power |
 
 use std::collections::{BTreeMap, BTreeSet};
 

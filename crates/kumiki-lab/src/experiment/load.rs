@@ -46,7 +46,7 @@ pub(super) struct Load {
     pub(super) ways: Vec<Vec<Route>>,
     /// How long each of these takes from its one end to the other, where it takes any time, as it is at first.
     pub(super) propagation: BTreeMap<Crossed, Duration>,
-    /// The hosts at the ends of it and on the way there and back; `None` where the way is not known.
+    /// The hosts at the ends of it and on the way there and, unless it [is one-way](Self::is_one_way), back; `None` where the way is not known.
     pub(super) hosts: Option<BTreeSet<String>>,
     /// Whether this load is over when the writing program is done.
     pub(super) until_done: bool,
@@ -70,6 +70,11 @@ impl Load {
     /// Whether both ends of a connection write in turn: one asks, and the other answers.
     pub(super) const fn is_of_exchanges(&self) -> bool {
         matches!(self.kind, Kind::Rpc | Kind::File)
+    }
+
+    /// Whether nothing answers what it sends, so that a way back is of no matter to it.
+    pub(super) const fn is_one_way(&self) -> bool {
+        matches!(self.kind, Kind::Units)
     }
 
     /// Whether it is measured from its beginning to its end, whatever the others wait for.

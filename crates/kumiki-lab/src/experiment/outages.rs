@@ -1,4 +1,5 @@
-//! Which lines on the way of a load were not there at an instant, in words: either way, for what is lost on the way back ends a transfer as well.
+//! Which lines on the way of a load were not there at an instant, in words: either way, for what is lost on the way back ends a transfer as well. Of datagrams,
+//! which nothing answers, the way there alone counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +36,7 @@ impl What {
 struct Change {
     at: Instant,
     line: String,
+    way: HopKind,
     /// The host or switch at the end to which nothing comes; none of a ring.
     toward: Option<String>,
     what: What,
@@ -46,6 +48,8 @@ struct Stretch<'a> {
     line: &'a str,
     what: What,
     toward: &'a Option<String>,
+    /// Whether what counts of the load goes that way.
+    counts: bool,
     since: Instant,
     /// `None` where that lasts.
     until: Option<Instant>,
@@ -72,9 +76,14 @@ impl Outages {
                     step.rate.map(|[one, other]| if toward.is_some_and(|(first, _)| first) { other } else { one });
                 let still = rate.map(|rate| (What::Still, rate == 0));
                 let lossy = step.loss.map(|loss| (What::Lossy, loss >= 1.0));
+                let way = match toward {
+                    Some((true, _)) => HopKind::FromB,
+                    Some((false, _)) => HopKind::FromA,
+                    None => HopKind::Ring,
+                };
                 for (what, begins) in [down, still, lossy].into_iter().flatten() {
                     let toward = toward.map(|(_, end)| place(end).to_owned());
-                    all.push(Change { at: Instant::ZERO + step.at, line: name.clone(), toward, what, begins });
+                    all.push(Change { at: Instant::ZERO + step.at, line: name.clone(), way, toward, what, begins });
                 }
             };
             let Some(link) = scenario.link.get(name) else {
@@ -104,19 +113,22 @@ impl Outages {
 
     /// When what was so of the lines between these `pairs` of writers and readers of `load`, until `until`.
     fn stretches(&self, load: &Load, pairs: &BTreeSet<(usize, usize)>, until: Instant) -> Vec<Stretch<'_>> {
-        let ways = pairs.iter().flat_map(|pair| load.way(*pair));
-        let crossed: BTreeSet<&String> = ways.map(|crossed| &crossed.line).collect();
-        let mut open: BTreeMap<(&str, What, &Option<String>), Instant> = BTreeMap::new();
+        let ways = || pairs.iter().flat_map(|pair| load.way(*pair));
+        let crossed: BTreeSet<&String> = ways().map(|crossed| &crossed.line).collect();
+        let there: BTreeSet<(&String, HopKind)> = ways().map(|crossed| (&crossed.line, crossed.way)).collect();
+        let mut open: BTreeMap<(&str, What, &Option<String>), (bool, Instant)> = BTreeMap::new();
         let mut all = Vec::new();
         for change in self.0.iter().filter(|it| it.at < until && crossed.contains(&it.line)) {
             let key = (change.line.as_str(), change.what, &change.toward);
             if change.begins {
-                open.entry(key).or_insert(change.at);
-            } else if let Some(since) = open.remove(&key).filter(|since| *since < change.at) {
-                all.push(Stretch { line: key.0, what: key.1, toward: key.2, since, until: Some(change.at) });
+                let counts = !load.is_one_way() || there.contains(&(&change.line, change.way));
+                open.entry(key).or_insert((counts, change.at));
+            } else if let Some((counts, since)) = open.remove(&key).filter(|(_, since)| *since < change.at) {
+                all.push(Stretch { line: key.0, what: key.1, toward: key.2, counts, since, until: Some(change.at) });
             }
         }
-        let lasting = |((line, what, toward), since)| Stretch { line, what, toward, since, until: None };
+        let lasting =
+            |((line, what, toward), (counts, since))| Stretch { line, what, toward, counts, since, until: None };
         all.extend(open.into_iter().map(lasting));
         all
     }
@@ -129,7 +141,7 @@ impl Outages {
         lossy: bool,
     ) -> Vec<Span> {
         let stretches = self.stretches(load, pairs, until).into_iter();
-        let spans = stretches.filter(|it| lossy || it.what != What::Lossy);
+        let spans = stretches.filter(|it| it.counts && (lossy || it.what != What::Lossy));
         joined(spans.map(|it| (it.since, it.until.unwrap_or(until))).collect())
     }
 
@@ -141,7 +153,7 @@ impl Outages {
     ) -> (Option<Instant>, Option<Instant>) {
         let stretches = self.stretches(load, pairs, at);
         let first = |is: fn(What) -> bool| {
-            stretches.iter().filter(|it| it.until.is_none() && is(it.what)).map(|it| it.since).min()
+            stretches.iter().filter(|it| it.counts && it.until.is_none() && is(it.what)).map(|it| it.since).min()
         };
         (first(|what| what != What::Still), first(|what| what == What::Still))
     }
@@ -153,11 +165,13 @@ impl Outages {
         to: Instant,
     ) -> Vec<(Option<Instant>, String)> {
         let seconds = |at: Instant| in_seconds(at.saturating_since(Instant::ZERO));
-        let mut alike: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+        let mut alike: BTreeMap<_, (bool, Vec<&str>)> = BTreeMap::new();
         for it in self.stretches(load, pairs, to) {
-            let towards = alike.entry((it.since, it.line, it.what, it.until)).or_default();
+            let (counts, towards) = alike.entry((it.since, it.line, it.what, it.until)).or_default();
+            *counts |= it.counts;
             towards.extend(it.toward.as_deref());
         }
+        let alike = alike.into_iter().filter(|(_, (counts, _))| *counts).map(|(what, (_, towards))| (what, towards));
         let words = |((since, line, what, until), towards): ((Instant, &str, What, Option<Instant>), Vec<&str>)| {
             // None of a ring, which has no ends.
             let section = if towards.is_empty() { "ring" } else { "link" };
@@ -165,7 +179,7 @@ impl Outages {
             let rest = until.map_or_else(|| "on".to_owned(), |until| format!("to {}", seconds(until)));
             (until, format!("{section}.{line} {}{toward} from {} {rest}", what.words(), seconds(since)))
         };
-        alike.into_iter().map(words).collect()
+        alike.map(words).collect()
     }
 
     /// What of the lines between these `pairs` of writers and readers of `load` was not there at the instant `at`, each with since when.

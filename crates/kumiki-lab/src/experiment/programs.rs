@@ -158,7 +158,8 @@ fn of_workload(
         for (to, reader) in load.to.get(load.readers(number)).unwrap_or_default() {
             let ends = [(from, writer), (to, reader)].map(|(host, node)| format!("{host}.{node}"));
             let [writing, reading] = &ends;
-            let (way, back) = (topology.way(writing, reading), topology.way_of_answers(reading, writing));
+            let way = topology.way(writing, reading);
+            let back = if load.is_one_way() { Some(Vec::new()) } else { topology.way_of_answers(reading, writing) };
             on_the_way = match (on_the_way, &way, &back) {
                 (Some(mut hosts), Some(way), Some(back)) => {
                     let ends = way.iter().chain(back).flat_map(|hop| [hop.out, hop.into]);

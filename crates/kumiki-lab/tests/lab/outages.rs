@@ -109,6 +109,28 @@ fn what_is_lost_with_the_line_is_not_bound_by_its_rate() {
     assert_eq!(of(&outcome, Scope::Load, "probe").bound_by, "link");
 }
 
+/// Nothing answers datagrams: what is the matter with the way back is none with them.
+#[test]
+fn datagrams_are_bound_by_what_their_own_way_lacks() {
+    let load = |kind: &str, rate: &str| {
+        format!(
+            "load.{kind} = {{ kind = \"{kind}\", from = \"a\", to = \"b\", message = \"1000 B\", rate = \"{rate}\" }}"
+        )
+    };
+    // Two, so that none of them alone has all that the line can carry.
+    let loads = [load("udp", "15 Mb/s"), load("rtp", "2500 kb/s")].join("\n");
+    let toward = |end: &str| format!("{{ at = \"200 ms\", link = \"line\", up = false, toward = \"{end}\" }}");
+    let still = "{ at = \"200 ms\", link = \"line\", rate = [\"5 Mb/s\", \"0 b/s\"] }".to_owned();
+    for (events, bound) in
+        [(toward("a"), "link"), (still, "link"), (toward("b"), "loss"), (up("200 ms", false), "loss")]
+    {
+        let outcome = outcome(&loads, &events);
+        for load in ["udp", "rtp"] {
+            assert_eq!(of(&outcome, Scope::Load, load).bound_by, bound, "{load}: {events}");
+        }
+    }
+}
+
 #[test]
 fn a_ping_that_nobody_answers_makes_no_result_of_a_failure() {
     let down = up("0 s", false);
