@@ -20,13 +20,14 @@ struct Limits {
     all: f64,
     /// Over the part of it in which the load writes.
     writing: f64,
-    /// Whether more came: what waits in queues when a line before them changes is not known.
+    /// Whether more came: what waits in queues when a line before them changes, or behind what is lost of a stream, is not known.
     is_unknown: bool,
 }
 
+/// So much more than what lines carry in the measured time may have been on the way when that began.
+const MORE: f64 = 1.05;
+
 fn allowed(point: &Point, load: &Workload, measured: &LoadResult) -> Option<Limits> {
-    /// So much more may have been on the way when the measured time began.
-    const MORE: f64 = 1.05;
     let between = |(from, time): (Instant, Duration)| {
         let from = from.saturating_since(Instant::ZERO);
         limit::of_all_between(&point.scenario, load, (from, from + time)).ok()
@@ -35,7 +36,7 @@ fn allowed(point: &Point, load: &Workload, measured: &LoadResult) -> Option<Limi
     let until_end = measured.until.saturating_since(measured.began);
     let time = if measured.time.is_zero() { until_end } else { measured.time };
     let all = between((measured.began, time))?;
-    let is_unknown = limit::is_changing(&point.scenario) && measured.goodput_mbps > all * MORE;
+    let is_unknown = measured.goodput_mbps > all * MORE;
     Some(Limits { all, writing: measured.part.and_then(between).unwrap_or(all), is_unknown })
 }
 
@@ -46,9 +47,13 @@ pub(super) fn came_from_queues(point: &Point, measured: &Measured) -> Vec<String
         let measured = measured.loads.get(*name);
         measured.and_then(|measured| allowed(point, load, measured)).is_some_and(|limits| limits.is_unknown)
     });
+    let why = match limit::is_changing(&point.scenario) {
+        true => "it waited in queues when one of them changed",
+        false => "it waited in queues, or behind a segment that was lost, when that began",
+    };
     let told = unknown.map(|(name, _)| {
         format!(
-            "{name}: more came than its lines carried over the time measured, for it waited in queues when one of them changed, so there is no limit to compare with"
+            "{name}: more came than its lines carried over the time measured, for {why}, so there is no limit to compare with"
         )
     });
     told.collect()
@@ -65,7 +70,7 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     if limits.len() > 1 {
         let writing = |name: &str| limits.iter().find(|(it, _)| **it == name)?.1.map(|limits| limits.writing);
         total.bound_by = measured.bound_of_all(writing).name().to_owned();
-        total.limit_mbps = limit_of_total(point, measured);
+        total.limit_mbps = limit_of_total(point, measured).filter(|limit| total.goodput_mbps <= limit * MORE);
     }
     // What a ping beside them has lost is no part of what streams brought.
     if measured.loads.values().any(|load| lost(load).is_none()) {
@@ -132,14 +137,17 @@ fn limit_of_total(point: &Point, measured: &Measured) -> Option<f64> {
     limit::of_mix(scenario, bring().map(|(name, load)| (load, of_load((name, load)))))
 }
 
-/// What the lines leave the whole load in the time of `flow`, where that is not the load's, of which it is `limit`.
+/// What the lines leave the whole load in the time of `flow`, where that is not the load's, of which it is `limit`; nothing where that is not known of the load.
 fn limit_of_flow(point: &Point, (name, load): (&str, &LoadResult), flow: &Flow, limit: Option<f64>) -> Option<f64> {
     let is_same = flow.time.is_zero() || (flow.began, flow.time) == (load.began, load.time);
-    if is_same || !limit::is_changing(&point.scenario) {
-        return limit;
-    }
-    let began = flow.began.saturating_since(Instant::ZERO);
-    limit::of_all_between(&point.scenario, point.scenario.load.get(name)?, (began, began + flow.time)).ok()
+    let own = || {
+        let began = flow.began.saturating_since(Instant::ZERO);
+        limit::of_all_between(&point.scenario, point.scenario.load.get(name)?, (began, began + flow.time)).ok()
+    };
+    let limit = limit?;
+    let limit = if is_same || !limit::is_changing(&point.scenario) { limit } else { own()? };
+    // What waited when its time began is not known of it either.
+    (flow.goodput_mbps() <= limit * MORE).then_some(limit)
 }
 
 /// Lets each row say what `of` knows of it.

@@ -30,6 +30,52 @@ fn of(rows: &[Row], scope: Scope) -> Vec<&Row> {
     rows.iter().filter(|row| row.scope == scope).collect()
 }
 
+/// What waits behind a segment that was lost is read at once when that has come, and more than the line can have carried since.
+#[test]
+fn what_waited_behind_a_lost_segment_has_no_limit() {
+    let text = r#"
+title = "A hole"
+host.a = { graph = ["ip","l0"] }
+host.b.like = "a"
+link.mid = { ends = ["a","b"], medium = "point-to-point", rate = "1 Mb/s", queue_frames = 200, queue = "fq-codel" }
+load.t = { kind = "netperf", from = "b", to = "a", message = "8 KiB" }
+run = { duration = "1 s", warm_up = "${w}" }
+vary.w = ["100 ms", "300 ms"]
+"#;
+    for (set, is_known) in [("w=100 ms", true), ("w=300 ms", false)] {
+        let outcome = Laboratory::default().run(&point(&parse(text), &[set])).unwrap();
+        for row in &outcome.rows {
+            assert_eq!(row.limit_mbps.is_some(), is_known, "{set}: {row:?}");
+            assert!(row.limit_mbps.is_none_or(|limit| row.goodput_mbps <= limit * 1.05), "{row:?}");
+        }
+        let told = "t: more came than its lines carried over the time measured, for it waited in queues, or behind a segment that was lost, when that began, so there is no limit to compare with";
+        assert_eq!(outcome.notes.iter().any(|note| note == told), !is_known, "{:?}", outcome.notes);
+    }
+}
+
+/// Where nobody knows what lines leave a load, nobody knows it of its sessions.
+#[test]
+fn a_flow_has_no_limit_where_its_load_has_none() {
+    let text = r#"
+title = "Over a line that stands still"
+host.a = { graph = ["ip","arp","eth","e0"] }
+host.b.like = "a"
+host.c.like = "a"
+switch.sw = { kind = "ethernet", queue_frames = 100 }
+link.la = { ends = ["a","sw"], medium = "point-to-point", rate = "1 Mb/s", propagation = "5 ms", framing = "24 B" }
+link.lb = { ends = ["b","sw"], medium = "point-to-point", rate = "1 Mb/s", propagation = "5 ms", framing = "24 B" }
+link.lc = { ends = ["c","sw"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms", framing = "24 B" }
+load.x0 = { kind = "ttcp", from = "c", to = "a", message = "100 B", size = "exponential 50 kB", sessions = 5, stagger = "exponential 100 ms", socket_buffer = "64 KiB" }
+event = [{ at = "0.5 s", link = "lc", rate = ["0 b/s","1 Mb/s"] }]
+run.duration = "2 s"
+"#;
+    let rows = Laboratory::default().run(&point(&parse(text), &[])).unwrap().rows;
+    let [load] = of(&rows, Scope::Load)[..] else { unreachable!() };
+    let flows = of(&rows, Scope::Flow);
+    assert_eq!((load.limit_mbps, flows.len()), (None, 5));
+    assert!(flows.iter().all(|flow| flow.limit_mbps.is_none()), "{flows:?}");
+}
+
 #[test]
 fn there_is_a_row_for_all_for_each_load_and_for_each_flow() {
     let rows = rows(&[]);
