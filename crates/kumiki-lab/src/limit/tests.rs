@@ -653,6 +653,38 @@ event = [{ at = "5 s", link = "dsl", rate = "2 Mb/s" }, { at = "7.5 s", link = "
 }
 
 #[test]
+fn of_what_is_said_twice_at_one_instant_the_later_alone_happens() {
+    let told = |events: &str| -> Vec<String> {
+        let text = format!(
+            r#"
+title = "Twice"
+host.a.graph = ["tcp", "ip", "l0"]
+host.b.like = "a"
+link.l = {{ ends = ["a", "b"], medium = "point-to-point", rate = "1 Mb/s" }}
+load.up = {{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }}
+run.duration = "10 s"
+event = [{events}]
+"#
+        );
+        read(&text).happenings().iter().map(|it| it.told()).collect()
+    };
+    let at = |what: &str| format!("{{ at = \"5 s\", link = \"l\", {what} }}");
+    for (one, other, left) in [
+        ("up = false", "up = true", ["up"].as_slice()),
+        ("rate = \"2 Mb/s\", up = false", "rate = \"3 Mb/s\"", &["down", "rate 3 Mb/s"]),
+        ("loss = 0.1, toward = \"a\"", "loss = 0.2, toward = \"a.l0\"", &["loss 20 %, toward a.l0"]),
+        ("loss = 0.1, toward = \"a\"", "loss = 0.2", &["loss 20 %"]),
+        ("loss = 0.1", "loss = 0.2, toward = \"a\"", &["loss 10 %", "loss 20 %, toward a"]),
+        ("up = false, toward = \"b\"", "up = true, toward = \"a\"", &["down, toward b", "up, toward a"]),
+    ] {
+        let left: Vec<String> = left.iter().map(|what| format!("at 5 s link.l {what}")).collect();
+        assert_eq!(told(&format!("{}, {}", at(one), at(other))), left, "{one}; {other}");
+    }
+    let set = |every: &str| format!("{{ at = \"5 s\", node = \"a.tcp\", set = {{ ack = {{ every = {every} }} }} }}");
+    assert_eq!(told(&format!("{}, {}", set("1"), set("2"))), ["at 5 s host.a.tcp ack.every = 2"]);
+}
+
+#[test]
 fn each_direction_of_a_recorded_line_has_the_limit_of_its_own_recording() {
     let folder = kumiki_watchdog::process::Folder::new("limit-of-recordings");
     // 1500 octets each millisecond, and each fourth.

@@ -247,8 +247,9 @@ impl Line {
         if let Some(key) = step.of_both_ways() {
             let fault = Fault::at([key], "it changes both ways, and the event is of one");
             return Err(match key {
-                "rate" => fault
-                    .expected("no `toward` beside it, or a list of the rates from the first end and from the second"),
+                "rate" => fault.expected(
+                    "no `toward` beside it; for one way alone a list of the rates from the first end and from the second, with the other as it is",
+                ),
                 _ => fault.expected("no `toward` beside it"),
             });
         }

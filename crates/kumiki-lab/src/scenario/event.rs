@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::fault::{Fault, quantity};
 use super::{Host, Nodes, Scenario, Workload, groups};
-use crate::medium::{self, Line, Step};
+use crate::medium::{self, FASTEST, Line, Step};
 use crate::quantity::{Quantity as _, Rate, Share, parse_list};
 
 /// What happens at a time, or at several.
@@ -111,9 +111,16 @@ pub enum Rates {
     Each([String; 2]),
 }
 
+/// What a rate of a line can be set to while it runs.
+const RATES: &str = "0 b/s, with which the line stands still, or 1 b/s to 1000 Tb/s";
+
 impl Rates {
     fn read(&self) -> Result<[u64; 2], Fault> {
-        let read = |path: &[&str], text: &str| quantity::<Rate>(path, text).map(Rate::base);
+        let read = |path: &[&str], text: &str| {
+            let bits = quantity::<Rate>(path, text)?.base();
+            let too_fast = || Fault::at(path, "no line is so fast").found(format!("{text:?}"));
+            if bits > FASTEST { Err(too_fast().expected(RATES)) } else { Ok(bits) }
+        };
         match self {
             Self::Both(text) => read(&["rate"], text).map(|both| [both; 2]),
             Self::Each([one, other]) => Ok([read(&["rate", "0"], one)?, read(&["rate", "1"], other)?]),

@@ -275,7 +275,19 @@ fn an_event_that_cannot_happen_is_refused_with_its_line() {
         ),
         (
             r#"at = "1 s", link = "far", rate = "1 Mb/s", toward = "b""#,
-            "event.0.rate = \"1 Mb/s\": it changes both ways, and the event is of one; expected no `toward` beside it, or a list of the rates from the first end and from the second",
+            "event.0.rate = \"1 Mb/s\": it changes both ways, and the event is of one; expected no `toward` beside it; for one way alone a list of the rates from the first end and from the second, with the other as it is",
+        ),
+        (
+            r#"at = "1 s", link = "far", rate = ["1 Mb/s", "2 Mb/s"], toward = "b""#,
+            "it changes both ways, and the event is of one; expected no `toward` beside it; for one way alone a list of the rates",
+        ),
+        (
+            r#"at = "1 s", link = "far", rate = "1001 Tb/s""#,
+            "event.0.rate = \"1001 Tb/s\": no line is so fast; expected 0 b/s, with which the line stands still, or 1 b/s to 1000 Tb/s",
+        ),
+        (
+            r#"at = "1 s", link = "far", rate = ["1 Mb/s", "18446744 Tb/s"]"#,
+            "event.0.rate.1 = \"18446744 Tb/s\": no line is so fast",
         ),
         (r#"at = "1 s", link = "far", rate = ["1 Mb/s", "1 mph"]"#, "event.0.rate.1 = \"1 mph\": unknown unit \"mph\""),
         (
