@@ -34,6 +34,22 @@ pub enum SampleOf {
     Channel,
 }
 
+impl SampleOf {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Load, Self::Flow, Self::Queue, Self::Channel];
+
+    /// The word in a line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Flow => "flow",
+            Self::Queue => "queue",
+            Self::Channel => "channel",
+        }
+    }
+}
+
 /// One line of a series: what was so in the interval that ended at its time, or at that time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sample {

@@ -233,6 +233,8 @@ fn of_source(
     let at = source.find(x).ok_or_else(|| source.lacks(x))?;
     let value = source.find(y).ok_or_else(|| source.lacks(y))?;
     source.check_numbers(&value)?;
+    source.check_most_numbers(&at)?;
+    source.check_scopes()?;
     let names = curve_names(source, x, sources, options, left_out)?;
     let ends = Interval::of(source, y)?;
     let mut drawn = Vec::new();

@@ -89,6 +89,33 @@ fn words_are_bars_and_a_wrong_name_is_told() {
 }
 
 #[test]
+fn a_damaged_value_makes_no_axis_of_names() {
+    let refused = |csv: &str| {
+        let source = Source::of_csv("m.csv", csv, &[]).unwrap();
+        let heads = csv.lines().next().unwrap().split(',').map(str::to_owned).collect::<Vec<_>>();
+        let options = Options {
+            x: Some(heads[0].clone()),
+            y: heads.last().unwrap().clone(),
+            scope: Scope::Load,
+            ..Options::default()
+        };
+        figure(&[source], &options).map(|drawn| drawn.x.scale).map_err(|why| why.to_string())
+    };
+    for damaged in ["bogus", "NaN", "3 ms"] {
+        let said = refused(&format!("x,y\n1,2\n2,3\n{damaged},9\n4,5\n")).unwrap_err();
+        let place = format!("m.csv:4: column 1 (x) = \"{damaged}\": not a number; expected ");
+        assert!(said.starts_with(&place), "{said}");
+    }
+    let names = |all: &[&str]| Ok(Scale::Names(all.iter().map(|it| (*it).to_owned()).collect()));
+    assert_eq!(refused("x,y\nnone,2\n2,3\n"), names(&["none", "2"]));
+    let series = "time_s,scope,name,goodput_mbps\n1,load,t,2\n1,flow,t,2\n2,laod,t,3\n2,flow,t,3\n3,load,t,3\n";
+    let said = refused(series).unwrap_err();
+    let right = "m.csv:4: column 2 (scope): unknown scope \"laod\"; did you mean \"load\"?";
+    assert!(said.starts_with(right), "{said}");
+    assert_eq!(refused(&series.replace("laod", "load")), Ok(Scale::Linear));
+}
+
+#[test]
 fn what_a_logarithmic_axis_has_no_place_for_is_said() {
     let csv = Source::of_csv("mine.csv", "loss_percent,goodput_mbps\n0,9.4\n0.1,8.2\n1,3.1\n", &[]).unwrap();
     let options = Options { x: Some("loss_percent".to_owned()), log_x: true, ..Options::default() };

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use kumiki_octets::text::counted;
 
+use super::SCOPE;
 use super::column::{Unit, amount, bracketed, split};
 use super::{OF_NO_ROWS, SCOPE};
 use crate::rows::{Parameter, Scope};
@@ -148,6 +149,31 @@ impl Measured {
         for column in self.columns.iter().filter(|column| split(&column.name).1.is_some()) {
             let _ = self.no_numbers(file, &column.name, faults);
         }
+    }
+
+    /// Whether most values of a column are numbers, or quantities of one kind.
+    pub(super) fn is_of_numbers(&self, name: &str) -> bool {
+        self.column(name).is_some_and(|column| {
+            let filled = column.cells.iter().flatten().count();
+            column.no_numbers().1.len() * 2 < filled
+        })
+    }
+
+    /// What in the column of scopes is none of `known`, where most are.
+    pub(super) fn foreign_scopes(&self, file: &str, known: &[&str]) -> Faults {
+        let mut faults = Faults::default();
+        let Some(column) = self.column(SCOPE) else {
+            return faults;
+        };
+        let filled =
+            self.lines.iter().zip(&column.cells).filter_map(|(line, cell)| Some((*line, cell.as_ref()?.to_string())));
+        let (own, foreign): (Vec<_>, Vec<_>) = filled.partition(|(_, text)| known.contains(&text.as_str()));
+        for (line, text) in foreign.iter().filter(|_| own.len() > foreign.len()) {
+            let place = in_column(*line, column.place.0);
+            let fault = || Fault::unknown([column.path()], SCOPE, text, known).in_place(place).in_file(file);
+            faults.push_at(Some((whole(*line), column.place.0)), fault);
+        }
+        faults
     }
 
     /// Adds what of a column is no number to `faults` of `file`; which values these are.

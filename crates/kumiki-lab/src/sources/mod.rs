@@ -8,6 +8,7 @@ use std::path::Path;
 use kumiki_octets::text::counted;
 use serde_json::Value;
 
+use crate::experiment::SampleOf;
 use crate::refusal::{CUT_OFF, json_words};
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
 use crate::scenario::{Fault, Faults, is_word, nearest};
@@ -384,6 +385,22 @@ impl Source {
         }
     }
 
+    /// The same where most of the values that measurements have of it are numbers, and so are to be all: of words each is a name.
+    pub(crate) fn check_most_numbers(&self, found: &Found) -> Result<(), Fault> {
+        match &self.content {
+            Content::Measured(measured) if measured.is_of_numbers(&found.name) => self.check_numbers(found),
+            Content::Measured(_) | Content::Results { .. } => Ok(()),
+        }
+    }
+
+    /// That measurements which say what each is about, as a file of values over time does, say it in words that such a file has, as far as most of them do.
+    pub(crate) fn check_scopes(&self) -> Result<(), Fault> {
+        match &self.content {
+            Content::Measured(measured) => measured.foreign_scopes(&self.path, &scopes()).all().map_or(Ok(()), Err),
+            Content::Results { .. } => Ok(()),
+        }
+    }
+
     /// Takes what of a column of measurements is no number for empty fields, and adds each to `faults`; their lines. What is there may have another name then.
     pub(crate) fn leave_numbers(&mut self, found: &Found, faults: &mut Faults) -> Vec<usize> {
         match &mut self.content {
@@ -572,6 +589,12 @@ impl<'a> Record<'a> {
         let found = Found { name: name.to_owned(), times: 1.0 };
         self.get(&found).filter(|_| self.source.is_measured()).as_ref().map(told)
     }
+}
+
+/// What rows and values over time can be about.
+fn scopes() -> Vec<&'static str> {
+    let of_rows = [Scope::Total, Scope::Load, Scope::Flow].map(Scope::name);
+    of_rows.into_iter().chain(SampleOf::ALL.map(SampleOf::name)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether it is called as values of queues and counters are.
