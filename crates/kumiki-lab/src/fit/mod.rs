@@ -391,7 +391,9 @@ impl Task {
         let most = (here.len() / 2).max(1);
         if names.len() > most {
             let left: Vec<String> = names.drain(most..).map(|name| name.short()).collect();
-            notes.push(format!("{} matter less, and stay: {} measurements are too few", left.join(", "), here.len()));
+            let matter = if left.len() == 1 { "matters less, and stays" } else { "matter less, and stay" };
+            let (few, are) = (counted(here.len(), "measurement"), if here.len() == 1 { "is" } else { "are" });
+            notes.push(format!("{} {matter}: {few} {are} too few", left.join(", ")));
         }
         let ranges = names.iter().map(|name| self.range(&Free { name: name.clone(), range: None }));
         let ranges = ranges.collect::<Result<_, _>>().map_err(Failure::from)?;
@@ -610,6 +612,10 @@ fn measurements(
         if number == 0.0 {
             return Err(wrong(format!("{} is 0, of which no error is a part", value.name())));
         }
+        if !MEASURABLE.contains(&number) {
+            let problem = format!("{} is {number:e}, which nothing that is run can come to", value.name());
+            return Err(wrong(problem).expected(format!("{:e} to {:e}", MEASURABLE.start(), MEASURABLE.end())));
+        }
         let count = measurements.len() + 1;
         let is_every = options.hold_every.is_some_and(|every| count.checked_rem(every) == Some(0));
         let is_marked = match hold_out.as_ref().and_then(|found| record.get(found)) {
@@ -629,6 +635,9 @@ fn measurements(
     }
     Ok(measurements)
 }
+
+/// What any value of a row can be that is not 0: a thousandth of a bit per second in Mb/s is not below it, and 500 years in milliseconds are not above.
+const MEASURABLE: core::ops::RangeInclusive<f64> = 1e-9..=1e15;
 
 /// What a column of [`Options::hold_out`] may have.
 const HOLD_OUT_WORDS: &str =

@@ -160,9 +160,10 @@ impl Fitted {
             })
             .collect();
         let version = env!("CARGO_PKG_VERSION");
+        let these = if fitted.len() == 1 { "it" } else { "these" };
         let about = format!(
-            "Fitted by Kumiki {version} to {} measurements of {} with the scenario {}: {off:.2} % off at these{held}.{alike}",
-            fitted.len(),
+            "Fitted by Kumiki {version} to {} of {} with the scenario {}: {off:.2} % off at {these}{held}.{alike}",
+            counted(fitted.len(), "measurement"),
             self.task.source,
             self.task.scenario
         );

@@ -176,6 +176,16 @@ fn what_does_not_belong_together_is_refused() {
     );
     assert!(refused("goodput_mbps\n1\n", &any).contains("no column is called \"mss_bytes\""));
     assert!(refused("mss (B),goodput_mbps\n536,0\n", &any).starts_with("mine.csv:2: goodput_mbps is 0, of which"));
+    for wrong in ["1e99", "1e16", "1e-300", "-5"] {
+        let said = refused(&format!("mss (B),goodput_mbps\n536,1\n1460,{wrong}\n"), &any);
+        let number: f64 = wrong.parse().unwrap();
+        assert_eq!(
+            said,
+            format!(
+                "mine.csv:3: goodput_mbps is {number:e}, which nothing that is run can come to; expected 1e-9 to 1e15"
+            )
+        );
+    }
     let ipc = Options { profile: Some("ipc".to_owned()), ..Options::default() };
     assert!(refused("mss (B),goodput_mbps\n536,1\n", &ipc).contains("--profile: unknown profile of a host \"ipc\""));
     assert_eq!(
