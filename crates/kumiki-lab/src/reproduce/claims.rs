@@ -63,6 +63,10 @@ impl Results {
         } else {
             (own.iter().map(|(point, value)| (self.at(point), *value)).collect(), is_complete)
         };
+        let is_none = |(_, number): &&Number| !number.is_finite();
+        if let Some((at, _)) = numbers.iter().find(is_none).filter(|_| lacking.is_empty()) {
+            lacking = format!("a part of 0 is no number, and it would be one at {at}");
+        }
         Verdict { lacking, ..verdict.judged(&numbers, is_complete) }
     }
 

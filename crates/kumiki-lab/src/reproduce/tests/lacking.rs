@@ -48,6 +48,26 @@ fn of_how_many_runs_a_value_is_is_said_where_some_have_none() {
     assert_eq!(cells[2].parts(false)[0], "2000.0, p99 2000.0");
 }
 
+/// Nothing is a part of nothing.
+#[test]
+fn a_claim_that_compares_nothing_with_nothing_says_so() {
+    struct Nothing;
+    impl Runner for Nothing {
+        fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+            let mut outcome = Fake { failing: false }.run(point)?;
+            outcome.rows[0].timeouts = Some(0);
+            Ok(outcome)
+        }
+    }
+    let text = TWO_HOSTS.replace("paper = 2\n", "").split("[[compare]]").next().unwrap().to_owned();
+    let claim = "[[claim]]\nwords = \"so\"\nfrom = \"me\"\nvalue = \"timeouts\"\nmost = 1\nof = { window = \"256 KiB\" }\nagainst = { window = \"8 KiB\", rtt = \"1 ms\" }\n";
+    let document = Document::parse("two", "two.toml", &format!("{text}\n{claim}")).unwrap();
+    let plan = Plan::new(&[document], &Choice::default(), &Nothing).unwrap();
+    let verdict = run(&plan, Nothing, Options::default()).remove(0).verdicts(&[]).remove(0);
+    assert_eq!((verdict.verdict, verdict.ours), (Judgement::Open, None));
+    assert!(verdict.told().contains("; a part of 0 is no number, and it would be one at "), "{}", verdict.told());
+}
+
 #[test]
 fn a_claim_is_of_the_runs_that_have_the_value_and_says_where_none_has() {
     let judged = |claim: &str| {
