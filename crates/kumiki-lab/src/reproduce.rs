@@ -177,6 +177,11 @@ fn check(point: &Point, runner: &impl Runner) -> Result<(), Fault> {
 }
 
 impl Plan {
+    /// What its scenarios are called, as files of their results are.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|part| part.name.as_str())
+    }
+
     /// The points of `documents`, each checked.
     ///
     /// # Errors

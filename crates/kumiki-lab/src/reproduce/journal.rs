@@ -303,7 +303,7 @@ impl Journal {
         let io = |source| OutputError::Io { path: path.clone(), source };
         let unread = |source| OutputError::Unread { path: path.clone(), source };
         plain(&path)?;
-        let directory = lock_directory(output)?;
+        let directory = lock_directory(output, plan)?;
         let older = if resume { Older::default() } else { Older::of(output) };
         if resume && !path.exists() {
             refuse_rows(output.directory())?;
@@ -350,7 +350,7 @@ impl Journal {
         let path = output.path(Self::NAME);
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
         let io = |source| OutputError::Io { path: path.clone(), source };
-        let directory = lock_directory(output)?;
+        let directory = lock_directory(output, plan)?;
         let older = Older::of(output);
         room::check(output, plan, header.has_captures(), (&older, false))?;
         let text = sealed("journal", header, &path)?;
@@ -475,7 +475,7 @@ impl Journal {
 
 /// That nobody else writes results into the directory. A journal is put in its place by a rename, so that of two that begin at once each could lock its own:
 /// the directory is the same for both. Where directories cannot be locked, as on some network file systems, nobody asks.
-fn lock_directory(output: &Output) -> Result<Option<File>, OutputError> {
+fn lock_directory(output: &Output, plan: &Plan) -> Result<Option<File>, OutputError> {
     let Ok(directory) = File::open(output.directory()) else {
         return Ok(None);
     };
@@ -486,7 +486,7 @@ fn lock_directory(output: &Output) -> Result<Option<File>, OutputError> {
     // Another one may have come and gone since the directory was looked at.
     output.refuse_results()?;
     if lock.is_ok() {
-        output.remove_parts();
+        output.remove_parts(&plan.names().collect::<Vec<_>>());
     }
     Ok(Some(directory))
 }

@@ -179,10 +179,10 @@ struct Copied<'a> {
 
 impl Copied<'_> {
     fn add(&mut self, name: &str, contents: &Contents) -> Result<(), OutputError> {
+        // What cannot be written has made its folders all the same.
         let is_new = !self.output.path(name).exists();
-        self.output.write_capture(name, contents)?;
         self.names.extend(is_new.then(|| name.to_owned()));
-        Ok(())
+        self.output.write_capture(name, contents).map(drop)
     }
 }
 
@@ -243,4 +243,21 @@ fn complete(
             )
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_write_its_first_capture_leaves_no_folder() {
+        let folder = kumiki_watchdog::process::Folder::new("merge-first");
+        let output = Output::open(folder.path("out"), false).unwrap();
+        let mut copied = Copied { output: &output, names: Vec::new() };
+        // Too long a name, and there is no other way to write none below a folder that can be made.
+        let name = format!("captures/s/{}", "x".repeat(300));
+        assert!(copied.add(&name, &vec![1, 2].into()).is_err());
+        drop(copied);
+        assert!(!output.path("captures").exists());
+    }
 }

@@ -296,20 +296,26 @@ impl Output {
         }
     }
 
-    /// Takes away what somebody who was killed has left half-written. Only for whom nobody else writes here. What is called as nothing of a result is, is somebody else's.
-    pub(crate) fn remove_parts(&self) {
+    /// Takes away what somebody who was killed has left half-written. Only for whom nobody else writes here. What is called as nothing of a result of the scenarios
+    /// `names` is, is somebody else's.
+    pub(crate) fn remove_parts(&self, names: &[&str]) {
         let entries = |path: &Path, is: fn(&fs::FileType) -> bool| -> Vec<fs::DirEntry> {
             let all = fs::read_dir(path).into_iter().flatten().flatten();
             all.filter(|it| it.file_type().is_ok_and(|it| is(&it))).collect()
         };
-        let mut all: Vec<(PathBuf, IsOwn)> = vec![(self.directory.clone(), is_of_result)];
+        let is_figure = |name: &str| {
+            let name = name.strip_suffix(".svg").unwrap_or_default();
+            names.iter().any(|own| name.strip_prefix(own).is_some_and(|rest| ["", "-tasks", "-held"].contains(&rest)))
+        };
+        let mut all: Vec<(PathBuf, IsOwn<'_>)> = vec![(self.directory.clone(), &is_of_result)];
         // No way leads through a link.
         for folder in entries(&self.directory, fs::FileType::is_dir) {
             if folder.file_name() == Self::FIGURES {
-                all.push((folder.path(), |name| name.ends_with(".svg")));
+                all.push((folder.path(), &is_figure));
             } else if folder.file_name() == Self::CAPTURES {
                 let own = entries(&folder.path(), fs::FileType::is_dir).into_iter();
-                all.extend(own.map(|own| (own.path(), is_of_point as IsOwn)));
+                let own = own.filter(|own| names.iter().any(|name| own.file_name() == *name));
+                all.extend(own.map(|own| (own.path(), &is_of_point as IsOwn<'_>)));
             }
         }
         for (folder, is_own) in all {
@@ -380,13 +386,13 @@ impl Output {
 }
 
 /// Whether a file that is called so is of a result.
-type IsOwn = fn(&str) -> bool;
+type IsOwn<'a> = &'a dyn Fn(&str) -> bool;
 
 /// What the file is called, before it has a place, by which is tried whether files can be made.
 const PROBE: &str = "probe";
 
 /// Whether a file is called as one is that has not taken its place, which `is_own`, or as one that never takes any: `.rows.csv.4711.part`.
-fn is_part(name: &str, is_own: IsOwn) -> bool {
+fn is_part(name: &str, is_own: IsOwn<'_>) -> bool {
     let process = name.strip_prefix('.').and_then(|it| it.strip_suffix(".part")).and_then(|it| it.rsplit_once('.'));
     process.is_some_and(|(own, number)| number.parse::<u32>().is_ok() && (own == PROBE || is_own(own)))
 }

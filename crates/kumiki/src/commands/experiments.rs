@@ -200,7 +200,7 @@ pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
     for twice in twice(&args.directories) {
         tell!("kumiki: {} is given twice, and counts once", shown(&twice.display().to_string()));
     }
-    let merged = Merged::read(&args.directories)?;
+    let merged = Merged::read(&args.directories).map_err(unopened_journal)?;
     let plan = merged.plan().clone();
     let output = Output::open(&args.out, args.force).map_err(|why| {
         let OutputError::Exists { directory, file } = &why else {

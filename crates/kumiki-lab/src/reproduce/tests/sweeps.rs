@@ -365,6 +365,8 @@ fn what_was_killed_leaves_nothing_half_written() {
         ".mine.csv.4711.part",
         "figures/.mine.txt.4711.part",
         "captures/two/.mine.pcapng.4711.part",
+        "figures/.mine.svg.4711.part",
+        "captures/other/.000-a.pcapng.4711.part",
     ];
     for name in parts.iter().chain(&others) {
         let path = place.0.join(name);

@@ -1,5 +1,6 @@
 //! Runs that end before all of their points have.
 
+use std::fs;
 use std::process::{Command, Output};
 
 use kumiki_watchdog::process;
@@ -99,6 +100,13 @@ fn what_is_killed_and_resumed_and_what_is_merged_is_what_runs_at_once() {
         assert!(run.contains(command), "{command}: {run}");
     }
     let missing = refused(&folder.kumiki(&["merge", "2", "--out", "none"]));
+    for shard in ["1/2", "2/2"] {
+        let _ =
+            folder.kumiki(&["run", "x.toml", "--out", &format!("pcap-{}", &shard[..1]), "--shard", shard, "--pcap"]);
+    }
+    fs::remove_dir_all(folder.0.path("pcap-1/captures")).unwrap();
+    let gone = refused(&folder.kumiki(&["merge", "pcap-1", "pcap-2", "--out", "none"]));
+    assert!(gone.contains("pcap-1/captures"), "{gone}");
     assert!(missing.contains("No directory of shard 1/2 is given"), "{missing}");
     for (what, words) in [("nope", "nope: there is no such directory"), (".", ".: no journal in it")] {
         let none = folder.kumiki(&["merge", what]);
