@@ -39,6 +39,11 @@ fn ends<'a>(
     let Some(wanted) = &load.to_address else {
         return Ok(ends);
     };
+    if wanted.0.is_empty() {
+        return Err(
+            Fault::at(["to_address"], "a list without addresses").expected("one of who reads, or no `to_address`")
+        );
+    }
     if load.way.as_deref() == Some("get") {
         let problem = "who reads asks for the file, and calls the one that writes";
         return Err(Fault::at(["to_address"], problem).expected("way = \"put\", or no `to_address`"));

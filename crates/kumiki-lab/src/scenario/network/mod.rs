@@ -66,7 +66,9 @@ fn ways(scenario: &Scenario) -> Result<(), Fault> {
             if !are_there || from == to || topology.shortest(from, called).is_some() {
                 continue;
             }
-            let path = ["load", name, "to"];
+            // Where its host can be reached, it is the address that cannot.
+            let is_address = called != to && topology.shortest(from, to).is_some();
+            let path = ["load", name, if is_address { "to_address" } else { "to" }];
             return Err(match topology.obstacle(from, to) {
                 Some(host) => Fault::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
                     .expected(format!("forwarding = true for the ip of {host}"))

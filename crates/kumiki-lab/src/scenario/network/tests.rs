@@ -472,9 +472,17 @@ run.duration = "1 s"
     for (address, words) in [
         ("10.0.1.1", "10.0.1.1 is no address of IPv4 of who reads; one of 10.0.0.2 (b.l0), 10.0.1.2 (b.l1)"),
         ("a.l1", "a.l1 is no address of IPv4 of who reads"),
+        ("[]", "a list without addresses; expected one of who reads, or no `to_address`"),
         ("[\"b.l0\", \"10.0.1.2\"]", "two addresses of b; expected one of each host, or two loads"),
     ] {
         let said = crossed(address).unwrap_err();
         assert!(said.contains("load.bulk.to_address") && said.contains(words), "{said}");
     }
+    // It is the address that cannot be reached, and not the host.
+    let apart = text.replace("ends = [\"a.l1\", \"b.l1\"]", "ends = [\"c\", \"b.l1\"]");
+    let apart = apart.replace("host.b = ", "host.c = { graph = [\"ip\", \"l0\"] }\nhost.b = ");
+    let apart = apart.replace("graph = { ip = [\"l0\", \"l1\"] } }\nhost.c", "graph = [\"ip\", \"l0\"] }\nhost.c");
+    let apart = apart.replace("host.b = { like = \"a\" }", "host.b = { graph = { ip = [\"l0\", \"l1\"] } }");
+    let said = read(&apart, &["load.bulk.to_address=b.l1"]).map(drop).unwrap_err();
+    assert!(said.contains("load.bulk.to_address = \"b.l1\": no line leads from a to b.l1"), "{said}");
 }
