@@ -483,9 +483,13 @@ define = { queue = "drop-tail", frames = 100 }
         let beside = told("\"20 kb/s\"", ping);
         assert!(beside.len() == 1 && beside[0].contains("behind each other: "), "{beside:?}");
         // Nor does who hardly sends anything.
-        let alarm = "load.alarm = { kind = \"udp\", from = \"home\", to = \"isp\", message = \"16 B\", rate = \"100 b/s\" }";
+        let alarm =
+            "load.alarm = { kind = \"udp\", from = \"home\", to = \"isp\", message = \"16 B\", rate = \"100 b/s\" }";
         let beside = told("\"20 kb/s\"", alarm);
-        assert!(beside.len() == 1 && beside[0].contains("behind each other: fewer of them (`ack = { every = 8 }` "), "{beside:?}");
+        assert!(
+            beside.len() == 1 && beside[0].contains("behind each other: fewer of them (`ack = { every = 8 }` "),
+            "{beside:?}"
+        );
         // Where there are fewer already, still fewer are advised.
         let fewer = told("\"5 kb/s\"", "host.home.tcp.ack.every = 8");
         assert!(fewer.iter().all(|note| note.contains("`ack = { every = 32 }`")) && fewer.len() == 1, "{fewer:?}");

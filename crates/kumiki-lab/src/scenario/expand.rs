@@ -45,7 +45,8 @@ pub(super) struct Expander<'a> {
     path: Vec<String>,
 }
 
-/// That no definition needs itself, whether anything uses it or not. What else is wrong with one is told where it is used.
+/// That no definition needs itself, and none doubles itself: where one does, each that is made of it would take as long to find out. Whether
+/// anything uses it or not. What else is wrong with one is told where it is used.
 pub(super) fn check_defined(source: &Source<'_>, varied: &[(String, Node)], defined: &[Entry]) -> Result<(), Fault> {
     for entry in defined {
         let mut used = BTreeSet::new();
@@ -53,8 +54,9 @@ pub(super) fn check_defined(source: &Source<'_>, varied: &[(String, Node)], defi
         expander.number = Some(0);
         expander.open.push(entry.key.clone());
         let fault = expander.at(&["define", &entry.key], &entry.node).err();
-        if let Some(circle) = fault.filter(|fault| fault.is_of_name(OfName::Circle)) {
-            return Err(circle);
+        let is_told = |fault: &Fault| [OfName::Circle, OfName::Bulk].into_iter().any(|what| fault.is_of_name(what));
+        if let Some(fault) = fault.filter(is_told) {
+            return Err(fault);
         }
     }
     Ok(())
@@ -95,7 +97,8 @@ impl<'a> Expander<'a> {
     fn node(&mut self, node: &Node) -> Result<Node, Fault> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
-            return Err(self.fault(node, format!("more than {MOST_NODES} values once all names are replaced")));
+            let problem = format!("more than {MOST_NODES} values once all names are replaced");
+            return Err(self.fault(node, problem).of_name(OfName::Bulk));
         }
         let value = match &node.value {
             Value::Text(text) if text.contains("${") => return self.text(node, text),

@@ -48,6 +48,8 @@ pub(super) enum OfName {
     Unknown,
     /// Its definition needs itself.
     Circle,
+    /// What it stands for is more than can be.
+    Bulk,
 }
 
 /// How what is said of a key or a setting begins that stands where there is none of its name.
