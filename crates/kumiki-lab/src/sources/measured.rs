@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use kumiki_octets::text::counted;
 
-use super::SCOPE;
 use super::column::{Unit, amount, bracketed, split};
 use super::{OF_NO_ROWS, SCOPE};
 use crate::rows::{Parameter, Scope};
