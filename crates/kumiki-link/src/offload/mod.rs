@@ -9,7 +9,7 @@
 //! | Left out | putting datagrams of UDP together; IPv4 options and IPv6 extension headers; tunnels; putting together behind a link header, and what a device already knows of a checksum: such packets pass as they are |
 //!
 //! A super-segment is a whole packet, IP and TCP headers in front, with more text than a packet may have, and
-//! [`Meta`](kumiki_octets::Meta) says how to cut it: `header_len` octets are repeated in front of each `segment_size`
+//! [`Meta`] says how to cut it: `header_len` octets are repeated in front of each `segment_size`
 //! octets of text. What TCP above decides is decided once for all of them, which is what makes it worth while.
 //!
 //! # What is on the link
