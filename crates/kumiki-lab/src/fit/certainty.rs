@@ -11,6 +11,9 @@ use crate::stats::{self, Level};
 
 /// From here on two prices are not told apart.
 pub(super) const ALIKE: f64 = 0.95;
+/// Two prices that are not told apart have no intervals where either may be more or less by more than this factor: what is known is their sum, a straight line in the prices and
+/// none in their logarithms, in which intervals are reckoned.
+const FAR: f64 = 1.25;
 /// Of the largest eigenvalue, what is taken for none.
 const NONE: f64 = 1e-10;
 
@@ -69,6 +72,13 @@ impl Certainty {
         let condition = if active.is_empty() { 1.0 } else { (largest / smallest).sqrt() };
         Self { factors, idle: least.idle.clone(), alike, condition }
     }
+
+    /// The price that makes up for this one so far that neither is known by itself.
+    pub(super) fn not_told_from(&self, place: usize) -> Option<usize> {
+        let is_far = |place: usize| self.factors.get(place).copied().flatten().is_some_and(|factor| factor > FAR);
+        let of_two = self.alike.iter().find(|(a, b, _)| (*a == place || *b == place) && (is_far(*a) || is_far(*b)));
+        of_two.map(|(a, b, _)| if *a == place { *b } else { *a })
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of measurements is far below 2^53")]
@@ -114,6 +124,10 @@ mod tests {
         assert_eq!((certainty.idle.as_slice(), certainty.factors[2]), ([2].as_slice(), None));
         let [(0, 1, r)] = certainty.alike[..] else { panic!("{certainty:?}") };
         assert!(r < -0.999 && certainty.condition > 1000.0, "{certainty:?}");
+        assert_eq!([0, 1, 2].map(|place| certainty.not_told_from(place)), [Some(1), Some(0), None], "{certainty:?}");
+        // Where both are known well all the same their intervals are, too.
+        let exact = Certainty::of(&least(&rows, &[1e-9, 1e-9, -1e-9, 1e-9]), Level::P95);
+        assert_eq!((exact.alike.len(), exact.not_told_from(0)), (1, None), "{exact:?}");
         let many = Certainty::of(&least(&[&[1.0, 0.0], &[0.0, 1.0]], &[0.1, 0.1]), Level::P95);
         assert_eq!(many.factors, [None, None], "as many prices as measurements");
     }

@@ -51,15 +51,19 @@ impl Fitted {
         all.map(|(place, ((name, range), ps))| (place, name, range, *ps))
     }
 
-    /// "450 us .. 470 us"; nothing where it is wider than the range that a price may have.
+    /// "450 us .. 470 us"; nothing where it is wider than the range that a price may have, or than slopes at one place can say of prices of which the one makes up for the other.
     fn interval(&self, place: usize, name: &Name, ps: f64) -> Option<String> {
         let factor = self.certainty.factors.get(place).copied().flatten()?;
         let range = self.ranges.get(place)?;
-        is_narrower(factor, range).then(|| format!("{} .. {}", name.text(ps / factor), name.text(ps * factor)))
+        let is_known = is_narrower(factor, range) && self.certainty.not_told_from(place).is_none();
+        is_known.then(|| format!("{} .. {}", name.text(ps / factor), name.text(ps * factor)))
     }
 
     /// Why a price has no interval.
     fn unknown(&self, place: usize) -> String {
+        if let Some(other) = self.certainty.not_told_from(place) {
+            return format!("none: it is known only together with {}", self.name(other));
+        }
         let is_wide = self.certainty.factors.get(place).is_some_and(Option::is_some);
         if is_wide { "wider than its range" } else { "not known" }.to_owned()
     }
