@@ -89,8 +89,8 @@ impl<T: Origin> Flow<T> {
         self.flags & PSH != 0 || text < self.size || self.headers.len + self.text + self.size > LONGEST
     }
 
-    /// The super-segment, as TCP's peer could have sent it if packets could be so long.
-    fn whole(self) -> (T, Message) {
+    /// The super-segment, as TCP's peer could have sent it if packets could be so long; for a device its checksum is yet to be written.
+    fn whole(self, is_for_device: bool) -> (T, Message) {
         let Self { origin, headers, mut message, size, packets, text, sum, flags } = self;
         if packets > 1 {
             if message.pop(headers.len).is_ok() {
@@ -105,6 +105,9 @@ impl<T: Origin> Flow<T> {
                 ace: flags & CWR != 0,
                 checksum: Checksum::Verified,
             };
+            if is_for_device {
+                leave_checksum(&mut message);
+            }
         } else {
             message.meta_mut().checksum = Checksum::Verified;
         }
@@ -237,16 +240,14 @@ impl<T: Origin> Merger<T> {
 
     /// Gives out everything that waits: the batch is over.
     pub fn flush(&mut self, out: &mut impl FnMut(T, Message)) {
-        while !self.flows.is_empty() {
-            self.release(0, out);
+        for flow in self.flows.drain(..) {
+            let (origin, message) = flow.whole(self.is_for_device);
+            out(origin, message);
         }
     }
 
     fn release(&mut self, at: usize, out: &mut impl FnMut(T, Message)) {
-        let (origin, mut message) = self.flows.remove(at).whole();
-        if self.is_for_device {
-            leave_checksum(&mut message);
-        }
+        let (origin, message) = self.flows.remove(at).whole(self.is_for_device);
         out(origin, message);
     }
 }
