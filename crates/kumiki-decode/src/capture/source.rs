@@ -9,16 +9,17 @@ const PIECE: usize = 64 << 10;
 
 pub(super) struct Source<R> {
     file: R,
-    /// Octets that were read and not taken: from `taken` on.
+    /// Octets that were read and not taken: from `taken` to `filled`. What is behind is room for more, which is made ready once and not for each read.
     buffer: Vec<u8>,
     taken: usize,
+    filled: usize,
     offset: u64,
     ended: bool,
 }
 
 impl<R: Read> Source<R> {
     pub(super) const fn new(file: R) -> Self {
-        Self { file, buffer: Vec::new(), taken: 0, offset: 0, ended: false }
+        Self { file, buffer: Vec::new(), taken: 0, filled: 0, offset: 0, ended: false }
     }
 
     /// Where the next octet stands in the file.
@@ -29,35 +30,39 @@ impl<R: Read> Source<R> {
     /// The next `len` octets, or as many as there are; they stay. At most [`MOST_OCTETS`].
     pub(super) fn peek(&mut self, len: usize) -> Result<&[u8], Unreadable> {
         let len = len.min(MOST_OCTETS);
-        while self.buffer.len() - self.taken < len && !self.ended {
+        while self.filled - self.taken < len && !self.ended {
             self.fill()?;
         }
-        let ahead = self.buffer.get(self.taken..).unwrap_or_default();
+        let ahead = self.buffer.get(self.taken..self.filled).unwrap_or_default();
         Ok(ahead.get(..len).unwrap_or(ahead))
     }
 
     fn fill(&mut self) -> Result<(), Unreadable> {
-        if self.taken >= PIECE || self.taken == self.buffer.len() {
-            self.buffer.drain(..self.taken);
+        if self.taken >= PIECE || self.taken == self.filled {
+            self.buffer.copy_within(self.taken..self.filled, 0);
+            self.filled -= self.taken;
             self.taken = 0;
         }
-        let have = self.buffer.len();
-        self.buffer.resize(have + PIECE, 0);
+        let room = self.filled..self.filled + PIECE;
+        if self.buffer.len() < room.end {
+            self.buffer.resize(room.end, 0);
+        }
         let read = loop {
-            match self.file.read(self.buffer.get_mut(have..).unwrap_or_default()) {
+            match self.file.read(self.buffer.get_mut(room.clone()).unwrap_or_default()) {
                 Err(why) if why.kind() == ErrorKind::Interrupted => {}
                 read => break read,
             }
         };
-        self.buffer.truncate(have + *read.as_ref().unwrap_or(&0));
         match read {
             Ok(read) => {
+                // A reader that says more than it had room for is not believed.
+                self.filled += read.min(PIECE);
                 self.ended = read == 0;
                 Ok(())
             }
             Err(why) => {
                 self.ended = true;
-                let offset = self.offset.saturating_add(as_u64(have - self.taken));
+                let offset = self.offset.saturating_add(as_u64(self.filled - self.taken));
                 Err(Unreadable::Io { offset, why })
             }
         }
@@ -65,7 +70,7 @@ impl<R: Read> Source<R> {
 
     /// Goes on by `len` octets that [`Source::peek`] has shown.
     pub(super) fn skip(&mut self, len: usize) {
-        let len = len.min(self.buffer.len() - self.taken);
+        let len = len.min(self.filled - self.taken);
         self.taken += len;
         self.offset = self.offset.saturating_add(as_u64(len));
     }

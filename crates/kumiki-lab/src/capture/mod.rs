@@ -398,12 +398,15 @@ impl Writer {
         let is_cut = *snaplen > 0 && !matches!(checksum, Checksum::Partial { .. });
         let most = usize::try_from(*snaplen).ok().filter(|_| is_cut);
         let kept = most.map_or(whole, |most| most.clamp(front, whole));
-        octets.resize(kept, 0);
-        let data = octets.get_mut(front..).unwrap_or_default();
-        let is_there = tapped.data.copy_to(0, data);
-        debug_assert!(is_there, "a message has the octets that it says");
+        let mut left = kept - front;
+        tapped.data.for_each(|piece| {
+            let piece = piece.get(..left).unwrap_or(piece);
+            octets.extend_from_slice(piece);
+            left -= piece.len();
+        });
+        debug_assert_eq!(left, 0, "a message has the octets that it says");
         if let Checksum::Partial { start, field } = checksum {
-            complete(data, start, field);
+            complete(octets.get_mut(front..).unwrap_or_default(), start, field);
         }
         whole
     }

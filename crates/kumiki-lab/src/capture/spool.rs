@@ -230,8 +230,9 @@ impl Record {
         let whole = usize::try_from(u64::from_le_bytes(next(&mut head)?)).unwrap_or(usize::MAX);
         let kept = u32::from_le_bytes(next(&mut head)?) as usize;
         octets.clear();
-        octets.resize(kept, 0);
-        from.read_exact(octets)?;
+        if from.by_ref().take(kept as u64).read_to_end(octets)? < kept {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         Ok(Some(Self { at_ns, place, flags, reason, whole }))
     }
 }
