@@ -111,7 +111,6 @@ impl Table {
     }
 
     /// The same, to be changed.
-    #[cfg(feature = "statistics")]
     pub(crate) fn sessions_mut(&mut self) -> impl Iterator<Item = &mut Session> {
         self.slots.iter_mut().filter_map(|slot| match &mut slot.entry {
             Entry::Session(session) => Some(session.as_mut()),
