@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::Stack;
 use super::layers::TCP;
-use super::stack::{Carried, Direction, of_counted, of_pair, on_way};
+use super::loads::{Carried, of_counted, on_way};
+use super::path::{Direction, of_pair};
 use crate::scenario::{Scenario, Workload};
 use crate::topology::{HopKind, Topology};
 

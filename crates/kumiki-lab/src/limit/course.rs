@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Duration;
 
-use super::stack::{Direction, of_counted, pairs};
+use super::loads::{of_counted, pairs};
+use super::path::Direction;
 use super::together::together;
 use crate::medium::{self, Framed, Frames, Line, Step};
 use crate::scenario::{Link, Scenario, Workload};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::quantity::{self, Octets};
 use crate::scenario::{Graph, Host, Scenario};
 
 /// The nodes of a host: see the module.
@@ -73,6 +74,26 @@ impl<'a> Stack<'a> {
     pub(super) fn setting(&self, node: &str, key: &str) -> Option<&'a toml::Value> {
         self.hosts.iter().find_map(|host| host.settings.get(node)?.get(key))
     }
+
+    /// Finds a way from `node` down to `device`, the first one where there are several.
+    pub(super) fn way_down(&self, node: &str, device: &str, path: &mut Vec<&'a str>) -> bool {
+        let Some(node) = self.nodes().into_iter().find(|name| *name == node) else {
+            return false;
+        };
+        // A graph in which layers stand on each other in a circle is refused elsewhere; here it must only end.
+        if path.contains(&node) {
+            return false;
+        }
+        path.push(node);
+        if self.is_device(node) && node == device {
+            return true;
+        }
+        if self.below(node).iter().any(|below| self.way_down(below, device, path)) {
+            return true;
+        }
+        path.pop();
+        false
+    }
 }
 
 fn layers(graph: &Graph) -> Vec<(&str, Vec<&str>)> {
@@ -90,4 +111,13 @@ fn layers(graph: &Graph) -> Vec<(&str, Vec<&str>)> {
     let lower: BTreeSet<&str> = layers.iter().flat_map(|(_, below)| below).copied().collect();
     layers.extend(lower.difference(&named).map(|device| (*device, Vec::new())));
     layers
+}
+
+/// What `text`, which stands at `place`, is in octets.
+///
+/// # Errors
+/// In words, where it is no number of octets, or of more than a packet has.
+pub(super) fn parse_octets(place: &str, text: &str) -> Result<u32, String> {
+    let octets: Octets = quantity::parse(text).map_err(|error| format!("{place} = \"{text}\": {error}"))?;
+    u32::try_from(octets.count()).map_err(|_| format!("{place} = \"{text}\": 4 GiB or more in a packet"))
 }

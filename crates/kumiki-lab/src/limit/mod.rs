@@ -11,12 +11,15 @@
 
 mod acknowledged;
 mod course;
+mod descent;
 mod graph;
 mod layers;
+mod loads;
+mod media;
 mod packet;
+mod path;
 mod ratio;
 mod show;
-mod stack;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -32,11 +35,12 @@ pub use layers::{
     llc_snap, mapos, oc, ppp, presentation, rm_cells, segments, session, sonet, stuffing, tcp, token, tp0, tpdus, tpkt,
     udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
+pub(crate) use loads::of_way;
+pub use loads::{Carried, OnWay, lines, of_all, of_counted, of_load, of_loads, of_mix};
 use packet::Packet;
+pub(crate) use path::{Direction, NO_GOODPUT};
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, on_way, rows, sweep, table};
-pub use stack::{Carried, OnWay, lines, of_all, of_counted, of_load, of_loads, of_mix};
-pub(crate) use stack::{Direction, NO_GOODPUT, of_way};
 
 /// A line, before anything has taken its share.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::stack::Direction;
+use super::path::Direction;
 
 /// What `pairs` can have together, where each direction of a line carries such a `part` of what it does alone: all grow alike, and those on a line that is full grow no further (max-min).
 pub(super) fn together<'a>(pairs: &[Vec<(Direction<'a>, f64)>], part: impl Fn(Direction<'a>) -> f64) -> f64 {
