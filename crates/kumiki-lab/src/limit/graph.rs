@@ -75,6 +75,15 @@ impl<'a> Stack<'a> {
         self.hosts.iter().find_map(|host| host.settings.get(node)?.get(key))
     }
 
+    /// The octets that the setting `key` of `node` is of, where it is given.
+    ///
+    /// # Errors
+    /// As [`parse_octets`].
+    pub(super) fn octets(&self, node: &str, key: &str) -> Result<Option<u32>, String> {
+        let value = self.setting(node, key).and_then(toml::Value::as_str);
+        value.map(|text| parse_octets(&format!("{node}.{key}"), text)).transpose()
+    }
+
     /// Finds a way from `node` down to `device`, the first one where there are several.
     pub(super) fn way_down(&self, node: &str, device: &str, path: &mut Vec<&'a str>) -> bool {
         let Some(node) = self.nodes().into_iter().find(|name| *name == node) else {

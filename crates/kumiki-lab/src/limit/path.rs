@@ -1,6 +1,6 @@
 //! The ladders of the lines on the way from one node of a scenario to another.
 
-use super::descent::{FREE, ip_mtu, layers_above, link_layer};
+use super::descent::{FREE, LayersAbove, ip_mtu, link_layer};
 use super::graph::Stack;
 use super::loads::Carried;
 use super::media::{AAL34, around, bits_stuffed, medium, senders_on, stuffed};
@@ -53,16 +53,15 @@ pub(super) fn of_pair<'a>(
         routers.push(Forwarded::of(stack, router, leg)?);
     }
     let path_mtu = routers.iter().filter_map(|router| router.mtu).min();
-    let (upper, payload) = layers_above(load, &stack, &path, (path_mtu, alone))?;
+    let LayersAbove { layers: above, below_ip, payload } = LayersAbove::of(load, &stack, &path, (path_mtu, alone))?;
     if payload == 0 && alone != Some(0) {
         return Err(LadderError::NoPayload.to_string());
     }
     // Below the writer's IP the layers are its own; on a further leg those of the router.
-    let count = upper.below_ip;
-    let mut all = lines_of((scenario, topology), load, &stack, first, (&upper.layers, payload))?;
+    let mut all = lines_of((scenario, topology), load, &stack, first, (&above, payload))?;
     for router in &routers {
         let mut layers = router.layers.clone();
-        layers.extend(upper.layers.iter().skip(count).cloned());
+        layers.extend(above.iter().skip(below_ip).cloned());
         all.extend(lines_of((scenario, topology), load, &router.stack, router.leg, (&layers, payload))?);
     }
     Ok(all)
