@@ -46,21 +46,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_graph::{DeviceId, Duration, Graph, Instant, Protocol};
-use kumiki_sim::{HostId, Plug, Standstill, World};
+use kumiki_sim::{HostId, Standstill, World};
 
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers, Spool};
 use crate::medium::Waits;
 use crate::profile::Profile;
 use crate::rows::Counters;
-use crate::scenario::{Host, Scenario};
+use crate::scenario::{Host, Runs, Scenario};
 use crate::topology::Topology;
-use crate::workload::{Idle, UdpSink};
+use crate::workload::UdpSink;
 pub use changing::{LineState, LineUpdate, LiveLine};
 pub(crate) use counters::OF_NODE;
 pub use counters::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
 use fault::Fault;
 pub use flows::{Flow, Sender};
+use hosts::in_world::{HostsInWorld, HostsPlan, profiles_by_host};
 pub use kumiki_inet::tcp::Limit;
 use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
@@ -89,6 +90,13 @@ pub struct Options {
     pub parts: Option<u32>,
     /// It is run in real time ([`Experiment::live`]), so hosts may be real.
     pub live: bool,
+}
+
+impl Options {
+    /// How much may wait where nothing is said; without, as much as comes.
+    fn most_waiting(&self) -> Option<u32> {
+        self.live.then_some(live::MOST_WAITING)
+    }
 }
 
 /// The graph of one host as a scenario would describe it, with these `nodes` beside those that are made by
@@ -129,12 +137,7 @@ pub struct Experiment {
     loads: BTreeMap<String, Load>,
     /// The names of the loads in the order of the file.
     order: Vec<String>,
-    /// What happens before this is not measured.
-    warm_up: Duration,
-    /// How long is measured, or the longest that loads with an end may take.
-    duration: Duration,
-    /// How often values over time are taken.
-    interval: Option<Duration>,
+    times: RunTimes,
     /// In how many parts of the measured time the goodput is kept.
     parts: Option<u32>,
     power: Power,
@@ -152,6 +155,31 @@ pub struct Experiment {
     left_out: Vec<String>,
     /// Of a world in real time.
     live_lines: BTreeMap<String, LiveLine>,
+}
+
+/// When a run is measured.
+struct RunTimes {
+    /// What happens before this is not measured.
+    warm_up: Duration,
+    /// How long is measured, or the longest that loads with an end may take.
+    duration: Duration,
+    /// How often values over time are taken.
+    interval: Option<Duration>,
+}
+
+impl RunTimes {
+    /// Those of `[run]`.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the top of the scenario.
+    fn of(runs: &Runs) -> Result<Self, Fault> {
+        let time = |key, text: &String| fault::quantity(&["run", key], text);
+        Ok(Self {
+            warm_up: runs.warm_up.as_ref().map(|text| time("warm_up", text)).transpose()?.unwrap_or_default(),
+            duration: time("duration", &runs.duration)?,
+            interval: runs.interval.as_ref().map(|text| time("interval", text)).transpose()?,
+        })
+    }
 }
 
 /// What a run brought.
@@ -186,110 +214,26 @@ impl Experiment {
         seed: u64,
         options: &Options,
     ) -> Result<Self, Fault> {
-        let (own, left_out) = if options.live {
-            let (own, left_out) = scenario.without_loads_of_real_hosts();
-            (Some(own), left_out)
-        } else {
-            (None, Vec::new())
-        };
+        let (own, left_out) = options.live.then(|| scenario.without_loads_of_real_hosts()).unzip();
+        let left_out = left_out.unwrap_or_default();
         let scenario = &*clocks::drawn(own.as_ref().unwrap_or(scenario), seed);
-        let most_waiting = options.live.then_some(live::MOST_WAITING);
-        let specs = &scenario.host;
-        let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
-        let own = |name: &str, spec: &Host, profile: &Profile| {
-            // What the scenario says of a price does not vary.
-            let own = profile.drawn(seed, name).with_prices_of(spec).map_err(|fault| fault.under(&["host", name]));
-            own.map(|mut own| {
-                own.adapter.queue = own.adapter.queue.or(most_waiting);
-                (name.to_owned(), own)
-            })
-        };
-        let by_host = specs.iter().filter_map(|(name, spec)| Some(own(name, spec, profile(spec)?)));
-        let by_host: BTreeMap<String, Profile> = by_host.collect::<Result<_, Fault>>()?;
-        let topology = Topology::of(scenario);
-        let (loads, mut programs) = programs::of_scenario(scenario, &topology, &by_host)?;
-        for end in left_out.iter().flat_map(|(_, load)| load.from.0.iter().chain(&load.to.0)) {
-            let found = end.split_once('.').and_then(|(host, node)| Some((host, node, specs.get(host)?)));
-            // What answers by itself, as IP does, is no program.
-            if let Some((host, node, spec)) = found
-                && !kumiki_stack::kinds().any(|kind| kind == spec.kind_of(node))
-            {
-                programs.put(host, node, Box::new(Idle));
-            }
-        }
+        let by_host = profiles_by_host(scenario, profiles, seed, options.most_waiting())?;
+        let (loads, mut programs) = programs::of_scenario(scenario, &Topology::of(scenario), &by_host)?;
+        programs.idle_at_ends_of(&left_out, scenario);
         let mut world = World::new();
-        world.set_rounds(rounds(specs.len()));
-        let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
-        let (mut captured, mut real) = (Vec::new(), Vec::new());
-        let (powers, mut power) = (scenario.power()?, Power::default());
-        let mut outside = BTreeMap::new();
-        for (name, given) in specs {
-            if let Some(own) = given.real.as_ref().filter(|it| options.live && it.is_ethernet()) {
-                let found = real::on_ethernet(name, given, own).map_err(|fault| fault.under(&["host", name]))?;
-                if powers.contains_key(name.as_str()) {
-                    let problem = "nothing of it is emulated, so no event takes its power";
-                    return Err(fault::fault(&["host", name, "real"], problem).expected("an event of its line"));
-                }
-                outside.insert(format!("{name}.{}", found.0), real.len());
-                real.push(found.1);
-                continue;
-            }
-            let stand_in = given.real.as_ref().map(|it| real::stand_in(name, given, it));
-            let stand_in = stand_in.transpose().map_err(|fault| fault.under(&["host", name]))?;
-            if stand_in.is_some() && !options.live {
-                let problem = "a host that is real runs in real time";
-                return Err(fault::fault(&["host", name, "real"], problem).expected("`kumiki live` to run it"));
-            }
-            let spec = stand_in.as_ref().map_or(given, |(spec, _)| spec);
-            let wanted = spec.profile.as_deref().unwrap_or("zero");
-            let profile = by_host.get(name).ok_or_else(|| {
-                let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
-                fault::unknown(&["host", name, "profile"], "profile", wanted, &known)
-            })?;
-            let mut make = |life| {
-                let most_held = most_waiting.filter(|_| stand_in.is_some());
-                let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces, life, most_held };
-                let built = hosts::build(name, spec, profile, &mut plan);
-                let hosts::Built { mut host, devices } = built.map_err(|fault| fault.under(&["host", name]))?;
-                let is_device = |layer: &str| devices.contains_key(layer);
-                let seen =
-                    Captured::tap(&options.captures, &mut host, is_device, |layer| spec.kind_of(layer).to_owned());
-                Ok::<_, Fault>((host, devices, seen))
-            };
-            let (host, devices, seen) = make(0)?;
-            let id = world.add_host(host);
-            for ((at, up), life) in powers.get(name.as_str()).into_iter().flatten().zip(1..) {
-                let started = if *up { Some(make(life)?) } else { None };
-                power.add(*at, id, started.map(|(host, ..)| host));
-            }
-            captured.push(seen);
-            hosts.insert(name.clone(), id);
-            if let (Some((_, host)), Some(device)) = (stand_in, devices.get(real::DEVICE)) {
-                world.plug(Plug::Device(id, *device), Plug::Outside(real.len()));
-                real.push(RealHost { power: powers.get(name.as_str()).cloned().unwrap_or_default(), ..host });
-            }
-            ends.insert(name.clone(), (id, devices));
-        }
-        for set in scenario.settings_of_nodes()? {
-            if let (Some(host), Some(id)) = (specs.get(set.host), hosts.get(set.host)) {
-                let place = protocols::Place { host, below: &[], trace: false };
-                let config = protocols::tcp(&set.settings, place);
-                let config = config.map_err(|fault| fault.under(&["event", &set.event.to_string(), "set"]))?;
-                power.set(set.at, *id, set.node, config);
-            }
-        }
-        check_captures(&options.captures, &captured)?;
+        world.set_rounds(rounds(scenario.host.len()));
+        let mut plan = HostsPlan { scenario, profiles, by_host: &by_host, programs, seed, options };
+        let hosts = HostsInWorld::add(&mut plan, &mut world)?;
         let servers: BTreeSet<SocketAddr> = loads.values().flat_map(|load| &load.servers).copied().collect();
         let waits = (!servers.is_empty()).then(|| Waits::of(servers));
         let mut occupied = AllOccupied::of(&loads);
-        let checksum_units = by_host.iter().map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
         let mut ends = media::Ends {
-            hosts: &ends,
-            outside: &outside,
+            hosts: &hosts.devices,
+            outside: &hosts.outside,
             switches: &media::add_switches(scenario, &mut world)?,
-            checksum_units: &checksum_units.collect(),
+            profiles: &by_host,
             seed,
-            most_waiting,
+            most_waiting: options.most_waiting(),
             live: options.live,
             waits: waits.as_ref(),
             occupied: &mut occupied,
@@ -299,26 +243,22 @@ impl Experiment {
         world
             .start()
             .map_err(|(host, graph_error)| fault::fault(&["host", &host, "graph"], graph_error.to_string()))?;
-        let runs = &scenario.run;
-        let warm_up = runs.warm_up.as_ref().map(|text| fault::quantity(&["run", "warm_up"], text)).transpose()?;
         let (lines, outages) = (Lines::of(scenario, &loads)?, Outages::of(scenario, &loads)?);
         Ok(Self {
             world,
-            hosts,
+            hosts: hosts.ids,
             loads,
             order: scenario.loads().into_iter().map(|(name, _)| name.clone()).collect(),
-            warm_up: warm_up.unwrap_or_default(),
-            duration: fault::quantity(&["run", "duration"], &runs.duration)?,
-            interval: runs.interval.as_ref().map(|text| fault::quantity(&["run", "interval"], text)).transpose()?,
+            times: RunTimes::of(&scenario.run)?,
             parts: options.parts,
-            power,
+            power: hosts.power,
             lines,
             outages,
             occupied,
             waits,
-            captured,
-            real,
-            known: known(specs),
+            captured: hosts.captured,
+            real: hosts.real,
+            known: known(&scenario.host),
             left_out: left_out.into_iter().map(|(name, _)| name).collect(),
             live_lines,
         })
@@ -397,18 +337,18 @@ impl Experiment {
         if self.loads.values().all(|load| load.bell.is_none()) {
             self.world.set_cores(cores);
         }
-        let began = Instant::ZERO + self.warm_up;
-        let end = began + self.duration;
+        let began = Instant::ZERO + self.times.warm_up;
+        let end = began + self.times.duration;
         let mut watch = Watch {
-            sampler: self.interval.map(series::Sampler::new),
-            steps: self.parts.map(|parts| steps::Steps::new(began, self.duration, parts)),
+            sampler: self.times.interval.map(series::Sampler::new),
+            steps: self.parts.map(|parts| steps::Steps::new(began, self.times.duration, parts)),
             marks: marks::Marks::new(&self.loads),
             presence: Presence::of(&self.loads, (began, end)),
             pace: Pace::default(),
             ends: ends::Ends::default(),
         };
         let mut before = measure::Moment::default();
-        if !self.warm_up.is_zero() {
+        if !self.times.warm_up.is_zero() {
             self.run_to(began, (&mut watch, taps), |world, end, go| !go(world, end));
             begin::begin(&mut self.world, &self.hosts, &self.loads);
             before = measure::Moment::begin(
@@ -550,19 +490,4 @@ fn rounds(hosts: usize) -> u64 {
     const FOR_EACH: u64 = 16;
     let hosts = hosts as u64;
     kumiki_sim::ROUNDS.saturating_add(hosts.saturating_mul(hosts).saturating_mul(FOR_EACH))
-}
-
-/// Every access point that was asked for by name must be there.
-fn check_captures(layers: &Layers, captured: &[Captured]) -> Result<(), Fault> {
-    let Layers::Named(names) = layers else {
-        return Ok(());
-    };
-    let missing = names.iter().find(|name| !captured.iter().any(|host| host.has(name)));
-    match missing {
-        None => Ok(()),
-        Some(name) => Err(fault::fault(
-            &["host", &name.host, "graph"],
-            format!("`{name}` is to be captured, and `{}` does not stand on `{}` there", name.upper, name.lower),
-        )),
-    }
 }

@@ -1,5 +1,7 @@
 //! From a host in a scenario and its profile to a host in the world.
 
+pub(super) mod in_world;
+
 use std::collections::BTreeMap;
 
 use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};

@@ -14,6 +14,7 @@ use super::changing::LiveLine;
 use super::fault::{Fault, fault, unknown};
 use super::occupied::AllOccupied;
 use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Step, Waits, Wrong};
+use crate::profile::Profile;
 use crate::scenario::{Host, Link, Scenario};
 use crate::topology::legs_of_cells;
 
@@ -25,8 +26,8 @@ pub(super) struct Ends<'a> {
     pub(super) outside: &'a BTreeMap<String, usize>,
     /// The switches and their plugs.
     pub(super) switches: &'a Switches,
-    /// Whether the hosts' adapters sum on the fly, by host.
-    pub(super) checksum_units: &'a BTreeMap<String, bool>,
+    /// The profile of each host, by its name.
+    pub(super) profiles: &'a BTreeMap<String, Profile>,
     /// Seed of all random numbers.
     pub(super) seed: u64,
     /// How much may wait where nothing is said; without, as much as comes.
@@ -348,7 +349,7 @@ fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: 
     let usual = SarConfig::new(slots);
     let config = SarConfig {
         queue: ends.most_waiting.map_or(usual.queue, |most| usize::try_from(most).unwrap_or(usize::MAX)),
-        checksum_unit: ends.checksum_units.get(host).copied().unwrap_or(false),
+        checksum_unit: ends.profiles.get(host).is_some_and(|profile| profile.adapter.checksum_unit),
         adaptation: adaptation(set, end, &scenario.host),
         interleave: set.interleave,
         abr: set.available(&slots),

@@ -20,8 +20,8 @@ use crate::workload::rpc::HEADER_LEN as HEADER;
 use crate::workload::rtp::{self, Media};
 use crate::workload::udp_source::{Bursts, HEADER_LEN, time as sending};
 use crate::workload::{
-    Bell, FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, RpcClient,
-    RpcClientConfig, RpcServer, RpcServerConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
+    Bell, FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Idle, Opening, Ping, PingConfig,
+    RpcClient, RpcClientConfig, RpcServer, RpcServerConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
     UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
 };
 
@@ -50,6 +50,19 @@ impl Programs {
     /// Takes the program for `node` on `host`, if it is for one.
     pub(super) fn take(&mut self, host: &str, node: &str) -> Option<Box<dyn Protocol>> {
         self.0.remove(&(host.to_owned(), node.to_owned()))
+    }
+
+    /// Has something that does nothing stand at the ends of loads of `scenario` that are not run.
+    pub(super) fn idle_at_ends_of(&mut self, left_out: &[(String, Workload)], scenario: &Scenario) {
+        for end in left_out.iter().flat_map(|(_, load)| load.from.0.iter().chain(&load.to.0)) {
+            let found = end.split_once('.').and_then(|(host, node)| Some((host, node, scenario.host.get(host)?)));
+            // What answers by itself, as IP does, is no program.
+            if let Some((host, node, spec)) = found
+                && !kumiki_stack::kinds().any(|kind| kind == spec.kind_of(node))
+            {
+                self.put(host, node, Box::new(Idle));
+            }
+        }
     }
 }
 
