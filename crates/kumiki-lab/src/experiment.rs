@@ -339,63 +339,21 @@ impl Experiment {
         }
         let began = Instant::ZERO + self.times.warm_up;
         let end = began + self.times.duration;
-        let mut watch = Watch {
-            sampler: self.times.interval.map(series::Sampler::new),
-            steps: self.parts.map(|parts| steps::Steps::new(began, self.times.duration, parts)),
-            marks: marks::Marks::new(&self.loads),
-            presence: Presence::of(&self.loads, (began, end)),
-            pace: Pace::default(),
-            ends: ends::Ends::default(),
-        };
+        let mut watch = Watch::of(self, (began, end));
         let mut before = measure::Moment::default();
         if !self.times.warm_up.is_zero() {
             self.run_to(began, (&mut watch, taps), |world, end, go| !go(world, end));
             begin::begin(&mut self.world, &self.hosts, &self.loads);
-            before = measure::Moment::begin(
-                &self.world,
-                &self.hosts,
-                &self.loads,
-                (&self.lines, &self.outages, &self.power),
-            );
+            let parts = (&self.lines, &self.outages, &self.power);
+            before = measure::Moment::begin(&self.world, &self.hosts, &self.loads, parts);
         }
         // What writes for a time is measured over all of it.
         if self.loads.values().all(|load| load.until_done) {
-            let every = Duration::from_millis(10);
-            let (hosts, loads) = (self.hosts.clone(), self.loads.clone());
-            // The same moments whenever else somebody looks.
-            let mut next = began;
-            self.run_to(end, (&mut watch, taps), |world, end, go| {
-                loop {
-                    if world.now() >= next {
-                        if loads.values().all(|load| measure::is_done(world, &hosts, load)) {
-                            return true;
-                        }
-                        next += every;
-                    }
-                    if world.now() >= end || world.standstill().is_some() {
-                        return false;
-                    }
-                    if !go(world, next.min(end)) {
-                        return true;
-                    }
-                }
-            });
+            self.run_until_done((began, end), (&mut watch, taps));
         } else {
             self.run_to(end, (&mut watch, taps), |world, end, go| !go(world, end));
         }
-        let after =
-            measure::Moment::take(&self.world, &self.hosts, &self.loads, (&self.lines, &self.outages, &self.power));
-        let measured = Measured {
-            without_power: self.power.without(&self.world, &self.hosts, began),
-            ..Measured::between(
-                &self.world,
-                &self.hosts,
-                &self.loads,
-                (&before, &after),
-                (&watch.marks, &watch.presence, &watch.pace, &self.occupied, &watch.ends),
-                self.waits.as_deref(),
-            )
-        };
+        let measured = self.measured((&before, began), &watch);
         let mut traces = trace::collect(&mut self.world);
         let loads: Vec<&Load> = self.order.iter().filter_map(|name| self.loads.get(name)).collect();
         flows::writing_first(&self.world, &self.hosts, &loads, &mut traces);
@@ -405,6 +363,41 @@ impl Experiment {
         let course = watch.steps.map(steps::Steps::finish);
         let (ended, parts) = (self.world.now(), self.world.parts());
         Run { measured, ended, parts, captured, traces, samples, course, standstill }
+    }
+
+    /// Runs until all loads are done, and no longer than to `end`. Whether they are is looked at each so often from `began` on.
+    fn run_until_done(&mut self, (began, end): (Instant, Instant), (watch, taps): (&mut Watch, &mut Taps)) {
+        const EVERY: Duration = Duration::from_millis(10);
+        let (hosts, loads) = (self.hosts.clone(), self.loads.clone());
+        // The same moments whenever else somebody looks.
+        let mut next = began;
+        self.run_to(end, (watch, taps), |world, end, go| {
+            loop {
+                if world.now() >= next {
+                    if loads.values().all(|load| measure::is_done(world, &hosts, load)) {
+                        return true;
+                    }
+                    next += EVERY;
+                }
+                if world.now() >= end || world.standstill().is_some() {
+                    return false;
+                }
+                if !go(world, next.min(end)) {
+                    return true;
+                }
+            }
+        });
+    }
+
+    /// What came since it `began` to be measured, when all was as `before`.
+    fn measured(&self, (before, began): (&measure::Moment, Instant), watch: &Watch) -> Measured {
+        let (world, hosts, loads) = (&self.world, &self.hosts, &self.loads);
+        let after = measure::Moment::take(world, hosts, loads, (&self.lines, &self.outages, &self.power));
+        let looked = (&watch.marks, &watch.presence, &watch.pace, &self.occupied, &watch.ends);
+        Measured {
+            without_power: self.power.without(world, hosts, began),
+            ..Measured::between(world, hosts, loads, (before, &after), looked, self.waits.as_deref())
+        }
     }
 
     /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done. What it has the world run by says
@@ -455,6 +448,19 @@ struct Watch {
 }
 
 impl Watch {
+    /// Who looks at `experiment`, measured over that `time`.
+    fn of(experiment: &Experiment, time: (Instant, Instant)) -> Self {
+        let Experiment { loads, times, parts, .. } = experiment;
+        Self {
+            sampler: times.interval.map(series::Sampler::new),
+            steps: parts.map(|parts| steps::Steps::new(time.0, times.duration, parts)),
+            marks: marks::Marks::new(loads),
+            presence: Presence::of(loads, time),
+            pace: Pace::default(),
+            ends: ends::Ends::default(),
+        }
+    }
+
     /// When somebody wants to look.
     fn next(&self) -> Option<Instant> {
         let sampler = self.sampler.as_ref().map(series::Sampler::next);
