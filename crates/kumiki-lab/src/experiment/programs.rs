@@ -16,8 +16,8 @@ use super::path::Crossed;
 use crate::profile::Profile;
 use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::fault::OF_NO_USE;
-use crate::scenario::{Scenario, Workload};
-use crate::topology::Topology;
+use crate::scenario::{Host, Scenario, Workload};
+use crate::topology::{Hop, Topology};
 use crate::workload::{Bell, Idle, Opening};
 
 /// The kind of load whose datagrams are packets of RTP.
@@ -104,48 +104,9 @@ fn of_workload(
     profiles: &BTreeMap<String, Profile>,
     bell: Bell,
 ) -> Result<(Load, Programs), Fault> {
-    let hosts = &scenario.host;
-    let (kind, until_done) = kind(workload)?;
-    let mut load = Load {
-        kind,
-        from: workload.from.0.iter().map(|from| place(from, "from", hosts)).collect::<Result<_, _>>()?,
-        to: workload.to.0.iter().map(|to| place(to, "to", hosts)).collect::<Result<_, _>>()?,
-        until_done,
-        start: Instant::ZERO,
-        stop: None,
-        is_steady: matches!(kind, Kind::Stream | Kind::Units) && workload.stop.is_none() && workload.on.is_none(),
-        sender_clock: match workload.clock.as_deref() {
-            None | Some("receiver") => false,
-            Some("sender") if kind == Kind::Stream && until_done => true,
-            Some("sender") => {
-                return Err(wrong("clock", "only the load `ttcp` has an end to its writing"));
-            }
-            Some("request") if kind == Kind::File => false,
-            Some("request") => {
-                return Err(wrong("clock", "only the load `ftam` begins with a request to the file service"));
-            }
-            Some(other) => {
-                let path = ["clock"];
-                let known = ["sender", "receiver", "request"];
-                return Err(unknown(&path, "clock", other, &known));
-            }
-        },
-        ways: Vec::new(),
-        propagation: BTreeMap::new(),
-        hosts: None,
-        servers: BTreeSet::new(),
-        from_request: workload.clock.as_deref() == Some("request"),
-        bell: None,
-    };
+    let mut load = load(workload, &scenario.host)?;
     load.bell = Some(bell).filter(|_| load.is_measured_whole());
-    if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
-        let node = workload.to.0.get(number).map_or("", String::as_str);
-        return Err(wrong("to", format!("{node:?} writes, and cannot read as well")));
-    }
-    let mut readers = BTreeSet::new();
-    if kind != Kind::Ping && load.to.iter().any(|(host, _)| !readers.insert(host)) {
-        return Err(wrong("to", "two readers on one host would listen on the same port"));
-    }
+    check_ends(workload, &load)?;
     if workload.times == Some(0) {
         return Err(wrong("times", "what is shown is nothing").expected("at least 1"));
     }
@@ -153,62 +114,12 @@ fn of_workload(
     if message == 0 {
         return Err(wrong("message", "a message has at least one octet"));
     }
-    let (mut locals, mut peers, mut all_ways) = (Vec::new(), Vec::new(), Vec::new());
-    let mut on_the_way = Some(load.from.iter().chain(&load.to).map(|(host, _)| host.clone()).collect::<BTreeSet<_>>());
-    for (number, (from, writer)) in load.from.iter().enumerate() {
-        let (mut local, mut own, mut ways) = (None, Vec::new(), Vec::new());
-        for (to, reader) in load.to.get(load.readers(number)).unwrap_or_default() {
-            let ends = [(from, writer), (to, reader)].map(|(host, node)| format!("{host}.{node}"));
-            let [writing, reading] = &ends;
-            let way = topology.way(writing, reading);
-            let back = if load.is_one_way() { Some(Vec::new()) } else { topology.way_of_answers(reading, writing) };
-            on_the_way = match (on_the_way, &way, &back) {
-                (Some(mut hosts), Some(way), Some(back)) => {
-                    let ends = way.iter().chain(back).flat_map(|hop| [hop.out, hop.into]);
-                    hosts.extend(ends.filter_map(|end| Some(end.split_once('.')?.0.to_owned())));
-                    Some(hosts)
-                }
-                _ => None,
-            };
-            // A host with several addresses is called by that of the shortest way there, where the load says no other.
-            let called = topology.called_at(writing, reading);
-            let way = way.unwrap_or_default();
-            // What counts of exchanges and of echoes comes back.
-            let back = back.filter(|_| matches!(kind, Kind::Rpc | Kind::Ping)).unwrap_or_default();
-            ways.push(Route::of(&way, &back));
-            local = local.or_else(|| way.first().map(|hop| hop.out));
-            own.push(address(to, reader, called, hosts)?);
-        }
-        locals.push(address(from, writer, local, hosts)?);
-        peers.push(own);
-        all_ways.push(ways);
-    }
-    (load.ways, load.hosts) = (all_ways, on_the_way);
-    let propagation = |crossed: &Crossed| {
-        let line = scenario.link.get(&crossed.line)?.line_at_first().ok()?;
-        Some((crossed.clone(), line.propagation()))
-    };
-    let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
-    load.propagation = crossed.into_iter().filter_map(propagation).collect();
-    let opening = Opening {
-        start: time("start", workload.start.as_ref())?,
-        stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
-        jitter: time("jitter", workload.jitter.as_ref())?,
-        is_one_of_several: false,
-        stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
-    };
+    let ways = Ways::of(&load, topology, &scenario.host)?;
+    let opening = opening(workload)?;
     (load.start, load.stop) = (Instant::ZERO + opening.start, opening.end());
-    let port = workload.port.unwrap_or(0);
-    let servers: Vec<Address> = match kind {
-        Kind::Rpc => peers.iter().flatten().map(|peer| at_port(*peer, port)).collect(),
-        // What is got is asked for where it comes from.
-        Kind::File if workload.way.as_deref() == Some("get") => {
-            locals.iter().map(|local| at_port(*local, TSAP_PORT)).collect()
-        }
-        Kind::File => peers.iter().flatten().map(|peer| at_port(*peer, TSAP_PORT)).collect(),
-        Kind::Stream | Kind::Units | Kind::Ping => Vec::new(),
-    };
-    load.servers = servers.iter().filter_map(Address::socket).collect();
+    load.servers = servers(load.kind, workload, &ways).iter().filter_map(Address::socket).collect();
+    (load.ways, load.hosts) = (ways.routes, ways.hosts);
+    load.propagation = propagation(&load, scenario);
     let setup = Setup {
         workload,
         load: &load,
@@ -216,19 +127,152 @@ fn of_workload(
         message,
         pattern: pattern(workload, scenario.run.seed, message)?,
         opening,
-        locals,
-        port,
-        peers,
+        locals: ways.locals,
+        port: workload.port.unwrap_or(0),
+        peers: ways.peers,
     };
-    let mut programs = Programs::default();
-    match kind {
-        Kind::Stream => setup.stream(&mut programs)?,
-        Kind::File => setup.file(&mut programs)?,
-        Kind::Units => setup.units(&mut programs)?,
-        Kind::Ping => setup.ping(&mut programs)?,
-        Kind::Rpc => setup.rpc(&mut programs)?,
-    }
+    let programs = setup.programs()?;
     Ok((load, programs))
+}
+
+/// What `workload` says of itself, without the ways between its ends and the times that are read for its programs.
+fn load(workload: &Workload, hosts: &BTreeMap<String, Host>) -> Result<Load, Fault> {
+    let (kind, until_done) = kind(workload)?;
+    Ok(Load {
+        kind,
+        from: workload.from.0.iter().map(|from| place(from, "from", hosts)).collect::<Result<_, _>>()?,
+        to: workload.to.0.iter().map(|to| place(to, "to", hosts)).collect::<Result<_, _>>()?,
+        until_done,
+        start: Instant::ZERO,
+        stop: None,
+        is_steady: matches!(kind, Kind::Stream | Kind::Units) && workload.stop.is_none() && workload.on.is_none(),
+        sender_clock: is_sender_clock(workload, (kind, until_done))?,
+        ways: Vec::new(),
+        propagation: BTreeMap::new(),
+        hosts: None,
+        servers: BTreeSet::new(),
+        from_request: workload.clock.as_deref() == Some("request"),
+        bell: None,
+    })
+}
+
+/// Whether the clock is that of who sends.
+fn is_sender_clock(workload: &Workload, (kind, until_done): (Kind, bool)) -> Result<bool, Fault> {
+    match workload.clock.as_deref() {
+        None | Some("receiver") => Ok(false),
+        Some("sender") if kind == Kind::Stream && until_done => Ok(true),
+        Some("sender") => Err(wrong("clock", "only the load `ttcp` has an end to its writing")),
+        Some("request") if kind == Kind::File => Ok(false),
+        Some("request") => Err(wrong("clock", "only the load `ftam` begins with a request to the file service")),
+        Some(other) => Err(unknown(&["clock"], "clock", other, &["sender", "receiver", "request"])),
+    }
+}
+
+/// Nobody writes and reads, or reads twice.
+fn check_ends(workload: &Workload, load: &Load) -> Result<(), Fault> {
+    // Who answers echoes is no program.
+    if load.kind == Kind::Ping {
+        return Ok(());
+    }
+    if let Some(number) = load.to.iter().position(|to| load.from.contains(to)) {
+        let node = workload.to.0.get(number).map_or("", String::as_str);
+        return Err(wrong("to", format!("{node:?} writes, and cannot read as well")));
+    }
+    let mut readers = BTreeSet::new();
+    if load.to.iter().any(|(host, _)| !readers.insert(host)) {
+        return Err(wrong("to", "two readers on one host would listen on the same port"));
+    }
+    Ok(())
+}
+
+/// The ways between the ends of a load, and under which addresses these are reached.
+#[derive(Default)]
+struct Ways {
+    /// The addresses of the hosts that write, without ports.
+    locals: Vec<Address>,
+    /// Those of the readers of each writer.
+    peers: Vec<Vec<Address>>,
+    /// From each writer to each of its readers.
+    routes: Vec<Vec<Route>>,
+    /// The hosts at the ends and on the ways; `None` where one of these is not known.
+    hosts: Option<BTreeSet<String>>,
+}
+
+impl Ways {
+    /// Those of `load`. A [`Fault`] has a path that begins at the top of the scenario.
+    fn of(load: &Load, topology: &Topology<'_>, hosts: &BTreeMap<String, Host>) -> Result<Self, Fault> {
+        let ends = load.from.iter().chain(&load.to).map(|(host, _)| host.clone());
+        let mut ways = Self { hosts: Some(ends.collect()), ..Self::default() };
+        for (number, writer) in load.from.iter().enumerate() {
+            let (mut local, mut peers, mut routes) = (None, Vec::new(), Vec::new());
+            for reader in load.to.get(load.readers(number)).unwrap_or_default() {
+                let [writing, reading] = [writer, reader].map(|(host, node)| format!("{host}.{node}"));
+                let way = topology.way(&writing, &reading);
+                let back =
+                    if load.is_one_way() { Some(Vec::new()) } else { topology.way_of_answers(&reading, &writing) };
+                ways.add_hosts(way.as_deref(), back.as_deref());
+                // A host with several addresses is called by that of the shortest way there, where the load says no other.
+                let called = topology.called_at(&writing, &reading);
+                let way = way.unwrap_or_default();
+                // What counts of exchanges and of echoes comes back.
+                let back = back.filter(|_| matches!(load.kind, Kind::Rpc | Kind::Ping)).unwrap_or_default();
+                routes.push(Route::of(&way, &back));
+                local = local.or_else(|| way.first().map(|hop| hop.out));
+                peers.push(address(reader, called, hosts)?);
+            }
+            ways.locals.push(address(writer, local, hosts)?);
+            ways.peers.push(peers);
+            ways.routes.push(routes);
+        }
+        Ok(ways)
+    }
+
+    /// The hosts on a way there, and on the one back, are on the way of the load.
+    fn add_hosts(&mut self, way: Option<&[Hop<'_>]>, back: Option<&[Hop<'_>]>) {
+        self.hosts = match (self.hosts.take(), way, back) {
+            (Some(mut hosts), Some(way), Some(back)) => {
+                let ends = way.iter().chain(back).flat_map(|hop| [hop.out, hop.into]);
+                hosts.extend(ends.filter_map(|end| Some(end.split_once('.')?.0.to_owned())));
+                Some(hosts)
+            }
+            _ => None,
+        };
+    }
+}
+
+/// How long each line on the ways of `load` takes from its one end to the other, as it is at first.
+fn propagation(load: &Load, scenario: &Scenario) -> BTreeMap<Crossed, Duration> {
+    let propagation = |crossed: &Crossed| {
+        let line = scenario.link.get(&crossed.line)?.line_at_first().ok()?;
+        Some((crossed.clone(), line.propagation()))
+    };
+    let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
+    crossed.into_iter().filter_map(propagation).collect()
+}
+
+/// When the sessions of `workload` begin, and stop.
+fn opening(workload: &Workload) -> Result<Opening, Fault> {
+    Ok(Opening {
+        start: time("start", workload.start.as_ref())?,
+        stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
+        jitter: time("jitter", workload.jitter.as_ref())?,
+        is_one_of_several: false,
+        stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
+    })
+}
+
+/// Where exchanges are asked for, or files.
+fn servers(kind: Kind, workload: &Workload, ways: &Ways) -> Vec<Address> {
+    let peers = ways.peers.iter().flatten();
+    match kind {
+        Kind::Rpc => peers.map(|peer| at_port(*peer, workload.port.unwrap_or(0))).collect(),
+        // What is got is asked for where it comes from.
+        Kind::File if workload.way.as_deref() == Some("get") => {
+            ways.locals.iter().map(|local| at_port(*local, TSAP_PORT)).collect()
+        }
+        Kind::File => peers.map(|peer| at_port(*peer, TSAP_PORT)).collect(),
+        Kind::Stream | Kind::Units | Kind::Ping => Vec::new(),
+    }
 }
 
 /// What the workload is, and whether it has an end of its own.

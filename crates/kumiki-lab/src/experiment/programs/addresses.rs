@@ -28,8 +28,7 @@ pub(super) fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Re
 /// The address under which `program` on `host` is reached at `plug`, `host.device`: that of the first node below it that has one, and of several of its interfaces
 /// that on this device.
 pub(super) fn address(
-    host: &str,
-    program: &str,
+    (host, program): &(String, String),
     plug: Option<&str>,
     hosts: &BTreeMap<String, Host>,
 ) -> Result<Address, Fault> {

@@ -8,7 +8,7 @@ use kumiki_octets::Pattern;
 use kumiki_octets::text::counted;
 
 use super::super::fault::{Fault, quantity, unknown};
-use super::super::load::Load;
+use super::super::load::{Kind, Load};
 use super::super::protocols::COALESCE;
 use super::addresses::at_port;
 use super::{Programs, RTP, TSAP_PORT, drawn, octets, time, wrong};
@@ -60,6 +60,22 @@ fn ip(key: &str, address: &Address) -> Result<IpAddr, Fault> {
 }
 
 impl Setup<'_> {
+    /// The programs of the load.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the keys of the load.
+    pub(super) fn programs(&self) -> Result<Programs, Fault> {
+        let mut programs = Programs::default();
+        match self.load.kind {
+            Kind::Stream => self.stream(&mut programs)?,
+            Kind::File => self.file(&mut programs)?,
+            Kind::Units => self.units(&mut programs)?,
+            Kind::Ping => self.ping(&mut programs)?,
+            Kind::Rpc => self.rpc(&mut programs)?,
+        }
+        Ok(programs)
+    }
+
     fn transfer(&self, host: &str) -> Transfer {
         self.profiles.get(host).map(|profile| transfer(&profile.transfer)).unwrap_or_default()
     }
@@ -106,7 +122,7 @@ impl Setup<'_> {
         self.workload.sessions.saturating_mul(writers).max(1)
     }
 
-    pub(super) fn stream(&self, programs: &mut Programs) -> Result<(), Fault> {
+    fn stream(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
         let quality = quality(workload)?;
         let size = drawn::<Octets>("size", workload.size.as_ref())?;
@@ -147,7 +163,7 @@ impl Setup<'_> {
         Ok(())
     }
 
-    pub(super) fn file(&self, programs: &mut Programs) -> Result<(), Fault> {
+    fn file(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
         let ([from], [local]) = (load.from.as_slice(), self.locals.as_slice()) else {
             return Err(wrong("from", "a file comes from one host"));
@@ -188,34 +204,11 @@ impl Setup<'_> {
         Ok(())
     }
 
-    pub(super) fn units(&self, programs: &mut Programs) -> Result<(), Fault> {
+    fn units(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
         let media = self.media()?;
-        let number = u32::try_from(HEADER_LEN).unwrap_or(u32::MAX) + media.map_or(0, |_| rtp::LEN);
-        let most = kumiki_inet::udp::MAX_DATA;
-        if !(number..=most).contains(&self.message) {
-            let problem =
-                format!("{}, the number and the time of each datagram included", counted(self.message, "octet"));
-            return Err(wrong("message", problem).expected(format!("{number} B to {most} B")));
-        }
-        if let Some(frame) = media.and_then(|media| media.frame)
-            && (1..number).contains(&(frame % self.message))
-        {
-            let problem =
-                format!("of {octets} the last packet has {}", frame % self.message, octets = counted(frame, "octet"));
-            return Err(wrong("frame", problem).expected(format!("none, or at least {number}, beyond whole messages")));
-        }
-        let rate = workload.rate.as_deref();
-        let rate = rate.ok_or_else(|| {
-            wrong(
-                "kind",
-                format!("{} sends at a constant rate; give `rate`, such as rate = \"10 Mb/s\"", workload.kind),
-            )
-        })?;
-        let rate: quantity::Rate = quantity(&["rate"], rate)?;
-        if rate.bits_per_second() == 0 {
-            return Err(wrong("rate", "nothing would ever be sent"));
-        }
+        self.check_datagram(media)?;
+        let rate = self.rate()?;
         let poisson = match workload.arrivals.as_deref().unwrap_or("periodic") {
             "periodic" => false,
             "poisson" => true,
@@ -250,6 +243,37 @@ impl Setup<'_> {
             programs.0.insert(to.clone(), Box::new(sink));
         }
         Ok(())
+    }
+
+    /// A datagram has room for what counts it, be it the last one of a frame.
+    fn check_datagram(&self, media: Option<Media>) -> Result<(), Fault> {
+        let number = u32::try_from(HEADER_LEN).unwrap_or(u32::MAX) + media.map_or(0, |_| rtp::LEN);
+        let most = kumiki_inet::udp::MAX_DATA;
+        if !(number..=most).contains(&self.message) {
+            let problem =
+                format!("{}, the number and the time of each datagram included", counted(self.message, "octet"));
+            return Err(wrong("message", problem).expected(format!("{number} B to {most} B")));
+        }
+        if let Some(frame) = media.and_then(|media| media.frame)
+            && (1..number).contains(&(frame % self.message))
+        {
+            let problem =
+                format!("of {octets} the last packet has {}", frame % self.message, octets = counted(frame, "octet"));
+            return Err(wrong("frame", problem).expected(format!("none, or at least {number}, beyond whole messages")));
+        }
+        Ok(())
+    }
+
+    /// How fast datagrams are sent.
+    fn rate(&self) -> Result<quantity::Rate, Fault> {
+        let Workload { kind, rate, .. } = self.workload;
+        let missing =
+            || wrong("kind", format!("{kind} sends at a constant rate; give `rate`, such as rate = \"10 Mb/s\""));
+        let rate: quantity::Rate = quantity(&["rate"], rate.as_ref().ok_or_else(missing)?)?;
+        if rate.bits_per_second() == 0 {
+            return Err(wrong("rate", "nothing would ever be sent"));
+        }
+        Ok(rate)
     }
 
     /// Times of sending and of silence, where this load of datagrams has such.
@@ -297,7 +321,7 @@ impl Setup<'_> {
         Ok(Some(Media { payload_type, frame, playout: playout.unwrap_or(PLAYOUT) }))
     }
 
-    pub(super) fn rpc(&self, programs: &mut Programs) -> Result<(), Fault> {
+    fn rpc(&self, programs: &mut Programs) -> Result<(), Fault> {
         let workload = self.workload;
         if self.message < HEADER {
             let problem = format!("{}, the length of the response included", counted(self.message, "octet"));
@@ -337,7 +361,7 @@ impl Setup<'_> {
         Ok(())
     }
 
-    pub(super) fn ping(&self, programs: &mut Programs) -> Result<(), Fault> {
+    fn ping(&self, programs: &mut Programs) -> Result<(), Fault> {
         let workload = self.workload;
         if workload.sessions != 1 {
             return Err(wrong("sessions", "one ping asks one host"));
