@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kumiki_octets::text::counted;
 use kumiki_sim::{HostId, World};
 
-use super::flows;
+use super::flows::{STOPPED, matched, progress};
 use super::load::Load;
 use super::measure::{lossy, program};
 use crate::workload::rtp::Jitter;
@@ -127,7 +127,36 @@ impl Units {
             all.duplicated += received.duplicated;
             all.reordered += received.reordered;
         }
-        all.lost = all.lost.saturating_add(flows::unheard(world, hosts, load));
+        all.lost = all.lost.saturating_add(unheard(world, hosts, load));
         all
     }
+}
+
+/// Datagrams of `load` that left while it was measured, that nothing has overtaken and that are lost all the same: their reader has heard nothing for longer than it ever did, and longer
+/// than one was ever under way; or nothing at all, a second and more after the first was sent. Where nothing was heard, what waits in media may be all of it,
+/// and is not lost.
+fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> u64 {
+    let sinks = progress(world, hosts, load);
+    let sources = load.from.iter().filter_map(|from| program::<UdpSource>(world, hosts, from));
+    let sent = sources.flat_map(UdpSource::sent);
+    let mut has_heard = true;
+    let unheard = matched(world, hosts, load, &sinks).into_iter().zip(sent).map(|(session, sent)| {
+        let heard = session.place.and_then(|(reader, number)| {
+            let sink = load.to.get(reader).and_then(|to| program::<UdpSink>(world, hosts, to))?;
+            let received = sink.received().nth(number)?;
+            let way = sink.delays().nth(number)?.most().unwrap_or_default();
+            Some((received.last?, received.gaps.longest + way, received.units, received.lost))
+        });
+        let since = |at| world.now().saturating_since(at);
+        let (is_silent, came) = match heard {
+            Some((last, longest, units, lost)) => (since(last) > longest, units + lost),
+            None => {
+                has_heard = false;
+                (sent.first.is_some_and(|first| since(first) > STOPPED), 0)
+            }
+        };
+        if is_silent { sent.units.saturating_sub(came.max(sent.before)) } else { 0 }
+    });
+    let unheard: u64 = unheard.sum();
+    if has_heard { unheard } else { unheard.saturating_sub(world.waiting()) }
 }
