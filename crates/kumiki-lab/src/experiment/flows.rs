@@ -10,7 +10,7 @@ use kumiki_graph::{Address, Duration, Instant, Reason};
 use kumiki_inet::tcp::{Limit, Record};
 
 pub(super) use connections::{association, pair_of, records, retransmissions, senders, tcps, writing};
-pub(super) use measured::{flows, without_power};
+pub(super) use measured::{FlowMeasurement, without_power};
 pub(super) use sessions::{Matched, Progress, Writer, matched, progress, writing_first};
 
 use super::ends::AtEnds;

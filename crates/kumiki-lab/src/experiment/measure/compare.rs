@@ -10,7 +10,7 @@ use super::writers::{all_done, file_user, is_done, program, sources};
 use super::{LoadResult, lossy};
 use crate::experiment::ends::Ends;
 use crate::experiment::failed::{self, unconnected, unfinished};
-use crate::experiment::flows::{self, Flow, Progress, jain, progress};
+use crate::experiment::flows::{self, Flow, FlowMeasurement, Progress, jain, progress};
 use crate::experiment::given_up;
 use crate::experiment::held::Held;
 use crate::experiment::idle::{Idle, Seen, Stood};
@@ -133,9 +133,10 @@ impl Span<'_> {
     }
 
     /// Its flows, with what held them between two times.
-    fn flows(&self, held: (Instant, Instant)) -> Vec<(Progress, Flow)> {
-        let Self { world, hosts, load, before, after, .. } = *self;
-        flows::flows(world, hosts, load, &self.sinks, (before, held), (self.waits, &after.away), self.ends)
+    fn flows(&self, held_between: (Instant, Instant)) -> Vec<(Progress, Flow)> {
+        let Self { world, hosts, load, before, after, waits, ends, .. } = *self;
+        let (sinks, away) = (&self.sinks, &after.away);
+        FlowMeasurement { world, hosts, load, sinks, before, held_between, waits, away, ends }.flows()
     }
 
     /// Its flows, and from when on and for how long it is measured.
