@@ -87,6 +87,7 @@ fn ends(scenario: &Scenario, key: &str, nodes: &Nodes) -> Result<(), Fault> {
     }
 }
 
+/// One of them: what nobody else looks at.
 fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     if !Workload::KINDS.contains(&workload.kind.as_str()) {
         return Err(Fault::unknown(["kind"], "load", &workload.kind, &Workload::KINDS));
@@ -97,6 +98,29 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     if writers > 1 && readers > 1 && writers != readers {
         return Err(Fault::at(["to"], format!("{readers} readers for {writers} writers")).expected("one, or as many"));
     }
+    count(workload)?;
+    quantities(workload)?;
+    sessions(workload)?;
+    if workload.port == Some(0) {
+        return Err(Fault::at(["port"], "no port").expected("1 to 65535"));
+    }
+    let times = |key, text: &Option<String>| match text {
+        Some(text) => quantity::<Duration>(&[key], text).map(Some),
+        None => Ok(None),
+    };
+    let start = times("start", &workload.start)?.unwrap_or_default();
+    if times("stop", &workload.stop)?.is_some_and(|stop| stop <= start) {
+        return Err(Fault::at(["stop"], "it stops before it starts").expected("a time behind `start`"));
+    }
+    if let Some(busy) = workload.busy.filter(|&busy| busy == 0 || busy > workload.sessions) {
+        return Err(Fault::at(["busy"], format!("{busy} of {} sessions", workload.sessions))
+            .expected(format!("1 to {}", workload.sessions)));
+    }
+    Ok(())
+}
+
+/// It has a number of messages where it has a use for one, and then at least one.
+fn count(workload: &Workload) -> Result<(), Fault> {
     // Whoever builds the programs refuses what else a kind has no use for; these two would be passed over.
     for (key, is_given, is_used, whose) in [
         (
@@ -121,6 +145,11 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         let expected = format!("at least 1{}", if workload.kind == "ttcp" { "" } else { ", or left out: without end" });
         return Err(Fault::at(["count"], what).expected(expected));
     }
+    Ok(())
+}
+
+/// Its sizes, rates and times can be read, and are such as can be.
+fn quantities(workload: &Workload) -> Result<(), Fault> {
     let message: Octets = quantity(&["message"], &workload.message)?;
     if message.count() == 0 {
         return Err(Fault::at(["message"], "messages without octets").expected("at least 1 B"));
@@ -157,9 +186,15 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     {
         return Err(Fault::at(["size"], "transfers without octets").expected("at least 1 B"));
     }
+    Ok(())
+}
+
+/// Its sessions, which are some, have a port each.
+fn sessions(workload: &Workload) -> Result<(), Fault> {
     if workload.sessions == 0 {
         return Err(Fault::at(["sessions"], "a load without sessions").expected("at least 1"));
     }
+    let (writers, readers) = (workload.from.0.len(), workload.to.0.len());
     // One writer's sessions are shared out, and several writers have one reader each.
     let targets = u32::try_from(if writers == 1 { readers } else { 1 }).unwrap_or(u32::MAX);
     let most = MOST_SESSIONS.saturating_mul(targets);
@@ -171,21 +206,6 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     if flows > MOST_FLOWS {
         let problem = format!("{sessions} of all writers together", sessions = counted(flows, "session"));
         return Err(Fault::at(["sessions"], problem).expected(format!("at most {MOST_FLOWS}")));
-    }
-    if workload.port == Some(0) {
-        return Err(Fault::at(["port"], "no port").expected("1 to 65535"));
-    }
-    let times = |key, text: &Option<String>| match text {
-        Some(text) => quantity::<Duration>(&[key], text).map(Some),
-        None => Ok(None),
-    };
-    let start = times("start", &workload.start)?.unwrap_or_default();
-    if times("stop", &workload.stop)?.is_some_and(|stop| stop <= start) {
-        return Err(Fault::at(["stop"], "it stops before it starts").expected("a time behind `start`"));
-    }
-    if let Some(busy) = workload.busy.filter(|&busy| busy == 0 || busy > workload.sessions) {
-        return Err(Fault::at(["busy"], format!("{busy} of {} sessions", workload.sessions))
-            .expected(format!("1 to {}", workload.sessions)));
     }
     Ok(())
 }
