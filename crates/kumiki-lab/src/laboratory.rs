@@ -3,6 +3,7 @@
 mod names;
 mod notes;
 mod queues;
+mod ran;
 mod rows;
 
 use core::fmt::{self, Write as _};
@@ -14,17 +15,18 @@ use std::sync::Arc;
 use kumiki_graph::Duration;
 use kumiki_pcapng::CaptureError;
 
+use self::ran::RanPoint;
 use crate::capture::trace::Connection;
 use crate::capture::{Contents, Layers, Spool};
-use crate::experiment::{ControlShare, Experiment, LiveWorld, Options, Run, WindowUse, clocks};
+use crate::experiment::{Experiment, LiveWorld, Options, Run};
 use crate::figure::Figure;
 use crate::limit;
 use crate::profile::Profile;
 use crate::reproduce::{Failure, Outcome, Runner};
-use crate::rows::{HALF_WIDTH, Output, OutputError, Row, WARM_UP};
+use crate::rows::{Output, OutputError};
 use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::{Fault, Point, Workload};
-use crate::stats::{self, Level};
+use crate::stats;
 use crate::table::{Layout, Lines};
 
 /// Runs points in virtual time.
@@ -83,33 +85,10 @@ impl Laboratory {
         let ran = built.run_spooled(cores, (self.snaplen, self.directory.as_deref()));
         let (mut run, spools) = ran.map_err(|source| self.unkept(source))?;
         let traces = core::mem::take(&mut run.traces);
-        if let Some(standstill) = &run.standstill {
-            return Err(standstill.to_string().into());
-        }
-        let measured = &run.measured;
-        if let Some(position) = measured.total.wrong {
-            return Err(format!("octet {position} arrived wrong").into());
-        }
-        let failed = notes::failed(measured).map(|why| {
-            // What happened to hosts and lines may be why.
-            let happened = notes::happened(&point.scenario, run.ended);
-            core::iter::once(why).chain(happened).collect::<Vec<_>>().join("; ")
-        });
-        let mut notes = notes::notes(measured, &point.scenario);
-        notes.extend(notes::at_other_times(measured, &point.scenario));
-        notes.extend(rows::came_from_queues(point, measured));
-        notes.extend(notes::without_power(measured));
-        notes.extend(queues::endless(measured, &point.scenario));
-        notes.extend(queues::in_phase(measured, &point.scenario));
-        notes.extend(queues::behind_others(measured, &point.scenario));
-        notes.extend(found.map(|found| found.to_string()));
-        notes.extend(notes::happened(&point.scenario, run.ended));
-        if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
-            notes.push("nothing arrived while it was measured".to_owned());
-        }
-        if let Some(why) = &failed {
-            notes.retain(|note| !notes::is_told(note, why));
-        }
+        let ran = RanPoint { point, run: &run, warm_up: found };
+        ran.check()?;
+        let failed = ran.failed();
+        let mut notes = ran.notes(failed.as_deref());
         let traced = traces.len();
         let captures = self.files(&run, (spools, traces), point)?;
         if traced > DRAWN {
@@ -117,36 +96,14 @@ impl Laboratory {
                 "pictures of the first {DRAWN} of {traced} ends of connections, those that write before the others; trace.csv has all of them"
             ));
         }
-        if point.scenario.report.cpu {
-            notes.push(notes::cpu_use(measured));
-        }
-        if point.scenario.report.window.is_some() {
-            notes.extend(WindowUse::of(measured).map(|used| used.to_string()));
-            notes.extend(ControlShare::of(measured).map(|share| share.to_string()));
-        }
-        let mut rows = rows::rows(point, measured)?;
-        // What a paper says of its own points is no question of what to change.
-        if point.scenario.paper.is_none() {
-            notes.extend(notes::cells_in_vain(measured));
-            notes.extend(notes::of_cpus(&rows, &point.scenario, measured));
-            notes.extend(notes::next_to_cpu(&rows, &point.scenario));
-        }
-        if let Some(found) = found {
-            rows::say(&mut rows, WARM_UP, |_| Some(found.time.as_secs_f64()));
-        }
-        if let Some(course) = &run.course {
-            let half =
-                |row: &Row| rows::batches_of(course, row).and_then(|batches| stats::half_width(&batches, Level::P95));
-            rows::say(&mut rows, HALF_WIDTH, half);
-            notes.extend(rows::batches_of(course, &Row::default()).and_then(|batches| notes::alike(&batches)));
-        }
-        if let Some(total) = rows.first_mut() {
-            total.clocks_ppm = clocks::of_run(&point.scenario, point.scenario.run.seed);
-        }
+        notes.extend(ran.notes_asked_for());
+        let mut rows = rows::rows(point, &run.measured)?;
+        notes.extend(ran.notes_of_bounds(&rows));
+        notes.extend(ran.complete(&mut rows));
         let own = rows.iter().find(|row| row.load == point.scenario.report.load);
         let limit = own.and_then(|row| row.limit_mbps).map(|limit| ("limit of the line".to_owned(), limit));
         let rows = match &point.scenario.report.tasks {
-            Some(tasks) => rows::task_rows(rows, tasks, measured)?,
+            Some(tasks) => rows::task_rows(rows, tasks, &run.measured)?,
             None => rows,
         };
         Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect(), failed })
