@@ -5,20 +5,22 @@
 //! | Specification | Points are the same where paper, figure, scope, load, flow and all that is varied are. Of several runs of a point (seeds, repetitions) the means are compared, with Welch's interval of their difference ([`stats::difference_half_width`]). Where single runs have intervals of their own, by `batches` or in columns of a file, that of the difference is the root of the sum of their squares; else the difference is all there is |
 //! | Left out | tests of all points together, ratios, paired runs |
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::rows::{HALF_WIDTH, Parameter, Scope};
+use crate::rows::{Parameter, Scope};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, Record, Source, empty, is_same, labelled, number, told, without};
+use crate::sources::{Condition, Interval, Source, is_same, labelled};
 use crate::stats::{self, Level, Summary};
 
 mod place;
 pub(crate) mod provenance;
 mod show;
+mod side;
 #[cfg(test)]
 mod tests;
 
-use place::{FLOW, Groups, LOAD, RUNS};
+use place::{Groups, RUNS};
+use side::{Side, Sides};
 
 /// What is compared.
 #[derive(Clone, Debug)]
@@ -168,29 +170,6 @@ impl Allowance {
     }
 }
 
-/// Of one side: its runs by point, in the order in which the points are there.
-type Runs = (Vec<Key>, BTreeMap<Key, Seen>);
-
-/// What one side has of a point.
-struct Seen {
-    varied: Vec<(String, Parameter)>,
-    /// Of each run that has one.
-    values: Vec<f64>,
-    /// Half the interval that the last run has of its own, and its level where that is known.
-    own: Option<(f64, Option<Level>)>,
-}
-
-impl Seen {
-    fn summary(&self, level: Level) -> Option<Summary> {
-        let mut summary = Summary::of(&self.values, level)?;
-        if let (Some((half, known)), [_]) = (self.own, self.values.as_slice()) {
-            summary.half_width = Some(half);
-            summary.level = known.unwrap_or(level);
-        }
-        Some(summary)
-    }
-}
-
 impl Comparison {
     /// Compares `sources` with the first of them, or with the one that [`Options::baseline`] names.
     ///
@@ -203,55 +182,28 @@ impl Comparison {
             return Err(Fault::new("only one result").expected("two or more to compare"));
         }
         Source::check_over(&sources, &options.over)?;
-        if let Some(baseline) = &options.baseline {
-            let names: Vec<&str> = sources.iter().map(Source::name).collect();
-            let place = names.iter().position(|name| name == baseline);
-            let place = place.ok_or_else(|| Fault::unknown(["--baseline"], "result", baseline, &names))?;
-            let first = sources.remove(place);
-            sources.insert(0, first);
-        }
+        put_baseline_first(&mut sources, options)?;
         let mut left_out = Condition::lacking(&options.conditions, &sources)?;
         let unmet = unmet(&sources, options)?;
         let value = Source::find_in(&sources, &options.value).unwrap_or_else(|| options.value.clone());
         Source::check_units(&sources)?;
         let names = names(&sources, &value, options);
         let groups = Groups::of(&sources, options);
-        let mut sides = Vec::new();
-        for source in &sources {
-            sides.push(runs(source, &value, &names, &groups, options, &mut left_out)?);
-        }
-        let mut order: Vec<&Key> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for key in sides.iter().flat_map(|(order, _)| order) {
-            if seen.insert(key) {
-                order.push(key);
-            }
-        }
-        let has = |key: &Key| sides.iter().filter(|(_, runs)| runs.contains_key(key)).count();
-        let in_baseline = |key: &Key| sides.first().is_some_and(|(_, runs)| runs.contains_key(key));
-        let has_value = |(_, runs): &Runs, key: &Key| runs.get(key).is_some_and(|seen| !seen.values.is_empty());
-        let with_value = |key: &Key| sides.iter().filter(|side| has_value(side, key)).count();
-        let shared: Vec<&&Key> = order.iter().filter(|key| in_baseline(key) && has(key) > 1).collect();
-        let are_compared = |key: &Key| sides.first().is_some_and(|side| has_value(side, key)) && with_value(key) > 1;
-        let lacking = shared.iter().filter(|key| !are_compared(key)).count();
-        let points = shared.into_iter().filter(|key| are_compared(key));
-        let points: Vec<Compared> = points.map(|key| compared(key, &sides, options.level)).collect();
-        let alone = alone(
-            &sources,
-            &sides,
-            order.iter().filter(|key| with_value(key) > 0 && (!in_baseline(key) || has(key) == 1)),
-        );
+        let read = |source| Side::of(source, (&value, &names), &groups, options, &mut left_out);
+        let sides = Sides(sources.iter().map(read).collect::<Result<_, _>>()?);
+        let (compared, lacking): (Vec<&Key>, Vec<&Key>) =
+            sides.points().into_iter().filter(|key| sides.share(key)).partition(|key| sides.share_value(key));
         let notes = provenance::differences(&sources);
         let unused = place::unused(&sources, &value, &names, options);
         let mut comparison = Self {
             options: options.clone(),
             value,
             sides: sources.iter().map(|source| source.name().to_owned()).collect(),
-            shared: points.len(),
-            lacking,
+            shared: compared.len(),
+            lacking: lacking.len(),
             equal: 0,
-            points,
-            alone,
+            points: compared.iter().map(|key| sides.compared(key, options.level)).collect(),
+            alone: sides.alone(&sources),
             notes: notes
                 .into_iter()
                 .chain(sources.iter().filter_map(Source::failed))
@@ -259,19 +211,13 @@ impl Comparison {
                 .chain(unmet)
                 .chain(left_out)
                 .collect(),
-            hint: hint(&sides),
+            hint: sides.hint(),
         };
-        let is_none = |difference: &Difference| difference.value == 0.0;
         let all = comparison.points.iter().flat_map(|point| comparison.differences(point));
-        comparison.equal = all.filter(|(_, difference)| is_none(difference)).count();
+        comparison.equal = all.filter(|(_, difference)| difference.value == 0.0).count();
         if options.changed {
-            let kept: Vec<Compared> = comparison
-                .points
-                .iter()
-                .filter(|point| comparison.differences(point).any(|(_, difference)| !is_none(&difference)))
-                .cloned()
-                .collect();
-            comparison.points = kept;
+            let changes = |point: &&Compared| comparison.differences(point).any(|(_, it)| it.value != 0.0);
+            comparison.points = comparison.points.iter().filter(changes).cloned().collect();
         }
         Ok(comparison)
     }
@@ -325,6 +271,18 @@ impl Comparison {
     }
 }
 
+/// Puts what the others are compared with before them, where [`Options::baseline`] names it.
+fn put_baseline_first(sources: &mut Vec<Source>, options: &Options) -> Result<(), Fault> {
+    if let Some(baseline) = &options.baseline {
+        let names: Vec<&str> = sources.iter().map(Source::name).collect();
+        let place = names.iter().position(|name| name == baseline);
+        let place = place.ok_or_else(|| Fault::unknown(["--baseline"], "result", baseline, &names))?;
+        let first = sources.remove(place);
+        sources.insert(0, first);
+    }
+    Ok(())
+}
+
 /// Of which of `sources` the conditions leave nothing, in words.
 ///
 /// # Errors
@@ -340,37 +298,6 @@ fn unmet(sources: &[Source], options: &Options) -> Result<Vec<String>, Fault> {
         }
     }
     Ok(all)
-}
-
-/// By the sides that have them, the names of `points`.
-fn alone<'a>(
-    sources: &[Source],
-    sides: &[Runs],
-    points: impl Iterator<Item = &'a &'a Key>,
-) -> Vec<(String, Vec<String>)> {
-    let mut all: BTreeMap<Vec<usize>, Vec<String>> = BTreeMap::new();
-    for key in points {
-        let own = sides.iter().enumerate().filter_map(|(side, (_, runs))| Some((side, runs.get(key)?)));
-        let (own, runs): (Vec<usize>, Vec<_>) = own.unzip();
-        let varied = runs.first().map_or(&[][..], |seen| &seen.varied);
-        all.entry(own).or_default().push(label(key, varied, None));
-    }
-    let names = |own: Vec<usize>| {
-        let names: Vec<&str> = own.iter().filter_map(|side| sources.get(*side).map(Source::name)).collect();
-        names.join(" and ")
-    };
-    all.into_iter().map(|(own, labels)| (names(own), labels)).collect()
-}
-
-fn compared(key: &Key, sides: &[Runs], level: Level) -> Compared {
-    let mut varied = None;
-    let of_side = |(_, runs): &Runs| {
-        let seen = runs.get(key)?;
-        varied.get_or_insert_with(|| seen.varied.clone());
-        seen.summary(level)
-    };
-    let summaries = sides.iter().map(of_side).collect();
-    Compared { key: key.clone(), sides: summaries, varied: varied.unwrap_or_default() }
 }
 
 /// The names that tell points apart.
@@ -401,99 +328,6 @@ fn names(sources: &[Source], value: &str, options: &Options) -> Vec<String> {
     let is_chosen = |name: &str| options.conditions.iter().any(|condition| is_same(condition.name(), name));
     names.retain(|name| !is_chosen(name) || sources.iter().all(|source| source.find(name).is_some()));
     names
-}
-
-/// The runs of one source by point. `left_out` gets what is said of measurements without a value.
-fn runs(
-    source: &Source,
-    value: &str,
-    names: &[String],
-    groups: &Groups,
-    options: &Options,
-    left_out: &mut Vec<String>,
-) -> Result<Runs, Fault> {
-    let found = source.find(value).ok_or_else(|| source.lacks(value))?;
-    source.check_numbers(&found)?;
-    let mut columns: Vec<(String, Found)> = Vec::new();
-    for name in names {
-        match source.find(name) {
-            Some(found) => columns.push((name.clone(), found)),
-            None if source.is_measured() => return Err(source.lacks(name)),
-            None => {}
-        }
-    }
-    let interval = Interval::of(source, value)?;
-    let own = |record: Record<'_>, value: f64| -> Option<(f64, Option<Level>)> {
-        let half = match &interval {
-            Some(interval) => interval.around(value, record).map(|(low, high)| ((high - low) / 2.0, None)),
-            None if found.name() == "goodput_mbps" => {
-                record.row()?.parameter(HALF_WIDTH).and_then(number).map(|half| (half, Some(Level::P95)))
-            }
-            None => None,
-        };
-        half.filter(|(half, _)| half.is_finite() && *half > 0.0)
-    };
-    let (mut order, mut runs): Runs = (Vec::new(), BTreeMap::new());
-    let mut seen: BTreeMap<(Key, u64, u32), usize> = BTreeMap::new();
-    let mut records = Condition::select(&options.conditions, source);
-    records.retain(|record| record.is_of(options.scope));
-    left_out.extend(empty(source, &records, &found, "not compared"));
-    left_out.extend(without(source, &records, &found, "not compared"));
-    left_out.extend(interval.as_ref().and_then(|it| it.open(source, &records)));
-    for (_, column) in &columns {
-        left_out.extend(empty(source, &records, column, "of no point that has one"));
-    }
-    for record in records {
-        let value = record.number(&found);
-        if value.is_none() && source.is_measured() {
-            continue;
-        }
-        let varied: Vec<(String, Parameter)> =
-            columns.iter().filter_map(|(name, found)| Some((name.clone(), record.get(found)?))).collect();
-        let mut key =
-            Key { varied: varied.iter().map(|(name, value)| (name.clone(), told(value))).collect(), ..Key::default() };
-        if let Some(row) = record.row() {
-            (key.paper, key.figure) = (row.paper, row.figure.clone());
-            (key.load, key.flow) = (row.load.clone(), row.flow);
-            // Only where runs are told apart by their seeds can two rows of one run be told from two runs.
-            if options.over.is_empty() && value.is_some() {
-                let count = seen.entry((key.clone(), row.seed, row.repetition)).or_default();
-                key.number = *count;
-                *count += 1;
-            }
-        } else {
-            key = Key { varied: key.varied, ..groups.place(record, source, options)? };
-        }
-        // Where they count as runs nothing tells them apart.
-        let is_over = |name: &str| options.over.iter().any(|over| over == name);
-        key.load = key.load.filter(|_| !is_over(LOAD));
-        key.flow = key.flow.filter(|_| !is_over(FLOW));
-        let entry = runs.entry(key.clone()).or_insert_with(|| {
-            order.push(key);
-            Seen { varied, values: Vec::new(), own: None }
-        });
-        if let Some(value) = value {
-            entry.values.push(value);
-            entry.own = own(record, value);
-        }
-    }
-    Ok((order, runs))
-}
-
-/// The varied name without which the sides would have a point in common, where they have none.
-fn hint(sides: &[Runs]) -> Option<String> {
-    let (first, others) = sides.split_first()?;
-    let is_common = |key: &&Key| others.iter().any(|(_, runs)| runs.contains_key(*key));
-    if first.0.iter().any(|key| is_common(&key)) {
-        return None;
-    }
-    let names: BTreeSet<&String> =
-        sides.iter().flat_map(|(order, _)| order.iter().flat_map(|it| it.varied.keys())).collect();
-    let joins = |name: &&&String| {
-        let own: BTreeSet<Key> = first.0.iter().map(|key| key.without(name)).collect();
-        others.iter().flat_map(|(order, _)| order).any(|key| own.contains(&key.without(name)))
-    };
-    names.iter().find(joins).map(|name| (*name).clone())
 }
 
 /// How a point is called; `but` is told elsewhere.

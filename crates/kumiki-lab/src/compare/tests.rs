@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::rows::Row;
+use crate::rows::{HALF_WIDTH, Row};
 use crate::table::Layout;
 
 /// Runs of one point with these goodputs.
