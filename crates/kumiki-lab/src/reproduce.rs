@@ -29,6 +29,7 @@ mod glance;
 mod held;
 mod journal;
 mod key;
+mod legend;
 mod merge;
 mod older;
 mod papers;
