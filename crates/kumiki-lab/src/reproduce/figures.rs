@@ -7,7 +7,7 @@ use crate::figure::palette::COLOURS;
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
 use crate::rows::bounds;
 use crate::scenario::label::{Notation, amount, follows, ratio, shown};
-use crate::scenario::{Amount, Point};
+use crate::scenario::{Amount, Point, Report};
 use crate::stats::Summary;
 
 impl Results {
@@ -20,53 +20,13 @@ impl Results {
         let others = self.distinct(first, x_name);
         let x_values: Vec<&toml::Value> = self.points.iter().filter_map(|(p, _)| p.value(x_name)).collect();
         let axis = Horizontal::of(first.notation(x_name), &x_values);
-        let mut curves = Curves::default();
-        let ends = bounds(report.shown().name());
-        let mut limits: Vec<Limit> = Vec::new();
-        let mut totals: Vec<String> = Vec::new();
-        let are_several =
-            self.points.iter().any(|(_, result)| result.as_ref().is_ok_and(|done| !done.loads.is_empty()));
-        for (point, result) in &self.points {
-            let Some(x) = point.value(x_name).and_then(|value| axis.place(value)) else {
-                continue;
-            };
-            let label = point.words_of(&others);
-            let shape = if axis.names.is_some() { Shape::Bars } else { Shape::Line };
-            let named = |name: &str| if label.is_empty() { name.to_owned() } else { format!("{label}, {name}") };
-            // Each load has a curve, where there are several and none of them is the one, and their total has.
-            for (name, summary) in result.as_ref().map_or(&[][..], |done| &done.loads) {
-                let mark = mark(x, summary, bound(result, Some(name))).within(ends);
-                curves.with(&named(name), shape, |curve| curve.points.push(mark));
-            }
-            let label = if are_several { named(TOTAL) } else { label };
-            if are_several && !totals.contains(&label) {
-                totals.push(label.clone());
-            }
-            if let Some(compare) = point.compare() {
-                curves.with(&label, shape, |curve| curve.paper.push((x, compare.value)));
-            }
-            let found = result.as_ref().ok().and_then(|done| Some((done, done.summary?)));
-            let Some((done, summary)) = found else {
-                curves.with(&label, shape, |_| {});
-                continue;
-            };
-            let mark = mark(x, &summary, bound(result, report.load.as_ref())).within(ends);
-            curves.with(&label, shape, |curve| curve.points.push(mark));
-            if report.limit.as_deref().is_some_and(|limit| limit != "none") && report.shown().is_goodput() {
-                for (label, y) in &done.limits {
-                    let limit = Limit { label: label.clone(), y: *y };
-                    if !limits.contains(&limit) {
-                        limits.push(limit);
-                    }
-                }
-            }
-        }
-        let mut series = curves.0;
+        let drawn = DrawnPoints::of(self, report, (&others, x_name), &axis);
+        let mut series = drawn.curves.0;
         if series.len() > COLOURS.len() {
             // The loads alone can be told apart the better. A value of a paper stays.
-            series.retain(|curve| !totals.contains(&curve.label) || !curve.paper.is_empty());
+            series.retain(|curve| !drawn.totals.contains(&curve.label) || !curve.paper.is_empty());
         }
-        let mut limits = extremes(limits);
+        let mut limits = extremes(drawn.limits);
         // Of candidates one has the value that is looked for, wherever it is: it is a line, and no point of theirs.
         let wanted = series.iter().flat_map(|curve| &curve.paper).map(|(_, y)| *y).reduce(f64::max);
         if let Some(y) = wanted.filter(|_| report.candidates) {
@@ -78,13 +38,7 @@ impl Results {
         for curve in &mut series {
             curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
         }
-        let scale = match (&axis.names, report.x_scale.as_deref()) {
-            (Some(names), _) => Scale::Names(names.clone()),
-            (None, Some("log2")) => Scale::Log2,
-            (None, Some("octets")) => Scale::Octets,
-            (None, None) if axis.unit == OCTETS && is_wide(series.iter().flat_map(|it| &it.points)) => Scale::Octets,
-            (None, _) => Scale::Linear,
-        };
+        let scale = axis.scale(report.x_scale.as_deref(), &series);
         let caption = self.caption(first, &series);
         Some(Figure {
             title: self.title(),
@@ -269,6 +223,71 @@ impl Curves {
     }
 }
 
+/// What points give a figure, as they are gone through.
+struct DrawnPoints<'a> {
+    /// What the first of them says of how they are shown.
+    report: &'a Report,
+    curves: Curves,
+    limits: Vec<Limit>,
+    /// The curves that are of all loads together, where each load has one of its own.
+    totals: Vec<String>,
+}
+
+impl<'a> DrawnPoints<'a> {
+    /// Those of `results` on `axis`, which is that of the name `x_name`, with a curve for each combination of `others`.
+    fn of(results: &Results, report: &'a Report, (others, x_name): (&[&String], &str), axis: &Horizontal) -> Self {
+        let are_several =
+            results.points.iter().any(|(_, result)| result.as_ref().is_ok_and(|done| !done.loads.is_empty()));
+        let mut drawn = Self { report, curves: Curves::default(), limits: Vec::new(), totals: Vec::new() };
+        for (point, result) in &results.points {
+            if let Some(x) = point.value(x_name).and_then(|value| axis.place(value)) {
+                drawn.add((point, result), (x, axis.shape()), &point.words_of(others), are_several);
+            }
+        }
+        drawn
+    }
+
+    /// A point at `x`, whose curves are called after `label`.
+    fn add(
+        &mut self,
+        (point, result): (&Point, &Result<Done, Failed>),
+        (x, shape): (f64, Shape),
+        label: &str,
+        are_several: bool,
+    ) {
+        let report = self.report;
+        let ends = bounds(report.shown().name());
+        let named = |name: &str| if label.is_empty() { name.to_owned() } else { format!("{label}, {name}") };
+        // Each load has a curve, where there are several and none of them is the one, and their total has.
+        for (name, summary) in result.as_ref().map_or(&[][..], |done| &done.loads) {
+            let mark = mark(x, summary, bound(result, Some(name))).within(ends);
+            self.curves.with(&named(name), shape, |curve| curve.points.push(mark));
+        }
+        let label = if are_several { named(TOTAL) } else { label.to_owned() };
+        if are_several && !self.totals.contains(&label) {
+            self.totals.push(label.clone());
+        }
+        if let Some(compare) = point.compare() {
+            self.curves.with(&label, shape, |curve| curve.paper.push((x, compare.value)));
+        }
+        let found = result.as_ref().ok().and_then(|done| Some((done, done.summary?)));
+        let Some((done, summary)) = found else {
+            self.curves.with(&label, shape, |_| {});
+            return;
+        };
+        let mark = mark(x, &summary, bound(result, report.load.as_ref())).within(ends);
+        self.curves.with(&label, shape, |curve| curve.points.push(mark));
+        if report.limit.as_deref().is_some_and(|limit| limit != "none") && report.shown().is_goodput() {
+            for (label, y) in &done.limits {
+                let limit = Limit { label: label.clone(), y: *y };
+                if !self.limits.contains(&limit) {
+                    self.limits.push(limit);
+                }
+            }
+        }
+    }
+}
+
 /// What stands for all loads together.
 pub(super) const TOTAL: &str = "total";
 
@@ -317,6 +336,22 @@ impl Horizontal {
             Some(Amount::Count(_)) | None => ("", 1),
         };
         Self { names: None, unit, worth, notation }
+    }
+
+    /// How points on it are drawn.
+    const fn shape(&self) -> Shape {
+        if self.names.is_some() { Shape::Bars } else { Shape::Line }
+    }
+
+    /// The scale of it, where `asked` is, for what `series` have on it.
+    fn scale(&self, asked: Option<&str>, series: &[Series]) -> Scale {
+        match (&self.names, asked) {
+            (Some(names), _) => Scale::Names(names.clone()),
+            (None, Some("log2")) => Scale::Log2,
+            (None, Some("octets")) => Scale::Octets,
+            (None, None) if self.unit == OCTETS && is_wide(series.iter().flat_map(|it| &it.points)) => Scale::Octets,
+            (None, _) => Scale::Linear,
+        }
     }
 
     fn place(&self, value: &toml::Value) -> Option<f64> {
