@@ -287,24 +287,7 @@ impl Document {
         if choice.quick {
             (axes, defines) = quick;
         }
-        let mut settings: Vec<(Vec<&str>, Node)> = Vec::new();
-        for (number, text) in choice.set.iter().enumerate() {
-            set::apply(&source, number, text, (&mut axes, &mut defines), &mut settings)?;
-        }
-        // What a host is like is settled before one of them is changed: what is set is set there, and nowhere else. Which host one is like may
-        // be chosen as well; that comes first.
-        let is_like = |path: &[&str]| matches!(path, ["host", _, "like"]);
-        settings.sort_by_key(|(path, _)| !is_like(path));
-        let mut is_settled = false;
-        for (path, node) in settings {
-            if path.first() == Some(&"host") && !is_like(&path) && !is_settled {
-                is_settled = settle(&source, &mut root)?;
-            }
-            let at = node.at;
-            unfold(&mut root, &path, &defines);
-            root.set(&path, node)
-                .map_err(|part| fault_at(&source, &path, at, format!("there is no table above {part:?}")))?;
-        }
+        let is_settled = set_all(&source, &choice.set, (&mut axes, &mut defines), &mut root)?;
         // What was set there is judged like what was written.
         let changed = Source { root: &root, ..source.clone() };
         if let Some(node) = root.child("report") {
@@ -317,11 +300,9 @@ impl Document {
         if let Some(vary) = root.child_mut("vary") {
             vary.value = Value::Table(Vec::new());
         }
-        let (mut used, mut profiles) = (BTreeSet::new(), Profiles::new());
-        let (file, sets) = (self.file.clone(), choice.set.clone());
         let shared = Arc::new(Shared {
-            file,
-            sets,
+            file: self.file.clone(),
+            sets: choice.set.clone(),
             root,
             written: Arc::clone(&self.root),
             is_settled,
@@ -331,19 +312,7 @@ impl Document {
         if let Some(first) = combinations.first() {
             check_defined(&source, first, &defines)?;
         }
-        let mut points = Vec::new();
-        for combination in combinations {
-            let varied: Vec<(String, toml::Value)> =
-                combination.iter().map(|(name, node)| (name.clone(), node.to_toml())).collect();
-            if skips.iter().any(|skip| holds(skip, &varied)) {
-                continue;
-            }
-            let index = points.len();
-            let resolved = shared.resolve(&combination, &mut used)?;
-            let origin = PointOrigin { shared: Arc::clone(&shared), combination: combination.clone() };
-            let earlier = points.last().map(|point: &Point| &*point.scenario);
-            points.push(Point::new(origin, &resolved, varied, index, &mut profiles, earlier)?);
-        }
+        let (points, used) = made(&shared, combinations, skips)?;
         if points.is_empty() {
             return Err(source.locate(Fault::at(["skip"], "every combination is skipped")));
         }
@@ -456,6 +425,57 @@ impl Document {
         }
         Ok((axes, defines))
     }
+}
+
+/// Does what `--set` says, in `root` and in what is varied and defined. Whether hosts have been [settled](settle) for that.
+fn set_all<'a>(
+    source: &Source<'a>,
+    sets: &'a [String],
+    (axes, defines): (&mut Vec<Axis>, &mut [Entry]),
+    root: &mut Node,
+) -> Result<bool, Fault> {
+    let mut settings: Vec<(Vec<&str>, Node)> = Vec::new();
+    for (number, text) in sets.iter().enumerate() {
+        set::apply(source, number, text, (&mut *axes, &mut *defines), &mut settings)?;
+    }
+    // What a host is like is settled before one of them is changed: what is set is set there, and nowhere else. Which host one is like may
+    // be chosen as well; that comes first.
+    let is_like = |path: &[&str]| matches!(path, ["host", _, "like"]);
+    settings.sort_by_key(|(path, _)| !is_like(path));
+    let mut is_settled = false;
+    for (path, node) in settings {
+        if path.first() == Some(&"host") && !is_like(&path) && !is_settled {
+            is_settled = settle(source, root)?;
+        }
+        let at = node.at;
+        unfold(root, &path, defines);
+        root.set(&path, node)
+            .map_err(|part| fault_at(source, &path, at, format!("there is no table above {part:?}")))?;
+    }
+    Ok(is_settled)
+}
+
+/// The points of `combinations` but for those that are skipped, and the names that these use.
+fn made(
+    shared: &Arc<Shared>,
+    combinations: Vec<Vec<(String, Node)>>,
+    skips: &[Node],
+) -> Result<(Vec<Point>, BTreeSet<String>), Fault> {
+    let (mut used, mut profiles) = (BTreeSet::new(), Profiles::new());
+    let mut points: Vec<Point> = Vec::new();
+    for combination in combinations {
+        let varied: Vec<(String, toml::Value)> =
+            combination.iter().map(|(name, node)| (name.clone(), node.to_toml())).collect();
+        if skips.iter().any(|skip| holds(skip, &varied)) {
+            continue;
+        }
+        let resolved = shared.resolve(&combination, &mut used)?;
+        let earlier = points.last().map(|point| &*point.scenario);
+        let origin = PointOrigin { shared: Arc::clone(shared), combination };
+        let point = Point::new(origin, &resolved, varied, points.len(), &mut profiles, earlier)?;
+        points.push(point);
+    }
+    Ok((points, used))
 }
 
 /// How rows have the values of the names that vary, where not each value says for itself what it is.
