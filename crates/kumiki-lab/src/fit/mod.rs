@@ -17,7 +17,7 @@ use crate::profile::{self, Profile};
 use crate::reproduce::{Failure, Runner as _};
 use crate::rows::{Scope, ValueName};
 use crate::scenario::{Choice, Document, Fault, Point};
-use crate::sources::{Found, Source, number, told};
+use crate::sources::Source;
 use crate::stats::Level;
 
 mod certainty;
@@ -25,6 +25,7 @@ mod certainty;
 mod coverage;
 mod least;
 mod matrix;
+mod measurements;
 mod prices;
 mod show;
 mod surface;
@@ -33,6 +34,7 @@ mod tests;
 
 use certainty::Certainty;
 use least::Range;
+use measurements::{Measurement, measurements};
 use prices::Name;
 
 /// What is fitted, and how.
@@ -108,16 +110,6 @@ impl core::str::FromStr for Free {
 const WIDE: f64 = 10.0;
 /// A price matters where a tenth more of it changes a result by more than that.
 const MATTERS: f64 = 1e-3;
-
-/// A measurement of a point.
-#[derive(Clone, Debug)]
-struct Measurement {
-    /// Which of the points that are run.
-    point: usize,
-    value: f64,
-    is_held_out: bool,
-    line: u64,
-}
 
 /// Measurements and what is to be fitted to them.
 #[derive(Clone, Debug)]
@@ -555,105 +547,5 @@ fn base(points: &[Point], asked: Option<&str>) -> Result<String, Fault> {
         (None, _) => Err(Fault::new("hosts have several profiles")
             .one_of(&names)
             .expected(format!("--profile with one of {}, or --set so that it is the only one", names.join(", ")))),
-    }
-}
-
-/// The measurements of `source`, each with the place of its point.
-fn measurements(
-    points: &[Point],
-    source: &Source,
-    value: &ValueName,
-    options: &Options,
-) -> Result<Vec<Measurement>, Fault> {
-    let found = source.find(value.name()).ok_or_else(|| source.lacks(value.name()))?;
-    source.check_numbers(&found)?;
-    let keys: Vec<Vec<(String, String)>> = points
-        .iter()
-        .map(|point| point.parameters().into_iter().map(|(name, value)| (name, told(&value))).collect())
-        .collect();
-    let mut columns: Vec<(usize, Found)> = Vec::new();
-    for (place, (name, first)) in keys.first().into_iter().flatten().enumerate() {
-        let differs = keys.iter().any(|key| key.get(place).is_some_and(|(_, value)| value != first));
-        match source.find(name) {
-            Some(found) => columns.push((place, found.beside_bare(name))),
-            None if differs => return Err(source.lacks(name)),
-            None => {}
-        }
-    }
-    let hold_out = match &options.hold_out {
-        Some(name) => Some(source.find(name).ok_or_else(|| source.lacks(name))?),
-        None => None,
-    };
-    let at = |line: u64| {
-        let place = crate::scenario::Place::Line(usize::try_from(line).unwrap_or(0), 1);
-        move |problem: String| Fault::new(problem).in_place(place.clone()).in_file(source.path())
-    };
-    let mut measurements = Vec::new();
-    for record in source.records() {
-        let wrong = at(record.line());
-        let own: Vec<(usize, Option<String>)> =
-            columns.iter().map(|(place, found)| (*place, record.get(found).map(|it| told(&it)))).collect();
-        let fits = |key: &Vec<(String, String)>| {
-            own.iter().all(|(place, value)| key.get(*place).map(|(_, known)| known) == value.as_ref())
-        };
-        let Some(point) = keys.iter().position(fits) else {
-            let first = keys.first();
-            let said = own.iter().filter_map(|(place, value)| {
-                let (name, _) = first?.get(*place)?;
-                Some(format!("{name} {}", value.as_deref().unwrap_or("nothing")))
-            });
-            let problem = format!("no point of the scenario has {}", said.collect::<Vec<_>>().join(", "));
-            return Err(wrong(problem).expected("values that [vary] has; --set NAME=[...] gives it others"));
-        };
-        let Some(number) = record.number(&found) else {
-            let fault = wrong(format!("no {}: the cell is empty", value.name()));
-            return Err(fault.expected("what was measured, or no such line"));
-        };
-        if number == 0.0 {
-            return Err(wrong(format!("{} is 0, of which no error is a part", value.name())));
-        }
-        if !MEASURABLE.contains(&number) {
-            let problem = format!("{} is {number:e}, which nothing that is run can come to", value.name());
-            return Err(wrong(problem).expected(format!("{:e} to {:e}", MEASURABLE.start(), MEASURABLE.end())));
-        }
-        let count = measurements.len() + 1;
-        let is_every = options.hold_every.is_some_and(|every| count.checked_rem(every) == Some(0));
-        let is_marked = match hold_out.as_ref().and_then(|found| record.get(found)) {
-            Some(cell) => is_mark(&cell).ok_or_else(|| {
-                let name = options.hold_out.as_deref().unwrap_or_default();
-                wrong(format!("{name} = {:?} neither holds the line out nor leaves it in", told(&cell)))
-                    .expected(HOLD_OUT_WORDS)
-            })?,
-            None => false,
-        };
-        measurements.push(Measurement {
-            point,
-            value: number,
-            is_held_out: is_every || is_marked,
-            line: record.line(),
-        });
-    }
-    Ok(measurements)
-}
-
-/// What any value of a row can be that is not 0: a thousandth of a bit per second in Mb/s is not below it, and 500 years in milliseconds are not above.
-const MEASURABLE: core::ops::RangeInclusive<f64> = 1e-9..=1e15;
-
-/// What a column of [`Options::hold_out`] may have.
-const HOLD_OUT_WORDS: &str =
-    "x, yes, true, on or a number other than 0 where it is held out, and no, false, off, 0 or nothing where it is not";
-
-/// Whether a cell marks its line; nothing where it says neither.
-fn is_mark(cell: &crate::rows::Parameter) -> Option<bool> {
-    match cell {
-        crate::rows::Parameter::Switch(on) => Some(*on),
-        crate::rows::Parameter::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
-            "x" | "yes" | "true" | "on" => Some(true),
-            "" | "no" | "false" | "off" => Some(false),
-            _ => None,
-        },
-        crate::rows::Parameter::Count(_) | crate::rows::Parameter::Number(_) => {
-            number(cell).map(|number| number != 0.0)
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Measurements that were made with known prices.
 
 use super::*;
+use crate::sources::told;
 use crate::table::Layout;
 
 /// A workstation that copies and sums each octet: small messages are bound by what a packet costs, large ones by what an octet does.
