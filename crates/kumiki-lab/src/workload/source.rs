@@ -93,6 +93,41 @@ struct Session {
     sent: Sent,
 }
 
+impl Session {
+    /// Whether it has written all of `count` messages, or of what was drawn.
+    fn has_written(&self, count: Option<u64>) -> bool {
+        count.is_some_and(|count| self.sent.messages >= count) || self.size.is_some_and(|size| self.sent.octets >= size)
+    }
+
+    /// How long its next message is, of `message` octets where more is left.
+    fn next_message(&self, message: u32) -> u32 {
+        let rest = self.size.map_or(u64::MAX, |size| size - self.sent.octets);
+        u32::try_from(rest).unwrap_or(u32::MAX).min(message)
+    }
+
+    /// How much of its message may be written at once: of a stream no more than fits into a `cluster` of pages.
+    fn largest_piece(&self, cluster: u64) -> u64 {
+        let room = match self.messages {
+            0 => self.credit.min(cluster),
+            _ => u64::MAX,
+        };
+        u64::from(self.left).min(room)
+    }
+
+    /// A piece is written; true where it is the last one of its message.
+    fn take(&mut self, octets: u32) -> bool {
+        self.left -= octets;
+        match self.messages.checked_sub(1) {
+            Some(left) => self.messages = left,
+            None => self.credit -= u64::from(octets),
+        }
+        self.sent.octets += u64::from(octets);
+        let end = self.left == 0;
+        self.sent.messages += u64::from(end);
+        end
+    }
+}
+
 /// Why a session is looked at again.
 #[repr(u32)]
 enum Kind {
@@ -231,36 +266,23 @@ impl Source {
             return false;
         }
         let SourceConfig { message, count, pattern, transfer, opening, .. } = self.config;
-        let now = cx.now();
         let Some(session) = self.session(handle(number)) else {
             return false;
         };
         let Some(provider) = session.provider else {
             return false;
         };
-        let written = count.is_some_and(|count| session.sent.messages >= count);
-        let written = written || session.size.is_some_and(|size| session.sent.octets >= size);
-        if written || (session.left == 0 && opening.is_over(now)) {
-            session.released = true;
-            if session.sent.written.is_none() {
-                self.on_written(number, now);
-            }
-            cx.down(STACK, Request::Release { session: provider, data: None });
+        if session.has_written(count) || (session.left == 0 && opening.is_over(cx.now())) {
+            self.release(number, provider, cx);
             return false;
         }
         if session.left == 0 {
-            let rest = session.size.map_or(u64::MAX, |size| size - session.sent.octets);
-            session.left = u32::try_from(rest).unwrap_or(u32::MAX).min(message);
+            session.left = session.next_message(message);
             cx.charge(Work::Call, 1);
             cx.charge(Work::Map, transfer.pages_to_map(message));
         }
         let cluster = cx.ledger(Pool::Send).map_or(u64::MAX, |ledger| ledger.cluster_octets());
-        let room = match session.messages {
-            0 => session.credit.min(cluster),
-            _ => u64::MAX,
-        };
-        let most = u64::from(session.left).min(room);
-        let (Ok(len), Ok(octets)) = (usize::try_from(most), u32::try_from(most)) else {
+        let Ok(octets) = u32::try_from(session.largest_piece(cluster)) else {
             return false;
         };
         let lease = match cx.lease(Pool::Send, Token { session: handle(number), kind: Kind::Page as u32 }) {
@@ -271,22 +293,35 @@ impl Source {
                 return false;
             }
         };
-        let mut data = Message::generated(pattern, session.sent.octets, len);
+        let mut data = Message::generated(pattern, session.sent.octets, octets as usize);
         data.set_lease(lease.as_ref());
         if transfer.summed {
             data.sum();
         }
-        session.left -= octets;
-        match session.messages.checked_sub(1) {
-            Some(left) => session.messages = left,
-            None => session.credit -= most,
+        let end = session.take(octets);
+        cx.charge(Work::Copy, u64::from(octets) * transfer.copies);
+        if end {
+            self.on_message_written(number, cx.now());
         }
-        session.sent.octets += most;
-        let end = session.left == 0;
-        session.sent.messages += u64::from(end);
-        cx.charge(Work::Copy, most * transfer.copies);
-        if end && let Some(session) = self.session(handle(number)) {
-            let now = cx.now();
+        cx.down(STACK, Request::Data { session: provider, data, end });
+        true
+    }
+
+    /// Ends a session that has written all that it is to write.
+    fn release(&mut self, number: u32, provider: Handle, cx: &mut Context<'_>) {
+        if let Some(session) = self.session(handle(number)) {
+            session.released = true;
+            if session.sent.written.is_none() {
+                self.on_written(number, cx.now());
+            }
+        }
+        cx.down(STACK, Request::Release { session: provider, data: None });
+    }
+
+    /// A message of a session is written: the next one may have to wait.
+    fn on_message_written(&mut self, number: u32, now: Instant) {
+        let SourceConfig { message, count, transfer, .. } = self.config;
+        if let Some(session) = self.session(handle(number)) {
             let wait = transfer.wait.after(message);
             session.waits_until = now + wait;
             session.sent.waited += wait;
@@ -294,8 +329,6 @@ impl Source {
                 self.on_written(number, now);
             }
         }
-        cx.down(STACK, Request::Data { session: provider, data, end });
-        true
     }
 }
 
