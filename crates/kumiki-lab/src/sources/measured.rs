@@ -56,7 +56,6 @@ impl Measured {
             .flexible(true)
             .from_reader(text.as_bytes());
         let heads = reader.headers().map_err(|why| damaged((file, text), &why))?.clone();
-        let mut last = heads.position().map_or(0, csv::Position::byte);
         if heads.iter().all(str::is_empty) {
             return Err(Fault::new("no line of heads; the first line names the columns").in_file(file));
         }
@@ -68,24 +67,9 @@ impl Measured {
         }
         let mut columns = columns((file, text), &heads, renamed)?;
         tell_apart((file, text), &columns)?;
-        let (mut lines, mut faults, mut told) = (Vec::new(), Faults::default(), Vec::new());
-        let mut fields: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
-        for record in reader.records() {
-            let record = record.map_err(|why| damaged((file, text), &why))?;
-            last = record.position().map_or(last, csv::Position::byte);
-            let line = record.position().map_or(0, |place| line_of(text, place));
-            if record.len() != heads.len() {
-                let problem = || format!("{} below {}", counted(record.len(), "field"), counted(heads.len(), "head"));
-                let fault =
-                    || Fault::new(problem()).in_file(file).in_place(in_column(line, 1)).expected("one for each head");
-                faults.push_at(Some((whole(line), 1)), fault);
-                continue;
-            }
-            lines.push(line);
-            for (column, field) in fields.iter_mut().zip(&record) {
-                column.push(field.to_owned());
-            }
-        }
+        let mut faults = Faults::default();
+        let FileRecords { lines, mut fields, last } =
+            FileRecords::read((file, text), &mut reader, &heads, &mut faults)?;
         // What is opened by a quotation mark takes all that follows, to the end of the file: it is in the last record.
         if let Some(fault) = unclosed((file, text), last) {
             return Err(fault);
@@ -93,16 +77,9 @@ impl Measured {
         if lines.is_empty() && faults.is_empty() {
             return Err(Fault::new("heads, and no line of values below them").in_file(file));
         }
+        let mut told = Vec::new();
         for (column, fields) in columns.iter_mut().zip(&mut fields) {
-            for (field, line) in fields.iter_mut().zip(&lines) {
-                if has_decimal_comma(field) {
-                    let fault = || column.fault("not a number", field, *line).in_file(file);
-                    let at = Some((whole(*line), column.place.0));
-                    faults.push_at(at, || fault().expected("a point in the place of the comma"));
-                    field.clear();
-                    told.push(whole(*line));
-                }
-            }
+            told.extend(column.empty_commas(fields, &lines, file, &mut faults));
             column.read(fields);
         }
         // Values may have given a column the unit of another's name.
@@ -207,6 +184,47 @@ impl Measured {
             column.read(&fields);
         }
         wrong.iter().filter_map(|at| self.lines.get(*at)).map(|line| whole(*line)).collect()
+    }
+}
+
+/// The records of a file that have a field for each head.
+struct FileRecords {
+    /// The lines that they are on.
+    lines: Vec<u64>,
+    /// Their fields, head by head.
+    fields: Vec<Vec<String>>,
+    /// The octet at which the last of all records begins.
+    last: u64,
+}
+
+impl FileRecords {
+    /// Those of `reader`. The other lines are told of in `faults`.
+    fn read(
+        (file, text): (&str, &str),
+        reader: &mut csv::Reader<&[u8]>,
+        heads: &csv::StringRecord,
+        faults: &mut Faults,
+    ) -> Result<Self, Fault> {
+        let mut last = heads.position().map_or(0, csv::Position::byte);
+        let mut lines = Vec::new();
+        let mut fields: Vec<Vec<String>> = vec![Vec::new(); heads.len()];
+        for record in reader.records() {
+            let record = record.map_err(|why| damaged((file, text), &why))?;
+            last = record.position().map_or(last, csv::Position::byte);
+            let line = record.position().map_or(0, |place| line_of(text, place));
+            if record.len() != heads.len() {
+                let problem = || format!("{} below {}", counted(record.len(), "field"), counted(heads.len(), "head"));
+                let fault =
+                    || Fault::new(problem()).in_file(file).in_place(in_column(line, 1)).expected("one for each head");
+                faults.push_at(Some((whole(line), 1)), fault);
+                continue;
+            }
+            lines.push(line);
+            for (column, field) in fields.iter_mut().zip(&record) {
+                column.push(field.to_owned());
+            }
+        }
+        Ok(Self { lines, fields, last })
     }
 }
 
@@ -373,6 +391,19 @@ fn with_unit(text: &str) -> Option<Amount> {
 }
 
 impl Column {
+    /// Takes those of its `fields` that have a decimal comma for empty ones, and tells of each in `faults` of `file`; the lines of these.
+    fn empty_commas(&self, fields: &mut [String], lines: &[u64], file: &str, faults: &mut Faults) -> Vec<usize> {
+        let mut told = Vec::new();
+        for (field, line) in fields.iter_mut().zip(lines).filter(|(field, _)| has_decimal_comma(field)) {
+            let fault = || self.fault("not a number", field, *line).in_file(file);
+            let at = Some((whole(*line), self.place.0));
+            faults.push_at(at, || fault().expected("a point in the place of the comma"));
+            field.clear();
+            told.push(whole(*line));
+        }
+        told
+    }
+
     /// Whether it says what rows, or values over time, are of, and nothing else.
     fn says_scope(&self) -> bool {
         let of_rows = [Scope::Total, Scope::Load, Scope::Flow].map(Scope::name);
