@@ -59,7 +59,7 @@ impl Default for Options {
 }
 
 /// A record that is drawn.
-struct Drawn {
+struct DrawnRecord {
     curve: String,
     x: Parameter,
     y: f64,
@@ -178,9 +178,8 @@ fn curve_names(
     }
     let asked = names.len();
     let records = Condition::select(&options.conditions, source);
-    // Names stand in one order, whatever that of a file's columns is: as results have them, the load and its flow last.
     let results: Vec<&str> = sources.iter().filter(|it| !it.is_measured()).flat_map(Source::keys).collect();
-    let varied = |name: &str| results.iter().any(|key| is_same(key, name));
+    let is_varied = |name: &str| results.iter().any(|key| is_same(key, name));
     let mut remarks: Vec<&str> = Vec::new();
     let mut known: BTreeSet<String> = names.iter().map(|(_, found)| found.name().to_owned()).collect();
     for name in source.keys() {
@@ -197,28 +196,37 @@ fn curve_names(
         let is_word = values.iter().any(|value| matches!(value, Parameter::Text(_) | Parameter::Switch(_)));
         let differs = values.iter().any(|value| Some(value) != values.first());
         let has_gaps = || records.iter().any(|it| it.is_of(options.scope) && it.get(&found).is_none());
-        let is_of_rows = varied(name) || ["load", "flow"].contains(&name);
+        let is_of_rows = is_varied(name) || ["load", "flow"].contains(&name);
         if is_word && source.is_measured() && !results.is_empty() && !is_of_rows && has_gaps() {
             remarks.push(name);
-        } else if differs && (varied(name) || is_word) {
+        } else if differs && (is_varied(name) || is_word) {
             known.insert(name.to_owned());
             names.push(of_all(name, found));
         }
     }
-    if !remarks.is_empty() {
-        let heads: Vec<&str> = remarks.iter().map(|name| source.head(name)).collect();
-        let (heads, names) = (heads.join(", "), remarks.join(","));
-        left_out.push(format!("not used of {}: {heads}; --series {names} makes curves of it", source.name()));
+    left_out.extend(not_used(source, &remarks));
+    if let Some((_, others)) = names.split_at_mut_checked(asked) {
+        others.sort_by_key(|(name, _)| rank(name, &results));
     }
-    let rank = |name: &str| match name {
+    Ok(names)
+}
+
+/// That columns of remarks make no curves, where there are such.
+fn not_used(source: &Source, remarks: &[&str]) -> Option<String> {
+    let heads: Vec<&str> = remarks.iter().map(|name| source.head(name)).collect();
+    let (heads, names) = (heads.join(", "), remarks.join(","));
+    let note = || format!("not used of {}: {heads}; --series {names} makes curves of it", source.name());
+    (!remarks.is_empty()).then(note)
+}
+
+/// Where a name stands among those that tell curves apart. They stand in one order, whatever that of a file's columns is: as `results` have them, the load and its flow
+/// last.
+fn rank(name: &str, results: &[&str]) -> usize {
+    match name {
         "load" => usize::MAX - 1,
         "flow" => usize::MAX,
         _ => results.iter().position(|it| is_same(it, name)).unwrap_or(usize::MAX - 2),
-    };
-    if let Some((_, others)) = names.split_at_mut_checked(asked) {
-        others.sort_by_key(|(name, _)| rank(name));
     }
-    Ok(names)
 }
 
 /// What is drawn of `source`. `left_out` gets what is said of measurements that lack a value.
@@ -229,7 +237,7 @@ fn of_source(
     sources: &[Source],
     options: &Options,
     left_out: &mut Vec<String>,
-) -> Result<Vec<Drawn>, Fault> {
+) -> Result<Vec<DrawnRecord>, Fault> {
     let at = source.find(x).ok_or_else(|| source.lacks(x))?;
     let value = source.find(y).ok_or_else(|| source.lacks(y))?;
     source.check_numbers(&value)?;
@@ -257,13 +265,13 @@ fn of_source(
         let named = (sources.len() > 1).then(|| source.name().to_owned());
         let parts: Vec<String> = named.into_iter().chain(own).chain(load).chain(flow).collect();
         let spread = ends.as_ref().and_then(|ends| ends.around(y, record));
-        drawn.push(Drawn { curve: parts.join(", "), x, y, spread });
+        drawn.push(DrawnRecord { curve: parts.join(", "), x, y, spread });
     }
     Ok(drawn)
 }
 
 /// Values at one place of a curve.
-struct Place {
+struct CurvePlace {
     x: Parameter,
     values: Vec<f64>,
     spread: Option<(f64, f64)>,
@@ -293,58 +301,82 @@ impl<T: Default> InOrder<T> {
     }
 }
 
-fn draw(drawn: Vec<Drawn>, x: &str, y: &str, options: &Options) -> Figure {
-    // Both in the order in which they come, and found by name: a file of measurements may have a million of them.
-    let mut curves: InOrder<BTreeMap<String, Place>> = InOrder::default();
-    let mut names: InOrder<()> = InOrder::default();
-    let mut are_numbers = true;
-    for it in drawn {
-        let place = told(&it.x);
-        are_numbers &= crate::sources::number(&it.x).is_some();
-        names.entry(&place);
-        let places = curves.entry(&it.curve);
-        let place = places.entry(place).or_insert_with(|| Place { x: it.x, values: Vec::new(), spread: None });
-        place.values.push(it.y);
-        place.spread = place.spread.or(it.spread);
+/// All that is drawn, by curve and place, both in the order in which they come, and found by name: a file of measurements may have a million of them.
+#[derive(Default)]
+struct Places {
+    curves: InOrder<BTreeMap<String, CurvePlace>>,
+    names: InOrder<()>,
+    /// Whether one of them is no number.
+    has_words: bool,
+}
+
+impl Places {
+    fn of(drawn: Vec<DrawnRecord>) -> Self {
+        let mut all = Self::default();
+        for it in drawn {
+            let name = told(&it.x);
+            all.has_words |= crate::sources::number(&it.x).is_none();
+            all.names.entry(&name);
+            let places = all.curves.entry(&it.curve);
+            let place = places.entry(name).or_insert_with(|| CurvePlace { x: it.x, values: Vec::new(), spread: None });
+            place.values.push(it.y);
+            place.spread = place.spread.or(it.spread);
+        }
+        all
     }
-    let (curves, positions) = (curves.values, names.places);
-    let names: Vec<String> = names.values.into_iter().map(|(name, ())| name).collect();
-    let several = curves.iter().flat_map(|(_, places)| places.values()).any(|place| place.values.len() > 1);
-    let given = curves.iter().flat_map(|(_, places)| places.values()).any(|place| place.spread.is_some());
+
+    /// Every place of every curve.
+    fn all(&self) -> impl Iterator<Item = &CurvePlace> {
+        self.curves.values.iter().flat_map(|(_, places)| places.values())
+    }
+
+    /// The curves, of values between these `ends`.
+    fn series(&self, level: Level, ends: Option<(f64, f64)>) -> Vec<Series> {
+        let curve = |(label, places): &(String, BTreeMap<String, CurvePlace>)| {
+            let points =
+                places.values().filter_map(|place| mark(place, !self.has_words, &self.names.places, (level, ends)));
+            let mut points: Vec<Mark> = points.collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let shape = if self.has_words { Shape::Bars } else { Shape::Line };
+            Series { label: label.clone(), shape, points, ..Series::default() }
+        };
+        self.curves.values.iter().map(curve).collect()
+    }
+
+    /// The scale of the horizontal axis, where equal steps are equal factors (`is_log`), of octets or of something else.
+    fn scale(&self, is_log: bool, in_octets: bool) -> Scale {
+        match (self.has_words, in_octets, is_log) {
+            (true, ..) => Scale::Names(self.names.values.iter().map(|(name, ())| name.clone()).collect()),
+            (false, true, _) => Scale::Octets,
+            (false, false, true) => Scale::Log10,
+            (false, false, false) => Scale::Linear,
+        }
+    }
+}
+
+fn draw(drawn: Vec<DrawnRecord>, x: &str, y: &str, options: &Options) -> Figure {
+    let places = Places::of(drawn);
     let ends = bounds(y);
-    let series = curves.into_iter().map(|(label, places)| {
-        let points =
-            places.into_values().filter_map(|place| mark(&place, are_numbers, &positions, (options.level, ends)));
-        let mut points: Vec<Mark> = points.collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let shape = if are_numbers { Shape::Line } else { Shape::Bars };
-        Series { label, shape, points, ..Series::default() }
-    });
+    let series = places.series(options.level, ends);
     let in_octets = unit(x) == "octets" && options.log_x;
-    let scale = match (are_numbers, in_octets, options.log_x) {
-        (false, ..) => Scale::Names(names.clone()),
-        (true, true, _) => Scale::Octets,
-        (true, false, true) => Scale::Log10,
-        (true, false, false) => Scale::Linear,
-    };
-    let level = options.level.percent();
     let mut caption = Vec::new();
-    if several {
+    if places.all().any(|place| place.values.len() > 1) {
+        let level = options.level.percent();
         let within = ends.map_or_else(String::new, |(low, high)| format!(", between {low} and {high}"));
         caption.push(format!("Several runs at one place: their mean, with its {level} % interval{within}."));
     }
-    if given {
+    if places.all().any(|place| place.spread.is_some()) {
         caption.push("Bars of measurements: as measured.".to_owned());
     }
-    let series: Vec<Series> = series.collect();
-    caption.extend(open_below(&series, options.log_y && are_numbers));
-    caption.extend(without_place(&series, are_numbers && options.log_x, options.log_y && are_numbers));
+    let (log_x, log_y) = (options.log_x && !places.has_words, options.log_y && !places.has_words);
+    caption.extend(open_below(&series, log_y));
+    caption.extend(without_place(&series, log_x, log_y));
     Figure {
         title: options.title.clone().unwrap_or_else(|| format!("{} against {}", words(y), words(x))),
         x: Axis {
             label: words(x),
             unit: if in_octets { String::new() } else { unit(x).to_owned() },
-            scale,
+            scale: places.scale(options.log_x, in_octets),
             range: None,
         },
         y: Axis {
@@ -386,7 +418,7 @@ pub fn without_place(series: &[Series], log_x: bool, log_y: bool) -> Option<Stri
 }
 
 fn mark(
-    place: &Place,
+    place: &CurvePlace,
     are_numbers: bool,
     names: &BTreeMap<String, usize>,
     (level, ends): (Level, Option<(f64, f64)>),
