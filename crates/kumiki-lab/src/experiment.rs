@@ -125,7 +125,7 @@ pub fn graph_of_host(
 /// A [`Fault`] whose path begins at the node's settings.
 pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, Fault> {
     let host = Host::default();
-    let place = protocols::Place { host: &host, below, trace: false };
+    let place = protocols::NodePlace { host: &host, below, trace: false };
     let built = protocols::build(kind, settings, place)?;
     built.ok_or_else(|| Fault::new(format!("there is no kind of node {kind:?}")))
 }
@@ -227,7 +227,7 @@ impl Experiment {
         let servers: BTreeSet<SocketAddr> = loads.values().flat_map(|load| &load.servers).copied().collect();
         let waits = (!servers.is_empty()).then(|| Waits::of(servers));
         let mut occupied = AllOccupied::of(&loads);
-        let mut ends = media::Ends {
+        let mut ends = media::LineEnds {
             hosts: &hosts.devices,
             outside: &hosts.outside,
             switches: &media::add_switches(scenario, &mut world)?,
@@ -444,7 +444,7 @@ struct Watch {
     marks: marks::Marks,
     presence: Presence,
     pace: Pace,
-    ends: ends::Ends,
+    ends: ends::TransferEnds,
 }
 
 impl Watch {
@@ -457,7 +457,7 @@ impl Watch {
             marks: marks::Marks::new(loads),
             presence: Presence::of(loads, time),
             pace: Pace::default(),
-            ends: ends::Ends::default(),
+            ends: ends::TransferEnds::default(),
         }
     }
 

@@ -47,7 +47,7 @@ mod trends;
 mod verdicts;
 mod words;
 
-use done::{Done, Failed};
+use done::{Failed, PointResult};
 pub use foresee::{Foreseen, HEADERS_ALONE, size_of_captures};
 pub use journal::{Header, Journal};
 pub use merge::Merged;
@@ -156,7 +156,7 @@ struct Part {
 pub struct Results {
     name: String,
     choice: Choice,
-    points: Vec<(Point, Result<Done, Failed>)>,
+    points: Vec<(Point, Result<PointResult, Failed>)>,
     /// Points of the scenario that `--quick` leaves out.
     left_out: Arc<[Point]>,
 }
@@ -286,7 +286,7 @@ impl Results {
     /// The rows of each point that ended, or failed and has rows all the same, in order, with the number of the point in its scenario; of what was kept in a journal as [`Results::rows`] has them.
     pub fn rows_of_points(&self) -> impl Iterator<Item = (usize, &[Row])> {
         let all = self.points.iter().map(|(point, result)| {
-            let (Ok(Done { rows, .. }) | Err(Failed { rows, .. })) = result;
+            let (Ok(PointResult { rows, .. }) | Err(Failed { rows, .. })) = result;
             (point.index, rows.as_slice())
         });
         all.filter(|(_, rows)| !rows.is_empty())
@@ -300,7 +300,7 @@ impl Results {
     /// The points that have captures: what they are, and the names of these below the directory of results.
     pub fn captures(&self) -> impl Iterator<Item = (String, &[String])> {
         let all = self.points.iter().map(|(point, result)| {
-            let (Ok(Done { captures, .. }) | Err(Failed { captures, .. })) = result;
+            let (Ok(PointResult { captures, .. }) | Err(Failed { captures, .. })) = result;
             (point, captures)
         });
         all.filter(|(_, captures)| !captures.is_empty()).map(|(point, captures)| (point.label(), captures.as_slice()))

@@ -91,7 +91,7 @@ pub use amount::Amount;
 pub(crate) use amount::is_word;
 pub use claim::Claim;
 pub use event::Event;
-pub use fault::{Fault, Place, nearest, quantity};
+pub use fault::{Fault, FaultPlace, nearest, quantity};
 pub(crate) use faults::Faults;
 pub use first::First;
 pub use happenings::Happening;

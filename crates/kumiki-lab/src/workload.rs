@@ -23,7 +23,7 @@ pub mod udp_sink;
 pub mod udp_source;
 
 pub use bell::{Bell, Happened, Ringer};
-pub use files::{FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Way};
+pub use files::{FileConfig, FileDirection, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig};
 pub use idle::Idle;
 pub use ping::{Ping, PingConfig};
 pub use rpc::{RpcClient, RpcClientConfig, RpcServer, RpcServerConfig};

@@ -30,7 +30,7 @@ use kumiki_lab::capture::Stream;
 use kumiki_lab::medium::FrameImpair;
 pub use kumiki_lab::refusal;
 use kumiki_lab::scenario::tree::{Node, Origin};
-use kumiki_lab::scenario::{self, Fault, Place};
+use kumiki_lab::scenario::{self, Fault, FaultPlace};
 use kumiki_pcapng::CaptureError;
 use private::CaptureBudget;
 
@@ -303,7 +303,7 @@ impl Stack {
     /// A [`Fault`] where one names no node of this stack.
     pub fn set(&mut self, sets: &[String]) -> Result<(), Fault> {
         for text in sets {
-            let place = || Place::Set(text.clone());
+            let place = || FaultPlace::Set(text.clone());
             let (path, value) = assignment(text)?;
             let [node, keys @ .., last] = path.as_slice() else {
                 return Err(Fault::new("no key").in_place(place()).expected("NODE.KEY=VALUE, such as tcp.sack=false"));
@@ -359,7 +359,7 @@ impl Stack {
         let is_it = |text: &&String| assignment(text).is_ok_and(|(set, _)| set == path);
         match self.sets.iter().rev().find(is_it) {
             Some(text) => {
-                let place = Place::Set(text.clone());
+                let place = FaultPlace::Set(text.clone());
                 fault.in_place(place)
             }
             None => fault,
@@ -370,7 +370,7 @@ impl Stack {
 /// `a.b=value`: the path, and the value as TOML writes it, or else as text.
 fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), Fault> {
     let Some((name, written)) = text.split_once('=') else {
-        return Err(Fault::new("no \"=\"").in_place(Place::Set(text.to_owned())).expected("NAME=VALUE"));
+        return Err(Fault::new("no \"=\"").in_place(FaultPlace::Set(text.to_owned())).expected("NAME=VALUE"));
     };
     let written = written.trim();
     let value = Node::parse_value(written, Origin::Set(0))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Key, Options};
 use crate::rows::Scope;
-use crate::scenario::{Fault, Place};
+use crate::scenario::{Fault, FaultPlace};
 use crate::sources::{Interval, Record, Source};
 
 /// What rows are of, which measurements need not say where there is only one of it.
@@ -52,7 +52,7 @@ impl Groups {
                 let problem = format!("it is of the load {load:?}, and all loads together are compared");
                 return Err(Fault::new(problem)
                     .in_file(source.path())
-                    .in_place(Place::Line(usize::try_from(record.line()).unwrap_or(0), 1))
+                    .in_place(FaultPlace::Line(usize::try_from(record.line()).unwrap_or(0), 1))
                     .expected("--scope load, which compares load by load, or --over load, where each line is a run of all together"));
             }
         }

@@ -6,7 +6,7 @@ use super::place::{FLOW, Groups, LOAD};
 use super::{Compared, Key, Options, label};
 use crate::rows::{HALF_WIDTH, Parameter};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, Record, Source, empty, number, told, without};
+use crate::sources::{Condition, FoundColumn, Interval, Record, Source, empty, number, told, without};
 use crate::stats::{Level, Summary};
 
 /// One side: its runs by point, in the order in which the points are there.
@@ -40,14 +40,14 @@ impl PointRuns {
 struct PointColumns<'a> {
     source: &'a Source,
     /// The names that tell points apart, as far as the source has them.
-    columns: Vec<(String, Found)>,
+    columns: Vec<(String, FoundColumn)>,
     groups: &'a Groups,
     options: &'a Options,
 }
 
 impl<'a> PointColumns<'a> {
     fn of(source: &'a Source, names: &[String], groups: &'a Groups, options: &'a Options) -> Result<Self, Fault> {
-        let mut columns: Vec<(String, Found)> = Vec::new();
+        let mut columns: Vec<(String, FoundColumn)> = Vec::new();
         for name in names {
             match source.find(name) {
                 Some(found) => columns.push((name.clone(), found)),

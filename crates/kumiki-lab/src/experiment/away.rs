@@ -17,11 +17,11 @@ use super::power::Power;
 use super::units::Units;
 use crate::medium::{Span, joined};
 use crate::workload::Ping;
-use crate::workload::ping::{Echoes, Way};
+use crate::workload::ping::{EchoPath, Echoes};
 
 /// What is known of that at an instant.
 #[derive(Default, Debug)]
-pub(super) struct Away {
+pub(super) struct PathOutages {
     /// When a line between a writer and a reader of exchanges was down or stood still, by their numbers.
     stands: BTreeMap<(usize, usize), Vec<Span>>,
     /// When the way of each writer of datagrams to each of its readers was not there.
@@ -32,7 +32,7 @@ pub(super) struct Away {
     pub(super) echoes: Option<Echoes>,
 }
 
-impl Away {
+impl PathOutages {
     /// That of `load` now.
     pub(super) fn of(
         (hosts, outages, power): (&BTreeMap<String, HostId>, &Outages, &Power),
@@ -56,7 +56,7 @@ impl Away {
             let off = own.iter().flat_map(|pair| load.ends(*pair)).chain(load.hosts_between());
             let off = off.filter_map(|host| power.down_since(world, *hosts.get(host)?, now)).min();
             let gone_since = gone_since.into_iter().chain(off).min();
-            Some(ping.echoes_by(now, &Way { away, gone_since, still_since, waiting: world.waiting() }))
+            Some(ping.echoes_by(now, &EchoPath { away, gone_since, still_since, waiting: world.waiting() }))
         };
         let together = |mut all: Echoes, more| {
             all += more;

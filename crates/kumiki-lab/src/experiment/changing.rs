@@ -18,11 +18,11 @@ pub struct LiveLine {
     seed: u64,
     /// The line itself, where it carries frames of no particular form.
     serial: Option<Shared<Serial>>,
-    ways: Vec<Way>,
+    ways: Vec<LineEnd>,
 }
 
 /// The way from the medium to one of its ends.
-struct Way {
+struct LineEnd {
     impaired: Shared<Impaired>,
     element: ElementId,
     /// What is joined where nothing goes wrong.
@@ -97,7 +97,7 @@ impl LiveLine {
             world.lead(near, far);
             world.lead(far, near);
         }
-        self.ways.push(Way { impaired, element, plugs, is_crossed });
+        self.ways.push(LineEnd { impaired, element, plugs, is_crossed });
     }
 
     /// Its ends, `host.device` or `switch.port`.

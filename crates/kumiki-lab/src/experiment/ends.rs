@@ -20,14 +20,14 @@ use crate::workload::{Happened, Ringer};
 
 /// What a sender had done at the two ends of its transfer.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct AtEnds {
+pub(super) struct TransferCounts {
     /// When its transfer was opened.
     pub(super) opened: Counts,
     /// When that was over, where it is.
     pub(super) over: Option<Counts>,
 }
 
-impl AtEnds {
+impl TransferCounts {
     /// What it has sent again between the two, where it has done so much by now.
     pub(super) fn sent_again(self, by_now: Counts) -> u64 {
         self.over.unwrap_or(by_now).retransmissions.saturating_sub(self.opened.retransmissions)
@@ -36,13 +36,13 @@ impl AtEnds {
 
 /// What all senders had done.
 #[derive(Default)]
-pub(super) struct Ends {
-    done: BTreeMap<Pair, AtEnds>,
+pub(super) struct TransferEnds {
+    done: BTreeMap<Pair, TransferCounts>,
     /// Of each load the connections of its transfers, by the address of who called, and the host of that; that of an association by none, and at whichever host.
     callers: BTreeMap<(String, Address), (Arc<str>, Vec<Pair>)>,
 }
 
-impl Ends {
+impl TransferEnds {
     /// Lets `world` run until then, and looks at each opening and end.
     pub(super) fn run(
         &mut self,
@@ -90,7 +90,7 @@ impl Ends {
         for pair in pairs.iter().filter(|_| !load.from_request) {
             let opened = |record: &Record| record.counts_before(at);
             let opened = record(world, hosts, load, (&host, *pair)).map_or_else(Counts::default, opened);
-            self.done.insert(*pair, AtEnds { opened, over: None });
+            self.done.insert(*pair, TransferCounts { opened, over: None });
         }
         self.callers.insert((ringer.load.to_string(), local), (host, pairs));
     }
@@ -108,7 +108,7 @@ impl Ends {
     }
 
     /// Those of the sender of a connection, where its transfer was opened.
-    pub(super) fn of(&self, pair: &Pair) -> Option<AtEnds> {
+    pub(super) fn of(&self, pair: &Pair) -> Option<TransferCounts> {
         self.done.get(pair).copied()
     }
 }

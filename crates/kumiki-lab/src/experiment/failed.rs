@@ -19,7 +19,7 @@ use crate::workload::{FileUser, RpcClient, Source};
 
 /// What a load needs and did not have at an instant.
 #[derive(Debug)]
-pub(super) struct Gone {
+pub(super) struct MissingParts {
     /// Whether it had been given up by then.
     is_given_up: bool,
     /// Hosts without power, in words, each with since when.
@@ -30,7 +30,7 @@ pub(super) struct Gone {
     lines: Vec<String>,
 }
 
-impl Gone {
+impl MissingParts {
     /// What `load` lacked when it failed, or by now where that did not; nothing where it had all, came to its end, or was told why it does not: whoever is
     /// told that knows better than who looks at hosts and lines.
     pub(super) fn of(
@@ -112,7 +112,7 @@ pub(super) fn unfinished(
     user: &FileUser,
     moved: u64,
     given_up: Option<(Instant, &Reason)>,
-    gone: Option<&Gone>,
+    gone: Option<&MissingParts>,
 ) -> String {
     let file = user.file();
     let far = if user.opened().is_none() {
@@ -181,13 +181,13 @@ fn cut_off(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Opti
     last.map(|(at, is_given_up)| CutOff { at, is_given_up, ways })
 }
 
-/// What [`Gone`] says of a load that is no file, and did not come to its end.
-pub(super) fn why_cut_off(load: &Load, gone: Option<&Gone>) -> Option<String> {
-    gone.filter(|_| matches!(load.kind, Kind::Stream | Kind::Rpc)).map(Gone::told)
+/// What [`MissingParts`] says of a load that is no file, and did not come to its end.
+pub(super) fn why_cut_off(load: &Load, gone: Option<&MissingParts>) -> Option<String> {
+    gone.filter(|_| matches!(load.kind, Kind::Stream | Kind::Rpc)).map(MissingParts::told)
 }
 
 /// What a session of a program that calls has done to be open.
-struct Call {
+struct CallProgress {
     called: Option<Instant>,
     opened: Option<Instant>,
     aborted: Option<Reason>,
@@ -198,7 +198,7 @@ pub(super) fn unconnected(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
-    gone: Option<&Gone>,
+    gone: Option<&MissingParts>,
 ) -> Option<Unconnected> {
     let mut all = load.from.iter().filter_map(|from| {
         let (peer, calls) = calls(world, hosts, from)?;
@@ -211,13 +211,17 @@ pub(super) fn unconnected(
 }
 
 /// Whom the program at `from` calls first, and its sessions, where it is one that calls.
-fn calls(world: &World, hosts: &BTreeMap<String, HostId>, from: &(String, String)) -> Option<(Address, Vec<Call>)> {
+fn calls(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    from: &(String, String),
+) -> Option<(Address, Vec<CallProgress>)> {
     if let Some(client) = program::<RpcClient>(world, hosts, from) {
-        let of = |it: &Exchanged| Call { called: it.called, opened: it.opened, aborted: it.aborted.clone() };
+        let of = |it: &Exchanged| CallProgress { called: it.called, opened: it.opened, aborted: it.aborted.clone() };
         return Some((*client.peer()?, client.exchanged().map(of).collect()));
     }
     let source = program::<Source>(world, hosts, from)?;
-    let of = |it: Sent| Call { called: it.called, opened: it.opened, aborted: it.aborted };
+    let of = |it: Sent| CallProgress { called: it.called, opened: it.opened, aborted: it.aborted };
     Some((*source.peer()?, source.sent().map(of).collect()))
 }
 
@@ -225,7 +229,7 @@ fn calls(world: &World, hosts: &BTreeMap<String, HostId>, from: &(String, String
 /// and something else may be `gone`, which is told behind that nobody answered.
 fn never_connected(
     host: &str,
-    (peer, calls): (Address, &[Call]),
+    (peer, calls): (Address, &[CallProgress]),
     (failed, end): (Option<Instant>, Instant),
     gone: &str,
 ) -> Option<Unconnected> {

@@ -8,7 +8,7 @@ use super::flows::{Flow, rate_mbps};
 use super::load::Load;
 use super::measure::{LoadResult, lossy};
 use super::pace::Pace;
-use super::path::Crossed;
+use super::path::CrossedLine;
 
 /// Sets [`Flow::part`] of all flows that want more than they get and meet others that do. Each is compared over its own time, in which others may begin and
 /// end: with the mean of all that were there, each for as long as it was. How fast these were meanwhile `pace` knows. Calls that wait for their answers could have more as well, if
@@ -24,7 +24,7 @@ pub(super) fn set_parts(loads: &BTreeMap<String, Load>, results: &mut BTreeMap<S
             let time = time_of(result, flow);
             let rate = rate_mbps(flow.octets, time.1);
             let own = carried(load, flow);
-            let part_of = |line: &Crossed| {
+            let part_of = |line: &CrossedLine| {
                 let met = met.get(line)?;
                 let all = if flow.wants_more() { &met.wanting } else { &met.wanting_or_asking };
                 let mean = all.mean(time).filter(|mean| *mean > 0.0)?;
@@ -44,7 +44,7 @@ pub(super) fn set_parts(loads: &BTreeMap<String, Load>, results: &mut BTreeMap<S
 
 /// Who met on a line.
 #[derive(Default)]
-struct On<T> {
+struct OnLine<T> {
     /// Those that want more.
     wanting: T,
     /// These, and calls that wait for their answers.
@@ -58,8 +58,8 @@ fn met<'a>(
     loads: &'a BTreeMap<String, Load>,
     results: &BTreeMap<String, LoadResult>,
     pace: &Pace,
-) -> BTreeMap<&'a Crossed, On<Sums>> {
-    let mut all: BTreeMap<&Crossed, On<Met>> = BTreeMap::new();
+) -> BTreeMap<&'a CrossedLine, OnLine<RateSums>> {
+    let mut all: BTreeMap<&CrossedLine, OnLine<RateChanges>> = BTreeMap::new();
     for (name, result) in results {
         let Some(load) = loads.get(name) else {
             continue;
@@ -81,7 +81,7 @@ fn met<'a>(
             }
         }
     }
-    let sums = |on: On<Met>| On {
+    let sums = |on: OnLine<RateChanges>| OnLine {
         wanting: on.wanting.sums(),
         wanting_or_asking: on.wanting_or_asking.sums(),
         carries_others: on.carries_others,
@@ -90,7 +90,7 @@ fn met<'a>(
 }
 
 /// How many octets `flow` has on each line of its way for each that it brings.
-fn carried<'a>(load: &'a Load, flow: &Flow) -> BTreeMap<&'a Crossed, f64> {
+fn carried<'a>(load: &'a Load, flow: &Flow) -> BTreeMap<&'a CrossedLine, f64> {
     let mut all = BTreeMap::new();
     for (line, is_back) in load.way_and_back(flow.way) {
         *all.entry(line).or_insert(0.0) += flow.carried(is_back);
@@ -129,9 +129,9 @@ fn course(
 
 /// Who met on a line: by when how many more they are, and what rates they bring, in 10^6 bit/s.
 #[derive(Default)]
-struct Met(BTreeMap<Instant, (i64, f64)>);
+struct RateChanges(BTreeMap<Instant, (i64, f64)>);
 
-impl Met {
+impl RateChanges {
     /// One that brought octets at these rates, each from one time on and for so long, and `carried` so many for each.
     fn add(&mut self, course: &[(Instant, Duration, f64)], carried: f64) {
         for (began, time, rate) in course {
@@ -143,19 +143,19 @@ impl Met {
         }
     }
 
-    fn sums(self) -> Sums {
-        let mut all: Vec<(Instant, Sum)> = Vec::with_capacity(self.0.len());
+    fn sums(self) -> RateSums {
+        let mut all: Vec<(Instant, RateSum)> = Vec::with_capacity(self.0.len());
         for (at, (count, rate)) in self.0 {
             let before = all.last().map(|(since, sum)| (sum.count, sum.rate, sum.after(at.saturating_since(*since))));
             let (count_before, rate_before, (flows, octets)) = before.unwrap_or_default();
-            all.push((at, Sum { count: count_before + count, rate: rate_before + rate, flows, octets }));
+            all.push((at, RateSum { count: count_before + count, rate: rate_before + rate, flows, octets }));
         }
-        Sums(all)
+        RateSums(all)
     }
 }
 
 /// What had come together by a time, and what goes on from then.
-struct Sum {
+struct RateSum {
     count: i64,
     rate: f64,
     /// How many flows there were, times how many seconds.
@@ -164,7 +164,7 @@ struct Sum {
     octets: f64,
 }
 
-impl Sum {
+impl RateSum {
     /// The two sums after so much more time.
     fn after(&self, time: Duration) -> (f64, f64) {
         let seconds = time.as_secs_f64();
@@ -174,9 +174,9 @@ impl Sum {
 }
 
 /// The sums of a line, in the order of time.
-struct Sums(Vec<(Instant, Sum)>);
+struct RateSums(Vec<(Instant, RateSum)>);
 
-impl Sums {
+impl RateSums {
     fn by(&self, at: Instant) -> (f64, f64) {
         let later = self.0.partition_point(|(since, _)| *since <= at);
         let last = later.checked_sub(1).and_then(|place| self.0.get(place));
@@ -206,7 +206,7 @@ mod tests {
 
     /// The mean that `one` is compared with, where all of these met.
     fn mean(all: &[(u64, u64, f64)], one: usize) -> Option<f64> {
-        let mut met = Met::default();
+        let mut met = RateChanges::default();
         for (began, time, rate) in all {
             met.add(&[(at(*began), ms(*time), *rate)], 1.0);
         }

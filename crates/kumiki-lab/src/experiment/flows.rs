@@ -13,11 +13,11 @@ pub(super) use connections::{association, pair_of, records, retransmissions, sen
 pub(super) use measured::{FlowMeasurement, without_power};
 pub(super) use sessions::{Matched, Progress, Writer, matched, progress, writing_first};
 
-use super::ends::AtEnds;
-use super::held::{self, Held};
-use super::idle::Stood;
+use super::ends::TransferCounts;
+use super::held::{self, HeldSpan};
+use super::idle::HeldWhileIdle;
 use super::measure::lossy;
-use super::path::Crossed;
+use super::path::CrossedLine;
 use crate::stats;
 use crate::workload::Times;
 
@@ -82,7 +82,7 @@ pub struct Flow {
     /// How long it was measured: a transfer until it ended, all others as long as their load.
     pub time: Duration,
     /// That line, and others on its way that were next to as busy.
-    pub(super) busiest: Vec<Crossed>,
+    pub(super) busiest: Vec<CrossedLine>,
     /// Its rate as a part of the mean of all that want more over that line while it is there, of calls that wait for their answers of these and all calls; where others do.
     pub(super) part: Option<f64>,
     /// Whether that line carries nothing but calls.
@@ -90,13 +90,13 @@ pub struct Flow {
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     pub(super) held: BTreeMap<Limit, f64>,
     /// The same as [`held::causes`] has it, from when until when, in order, until they are looked at.
-    pub(super) causes: Vec<Held>,
+    pub(super) causes: Vec<HeldSpan>,
     /// For how long that was, in seconds.
     pub(super) caused: BTreeMap<Limit, f64>,
     /// For how long small segments of its exchanges [waited](held::coalesced), in seconds.
     pub(super) coalesced: f64,
     /// What held it while no line on its way was busy.
-    pub(super) stood: Stood,
+    pub(super) stood: HeldWhileIdle,
     /// How long its lines take from one end to the other, when nothing else is on them.
     pub(super) propagation: Duration,
 }
@@ -126,8 +126,8 @@ impl Sender {
     }
 
     /// What it did from the opening of its transfer to the end of that, as far as it has come to one; the round trips are those of the whole connection.
-    fn between(record: &Record, at_ends: AtEnds) -> Self {
-        let AtEnds { opened, over } = at_ends;
+    fn between(record: &Record, at_ends: TransferCounts) -> Self {
+        let TransferCounts { opened, over } = at_ends;
         let until = over.unwrap_or(record.counts);
         Self {
             segments_sent: until.segments_sent.saturating_sub(opened.segments_sent),

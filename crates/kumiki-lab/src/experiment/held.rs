@@ -16,15 +16,15 @@ use kumiki_inet::tcp::{Limit, Record};
 
 use super::flows::{Flow, MOST};
 use super::full::FULL;
-use super::idle::Stood;
+use super::idle::HeldWhileIdle;
 use super::measure::{LoadResult, lossy};
 use crate::medium::Span;
 
 /// From when until when what held a connection.
-pub(super) type Held = (Instant, Instant, Limit);
+pub(super) type HeldSpan = (Instant, Instant, Limit);
 
 /// For how long each thing held, in seconds.
-pub(super) fn times(spans: &[Held]) -> BTreeMap<Limit, f64> {
+pub(super) fn times(spans: &[HeldSpan]) -> BTreeMap<Limit, f64> {
     let mut held = BTreeMap::new();
     for (since, until, limit) in spans {
         *held.entry(*limit).or_insert(0.0) += until.saturating_since(*since).as_secs_f64();
@@ -40,7 +40,7 @@ pub(super) fn of_exchanges(
     (pauses, waits, stands): (&[Span], &[Span], &[Span]),
     from: Instant,
     to: Instant,
-) -> Vec<Held> {
+) -> Vec<HeldSpan> {
     let ends = [answers.spans(Some(asks), from, to), asks.spans(Some(answers), from, to)];
     let changes = ends.iter().flatten().flat_map(|(since, until, _)| [*since, *until]);
     let others = pauses.iter().chain(waits).chain(stands).flat_map(|(since, until)| [*since, *until]);
@@ -62,12 +62,12 @@ pub(super) fn of_exchanges(
 
 /// What made exchanges wait whose ends are these `senders`, and that were held so: a small segment that waits for an acknowledgment waits once, with what of that time the peer kept
 /// the acknowledgment back. That is what to send it at once would save, where an acknowledgment at once saves its own part alone. Without senders it is what held.
-pub(super) fn causes(spans: &[Held], senders: &[&Record]) -> Vec<Held> {
+pub(super) fn causes(spans: &[HeldSpan], senders: &[&Record]) -> Vec<HeldSpan> {
     let (Some((from, ..)), Some((_, to, _))) = (spans.first(), spans.last()) else {
         return Vec::new();
     };
     let small = small(senders, (*from, *to));
-    let cause = |(since, until, limit): &Held| {
+    let cause = |(since, until, limit): &HeldSpan| {
         let is_of_small = *limit == Limit::DelayedAcknowledgment && small.iter().any(|waits| is_in(waits, *since));
         (*since, *until, if is_of_small { Limit::Coalescing } else { *limit })
     };
@@ -76,14 +76,14 @@ pub(super) fn causes(spans: &[Held], senders: &[&Record]) -> Vec<Held> {
 
 /// For how long of `spans` a small segment of one of `senders` waited for an acknowledgment, in seconds: be it that the peer kept this back, or that what it is of, or itself, waited
 /// behind what others sent.
-pub(super) fn coalesced(spans: &[Held], senders: &[&Record]) -> f64 {
+pub(super) fn coalesced(spans: &[HeldSpan], senders: &[&Record]) -> f64 {
     let (Some((from, ..)), Some((_, to, _))) = (spans.first(), spans.last()) else {
         return 0.0;
     };
     let small = small(senders, (*from, *to));
     let waits = |limit| matches!(limit, Limit::Coalescing | Limit::DelayedAcknowledgment | Limit::Queue);
     let is_of_small =
-        |(since, _, limit): &&Held| waits(*limit) && small.iter().any(|waits: &Vec<Span>| is_in(waits, *since));
+        |(since, _, limit): &&HeldSpan| waits(*limit) && small.iter().any(|waits: &Vec<Span>| is_in(waits, *since));
     let all = spans.iter().filter(is_of_small);
     all.map(|(since, until, _)| until.saturating_since(*since).as_secs_f64()).sum()
 }
@@ -124,7 +124,7 @@ pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
 
 /// What flows waited for while their lines stood idle and what could be taken away without a faster line, in seconds: windows, timers, round trips, a program that writes
 /// slowly. Not what the first octets and the last take to the other end (`propagation`, `Closing`), nor the pauses of a program that asks (`are_calls`).
-fn others(stood: &Stood, propagation: Duration, are_calls: bool) -> f64 {
+fn others(stood: &HeldWhileIdle, propagation: Duration, are_calls: bool) -> f64 {
     let counts = |limit: &Limit| match limit {
         Limit::Closing => false,
         Limit::Application => !are_calls,
@@ -147,14 +147,14 @@ fn others(stood: &Stood, propagation: Duration, are_calls: bool) -> f64 {
 }
 
 /// Whether a line was full for most of the `time` of flows, and one of twice the rate would save more of it, half of the time for which it was full, than all else could that they waited for.
-pub(super) fn filled(stood: &Stood, time: Duration, propagation: Duration, are_calls: bool) -> bool {
+pub(super) fn filled(stood: &HeldWhileIdle, time: Duration, propagation: Duration, are_calls: bool) -> bool {
     stood.full > MOST * time.as_secs_f64() && stood.full / 2.0 >= others(stood, propagation, are_calls)
 }
 
 /// Whether the pace at which flows begin, the last of them so long after the first (`spread`), keeps a load from being through in less `time`: all that is idle in it would be
 /// saved by beginning sooner, and all else saves no more than there is left when the last has begun.
 pub(super) fn paced(
-    stood: &Stood,
+    stood: &HeldWhileIdle,
     (time, spread): (Duration, Duration),
     propagation: Duration,
     are_calls: bool,
@@ -290,8 +290,8 @@ mod tests {
         }
     }
 
-    fn stood(full: f64, held: &[(Limit, f64)]) -> Stood {
-        Stood { there: 10.0, full, held: held.iter().copied().collect() }
+    fn stood(full: f64, held: &[(Limit, f64)]) -> HeldWhileIdle {
+        HeldWhileIdle { there: 10.0, full, held: held.iter().copied().collect() }
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn flows_are_paced_where_what_is_idle_between_them_is_more_than_what_follows_the_last() {
         let is = |full, there, spread, held: &[(Limit, f64)]| {
-            let stood = Stood { there, ..stood(full, held) };
+            let stood = HeldWhileIdle { there, ..stood(full, held) };
             paced(&stood, (Duration::from_secs(10), Duration::from_millis(spread)), Duration::ZERO, false)
         };
         // Nobody is there for 2 s of 10, and the last takes half a second; or somebody always is, and waits for a window.

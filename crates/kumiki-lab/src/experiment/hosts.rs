@@ -11,7 +11,7 @@ use kumiki_sim::{AdapterConfig, Commands, CpuConfig, Host, Notice, TaskConfig};
 use super::fault::{Fault, fault, quantity, unknown};
 use super::media::Random;
 use super::programs::Programs;
-use super::protocols::{self, Place};
+use super::protocols::{self, NodePlace};
 use crate::profile::{Memory, Profile, Sourced};
 use crate::quantity::Octets;
 use crate::scenario;
@@ -134,7 +134,7 @@ fn protocol(
     }
     let empty = toml::Table::new();
     let settings = spec.settings.get(node).unwrap_or(&empty);
-    let place = Place { host: spec, below, trace: plan.trace };
+    let place = NodePlace { host: spec, below, trace: plan.trace };
     let built = protocols::build(kind, settings, place).map_err(|fault| fault.under(&[node]))?;
     built.ok_or_else(|| {
         let known: Vec<&str> = kumiki_stack::kinds().collect();

@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::Limit;
 
-use super::held::Held;
+use super::held::HeldSpan;
 use super::occupied::{AllOccupied, Occupied, ratio};
-use super::path::Crossed;
+use super::path::CrossedLine;
 use crate::medium::Span;
 
 /// What flows were held by while their lines stood idle, and when these were full.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Stood {
+pub(super) struct HeldWhileIdle {
     /// For how long one was there, in seconds, and a line on its way is known.
     pub(super) there: f64,
     /// For how long of that a line was full, in seconds.
@@ -28,7 +28,7 @@ pub(super) struct Stood {
     pub(super) held: BTreeMap<Limit, f64>,
 }
 
-impl Stood {
+impl HeldWhileIdle {
     /// For how long no line was busy while a flow was there, in seconds.
     pub(super) fn idle(&self) -> f64 {
         self.held.values().sum()
@@ -37,38 +37,38 @@ impl Stood {
 
 /// A flow, as far as it is needed here.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'a> {
+pub(super) struct HeldFlow<'a> {
     /// The lines on its way.
-    pub(super) way: &'a [Crossed],
+    pub(super) way: &'a [CrossedLine],
     /// What held it, in order.
-    pub(super) spans: &'a [Held],
+    pub(super) spans: &'a [HeldSpan],
     /// How long its short round trips take.
     pub(super) round_trip: Duration,
 }
 
 /// The lines of a load, and when each was busy.
-pub(super) struct Idle(BTreeMap<Crossed, Occupied>);
+pub(super) struct Idle(BTreeMap<CrossedLine, Occupied>);
 
 impl Idle {
     /// That of what `crosses` these lines, as far as anything is known of them.
-    pub(super) fn of<'a>(crosses: impl Iterator<Item = &'a Crossed>, all: &AllOccupied) -> Self {
-        let crossed: BTreeSet<&Crossed> = crosses.collect();
+    pub(super) fn of<'a>(crosses: impl Iterator<Item = &'a CrossedLine>, all: &AllOccupied) -> Self {
+        let crossed: BTreeSet<&CrossedLine> = crosses.collect();
         Self(crossed.into_iter().filter_map(|crossed| Some((crossed.clone(), all.line(crossed)?))).collect())
     }
 
     /// For what part of that time the busiest line on this way was busy; `None` where nobody knows.
-    pub(super) fn busiest(&self, way: &[Crossed], (from, until): Span) -> Option<f64> {
+    pub(super) fn busiest(&self, way: &[CrossedLine], (from, until): Span) -> Option<f64> {
         let lines = way.iter().filter_map(|crossed| self.0.get(crossed));
         let busy = lines.map(|line| line.by(until).saturating_sub(line.by(from)));
         Some(ratio(busy.max()?, until.saturating_since(from)))
     }
 
     /// What held `flows` from one time to another while no line on their ways was busy, and for how long one was full.
-    pub(super) fn stood<'a>(&'a self, span: Span, flows: impl Iterator<Item = Seen<'a>>) -> Stood {
+    pub(super) fn stood<'a>(&'a self, span: Span, flows: impl Iterator<Item = HeldFlow<'a>>) -> HeldWhileIdle {
         let mut all: Vec<Interval> = (0..INTERVALS).map(|_| Interval::default()).collect();
         // Flows go the same way as a rule.
-        let mut last: Option<Way<'a>> = None;
-        for Seen { way, spans, round_trip } in flows {
+        let mut last: Option<PathOccupancy<'a>> = None;
+        for HeldFlow { way, spans, round_trip } in flows {
             let known = last.take().filter(|last| last.crossed == way);
             let known = last.insert(known.unwrap_or_else(|| self.way(way, span)));
             known.full_for(round_trip);
@@ -92,7 +92,7 @@ impl Idle {
                 began = ended;
             }
         }
-        let mut stood = Stood::default();
+        let mut stood = HeldWhileIdle::default();
         for Interval { held: own, all, full, longest, known } in all {
             let part = ratio(longest, all);
             stood.there += known.as_secs_f64();
@@ -103,8 +103,8 @@ impl Idle {
     }
 
     /// What is known of the lines on a way in that time.
-    fn way<'a>(&'a self, crossed: &'a [Crossed], span: Span) -> Way<'a> {
-        let ways: BTreeSet<&Crossed> = crossed.iter().collect();
+    fn way<'a>(&'a self, crossed: &'a [CrossedLine], span: Span) -> PathOccupancy<'a> {
+        let ways: BTreeSet<&CrossedLine> = crossed.iter().collect();
         let lines: Vec<&Occupied> = ways.into_iter().filter_map(|crossed| self.0.get(crossed)).collect();
         let (from, until) = span;
         let whole = until.saturating_since(from).as_nanos();
@@ -122,7 +122,7 @@ impl Idle {
             (ended, busiest.max().map_or(0.0, |busy| ratio(length.saturating_sub(busy), length)))
         });
         let intervals = intervals.collect();
-        Way { crossed, lines, span, intervals, full: Vec::new(), round_trip: None }
+        PathOccupancy { crossed, lines, span, intervals, full: Vec::new(), round_trip: None }
     }
 }
 
@@ -130,8 +130,8 @@ impl Idle {
 const INTERVALS: u64 = 1000;
 
 /// The lines on the way of flows, in a time.
-struct Way<'a> {
-    crossed: &'a [Crossed],
+struct PathOccupancy<'a> {
+    crossed: &'a [CrossedLine],
     lines: Vec<&'a Occupied>,
     span: Span,
     /// Until when each part of it goes, and for what part of that the busiest line was not busy.
@@ -141,7 +141,7 @@ struct Way<'a> {
     round_trip: Option<Duration>,
 }
 
-impl Way<'_> {
+impl PathOccupancy<'_> {
     /// Finds out when a line was full for flows of this round trip.
     fn full_for(&mut self, round_trip: Duration) {
         if self.round_trip.replace(round_trip) == Some(round_trip) {
@@ -194,8 +194,8 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    fn crossed() -> Crossed {
-        Crossed::of(&Hop { line: "l", kind: HopKind::FromA, out: "a.l0", into: "b.l0" })
+    fn crossed() -> CrossedLine {
+        CrossedLine::of(&Hop { line: "l", kind: HopKind::FromA, out: "a.l0", into: "b.l0" })
     }
 
     /// A line that is busy at these times.
@@ -206,9 +206,9 @@ mod tests {
     }
 
     /// Flows over it that are held so from 0 to 20 ms, with a round trip of that many ms.
-    fn stood(of: &Idle, way: &[Crossed], flows: &[&[Held]], round_trip: u64) -> Stood {
+    fn stood(of: &Idle, way: &[CrossedLine], flows: &[&[HeldSpan]], round_trip: u64) -> HeldWhileIdle {
         let round_trip = Duration::from_millis(round_trip);
-        of.stood((at(0), at(20)), flows.iter().map(|spans| Seen { way, spans, round_trip }))
+        of.stood((at(0), at(20)), flows.iter().map(|spans| HeldFlow { way, spans, round_trip }))
     }
 
     fn is(found: f64, expected_ms: f64) -> bool {
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_line_that_is_busy_for_less_than_a_round_trip_is_not_full() {
         let windows: Vec<(u64, u64)> = (0..3).map(|round| (round * 4, round * 4 + 3)).chain([(12, 18)]).collect();
-        let flow: [Held; 1] = [(at(0), at(20), Limit::SlowStart)];
+        let flow: [HeldSpan; 1] = [(at(0), at(20), Limit::SlowStart)];
         let stood = stood(&busy(&windows), &[crossed()], &[&flow[..]], 4);
         assert!(is(stood.full, 6.0) && is(stood.idle(), 5.0), "{stood:?}");
     }

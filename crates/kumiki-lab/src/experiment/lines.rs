@@ -7,21 +7,21 @@ use kumiki_sim::World;
 
 use super::fault::Fault;
 use super::load::Load;
-use super::path::{Busy, Crossed};
+use super::path::{BusyTimes, CrossedLine};
 use crate::medium::{self, Step};
 use crate::scenario::{Link, Scenario};
 use crate::topology::HopKind;
 
 /// How long a direction of a line was there since the beginning, and how long it was busy meanwhile, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Use {
+pub(super) struct LineUse {
     up: u64,
     busy: u64,
     /// How many frames its queue gave up since the beginning, there or not, and how many came to it.
     queue: (u64, u64),
 }
 
-impl Use {
+impl LineUse {
     /// How long it has been busy since `earlier`.
     pub(super) const fn busy_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.busy.saturating_sub(earlier.busy))
@@ -43,7 +43,7 @@ impl Use {
 
 /// What keeps a direction of a line from carrying anything.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Cause {
+enum OutageCause {
     Down,
     /// Its rate is 0 b/s.
     Still,
@@ -52,28 +52,28 @@ enum Cause {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Direction {
-    missing: BTreeSet<Cause>,
+struct DirectionState {
+    missing: BTreeSet<OutageCause>,
     /// Until `since`, when the line had been busy for so long in all.
-    before: Use,
+    before: LineUse,
     since: Instant,
     counted: u64,
 }
 
-impl Direction {
+impl DirectionState {
     /// By `now`, when it has been busy for so long in all.
-    fn so_far(&self, counted: u64, now: Instant) -> Use {
+    fn so_far(&self, counted: u64, now: Instant) -> LineUse {
         if !self.missing.is_empty() {
             return self.before;
         }
-        Use {
+        LineUse {
             up: self.before.up + now.saturating_since(self.since).as_nanos(),
             busy: self.before.busy + counted.saturating_sub(self.counted),
             ..self.before
         }
     }
 
-    fn change(&mut self, cause: Cause, is_up: bool, counted: u64, now: Instant) {
+    fn change(&mut self, cause: OutageCause, is_up: bool, counted: u64, now: Instant) {
         *self = Self {
             before: self.so_far(counted, now),
             since: now,
@@ -92,11 +92,11 @@ impl Direction {
 #[derive(Default)]
 pub(super) struct Lines {
     /// What happens to them, in order of time.
-    all: Vec<(Instant, Crossed, Cause, bool)>,
+    all: Vec<(Instant, CrossedLine, OutageCause, bool)>,
     /// How much of that has happened.
     happened: usize,
     /// Those to which something happens.
-    changing: BTreeMap<Crossed, Direction>,
+    changing: BTreeMap<CrossedLine, DirectionState>,
 }
 
 impl Lines {
@@ -105,7 +105,7 @@ impl Lines {
     /// # Errors
     /// A [`Fault`] whose path begins at the top of the scenario.
     pub(super) fn of(scenario: &Scenario, loads: &BTreeMap<String, Load>) -> Result<Self, Fault> {
-        let crossed: BTreeSet<&Crossed> =
+        let crossed: BTreeSet<&CrossedLine> =
             loads.values().flat_map(|load| load.ways.iter().flatten().flatten()).collect();
         let power = scenario.power()?;
         let mut all = Vec::new();
@@ -121,13 +121,13 @@ impl Lines {
             let hosts: BTreeSet<&str> = ends.iter().filter_map(|end| Some(end.split_once('.')?.0)).collect();
             let of_host = |host: &str| {
                 let changes = power.get(host).into_iter().flatten();
-                changes.map(|(at, up)| (*at, Cause::Power(host.to_owned()), *up)).collect::<Vec<_>>()
+                changes.map(|(at, up)| (*at, OutageCause::Power(host.to_owned()), *up)).collect::<Vec<_>>()
             };
             let whole = own.into_iter().chain(hosts.into_iter().flat_map(of_host));
             all.extend(whole.map(|(at, cause, up)| (Instant::ZERO + at, crossed.clone(), cause, up)));
         }
         all.sort_by_key(|(at, ..)| *at);
-        let changing = all.iter().map(|(_, crossed, ..)| (crossed.clone(), Direction::default())).collect();
+        let changing = all.iter().map(|(_, crossed, ..)| (crossed.clone(), DirectionState::default())).collect();
         Ok(Self { all, happened: 0, changing })
     }
 
@@ -142,7 +142,7 @@ impl Lines {
         if self.next().is_none_or(|next| next > now) {
             return;
         }
-        let counted = Busy::of(world);
+        let counted = BusyTimes::of(world);
         while let Some((_, crossed, cause, is_up)) = self.all.get(self.happened).filter(|(at, ..)| *at <= now) {
             if let Some(direction) = self.changing.get_mut(crossed) {
                 direction.change(cause.clone(), *is_up, counted.time(crossed).unwrap_or(0), now);
@@ -152,53 +152,58 @@ impl Lines {
     }
 
     /// What became of those of `load` so far.
-    pub(super) fn used(&self, world: &World, load: &Load) -> BTreeMap<Crossed, Use> {
-        let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
+    pub(super) fn used(&self, world: &World, load: &Load) -> BTreeMap<CrossedLine, LineUse> {
+        let crossed: BTreeSet<&CrossedLine> = load.ways.iter().flatten().flatten().collect();
         let all = self.now(world);
         crossed.into_iter().filter_map(|it| Some((it.clone(), all.used(it)?))).collect()
     }
 
     /// What became of all of them so far.
     pub(super) fn now<'a>(&'a self, world: &'a World) -> LinesNow<'a> {
-        LinesNow { changing: &self.changing, busy: Busy::of(world), now: world.now() }
+        LinesNow { changing: &self.changing, busy: BusyTimes::of(world), now: world.now() }
     }
 }
 
 /// Lines at one moment.
 pub(super) struct LinesNow<'a> {
-    changing: &'a BTreeMap<Crossed, Direction>,
-    busy: Busy<'a>,
+    changing: &'a BTreeMap<CrossedLine, DirectionState>,
+    busy: BusyTimes<'a>,
     now: Instant,
 }
 
 impl LinesNow<'_> {
     /// What became of that one so far; `None` where nobody knows.
-    pub(super) fn used(&self, crossed: &Crossed) -> Option<Use> {
+    pub(super) fn used(&self, crossed: &CrossedLine) -> Option<LineUse> {
         let counted = self.busy.time(crossed)?;
         let changing = self.changing.get(crossed).map(|it| it.so_far(counted, self.now));
         let up = self.now.saturating_since(Instant::ZERO).as_nanos();
-        let whole = changing.unwrap_or_else(|| Use { up, busy: counted, ..Use::default() });
-        Some(Use { queue: self.busy.queue(crossed), ..whole })
+        let whole = changing.unwrap_or_else(|| LineUse { up, busy: counted, ..LineUse::default() });
+        Some(LineUse { queue: self.busy.queue(crossed), ..whole })
     }
 }
 
 /// When a direction of the line `name` stands still, or is not there, and when it is again.
-fn changes(scenario: &Scenario, name: &str, link: &Link, is_a: bool) -> Result<Vec<(Duration, Cause, bool)>, Fault> {
+fn changes(
+    scenario: &Scenario,
+    name: &str,
+    link: &Link,
+    is_a: bool,
+) -> Result<Vec<(Duration, OutageCause, bool)>, Fault> {
     let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
     let [one, other] = &link.ends;
     let end = if is_a { other } else { one };
     let mut all = Vec::new();
     for step in scenario.changes(name, &line)? {
         if step.toward.as_ref().is_none_or(|toward| medium::is_named(toward, end)) {
-            all.extend(step.up.map(|up| (step.at, Cause::Down, up)));
+            all.extend(step.up.map(|up| (step.at, OutageCause::Down, up)));
         }
-        all.extend(step.rate.map(|[one, other]| (step.at, Cause::Still, if is_a { one } else { other } > 0)));
+        all.extend(step.rate.map(|[one, other]| (step.at, OutageCause::Still, if is_a { one } else { other } > 0)));
     }
     Ok(all)
 }
 
 /// When a ring is not there for all of its stations, and when it is again.
-fn of_ring(steps: &[Step]) -> Vec<(Duration, Cause, bool)> {
+fn of_ring(steps: &[Step]) -> Vec<(Duration, OutageCause, bool)> {
     let steps = steps.iter().filter(|step| step.toward.is_none());
-    steps.filter_map(|step| Some((step.at, Cause::Down, step.up?))).collect()
+    steps.filter_map(|step| Some((step.at, OutageCause::Down, step.up?))).collect()
 }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Instant};
 
-use super::path::Crossed;
+use super::path::CrossedLine;
 use crate::topology::Hop;
 use crate::workload::Bell;
 
 /// The lines from a writer to a reader, and behind these the lines back.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
-    lines: Vec<Crossed>,
+    lines: Vec<CrossedLine>,
     /// How many lead there.
     there: usize,
 }
@@ -20,13 +20,13 @@ pub(super) struct Route {
 impl Route {
     /// That of these hops there, and back.
     pub(super) fn of(there: &[Hop<'_>], back: &[Hop<'_>]) -> Self {
-        Self { lines: there.iter().chain(back).map(Crossed::of).collect(), there: there.len() }
+        Self { lines: there.iter().chain(back).map(CrossedLine::of).collect(), there: there.len() }
     }
 }
 
 impl<'a> IntoIterator for &'a Route {
-    type Item = &'a Crossed;
-    type IntoIter = core::slice::Iter<'a, Crossed>;
+    type Item = &'a CrossedLine;
+    type IntoIter = core::slice::Iter<'a, CrossedLine>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.lines.iter()
@@ -45,7 +45,7 @@ pub(super) struct Load {
     /// The lines from each writer to each reader that it has, and those back where what counts comes back.
     pub(super) ways: Vec<Vec<Route>>,
     /// How long each of these takes from its one end to the other, where it takes any time, as it is at first.
-    pub(super) propagation: BTreeMap<Crossed, Duration>,
+    pub(super) propagation: BTreeMap<CrossedLine, Duration>,
     /// The hosts at the ends of it and on the way there and, unless it [is one-way](Self::is_one_way), back; `None` where the way is not known.
     pub(super) hosts: Option<BTreeSet<String>>,
     /// Whether this load is over when the writing program is done.
@@ -101,12 +101,12 @@ impl Load {
     }
 
     /// The lines from a writer to one of its readers.
-    pub(super) fn way(&self, (writer, reader): (usize, usize)) -> &[Crossed] {
+    pub(super) fn way(&self, (writer, reader): (usize, usize)) -> &[CrossedLine] {
         self.ways.get(writer).and_then(|ways| ways.get(reader)).map_or(&[], |way| way.lines.as_slice())
     }
 
     /// The same, each with whether it leads back.
-    pub(super) fn way_and_back(&self, way: (usize, usize)) -> impl Iterator<Item = (&Crossed, bool)> {
+    pub(super) fn way_and_back(&self, way: (usize, usize)) -> impl Iterator<Item = (&CrossedLine, bool)> {
         let there = self.ways.get(way.0).and_then(|ways| ways.get(way.1)).map_or(0, |way| way.there);
         self.way(way).iter().enumerate().map(move |(number, line)| (line, number >= there))
     }

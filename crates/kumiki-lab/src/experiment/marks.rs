@@ -11,7 +11,7 @@ use super::load::{Kind, Load};
 
 /// What CPUs had done at the first look after a transfer of a load had opened, and at the last before all had ended; nothing of that as long as one has not.
 #[derive(Default)]
-struct OfLoad {
+struct TransferCpus {
     opened: Option<(Instant, Cpus)>,
     ended: Option<(Instant, Cpus)>,
     /// Which of its transfers have opened, and which have ended.
@@ -24,7 +24,7 @@ pub(super) struct Marks {
     next: Option<Instant>,
     last: Instant,
     cpus: Cpus,
-    loads: BTreeMap<String, OfLoad>,
+    loads: BTreeMap<String, TransferCpus>,
 }
 
 impl Marks {
@@ -56,7 +56,7 @@ impl Marks {
         }
         let (mut is_more, mut is_news) = (false, false);
         let busy = cpus::busy(world);
-        for (name, OfLoad { opened, ended, flows }) in &mut self.loads {
+        for (name, TransferCpus { opened, ended, flows }) in &mut self.loads {
             let Some(load) = loads.get(name) else {
                 continue;
             };
@@ -94,7 +94,7 @@ impl Marks {
     /// For what part of the time from the first opening of the load `name` to its last end each CPU was busy; `None` where nobody looked at two times in
     /// between. `now`: how long they had been busy at the end of the run.
     pub(super) fn cpus(&self, name: &str, now: (Instant, &Cpus)) -> Option<BTreeMap<String, f64>> {
-        let OfLoad { opened, ended, .. } = self.loads.get(name)?;
+        let TransferCpus { opened, ended, .. } = self.loads.get(name)?;
         let (from, before) = opened.as_ref()?;
         let (to, after) = ended.as_ref().map_or(now, |(at, cpus)| (*at, cpus));
         (to > *from).then(|| cpus::shares((*from, before), (to, after)))

@@ -7,10 +7,10 @@ use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
 use super::cpus;
-use super::ends::Ends;
+use super::ends::TransferEnds;
 use super::fair;
 use super::flows::{self, Flow, Sender};
-use super::idle::Stood;
+use super::idle::HeldWhileIdle;
 use super::load::Load;
 use super::marks::Marks;
 use super::occupied::AllOccupied;
@@ -57,7 +57,7 @@ pub struct LoadResult {
     /// Whether its flows have an end.
     pub(super) has_end: bool,
     /// What held its flows while no line on their ways was busy.
-    pub(super) stood: Stood,
+    pub(super) stood: HeldWhileIdle,
     /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows; of what has an end, for which part nothing else was waited for.
     pub(super) without_power: f64,
     /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
@@ -143,7 +143,7 @@ impl Measured {
         hosts: &BTreeMap<String, HostId>,
         loads: &BTreeMap<String, Load>,
         (before, after): (&Moment, &Moment),
-        (marks, presence, pace, occupied, ends): (&Marks, &Presence, &Pace, &AllOccupied, &Ends),
+        (marks, presence, pace, occupied, ends): (&Marks, &Presence, &Pace, &AllOccupied, &TransferEnds),
         waits: Option<&Waits>,
     ) -> Self {
         let busy = ((before.at, &before.cpus), (after.at, &after.cpus));

@@ -19,7 +19,7 @@ use crate::scenario::{Host, Link, Scenario};
 use crate::topology::legs_of_cells;
 
 /// What the ends of a line can be.
-pub(super) struct Ends<'a> {
+pub(super) struct LineEnds<'a> {
     /// Hosts and their devices by name.
     pub(super) hosts: &'a BTreeMap<String, (HostId, BTreeMap<String, DeviceId>)>,
     /// The devices of hosts that are real from the frames up, by `host.device`, and by which way out each leads.
@@ -46,7 +46,7 @@ pub(super) struct Ends<'a> {
 /// A [`Fault`] whose path begins at the top of the scenario.
 pub(super) fn add_links(
     scenario: &Scenario,
-    ends: &mut Ends<'_>,
+    ends: &mut LineEnds<'_>,
     world: &mut World,
 ) -> Result<BTreeMap<String, LiveLine>, Fault> {
     let mut live = BTreeMap::new();
@@ -68,7 +68,7 @@ fn add_link(
     name: &str,
     (link, medium, steps): (&Link, &Line, &[Step]),
     scenario: &Scenario,
-    ends: &mut Ends<'_>,
+    ends: &mut LineEnds<'_>,
     world: &mut World,
 ) -> Result<Option<LiveLine>, Fault> {
     let seed = seed_of(ends.seed, name, Random::Medium);
@@ -289,7 +289,7 @@ fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
 }
 
 /// The device of a host that `end` names.
-pub(super) fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
+pub(super) fn device(end: &str, ends: &LineEnds<'_>) -> Result<Plug, Fault> {
     if let Some(way) = ends.outside.get(end) {
         return Ok(Plug::Outside(*way));
     }
@@ -305,7 +305,7 @@ pub(super) fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
     })
 }
 
-fn frame_end(end: &str, (medium, line): (&str, &Line), ends: &Ends<'_>) -> Result<Plug, Fault> {
+fn frame_end(end: &str, (medium, line): (&str, &Line), ends: &LineEnds<'_>) -> Result<Plug, Fault> {
     let Some((switch, plug)) = ends.switches.find(end) else {
         return device(end, ends);
     };
@@ -328,7 +328,7 @@ pub(super) fn sar_name(end: &str) -> String {
 }
 
 /// A switch's port, or a host's device with the segmentation hardware that it needs.
-fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<Plug, Fault> {
+fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &LineEnds<'_>, world: &mut World) -> Result<Plug, Fault> {
     match ends.switches.find(end) {
         Some((medium::Switch::Atm(_), plug)) => return Ok(plug),
         Some((medium::Switch::Ethernet(_), _)) => {

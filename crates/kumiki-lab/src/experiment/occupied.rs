@@ -16,9 +16,9 @@ use kumiki_link::Element;
 use kumiki_sim::World;
 
 use super::full::FULL_LINE;
-use super::lines::{Lines, Use};
+use super::lines::{LineUse, Lines};
 use super::load::{Kind, Load};
-use super::path::Crossed;
+use super::path::CrossedLine;
 use crate::medium::Span;
 use crate::topology::HopKind;
 
@@ -133,22 +133,22 @@ impl Carry {
 }
 
 /// One direction of a line, or a ring.
-struct Line {
-    crossed: Crossed,
+struct OccupiedLine {
+    crossed: CrossedLine,
     occupied: Arc<Mutex<Occupied>>,
     /// Whether it says by itself when it is busy.
     tells: bool,
-    used: Use,
+    used: LineUse,
     carry: Carry,
 }
 
-impl Line {
-    fn of(crossed: &Crossed) -> Self {
+impl OccupiedLine {
+    fn of(crossed: &CrossedLine) -> Self {
         Self {
             crossed: crossed.clone(),
             occupied: Arc::default(),
             tells: false,
-            used: Use::default(),
+            used: LineUse::default(),
             carry: Carry::default(),
         }
     }
@@ -157,7 +157,7 @@ impl Line {
 /// All directions of lines that connections of TCP cross.
 #[derive(Default)]
 pub(super) struct AllOccupied {
-    lines: BTreeMap<(String, HopKind), Line>,
+    lines: BTreeMap<(String, HopKind), OccupiedLine>,
     last: Instant,
     every: Duration,
     looks: usize,
@@ -173,8 +173,8 @@ impl AllOccupied {
     /// Those of `loads`.
     pub(super) fn of(loads: &BTreeMap<String, Load>) -> Self {
         let streams = loads.values().filter(|load| matches!(load.kind, Kind::Stream | Kind::Rpc | Kind::File));
-        let crossed: BTreeSet<&Crossed> = streams.flat_map(|load| load.ways.iter().flatten().flatten()).collect();
-        let lines = crossed.into_iter().map(|it| ((it.line.clone(), it.way), Line::of(it)));
+        let crossed: BTreeSet<&CrossedLine> = streams.flat_map(|load| load.ways.iter().flatten().flatten()).collect();
+        let lines = crossed.into_iter().map(|it| ((it.line.clone(), it.way), OccupiedLine::of(it)));
         Self { lines: lines.collect(), every: Self::FIRST, ..Self::default() }
     }
 
@@ -220,7 +220,7 @@ impl AllOccupied {
     }
 
     /// When that was busy; `None` where nobody knows.
-    pub(super) fn line(&self, crossed: &Crossed) -> Option<Occupied> {
+    pub(super) fn line(&self, crossed: &CrossedLine) -> Option<Occupied> {
         let line = self.lines.get(&(crossed.line.clone(), crossed.way))?;
         let occupied = line.occupied.lock().unwrap_or_else(PoisonError::into_inner);
         // Of what is looked at, and has never been found, nothing is known.

@@ -14,14 +14,14 @@ use crate::topology::{HopKind, place};
 
 /// What keeps anything from arriving.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum What {
+enum OutageKind {
     Down,
     /// Its rate is 0 b/s.
     Still,
     Lossy,
 }
 
-impl What {
+impl OutageKind {
     const fn words(self) -> &'static str {
         match self {
             Self::Down => "was down",
@@ -33,20 +33,20 @@ impl What {
 
 /// What happens to a direction of a line, or to a ring.
 #[derive(Debug)]
-struct Change {
+struct OutageChange {
     at: Instant,
     line: String,
     way: HopKind,
     /// The host or switch at the end to which nothing comes; none of a ring.
     toward: Option<String>,
-    what: What,
+    what: OutageKind,
     begins: bool,
 }
 
 /// For how long something was so of a direction of a line, or of a ring.
-struct Stretch<'a> {
+struct OutageSpan<'a> {
     line: &'a str,
-    what: What,
+    what: OutageKind,
     toward: &'a Option<String>,
     /// Whether what counts of the load goes that way.
     counts: bool,
@@ -57,7 +57,7 @@ struct Stretch<'a> {
 
 /// What happens to the lines that loads cross, in order of time.
 #[derive(Default, Debug)]
-pub(super) struct Outages(Vec<Change>);
+pub(super) struct Outages(Vec<OutageChange>);
 
 impl Outages {
     /// Those of `loads`.
@@ -70,12 +70,12 @@ impl Outages {
         let mut all = Vec::new();
         for name in lines {
             let mut put = |step: &medium::Step, toward: Option<(bool, &str)>| {
-                let down = step.up.map(|up| (What::Down, !up));
+                let down = step.up.map(|up| (OutageKind::Down, !up));
                 // What goes towards the first end is sent by the second.
                 let rate =
                     step.rate.map(|[one, other]| if toward.is_some_and(|(first, _)| first) { other } else { one });
-                let still = rate.map(|rate| (What::Still, rate == 0));
-                let lossy = step.loss.map(|loss| (What::Lossy, loss >= 1.0));
+                let still = rate.map(|rate| (OutageKind::Still, rate == 0));
+                let lossy = step.loss.map(|loss| (OutageKind::Lossy, loss >= 1.0));
                 let way = match toward {
                     Some((true, _)) => HopKind::FromB,
                     Some((false, _)) => HopKind::FromA,
@@ -83,7 +83,14 @@ impl Outages {
                 };
                 for (what, begins) in [down, still, lossy].into_iter().flatten() {
                     let toward = toward.map(|(_, end)| place(end).to_owned());
-                    all.push(Change { at: Instant::ZERO + step.at, line: name.clone(), way, toward, what, begins });
+                    all.push(OutageChange {
+                        at: Instant::ZERO + step.at,
+                        line: name.clone(),
+                        way,
+                        toward,
+                        what,
+                        begins,
+                    });
                 }
             };
             let Some(link) = scenario.link.get(name) else {
@@ -112,11 +119,11 @@ impl Outages {
     }
 
     /// When what was so of the lines between these `pairs` of writers and readers of `load`, until `until`.
-    fn stretches(&self, load: &Load, pairs: &BTreeSet<(usize, usize)>, until: Instant) -> Vec<Stretch<'_>> {
+    fn stretches(&self, load: &Load, pairs: &BTreeSet<(usize, usize)>, until: Instant) -> Vec<OutageSpan<'_>> {
         let ways = || pairs.iter().flat_map(|pair| load.way(*pair));
         let crossed: BTreeSet<&String> = ways().map(|crossed| &crossed.line).collect();
         let there: BTreeSet<(&String, HopKind)> = ways().map(|crossed| (&crossed.line, crossed.way)).collect();
-        let mut open: BTreeMap<(&str, What, &Option<String>), (bool, Instant)> = BTreeMap::new();
+        let mut open: BTreeMap<(&str, OutageKind, &Option<String>), (bool, Instant)> = BTreeMap::new();
         let mut all = Vec::new();
         for change in self.0.iter().filter(|it| it.at < until && crossed.contains(&it.line)) {
             let key = (change.line.as_str(), change.what, &change.toward);
@@ -124,11 +131,11 @@ impl Outages {
                 let counts = !load.is_one_way() || there.contains(&(&change.line, change.way));
                 open.entry(key).or_insert((counts, change.at));
             } else if let Some((counts, since)) = open.remove(&key).filter(|(_, since)| *since < change.at) {
-                all.push(Stretch { line: key.0, what: key.1, toward: key.2, counts, since, until: Some(change.at) });
+                all.push(OutageSpan { line: key.0, what: key.1, toward: key.2, counts, since, until: Some(change.at) });
             }
         }
         let lasting =
-            |((line, what, toward), (counts, since))| Stretch { line, what, toward, counts, since, until: None };
+            |((line, what, toward), (counts, since))| OutageSpan { line, what, toward, counts, since, until: None };
         all.extend(open.into_iter().map(lasting));
         all
     }
@@ -141,7 +148,7 @@ impl Outages {
         lossy: bool,
     ) -> Vec<Span> {
         let stretches = self.stretches(load, pairs, until).into_iter();
-        let spans = stretches.filter(|it| it.counts && (lossy || it.what != What::Lossy));
+        let spans = stretches.filter(|it| it.counts && (lossy || it.what != OutageKind::Lossy));
         joined(spans.map(|it| (it.since, it.until.unwrap_or(until))).collect())
     }
 
@@ -152,10 +159,10 @@ impl Outages {
         at: Instant,
     ) -> (Option<Instant>, Option<Instant>) {
         let stretches = self.stretches(load, pairs, at);
-        let first = |is: fn(What) -> bool| {
+        let first = |is: fn(OutageKind) -> bool| {
             stretches.iter().filter(|it| it.counts && it.until.is_none() && is(it.what)).map(|it| it.since).min()
         };
-        (first(|what| what != What::Still), first(|what| what == What::Still))
+        (first(|what| what != OutageKind::Still), first(|what| what == OutageKind::Still))
     }
 
     /// What of the lines between these `pairs` was not there for some of the time until `to`, in words, each with until when, where it is there again.
@@ -172,13 +179,14 @@ impl Outages {
             towards.extend(it.toward.as_deref());
         }
         let alike = alike.into_iter().filter(|(_, (counts, _))| *counts).map(|(what, (_, towards))| (what, towards));
-        let words = |((since, line, what, until), towards): ((Instant, &str, What, Option<Instant>), Vec<&str>)| {
-            // None of a ring, which has no ends.
-            let section = if towards.is_empty() { "ring" } else { "link" };
-            let toward = if let [one] = towards[..] { format!(" toward {one}") } else { String::new() };
-            let rest = until.map_or_else(|| "on".to_owned(), |until| format!("to {}", seconds(until)));
-            (until, format!("{section}.{line} {}{toward} from {} {rest}", what.words(), seconds(since)))
-        };
+        let words =
+            |((since, line, what, until), towards): ((Instant, &str, OutageKind, Option<Instant>), Vec<&str>)| {
+                // None of a ring, which has no ends.
+                let section = if towards.is_empty() { "ring" } else { "link" };
+                let toward = if let [one] = towards[..] { format!(" toward {one}") } else { String::new() };
+                let rest = until.map_or_else(|| "on".to_owned(), |until| format!("to {}", seconds(until)));
+                (until, format!("{section}.{line} {}{toward} from {} {rest}", what.words(), seconds(since)))
+            };
         alike.map(words).collect()
     }
 
@@ -188,7 +196,7 @@ impl Outages {
         let crossed: BTreeSet<&String> = ways().map(|crossed| &crossed.line).collect();
         let rings: BTreeSet<&String> =
             ways().filter(|it| it.way == HopKind::Ring).map(|crossed| &crossed.line).collect();
-        let mut gone: BTreeMap<(&String, What), BTreeMap<&Option<String>, Instant>> = BTreeMap::new();
+        let mut gone: BTreeMap<(&String, OutageKind), BTreeMap<&Option<String>, Instant>> = BTreeMap::new();
         for change in self.0.iter().filter(|it| it.at <= at && crossed.contains(&it.line)) {
             let towards = gone.entry((&change.line, change.what)).or_default();
             match change.begins {

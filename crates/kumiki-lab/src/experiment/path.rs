@@ -12,7 +12,7 @@ use crate::topology::{Hop, HopKind};
 
 /// A direction of a line, or a ring.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Crossed {
+pub(super) struct CrossedLine {
     /// The name of the line or the ring.
     pub(super) line: String,
     pub(super) way: HopKind,
@@ -20,7 +20,7 @@ pub(super) struct Crossed {
     out: String,
 }
 
-impl Crossed {
+impl CrossedLine {
     /// That of a hop.
     pub(super) fn of(hop: &Hop<'_>) -> Self {
         let out = if hop.kind == HopKind::Ring { "" } else { hop.out };
@@ -29,19 +29,19 @@ impl Crossed {
 }
 
 /// How long what loads cross has been busy so far.
-pub(super) struct Busy<'a> {
+pub(super) struct BusyTimes<'a> {
     media: BTreeMap<&'a str, Vec<(&'static str, u64)>>,
     ports: BTreeMap<String, Vec<(&'static str, u64)>>,
 }
 
-impl<'a> Busy<'a> {
+impl<'a> BusyTimes<'a> {
     pub(super) fn of(world: &'a World) -> Self {
         let ports = world.ports().map(|(switch, port, counters)| (format!("{switch}.{port}"), counters));
         Self { media: world.media().collect(), ports: ports.collect() }
     }
 
     /// In nanoseconds; `None` where nobody knows.
-    pub(super) fn time(&self, crossed: &Crossed) -> Option<u64> {
+    pub(super) fn time(&self, crossed: &CrossedLine) -> Option<u64> {
         let line = self.media.get(crossed.line.as_str())?;
         let of_line = match crossed.way {
             HopKind::FromA => counter(line, "a_busy_ns"),
@@ -54,7 +54,7 @@ impl<'a> Busy<'a> {
     }
 
     /// How many frames its queue gave up so far, and how many came to it; nothing of one with cells.
-    pub(super) fn queue(&self, crossed: &Crossed) -> (u64, u64) {
+    pub(super) fn queue(&self, crossed: &CrossedLine) -> (u64, u64) {
         let (dropped, sent) = match crossed.way {
             HopKind::FromA => ("a_drops", "a_frames"),
             HopKind::FromB => ("b_drops", "b_frames"),
@@ -94,7 +94,7 @@ load.bulk = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = 
         let mut point = document.points(&Choice { set: Vec::new(), quick: false, runs: None }).unwrap().remove(0);
         let way = |from, to| -> Option<Vec<String>> {
             let way = Topology::of(&point.scenario).way(from, to)?;
-            Some(way.iter().map(Crossed::of).map(|it| format!("{} {:?} of {}", it.line, it.way, it.out)).collect())
+            Some(way.iter().map(CrossedLine::of).map(|it| format!("{} {:?} of {}", it.line, it.way, it.out)).collect())
         };
         assert_eq!(way("a", "b").unwrap(), ["first FromB of a.l0", "second FromA of r.l1"]);
         assert_eq!(way("b", "a").unwrap(), ["second FromB of b.l0", "first FromA of r.l0"]);

@@ -9,7 +9,7 @@ use kumiki_sim::{Host, HostId, World};
 use super::flows::Flow;
 
 /// What happens to a host.
-enum Change {
+enum HostChange {
     /// It has no power any more.
     Down,
     /// It starts again, as this one.
@@ -21,7 +21,7 @@ enum Change {
 /// What happens to hosts at which times: all is there beforehand, so that nothing can be wrong with it when its time comes.
 #[derive(Default)]
 pub(super) struct Power {
-    coming: VecDeque<(Instant, HostId, Change)>,
+    coming: VecDeque<(Instant, HostId, HostChange)>,
     /// From when until when which host had none.
     outages: Vec<(HostId, Instant, Instant)>,
 }
@@ -29,15 +29,15 @@ pub(super) struct Power {
 impl Power {
     /// At `at` after the beginning `host` has no power any more, or starts again as another.
     pub(super) fn add(&mut self, at: Duration, host: HostId, started: Option<Host>) {
-        self.put(at, host, started.map_or(Change::Down, |started| Change::Up(Box::new(started))));
+        self.put(at, host, started.map_or(HostChange::Down, |started| HostChange::Up(Box::new(started))));
     }
 
     /// At `at` after the beginning the TCP `node` of `host` is as `config` says, as far as that can be changed.
     pub(super) fn set(&mut self, at: Duration, host: HostId, node: &str, config: Config) {
-        self.put(at, host, Change::Set(node.to_owned(), Box::new(config)));
+        self.put(at, host, HostChange::Set(node.to_owned(), Box::new(config)));
     }
 
-    fn put(&mut self, at: Duration, host: HostId, change: Change) {
+    fn put(&mut self, at: Duration, host: HostId, change: HostChange) {
         let at = Instant::ZERO + at;
         let place = self.coming.partition_point(|(other, ..)| *other <= at);
         self.coming.insert(place, (at, host, change));
@@ -53,13 +53,13 @@ impl Power {
         let now = world.now();
         while let Some((_, host, change)) = self.coming.pop_front_if(|(at, ..)| *at <= now) {
             match change {
-                Change::Up(started) => {
+                HostChange::Up(started) => {
                     self.outages.extend(world.down_since(host).map(|since| (host, since, now)));
                     // The same graph has begun before.
                     drop(world.bring_back(host, *started));
                 }
-                Change::Down => world.take_down(host),
-                Change::Set(node, config) => {
+                HostChange::Down => world.take_down(host),
+                HostChange::Set(node, config) => {
                     let graph = world.host_mut(host).map(|host| &mut host.graph);
                     let tcp = graph.and_then(|graph| graph.protocol_mut::<Tcp>(graph.node(&node)?));
                     tcp.into_iter().for_each(|tcp| tcp.change(&config));

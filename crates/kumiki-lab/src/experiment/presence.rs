@@ -6,29 +6,29 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_sim::World;
 
 use super::cpus::{self, Cpus};
-use super::lines::{Lines, Use};
+use super::lines::{LineUse, Lines};
 use super::load::Load;
-use super::path::Crossed;
+use super::path::CrossedLine;
 
 /// Which of the two it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum End {
+enum LoadEnd {
     Begins,
     Stops,
 }
 
 /// What the lines on the way and all CPUs had done by then.
-struct Mark {
+struct PresenceMark {
     at: Instant,
-    lines: BTreeMap<Crossed, Use>,
+    lines: BTreeMap<CrossedLine, LineUse>,
     cpus: Cpus,
 }
 
 /// Looks when loads begin and stop.
 #[derive(Default)]
 pub(super) struct Presence {
-    coming: VecDeque<(Instant, String, End)>,
-    marks: BTreeMap<(String, End), Mark>,
+    coming: VecDeque<(Instant, String, LoadEnd)>,
+    marks: BTreeMap<(String, LoadEnd), PresenceMark>,
 }
 
 impl Presence {
@@ -41,8 +41,8 @@ impl Presence {
             let is_within = |at: &Instant| *at > from && *at < end;
             let begins = Some(load.start).filter(is_within);
             let stops = stop.filter(is_within);
-            coming.extend(begins.map(|at| (at, name.clone(), End::Begins)));
-            coming.extend(stops.map(|at| (at, name.clone(), End::Stops)));
+            coming.extend(begins.map(|at| (at, name.clone(), LoadEnd::Begins)));
+            coming.extend(stops.map(|at| (at, name.clone(), LoadEnd::Stops)));
         }
         coming.sort();
         Self { coming: coming.into(), marks: BTreeMap::new() }
@@ -60,14 +60,14 @@ impl Presence {
         while let Some((_, name, end)) = self.coming.pop_front_if(|(due, ..)| *due <= at) {
             is_time = true;
             if let Some(load) = loads.get(&name) {
-                let mark = Mark { at, lines: lines.used(world, load), cpus: cpus::busy(world) };
+                let mark = PresenceMark { at, lines: lines.used(world, load), cpus: cpus::busy(world) };
                 self.marks.insert((name, end), mark);
             }
         }
         is_time
     }
 
-    fn mark(&self, load: &str, end: End) -> Option<&Mark> {
+    fn mark(&self, load: &str, end: LoadEnd) -> Option<&PresenceMark> {
         self.marks.get(&(load.to_owned(), end))
     }
 
@@ -75,27 +75,32 @@ impl Presence {
     pub(super) fn shares<'a>(
         &self,
         load: &str,
-        before: &BTreeMap<Crossed, Use>,
-        after: &'a BTreeMap<Crossed, Use>,
-    ) -> BTreeMap<&'a Crossed, f64> {
-        self.of_lines(load, (before, after), Use::share_since)
+        before: &BTreeMap<CrossedLine, LineUse>,
+        after: &'a BTreeMap<CrossedLine, LineUse>,
+    ) -> BTreeMap<&'a CrossedLine, f64> {
+        self.of_lines(load, (before, after), LineUse::share_since)
     }
 
     /// What part of the frames that came to it meanwhile the queue gave up that gave up the largest.
-    pub(super) fn given_up(&self, load: &str, before: &BTreeMap<Crossed, Use>, after: &BTreeMap<Crossed, Use>) -> f64 {
-        self.of_lines(load, (before, after), Use::given_up_since).into_values().fold(0.0, f64::max)
+    pub(super) fn given_up(
+        &self,
+        load: &str,
+        before: &BTreeMap<CrossedLine, LineUse>,
+        after: &BTreeMap<CrossedLine, LineUse>,
+    ) -> f64 {
+        self.of_lines(load, (before, after), LineUse::given_up_since).into_values().fold(0.0, f64::max)
     }
 
     /// What `since` says of each line over the time in which `load` wrote.
     fn of_lines<'a>(
         &self,
         load: &str,
-        (before, after): (&BTreeMap<Crossed, Use>, &'a BTreeMap<Crossed, Use>),
-        since: fn(Use, Use) -> f64,
-    ) -> BTreeMap<&'a Crossed, f64> {
-        let before = self.mark(load, End::Begins).map_or(before, |mark| &mark.lines);
-        let until = self.mark(load, End::Stops).map_or(after, |mark| &mark.lines);
-        let used = |lines: &BTreeMap<Crossed, Use>, line| lines.get(line).copied().unwrap_or_default();
+        (before, after): (&BTreeMap<CrossedLine, LineUse>, &'a BTreeMap<CrossedLine, LineUse>),
+        since: fn(LineUse, LineUse) -> f64,
+    ) -> BTreeMap<&'a CrossedLine, f64> {
+        let before = self.mark(load, LoadEnd::Begins).map_or(before, |mark| &mark.lines);
+        let until = self.mark(load, LoadEnd::Stops).map_or(after, |mark| &mark.lines);
+        let used = |lines: &BTreeMap<CrossedLine, LineUse>, line| lines.get(line).copied().unwrap_or_default();
         after.keys().map(|line| (line, since(used(until, line), used(before, line)))).collect()
     }
 
@@ -106,12 +111,12 @@ impl Presence {
         (before, after): ((Instant, &Cpus), (Instant, &Cpus)),
     ) -> BTreeMap<String, f64> {
         let at = |end, otherwise| self.mark(load, end).map_or(otherwise, |mark| (mark.at, &mark.cpus));
-        cpus::shares(at(End::Begins, before), at(End::Stops, after))
+        cpus::shares(at(LoadEnd::Begins, before), at(LoadEnd::Stops, after))
     }
 
     /// From when on `load` wrote, and for how long, of the time from `began` to `end`; `None` where it is all of it.
     pub(super) fn part(&self, load: &str, (began, end): (Instant, Instant)) -> Option<(Instant, Duration)> {
-        let (begins, stops) = (self.mark(load, End::Begins), self.mark(load, End::Stops));
+        let (begins, stops) = (self.mark(load, LoadEnd::Begins), self.mark(load, LoadEnd::Stops));
         if begins.is_none() && stops.is_none() {
             return None;
         }

@@ -12,7 +12,7 @@ use self::addresses::{address, at_port, place};
 use self::setup::Setup;
 use super::fault::{Fault, fault, quantity, unknown};
 use super::load::{Kind, Load, Route};
-use super::path::Crossed;
+use super::path::CrossedLine;
 use crate::profile::Profile;
 use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::fault::OF_NO_USE;
@@ -241,12 +241,12 @@ impl Ways {
 }
 
 /// How long each line on the ways of `load` takes from its one end to the other, as it is at first.
-fn propagation(load: &Load, scenario: &Scenario) -> BTreeMap<Crossed, Duration> {
-    let propagation = |crossed: &Crossed| {
+fn propagation(load: &Load, scenario: &Scenario) -> BTreeMap<CrossedLine, Duration> {
+    let propagation = |crossed: &CrossedLine| {
         let line = scenario.link.get(&crossed.line)?.line_at_first().ok()?;
         Some((crossed.clone(), line.propagation()))
     };
-    let crossed: BTreeSet<&Crossed> = load.ways.iter().flatten().flatten().collect();
+    let crossed: BTreeSet<&CrossedLine> = load.ways.iter().flatten().flatten().collect();
     crossed.into_iter().filter_map(propagation).collect()
 }
 

@@ -18,7 +18,7 @@ pub(super) const COALESCE: [(&str, Coalesce); 3] = Coalesce::WORDS;
 
 /// What a node needs to know of its place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct NodePlace<'a> {
     /// The host.
     pub(super) host: &'a Host,
     /// The names of the layers below, in order.
@@ -31,7 +31,7 @@ pub(super) struct Place<'a> {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the node.
-pub(super) fn build(kind: &str, given: &toml::Table, place: Place<'_>) -> Result<Option<Box<dyn Protocol>>, Fault> {
+pub(super) fn build(kind: &str, given: &toml::Table, place: NodePlace<'_>) -> Result<Option<Box<dyn Protocol>>, Fault> {
     if !kumiki_stack::kinds().any(|known| known == kind) {
         return Ok(None);
     }
@@ -54,14 +54,14 @@ pub(super) fn build(kind: &str, given: &toml::Table, place: Place<'_>) -> Result
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the node.
-pub(super) fn tcp(given: &toml::Table, place: Place<'_>) -> Result<Config, Fault> {
+pub(super) fn tcp(given: &toml::Table, place: NodePlace<'_>) -> Result<Config, Fault> {
     let built = build("tcp", given, place)?;
     let tcp = built.as_deref().and_then(|built| (built as &dyn Any).downcast_ref::<Tcp>());
     tcp.map(|tcp| tcp.config().clone()).ok_or_else(|| Fault::new("it is no TCP"))
 }
 
 /// The largest MTU of the IP (version 4) right below, where there is one.
-fn mtu(place: Place<'_>) -> Option<u32> {
+fn mtu(place: NodePlace<'_>) -> Option<u32> {
     let ip = place.below.iter().find(|node| place.host.kind_of(node) == "ip")?;
     let empty = toml::Table::new();
     let settings = place.host.settings.get(ip).unwrap_or(&empty);

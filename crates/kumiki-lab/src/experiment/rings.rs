@@ -3,7 +3,7 @@
 use kumiki_sim::World;
 
 use super::fault::Fault;
-use super::media::{Ends, Random, device, has_addresses, plug_in, seed_of};
+use super::media::{LineEnds, Random, device, has_addresses, plug_in, seed_of};
 use crate::medium::Step;
 use crate::scenario::{Ring, Scenario};
 
@@ -11,7 +11,7 @@ use crate::scenario::{Ring, Scenario};
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn add_rings(scenario: &Scenario, ends: &mut Ends<'_>, world: &mut World) -> Result<(), Fault> {
+pub(super) fn add_rings(scenario: &Scenario, ends: &mut LineEnds<'_>, world: &mut World) -> Result<(), Fault> {
     for (name, ring) in &scenario.ring {
         let steps = scenario.ring_changes(name)?;
         add_ring(name, (ring, &steps), scenario, ends, world).map_err(|fault| fault.under(&["ring", name]))?;
@@ -23,7 +23,7 @@ fn add_ring(
     name: &str,
     (ring, steps): (&Ring, &[Step]),
     scenario: &Scenario,
-    ends: &mut Ends<'_>,
+    ends: &mut LineEnds<'_>,
     world: &mut World,
 ) -> Result<(), Fault> {
     let medium = ring.ring()?;

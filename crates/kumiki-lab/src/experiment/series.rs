@@ -9,7 +9,7 @@ use kumiki_sim::{HostId, World};
 use kumiki_wire::atm::cell::Vc;
 use serde::{Deserialize, Serialize};
 
-use super::ends::Ends;
+use super::ends::TransferEnds;
 use super::flows::{self, Pair, matched, progress, tcps};
 use super::load::{Kind, Load};
 use super::occupied::Carry;
@@ -155,7 +155,7 @@ impl Sampler {
         &mut self,
         world: &World,
         hosts: &BTreeMap<String, HostId>,
-        (loads, ends): (&BTreeMap<String, Load>, &Ends),
+        (loads, ends): (&BTreeMap<String, Load>, &TransferEnds),
     ) {
         for (name, load) in loads {
             self.load(world, hosts, (name, load), ends);
@@ -176,7 +176,13 @@ impl Sampler {
         super::measure::lossy(octets) * 8.0 / time / 1e6
     }
 
-    fn load(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, (name, load): (&str, &Load), ends: &Ends) {
+    fn load(
+        &mut self,
+        world: &World,
+        hosts: &BTreeMap<String, HostId>,
+        (name, load): (&str, &Load),
+        ends: &TransferEnds,
+    ) {
         let sinks = progress(world, hosts, load);
         let mut states: BTreeMap<&str, BTreeMap<Pair, Snapshot>> = BTreeMap::new();
         let sent = flows::retransmissions(world, hosts, load, ends);

@@ -5,7 +5,7 @@
 //! | Specification | The covariance of a least-squares fit, s^2 (J'J)^-1, in the logarithms of the prices; intervals by Student's t with as many degrees of freedom as there are more measurements than prices; s is that of the residuals to the smooth surface of `surface`, and no less than runs are off it. A price that is seen only over a wide window has its slopes from there, however little it does where it ended. Correlations and the condition are of J'J with columns of equal length, so that no unit of a price matters (Belsley, Kuh and Welsch, "Regression Diagnostics", 1980) |
 //! | Left out | what is not linear: an interval of a factor of two is a hint |
 
-use super::least::{Least, sum};
+use super::least::{LeastSquares, sum};
 use super::matrix::Matrix;
 use crate::stats::{self, Level};
 
@@ -31,7 +31,7 @@ pub(super) struct Certainty {
 }
 
 impl Certainty {
-    pub(super) fn of(least: &Least, level: Level) -> Self {
+    pub(super) fn of(least: &LeastSquares, level: Level) -> Self {
         let count = least.prices.len();
         let column = |place: usize| least.jacobian.iter().map(move |row| row.get(place).copied().unwrap_or(0.0));
         let norm = |place: usize| column(place).map(|it| it * it).sum::<f64>().sqrt();
@@ -90,8 +90,8 @@ pub(super) const fn float(n: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn least(jacobian: &[&[f64]], residuals: &[f64]) -> Least {
-        Least {
+    fn least(jacobian: &[&[f64]], residuals: &[f64]) -> LeastSquares {
+        LeastSquares {
             prices: vec![1.0; jacobian[0].len()],
             residuals: residuals.to_vec(),
             jacobian: jacobian.iter().map(|row| row.to_vec()).collect(),
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn two_prices_that_do_the_same_are_not_told_apart_and_one_that_does_nothing_is_named() {
         let rows: [&[f64]; 4] = [&[1.0, 2.0, 0.0], &[0.5, 1.0, 0.0], &[0.8, 1.6001, 0.0], &[0.1, 0.2, 0.0]];
-        let least_of = Least { idle: vec![2], ..least(&rows, &[0.01, 0.01, -0.01, 0.01]) };
+        let least_of = LeastSquares { idle: vec![2], ..least(&rows, &[0.01, 0.01, -0.01, 0.01]) };
         let certainty = Certainty::of(&least_of, Level::P95);
         assert_eq!((certainty.idle.as_slice(), certainty.factors[2]), ([2].as_slice(), None));
         let [(0, 1, r)] = certainty.alike[..] else { panic!("{certainty:?}") };

@@ -3,7 +3,7 @@
 use kumiki_graph::Rng;
 
 use super::certainty::Certainty;
-use super::least::{self, Least, Range};
+use super::least::{self, LeastSquares, PriceRange};
 use crate::stats::Level;
 
 /// A line that takes so long for each packet and each octet, and of which whole packets are counted: what comes out moves in steps.
@@ -58,7 +58,7 @@ impl Study<'_> {
                 Ok::<_, ()>(all.iter().map(of).map(Some).collect())
             };
             let starts = [120.0, self.octet * self.begins];
-            let ranges = starts.map(|start| Range { start, low: start / 10.0, high: start * 10.0 });
+            let ranges = starts.map(|start| PriceRange { start, low: start / 10.0, high: start * 10.0 });
             let least = least::find(&ranges, evaluate, |_, _| {}).unwrap();
             let factors = Certainty::of(&least, Level::P95).factors;
             let true_factors = self.true_factors(&meant);
@@ -95,7 +95,8 @@ impl Study<'_> {
         let residuals: Vec<f64> = errors.map(|square| (square * degrees).sqrt()).collect();
         let jacobian = self.sizes.iter().map(row).collect();
         let prices = meant.to_vec();
-        let least = Least { prices, residuals, jacobian, steps: 0, scatter: 0.0, idle: Vec::new(), is_settled: true };
+        let least =
+            LeastSquares { prices, residuals, jacobian, steps: 0, scatter: 0.0, idle: Vec::new(), is_settled: true };
         Certainty::of(&least, Level::P95).factors.into_iter().flatten().collect()
     }
 }

@@ -34,13 +34,13 @@ pub(super) type Found = Option<Vec<f64>>;
 
 /// A price that may move.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Range {
+pub(super) struct PriceRange {
     pub(super) start: f64,
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-impl Range {
+impl PriceRange {
     /// The logarithm, or that of the nearer end where it is outside.
     fn within(&self, log: f64) -> f64 {
         log.clamp(self.low.ln(), self.high.ln())
@@ -49,7 +49,7 @@ impl Range {
 
 /// Where the sum of squares is least.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Least {
+pub(super) struct LeastSquares {
     pub(super) prices: Vec<f64>,
     pub(super) residuals: Vec<f64>,
     /// Of each residual, by how much it grows with the logarithm of each price.
@@ -65,8 +65,8 @@ pub(super) struct Least {
 
 /// A price on its way over surfaces.
 #[derive(Clone, Copy, Debug)]
-struct Sought {
-    range: Range,
+struct MovingPrice {
+    range: PriceRange,
     price: f64,
     /// Over how much of its logarithm to each side the next surface is laid.
     width: f64,
@@ -76,14 +76,14 @@ struct Sought {
     is_idle: bool,
 }
 
-impl Sought {
+impl MovingPrice {
     fn window(&self) -> Window {
         Window::around(self.price, &self.range, self.width)
     }
 }
 
 /// A surface, and the windows of those prices that it is laid over.
-struct Laid {
+struct LaidSurface {
     surface: Surface,
     windows: Vec<Window>,
 }
@@ -91,21 +91,21 @@ struct Laid {
 /// Finds the prices for which the squares of what `evaluate` gives are least. It is asked for several lists of prices at once, and gives as many numbers for each, or nothing:
 /// prices where that is so are no gain, and surfaces are laid without them. It gives numbers where prices begin, and is not asked for prices outside of their ranges.
 pub(super) fn find<E>(
-    ranges: &[Range],
+    ranges: &[PriceRange],
     mut evaluate: impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
     mut tell: impl FnMut(u32, f64),
-) -> Result<Least, E> {
+) -> Result<LeastSquares, E> {
     let (logs, steps) = descend(ranges, &mut evaluate, &mut tell)?;
     settle(ranges, (logs, steps), &mut evaluate, &mut tell)
 }
 
-fn prices(ranges: &[Range], logs: &[f64]) -> Vec<f64> {
+fn prices(ranges: &[PriceRange], logs: &[f64]) -> Vec<f64> {
     logs.iter().zip(ranges).map(|(log, range)| log.exp().clamp(range.low, range.high)).collect()
 }
 
 /// Goes down until no step gains: where that is, as logarithms, and after how many steps.
 fn descend<E>(
-    ranges: &[Range],
+    ranges: &[PriceRange],
     evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
     tell: &mut impl FnMut(u32, f64),
 ) -> Result<(Vec<f64>, u32), E> {
@@ -149,24 +149,24 @@ fn descend<E>(
 
 /// Goes from there to where smooth surfaces through what is found around are lowest, each laid where the last one was, as long as that leads further.
 fn settle<E>(
-    ranges: &[Range],
+    ranges: &[PriceRange],
     (logs, mut steps): (Vec<f64>, u32),
     evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
     tell: &mut impl FnMut(u32, f64),
-) -> Result<Least, E> {
+) -> Result<LeastSquares, E> {
     let found = prices(ranges, &logs);
     let all = ranges.iter().zip(found);
-    let mut sought: Vec<Sought> = all
-        .map(|(range, price)| Sought { range: *range, price, width: WIDTH, is_needed: true, is_idle: false })
+    let mut sought: Vec<MovingPrice> = all
+        .map(|(range, price)| MovingPrice { range: *range, price, width: WIDTH, is_needed: true, is_idle: false })
         .collect();
     let last = steps + MOST_SURFACES;
     loop {
-        let Some(Laid { surface, windows }) = lay(&mut sought, evaluate)? else {
+        let Some(LaidSurface { surface, windows }) = lay(&mut sought, evaluate)? else {
             let residuals = evaluate(&[all_prices(&sought, [])])?.pop().flatten().unwrap_or_default();
             let is_settled = sought.iter().all(|it| it.is_idle);
-            return Ok(Least { is_settled, ..least(&sought, residuals, &[], 0.0, steps) });
+            return Ok(LeastSquares { is_settled, ..least(&sought, residuals, &[], 0.0, steps) });
         };
-        let mut moving: Vec<&mut Sought> = sought.iter_mut().filter(|it| !it.is_idle).collect();
+        let mut moving: Vec<&mut MovingPrice> = sought.iter_mut().filter(|it| !it.is_idle).collect();
         let here: Vec<f64> = moving.iter().zip(&windows).map(|(it, window)| window.at(it.price)).collect();
         let offset = lowest(&surface, here.clone());
         for ((it, window), at) in moving.iter_mut().zip(&windows).zip(&offset) {
@@ -191,29 +191,32 @@ fn settle<E>(
             for row in &mut jacobian {
                 row.iter_mut().zip(&growths).for_each(|(slope, growth)| *slope *= growth);
             }
-            return Ok(Least { is_settled: is_last, ..least(&sought, residuals, &jacobian, surface.scatter, steps) });
+            return Ok(LeastSquares {
+                is_settled: is_last,
+                ..least(&sought, residuals, &jacobian, surface.scatter, steps)
+            });
         }
         tell(steps, sum(&residuals));
     }
 }
 
 /// The prices, of those that are not idle where they are in the windows.
-fn all_prices(sought: &[Sought], moved: impl IntoIterator<Item = f64>) -> Vec<f64> {
+fn all_prices(sought: &[MovingPrice], moved: impl IntoIterator<Item = f64>) -> Vec<f64> {
     let mut moved = moved.into_iter();
-    let mut of = |it: &Sought| if it.is_idle { it.price } else { moved.next().unwrap_or(it.price) };
+    let mut of = |it: &MovingPrice| if it.is_idle { it.price } else { moved.next().unwrap_or(it.price) };
     // An end of a window may be a rounding beyond that of the range.
     sought.iter().map(|it| of(it).clamp(it.range.low, it.range.high)).collect()
 }
 
 /// What was found, with a column for each price; those that are idle have no slopes.
-fn least(sought: &[Sought], residuals: Vec<f64>, slopes: &[Vec<f64>], scatter: f64, steps: u32) -> Least {
+fn least(sought: &[MovingPrice], residuals: Vec<f64>, slopes: &[Vec<f64>], scatter: f64, steps: u32) -> LeastSquares {
     let row = |slopes: &Vec<f64>| {
         let mut slopes = slopes.iter();
-        let of = |it: &Sought| if it.is_idle { 0.0 } else { slopes.next().copied().unwrap_or(0.0) };
+        let of = |it: &MovingPrice| if it.is_idle { 0.0 } else { slopes.next().copied().unwrap_or(0.0) };
         sought.iter().map(of).collect()
     };
     let idle = sought.iter().enumerate().filter(|(_, it)| it.is_idle).map(|(place, _)| place);
-    Least {
+    LeastSquares {
         prices: sought.iter().map(|it| it.price).collect(),
         residuals,
         jacobian: slopes.iter().map(row).collect(),
@@ -227,12 +230,12 @@ fn least(sought: &[Sought], residuals: Vec<f64>, slopes: &[Vec<f64>], scatter: f
 /// Lays a surface around the prices. Those that do nothing which is seen get wider windows: how much a price does grows with it, and one that is far too low does next to
 /// nothing where it is. What is not seen over its whole range is idle from there on.
 fn lay<E>(
-    sought: &mut [Sought],
+    sought: &mut [MovingPrice],
     evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
-) -> Result<Option<Laid>, E> {
+) -> Result<Option<LaidSurface>, E> {
     sought.iter_mut().for_each(|it| it.is_needed = it.width <= WIDTH);
     loop {
-        let windows: Vec<Window> = sought.iter().filter(|it| !it.is_idle).map(Sought::window).collect();
+        let windows: Vec<Window> = sought.iter().filter(|it| !it.is_idle).map(MovingPrice::window).collect();
         let design = surface::design(windows.len());
         let asked: Vec<Vec<f64>> = design
             .iter()
@@ -244,7 +247,7 @@ fn lay<E>(
             return Ok(None);
         };
         let moving = sought.iter_mut().filter(|it| !it.is_idle).zip(&windows).enumerate();
-        let mut unseen: Vec<(&mut Sought, &Window)> =
+        let mut unseen: Vec<(&mut MovingPrice, &Window)> =
             moving.filter(|(price, _)| !surface.sees(*price, CLEARLY)).map(|(_, it)| it).collect();
         let mut is_wider = false;
         for (it, window) in &mut unseen {
@@ -258,10 +261,10 @@ fn lay<E>(
             continue;
         }
         let moving = sought.iter_mut().filter(|it| !it.is_idle).enumerate();
-        let idle: Vec<&mut Sought> =
+        let idle: Vec<&mut MovingPrice> =
             moving.filter(|(price, _)| !surface.sees(*price, AT_ALL)).map(|(_, it)| it).collect();
         if idle.is_empty() {
-            return Ok(Some(Laid { surface, windows }));
+            return Ok(Some(LaidSurface { surface, windows }));
         }
         idle.into_iter().for_each(|it| it.is_idle = true);
         put_back(sought, surface.scatter, evaluate)?;
@@ -270,11 +273,11 @@ fn lay<E>(
 
 /// Puts prices that are idle to where they began, where that makes no difference: small steps, and not measurements, have led them away.
 fn put_back<E>(
-    sought: &mut [Sought],
+    sought: &mut [MovingPrice],
     scatter: f64,
     evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
 ) -> Result<(), E> {
-    let begun = |it: &Sought| if it.is_idle { it.range.start } else { it.price };
+    let begun = |it: &MovingPrice| if it.is_idle { it.range.start } else { it.price };
     let lists = [sought.iter().map(|it| it.price).collect(), sought.iter().map(begun).collect()];
     if let [Some(here), Some(back)] = evaluate(&lists)?.as_slice() {
         let moved: Vec<f64> = here.iter().zip(back).map(|(here, back)| back - here).collect();
@@ -314,12 +317,12 @@ pub(super) fn sum(residuals: &[f64]) -> f64 {
 /// By how much each residual grows with the logarithm of each price. One side will do on the way: that with more room, where there is not enough upwards, or the other one where runs
 /// have no values. Where they have none on either, the price stays for this step.
 fn slopes<E>(
-    ranges: &[Range],
+    ranges: &[PriceRange],
     logs: &[f64],
     residuals: &[f64],
     evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
 ) -> Result<Vec<Vec<f64>>, E> {
-    let room = |log: f64, range: &Range| [range.high.ln() - log, log - range.low.ln()];
+    let room = |log: f64, range: &PriceRange| [range.high.ln() - log, log - range.low.ln()];
     let sides = logs.iter().zip(ranges).map(|(log, range)| {
         let [up, down] = room(*log, range);
         let sides = [up.min(STEP), -down.min(STEP)];
@@ -365,8 +368,8 @@ fn step(jacobian: &[Vec<f64>], residuals: &[f64], damping: f64) -> Option<Vec<f6
 mod tests {
     use super::*;
 
-    fn range(start: f64) -> Range {
-        Range { start, low: start / 100.0, high: start * 100.0 }
+    fn range(start: f64) -> PriceRange {
+        PriceRange { start, low: start / 100.0, high: start * 100.0 }
     }
 
     /// Rates of a line that takes so long for each packet and each octet.
@@ -409,7 +412,7 @@ mod tests {
             assert!(all.iter().all(|it| (1.0..=10.0).contains(&it[0])), "{all:?}");
             Ok::<_, ()>(all.iter().map(|it| Some(vec![it[0] / 50.0 - 1.0])).collect())
         };
-        let least = find(&[Range { start: 5.0, low: 1.0, high: 10.0 }], evaluate, |_, _| {}).unwrap();
+        let least = find(&[PriceRange { start: 5.0, low: 1.0, high: 10.0 }], evaluate, |_, _| {}).unwrap();
         assert!((least.prices[0] - 10.0).abs() < 1e-9 && least.is_settled, "{least:?}");
     }
 

@@ -2,8 +2,8 @@
 
 use super::Options;
 use crate::rows::{Parameter, ValueName};
-use crate::scenario::{Fault, Place, Point};
-use crate::sources::{Found, Record, Source, number, told};
+use crate::scenario::{Fault, FaultPlace, Point};
+use crate::sources::{FoundColumn, Record, Source, number, told};
 
 /// A measurement of a point.
 #[derive(Clone, Debug)]
@@ -20,14 +20,14 @@ struct PointFinder {
     /// What is varied, of each point.
     keys: Vec<Vec<(String, String)>>,
     /// The places in these of which there is a column.
-    columns: Vec<(usize, Found)>,
+    columns: Vec<(usize, FoundColumn)>,
 }
 
 impl PointFinder {
     fn of(points: &[Point], source: &Source) -> Result<Self, Fault> {
         let key = |point: &Point| point.parameters().into_iter().map(|(name, value)| (name, told(&value))).collect();
         let keys: Vec<Vec<(String, String)>> = points.iter().map(key).collect();
-        let mut columns: Vec<(usize, Found)> = Vec::new();
+        let mut columns: Vec<(usize, FoundColumn)> = Vec::new();
         for (place, (name, first)) in keys.first().into_iter().flatten().enumerate() {
             let differs = keys.iter().any(|key| key.get(place).is_some_and(|(_, value)| value != first));
             match source.find(name) {
@@ -73,7 +73,7 @@ pub(super) fn measurements(
     let mut measurements = Vec::new();
     for (count, record) in (1_usize..).zip(source.records()) {
         let at = |fault: Fault| {
-            let place = Place::Line(usize::try_from(record.line()).unwrap_or(0), 1);
+            let place = FaultPlace::Line(usize::try_from(record.line()).unwrap_or(0), 1);
             fault.in_place(place).in_file(source.path())
         };
         let point = finder.find(record).map_err(|said| {
@@ -113,7 +113,7 @@ fn measured(number: Option<f64>, value: &ValueName) -> Result<f64, Fault> {
 }
 
 /// Whether a line says in the column `name` that it is held out.
-fn is_held_out(record: Record<'_>, name: &str, found: &Found) -> Result<bool, Fault> {
+fn is_held_out(record: Record<'_>, name: &str, found: &FoundColumn) -> Result<bool, Fault> {
     let Some(cell) = record.get(found) else {
         return Ok(false);
     };

@@ -33,7 +33,7 @@ mod surface;
 mod tests;
 
 use certainty::Certainty;
-use least::Range;
+use least::PriceRange;
 use measurements::{Measurement, measurements};
 use prices::Name;
 
@@ -41,7 +41,7 @@ use prices::Name;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The prices that may move; where none is named, those that matter.
-    pub free: Vec<Free>,
+    pub free: Vec<FreePrice>,
     /// Which profile, where hosts have several.
     pub profile: Option<String>,
     /// The value that was measured, by its name in the rows; what the scenario reports unless given.
@@ -76,13 +76,13 @@ impl Default for Options {
 
 /// A price that may move. Written `tcp.send`, or with its range, `tcp.send=100 us..1 ms`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Free {
+pub struct FreePrice {
     name: Name,
     /// In picoseconds.
     range: Option<(f64, f64)>,
 }
 
-impl core::str::FromStr for Free {
+impl core::str::FromStr for FreePrice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -134,7 +134,7 @@ type Values = Vec<Option<f64>>;
 pub struct Fitted {
     task: Task,
     names: Vec<Name>,
-    ranges: Vec<Range>,
+    ranges: Vec<PriceRange>,
     /// In picoseconds.
     prices: Vec<f64>,
     certainty: Certainty,
@@ -317,7 +317,7 @@ impl Task {
         laboratory: &Laboratory,
         before: &Values,
         names: &[Name],
-        ranges: &[Range],
+        ranges: &[PriceRange],
         runs: &mut usize,
     ) -> Result<(), Stopped> {
         if names.iter().zip(ranges).all(|(name, range)| name.value(&self.profile) == Some(range.start)) {
@@ -347,7 +347,7 @@ impl Task {
         before: &Values,
         notes: &mut Vec<String>,
         runs: &mut usize,
-    ) -> Result<(Vec<Name>, Vec<Range>), Stopped> {
+    ) -> Result<(Vec<Name>, Vec<PriceRange>), Stopped> {
         if !self.options.free.is_empty() {
             let ranges = self
                 .options
@@ -387,13 +387,13 @@ impl Task {
             let (few, are) = (counted(here.len(), "measurement"), if here.len() == 1 { "is" } else { "are" });
             notes.push(format!("{} {matter}: {few} {are} too few", left.join(", ")));
         }
-        let ranges = names.iter().map(|name| self.range(&Free { name: name.clone(), range: None }));
+        let ranges = names.iter().map(|name| self.range(&FreePrice { name: name.clone(), range: None }));
         let ranges = ranges.collect::<Result<_, _>>().map_err(Failure::from)?;
         Ok((names, ranges))
     }
 
     /// That the price of the profile is not in the range that was given, where it is not.
-    fn outside(&self, free: &Free) -> Option<String> {
+    fn outside(&self, free: &FreePrice) -> Option<String> {
         let own = free.name.value(&self.profile).filter(|ps| *ps > 0.0)?;
         let (low, high) = free.range.filter(|(low, high)| own < *low || own > *high)?;
         let [own, low, high] = [own, low, high].map(|ps| free.name.text(ps));
@@ -404,7 +404,7 @@ impl Task {
         ))
     }
 
-    fn range(&self, free: &Free) -> Result<Range, Fault> {
+    fn range(&self, free: &FreePrice) -> Result<PriceRange, Fault> {
         if let Some(node) = free.name.node() {
             let nodes = self.nodes();
             if !nodes.contains(node) {
@@ -419,9 +419,9 @@ impl Task {
             return Err(free.name.unknown(&self.profile));
         }
         match (own, free.range) {
-            (Some(own), Some((low, high))) => Ok(Range { start: own.clamp(low, high), low, high }),
-            (Some(own), None) => Ok(Range { start: own, low: own / WIDE, high: own * WIDE }),
-            (None, Some((low, high))) => Ok(Range { start: (low * high).sqrt(), low, high }),
+            (Some(own), Some((low, high))) => Ok(PriceRange { start: own.clamp(low, high), low, high }),
+            (Some(own), None) => Ok(PriceRange { start: own, low: own / WIDE, high: own * WIDE }),
+            (None, Some((low, high))) => Ok(PriceRange { start: (low * high).sqrt(), low, high }),
             (None, None) => {
                 let problem = format!("{} has no such price, or it is 0", self.base);
                 Err(Fault::at([format!("--free {}", free.name.short())], problem)

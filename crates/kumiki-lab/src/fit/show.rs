@@ -3,7 +3,7 @@
 use kumiki_octets::text::counted;
 
 use super::certainty::ALIKE;
-use super::least::Range;
+use super::least::PriceRange;
 use super::prices::Name;
 use super::{Fitted, Values, root_mean};
 use crate::profile;
@@ -46,7 +46,7 @@ impl Fitted {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = (usize, &Name, &Range, f64)> {
+    fn all(&self) -> impl Iterator<Item = (usize, &Name, &PriceRange, f64)> {
         let all = self.names.iter().zip(&self.ranges).zip(&self.prices).enumerate();
         all.map(|(place, ((name, range), ps))| (place, name, range, *ps))
     }
@@ -222,7 +222,7 @@ impl Fitted {
 }
 
 /// Whether an interval from a price by `factor` down to a price by `factor` up is narrower than `range`, both as ratios of their ends.
-fn is_narrower(factor: f64, range: &Range) -> bool {
+fn is_narrower(factor: f64, range: &PriceRange) -> bool {
     factor * factor < range.high / range.low
 }
 
@@ -300,7 +300,7 @@ mod tests {
     /// An interval that reaches by a factor of 40 to both sides is 1600 times as wide as its lower end, and wider than 12 us .. 1200 us.
     #[test]
     fn an_interval_is_as_wide_as_both_of_its_sides() {
-        let range = Range { start: 120e6, low: 12e6, high: 1200e6 };
+        let range = PriceRange { start: 120e6, low: 12e6, high: 1200e6 };
         assert!(is_narrower(9.9, &range) && !is_narrower(10.1, &range) && !is_narrower(40.0, &range));
     }
 }

@@ -7,7 +7,7 @@
 //! | Left out | more than quadratics; that some measurements are rougher than others |
 
 use super::certainty::float;
-use super::least::Range;
+use super::least::PriceRange;
 use super::matrix::Matrix;
 
 /// How far around in the logarithm of a price, unless what it does is seen only over more.
@@ -34,7 +34,7 @@ pub(super) struct Window {
 
 impl Window {
     /// So far around a price in its logarithm; as much on the other side where the range ends.
-    pub(super) fn around(price: f64, range: &Range, width: f64) -> Self {
+    pub(super) fn around(price: f64, range: &PriceRange, width: f64) -> Self {
         let (least, most) = (range.low.ln(), range.high.ln());
         let low = (price.ln() - width).min(most - 2.0 * width).max(least);
         let high = (low + 2.0 * width).min(most);

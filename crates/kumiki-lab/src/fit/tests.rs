@@ -209,7 +209,7 @@ fn what_does_not_belong_together_is_refused() {
     let wide = Task::new(&document(), &wide, &source, &any).unwrap_err().to_string();
     assert!(wide.contains("--set mss=9000 B (slow.toml): host.far.tcp.mss"), "{wide}");
     for text in ["tcp.send=1 us", "tcp.send=2 us..1 us", "tcp.send=0..1 us", "tcp.send=1 B..2 B"] {
-        assert!(text.parse::<Free>().is_err(), "{text}");
+        assert!(text.parse::<FreePrice>().is_err(), "{text}");
     }
 }
 

@@ -12,12 +12,12 @@ use crate::scenario::{Link, Scenario, Workload};
 
 /// What a direction of a line carries, beside what it would if it were always as it is written.
 #[derive(Clone, Copy)]
-struct Carries {
+struct CarriedPart {
     is_up: bool,
     rate: f64,
 }
 
-impl Carries {
+impl CarriedPart {
     fn part(self) -> f64 {
         if self.is_up { self.rate } else { 0.0 }
     }
@@ -25,7 +25,7 @@ impl Carries {
 
 /// How what arrives from a direction of a line changes.
 #[derive(Clone, Copy)]
-enum Change {
+enum CapacityChange {
     Up(bool),
     /// The frame that is on the line keeps its time, and this part of it comes on top of what the line carries from then on.
     Kept(f64),
@@ -41,7 +41,7 @@ enum Change {
 /// As [`super::of_load`].
 pub fn of_all_between(scenario: &Scenario, load: &Workload, (from, to): (Duration, Duration)) -> Result<f64, String> {
     let pairs = pairs(scenario, load)?;
-    let mut carries: BTreeMap<Direction<'_>, Carries> = BTreeMap::new();
+    let mut carries: BTreeMap<Direction<'_>, CarriedPart> = BTreeMap::new();
     let frame = frame(scenario, load);
     let (mut since, mut sum) = (from, 0.0);
     for (at, direction, change) in at_reader(scenario, &pairs).into_iter().filter(|(at, ..)| *at < to) {
@@ -49,12 +49,12 @@ pub fn of_all_between(scenario: &Scenario, load: &Workload, (from, to): (Duratio
             sum += rate(&pairs, &carries) * (at - since).as_secs_f64();
             since = at;
         }
-        let carries = carries.entry(direction).or_insert(Carries { is_up: true, rate: 1.0 });
+        let carries = carries.entry(direction).or_insert(CarriedPart { is_up: true, rate: 1.0 });
         match change {
-            Change::Up(up) => carries.is_up = up,
-            Change::Kept(part) if at > from => sum += part * frame,
-            Change::Kept(_) => {}
-            Change::More(part) => carries.rate += part,
+            CapacityChange::Up(up) => carries.is_up = up,
+            CapacityChange::Kept(part) if at > from => sum += part * frame,
+            CapacityChange::Kept(_) => {}
+            CapacityChange::More(part) => carries.rate += part,
         }
     }
     let now = rate(&pairs, &carries);
@@ -76,20 +76,20 @@ pub(crate) fn parts<'a>(
     ways: &[Vec<(Direction<'a>, f64)>],
     to: Duration,
 ) -> BTreeMap<Direction<'a>, f64> {
-    let whole = Carries { is_up: true, rate: 1.0 };
-    let mut all: BTreeMap<Direction<'a>, (Carries, Duration, f64)> = BTreeMap::new();
+    let whole = CarriedPart { is_up: true, rate: 1.0 };
+    let mut all: BTreeMap<Direction<'a>, (CarriedPart, Duration, f64)> = BTreeMap::new();
     for (at, direction, change) in at_reader(scenario, ways).into_iter().filter(|(at, ..)| *at < to) {
         let (carries, since, sum) = all.entry(direction).or_insert((whole, Duration::ZERO, 0.0));
         *sum += carries.part() * at.saturating_sub(*since).as_secs_f64();
         *since = at.max(*since);
         match change {
-            Change::Up(up) => carries.is_up = up,
+            CapacityChange::Up(up) => carries.is_up = up,
             // One frame is nothing beside an average.
-            Change::Kept(_) => {}
-            Change::More(part) => carries.rate += part,
+            CapacityChange::Kept(_) => {}
+            CapacityChange::More(part) => carries.rate += part,
         }
     }
-    let mean = |(carries, since, sum): (Carries, Duration, f64)| {
+    let mean = |(carries, since, sum): (CarriedPart, Duration, f64)| {
         (sum + carries.part() * to.saturating_sub(since).as_secs_f64()) / to.as_secs_f64()
     };
     all.into_iter().map(|(direction, it)| (direction, mean(it))).collect()
@@ -101,18 +101,18 @@ pub fn is_changing(scenario: &Scenario) -> bool {
     !changes(scenario).is_empty()
 }
 
-fn rate(pairs: &[Vec<(Direction<'_>, f64)>], carries: &BTreeMap<Direction<'_>, Carries>) -> f64 {
+fn rate(pairs: &[Vec<(Direction<'_>, f64)>], carries: &BTreeMap<Direction<'_>, CarriedPart>) -> f64 {
     together(pairs, |direction| carries.get(&direction).map_or(1.0, |carries| carries.part()))
 }
 
 /// What changes.
 #[derive(Clone, Copy)]
-enum Changed<'a> {
+enum ChangingMedium<'a> {
     Link(&'a Link),
     Ring,
 }
 
-impl Changed<'_> {
+impl ChangingMedium<'_> {
     /// The directions that a step changes. One way round is all of a ring.
     fn directions(self, step: &Step) -> impl Iterator<Item = bool> {
         let is_changed = match self {
@@ -128,13 +128,13 @@ impl Changed<'_> {
 
 /// How a line is after some of its changes.
 #[derive(Clone, Copy)]
-struct State {
+struct ChangedLine {
     /// It carries this part of what is written, from its first end and from its second.
     parts: [f64; 2],
     propagation: Duration,
 }
 
-impl State {
+impl ChangedLine {
     const fn part(&self, is_b: bool) -> f64 {
         let [a, b] = self.parts;
         if is_b { b } else { a }
@@ -142,18 +142,18 @@ impl State {
 }
 
 /// How the lines of `pairs` are at first; rings take no time that would matter.
-fn states<'a>(scenario: &'a Scenario, pairs: &[Vec<(Direction<'a>, f64)>]) -> BTreeMap<&'a str, State> {
+fn states<'a>(scenario: &'a Scenario, pairs: &[Vec<(Direction<'a>, f64)>]) -> BTreeMap<&'a str, ChangedLine> {
     let names = pairs.iter().flatten().map(|((name, _), _)| *name);
     let names: BTreeSet<&str> = names.collect();
     let of = |name: &str| scenario.link.get(name)?.line_at_first().ok().map(|line| line.propagation());
-    let state = |name| (name, State { parts: [1.0; 2], propagation: of(name).unwrap_or_default() });
+    let state = |name| (name, ChangedLine { parts: [1.0; 2], propagation: of(name).unwrap_or_default() });
     names.into_iter().map(state).collect()
 }
 
 /// How long it takes from the end of a line to the readers behind it; of those that are not equally far away, to the last.
 fn behind(
     pairs: &[Vec<(Direction<'_>, f64)>],
-    states: &BTreeMap<&str, State>,
+    states: &BTreeMap<&str, ChangedLine>,
     direction: Direction<'_>,
 ) -> Option<Duration> {
     let takes = |name: &str| states.get(name).map_or(Duration::ZERO, |state| state.propagation);
@@ -185,7 +185,7 @@ fn before<'a>(pairs: &[Vec<(Direction<'a>, f64)>], direction: Direction<'_>) -> 
 fn at_reader<'a>(
     scenario: &'a Scenario,
     pairs: &[Vec<(Direction<'a>, f64)>],
-) -> Vec<(Duration, Direction<'a>, Change)> {
+) -> Vec<(Duration, Direction<'a>, CapacityChange)> {
     let changes = changes(scenario);
     if changes.is_empty() {
         return Vec::new();
@@ -199,7 +199,7 @@ fn at_reader<'a>(
             continue;
         };
         let mut is = was;
-        if let Changed::Link(link) = changed {
+        if let ChangingMedium::Link(link) = changed {
             is.parts = step.rate.and_then(|rate| of_written(link, rate)).unwrap_or(was.parts);
             is.propagation = step.propagation.unwrap_or(was.propagation);
         }
@@ -211,22 +211,22 @@ fn at_reader<'a>(
             if let Some(up) = step.up {
                 let latest = latest.entry(direction).or_default();
                 *latest = (*latest).max(step.at + behind);
-                all.push((*latest, direction, Change::Up(up)));
+                all.push((*latest, direction, CapacityChange::Up(up)));
             }
             let [part, earlier] = [is, was].map(|state| state.part(is_b));
             if part < earlier {
                 let last = step.at + was.propagation + behind;
-                all.push((last, direction, Change::Kept(1.0 - part / earlier)));
+                all.push((last, direction, CapacityChange::Kept(1.0 - part / earlier)));
             }
             // The last that was sent as it was, and the first that was not.
             let [last, first] = [was, is].map(|state| step.at + state.propagation + behind);
-            all.push((last, direction, Change::More(-earlier)));
-            all.push((first, direction, Change::More(part)));
+            all.push((last, direction, CapacityChange::More(-earlier)));
+            all.push((first, direction, CapacityChange::More(part)));
             // What comes twice as fast for a while came over these before.
             for before in before(pairs, direction).into_iter().filter(|_| first < last) {
                 let part = states.get(before.0).map_or(1.0, |state| state.part(before.1));
-                all.push((first, before, Change::More(part)));
-                all.push((last, before, Change::More(-part)));
+                all.push((first, before, CapacityChange::More(part)));
+                all.push((last, before, CapacityChange::More(-part)));
             }
         }
         states.insert(name, is);
@@ -236,18 +236,18 @@ fn at_reader<'a>(
 }
 
 /// All that changes how much lines and rings carry, in order of time. What cannot be read is told by who checks the scenario.
-fn changes(scenario: &Scenario) -> Vec<(&str, Changed<'_>, Step)> {
+fn changes(scenario: &Scenario) -> Vec<(&str, ChangingMedium<'_>, Step)> {
     let mut all = Vec::new();
     for (name, link) in &scenario.link {
         let steps = link.line().and_then(|line| scenario.changes(name, &line)).unwrap_or_default();
         let tells = |step: &Step| step.up.is_some() || step.rate.is_some() || step.propagation.is_some();
         let steps = steps.into_iter().filter(tells);
-        all.extend(steps.map(|step| (name.as_str(), Changed::Link(link), step)));
+        all.extend(steps.map(|step| (name.as_str(), ChangingMedium::Link(link), step)));
     }
     for name in scenario.ring.keys() {
         let steps = scenario.ring_changes(name).unwrap_or_default().into_iter();
         let steps = steps.filter(|step| step.up.is_some() && step.toward.is_none());
-        all.extend(steps.map(|step| (name.as_str(), Changed::Ring, step)));
+        all.extend(steps.map(|step| (name.as_str(), ChangingMedium::Ring, step)));
     }
     all.sort_by_key(|(.., step)| step.at);
     all

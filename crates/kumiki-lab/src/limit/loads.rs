@@ -60,7 +60,7 @@ pub enum Carried {
 
 /// A line on the way of a load.
 #[derive(Clone, PartialEq, Debug)]
-pub struct OnWay {
+pub struct PathLine {
     /// Its name.
     pub line: String,
     /// The host or switch that sends on it, where what it carries depends on the direction.
@@ -79,11 +79,11 @@ pub struct OnWay {
 ///
 /// # Errors
 /// As [`of_load`].
-pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<OnWay>, String> {
+pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<PathLine>, String> {
     let topology = Topology::of(scenario);
     let pair = load.pairs().next().ok_or("nobody writes")?;
     let lines = on_way(scenario, load, &topology, pair)?;
-    let told = |(direction, line): (Direction<'_>, OnWay)| OnWay {
+    let told = |(direction, line): (Direction<'_>, PathLine)| PathLine {
         from: sender(scenario, direction).map(str::to_owned),
         ..line
     };
@@ -175,13 +175,13 @@ pub(super) fn on_way<'a>(
     load: &Workload,
     topology: &Topology<'a>,
     (from, to): (&str, &str),
-) -> Result<Vec<(Direction<'a>, OnWay)>, String> {
+) -> Result<Vec<(Direction<'a>, PathLine)>, String> {
     let lines = |(from, to), alone, carried, part: f64| {
         let ladders = of_pair(scenario, load, topology, ((from, to), carried), alone)?;
         let line = |(direction, ladder): (Direction<'a>, Ladder)| {
             let mbps = ladder.goodput_mbps().as_f64();
             let line = direction.0.to_owned();
-            (direction, OnWay { line, from: None, carried, mbps, leaves_mbps: mbps * part, brings: part })
+            (direction, PathLine { line, from: None, carried, mbps, leaves_mbps: mbps * part, brings: part })
         };
         Ok::<_, String>(ladders.into_iter().map(line).collect::<Vec<_>>())
     };

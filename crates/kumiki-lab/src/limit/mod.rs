@@ -36,7 +36,7 @@ pub use layers::{
     udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
 pub(crate) use loads::of_way;
-pub use loads::{Carried, OnWay, lines, of_all, of_counted, of_load, of_loads, of_mix};
+pub use loads::{Carried, PathLine, lines, of_all, of_counted, of_load, of_loads, of_mix};
 use packet::Packet;
 pub(crate) use path::{Direction, NO_GOODPUT};
 pub use ratio::Ratio;

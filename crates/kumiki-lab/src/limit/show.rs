@@ -2,7 +2,7 @@
 
 use kumiki_octets::text::counted;
 
-use super::{Carried, Ladder, LadderError, Line, OnWay, Overhead, Ratio, Step, ladder, short};
+use super::{Carried, Ladder, LadderError, Line, Overhead, PathLine, Ratio, Step, ladder, short};
 use crate::figure::{Axis, Figure, Point, Scale, Series, Shape};
 use crate::rows::{Parameter, Row};
 use crate::table::{Cell, Table};
@@ -80,15 +80,15 @@ fn legend(ladder: &Ladder, paper: &[f64]) -> Vec<String> {
 
 /// What each of `lines` carries, in a line for each kind of what they carry; nothing where there is only one, of which the ladder says it.
 #[must_use]
-pub fn on_way(lines: &[OnWay]) -> String {
+pub fn on_way(lines: &[PathLine]) -> String {
     if lines.len() < 2 && lines.iter().all(|line| line.carried != Carried::Calls) {
         return String::new();
     }
     let least = lines.iter().map(|line| line.leaves_mbps).fold(f64::INFINITY, f64::min);
-    let is_least = |line: &OnWay| line.leaves_mbps - least <= 1e-9;
+    let is_least = |line: &PathLine| line.leaves_mbps - least <= 1e-9;
     // Where several are so, none of them alone.
     let narrowest = if lines.iter().filter(|line| is_least(line)).count() == 1 { "the" } else { "one of the" };
-    let told = |line: &OnWay| {
+    let told = |line: &PathLine| {
         let narrowest = match line.carried {
             _ if !is_least(line) => String::new(),
             Carried::Requests => format!(", {narrowest} narrowest: it leaves the answers {:.3}", line.leaves_mbps),

@@ -10,7 +10,7 @@ use super::schedule::{self, Step};
 use super::waits::Waits;
 use super::{Clock, FASTEST, FrameImpair, Queue, impaired};
 use crate::scenario::fault::read_file;
-use crate::scenario::{Fault, Faults, Place};
+use crate::scenario::{Fault, FaultPlace, Faults};
 
 /// What the frames are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -210,7 +210,7 @@ impl Frames {
             let text = read_file(Path::new(file)).map_err(|fault| Fault::at(&at, fault.to_string()))?;
             let mut faults = Faults::default();
             let times = Opportunities::parse_all(&text, |error| {
-                let fault = || Fault::new(error.problem).in_file(file).in_place(Place::Line(error.line, 1));
+                let fault = || Fault::new(error.problem).in_file(file).in_place(FaultPlace::Line(error.line, 1));
                 faults.push_at(Some((error.line, 1)), fault);
             });
             times.map(Arc::new).ok_or_else(|| faults.all().unwrap_or_else(|| Fault::new("no recording").in_file(file)))

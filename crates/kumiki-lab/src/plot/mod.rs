@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope, bounds};
 use crate::scenario::Fault;
-use crate::sources::{Condition, Found, Interval, Source, empty, is_same, labelled, told, unit, without, words};
+use crate::sources::{Condition, FoundColumn, Interval, Source, empty, is_same, labelled, told, unit, without, words};
 use crate::stats::{Level, Summary};
 
 #[cfg(test)]
@@ -161,13 +161,13 @@ fn curve_names(
     sources: &[Source],
     options: &Options,
     left_out: &mut Vec<String>,
-) -> Result<Vec<(String, Found)>, Fault> {
+) -> Result<Vec<(String, FoundColumn)>, Fault> {
     // What one has in per cent and another as a bare number has one name in all curves.
-    let of_all = |name: &str, found: Found| {
+    let of_all = |name: &str, found: FoundColumn| {
         let shared = Source::find_in(sources, name).and_then(|name| source.find(&name).map(|found| (name, found)));
         shared.unwrap_or_else(|| (name.to_owned(), found))
     };
-    let mut names: Vec<(String, Found)> = Vec::new();
+    let mut names: Vec<(String, FoundColumn)> = Vec::new();
     for name in &options.series {
         match source.find(name) {
             Some(found) => names.push(of_all(name, found)),

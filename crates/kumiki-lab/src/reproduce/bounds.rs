@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::glance::{self, lossy};
 use super::held::mean_held;
-use super::{Done, Failed, Results, words};
+use super::{Failed, PointResult, Results, words};
 use crate::rows::{Row, Scope, ValueName};
 use crate::scenario::{Point, Workload};
 use crate::stats;
@@ -26,7 +26,7 @@ const LONG_GAP: f64 = 1.0;
 const MOSTLY: f64 = 0.95;
 
 /// A column: its head, and what it shows of a row.
-type Column = (&'static str, fn(&Told<'_>) -> Cell);
+type Column = (&'static str, fn(&BoundsRow<'_>) -> Cell);
 
 /// What is told of each load on the page: why it is so first, for a table is wider than a screen.
 const OF_LOADS: [Column; 21] = [
@@ -94,7 +94,7 @@ const OF_MANY: [Column; 6] = [
 ];
 
 /// What a row of a table is about: a load, a flow or all loads together, in all runs of a point; or all flows of a load in its first run.
-struct Told<'a> {
+struct BoundsRow<'a> {
     head: String,
     rows: Vec<&'a Row>,
     /// The rows of all loads together, where queues and counters are told here.
@@ -107,7 +107,7 @@ struct Told<'a> {
     are_calls: bool,
 }
 
-impl Told<'_> {
+impl BoundsRow<'_> {
     /// The mean of what runs say, of those that do.
     fn mean(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
         stats::mean(&self.rows.iter().filter_map(|row| of(row)).collect::<Vec<f64>>())
@@ -147,7 +147,7 @@ impl Told<'_> {
     }
 }
 
-fn goodput(told: &Told<'_>) -> Cell {
+fn goodput(told: &BoundsRow<'_>) -> Cell {
     number(told.mean(|row| Some(row.goodput_mbps)).filter(|_| told.has_goodput), 2)
 }
 
@@ -177,19 +177,19 @@ fn bound_in(rows: &[&Row]) -> String {
 }
 
 /// What bound it, of several runs in most of them, and what bound the others.
-fn bound(told: &Told<'_>) -> Cell {
+fn bound(told: &BoundsRow<'_>) -> Cell {
     let counts = counts(&told.rows);
     let others = counts.iter().skip(1).map(|(what, count)| format!(", {what} ({count})"));
     Cell::text(bound_in(&told.rows) + &others.collect::<String>())
 }
 
-fn held(told: &Told<'_>) -> Cell {
+fn held(told: &BoundsRow<'_>) -> Cell {
     let means = held_means(told);
     Cell::text(in_calls(told, &means).unwrap_or_else(|| glance::held(&means)))
 }
 
 /// The same where it is more than the one thing that bound it.
-fn held_apart(told: &Told<'_>) -> Cell {
+fn held_apart(told: &BoundsRow<'_>) -> Cell {
     let means = held_means(told);
     let bound = mostly(&told.rows);
     let is_told = means.is_empty() || means.get(bound).is_some_and(|share| *share >= MOSTLY);
@@ -197,7 +197,7 @@ fn held_apart(told: &Told<'_>) -> Cell {
 }
 
 /// "application 97 %, of calls: queue 70 %, round trip 30 %": what held calls while there was one, where their programs paused for most of the time.
-fn in_calls(told: &Told<'_>, means: &BTreeMap<String, f64>) -> Option<String> {
+fn in_calls(told: &BoundsRow<'_>, means: &BTreeMap<String, f64>) -> Option<String> {
     const PAUSE: &str = "application";
     let pauses = means.get(PAUSE).copied().filter(|share| told.are_calls && *share > 0.5)?;
     let rest = 1.0 - pauses;
@@ -207,24 +207,24 @@ fn in_calls(told: &Told<'_>, means: &BTreeMap<String, f64>) -> Option<String> {
         .then(|| format!("{PAUSE} {:.0} %, of calls: {}", pauses * 100.0, glance::held(&calls)))
 }
 
-fn held_means(told: &Told<'_>) -> BTreeMap<String, f64> {
+fn held_means(told: &BoundsRow<'_>) -> BTreeMap<String, f64> {
     mean_held(&told.rows)
 }
 
 /// One of several times that a row has by name.
-fn one(told: &Told<'_>, times: fn(&Row) -> &BTreeMap<String, f64>, name: &str) -> Cell {
+fn one(told: &BoundsRow<'_>, times: fn(&Row) -> &BTreeMap<String, f64>, name: &str) -> Cell {
     told.beside(time(told.of(times, name)), times)
 }
 
 /// How long exchanges took with the opening of connections, where that makes a difference to be seen.
-fn with_opening(told: &Told<'_>, name: &str) -> Option<f64> {
+fn with_opening(told: &BoundsRow<'_>, name: &str) -> Option<f64> {
     const SEEN: f64 = 1.01;
     let [without, with] = [told.of(|row| &row.completion_ms, "mean")?, told.of(|row| &row.with_opening_ms, "mean")?];
     told.of(|row| &row.with_opening_ms, name).filter(|_| with > without * SEEN)
 }
 
 /// The mean of several times and the 99th percentile.
-fn two(told: &Told<'_>, times: fn(&Row) -> &BTreeMap<String, f64>) -> Cell {
+fn two(told: &BoundsRow<'_>, times: fn(&Row) -> &BTreeMap<String, f64>) -> Cell {
     told.beside(both(told.of(times, "mean"), told.of(times, "p99")), times)
 }
 
@@ -240,15 +240,15 @@ fn share_again(row: &Row) -> Option<f64> {
 }
 
 /// What was lost of datagrams and echoes.
-fn lost(told: &Told<'_>) -> Cell {
+fn lost(told: &BoundsRow<'_>) -> Cell {
     number(told.mean(|row| row.lost_percent), 2)
 }
 
-fn retransmitted(told: &Told<'_>) -> Cell {
+fn retransmitted(told: &BoundsRow<'_>) -> Cell {
     told.mean(share_again).map_or_else(Cell::empty, |share| Cell::number_of(share, 2, "%"))
 }
 
-fn timed_out(told: &Told<'_>) -> Cell {
+fn timed_out(told: &BoundsRow<'_>) -> Cell {
     count(told.mean(|row| row.timeouts.map(lossy)).filter(|count| *count > 0.0))
 }
 
@@ -263,17 +263,17 @@ pub(super) fn count(mean: Option<f64>) -> Cell {
 }
 
 /// The longest time in which nothing came, where it is long. A program that has nothing to write makes gaps as it likes.
-fn gap(told: &Told<'_>) -> Cell {
+fn gap(told: &BoundsRow<'_>) -> Cell {
     let of_program = held_means(told).get("application").is_some_and(|share| *share >= MOSTLY);
     number(told.mean(|row| row.longest_gap_s).filter(|gap| *gap >= LONG_GAP && !of_program), 2)
 }
 
-fn queue(told: &Told<'_>) -> Cell {
+fn queue(told: &BoundsRow<'_>) -> Cell {
     let longest = glance::longest_queue(&told.of_all);
     longest.map_or_else(Cell::empty, |(name, most)| Cell::text(format!("{name}: {most:.0}")))
 }
 
-fn jain(told: &Told<'_>) -> Cell {
+fn jain(told: &BoundsRow<'_>) -> Cell {
     number(told.mean(|row| row.jain).filter(|_| told.flows.is_some()), 3)
 }
 
@@ -301,7 +301,7 @@ const fn decimals(value: f64) -> usize {
 impl Results {
     /// What bound each point, and each of its loads where there are several, and what was lost there.
     pub(super) fn bounds(&self) -> Table {
-        let rows: Vec<Told<'_>> = self.done().flat_map(|(point, done)| loads_of(point, done)).collect();
+        let rows: Vec<BoundsRow<'_>> = self.done().flat_map(|(point, done)| loads_of(point, done)).collect();
         let words = words_of(&rows);
         let table = table(format!("What bound each point, and what was lost{}", self.of_runs()), &OF_LOADS, rows);
         let legend = explained(&table).chain(words).collect();
@@ -310,7 +310,7 @@ impl Results {
 
     /// The same of each flow, where a load has several; where these are too many, how they differ. Nothing where no load has.
     pub(super) fn flow_table(&self) -> Option<Table> {
-        let flows: Vec<Told<'_>> = self.done().flat_map(|(point, done)| flows_of(point, done)).collect();
+        let flows: Vec<BoundsRow<'_>> = self.done().flat_map(|(point, done)| flows_of(point, done)).collect();
         if flows.is_empty() {
             return None;
         }
@@ -358,7 +358,7 @@ impl Results {
                 rows.push(load);
                 // Those of a load stand below it.
                 let is_own =
-                    |flow: &mut Told<'_>| name.is_some() && flow.rows.first().is_some_and(|row| row.load == name);
+                    |flow: &mut BoundsRow<'_>| name.is_some() && flow.rows.first().is_some_and(|row| row.load == name);
                 rows.extend(flows.extract_if(.., is_own).filter(|_| are_shown));
             }
         }
@@ -385,7 +385,7 @@ impl Results {
     /// The points that have rows: those that failed, too, whose rows say how far they came.
     fn done(&self) -> impl Iterator<Item = (&Point, &[Row])> {
         let all = self.points.iter().map(|(point, result)| {
-            let (Ok(Done { rows, .. }) | Err(Failed { rows, .. })) = result;
+            let (Ok(PointResult { rows, .. }) | Err(Failed { rows, .. })) = result;
             (point, rows.as_slice())
         });
         all.filter(|(_, rows)| !rows.is_empty())
@@ -393,7 +393,7 @@ impl Results {
 }
 
 /// The table, without columns that would be empty.
-fn table(title: String, columns: &[Column], rows: Vec<Told<'_>>) -> Table {
+fn table(title: String, columns: &[Column], rows: Vec<BoundsRow<'_>>) -> Table {
     let cells: Vec<Vec<Cell>> = columns.iter().map(|(_, of)| rows.iter().map(of).collect()).collect();
     let is_filled = |cells: &[Cell]| cells.iter().any(|cell| *cell != Cell::empty() && *cell != Cell::text(""));
     let kept: Vec<(&str, Vec<Cell>)> = columns
@@ -418,14 +418,14 @@ fn explained(table: &Table) -> impl Iterator<Item = String> {
 }
 
 /// What the words mean that are said of what bound or held `rows`.
-fn words_of(rows: &[Told<'_>]) -> Vec<String> {
+fn words_of(rows: &[BoundsRow<'_>]) -> Vec<String> {
     let rows = || rows.iter().flat_map(|told| &told.rows);
     // As little as that of the time is not told.
     let held = |word: &str| rows().any(|row| row.held.get(word).is_some_and(|share| *share >= glance::LEAST));
     words::words(|word| held(word) || rows().any(|row| row.bound_by == word))
 }
 
-impl Done {
+impl PointResult {
     /// What bound a load, or all together, in its runs.
     pub(super) fn bound(&self, load: Option<&String>) -> String {
         bound_in(&self.runs(load))
@@ -505,7 +505,7 @@ fn are_calls(point: &Point, row: &Row) -> bool {
 /// The kind of load that has no goodput.
 const ECHOES: &str = "ping";
 
-fn loads_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
+fn loads_of<'a>(point: &Point, done: &'a [Row]) -> Vec<BoundsRow<'a>> {
     let is_alone = point.scenario.load.len() < 2;
     let total = done.first().filter(|_| !is_alone);
     let mut rows: Vec<&Row> = first_run(done, Scope::Load).chain(total).collect();
@@ -520,7 +520,7 @@ fn loads_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
         let of_all = is_alone || row.load.is_none();
         let are_alike = row.load.is_some() || share_alike(point);
         let flows = Some(count_flows(done, row.load.as_ref())).filter(|count| *count > 1 && are_alike);
-        Told {
+        BoundsRow {
             has_goodput: !is_echo(point, row),
             are_calls: are_calls(point, row),
             head: head([Some(point.label()), failed(row), load, all]),
@@ -533,13 +533,13 @@ fn loads_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
 }
 
 /// The flows of loads that have several.
-fn flows_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
+fn flows_of<'a>(point: &Point, done: &'a [Row]) -> Vec<BoundsRow<'a>> {
     let is_alone = point.scenario.load.len() < 2;
     let of_several = |row: &&Row| count_flows(done, row.load.as_ref()) > 1;
     let told = |row: &'a Row| {
         let load = row.load.clone().filter(|_| !is_alone);
         let flow = row.flow.map(|flow| format!("flow {flow}"));
-        Told {
+        BoundsRow {
             head: head([Some(point.label()), failed(row), load, flow]),
             rows: runs_of(done, row),
             of_all: Vec::new(),
@@ -552,12 +552,12 @@ fn flows_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
 }
 
 /// Of each load that has several flows, all of these.
-fn many_of<'a>(point: &Point, done: &'a [Row]) -> Vec<Told<'a>> {
+fn many_of<'a>(point: &Point, done: &'a [Row]) -> Vec<BoundsRow<'a>> {
     let is_alone = point.scenario.load.len() < 2;
     let told = |row: &'a Row| {
         let flows = first_run(done, Scope::Flow).filter(|flow| flow.load == row.load);
         let load = row.load.clone().filter(|_| !is_alone);
-        Told {
+        BoundsRow {
             head: head([Some(point.label()), failed(row), load]),
             rows: flows.collect(),
             of_all: Vec::new(),

@@ -1,7 +1,7 @@
 //! Sentences of the papers, judged by our values.
 
 use super::verdicts::Verdict;
-use super::{Done, Failed, Results};
+use super::{Failed, PointResult, Results};
 use crate::rows::{Parameter, Row, ValueName};
 use crate::scenario::{Claim, Point};
 use crate::stats::Summary;
@@ -39,7 +39,7 @@ impl Results {
         let own: Vec<(&Point, Option<f64>)> = at()
             .map(|(point, result)| (point, result.as_ref().ok().and_then(|done| value(claim, point, done))))
             .collect();
-        let lacks = |point: &&(Point, Result<Done, Failed>)| {
+        let lacks = |point: &&(Point, Result<PointResult, Failed>)| {
             point.1.as_ref().is_ok_and(|done| value(claim, &point.0, done).is_none())
         };
         let mut lacking =
@@ -95,7 +95,7 @@ impl Results {
     }
 
     /// The one here that `point` is compared with; nothing where it was not to be run.
-    fn partner(&self, point: &Point, claim: &Claim) -> Option<&(Point, Result<Done, Failed>)> {
+    fn partner(&self, point: &Point, claim: &Claim) -> Option<&(Point, Result<PointResult, Failed>)> {
         let mut wanted: toml::Table = point.varied.iter().cloned().collect();
         wanted.extend(claim.against.clone());
         self.points.iter().find(|(other, _)| other.is_at(&wanted))
@@ -103,7 +103,7 @@ impl Results {
 
     /// Of the points here that `own` are compared with, that some have no result, or no such value; nothing where all have.
     fn lacking_partner(&self, own: &[(&Point, f64)], claim: &Claim) -> Option<String> {
-        let mut partners: Vec<&(Point, Result<Done, Failed>)> = Vec::new();
+        let mut partners: Vec<&(Point, Result<PointResult, Failed>)> = Vec::new();
         for partner in own.iter().filter_map(|(point, _)| self.partner(point, claim)) {
             if !partners.iter().any(|(known, _)| known.index == partner.0.index) {
                 partners.push(partner);
@@ -112,7 +112,7 @@ impl Results {
         if let Some((point, _)) = partners.iter().find(|(_, result)| result.is_err()) {
             return Some(format!("there is no result at {}, which it is compared with", self.at(point)));
         }
-        let lacks = |(point, result): &&&(Point, Result<Done, Failed>)| {
+        let lacks = |(point, result): &&&(Point, Result<PointResult, Failed>)| {
             result.as_ref().is_ok_and(|done| value(claim, point, done).is_none())
         };
         let lacking: Vec<&Point> = partners.iter().filter(lacks).map(|(point, _)| point).collect();
@@ -185,7 +185,7 @@ fn is_ratio(claim: &Claim) -> bool {
 }
 
 /// The value of a point, of those of its runs that have it, as a table shows it; nothing where none has.
-fn value(claim: &Claim, point: &Point, done: &Done) -> Option<f64> {
+fn value(claim: &Claim, point: &Point, done: &PointResult) -> Option<f64> {
     let own = |row: &&Row| row.flow.is_none() && row.load == point.scenario.report.load;
     if claim.of_limit {
         let parts = done.rows.iter().filter(own).map(|row| Some(row.goodput_mbps / row.limit_mbps? * 100.0));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::Results;
-use super::done::{Done, Failed};
+use super::done::{Failed, PointResult};
 use crate::capture::thinned;
 use crate::experiment::Samples;
 use crate::figure::{Figure, Shape};
@@ -33,7 +33,7 @@ impl Results {
         let kept = self.points.iter().filter_map(|(point, result)| {
             let file = format!("{:03}-{SERIES}", point.index);
             let is_own = |name: &&String| Path::new(name).file_name().is_some_and(|it| *it == *file);
-            let (Ok(Done { captures, .. }) | Err(Failed { captures, .. })) = result;
+            let (Ok(PointResult { captures, .. }) | Err(Failed { captures, .. })) = result;
             let name = captures.iter().find(is_own)?;
             let runs = captures.iter().filter(|name| name.ends_with(SERIES)).count();
             Some((point, runs, output.path(name)))

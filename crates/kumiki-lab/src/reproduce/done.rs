@@ -17,7 +17,7 @@ use crate::stats::{self, Level, Stopping, Summary, Verdict};
 /// What one run of a point has brought, but for captures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Ran {
+pub(super) struct RunResult {
     /// Its rows, complete.
     pub(super) rows: Vec<Row>,
     /// What a reader of the table should know.
@@ -28,7 +28,7 @@ pub(super) struct Ran {
 
 /// What all runs of a point gave. It follows from them alone, so that it is the same whether they were made now or are read from a journal.
 #[derive(Clone, Debug)]
-pub(super) struct Done {
+pub(super) struct PointResult {
     pub(super) rows: Vec<Row>,
     /// How many runs were made. Those that lack the value that is shown are among them, and not in the summary.
     pub(super) runs: usize,
@@ -66,7 +66,7 @@ impl From<String> for Failed {
 /// All runs of a point.
 #[derive(Debug, Default)]
 pub(super) struct Repeated {
-    pub(super) runs: Vec<Ran>,
+    pub(super) runs: Vec<RunResult>,
     pub(super) captures: Captures,
     /// Why the last of them failed, where it did and has rows all the same.
     pub(super) failed: Option<String>,
@@ -103,7 +103,7 @@ pub(super) fn repeat(
     let wanted = fixed.map(|it| it.made(most).max(1));
     let is_one_of_several = stopping.is_some() || wanted.is_some_and(|wanted| wanted > 1);
     let mut values = Vec::new();
-    let mut runs: Vec<Ran> = Vec::new();
+    let mut runs: Vec<RunResult> = Vec::new();
     let mut captures = Vec::new();
     let mut point = point.clone();
     for repetition in 0_u32.. {
@@ -118,7 +118,7 @@ pub(super) fn repeat(
             Ok(unwritten) => Unfinished::Unwritten(*unwritten),
             Err(why) => failed(why.to_string()).into(),
         })?;
-        let mut ran = Ran { notes: outcome.notes, limits: outcome.limits, ..Ran::default() };
+        let mut ran = RunResult { notes: outcome.notes, limits: outcome.limits, ..RunResult::default() };
         for row in outcome.rows {
             ran.rows.push(identified(row, &known, &point, (seed, repetition))?);
         }
@@ -198,7 +198,7 @@ fn stopping(point: &Point) -> Option<Stopping> {
     Some(Stopping::new(level, wanted.width.as_percent()).runs(count(wanted.most), count(wanted.fewest)))
 }
 
-impl Done {
+impl PointResult {
     /// What a line of a journal says of `point`.
     ///
     /// # Errors
@@ -217,7 +217,7 @@ impl Done {
     /// The same with all of its rows in a journal, and in memory what is looked at.
     pub(super) fn stored(mut self, stored: Stored, point: &Point) -> Self {
         let flows = self.rows.iter().filter(|row| row.scope == Scope::Flow && row.repetition == 0).count();
-        let wanted = Wanted::of(point).of_flows(flows);
+        let wanted = LookedAtRows::of(point).of_flows(flows);
         self.rows.retain(|row| wanted.keeps(row));
         for row in &mut self.rows {
             wanted.thin(row);
@@ -244,7 +244,7 @@ impl Done {
     /// # Errors
     ///
     /// In words, where one of them has no result.
-    fn of(point: &Point, runs: Vec<Ran>) -> Result<Self, String> {
+    fn of(point: &Point, runs: Vec<RunResult>) -> Result<Self, String> {
         let stopping = stopping(point);
         let made = runs.len();
         let all = runs.iter().map(|ran| own_value(&ran.rows, point)).collect::<Result<Vec<_>, _>>()?;
@@ -293,7 +293,7 @@ const WITH_FLOWS: usize = 64;
 
 /// What of the rows of a point is looked at after its runs.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct LookedAtRows {
     flows: bool,
     /// Flows of all runs, and not only of the first.
     runs_of_flows: bool,
@@ -304,7 +304,7 @@ pub(super) struct Wanted {
     counters: bool,
 }
 
-impl Wanted {
+impl LookedAtRows {
     pub(super) fn of(point: &Point) -> Self {
         let scenario = &point.scenario;
         let names = |map: &str| {
@@ -380,16 +380,16 @@ fn unfair(point: &Point, rows: &[Row]) -> Vec<String> {
 
 /// The notes of all `runs` of a point, each once, with the seeds of those that have it. Notes that differ in numbers alone are one, with the least and the greatest of
 /// these.
-fn of_all(runs: &[Ran], point: &Point) -> Vec<String> {
+fn of_all(runs: &[RunResult], point: &Point) -> Vec<String> {
     let names = point.scenario.names();
-    let mut told: Vec<(Vec<Word<'_>>, Vec<u64>)> = Vec::new();
+    let mut told: Vec<(Vec<NoteWord<'_>>, Vec<u64>)> = Vec::new();
     for (repetition, ran) in (0_u64..).zip(runs) {
         let seed = point.scenario.run.seed.wrapping_add(repetition);
-        let notes: Vec<Vec<Word<'_>>> = ran.notes.iter().map(|note| words(note, &names)).collect();
+        let notes: Vec<Vec<NoteWord<'_>>> = ran.notes.iter().map(|note| words(note, &names)).collect();
         for note in &notes {
             // Of several in one run it is not known which of them is which in another one.
             let is_one = notes.iter().filter(|other| are_alike(other, note)).count() == 1;
-            let is_known = |(known, seeds): &&mut (Vec<Word<'_>>, Vec<u64>)| {
+            let is_known = |(known, seeds): &&mut (Vec<NoteWord<'_>>, Vec<u64>)| {
                 known == note || (is_one && are_alike(known, note) && !seeds.contains(&seed))
             };
             match told.iter_mut().find(is_known) {
@@ -401,9 +401,9 @@ fn of_all(runs: &[Ran], point: &Point) -> Vec<String> {
             }
         }
     }
-    let text = |(note, seeds): (Vec<Word<'_>>, Vec<u64>)| {
-        let is_range = note.iter().any(Word::is_range);
-        let note = note.iter().map(Word::text).collect::<Vec<_>>().join(" ");
+    let text = |(note, seeds): (Vec<NoteWord<'_>>, Vec<u64>)| {
+        let is_range = note.iter().any(NoteWord::is_range);
+        let note = note.iter().map(NoteWord::text).collect::<Vec<_>>().join(" ");
         // Of numbers that differ it is said that this is by the seed.
         if is_range { format!("{}: {note}", seeds_of(&seeds)) } else { of_runs(note, &seeds, runs.len()) }
     };
@@ -412,7 +412,7 @@ fn of_all(runs: &[Ran], point: &Point) -> Vec<String> {
 
 /// A word of a note.
 #[derive(Clone, PartialEq, Debug)]
-enum Word<'a> {
+enum NoteWord<'a> {
     Plain(&'a str),
     /// A number, as the least and the greatest of some are written, between what stands before it and behind it. Both are told without a word between them, for notes
     /// have words of their own there: "from 0..3 to 250..301 frames".
@@ -420,7 +420,7 @@ enum Word<'a> {
 }
 
 /// The words of a note. What is one of `names` or a part of a name, as of a line or an address, is no number.
-fn words<'a>(note: &'a str, names: &BTreeSet<&str>) -> Vec<Word<'a>> {
+fn words<'a>(note: &'a str, names: &BTreeSet<&str>) -> Vec<NoteWord<'a>> {
     let word = |word| {
         let rest = str::trim_start_matches(word, '(');
         let number = rest.trim_end_matches([')', ',', ';', ':', '.']);
@@ -429,23 +429,23 @@ fn words<'a>(note: &'a str, names: &BTreeSet<&str>) -> Vec<Word<'a>> {
             && !names.contains(number);
         let parts = || Some((word.strip_suffix(rest)?, rest.strip_prefix(number)?));
         match parts().filter(|_| is_number) {
-            Some((before, behind)) => Word::Number(before, [number; 2], behind),
-            None => Word::Plain(word),
+            Some((before, behind)) => NoteWord::Number(before, [number; 2], behind),
+            None => NoteWord::Plain(word),
         }
     };
     note.split(' ').map(word).collect()
 }
 
 /// Whether two notes differ in numbers alone, if at all.
-fn are_alike(one: &[Word<'_>], other: &[Word<'_>]) -> bool {
+fn are_alike(one: &[NoteWord<'_>], other: &[NoteWord<'_>]) -> bool {
     one.len() == other.len()
         && one.iter().zip(other).all(|both| match both {
-            (Word::Number(before, _, behind), Word::Number(other, _, end)) => (before, behind) == (other, end),
+            (NoteWord::Number(before, _, behind), NoteWord::Number(other, _, end)) => (before, behind) == (other, end),
             (one, other) => one == other,
         })
 }
 
-impl<'a> Word<'a> {
+impl<'a> NoteWord<'a> {
     /// Takes in what `other` has in the same place.
     fn widen(&mut self, other: &Self) {
         let (Self::Number(_, [least, greatest], _), Self::Number(_, [low, high], _)) = (self, other) else {

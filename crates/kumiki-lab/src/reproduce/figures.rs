@@ -2,7 +2,7 @@
 
 use kumiki_octets::text::counted;
 
-use super::{Done, Failed, Results};
+use super::{Failed, PointResult, Results};
 use crate::figure::palette::COLOURS;
 use crate::figure::{Axis, Figure, Limit, Point as Mark, Scale, Series, Shape};
 use crate::rows::bounds;
@@ -128,7 +128,7 @@ impl Results {
     /// Of how many runs each value is that is shown; nothing where there is none.
     fn of_how_many(&self) -> Option<String> {
         let shown = self.shown();
-        let of_point = |(point, result): &(Point, Result<Done, Failed>)| {
+        let of_point = |(point, result): &(Point, Result<PointResult, Failed>)| {
             let done = result.as_ref().ok()?;
             let loads = done.loads.iter().map(|(load, _)| Some(load)).chain([point.scenario.report.load.as_ref()]);
             Some(loads.map(|load| done.with_value(load, &shown)).filter(|(with, _)| *with > 0).collect::<Vec<_>>())
@@ -192,7 +192,7 @@ fn mark(x: f64, summary: &Summary, bound: String) -> Mark {
 }
 
 /// What bound a load, or all together.
-fn bound(result: &Result<Done, Failed>, load: Option<&String>) -> String {
+fn bound(result: &Result<PointResult, Failed>, load: Option<&String>) -> String {
     result.as_ref().map_or_else(|_| String::new(), |done| done.bound(load))
 }
 
@@ -250,7 +250,7 @@ impl<'a> DrawnPoints<'a> {
     /// A point at `x`, whose curves are called after `label`.
     fn add(
         &mut self,
-        (point, result): (&Point, &Result<Done, Failed>),
+        (point, result): (&Point, &Result<PointResult, Failed>),
         (x, shape): (f64, Shape),
         label: &str,
         are_several: bool,

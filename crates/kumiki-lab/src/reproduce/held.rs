@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bounds::runs_of;
 use super::glance::lossy;
-use super::{Done, Results};
+use super::{PointResult, Results};
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Row, Scope};
 use crate::scenario::Point;
@@ -75,7 +75,7 @@ impl Results {
             let first_runs = rows.filter(|(.., row)| row.repetition == 0 && row.scope == scope && !row.held.is_empty());
             let of_load = |row: &Row| report.load.is_none() || scope == Scope::Total || row.load == report.load;
             let is_one_of =
-                |done: &Done, row: &Row| done.rows.iter().any(|it| it.load == row.load && it.flow == Some(1));
+                |done: &PointResult, row: &Row| done.rows.iter().any(|it| it.load == row.load && it.flow == Some(1));
             let named =
                 |(point, done, row)| (bar(point, row, is_one_of(done, row)), mean_held(&runs_of(&done.rows, row)));
             first_runs.filter(|(.., row)| of_load(row)).map(named).collect()

@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 
 use kumiki_octets::text::counted;
 
-use super::done::Ran;
+use super::done::RunResult;
 use super::key::sha256;
-use super::older::Older;
+use super::older::OlderFiles;
 use super::room;
 use super::shard::Shard;
 use super::{COMMIT, Plan};
@@ -87,7 +87,7 @@ pub(super) struct Entry {
     /// Why it failed, where it did.
     pub(super) failed: Option<String>,
     /// Its runs, where it did not.
-    pub(super) runs: Vec<Ran>,
+    pub(super) runs: Vec<RunResult>,
 }
 
 impl Entry {
@@ -240,7 +240,7 @@ pub struct Journal {
     end: u64,
     reader: Arc<Reader>,
     /// The result in whose place this one comes.
-    older: Older,
+    older: OlderFiles,
     /// Whether something was added since the last [`Journal::sync`].
     is_dirty: bool,
     /// The directory, locked.
@@ -304,7 +304,7 @@ impl Journal {
         let unread = |source| OutputError::Unread { path: path.clone(), source };
         plain(&path)?;
         let directory = lock_directory(output, plan)?;
-        let older = if resume { Older::default() } else { Older::of(output) };
+        let older = if resume { OlderFiles::default() } else { OlderFiles::of(output) };
         if resume && !path.exists() {
             refuse_rows(output.directory())?;
         }
@@ -351,7 +351,7 @@ impl Journal {
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
         let io = |source| OutputError::Io { path: path.clone(), source };
         let directory = lock_directory(output, plan)?;
-        let older = Older::of(output);
+        let older = OlderFiles::of(output);
         room::check(output, plan, header.has_captures(), (&older, false))?;
         let text = sealed("journal", header, &path)?;
         let mut part = output.part(Self::NAME)?;
@@ -370,7 +370,7 @@ impl Journal {
     /// [`OutputError::Io`] where it would.
     pub fn look_for_room(output: &Output, header: &Header, plan: &Plan, resume: bool) -> Result<(), OutputError> {
         plain(&output.path(Self::NAME))?;
-        room::check(output, plan, header.has_captures(), (&Older::of(output), resume))
+        room::check(output, plan, header.has_captures(), (&OlderFiles::of(output), resume))
     }
 
     /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is

@@ -2,7 +2,7 @@
 
 use super::tables::shows_bound;
 use super::verdicts::Verdict;
-use super::{Done, Failed, Results};
+use super::{Failed, PointResult, Results};
 use crate::rows::{Scope, beyond};
 use crate::scenario::Point;
 use crate::stats::Summary;
@@ -17,7 +17,7 @@ const EQUAL_RUNS: &str = "all runs of a point were equal: nothing that is drawn 
 pub(super) struct Legend<'a> {
     results: &'a Results,
     /// The points that have results.
-    done: Vec<(&'a Point, &'a Done)>,
+    done: Vec<(&'a Point, &'a PointResult)>,
     lines: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Legend<'a> {
             self.done.iter().flat_map(|(_, it)| it.loads.iter().map(|(_, load)| *load).chain(it.summary)).collect();
         self.extend(beyond(self.results.shown().name(), shown.iter()));
         let is_of_batches =
-            |it: &&(&Point, &Done)| it.1.runs == 1 && it.1.summary.is_some_and(|it| it.half_width.is_some());
+            |it: &&(&Point, &PointResult)| it.1.runs == 1 && it.1.summary.is_some_and(|it| it.half_width.is_some());
         let batches = self.done.iter().filter(is_of_batches);
         let batches = batches.filter_map(|(point, _)| point.scenario.run.batches);
         if let (Some(fewest), Some(most)) = (batches.clone().min(), batches.max()) {
@@ -87,8 +87,9 @@ impl<'a> Legend<'a> {
 
     /// Why there is no interval, and what would give one.
     fn add_single_runs(&mut self) {
-        let is_single = |it: &Done| it.runs <= 1 && it.summary.is_none_or(|summary| summary.half_width.is_none());
-        let single = |it: &(&Point, &Done)| is_single(it.1) && it.0.scenario.run.repeat.is_none();
+        let is_single =
+            |it: &PointResult| it.runs <= 1 && it.summary.is_none_or(|summary| summary.half_width.is_none());
+        let single = |it: &(&Point, &PointResult)| is_single(it.1) && it.0.scenario.run.repeat.is_none();
         if self.done.iter().any(|(_, it)| it.summary.is_some()) && self.done.iter().all(single) {
             self.add("one seed for each point, so there is no interval".to_owned());
         }
@@ -126,7 +127,7 @@ impl<'a> Legend<'a> {
         self.extend(claims.iter().filter(is_here).map(Verdict::told));
         let first = results.points.first();
         self.extend(first.iter().flat_map(|(point, _)| &point.scenario.report.notes).cloned());
-        let missed = |(point, result): &(&Point, &Done)| miss(point, &result.summary?);
+        let missed = |(point, result): &(&Point, &PointResult)| miss(point, &result.summary?);
         let missed: Vec<String> = self.done.iter().filter_map(missed).collect();
         self.extend(missed);
     }
@@ -171,25 +172,25 @@ impl<'a> Legend<'a> {
 }
 
 /// What a reader of the table should know of a point.
-fn notes(result: &Result<Done, Failed>) -> &[String] {
-    let (Ok(Done { notes, .. }) | Err(Failed { notes, .. })) = result;
+fn notes(result: &Result<PointResult, Failed>) -> &[String] {
+    let (Ok(PointResult { notes, .. }) | Err(Failed { notes, .. })) = result;
     notes
 }
 
 /// Whether there are several runs, as a scenario of no paper repeats them by `repeat`.
-fn is_repeated(point: &Point, done: &Done) -> bool {
+fn is_repeated(point: &Point, done: &PointResult) -> bool {
     let run = &point.scenario.run;
     run.repeat.is_some() && point.scenario.paper.is_none() && done.rows.iter().any(|row| row.repetition > 0)
 }
 
 /// Whether these are told by their mean alone.
-fn is_one_of_several(point: &Point, done: &Done) -> bool {
+fn is_one_of_several(point: &Point, done: &PointResult) -> bool {
     let show = point.scenario.run.repeat.as_ref().and_then(|repeat| repeat.show.as_deref());
     is_repeated(point, done) && show.is_none_or(|show| show == "mean")
 }
 
 /// Whether every run has brought what the first has, to the last octet and nanosecond.
-fn has_equal_runs(done: &Done) -> bool {
+fn has_equal_runs(done: &PointResult) -> bool {
     let of = |repetition: u32| {
         let own = done.rows.iter().filter(move |row| row.repetition == repetition && row.scope != Scope::Flow);
         own.map(|row| {

@@ -25,9 +25,9 @@ pub struct Merged {
 }
 
 /// Points are not run here, and were checked where they were.
-struct Nobody;
+struct NoRunner;
 
-impl Runner for Nobody {
+impl Runner for NoRunner {
     fn run(&self, _: &Point) -> Result<Outcome, Failure> {
         Err("nothing is run to merge results".into())
     }
@@ -77,7 +77,7 @@ impl Merged {
         let header = content.header.clone();
         let wrong = |why: String| journal::at(first, 1, why);
         let (documents, choice) = header.plan().map_err(|fault| wrong(fault.to_string()))?;
-        let plan = Plan::new(&documents, &choice, &Nobody).map_err(|fault| wrong(fault.to_string()))?;
+        let plan = Plan::new(&documents, &choice, &NoRunner).map_err(|fault| wrong(fault.to_string()))?;
         let keys = plan.keys().map_err(|fault| wrong(fault.to_string()))?;
         let places: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(place, key)| (key.as_str(), place)).collect();
         let mut entries = BTreeMap::new();
@@ -152,7 +152,7 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
     // What is merged into one of the shards must not take its points before all are together.
     let (mut journal, part) = Journal::beside(output, header, plan)?;
     let (mut kept, mut captures) = (BTreeMap::new(), BTreeSet::new());
-    let mut copied = Copied { output, names: Vec::new() };
+    let mut copied = UnnamedCaptures { output, names: Vec::new() };
     for (place, entry, read) in entries {
         for name in &entry.captures {
             copied.add(name, &read(name)?.into())?;
@@ -172,12 +172,12 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
 }
 
 /// Captures that no journal names yet: where it does not come to that they go again, and would be in the way of the next attempt.
-struct Copied<'a> {
+struct UnnamedCaptures<'a> {
     output: &'a Output,
     names: Vec<String>,
 }
 
-impl Copied<'_> {
+impl UnnamedCaptures<'_> {
     fn add(&mut self, name: &str, contents: &Contents) -> Result<(), OutputError> {
         // What cannot be written has made its folders all the same.
         let is_new = !self.output.path(name).exists();
@@ -186,7 +186,7 @@ impl Copied<'_> {
     }
 }
 
-impl Drop for Copied<'_> {
+impl Drop for UnnamedCaptures<'_> {
     fn drop(&mut self) {
         for path in self.names.iter().map(|name| self.output.path(name)) {
             // Whatever ended the merge is the failure to report; a folder that holds something else stays.
@@ -253,7 +253,7 @@ mod tests {
     fn what_cannot_write_its_first_capture_leaves_no_folder() {
         let folder = kumiki_watchdog::process::Folder::new("merge-first");
         let output = Output::open(folder.path("out"), false).unwrap();
-        let mut copied = Copied { output: &output, names: Vec::new() };
+        let mut copied = UnnamedCaptures { output: &output, names: Vec::new() };
         // Too long a name, and there is no other way to write none below a folder that can be made.
         let name = format!("captures/s/{}", "x".repeat(300));
         assert!(copied.add(&name, &vec![1, 2].into()).is_err());

@@ -12,9 +12,9 @@ use crate::rows::{Output, OutputError, TABLES};
 
 /// The files of an older result, by their names below the directory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Older(BTreeSet<String>);
+pub(super) struct OlderFiles(BTreeSet<String>);
 
-impl Older {
+impl OlderFiles {
     /// What the journal in the directory says. Of one that cannot be read nothing is known, and so nothing is taken away.
     pub(super) fn of(output: &Output) -> Self {
         let path = output.path(Output::JOURNAL);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
 
-use super::done::Done;
+use super::done::PointResult;
 use super::journal::{self, Entry, Header, Journal};
 use super::key;
 use super::merge::write;
@@ -168,7 +168,7 @@ impl Pieces {
     pub fn results(&self, plan: &Plan) -> Vec<Results> {
         let done = |(place, entry): (&usize, &Entry)| {
             let (_, point) = plan.at(*place)?;
-            Some((*place, Done::of_entry(point, entry.clone())))
+            Some((*place, PointResult::of_entry(point, entry.clone())))
         };
         plan.results(self.entries.iter().filter_map(done).collect(), Shard::WHOLE)
     }

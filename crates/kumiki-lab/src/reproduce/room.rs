@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::older::{Older, figures_of};
+use super::older::{OlderFiles, figures_of};
 use super::run::own_name;
 use super::{Part, Plan};
 use crate::rows::{self, Output, OutputError};
@@ -18,7 +18,7 @@ pub(super) fn check(
     output: &Output,
     plan: &Plan,
     captures: bool,
-    (older, resume): (&Older, bool),
+    (older, resume): (&OlderFiles, bool),
 ) -> Result<(), OutputError> {
     if !output.directory().is_dir() {
         return Ok(());

@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::done::{Captures, Done, Failed, Repeated, Unfinished, repeat};
+use super::done::{Captures, Failed, PointResult, Repeated, Unfinished, repeat};
 use super::journal::{Entry, Journal, Stored};
 use super::pieces::Pieces;
 use super::shard::Shard;
@@ -115,14 +115,14 @@ impl Options<'_> {
 }
 
 /// A point that has ended on a thread.
-struct Ended {
+struct EndedPoint {
     place: usize,
     took: Duration,
     result: Result<Repeated, Unfinished>,
 }
 
 /// What is kept of the points, by their places in the plan.
-type Kept = BTreeMap<usize, Result<Done, Failed>>;
+type Kept = BTreeMap<usize, Result<PointResult, Failed>>;
 
 impl Plan {
     /// Runs the points of a shard on several threads, but for those that the journal has. A point is among the results whole or not at all
@@ -171,7 +171,7 @@ impl Plan {
         runner: &Arc<R>,
         queue: Vec<usize>,
         options: &Options<'_>,
-    ) -> (Vec<JoinHandle<()>>, Receiver<Ended>) {
+    ) -> (Vec<JoinHandle<()>>, Receiver<EndedPoint>) {
         // Captures are large: who runs points waits until those before are written.
         let (sender, ended) = mpsc::sync_channel(1);
         let next = Arc::new(AtomicUsize::new(0));
@@ -191,7 +191,7 @@ impl Plan {
                     let began = Stopwatch::start();
                     let result = repeat(&*runner, (point, cores), plan.choice.runs, &interruption);
                     // Nobody listens any more where there is an end, or a capture could not be written.
-                    if sender.send(Ended { place, took: began.elapsed(), result }).is_err() {
+                    if sender.send(EndedPoint { place, took: began.elapsed(), result }).is_err() {
                         return;
                     }
                 }
@@ -203,7 +203,7 @@ impl Plan {
     /// Keeps what the threads bring until they end or somebody wants an end; says whether that was so.
     fn collect(
         &self,
-        ended: &Receiver<Ended>,
+        ended: &Receiver<EndedPoint>,
         options: &mut Options<'_>,
         kept: &mut Kept,
         progress: &mut Progress,
@@ -229,12 +229,12 @@ impl Plan {
 
     fn keep(
         &self,
-        ended: Ended,
+        ended: EndedPoint,
         options: &mut Options<'_>,
         kept: &mut Kept,
         progress: &mut Progress,
     ) -> Result<(), OutputError> {
-        let Ended { place, took, result } = ended;
+        let EndedPoint { place, took, result } = ended;
         let Some((part, point)) = self.at(place) else {
             return Ok(());
         };
@@ -311,8 +311,8 @@ impl Plan {
 }
 
 /// What a line of a journal says of `point`; where it is `stored` there, the rest need not be in memory.
-pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Result<Done, Failed> {
-    let done = Done::of_entry(point, entry)?;
+pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Result<PointResult, Failed> {
+    let done = PointResult::of_entry(point, entry)?;
     Ok(match stored {
         Some(stored) => done.stored(stored, point),
         None => done,

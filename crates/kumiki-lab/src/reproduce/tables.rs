@@ -2,7 +2,7 @@
 
 use super::figures::TOTAL;
 use super::legend::Legend;
-use super::{Done, Failed, Results};
+use super::{Failed, PointResult, Results};
 use crate::rows::ValueName;
 use crate::scenario::label::shown;
 use crate::scenario::{Point, is_word};
@@ -139,7 +139,7 @@ fn head(point: &Point, names: &[&String]) -> String {
 }
 
 /// The cells of a point with the heads of their columns: one for each load where there are several, and what the point is about.
-fn columns_of(point: &Point, series: &str, result: &Result<Done, Failed>) -> Vec<(String, Cell)> {
+fn columns_of(point: &Point, series: &str, result: &Result<PointResult, Failed>) -> Vec<(String, Cell)> {
     let Ok(done) = result else {
         return vec![(series.to_owned(), Cell::text("failed"))];
     };
@@ -173,11 +173,11 @@ pub(super) fn shows_bound(point: &Point) -> bool {
 }
 
 /// What bound a load, or all together; nothing where that is not asked for.
-fn bound(point: &Point, done: &Done, load: Option<&String>) -> String {
+fn bound(point: &Point, done: &PointResult, load: Option<&String>) -> String {
     if shows_bound(point) { done.bound(load) } else { String::new() }
 }
 
-fn cell(point: &Point, done: &Done) -> Cell {
+fn cell(point: &Point, done: &PointResult) -> Cell {
     let compare = point.compare();
     let word = bound(point, done, point.scenario.report.load.as_ref());
     // A number that words were read as is nobody's print.

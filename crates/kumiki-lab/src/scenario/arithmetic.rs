@@ -30,7 +30,7 @@ pub(super) fn operands(text: &str) -> Option<Vec<&str>> {
 
 /// Why there is no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Why {
+pub(super) enum NoValue {
     /// An operand is neither a number nor a quantity.
     Unknown,
     /// Kinds that are not added, subtracted, multiplied or divided.
@@ -45,7 +45,7 @@ pub(super) enum Why {
     Large,
 }
 
-impl Why {
+impl NoValue {
     /// What is wrong, and what would be right.
     pub(super) const fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -80,8 +80,8 @@ pub(super) fn no_name(text: &str) -> Option<(&'static str, String)> {
 /// The value, where `value` gives that of each operand.
 ///
 /// # Errors
-/// [`Why`] there is none.
-pub(super) fn evaluate(text: &str, value: &impl Fn(&str) -> Option<Amount>) -> Result<Amount, Why> {
+/// [`NoValue`] there is none.
+pub(super) fn evaluate(text: &str, value: &impl Fn(&str) -> Option<Amount>) -> Result<Amount, NoValue> {
     for operators in [SUMS, PRODUCTS] {
         // What is behind the last operator is done last.
         let last = operators.iter().filter_map(|operator| Some((text.rfind(operator)?, *operator))).max();
@@ -91,26 +91,26 @@ pub(super) fn evaluate(text: &str, value: &impl Fn(&str) -> Option<Amount>) -> R
             return combine(evaluate(left, value)?, operator, evaluate(right, value)?);
         }
     }
-    value(text.trim()).ok_or(Why::Unknown)
+    value(text.trim()).ok_or(NoValue::Unknown)
 }
 
-fn combine(left: Amount, operator: &str, right: Amount) -> Result<Amount, Why> {
+fn combine(left: Amount, operator: &str, right: Amount) -> Result<Amount, NoValue> {
     let (a, b) = (left.base(), right.base());
     let (count_left, count_right) = (matches!(left, Amount::Count(_)), matches!(right, Amount::Count(_)));
     let whole = || match a.checked_rem(b) {
-        None => Err(Why::ByZero),
-        Some(0) => a.checked_div(b).ok_or(Why::ByZero),
-        Some(_) => Err(Why::Broken),
+        None => Err(NoValue::ByZero),
+        Some(0) => a.checked_div(b).ok_or(NoValue::ByZero),
+        Some(_) => Err(NoValue::Broken),
     };
-    let product = || a.checked_mul(b).ok_or(Why::Large);
+    let product = || a.checked_mul(b).ok_or(NoValue::Large);
     match operator {
-        " + " if left.is_like(right) => Ok(left.with_base(a.checked_add(b).ok_or(Why::Large)?)),
-        " - " if left.is_like(right) => Ok(left.with_base(a.checked_sub(b).ok_or(Why::Negative)?)),
+        " + " if left.is_like(right) => Ok(left.with_base(a.checked_add(b).ok_or(NoValue::Large)?)),
+        " - " if left.is_like(right) => Ok(left.with_base(a.checked_sub(b).ok_or(NoValue::Negative)?)),
         " * " if count_right => Ok(left.with_base(product()?)),
         " * " if count_left => Ok(right.with_base(product()?)),
         " / " if count_right => Ok(left.with_base(whole()?)),
         " / " if left.is_like(right) => Ok(Amount::Count(whole()?)),
-        _ => Err(Why::Unlike),
+        _ => Err(NoValue::Unlike),
     }
 }
 
@@ -134,16 +134,16 @@ mod tests {
     #[test]
     fn what_has_no_value_says_why() {
         for (text, why) in [
-            ("7 / 2", Why::Broken),
-            ("1 ms + 1 B", Why::Unlike),
-            ("1 - 2", Why::Negative),
-            ("1 ms - 7 ms + 9 ms", Why::Negative),
-            ("1 / 0", Why::ByZero),
-            ("1 ms * 1 ms", Why::Unlike),
-            ("a + 1", Why::Unknown),
-            ("1 + 7 / 2", Why::Broken),
-            ("18446744073709551615 + 1", Why::Large),
-            ("18446744073709551615 * 2", Why::Large),
+            ("7 / 2", NoValue::Broken),
+            ("1 ms + 1 B", NoValue::Unlike),
+            ("1 - 2", NoValue::Negative),
+            ("1 ms - 7 ms + 9 ms", NoValue::Negative),
+            ("1 / 0", NoValue::ByZero),
+            ("1 ms * 1 ms", NoValue::Unlike),
+            ("a + 1", NoValue::Unknown),
+            ("1 + 7 / 2", NoValue::Broken),
+            ("18446744073709551615 + 1", NoValue::Large),
+            ("18446744073709551615 * 2", NoValue::Large),
         ] {
             assert_eq!(evaluate(text, &Amount::parse), Err(why), "{text}");
         }

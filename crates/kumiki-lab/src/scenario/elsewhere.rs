@@ -12,7 +12,7 @@ const MOST: usize = 2;
 
 /// Which names are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) enum NameSearch {
     /// That which is written.
     Own,
     /// Those of what others call so.
@@ -20,13 +20,13 @@ pub(super) enum Names {
 }
 
 /// Where the last part of `path` is a key of the document `root`, by these names: the nearest places first, as they are written where `path` is. Nothing where it is none.
-pub(super) fn places(root: &Node, path: &[String], names: &[Names]) -> Option<String> {
+pub(super) fn places(root: &Node, path: &[String], names: &[NameSearch]) -> Option<String> {
     let (key, above) = path.split_last()?;
     let mut wanted: Vec<&str> = Vec::new();
     for of in names {
         match of {
-            Names::Own => wanted.push(key),
-            Names::Others => hints::meant_by(key).for_each(|name| wanted.push(name)),
+            NameSearch::Own => wanted.push(key),
+            NameSearch::Others => hints::meant_by(key).for_each(|name| wanted.push(name)),
         }
     }
     let above: Vec<&str> = above.iter().map(String::as_str).collect();
@@ -40,7 +40,7 @@ pub(super) fn places(root: &Node, path: &[String], names: &[Names]) -> Option<St
     }
     // What is a table further in is more often something else.
     let least = found.iter().map(|(depth, _)| *depth).min()?;
-    if names == [Names::Own] && least > 1 {
+    if names == [NameSearch::Own] && least > 1 {
         // Of a key that is right, but for its place, it is another one of the same name.
         return None;
     }

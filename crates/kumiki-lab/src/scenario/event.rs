@@ -142,7 +142,7 @@ impl fmt::Display for Rates {
 const TCP: &str = "tcp";
 
 /// A node is set otherwise.
-pub(crate) struct Set<'a> {
+pub(crate) struct NodeSettings<'a> {
     pub(crate) at: Duration,
     /// The number of the event in the file.
     pub(crate) event: usize,
@@ -440,7 +440,7 @@ impl Scenario {
     ///
     /// # Errors
     /// A [`Fault`] whose path begins at the top of the scenario.
-    pub(crate) fn settings_of_nodes(&self) -> Result<Vec<Set<'_>>, Fault> {
+    pub(crate) fn settings_of_nodes(&self) -> Result<Vec<NodeSettings<'_>>, Fault> {
         let mut all = Vec::new();
         for (number, event) in self.event.iter().enumerate() {
             let (Some(names), Some(set)) = (&event.node, &event.set) else {
@@ -457,7 +457,7 @@ impl Scenario {
             let of_node = || self.host.get(host).and_then(|host| host.settings.get(node)).cloned().unwrap_or_default();
             let settings = known.entry((host, node)).or_insert_with(of_node);
             put_in(settings, set);
-            Set { at, event, host, node, settings: settings.clone() }
+            NodeSettings { at, event, host, node, settings: settings.clone() }
         });
         Ok(settled.collect())
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::amount::Amount;
 use super::arithmetic;
-use super::fault::{Fault, OfName};
+use super::fault::{Fault, NameFault};
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::is_name;
 
@@ -54,7 +54,8 @@ pub(super) fn check_defined(source: &Source<'_>, varied: &[(String, Node)], defi
         expander.number = Some(0);
         expander.open.push(entry.key.clone());
         let fault = expander.at(&["define", &entry.key], &entry.node).err();
-        let is_told = |fault: &Fault| [OfName::Circle, OfName::Bulk].into_iter().any(|what| fault.is_of_name(what));
+        let is_told =
+            |fault: &Fault| [NameFault::Circle, NameFault::Bulk].into_iter().any(|what| fault.is_of_name(what));
         if let Some(fault) = fault.filter(is_told) {
             return Err(fault);
         }
@@ -98,7 +99,7 @@ impl<'a> Expander<'a> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             let problem = format!("more than {MOST_NODES} values once all names are replaced");
-            return Err(self.fault(node, problem).of_name(OfName::Bulk));
+            return Err(self.fault(node, problem).of_name(NameFault::Bulk));
         }
         let value = match &node.value {
             Value::Text(text) if text.contains("${") => return self.text(node, text),
@@ -222,7 +223,7 @@ impl<'a> Expander<'a> {
         if self.open.iter().any(|open| open == name) {
             let round = [self.open.join(" -> ").as_str(), name].join(" -> ");
             let problem = format!("a definition that needs itself: {round}");
-            return Err(self.fault(node, problem).of_name(OfName::Circle));
+            return Err(self.fault(node, problem).of_name(NameFault::Circle));
         }
         self.used.insert(name.to_owned());
         if varied.is_some() && self.open.is_empty() {
@@ -240,7 +241,7 @@ impl<'a> Expander<'a> {
     fn unknown(&self, node: &Node, name: &str) -> Fault {
         let varied = self.varied.iter().map(|(name, _)| name.as_str());
         let known: Vec<&str> = varied.chain(self.defined.iter().map(|e| e.key.as_str())).collect();
-        let fault = self.fault(node, format!("unknown name ${{{name}}}")).of_name(OfName::Unknown);
+        let fault = self.fault(node, format!("unknown name ${{{name}}}")).of_name(NameFault::Unknown);
         if name == NUMBER {
             return fault
                 .expected("`count` in the same host, switch or link: ${i} is the number of each of its members");

@@ -23,7 +23,7 @@ pub struct Fault(Box<Parts>);
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Parts {
     file: Option<String>,
-    place: Option<Place>,
+    place: Option<FaultPlace>,
     path: Vec<String>,
     found: Option<String>,
     problem: String,
@@ -34,7 +34,7 @@ struct Parts {
     /// All values are right by themselves, and what they make together cannot work.
     is_of_topology: bool,
     /// What of a name is wrong, where that is it.
-    of_name: Option<OfName>,
+    of_name: Option<NameFault>,
     /// What else is wrong with the same input.
     others: Vec<Fault>,
     /// More than these are wrong with it, which are not told; so many, or 0 where nobody has counted them.
@@ -43,7 +43,7 @@ struct Parts {
 
 /// What is wrong with a name that stands for a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum OfName {
+pub(super) enum NameFault {
     /// Nobody has given it.
     Unknown,
     /// Its definition needs itself.
@@ -66,7 +66,7 @@ const SHORT: usize = 12;
 
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum FaultPlace {
     /// A line of the file and a column in it, both from 1.
     Line(usize, usize),
     /// A `--set` of the command line, as it was given.
@@ -128,13 +128,13 @@ impl Fault {
     }
 
     /// That this is what is wrong with a name that stands for a value.
-    pub(super) fn of_name(mut self, what: OfName) -> Self {
+    pub(super) fn of_name(mut self, what: NameFault) -> Self {
         self.0.of_name = Some(what);
         self
     }
 
     /// Whether that is what is wrong.
-    pub(super) fn is_of_name(&self, what: OfName) -> bool {
+    pub(super) fn is_of_name(&self, what: NameFault) -> bool {
         self.0.of_name == Some(what)
     }
 
@@ -259,7 +259,7 @@ impl Fault {
 
     /// At this place of the file.
     #[must_use]
-    pub fn in_place(mut self, place: Place) -> Self {
+    pub fn in_place(mut self, place: FaultPlace) -> Self {
         self.0.place = Some(place);
         self
     }
@@ -296,7 +296,7 @@ impl Fault {
 
     /// The place, once it is known.
     #[must_use]
-    pub const fn place(&self) -> Option<&Place> {
+    pub const fn place(&self) -> Option<&FaultPlace> {
         self.0.place.as_ref()
     }
 
@@ -304,8 +304,8 @@ impl Fault {
     #[must_use]
     pub const fn line(&self) -> Option<usize> {
         match self.place() {
-            Some(Place::Line(line, _)) => Some(*line),
-            Some(Place::Set(_)) | None => None,
+            Some(FaultPlace::Line(line, _)) => Some(*line),
+            Some(FaultPlace::Set(_)) | None => None,
         }
     }
 
@@ -313,8 +313,8 @@ impl Fault {
     #[must_use]
     pub const fn line_and_column(&self) -> Option<(usize, usize)> {
         match self.place() {
-            Some(Place::Line(line, column)) => Some((*line, *column)),
-            Some(Place::Set(_)) | None => None,
+            Some(FaultPlace::Line(line, column)) => Some((*line, *column)),
+            Some(FaultPlace::Set(_)) | None => None,
         }
     }
 
@@ -383,10 +383,10 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = &*self.0;
         match (&parts.file, &parts.place) {
-            (Some(file), Some(Place::Line(line, _))) => write!(f, "{file}:{line}: ")?,
-            (None, Some(Place::Line(line, _))) => write!(f, "line {line}: ")?,
-            (Some(file), Some(Place::Set(set))) => write!(f, "--set {} ({file}): ", shown::begun(set))?,
-            (None, Some(Place::Set(set))) => write!(f, "--set {}: ", shown::begun(set))?,
+            (Some(file), Some(FaultPlace::Line(line, _))) => write!(f, "{file}:{line}: ")?,
+            (None, Some(FaultPlace::Line(line, _))) => write!(f, "line {line}: ")?,
+            (Some(file), Some(FaultPlace::Set(set))) => write!(f, "--set {} ({file}): ", shown::begun(set))?,
+            (None, Some(FaultPlace::Set(set))) => write!(f, "--set {}: ", shown::begun(set))?,
             (Some(file), None) => write!(f, "{file}: ")?,
             (None, None) => {}
         }

@@ -50,7 +50,7 @@ impl Faults {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Place;
+    use super::super::FaultPlace;
     use super::*;
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
         }
         assert_eq!((faults.kept.len(), words), (MOST + 1, 20 + 4));
         faults.push(Fault::new("whole"));
-        faults.push(Fault::new("line 0").in_place(Place::Line(1, 0)));
+        faults.push(Fault::new("line 0").in_place(FaultPlace::Line(1, 0)));
         let told = faults.all().unwrap().to_string();
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines.len(), MOST + 1);

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use super::fault::{nearest, read_file};
 use super::tree::{Entry, Node, Origin, Source, Value};
-use super::{Fault, Faults, Place};
+use super::{Fault, FaultPlace, Faults};
 use crate::medium::FASTEST;
 use crate::rows::{LOST, Parameter};
-use crate::sources::{Found, Source as Measurements, head, is_same, stem, told};
+use crate::sources::{FoundColumn, Source as Measurements, head, is_same, stem, told};
 
 /// The data of an echo of ping(8), in octets.
 const ECHO: &str = "56 B";
@@ -120,7 +120,7 @@ fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, Fault> {
     let (mut steps, mut before) = (Vec::new(), None);
     for record in all.records() {
         let line = usize::try_from(record.line()).unwrap_or(0);
-        let fault = |problem: &str| Fault::new(problem).in_place(Place::Line(line, 1)).in_file(file);
+        let fault = |problem: &str| Fault::new(problem).in_place(FaultPlace::Line(line, 1)).in_file(file);
         if steps.len() == MOST_CHANGES {
             faults.push(fault(&format!("more than {MOST_CHANGES} changes")).expected("fewer, further apart"));
             break;
@@ -215,7 +215,7 @@ impl Reading {
     }
 
     /// The times of the changes.
-    fn time(&mut self) -> Option<Found> {
+    fn time(&mut self) -> Option<FoundColumn> {
         let name = ["at", "time"].into_iter().find(|name| self.all.find(name).is_some());
         let Some(name) = name else {
             if !self.misread {
@@ -245,7 +245,7 @@ impl Reading {
     }
 
     /// The column called `name`, in the unit that is wanted.
-    fn found(&mut self, name: &str, with_unit: &str, what: &str) -> Option<Found> {
+    fn found(&mut self, name: &str, with_unit: &str, what: &str) -> Option<FoundColumn> {
         let found = self.all.find(with_unit);
         if found.is_none() {
             let there = self.all.find(name)?;
@@ -261,7 +261,7 @@ impl Reading {
 /// What a file says of one kind of change.
 struct Column {
     key: &'static str,
-    found: Found,
+    found: FoundColumn,
     /// By what its numbers are multiplied.
     times: f64,
 }

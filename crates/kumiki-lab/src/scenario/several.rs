@@ -3,12 +3,12 @@
 //! Who looks at a scenario stops at the first mistake. What is wrong there is then left out, or something else is put there where it cannot be missing, and the rest is looked at
 //! again: an unknown key, the value of a setting, or a key that is missing. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
 
-use super::fault::{MOST, OfName, UNKNOWN_KEY};
+use super::fault::{MOST, NameFault, UNKNOWN_KEY};
 use super::groups;
 use super::load::{Document, UNUSED};
 use super::read::example;
 use super::tree::{Entry, Node, Origin, Value};
-use super::{Choice, Fault, Place, Point};
+use super::{Choice, Fault, FaultPlace, Point};
 
 /// Keys on which others rest: whoever leaves them out changes what the rest means.
 const BASES: [&str; 13] =
@@ -68,7 +68,7 @@ fn present<T>(
         // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the file.
         let is_of_stand_in = |fault: &Fault| {
             let is_placed = match missed.at {
-                Origin::Line(line, column) => fault.place() == Some(&Place::Line(line, column)),
+                Origin::Line(line, column) => fault.place() == Some(&FaultPlace::Line(line, column)),
                 Origin::Set(_) => false,
             };
             missed.is_missed_by(fault) || fault.path().starts_with(&missed.path) || is_placed
@@ -102,7 +102,7 @@ impl Document {
         };
         // A name that is used by a slip of the pen is used by no other.
         let is_unused = |fault: &Fault| fault.problem().starts_with(UNUSED);
-        let has_slip = |faults: &[Fault]| faults.iter().any(|fault| fault.is_of_name(OfName::Unknown));
+        let has_slip = |faults: &[Fault]| faults.iter().any(|fault| fault.is_of_name(NameFault::Unknown));
         let is_told = |faults: &[Fault], fault: &Fault| !(is_unused(fault) && has_slip(faults));
         let (mut faults, mut rest, mut touched) = (vec![first], self.clone(), Touched::default());
         while let Some(last) = faults.last() {
@@ -141,7 +141,7 @@ impl Document {
             let next = judge(&without).err()?;
             return Some((without, next));
         }
-        let Some(Place::Line(line, column)) = fault.place() else {
+        let Some(FaultPlace::Line(line, column)) = fault.place() else {
             return None;
         };
         let path = self.root().path_to(*line, *column)?;

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use toml::de::{DeTable, DeValue};
 
-use super::elsewhere::{self, Names};
-use super::fault::{Fault, Place};
+use super::elsewhere::{self, NameSearch};
+use super::fault::{Fault, FaultPlace};
 
 /// Where a value comes from, small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -280,10 +280,10 @@ impl Source<'_> {
     }
 
     /// Where `at` is, for people; `None` of a `--set` that is not there.
-    pub fn place(&self, at: Origin) -> Option<Place> {
+    pub fn place(&self, at: Origin) -> Option<FaultPlace> {
         match at {
-            Origin::Line(line, column) => Some(Place::Line(line, column)),
-            Origin::Set(number) => self.sets.get(number).cloned().map(Place::Set),
+            Origin::Line(line, column) => Some(FaultPlace::Line(line, column)),
+            Origin::Set(number) => self.sets.get(number).cloned().map(FaultPlace::Set),
         }
     }
 
@@ -305,11 +305,11 @@ impl Source<'_> {
         {
             fault = fault.in_place(place);
         }
-        let names: &[Names] = if fault.is_unknown_key() {
-            &[Names::Others, Names::Own]
+        let names: &[NameSearch] = if fault.is_unknown_key() {
+            &[NameSearch::Others, NameSearch::Own]
         } else if fault.is_of_no_use() {
             // The key is right, and its place may not be.
-            &[Names::Own]
+            &[NameSearch::Own]
         } else {
             &[]
         };
@@ -386,9 +386,9 @@ impl Lines {
         Origin::Line(line, column)
     }
 
-    fn place(&self, offset: usize) -> Place {
+    fn place(&self, offset: usize) -> FaultPlace {
         let (line, column) = self.line(offset);
-        Place::Line(line, column)
+        FaultPlace::Line(line, column)
     }
 
     fn syntax(&self, text: &str, error: &toml::de::Error) -> Fault {

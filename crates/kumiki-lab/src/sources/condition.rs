@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Found, Record, Source, column, in_unit, told};
+use super::{FoundColumn, Record, Source, column, in_unit, told};
 use crate::rows::Parameter;
 use crate::scenario::{Amount, Fault, nearest};
 
@@ -97,7 +97,7 @@ impl Condition {
     }
 
     /// Those of `records` for which it holds.
-    fn of<'a>(&self, found: &Found, records: &[Record<'a>]) -> Vec<Record<'a>> {
+    fn of<'a>(&self, found: &FoundColumn, records: &[Record<'a>]) -> Vec<Record<'a>> {
         // What is looked at is in the unit of the name that was asked for, where that has one.
         let has_unit = column::split(&self.name).1.is_some();
         let wanted = self.wanted(if has_unit { &self.name } else { &found.name });
@@ -105,12 +105,12 @@ impl Condition {
         records.iter().filter(holds).copied().collect()
     }
 
-    fn is_word(&self, found: &Found, records: &[Record<'_>]) -> bool {
+    fn is_word(&self, found: &FoundColumn, records: &[Record<'_>]) -> bool {
         let mut cells = records.iter().filter_map(|record| record.get(found));
         cells.any(|cell| matches!(cell, Parameter::Text(_)))
     }
 
-    fn met_by_none(&self, found: &Found, records: &[Record<'_>], is_later: bool) -> Fault {
+    fn met_by_none(&self, found: &FoundColumn, records: &[Record<'_>], is_later: bool) -> Fault {
         let name = if column::split(&self.name).1.is_some() { &self.name } else { &found.name };
         let mut values: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Found, Record, Source};
+use super::{FoundColumn, Record, Source};
 use crate::rows::Row;
 
 /// What rows have a goodput as, and what could be of it.
@@ -42,7 +42,7 @@ fn of_scenario(scenario: &toml::Table) -> Vec<(Option<u8>, String, Option<String
 }
 
 /// Which loads among `records` of a result have no value `found`, since they are made of echoes, and what becomes of them.
-pub(super) fn left_out(source: &Source, records: &[Record<'_>], found: &Found, fate: &str) -> Option<String> {
+pub(super) fn left_out(source: &Source, records: &[Record<'_>], found: &FoundColumn, fate: &str) -> Option<String> {
     let rows = records.iter().filter(|record| record.get(found).is_none()).filter_map(|record| record.row());
     let names: BTreeSet<&str> = rows
         .filter(|row| source.echoes().is_some_and(|echoes| echoes.lacks(row, found.name())))

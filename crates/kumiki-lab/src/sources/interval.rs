@@ -1,8 +1,8 @@
 //! The interval of a measurement, where a file has one in columns of its own.
 
 use super::gaps::NAMED;
-use super::{Found, Record, Source, column};
-use crate::scenario::{Fault, Place};
+use super::{FoundColumn, Record, Source, column};
+use crate::scenario::{Fault, FaultPlace};
 
 /// How the ends of intervals are called in files of measurements: the lower and the upper one.
 const INTERVALS: [[&str; 2]; 3] = [["min", "max"], ["low", "high"], ["lower", "upper"]];
@@ -12,9 +12,9 @@ const HALF_WIDTHS: [&str; 3] = ["half_width", "ci", "error"];
 /// Where the interval of a measurement is.
 pub(crate) enum Interval {
     /// Both of its ends.
-    Ends(Found, Found),
+    Ends(FoundColumn, FoundColumn),
     /// Half of its width.
-    Half(Found),
+    Half(FoundColumn),
 }
 
 impl Interval {
@@ -64,7 +64,7 @@ impl Interval {
     }
 
     /// That what it is of lies within it, in each record of `source` that has both.
-    fn check(&self, source: &Source, value: &Found) -> Result<(), Fault> {
+    fn check(&self, source: &Source, value: &FoundColumn) -> Result<(), Fault> {
         for record in source.records() {
             let Some(value) = record.number(value) else {
                 continue;
@@ -86,7 +86,7 @@ impl Interval {
                 }
                 Self::Ends(..) | Self::Half(_) => continue,
             };
-            let line = Place::Line(usize::try_from(record.line()).unwrap_or(0), 1);
+            let line = FaultPlace::Line(usize::try_from(record.line()).unwrap_or(0), 1);
             return Err(Fault::new(problem).in_place(line).in_file(source.path()));
         }
         Ok(())

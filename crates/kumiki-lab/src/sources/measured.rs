@@ -12,7 +12,7 @@ use kumiki_octets::text::counted;
 use super::column::{Unit, amount, bracketed, split};
 use super::{OF_NO_ROWS, SCOPE};
 use crate::rows::{Parameter, Scope};
-use crate::scenario::{Amount, Fault, Faults, Place};
+use crate::scenario::{Amount, Fault, FaultPlace, Faults};
 
 /// A file of measurements.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Measured {
         if heads.iter().all(|head| number(head).is_some()) {
             let fault = Fault::new("numbers in the place of heads").in_file(file);
             return Err(fault
-                .in_place(Place::Line(line_of_heads(text), 1))
+                .in_place(FaultPlace::Line(line_of_heads(text), 1))
                 .expected("a first line that names the columns"));
         }
         let mut columns = columns((file, text), &heads, renamed)?;
@@ -108,9 +108,9 @@ impl Measured {
     }
 
     /// The place of the head of the column of exactly that name, and its path in messages.
-    pub(super) fn head(&self, name: &str) -> Option<(Place, String)> {
+    pub(super) fn head(&self, name: &str) -> Option<(FaultPlace, String)> {
         let column = self.column(name)?;
-        Some((Place::Line(self.heads, column.place.0), column.path()))
+        Some((FaultPlace::Line(self.heads, column.place.0), column.path()))
     }
 
     /// The name and the unit in the head of a column, where there is one in brackets that nobody knows.
@@ -229,8 +229,8 @@ impl FileRecords {
 }
 
 /// A column of a line of the file.
-fn in_column(line: u64, column: usize) -> Place {
-    Place::Line(whole(line), column)
+fn in_column(line: u64, column: usize) -> FaultPlace {
+    FaultPlace::Line(whole(line), column)
 }
 
 /// The number of a line, as places have it.
@@ -288,7 +288,7 @@ fn unclosed((file, text): (&str, &str), record: u64) -> Option<Fault> {
     }
     let lines = text.get(..start + skipped + opened)?.matches('\n').count();
     let fault = Fault::new("a quotation mark opens a field here, and none closes it").in_file(file);
-    Some(fault.in_place(Place::Line(lines + 1, 1)).expected("one at the end of the field, or two for one in it"))
+    Some(fault.in_place(FaultPlace::Line(lines + 1, 1)).expected("one at the end of the field, or two for one in it"))
 }
 
 fn damaged((file, text): (&str, &str), why: &csv::Error) -> Fault {
@@ -315,7 +315,7 @@ fn tell_apart((file, text): (&str, &str), columns: &[Column]) -> Result<(), Faul
         if let Some(Column { place: (earlier, other), .. }) = known.insert(name, column) {
             let problem = format!("column {earlier} ({other}) is called {name:?} too");
             let path = [format!("column {number} ({head})")];
-            let line = Place::Line(line_of_heads(text), *number);
+            let line = FaultPlace::Line(line_of_heads(text), *number);
             return Err(Fault::at(path, problem).in_place(line).in_file(file));
         }
     }
@@ -342,7 +342,7 @@ fn columns(
             }
             None => named(head),
         };
-        let line = Place::Line(first, number);
+        let line = FaultPlace::Line(first, number);
         let path = [format!("column {number} ({head})")];
         if name.is_empty() {
             return Err(Fault::new(format!("column {number} has no head")).in_place(line).in_file(file));

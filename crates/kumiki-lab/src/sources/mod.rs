@@ -88,12 +88,12 @@ fn point(row: &Row) -> String {
 
 /// A value of the records of one source: what it is called there, and by what its numbers are multiplied to be in the unit that was asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct FoundColumn {
     name: String,
     times: f64,
 }
 
-impl Found {
+impl FoundColumn {
     /// What it is called in its source.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -316,8 +316,8 @@ impl Source {
     }
 
     /// Where the value called `wanted` is; nothing where there is none.
-    pub(crate) fn find(&self, wanted: &str) -> Option<Found> {
-        let found = |name: &str, times| Found { name: name.to_owned(), times };
+    pub(crate) fn find(&self, wanted: &str) -> Option<FoundColumn> {
+        let found = |name: &str, times| FoundColumn { name: name.to_owned(), times };
         let keys = match &self.content {
             Content::Results { rows, directions, .. } => {
                 let is_there = |name: &str| rows.iter().any(|row| row.cell(name).is_some());
@@ -346,7 +346,7 @@ impl Source {
     /// Where the first of `sources` that has such a value has it, and what is of a direction by who sends as it is, since each source may call it by another letter; but one with a unit comes before one without, so that a share that is a bare number
     /// in one and per cent in another means the same in both.
     pub(crate) fn find_in(sources: &[Self], wanted: &str) -> Option<String> {
-        let own = |found: Found| if is_of_many(wanted) { wanted.to_owned() } else { found.name };
+        let own = |found: FoundColumn| if is_of_many(wanted) { wanted.to_owned() } else { found.name };
         let mut names = sources.iter().filter_map(|source| source.find(wanted)).map(own);
         let first = names.next()?;
         let has_unit = |name: &String| column::split(name).1.is_some();
@@ -365,7 +365,7 @@ impl Source {
     }
 
     /// That every value of it is a number, as far as measurements have it.
-    pub(crate) fn check_numbers(&self, found: &Found) -> Result<(), Fault> {
+    pub(crate) fn check_numbers(&self, found: &FoundColumn) -> Result<(), Fault> {
         match &self.content {
             Content::Measured(measured) => {
                 let mut faults = Faults::default();
@@ -386,7 +386,7 @@ impl Source {
     }
 
     /// The same where most of the values that measurements have of it are numbers, and so are to be all: of words each is a name.
-    pub(crate) fn check_most_numbers(&self, found: &Found) -> Result<(), Fault> {
+    pub(crate) fn check_most_numbers(&self, found: &FoundColumn) -> Result<(), Fault> {
         match &self.content {
             Content::Measured(measured) if measured.is_of_numbers(&found.name) => self.check_numbers(found),
             Content::Measured(_) | Content::Results { .. } => Ok(()),
@@ -402,7 +402,7 @@ impl Source {
     }
 
     /// Takes what of a column of measurements is no number for empty fields, and adds each to `faults`; their lines. What is there may have another name then.
-    pub(crate) fn leave_numbers(&mut self, found: &Found, faults: &mut Faults) -> Vec<usize> {
+    pub(crate) fn leave_numbers(&mut self, found: &FoundColumn, faults: &mut Faults) -> Vec<usize> {
         match &mut self.content {
             Content::Measured(measured) => measured.leave_numbers(&self.path, &found.name, faults),
             Content::Results { .. } => Vec::new(),
@@ -530,7 +530,7 @@ impl Source {
 }
 
 impl<'a> Record<'a> {
-    pub(crate) fn get(self, found: &Found) -> Option<Parameter> {
+    pub(crate) fn get(self, found: &FoundColumn) -> Option<Parameter> {
         let cell = match &self.source.content {
             Content::Results { rows, echoes, .. } => {
                 let row = rows.get(self.place)?;
@@ -546,7 +546,7 @@ impl<'a> Record<'a> {
     }
 
     /// The same as a number.
-    pub(crate) fn number(self, found: &Found) -> Option<f64> {
+    pub(crate) fn number(self, found: &FoundColumn) -> Option<f64> {
         self.get(found).as_ref().and_then(number)
     }
 
@@ -586,7 +586,7 @@ impl<'a> Record<'a> {
 
     /// What a measurement has in the column of exactly that name.
     pub(crate) fn named(self, name: &str) -> Option<String> {
-        let found = Found { name: name.to_owned(), times: 1.0 };
+        let found = FoundColumn { name: name.to_owned(), times: 1.0 };
         self.get(&found).filter(|_| self.source.is_measured()).as_ref().map(told)
     }
 }
@@ -725,7 +725,7 @@ fn rows(directory: &Path) -> Result<Vec<Row>, Fault> {
     }
     let read = read_rows(&path).map_err(|why| {
         if let OutputError::Read { source, .. } = why {
-            let place = crate::scenario::Place::Line(source.line, 1);
+            let place = crate::scenario::FaultPlace::Line(source.line, 1);
             let words = json_words(&source.source);
             // What is wrong with a value says itself what is right.
             let is_value = source.source.is_data() && words != CUT_OFF;
@@ -761,6 +761,6 @@ fn run(directory: &Path) -> Result<Option<Value>, Fault> {
     serde_json::from_str(&text).map(Some).map_err(|why| {
         Fault::new(why.to_string())
             .in_file(&path.display().to_string())
-            .in_place(crate::scenario::Place::Line(why.line(), why.column()))
+            .in_place(crate::scenario::FaultPlace::Line(why.line(), why.column()))
     })
 }

@@ -36,7 +36,7 @@ const BEGIN: Token = Token { session: kumiki_graph::Handle { index: u32::MAX, ge
 
 /// Which way the file goes, as its initiator sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum FileDirection {
     /// From the initiator to the responder, by F-WRITE.
     Put,
     /// From the responder to the initiator, by F-READ.
@@ -47,7 +47,7 @@ pub enum Way {
 #[derive(Clone, Copy, Debug)]
 pub struct FileConfig {
     /// Which way it goes.
-    pub way: Way,
+    pub way: FileDirection,
     /// Its octets.
     pub len: u64,
     /// Octets in an F-DATA request.
@@ -157,13 +157,13 @@ impl FileUser {
     pub fn new(config: FileUserConfig) -> Self {
         let (file, name) = (config.file, NAME.to_owned());
         let operation = match file.way {
-            Way::Put => Operation::Put {
+            FileDirection::Put => Operation::Put {
                 name,
                 contents_type: ContentsType::binary(),
                 mode: PutMode::New,
                 source: Box::new(Generated { pattern: file.pattern, len: file.len }),
             },
-            Way::Get => Operation::Get { name, contents_type: None, restart_at: 0, sink: Box::new(Nowhere) },
+            FileDirection::Get => Operation::Get { name, contents_type: None, restart_at: 0, sink: Box::new(Nowhere) },
         };
         let client = file_user::Config {
             remote: config.remote,
@@ -209,7 +209,7 @@ impl FileUser {
     /// What came, where the file is got; none where it is put.
     #[must_use]
     pub fn received(&self) -> Option<Received> {
-        (self.config.file.way == Way::Get).then_some(self.reader.received.clone())
+        (self.config.file.way == FileDirection::Get).then_some(self.reader.received.clone())
     }
 
     /// The responder's address.
@@ -303,12 +303,12 @@ impl Protocol for FileUser {
             self.aborted.get_or_insert_with(|| reason.clone());
         }
         let before = self.client.plan().progress();
-        if self.config.file.way == Way::Get {
+        if self.config.file.way == FileDirection::Get {
             self.reader.pop(&indication, cx);
         }
         self.client.pop(below, indication, cx);
         let after = self.client.plan().progress();
-        if self.config.file.way == Way::Put {
+        if self.config.file.way == FileDirection::Put {
             // Each F-DATA request is a call of the program, which reads its RAM disk.
             let octets = after.octets.saturating_sub(before.octets);
             cx.charge(Work::Call, after.elements.saturating_sub(before.elements));
@@ -363,7 +363,7 @@ impl FileKeeper {
     pub fn new(config: FileKeeperConfig) -> Self {
         let file = config.file;
         let mut store = Memory::new();
-        if let (Way::Get, Ok(name)) = (file.way, Name::parse(&Pathname::from(NAME))) {
+        if let (FileDirection::Get, Ok(name)) = (file.way, Name::parse(&Pathname::from(NAME))) {
             let len = usize::try_from(file.len).unwrap_or(usize::MAX);
             let contents = Message::generated(file.pattern, 0, len);
             store.put(&name, ContentsType::binary(), contents, CREATED);
@@ -397,7 +397,7 @@ impl FileKeeper {
     /// What came, where the file is put; none where it is got.
     #[must_use]
     pub fn received(&self) -> Option<Received> {
-        (self.config.file.way == Way::Put).then_some(self.reader.received.clone())
+        (self.config.file.way == FileDirection::Put).then_some(self.reader.received.clone())
     }
 }
 
@@ -418,7 +418,7 @@ impl Protocol for FileKeeper {
         if let Indication::Aborted { reason, .. } = &indication {
             self.aborted.get_or_insert_with(|| (cx.now(), reason.clone()));
         }
-        if self.config.file.way == Way::Put {
+        if self.config.file.way == FileDirection::Put {
             self.reader.pop(&indication, cx);
         }
         let before = *self.server.door().counters();

@@ -135,7 +135,7 @@ impl Echoes {
 
 /// What is known of the way of echoes, there and back.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Way {
+pub struct EchoPath {
     /// From when until when it was not there, in order.
     pub away: Vec<(Instant, Instant)>,
     /// Since when it has lost all that comes.
@@ -216,7 +216,7 @@ impl Ping {
     /// that was answered all the same; what left when its way had gone; and what is out for longer than the longest round trip, or than a second where none has been. While
     /// its way stands still no time passes for what waits there, and no more is under way than waits.
     #[must_use]
-    pub fn echoes_by(&self, now: Instant, way: &Way) -> Echoes {
+    pub fn echoes_by(&self, now: Instant, way: &EchoPath) -> Echoes {
         let most = self.echoes.max.unwrap_or(Duration::from_secs(1));
         let until = way.still_since.unwrap_or(now);
         // What was answered since has not gone that way.

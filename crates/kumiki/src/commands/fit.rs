@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::fit::{Free, Options, Task};
+use kumiki_lab::fit::{FreePrice, Options, Task};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::sources::Source;
@@ -25,7 +25,7 @@ pub(crate) struct FitArgs {
     /// A price of the profile that may move, perhaps with its range: tcp.send, or tcp.send="100 us..1 ms"; may be given several times. Without
     /// it those that matter do
     #[arg(long, value_name = "NAME[=LEAST..MOST]")]
-    pub(crate) free: Vec<Free>,
+    pub(crate) free: Vec<FreePrice>,
     /// Whose prices, where hosts of the scenario have several profiles
     #[arg(long, value_name = "PROFILE")]
     pub(crate) profile: Option<String>,

@@ -6,7 +6,7 @@ use kumiki_graph::Address;
 use kumiki_inet::tcp::{Record, Tcp};
 use kumiki_sim::{HostId, World};
 
-use super::super::ends::Ends;
+use super::super::ends::TransferEnds;
 use super::super::load::{Kind, Load};
 use super::super::measure::program;
 use super::{Pair, Sender, Writer};
@@ -57,7 +57,7 @@ pub(in crate::experiment) fn retransmissions(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     load: &Load,
-    ends: &Ends,
+    ends: &TransferEnds,
 ) -> BTreeMap<Pair, u64> {
     let of = |(pair, record): (Pair, &Record)| {
         let sent_again = match ends.of(&pair).filter(|_| load.is_measured_whole()) {

@@ -6,10 +6,10 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::Record;
 use kumiki_sim::{HostId, World};
 
-use super::super::away::Away;
-use super::super::ends::Ends;
+use super::super::away::PathOutages;
+use super::super::ends::TransferEnds;
 use super::super::given_up;
-use super::super::held::{self, Held};
+use super::super::held::{self, HeldSpan};
 use super::super::load::{Kind, Load};
 use super::super::measure::{Snapshot, program};
 use super::{Flow, Matched, Pair, Progress, Sender, matched, pair_of, records};
@@ -31,9 +31,9 @@ pub(in crate::experiment) struct FlowMeasurement<'a> {
     /// When packets of exchanges waited in queues, where that is on record.
     pub(in crate::experiment) waits: Option<&'a Waits>,
     /// When ways of the load were not there.
-    pub(in crate::experiment) away: &'a Away,
+    pub(in crate::experiment) away: &'a PathOutages,
     /// What senders had done when their transfers opened and ended.
-    pub(in crate::experiment) ends: &'a Ends,
+    pub(in crate::experiment) ends: &'a TransferEnds,
 }
 
 /// The connection of TCP of a flow, as both its ends have it on record.
@@ -153,7 +153,7 @@ impl FlowMeasurement<'_> {
         exchanged: Option<&Exchanged>,
         way: (usize, usize),
         (from, until): (Instant, Instant),
-    ) -> Vec<Held> {
+    ) -> Vec<HeldSpan> {
         match (connection.own, connection.writing_peer()) {
             (Some(own), Some(other)) => {
                 // Who writes a file may be the one that is asked for it.

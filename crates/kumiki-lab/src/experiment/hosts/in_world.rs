@@ -11,7 +11,7 @@ use crate::experiment::Options;
 use crate::experiment::fault::{Fault, fault, unknown};
 use crate::experiment::power::Power;
 use crate::experiment::programs::Programs;
-use crate::experiment::protocols::{self, Place};
+use crate::experiment::protocols::{self, NodePlace};
 use crate::experiment::real::{self, RealHost};
 use crate::profile::Profile;
 use crate::scenario::{self, Real, Scenario};
@@ -166,7 +166,7 @@ impl HostsInWorld {
     fn set_nodes(&mut self, scenario: &Scenario) -> Result<(), Fault> {
         for set in scenario.settings_of_nodes()? {
             if let (Some(host), Some(id)) = (scenario.host.get(set.host), self.ids.get(set.host)) {
-                let config = protocols::tcp(&set.settings, Place { host, below: &[], trace: false });
+                let config = protocols::tcp(&set.settings, NodePlace { host, below: &[], trace: false });
                 let config = config.map_err(|fault| fault.under(&["event", &set.event.to_string(), "set"]))?;
                 self.power.set(set.at, *id, set.node, config);
             }

@@ -8,15 +8,15 @@ use kumiki_sim::{HostId, World};
 use super::moment::Snapshot;
 use super::writers::{all_done, file_user, is_done, program, sources};
 use super::{LoadResult, lossy};
-use crate::experiment::ends::Ends;
+use crate::experiment::ends::TransferEnds;
 use crate::experiment::failed::{self, unconnected, unfinished};
 use crate::experiment::flows::{self, Flow, FlowMeasurement, Progress, jain, progress};
 use crate::experiment::given_up;
-use crate::experiment::held::Held;
-use crate::experiment::idle::{Idle, Seen, Stood};
+use crate::experiment::held::HeldSpan;
+use crate::experiment::idle::{HeldFlow, HeldWhileIdle, Idle};
 use crate::experiment::load::{Kind, Load};
 use crate::experiment::occupied::AllOccupied;
-use crate::experiment::path::Crossed;
+use crate::experiment::path::CrossedLine;
 use crate::experiment::power;
 use crate::experiment::presence::Presence;
 use crate::experiment::units::Units;
@@ -33,7 +33,7 @@ pub(super) fn compare(
     hosts: &BTreeMap<String, HostId>,
     (before, after): (&Snapshot, &Snapshot),
     (name, load, is_alone): (&str, &Load, bool),
-    (presence, occupied, ends): (&Presence, &AllOccupied, &Ends),
+    (presence, occupied, ends): (&Presence, &AllOccupied, &TransferEnds),
     waits: Option<&Waits>,
 ) -> LoadResult {
     let beginning = Snapshot::default();
@@ -95,7 +95,7 @@ pub(super) fn compare(
 /// The lines on the ways of a load, between two moments.
 struct Lines<'a> {
     /// How busy each was while the load wrote.
-    shares: BTreeMap<&'a Crossed, f64>,
+    shares: BTreeMap<&'a CrossedLine, f64>,
     /// What part of what came to it the queue gave up that gave up the largest.
     given_up: f64,
     idle: Idle,
@@ -113,7 +113,7 @@ struct Span<'a> {
     sources: Vec<(usize, &'a Source)>,
     user: Option<&'a FileUser>,
     waits: Option<&'a Waits>,
-    ends: &'a Ends,
+    ends: &'a TransferEnds,
 }
 
 impl Span<'_> {
@@ -241,9 +241,9 @@ impl Span<'_> {
     }
 
     /// What held each of `flows`, and all together, while the lines on their ways were idle.
-    fn stood(&self, flows: &mut [Flow], (since, time): (Instant, Duration), lines: &Lines<'_>) -> Stood {
+    fn stood(&self, flows: &mut [Flow], (since, time): (Instant, Duration), lines: &Lines<'_>) -> HeldWhileIdle {
         let load = self.load;
-        let causes: Vec<Vec<Held>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.causes)).collect();
+        let causes: Vec<Vec<HeldSpan>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.causes)).collect();
         for (flow, spans) in flows.iter_mut().zip(&causes) {
             let own = core::iter::once(seen(load, flow, spans));
             flow.stood = lines.idle.stood((flow.began, flow.began + flow.time), own);
@@ -313,8 +313,8 @@ impl Span<'_> {
 }
 
 /// What is to be known of a `flow` of `load` that was held so.
-fn seen<'a>(load: &'a Load, flow: &Flow, spans: &'a [Held]) -> Seen<'a> {
-    Seen { way: load.way(flow.way), spans, round_trip: flow.short_round_trip() }
+fn seen<'a>(load: &'a Load, flow: &Flow, spans: &'a [HeldSpan]) -> HeldFlow<'a> {
+    HeldFlow { way: load.way(flow.way), spans, round_trip: flow.short_round_trip() }
 }
 
 fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {

@@ -7,14 +7,14 @@ use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
 use super::writers::{program, sources};
-use crate::experiment::away::Away;
+use crate::experiment::away::PathOutages;
 use crate::experiment::cpus::{self, Cpus};
-use crate::experiment::failed::Gone;
+use crate::experiment::failed::MissingParts;
 use crate::experiment::flows::{self, Pair, Sender, progress};
-use crate::experiment::lines::{Lines, Use};
+use crate::experiment::lines::{LineUse, Lines};
 use crate::experiment::load::Load;
 use crate::experiment::outages::Outages;
-use crate::experiment::path::Crossed;
+use crate::experiment::path::CrossedLine;
 use crate::experiment::power::Power;
 use crate::experiment::units::Units;
 use crate::rows::Counters;
@@ -35,11 +35,11 @@ pub(in crate::experiment) struct Snapshot {
     /// What each writing program waited between messages, all sessions together.
     pub(super) waited: Vec<Duration>,
     /// How long each line on the way was there, and busy.
-    pub(super) lines: BTreeMap<Crossed, Use>,
+    pub(super) lines: BTreeMap<CrossedLine, LineUse>,
     /// What it lacked.
-    pub(super) gone: Option<Gone>,
+    pub(super) gone: Option<MissingParts>,
     /// When its ways were not there.
-    pub(in crate::experiment) away: Away,
+    pub(in crate::experiment) away: PathOutages,
     pub(super) units: Units,
     /// What each sender had done, where others are to be compared with it.
     pub(in crate::experiment) senders: BTreeMap<Pair, Sender>,
@@ -57,8 +57,8 @@ impl Snapshot {
         Self {
             at: world.now(),
             lines: lines.used(world, load),
-            gone: Gone::of((hosts, outages, power), world, load),
-            away: Away::of((hosts, outages, power), world, load),
+            gone: MissingParts::of((hosts, outages, power), world, load),
+            away: PathOutages::of((hosts, outages, power), world, load),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             longest_gap: sinks.iter().flatten().map(|it| it.gaps.longest).max().unwrap_or_default(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),

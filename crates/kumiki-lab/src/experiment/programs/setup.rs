@@ -19,9 +19,9 @@ use crate::workload::rpc::HEADER_LEN as HEADER;
 use crate::workload::rtp::{self, Media};
 use crate::workload::udp_source::{Bursts, HEADER_LEN, time as sending};
 use crate::workload::{
-    FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, RpcClient,
-    RpcClientConfig, RpcServer, RpcServerConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
-    UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
+    FileConfig, FileDirection, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig,
+    RpcClient, RpcClientConfig, RpcServer, RpcServerConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
+    UdpSinkConfig, UdpSource, UdpSourceConfig, Wait,
 };
 
 /// The payload type of MPEG-2 transport streams (RFC 3551).
@@ -178,8 +178,8 @@ impl Setup<'_> {
         let len = workload.file.as_ref().ok_or_else(missing)?;
         let len: Octets = quantity(&["file"], len)?;
         let way = match workload.way.as_deref() {
-            None | Some("put") => Way::Put,
-            Some("get") => Way::Get,
+            None | Some("put") => FileDirection::Put,
+            Some("get") => FileDirection::Get,
             Some(other) => {
                 let path = ["way"];
                 return Err(unknown(&path, "way", other, &["put", "get"]));
@@ -188,8 +188,8 @@ impl Setup<'_> {
         let file = FileConfig { way, len: len.count(), element: self.message, pattern: self.pattern };
         // The data goes from `from` to `to`; who asks for that is the writer of a put and the reader of a get.
         let (asking, keeping, remote) = match way {
-            Way::Put => (from, to, *peer),
-            Way::Get => (to, from, *local),
+            FileDirection::Put => (from, to, *peer),
+            FileDirection::Get => (to, from, *local),
         };
         let user = FileUser::new(FileUserConfig {
             remote: at_port(remote, TSAP_PORT),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::done::Wanted;
+use super::super::done::LookedAtRows;
 use super::*;
 use crate::laboratory::Laboratory;
 use crate::rows::Scope;
@@ -252,7 +252,7 @@ fn what_bound_most_of_the_runs_stands_behind_their_mean() {
     Arc::make_mut(&mut point.scenario).run.seed = 4;
     let mut row = Flows(1).run(&point).unwrap().rows.remove(0);
     row.repetition = 2;
-    Wanted::of(&point).thin(&mut row);
+    LookedAtRows::of(&point).thin(&mut row);
     assert_eq!(row.queues["line.a"], [("p95".to_owned(), 40.0)].into());
     assert_eq!(row.counters["line"], [("a_drops".to_owned(), 4)].into());
 }

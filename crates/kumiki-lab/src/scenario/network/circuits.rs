@@ -17,13 +17,13 @@ const FIRST: u32 = 100;
 const LAST: u32 = 65_535;
 
 /// A pair of interfaces that speak without a router between them.
-struct Leg {
+struct DirectPair {
     ends: [usize; 2],
     /// The switches between them, each with the ports where it is entered and left.
     switches: Vec<(String, usize, usize)>,
 }
 
-impl Leg {
+impl DirectPair {
     /// The switches from the other end on.
     fn reversed(&self) -> Vec<(String, usize, usize)> {
         self.switches.iter().rev().map(|(switch, from, to)| (switch.clone(), *to, *from)).collect()
@@ -36,7 +36,7 @@ pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) {
     let given: BTreeSet<String> =
         scenario.switch.iter().filter(|(_, it)| it.channels().next().is_some()).map(|(name, _)| name.clone()).collect();
     let (known, taken) = (channels(scenario), named(scenario));
-    let both = |leg: &Leg| Some([through(&leg.switches, &known)?, through(&leg.reversed(), &known)?]);
+    let both = |leg: &DirectPair| Some([through(&leg.switches, &known)?, through(&leg.reversed(), &known)?]);
     let found: Vec<Option<[Vc; 2]>> = legs.iter().map(both).collect();
     let mut free = (0..).filter_map(own).filter(|circuit| !taken.contains(&format!("{}/{}", circuit.vpi, circuit.vci)));
     for (leg, found) in legs.iter().zip(found) {
@@ -70,7 +70,7 @@ fn own(number: u32) -> Option<Vc> {
 }
 
 /// Makes a channel through all switches of `leg`.
-fn connect(scenario: &mut Scenario, leg: &Leg, Vc { vpi, vci }: Vc) {
+fn connect(scenario: &mut Scenario, leg: &DirectPair, Vc { vpi, vci }: Vc) {
     for (switch, from, to) in &leg.switches {
         let [from, to] = [*from, *to].map(|port| PortVc { port, vpi, vci });
         if let Some(switch) = scenario.switch.get_mut(switch) {
@@ -98,7 +98,7 @@ fn tell(scenario: &mut Scenario, this: &Interface, other: &Interface, circuit: S
 }
 
 /// The legs between interfaces, each once.
-fn legs(scenario: &Scenario, interfaces: &[Interface]) -> Vec<Leg> {
+fn legs(scenario: &Scenario, interfaces: &[Interface]) -> Vec<DirectPair> {
     let by_plug: BTreeMap<&str, usize> =
         interfaces.iter().enumerate().map(|(number, it)| (it.plug.as_str(), number)).collect();
     let (mut seen, mut legs) = (BTreeSet::new(), Vec::new());
@@ -110,7 +110,7 @@ fn legs(scenario: &Scenario, interfaces: &[Interface]) -> Vec<Leg> {
             continue;
         };
         if seen.insert([a.min(b), a.max(b)]) {
-            legs.push(Leg { ends: [a, b], switches: switches(&leg) });
+            legs.push(DirectPair { ends: [a, b], switches: switches(&leg) });
         }
     }
     legs

@@ -12,7 +12,7 @@ use super::addresses::{Interface, network};
 use crate::topology::{Routed, Topology, place};
 
 /// How far a datagram comes.
-enum Way<'a> {
+enum Reach<'a> {
     /// To its destination, over these: where each is sent, and where it comes in.
     There(Vec<[&'a Interface; 2]>),
     /// Nobody knows.
@@ -24,11 +24,11 @@ enum Way<'a> {
     /// Through these, and to the first of them again.
     Circle(Vec<&'a Interface>),
     /// To the network on which its next router should be, and nobody is it.
-    Dead(Dead<'a>),
+    Dead(DeadRoute<'a>),
 }
 
 /// A route by way of a router that nobody is, where its MAC address must be found.
-struct Dead<'a> {
+struct DeadRoute<'a> {
     /// Who has the route.
     on: &'a Interface,
     router: Ipv4Addr,
@@ -36,7 +36,7 @@ struct Dead<'a> {
     network: (u32, u8),
 }
 
-impl Way<'_> {
+impl Reach<'_> {
     /// Whether a host that is among `given` has a part in that it leads nowhere.
     fn is_of(&self, given: &BTreeSet<String>) -> bool {
         match self {
@@ -45,13 +45,13 @@ impl Way<'_> {
             Self::None(_) => false,
             Self::Ends(router) => given.contains(&router.host),
             Self::Circle(all) => all.iter().any(|it| given.contains(&it.host)),
-            Self::Dead(Dead { on, .. }) => given.contains(&on.host),
+            Self::Dead(DeadRoute { on, .. }) => given.contains(&on.host),
         }
     }
 }
 
 /// The interfaces.
-struct Map<'a> {
+struct RoutedInterfaces<'a> {
     of_host: BTreeMap<&'a str, Vec<&'a Interface>>,
     /// By what is connected without a router, and the address there.
     of_address: BTreeMap<(usize, Ipv4Addr), &'a Interface>,
@@ -61,17 +61,17 @@ struct Map<'a> {
 }
 
 /// Network, prefix, and who is next.
-type Route<'a> = (u32, u8, Next<'a>);
+type Route<'a> = (u32, u8, NextHop<'a>);
 
 /// To whom a route leads.
 #[derive(Clone, Copy)]
-enum Next<'a> {
+enum NextHop<'a> {
     Router(Ipv4Addr),
     /// Whoever has the destination, or is alone, behind the layer of this name.
     Layer(&'a str),
 }
 
-impl<'a> Map<'a> {
+impl<'a> RoutedInterfaces<'a> {
     fn of(scenario: &'a Scenario, interfaces: &'a [Interface]) -> Self {
         let (mut of_host, mut of_address): (BTreeMap<_, Vec<_>>, BTreeMap<_, _>) = Default::default();
         for interface in interfaces {
@@ -98,19 +98,19 @@ impl<'a> Map<'a> {
 }
 
 /// What goes from a host to an address of another.
-struct Trip<'a> {
+struct Delivery<'a> {
     from: &'a str,
     to: &'a str,
     address: Ipv4Addr,
-    way: Way<'a>,
+    way: Reach<'a>,
 }
 
-impl<'a> Trip<'a> {
+impl<'a> Delivery<'a> {
     /// What a load's node `from` sends to `to`, and what that answers. A host with several addresses is called by that of the shortest way, where the load says no other, and
     /// has its answers at that of the line by which it calls.
     fn there_and_back(
         scenario: &Scenario,
-        (map, topology): (&Map<'a>, &Topology<'_>),
+        (map, topology): (&RoutedInterfaces<'a>, &Topology<'_>),
         (from, to): (&'a str, &'a str),
     ) -> [Option<Self>; 2] {
         let called = |from, to| map.by_plug.get(topology.called_at(from, to)?)?.address;
@@ -121,7 +121,7 @@ impl<'a> Trip<'a> {
         };
         let there = trip(from, to, called(from, to));
         let own = match there.as_ref().map(|it| &it.way) {
-            Some(Way::There(legs)) => legs.first().and_then(|[out, _]| out.address),
+            Some(Reach::There(legs)) => legs.first().and_then(|[out, _]| out.address),
             _ => called(to, from),
         };
         [there, trip(to, from, own)]
@@ -130,9 +130,9 @@ impl<'a> Trip<'a> {
 
 /// Follows the routes of each load there and back; of hosts that are `given` routes, for those that are found lead as far as addresses let them.
 pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTreeSet<String>) -> Result<(), Fault> {
-    let (map, topology) = (Map::of(scenario, interfaces), Topology::of(scenario));
+    let (map, topology) = (RoutedInterfaces::of(scenario, interfaces), Topology::of(scenario));
     for (from, to) in scenario.pairs() {
-        let trips = Trip::there_and_back(scenario, (&map, &topology), (from, to));
+        let trips = Delivery::there_and_back(scenario, (&map, &topology), (from, to));
         if let Some(trip) = trips.into_iter().flatten().find(|trip| trip.way.is_of(given)) {
             return Err(trip.said(&map));
         }
@@ -142,15 +142,15 @@ pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTree
 
 /// Whether each host that has to send something to another, and through IP alone, has a route there.
 pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), Fault> {
-    let (map, topology) = (Map::of(scenario, interfaces), Topology::of(scenario));
+    let (map, topology) = (RoutedInterfaces::of(scenario, interfaces), Topology::of(scenario));
     for load in scenario.load.values() {
         // Nothing answers datagrams.
         let is_answered = !["udp", "rtp"].contains(&load.kind.as_str());
         for (from, to) in load.pairs() {
-            let trips = Trip::there_and_back(scenario, (&map, &topology), (from, to));
+            let trips = Delivery::there_and_back(scenario, (&map, &topology), (from, to));
             let needed = [(from, true), (to, is_answered)].into_iter().zip(trips).filter(|((_, needed), _)| *needed);
             for ((program, _), trip) in needed {
-                let astray = trip.filter(|trip| matches!(trip.way, Way::None(_)) && is_through_ip(scenario, program));
+                let astray = trip.filter(|trip| matches!(trip.way, Reach::None(_)) && is_through_ip(scenario, program));
                 if let Some(trip) = astray {
                     return Err(trip.said(&map));
                 }
@@ -160,21 +160,21 @@ pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), F
     Ok(())
 }
 
-impl Trip<'_> {
-    fn said(self, map: &Map<'_>) -> Fault {
+impl Delivery<'_> {
+    fn said(self, map: &RoutedInterfaces<'_>) -> Fault {
         let Self { from, to, address, way } = self;
         let (at, problem) = match &way {
-            Way::Ends(router) => {
+            Reach::Ends(router) => {
                 (Some(*router), format!("{}, on the way from {from} to {to}, has no route to {address}", router.host))
             }
-            Way::Circle(all) => {
+            Reach::Circle(all) => {
                 let names: Vec<&str> = all.iter().chain(all.first()).map(|it| it.host.as_str()).collect();
                 (
                     all.first().copied(),
                     format!("what {from} sends to {to} ({address}) goes in a circle: {}", names.join(", ")),
                 )
             }
-            Way::None(own) => {
+            Reach::None(own) => {
                 let fault =
                     Fault::at(["host", &own.host, &own.ip], format!("{from} has no route to {address} of {to}"));
                 return fault.of_topology().expected(format!(
@@ -182,8 +182,8 @@ impl Trip<'_> {
                 prefix = own.prefix
             ));
             }
-            Way::Dead(dead) => return dead.said(map),
-            Way::There(_) | Way::Unknown => (None, String::new()),
+            Reach::Dead(dead) => return dead.said(map),
+            Reach::There(_) | Reach::Unknown => (None, String::new()),
         };
         let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
         let network = at.map_or_else(|| address.to_string(), |_| format!("{address}/32"));
@@ -193,9 +193,9 @@ impl Trip<'_> {
     }
 }
 
-impl Dead<'_> {
+impl DeadRoute<'_> {
     /// Whether it is asked for by ARP, and nobody can be it: all hosts are emulated, addresses beside it are known, and nothing that is set has this one.
-    fn is_certain(&self, scenario: &Scenario, map: &Map<'_>) -> bool {
+    fn is_certain(&self, scenario: &Scenario, map: &RoutedInterfaces<'_>) -> bool {
         let of_network = |it: &&&Interface| it.network == self.on.network;
         let is_asked_for = scenario.host.get(&self.on.host).is_some_and(|host| self.on.resolver(host) == Some("arp"));
         let is_known = map.of_host.values().flatten().filter(of_network).all(|it| it.address.is_some());
@@ -207,7 +207,7 @@ impl Dead<'_> {
         is_asked_for && is_known && !scenario.host.values().any(is_it)
     }
 
-    fn said(&self, map: &Map<'_>) -> Fault {
+    fn said(&self, map: &RoutedInterfaces<'_>) -> Fault {
         let Self { on, router, network: (base, prefix) } = self;
         let route = match prefix {
             0 => "default route".to_owned(),
@@ -235,17 +235,22 @@ fn mentions(value: &toml::Value, address: &str) -> bool {
 }
 
 /// Where what `from` sends to `address` of `to` comes.
-fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), address: Ipv4Addr) -> Way<'a> {
+fn follow<'a>(
+    scenario: &Scenario,
+    map: &RoutedInterfaces<'a>,
+    (from, to): (&str, &str),
+    address: Ipv4Addr,
+) -> Reach<'a> {
     let mut seen: Vec<&Interface> = Vec::new();
     let mut legs = Vec::new();
     let mut host = from;
     while host != to {
         let own = map.of_host.get(host).map(Vec::as_slice).unwrap_or_default();
         let (Some(first), Some(Some(routes))) = (own.first(), map.routes.get(host)) else {
-            return Way::Unknown;
+            return Reach::Unknown;
         };
         if let Some(at) = seen.iter().position(|it| it.host == first.host) {
-            return Way::Circle(seen.split_off(at));
+            return Reach::Circle(seen.split_off(at));
         }
         seen.push(first);
         let near = own.iter().filter(|it| is_in(address, it)).map(|it| (it.prefix, None));
@@ -253,39 +258,41 @@ fn follow<'a>(scenario: &Scenario, map: &Map<'a>, (from, to): (&str, &str), addr
         let far = far.map(|(base, prefix, by)| (*prefix, Some((*base, *by))));
         let (by, route) = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
             Some((prefix, Some((base, by)))) => (by, Some((base, prefix))),
-            Some((_, None)) => (Next::Router(address), None),
-            None if host != from => return Way::Ends(first),
-            None if has_peers(scenario, first) || !own.iter().all(|it| is_right(scenario, it)) => return Way::Unknown,
-            None => return Way::None(first),
+            Some((_, None)) => (NextHop::Router(address), None),
+            None if host != from => return Reach::Ends(first),
+            None if has_peers(scenario, first) || !own.iter().all(|it| is_right(scenario, it)) => {
+                return Reach::Unknown;
+            }
+            None => return Reach::None(first),
         };
         let (on, next) = match by {
-            Next::Router(router) => {
+            NextHop::Router(router) => {
                 let on = own.iter().filter(|it| is_in(router, it)).max_by_key(|it| it.prefix).copied();
                 let next = on.and_then(|on| map.of_address.get(&(on.network, router)).copied());
-                let dead = || Some(Dead { on: on?, router, network: route? });
+                let dead = || Some(DeadRoute { on: on?, router, network: route? });
                 if next.is_none() {
                     let dead = dead().filter(|dead| dead.is_certain(scenario, map));
-                    return dead.map_or(Way::Unknown, Way::Dead);
+                    return dead.map_or(Reach::Unknown, Reach::Dead);
                 }
                 (on, next)
             }
-            Next::Layer(layer) => {
+            NextHop::Layer(layer) => {
                 let on = own.iter().find(|it| it.below == layer).copied();
                 (on, on.and_then(|on| map.beyond(on, address)))
             }
         };
         let (Some(on), Some(next)) = (on, next) else {
-            return Way::Unknown;
+            return Reach::Unknown;
         };
         legs.push([on, next]);
         host = &next.host;
     }
-    Way::There(legs)
+    Reach::There(legs)
 }
 
 /// The ways that routes lead to readers and back.
 pub(super) fn ways(scenario: &Scenario, interfaces: &[Interface]) -> Routed {
-    let (map, topology) = (Map::of(scenario, interfaces), Topology::of(scenario));
+    let (map, topology) = (RoutedInterfaces::of(scenario, interfaces), Topology::of(scenario));
     let called = scenario.routed.called.clone();
     let named = |legs: &[[&Interface; 2]]| legs.iter().map(|leg| leg.map(|it| it.plug.clone())).collect::<Vec<_>>();
     let mut routed = Routed { called, ..Routed::default() };
@@ -293,14 +300,14 @@ pub(super) fn ways(scenario: &Scenario, interfaces: &[Interface]) -> Routed {
         // Of several readers the first says which address is a writer's own.
         let mut own: BTreeMap<&str, Ipv4Addr> = BTreeMap::new();
         for (from, to) in load.pairs().filter(|(from, _)| is_through_ip(scenario, from)) {
-            let [there, _] = Trip::there_and_back(scenario, (&map, &topology), (from, to));
-            let Some(Trip { way: Way::There(there), .. }) = there else {
+            let [there, _] = Delivery::there_and_back(scenario, (&map, &topology), (from, to));
+            let Some(Delivery { way: Reach::There(there), .. }) = there else {
                 continue;
             };
             let first = there.first().and_then(|[out, _]| out.address);
             let own = own.get(from).copied().or(first).map(|address| *own.entry(from).or_insert(address));
             let back = own.map(|own| follow(scenario, &map, (place(to), place(from)), own));
-            if let Some(Way::There(back)) = back {
+            if let Some(Reach::There(back)) = back {
                 routed.back.insert((to.to_owned(), from.to_owned()), named(&back));
             }
             routed.there.insert((from.to_owned(), to.to_owned()), named(&there));
@@ -367,8 +374,8 @@ fn routes<'a>(scenario: &'a Scenario, interface: &Interface) -> Option<Vec<Route
     };
     let layers = host.graph.as_ref().map(|graph| graph.below(&interface.ip)).unwrap_or_default();
     let next = |by: &'a str| match by.parse() {
-        Ok(router) => Some(Next::Router(router)),
-        Err(_) => layers.contains(&by).then_some(Next::Layer(by)),
+        Ok(router) => Some(NextHop::Router(router)),
+        Err(_) => layers.contains(&by).then_some(NextHop::Layer(by)),
     };
     let route = |(to, by): (&'a String, &'a toml::Value)| {
         let by = next(by.as_str()?)?;

@@ -15,7 +15,7 @@ pub(super) fn given(scenario: &Scenario) -> BTreeSet<String> {
 
 /// Gives each IP that has none the shortest routes to all networks.
 pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) {
-    let map = Map::of(scenario, interfaces);
+    let map = NetworkMap::of(scenario, interfaces);
     if map.routers.is_empty() {
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) {
 }
 
 /// Which networks there are, and who forwards between them.
-struct Map<'a> {
+struct NetworkMap<'a> {
     interfaces: &'a [Interface],
     /// The interfaces of routers, by network.
     routers: BTreeMap<usize, Vec<&'a Interface>>,
@@ -47,7 +47,7 @@ struct Map<'a> {
     of_node: BTreeMap<(&'a str, &'a str), Vec<&'a Interface>>,
 }
 
-impl<'a> Map<'a> {
+impl<'a> NetworkMap<'a> {
     fn of(scenario: &Scenario, interfaces: &'a [Interface]) -> Self {
         let forwards = |it: &Interface| {
             let own = scenario.host.get(&it.host).and_then(|host| host.settings.get(&it.ip));
