@@ -147,33 +147,10 @@ impl Fitted {
     /// [`Fault`] where the profile that it is like is a file that cannot be read any more.
     pub fn profile(&self) -> Result<String, Fault> {
         let mut table = self.base_table()?;
-        let (off, held) = self.off(&self.after);
         let fitted: Vec<_> = self.task.measurements.iter().filter(|it| !it.is_held_out).collect();
-        let held_out = self.task.measurements.len() - fitted.len();
-        let held = held.map_or_else(String::new, |held| format!(", {held:.2} % at {held_out} that were held out"));
-        let alike: String = self
-            .certainty
-            .alike
-            .iter()
-            .map(|(a, b, _)| {
-                format!(
-                    " {} and {} are not told apart: only what they make together is known.",
-                    self.name(*a),
-                    self.name(*b)
-                )
-            })
-            .collect();
-        let version = env!("CARGO_PKG_VERSION");
-        let these = if fitted.len() == 1 { "it" } else { "these" };
-        let about = format!(
-            "Fitted by Kumiki {version} to {} of {} with the scenario {}: {off:.2} % off at {these}{held}.{alike}",
-            counted(fitted.len(), "measurement"),
-            self.task.source,
-            self.task.scenario
-        );
         let insert = |table: &mut toml::Table, key: &str, value: toml::Value| drop(table.insert(key.to_owned(), value));
         insert(&mut table, "title", format!("{}, fitted to {}", self.task.profile.title, self.task.source).into());
-        insert(&mut table, "about", about.into());
+        insert(&mut table, "about", self.about(fitted.len()).into());
         let unit =
             |value: &ValueName| if value.unit().is_empty() { String::new() } else { format!(" {}", value.unit()) };
         let points = fitted.iter().map(|it| {
@@ -208,6 +185,33 @@ impl Fitted {
             put(&mut table, &name.0, sourced);
         }
         Ok(written(&table))
+    }
+
+    /// What the profile says of itself, which was fitted to so many measurements.
+    fn about(&self, fitted: usize) -> String {
+        let (off, held) = self.off(&self.after);
+        let held_out = self.task.measurements.len() - fitted;
+        let held = held.map_or_else(String::new, |held| format!(", {held:.2} % at {held_out} that were held out"));
+        let alike: String = self
+            .certainty
+            .alike
+            .iter()
+            .map(|(a, b, _)| {
+                format!(
+                    " {} and {} are not told apart: only what they make together is known.",
+                    self.name(*a),
+                    self.name(*b)
+                )
+            })
+            .collect();
+        let version = env!("CARGO_PKG_VERSION");
+        let these = if fitted == 1 { "it" } else { "these" };
+        format!(
+            "Fitted by Kumiki {version} to {} of {} with the scenario {}: {off:.2} % off at {these}{held}.{alike}",
+            counted(fitted, "measurement"),
+            self.task.source,
+            self.task.scenario
+        )
     }
 
     /// What the profile begins with: that it is like one of the repository's, or all that the file says.

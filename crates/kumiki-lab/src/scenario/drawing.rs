@@ -100,6 +100,20 @@ impl Scenario {
         }
     }
 
+    /// The ends of each line, and of each hop of a ring, with what it is.
+    fn lines_in_words(&self) -> impl Iterator<Item = ([&str; 2], String)> {
+        let lines = self.link.iter().map(|(name, link)| {
+            let [one, other] = &link.ends;
+            let words = format!("{name}: {}", link.words());
+            ([one.as_str(), other.as_str()], words)
+        });
+        let rings = self.ring.iter().flat_map(|(name, ring)| {
+            let words = format!("{name}: {}", ring.words());
+            ring.hops().map(move |hop| (hop, words.clone()))
+        });
+        lines.chain(rings)
+    }
+
     /// The same as a drawing, without the settings.
     #[must_use]
     pub fn graph_svg(&self) -> String {
@@ -130,16 +144,7 @@ impl Scenario {
             left += width + PAD * 2.0;
         }
         let mut low = base;
-        let lines = self.link.iter().map(|(name, link)| {
-            let [one, other] = &link.ends;
-            let words = format!("{name}: {}", link.words());
-            ([one.as_str(), other.as_str()], words)
-        });
-        let rings = self.ring.iter().flat_map(|(name, ring)| {
-            let words = format!("{name}: {}", ring.words());
-            ring.hops().map(move |hop| (hop, words.clone()))
-        });
-        for (ends, about) in lines.chain(rings) {
+        for (ends, about) in self.lines_in_words() {
             let ends = ends.map(|end| plugs.get(end).copied());
             let [Some((x1, y1)), Some((x2, y2))] = ends else {
                 continue;

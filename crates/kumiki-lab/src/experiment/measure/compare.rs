@@ -39,7 +39,7 @@ pub(super) fn compare(
     let beginning = Snapshot::default();
     // What has an end of its own is measured from its beginning, whatever the others wait for.
     let before = if load.is_measured_whole() { &beginning } else { before };
-    let span = Span {
+    let between = LoadBetween {
         world,
         hosts,
         load,
@@ -51,34 +51,30 @@ pub(super) fn compare(
         waits,
         ends,
     };
-    let lines = Lines {
-        shares: presence.shares(name, &before.lines, &after.lines),
-        given_up: presence.given_up(name, &before.lines, &after.lines),
-        idle: Idle::of(load.ways.iter().flatten().flatten(), occupied),
-    };
-    let (mut flows, measured) = span.measured(is_alone);
+    let lines = LinesOfLoad::of((name, load), (before, after), presence, occupied);
+    let (mut flows, measured) = between.measured(is_alone);
     let (since, time) = measured;
     for (came, flow) in &mut flows {
-        span.finish(came, flow, measured, &lines);
+        between.finish(came, flow, measured, &lines);
     }
     let mut flows: Vec<Flow> = flows.into_iter().map(|(_, flow)| flow).collect();
-    let stood = span.stood(&mut flows, measured, &lines);
-    let has_own_time = load.is_measured_whole() || span.has_exchanges();
-    let part = if has_own_time { None } else { presence.part(name, span.moments()) };
+    let stood = between.stood(&mut flows, measured, &lines);
+    let has_own_time = load.is_measured_whole() || between.has_exchanges();
+    let part = if has_own_time { None } else { presence.part(name, between.moments()) };
     let result = LoadResult {
         began: since,
         time,
         until: after.at,
         part,
         jain: jain(&flows),
-        line: span.line(&flows, &lines),
-        without_power: span.without_power(&flows, measured),
+        line: between.line(&flows, &lines),
+        without_power: between.without_power(&flows, measured),
         has_end: load.until_done,
         stood,
-        waited: span.waited(part.map_or(time, |(_, part)| part).as_secs_f64()),
+        waited: between.waited(part.map_or(time, |(_, part)| part).as_secs_f64()),
         page_waits: after.page_waits - before.page_waits,
-        wrong: span.sinks.iter().flatten().find_map(|it| it.wrong),
-        failure: span.failure(&flows),
+        wrong: between.sinks.iter().flatten().find_map(|it| it.wrong),
+        failure: between.failure(&flows),
         unconnected: unconnected(world, hosts, load, after.gone.as_ref()),
         cut_off: failed::why_cut_off(load, after.gone.as_ref()),
         round_trips: round_trips(world, hosts, load),
@@ -86,14 +82,14 @@ pub(super) fn compare(
         away: after.away.told(before.at),
         unanswered: load.kind == Kind::Ping
             && all_done(world, hosts, load, |ping: &Ping| ping.echoes().sent > 0 && ping.echoes().answered == 0),
-        ..span.counted(&flows, (part.unwrap_or(measured), time), lines.given_up)
+        ..between.counted(&flows, (part.unwrap_or(measured), time), lines.given_up)
     };
     let octets = flows.iter().map(|flow| flow.octets).sum();
     LoadResult { goodput_mbps: result.rate_mbps(octets), flows, ..result }
 }
 
 /// The lines on the ways of a load, between two moments.
-struct Lines<'a> {
+struct LinesOfLoad<'a> {
     /// How busy each was while the load wrote.
     shares: BTreeMap<&'a CrossedLine, f64>,
     /// What part of what came to it the queue gave up that gave up the largest.
@@ -101,8 +97,24 @@ struct Lines<'a> {
     idle: Idle,
 }
 
+impl<'a> LinesOfLoad<'a> {
+    /// Those of the load `name`.
+    fn of(
+        (name, load): (&str, &Load),
+        (before, after): (&'a Snapshot, &'a Snapshot),
+        presence: &'a Presence,
+        occupied: &AllOccupied,
+    ) -> Self {
+        Self {
+            shares: presence.shares(name, &before.lines, &after.lines),
+            given_up: presence.given_up(name, &before.lines, &after.lines),
+            idle: Idle::of(load.ways.iter().flatten().flatten(), occupied),
+        }
+    }
+}
+
 /// A load between two moments.
-struct Span<'a> {
+struct LoadBetween<'a> {
     world: &'a World,
     hosts: &'a BTreeMap<String, HostId>,
     load: &'a Load,
@@ -116,7 +128,7 @@ struct Span<'a> {
     ends: &'a TransferEnds,
 }
 
-impl Span<'_> {
+impl LoadBetween<'_> {
     /// When both moments are.
     const fn moments(&self) -> (Instant, Instant) {
         (self.before.at, self.after.at)
@@ -220,7 +232,7 @@ impl Span<'_> {
     }
 
     /// Says of a `flow` what only the lines on its way, and the time that is measured, tell.
-    fn finish(&self, came: &Progress, flow: &mut Flow, (since, time): (Instant, Duration), lines: &Lines<'_>) {
+    fn finish(&self, came: &Progress, flow: &mut Flow, (since, time): (Instant, Duration), lines: &LinesOfLoad<'_>) {
         let load = self.load;
         let shares = || load.way(flow.way).iter().filter_map(|line| Some((line, *lines.shares.get(line)?)));
         let most = shares().map(|(_, share)| share).reduce(f64::max).unwrap_or(0.0);
@@ -241,7 +253,7 @@ impl Span<'_> {
     }
 
     /// What held each of `flows`, and all together, while the lines on their ways were idle.
-    fn stood(&self, flows: &mut [Flow], (since, time): (Instant, Duration), lines: &Lines<'_>) -> HeldWhileIdle {
+    fn stood(&self, flows: &mut [Flow], (since, time): (Instant, Duration), lines: &LinesOfLoad<'_>) -> HeldWhileIdle {
         let load = self.load;
         let causes: Vec<Vec<HeldSpan>> = flows.iter_mut().map(|flow| core::mem::take(&mut flow.causes)).collect();
         for (flow, spans) in flows.iter_mut().zip(&causes) {
@@ -255,7 +267,7 @@ impl Span<'_> {
     }
 
     /// How busy the busiest line was on the way of whichever flow had the least busy one. Echoes are no flows, but go there and back.
-    fn line(&self, flows: &[Flow], lines: &Lines<'_>) -> f64 {
+    fn line(&self, flows: &[Flow], lines: &LinesOfLoad<'_>) -> f64 {
         let shares = |way| self.load.way(way).iter().filter_map(|line| lines.shares.get(line).copied());
         let of_echoes = self.asked().map(|way| shares(way).reduce(f64::max).unwrap_or(0.0));
         flows.iter().map(|flow| flow.line).chain(of_echoes).reduce(f64::min).unwrap_or(0.0)
