@@ -3,8 +3,10 @@
 //! | read | for |
 //! |---|---|
 //! | [`osi`] | associations: seven layers on a connection, who may call, what is told |
+//! | [`url`] | where a file is, and how its responder is reached |
 //! | [`files`] | directories as filestores: locks, quotas, passwords, disks that fail |
 #![cfg(target_os = "linux")]
 
 pub mod files;
 pub mod osi;
+pub mod url;

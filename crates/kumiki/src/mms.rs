@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use kumiki_filetransfer::osi::{self, Call, Calls, ContentsType, Initiate, MmsSettings, Operation, PutMode};
+use kumiki_filetransfer::url::Url;
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
-use crate::files::url::Url;
 use crate::files::work::{self, Line, Manner};
 use crate::files::{collect, password};
 use crate::live::option;

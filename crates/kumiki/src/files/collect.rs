@@ -40,12 +40,12 @@ use kumiki_filetransfer::osi::{
     self, Call, ContentsType, Duration, Failure, Gain, Operation, OperationOutcome, Progress, Protocols,
     ReadAttributes, Task,
 };
+use kumiki_filetransfer::url::Url;
 use serde_json::{Map, Value};
 
 use super::bar::Bar;
 use super::local::{MOST, Part, Received, Settler, digest, directory_of};
 use super::show;
-use super::url::Url;
 use super::work::{Manner, broken, look_at, narrated, started_over, status};
 use crate::commands::{Stop, print, shown, unreadable, unwritable};
 use crate::live::option;

@@ -10,12 +10,13 @@ use kumiki_filetransfer::files::Passwords;
 use kumiki_filetransfer::osi::{
     self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels, Serves, Title, X121,
 };
+use kumiki_filetransfer::url;
 use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_live::{Duration, Form, LiveError, place, private, refusal};
 
-use super::{url, work};
+use super::work;
 use crate::callers::{Callers, memory, pcap_most};
 use crate::cli::Snap;
 use crate::commands::{Stop, has_place, shown};
@@ -229,11 +230,10 @@ impl Reach {
     }
 
     fn check_tpdu(&self) -> Result<(), Stop> {
-        let fits = |size: u16| size.is_power_of_two() && (128..=8192).contains(&size);
-        if self.tpdu.is_none_or(fits) {
+        if self.tpdu.is_none_or(url::is_tpdu_size) {
             return Ok(());
         }
-        Err(Stop::Input("--tpdu: 128, 256, 512, 1024, 2048, 4096 or 8192 is expected".to_owned()))
+        Err(Stop::Input(format!("--tpdu: {}", url::TPDU_SIZES)))
     }
 
     /// Where callers come in; where nothing is said, by RFC 1006 at every address.

@@ -7,5 +7,4 @@ pub(crate) mod local;
 pub(crate) mod newlines;
 pub(crate) mod password;
 pub(crate) mod show;
-pub(crate) mod url;
 pub(crate) mod work;

@@ -8,12 +8,12 @@ use kumiki_filetransfer::osi::{
     self, Association, Call, Calls, Carrier, ContentsType, Duration, Failure, Gain, Layer, Lower, Operation,
     OperationOutcome, Protocols, PutMode, Task,
 };
+use kumiki_filetransfer::url::Url;
 use kumiki_octets::text::{are, counted};
 
 use super::bar::Bar;
 use super::local::{Contents, FetchTarget, Out, Part, note_beside, part_of, path_shown};
 use super::show;
-use super::url::Url;
 use crate::cli::Snap;
 use crate::commands::{Stop, capture_place, lines_shown, print, shown};
 use crate::live::option;

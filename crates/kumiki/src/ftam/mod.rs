@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use kumiki_filetransfer::osi::{Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass};
+use kumiki_filetransfer::url::Url;
 use kumiki_lab::quantity::Octets;
 use kumiki_live::unguessable;
 
 use crate::commands::Stop;
-use crate::files::url::Url;
 use crate::files::work::{self, Line, Manner};
 use crate::files::{collect, password};
 use crate::live::option;

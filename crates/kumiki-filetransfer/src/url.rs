@@ -20,39 +20,39 @@
 
 use core::str::FromStr;
 
-use kumiki_filetransfer::osi::{
+use crate::osi::{
     CallUserData, Carrier, Charging, Circuit, Facility, Host, Names, Nui, Oid, Selector, Sels, Title, X121,
 };
 
 /// A URL in its parts.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Url {
+pub struct Url {
     /// `ftam` or `mms`.
-    pub(crate) scheme: &'static str,
+    pub scheme: &'static str,
     /// As whom.
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// Where.
-    pub(crate) host: Host,
+    pub host: Host,
     /// The name of the file; may be empty.
-    pub(crate) name: String,
+    pub name: String,
     /// The selectors called.
-    pub(crate) called: Sels,
+    pub called: Sels,
     /// Our own.
-    pub(crate) calling: Sels,
+    pub calling: Sels,
     /// The titles called.
-    pub(crate) names: Names,
+    pub names: Names,
     /// The application context.
-    pub(crate) context: Option<Oid>,
+    pub context: Option<Oid>,
     /// The TPDU size.
-    pub(crate) tpdu: Option<u16>,
+    pub tpdu: Option<u16>,
     /// Who pays.
-    pub(crate) account: Option<String>,
+    pub account: Option<String>,
     /// What carries transport.
-    pub(crate) carrier: Carrier,
+    pub carrier: Carrier,
     /// The X.121 address called, and ours.
-    pub(crate) x121: [X121; 2],
+    pub x121: [X121; 2],
     /// How the call of X.25 is made.
-    pub(crate) circuit: Circuit,
+    pub circuit: Circuit,
 }
 
 /// A kind of URL.
@@ -79,12 +79,14 @@ const MMS: Scheme = Scheme {
 
 impl Url {
     /// Whether it looks like one: then it is no file of this machine.
-    pub(crate) fn is_one(text: &str) -> bool {
+    #[must_use]
+    pub fn is_one(text: &str) -> bool {
         text.contains("://")
     }
 
     /// As the log of a collection has it: the responder, without user and parameters.
-    pub(crate) fn place(&self) -> String {
+    #[must_use]
+    pub fn place(&self) -> String {
         format!("{}://{}/{}", self.scheme, self.host, self.name)
     }
 }
@@ -100,7 +102,10 @@ impl FromStr for Url {
 
 impl Url {
     /// One of MMS.
-    pub(crate) fn of_mms(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// What is wrong in it, and what would be right.
+    pub fn of_mms(text: &str) -> Result<Self, String> {
         let url = Self::parse(text, &MMS)?;
         if url.user.is_some() {
             return Err(
@@ -208,19 +213,9 @@ impl Url {
                 self.names.ae_qualifier = Some(Title::Number(number));
             }
             "context" => self.context = Some(title()?),
-            "tpdu" => {
-                let size = value.parse().ok();
-                let size = size.filter(|size: &u16| size.is_power_of_two() && (128..=8192).contains(size));
-                self.tpdu = Some(size.ok_or("128, 256, 512, 1024, 2048, 4096 or 8192 is expected")?);
-            }
+            "tpdu" => self.tpdu = Some(tpdu_size(&value)?),
             "account" => self.account = Some(value),
-            "carrier" => {
-                self.carrier = match value.as_str() {
-                    "rfc1006" => Carrier::Rfc1006,
-                    "xot" => Carrier::Xot,
-                    _ => return Err("rfc1006 or xot is expected".to_owned()),
-                }
-            }
+            "carrier" => self.carrier = carrier(&value)?,
             "x121" | "from-x121" => {
                 let number = value.parse::<X121>().map_err(|why| why.to_string())?;
                 let [called, ours] = &mut self.x121;
@@ -229,48 +224,88 @@ impl Url {
             "packet" => self.circuit.packet = packet(&value)?,
             "window" => self.circuit.window = window(&value)?,
             "cud" => self.circuit.user_data = call_user_data(&value)?,
-            "cug" => {
-                let group = match *value.as_bytes() {
-                    [a @ b'0'..=b'9', b @ b'0'..=b'9'] => (a - b'0') << 4 | (b - b'0'),
-                    _ => return Err("two digits are expected".to_owned()),
-                };
-                self.circuit.facilities.set(Facility::ClosedGroup(group));
-            }
-            "reverse" => match value.as_str() {
-                "yes" => {
+            "cug" => self.circuit.facilities.set(Facility::ClosedGroup(closed_group(&value)?)),
+            "reverse" => {
+                if is_reverse(&value)? {
                     self.circuit.facilities.set(Facility::Charging(Charging { reverse: true, ..Charging::default() }));
                 }
-                "no" => {}
-                _ => return Err("yes or no is expected".to_owned()),
-            },
-            "nui" => {
-                let nui = value.as_bytes();
-                if nui.is_empty() || nui.len() > 64 {
-                    return Err("1 to 64 octets are expected".to_owned());
-                }
-                self.circuit.facilities.set(Facility::User(Nui::new(nui)));
             }
+            "nui" => self.circuit.facilities.set(Facility::User(user_identification(&value)?)),
             _ => return Err("there is no such parameter".to_owned()),
         }
         Ok(())
     }
 }
 
+fn carrier(text: &str) -> Result<Carrier, String> {
+    match text {
+        "rfc1006" => Ok(Carrier::Rfc1006),
+        "xot" => Ok(Carrier::Xot),
+        _ => Err("rfc1006 or xot is expected".to_owned()),
+    }
+}
+
+fn tpdu_size(text: &str) -> Result<u16, String> {
+    text.parse().ok().filter(|size| is_tpdu_size(*size)).ok_or_else(|| TPDU_SIZES.to_owned())
+}
+
+/// What a TPDU size that is none is answered with.
+pub const TPDU_SIZES: &str = "128, 256, 512, 1024, 2048, 4096 or 8192 is expected";
+
+/// Whether TPDUs of so many octets can be proposed.
+#[must_use]
+pub const fn is_tpdu_size(octets: u16) -> bool {
+    octets.is_power_of_two() && octets >= 128 && octets <= 8192
+}
+
+/// The number of a closed user group, as X.25 writes it: a digit in each half of the octet.
+fn closed_group(text: &str) -> Result<u8, String> {
+    match *text.as_bytes() {
+        [a @ b'0'..=b'9', b @ b'0'..=b'9'] => Ok((a - b'0') << 4 | (b - b'0')),
+        _ => Err("two digits are expected".to_owned()),
+    }
+}
+
+fn is_reverse(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("yes or no is expected".to_owned()),
+    }
+}
+
+fn user_identification(text: &str) -> Result<Nui, String> {
+    let nui = text.as_bytes();
+    if nui.is_empty() || nui.len() > 64 {
+        return Err("1 to 64 octets are expected".to_owned());
+    }
+    Ok(Nui::new(nui))
+}
+
 /// Octets of a packet.
-pub(crate) fn packet(text: &str) -> Result<u16, String> {
+///
+/// # Errors
+/// What would be right.
+pub fn packet(text: &str) -> Result<u16, String> {
     let octets = text.parse().ok();
     let octets = octets.filter(|it: &u16| it.is_power_of_two() && (16..=4096).contains(it));
     octets.ok_or_else(|| "a power of two from 16 to 4096 is expected".to_owned())
 }
 
 /// Packets of a window, which are numbered modulo 8.
-pub(crate) fn window(text: &str) -> Result<u8, String> {
+///
+/// # Errors
+/// What would be right.
+pub fn window(text: &str) -> Result<u8, String> {
     let packets = text.parse().ok().filter(|it| (1..=7).contains(it));
     packets.ok_or_else(|| "1 to 7 is expected".to_owned())
 }
 
 /// The user data of a call, without fast select.
-pub(crate) fn call_user_data(text: &str) -> Result<CallUserData, String> {
+///
+/// # Errors
+/// What would be right.
+pub fn call_user_data(text: &str) -> Result<CallUserData, String> {
     let digits: Option<Vec<u8>> =
         text.chars().map(|digit| digit.to_digit(16).and_then(|it| u8::try_from(it).ok())).collect();
     let (pairs, left) = digits.as_deref().unwrap_or(&[0]).as_chunks::<2>();
