@@ -28,9 +28,9 @@ use kumiki_link::Impaired;
 use capture::Capture;
 use kumiki_lab::capture::Stream;
 use kumiki_lab::medium::FrameImpair;
-pub use kumiki_lab::refusal;
 use kumiki_lab::scenario::tree::{Node, Origin};
 use kumiki_lab::scenario::{self, Fault, FaultPlace};
+pub use kumiki_lab::{refusal, shown};
 use kumiki_pcapng::CaptureError;
 use private::CaptureBudget;
 

@@ -44,12 +44,12 @@ use kumiki_filetransfer::url::Url;
 use serde_json::{Map, Value};
 
 use super::bar::Bar;
-use super::local::{MOST, Part, Received, Settler, digest, directory_of};
 use super::show;
 use super::work::{Manner, broken, look_at, narrated, started_over, status};
 use crate::commands::{Stop, print, shown, unreadable, unwritable};
 use crate::live::option;
 use fetching::Job;
+use kumiki_filetransfer::local::{MOST, Part, Received, Settler, digest, directory_of};
 use names::collected;
 use placing::Whole;
 use rows::Range;

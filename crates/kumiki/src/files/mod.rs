@@ -3,8 +3,6 @@
 pub(crate) mod bar;
 pub(crate) mod collect;
 pub(crate) mod daemon;
-pub(crate) mod local;
-pub(crate) mod newlines;
 pub(crate) mod password;
 pub(crate) mod show;
 pub(crate) mod work;

@@ -12,11 +12,11 @@ use kumiki_filetransfer::url::Url;
 use kumiki_octets::text::{are, counted};
 
 use super::bar::Bar;
-use super::local::{Contents, FetchTarget, Out, Part, note_beside, part_of, path_shown};
 use super::show;
 use crate::cli::Snap;
 use crate::commands::{Stop, capture_place, lines_shown, print, shown};
 use crate::live::option;
+use kumiki_filetransfer::local::{Contents, FetchTarget, Out, Part, note_beside, part_of, path_shown};
 
 /// How much is told.
 #[derive(Args, Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::placing::Whole;
 use super::state::State;
 use super::{Collection, Doing};
-use crate::files::local::{MOST, Part, Receipt};
+use kumiki_filetransfer::local::{MOST, Part, Receipt};
 
 /// A file that is to be fetched.
 pub(super) struct Job {

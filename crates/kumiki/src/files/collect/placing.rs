@@ -8,7 +8,7 @@ use kumiki_filetransfer::osi::Failure;
 use super::Collection;
 use super::fetching::Job;
 use super::state::Entry;
-use crate::files::local::{Part, Receipt, Received, checksum, directory_of};
+use kumiki_filetransfer::local::{Part, Receipt, Received, checksum, directory_of};
 
 /// A file that has come, or comes.
 pub(super) struct Whole {

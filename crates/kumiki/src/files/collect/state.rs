@@ -14,8 +14,8 @@ use kumiki_filetransfer::osi::ReadAttributes;
 use serde_json::{Value, json};
 
 use crate::commands::Stop;
-use crate::files::local::{directory_of, path_shown};
 use crate::files::show;
+use kumiki_filetransfer::local::{directory_of, path_shown};
 
 /// So many lines more than files are no reason to write it again.
 const SPARE: usize = 1000;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use kumiki_filetransfer::files::disk::{Simulated, every_end};
-use kumiki_filetransfer::osi::{Message, Secured, Sink as _};
+use crate::files::disk::{Simulated, every_end};
+use crate::osi::{Message, Secured, Sink as _};
 
 use super::Part;
 

@@ -6,15 +6,15 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use kumiki_filetransfer::osi::{Message, Secured, Sink};
-use kumiki_lab::refusal::{self, Access};
+use crate::osi::{Message, Secured, Sink};
+use kumiki_live::refusal::{self, Access};
 use sha2::{Digest as _, Sha256};
 
+use super::newlines::Localiser;
 use super::{Receipt, path_shown};
-use crate::files::newlines::Localiser;
 
 /// Standard output, and what is written to as that is.
-pub(crate) struct Out {
+pub struct Out {
     to: Box<dyn io::Write + Send>,
     name: String,
     written: u64,
@@ -36,7 +36,7 @@ struct Again {
 
 impl Out {
     /// Standard output.
-    pub(crate) fn standard() -> Self {
+    pub fn standard() -> Self {
         Self {
             to: Box::new(io::stdout()),
             name: "standard output".to_owned(),
@@ -49,7 +49,10 @@ impl Out {
     }
 
     /// What is at `path` and is no file.
-    pub(crate) fn open(path: &Path) -> Result<(Self, Receipt), String> {
+    ///
+    /// # Errors
+    /// It cannot be written to, and why.
+    pub fn open(path: &Path) -> Result<(Self, Receipt), String> {
         let name = path_shown(path);
         let opened = std::fs::metadata(path).and_then(|it| -> io::Result<Box<dyn io::Write + Send>> {
             if it.file_type().is_socket() {
@@ -72,7 +75,7 @@ impl Out {
     }
 
     /// Ends lines as they end here.
-    pub(crate) fn with_newlines(mut self, is_text: bool) -> Self {
+    pub fn with_newlines(mut self, is_text: bool) -> Self {
         self.localiser = is_text.then(Localiser::default);
         self
     }

@@ -9,24 +9,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use kumiki_filetransfer::files::disk::{Disk, Errno, Synced, System};
-use kumiki_filetransfer::osi::{Message, Secured, Sink};
-use kumiki_lab::refusal::{self, Access};
+use crate::files::disk::{Disk, Errno, Synced, System};
+use crate::osi::{Message, Secured, Sink};
+use kumiki_live::refusal::{self, Access};
 
-pub(crate) use self::unfinished::part_of;
+pub use self::unfinished::part_of;
 use self::unfinished::{
     BARE, UNFINISHED, bare, create_part, lock, note_of, of_ours, open_left, permit, unmade, unnamed,
 };
+use super::newlines::localise;
 use super::note::{self, Note};
 use super::settler::{Settler, Whole};
 use super::{Receipt, directory_of, path_shown};
-use crate::files::newlines::localise;
 
 /// Bytes that are compared at a time.
 const COMPARED: usize = 64 * 1024;
 
 /// A file that is being fetched.
-pub(crate) struct Part<D: Disk = System> {
+pub struct Part<D: Disk = System> {
     disk: D,
     file: Arc<D::File>,
     part: PathBuf,
@@ -53,7 +53,10 @@ pub(crate) struct Part<D: Disk = System> {
 
 impl Part {
     /// Tries whether a file can be made beside `target`, before anybody is called. None is left.
-    pub(crate) fn try_place(target: &Path) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// None can be made, and why.
+    pub fn try_place(target: &Path) -> Result<(), String> {
         let directory = directory_of(target);
         let tried = directory.join(format!("{UNFINISHED}{}", std::process::id()));
         let unmade = |why: io::Error| {
@@ -67,7 +70,10 @@ impl Part {
     }
 
     /// Begins on the disk of this machine.
-    pub(crate) fn begin(target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
+    ///
+    /// # Errors
+    /// It is a directory, somebody else fetches to it, or what is there is not ours.
+    pub fn begin(target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
         if target.is_dir() {
             let why = refusal::words(target, &io::ErrorKind::IsADirectory.into(), Access::Write);
             return Err(format!("{}: {why}", path_shown(target)));
@@ -79,7 +85,7 @@ impl Part {
 impl<D: Disk> Part<D> {
     /// Begins to write what comes from `place` beside `target`: under a name that nobody has, or, where it is to `resume`, in `TARGET.part`, which may be there
     /// from an earlier run.
-    pub(crate) fn begin_on(disk: D, target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
+    pub fn begin_on(disk: D, target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
         if !resume {
             let (file, part) = unnamed(&disk, directory_of(target))?;
             return Self::with(disk, file, part, target, place, false);
@@ -111,7 +117,7 @@ impl<D: Disk> Part<D> {
     }
 
     /// The same with an unfinished file of this name, which nobody else has, in the same directory.
-    pub(crate) fn begin_in(disk: D, part: PathBuf, target: &Path, place: &str) -> Result<(Self, Receipt), String> {
+    pub fn begin_in(disk: D, part: PathBuf, target: &Path, place: &str) -> Result<(Self, Receipt), String> {
         let file = match open_left(&disk, &part)? {
             Some(file) => file,
             None => create_part(&disk, &part)?,
@@ -155,7 +161,10 @@ impl<D: Disk> Part<D> {
     }
 
     /// Keeps a note by which another run can recover the transfer, and goes on with what an earlier one has left. It is told whether there is such a thing.
-    pub(crate) fn recovering(mut self) -> Result<(Self, bool), String> {
+    ///
+    /// # Errors
+    /// What an earlier run has noted cannot be written again.
+    pub fn recovering(mut self) -> Result<(Self, bool), String> {
         if self.resume {
             let note = Note::new(self.disk.clone(), note_of(&self.part), self.place.clone());
             self.interrupted = note.read().filter(|at| at.offset <= self.old);
@@ -201,18 +210,18 @@ impl<D: Disk> Part<D> {
     }
 
     /// Whether what was left under the name `part` is of `place`.
-    pub(crate) fn is_of(disk: &D, part: &Path, place: &str) -> bool {
+    pub fn is_of(disk: &D, part: &Path, place: &str) -> bool {
         let note = note::text(disk, &note_of(part)).unwrap_or_default();
         note.ends_with(&format!(" {}\n", place.escape_debug()))
     }
 
     /// Forgets what an earlier run has left.
-    pub(crate) fn begin_again(&mut self) -> Result<(), String> {
+    pub fn begin_again(&mut self) -> Result<(), String> {
         self.cut(0).map_err(|why| self.said(&why))
     }
 
     /// Removes what an earlier run has left under the name `part`, unless somebody is writing it.
-    pub(crate) fn forget_left(disk: &D, part: &Path) {
+    pub fn forget_left(disk: &D, part: &Path) {
         match open_left(disk, part) {
             Ok(Some(file)) if lock(disk, &file, part).is_ok() => Self::forget(disk, part),
             // Of one that is gone the note may be there still.
@@ -234,13 +243,13 @@ impl<D: Disk> Part<D> {
     }
 
     /// So many bytes are there, of a file of this place that is known by its size and date.
-    pub(crate) fn known(&self) -> u64 {
+    pub fn known(&self) -> u64 {
         let note = note::text(&self.disk, &note_of(&self.part)).unwrap_or_default();
         if self.resume && note.ends_with(&format!(" {}\n", self.place)) { self.old } else { 0 }
     }
 
     /// Has it put into its place by `settler`, where nothing is noted of its octets: else it is done here, so that no note is ever beside octets of another file.
-    pub(crate) fn settled_by(mut self, settler: &Settler<D>) -> Self {
+    pub fn settled_by(mut self, settler: &Settler<D>) -> Self {
         self.settler = Some(settler.sender());
         self
     }
@@ -273,13 +282,13 @@ impl<D: Disk> Part<D> {
     }
 
     /// Computes its checksum when it is there.
-    pub(crate) fn with_checksum(mut self) -> Self {
+    pub fn with_checksum(mut self) -> Self {
         self.checksum = true;
         self
     }
 
     /// Ends lines as they end here when it is there.
-    pub(crate) fn with_newlines(mut self, is_text: bool) -> Self {
+    pub fn with_newlines(mut self, is_text: bool) -> Self {
         self.is_text = is_text;
         self
     }

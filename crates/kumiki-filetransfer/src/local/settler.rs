@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use kumiki_filetransfer::files::disk::{Disk, Errno, Synced};
+use crate::files::disk::{Disk, Errno, Synced};
 
 use super::{Receipt, checksum_of, directory_of, path_shown};
 
 /// So many files wait at most.
-pub(crate) const MOST: usize = 8;
+pub const MOST: usize = 8;
 
 /// A file that has come whole.
 pub(super) struct Whole<D: Disk> {
@@ -65,7 +65,7 @@ fn settle<D: Disk>(batch: &[Whole<D>]) {
 }
 
 /// Who puts files into their places.
-pub(crate) struct Settler<D: Disk> {
+pub struct Settler<D: Disk> {
     whole: Sender<Whole<D>>,
     how: How,
 }
@@ -83,7 +83,7 @@ impl<D: Disk> Settler<D> {
     ///
     /// # Errors
     /// The system has no room for one.
-    pub(crate) fn start() -> io::Result<Self> {
+    pub fn start() -> io::Result<Self> {
         let (whole, come) = mpsc::channel::<Whole<D>>();
         let (done, said) = mpsc::channel();
         let settling = std::thread::Builder::new().name("settler".to_owned());
@@ -102,7 +102,7 @@ impl<D: Disk> Settler<D> {
 
     /// Without a thread: done in [`Settler::look`], as soon as more than `behind` wait.
     #[cfg(test)]
-    pub(crate) fn behind(behind: usize) -> Self {
+    pub fn behind(behind: usize) -> Self {
         let (whole, come) = mpsc::channel();
         let mut waiting = Vec::new();
         let look = move |wait: bool| {
@@ -121,7 +121,7 @@ impl<D: Disk> Settler<D> {
     }
 
     /// Sees what was done; where it is to `wait`, after some more. False where nothing more will be done.
-    pub(crate) fn look(&mut self, wait: bool) -> bool {
+    pub fn look(&mut self, wait: bool) -> bool {
         match &mut self.how {
             How::Thread(said) if wait => said.recv().is_ok(),
             How::Thread(said) => {

@@ -6,15 +6,15 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use kumiki_filetransfer::files::disk::Disk;
-use kumiki_filetransfer::osi::Globaliser;
-pub(crate) use kumiki_filetransfer::osi::Localiser;
+use crate::files::disk::Disk;
+use crate::osi::Globaliser;
+pub(super) use crate::osi::Localiser;
 
 /// Octets that are converted at a time.
 const PART: usize = 64 * 1024;
 
 /// Converts a file that has come, in its place; gives its size then.
-pub(crate) fn localise<D: Disk>(disk: &D, file: &D::File) -> io::Result<u64> {
+pub(super) fn localise<D: Disk>(disk: &D, file: &D::File) -> io::Result<u64> {
     let (mut localiser, mut out) = (Localiser::default(), Vec::with_capacity(PART));
     let mut written = 0;
     let read = |part: &mut [u8], at| Ok(disk.read(file, part, at)?);
@@ -34,7 +34,7 @@ pub(crate) fn localise<D: Disk>(disk: &D, file: &D::File) -> io::Result<u64> {
 }
 
 /// Writes what is sent for a file to another one; gives the size of that. LF that has CR before it already stays.
-pub(crate) fn globalise(from: &File, to: &File) -> io::Result<u64> {
+pub(super) fn globalise(from: &File, to: &File) -> io::Result<u64> {
     let (mut globaliser, mut out) = (Globaliser::default(), Vec::with_capacity(2 * PART));
     let mut written = 0;
     let read = |part: &mut [u8], at| from.read_at(part, at);
@@ -71,7 +71,7 @@ fn each_part(
 mod tests {
     use std::os::fd::OwnedFd;
 
-    use kumiki_filetransfer::files::disk::System;
+    use crate::files::disk::System;
 
     use super::*;
 

@@ -14,6 +14,7 @@
 mod contents;
 #[cfg(test)]
 mod crashes;
+mod newlines;
 mod note;
 mod out;
 mod part;
@@ -24,16 +25,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_filetransfer::files::disk::{Disk, OFlags};
-use kumiki_lab::refusal::{self, Access};
+use crate::files::disk::{Disk, OFlags};
+use kumiki_live::refusal::{self, Access};
+use kumiki_live::shown;
 use sha2::{Digest as _, Sha256};
 
-use crate::commands::shown;
-
-pub(crate) use contents::{Contents, note_beside};
-pub(crate) use out::Out;
-pub(crate) use part::{Part, part_of};
-pub(crate) use settler::{MOST, Settler};
+pub use contents::{Contents, note_beside};
+pub use out::Out;
+pub use part::{Part, part_of};
+pub use settler::{MOST, Settler};
 
 /// Octets that are summed at a time.
 const SUMMED: usize = 64 * 1024;
@@ -43,7 +43,7 @@ const MOST_LINKS: usize = 40;
 
 /// What is where a file is to go.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum FetchTarget {
+pub enum FetchTarget {
     /// A file, or nothing yet; where a link leads to.
     File(PathBuf),
     /// A device, a FIFO or a socket.
@@ -52,7 +52,10 @@ pub(crate) enum FetchTarget {
 
 impl FetchTarget {
     /// What is at `target`.
-    pub(crate) fn of(target: &Path) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// It is a directory, or none can be made there.
+    pub fn of(target: &Path) -> Result<Self, String> {
         let said = |why: &dyn core::fmt::Display| format!("{}: {why}", path_shown(target));
         match std::fs::metadata(target) {
             Ok(it) if it.is_dir() => {
@@ -83,36 +86,39 @@ impl FetchTarget {
 }
 
 /// The name of a file, for people.
-pub(crate) fn path_shown(path: &Path) -> String {
-    shown(&path.to_string_lossy())
+pub fn path_shown(path: &Path) -> String {
+    shown::line(&path.to_string_lossy())
 }
 
 /// What came of a file, for whoever has given the sink away.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Receipt(Arc<Mutex<Received>>);
+pub struct Receipt(Arc<Mutex<Received>>);
 
 /// What is known of a file that has come.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Received {
+pub struct Received {
     /// Its size.
-    pub(crate) size: u64,
+    pub size: u64,
     /// SHA-256 in hexadecimal, where it was wanted.
-    pub(crate) sha256: String,
+    pub sha256: String,
     /// It is in its place.
-    pub(crate) is_there: bool,
+    pub is_there: bool,
     /// So many bytes were there already, and were not asked for.
-    pub(crate) resumed: u64,
+    pub resumed: u64,
     /// Up to here bytes were there already, and came once more as they were.
-    pub(crate) compared: u64,
+    pub compared: u64,
     /// This machine could not keep it.
-    pub(crate) is_lost: bool,
-    /// It has come whole, and is put into its place behind what comes next; where that has failed, why.
-    pub(crate) waits: bool,
-    pub(crate) why: Option<String>,
+    pub is_lost: bool,
+    /// It has come whole, and is put into its place behind what comes next.
+    pub waits: bool,
+    /// Where that has failed, why.
+    pub why: Option<String>,
 }
 
 impl Receipt {
-    pub(crate) fn read(&self) -> Received {
+    /// What is known by now.
+    #[must_use]
+    pub fn read(&self) -> Received {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -135,7 +141,7 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// The directory in which a path is.
-pub(crate) fn directory_of(path: &Path) -> &Path {
+pub fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -143,12 +149,12 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
 }
 
 /// The checksum of octets.
-pub(crate) fn digest(octets: &[u8]) -> String {
+pub fn digest(octets: &[u8]) -> String {
     hex(&Sha256::digest(octets))
 }
 
 /// The checksum of a file.
-pub(crate) fn checksum<D: Disk>(disk: &D, path: &Path) -> io::Result<String> {
+pub fn checksum<D: Disk>(disk: &D, path: &Path) -> io::Result<String> {
     let file = disk.open(None, path, OFlags::RDONLY | OFlags::CLOEXEC, 0)?;
     checksum_of(disk, &file)
 }

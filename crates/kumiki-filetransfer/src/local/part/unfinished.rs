@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kumiki_filetransfer::files::disk::{Disk, Errno, Kind, Meta, OFlags};
-use kumiki_lab::refusal::{self, Access};
+use crate::files::disk::{Disk, Errno, Kind, Meta, OFlags};
+use kumiki_live::refusal::{self, Access};
 
 use super::super::{note, path_shown};
 
@@ -16,7 +16,7 @@ const TRIES: u32 = 4;
 pub(super) const UNFINISHED: &str = ".kumiki-get-";
 
 /// The name of the unfinished file beside `target` that is kept.
-pub(crate) fn part_of(target: &Path) -> PathBuf {
+pub fn part_of(target: &Path) -> PathBuf {
     let mut name: OsString = target.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     target.with_file_name(name)

@@ -6,21 +6,21 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use kumiki_filetransfer::files::disk::System;
-use kumiki_filetransfer::osi::{Message, Page, Secured, Source};
+use crate::files::disk::System;
+use crate::osi::{Message, Page, Secured, Source};
 
-use kumiki_lab::refusal::{self, Access};
+use kumiki_live::refusal::{self, Access};
 
+use super::newlines::globalise;
 use super::note::Note;
 use super::path_shown;
-use crate::files::newlines::globalise;
 
 /// A file that is sent.
-pub(crate) struct Contents {
+pub struct Contents {
     file: File,
     name: String,
     /// Its size when it was opened.
-    pub(crate) size: u64,
+    pub size: u64,
     /// What was known of it when it was opened; nothing of standard input.
     seen: Option<std::fs::Metadata>,
     note: Option<Note<System>>,
@@ -28,7 +28,7 @@ pub(crate) struct Contents {
 }
 
 /// The name of the note beside a file that is sent.
-pub(crate) fn note_beside(file: &Path) -> PathBuf {
+pub fn note_beside(file: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(file.file_name().unwrap_or_default());
     name.push(".kumiki-put");
@@ -37,7 +37,10 @@ pub(crate) fn note_beside(file: &Path) -> PathBuf {
 
 impl Contents {
     /// Opens a file.
-    pub(crate) fn of(path: &Path) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// It cannot be read, and why.
+    pub fn of(path: &Path) -> Result<Self, String> {
         let name = path_shown(path);
         let said = |why: io::Error| format!("{name}: {}", refusal::words(path, &why, Access::Read));
         let file = File::open(path).map_err(said)?;
@@ -50,7 +53,10 @@ impl Contents {
     }
 
     /// Keeps a note beside `path` by which another run can recover the transfer to `place`, and goes on with what an earlier one has left of the same file.
-    pub(crate) fn recovering(mut self, path: &Path, place: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// No note can be written there.
+    pub fn recovering(mut self, path: &Path, place: &str) -> Result<Self, String> {
         let no_file = || format!("{}: this is no file", self.name);
         let it = self.seen.as_ref().ok_or_else(no_file)?;
         let (seconds, nanos) = (it.mtime(), it.mtime_nsec());
@@ -66,7 +72,10 @@ impl Contents {
     }
 
     /// Ends lines as they end between systems, if that `is_text`: in a file without a name, so that it can go on by octets, where temporary files are.
-    pub(crate) fn with_newlines(mut self, is_text: bool) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// There is no room for what is converted.
+    pub fn with_newlines(mut self, is_text: bool) -> Result<Self, String> {
         if !is_text {
             return Ok(self);
         }
@@ -83,7 +92,10 @@ impl Contents {
 
     /// Takes standard input to a file without a name first: so that who writes it slowly does not hold the association, and the responder can
     /// go back to a checkpoint.
-    pub(crate) fn of_standard_input() -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// It cannot be read, or there is no room for it.
+    pub fn of_standard_input() -> Result<Self, String> {
         let name = "standard input".to_owned();
         let said = |why: io::Error| {
             let at = path_shown(&std::env::temp_dir());

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kumiki_filetransfer::files::disk::{Disk, Errno, OFlags, Synced};
-use kumiki_filetransfer::osi::Secured;
+use crate::files::disk::{Disk, Errno, OFlags, Synced};
+use crate::osi::Secured;
 
 /// Octets between checkpoints that are noted: what comes before one has to be on the disk, and that takes time.
 const NOTED_EVERY: u64 = 8 << 20;
@@ -122,7 +122,7 @@ impl<D: Disk> Note<D> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_filetransfer::files::disk::System;
+    use crate::files::disk::System;
     use proptest::prelude::*;
 
     use super::*;
