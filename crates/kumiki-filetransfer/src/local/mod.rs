@@ -33,7 +33,8 @@ use sha2::{Digest as _, Sha256};
 pub use contents::{Contents, note_beside};
 pub use out::Out;
 pub use part::{Part, part_of};
-pub use settler::{MOST, Settler};
+pub(crate) use settler::MOST;
+pub use settler::Settler;
 
 /// Octets that are summed at a time.
 const SUMMED: usize = 64 * 1024;
@@ -141,7 +142,7 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// The directory in which a path is.
-pub fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -149,12 +150,12 @@ pub fn directory_of(path: &Path) -> &Path {
 }
 
 /// The checksum of octets.
-pub fn digest(octets: &[u8]) -> String {
+pub(crate) fn digest(octets: &[u8]) -> String {
     hex(&Sha256::digest(octets))
 }
 
 /// The checksum of a file.
-pub fn checksum<D: Disk>(disk: &D, path: &Path) -> io::Result<String> {
+pub(crate) fn checksum<D: Disk>(disk: &D, path: &Path) -> io::Result<String> {
     let file = disk.open(None, path, OFlags::RDONLY | OFlags::CLOEXEC, 0)?;
     checksum_of(disk, &file)
 }

@@ -85,7 +85,7 @@ impl Part {
 impl<D: Disk> Part<D> {
     /// Begins to write what comes from `place` beside `target`: under a name that nobody has, or, where it is to `resume`, in `TARGET.part`, which may be there
     /// from an earlier run.
-    pub fn begin_on(disk: D, target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
+    pub(crate) fn begin_on(disk: D, target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
         if !resume {
             let (file, part) = unnamed(&disk, directory_of(target))?;
             return Self::with(disk, file, part, target, place, false);
@@ -117,7 +117,7 @@ impl<D: Disk> Part<D> {
     }
 
     /// The same with an unfinished file of this name, which nobody else has, in the same directory.
-    pub fn begin_in(disk: D, part: PathBuf, target: &Path, place: &str) -> Result<(Self, Receipt), String> {
+    pub(crate) fn begin_in(disk: D, part: PathBuf, target: &Path, place: &str) -> Result<(Self, Receipt), String> {
         let file = match open_left(&disk, &part)? {
             Some(file) => file,
             None => create_part(&disk, &part)?,
@@ -210,18 +210,18 @@ impl<D: Disk> Part<D> {
     }
 
     /// Whether what was left under the name `part` is of `place`.
-    pub fn is_of(disk: &D, part: &Path, place: &str) -> bool {
+    pub(crate) fn is_of(disk: &D, part: &Path, place: &str) -> bool {
         let note = note::text(disk, &note_of(part)).unwrap_or_default();
         note.ends_with(&format!(" {}\n", place.escape_debug()))
     }
 
     /// Forgets what an earlier run has left.
-    pub fn begin_again(&mut self) -> Result<(), String> {
+    pub(crate) fn begin_again(&mut self) -> Result<(), String> {
         self.cut(0).map_err(|why| self.said(&why))
     }
 
     /// Removes what an earlier run has left under the name `part`, unless somebody is writing it.
-    pub fn forget_left(disk: &D, part: &Path) {
+    pub(crate) fn forget_left(disk: &D, part: &Path) {
         match open_left(disk, part) {
             Ok(Some(file)) if lock(disk, &file, part).is_ok() => Self::forget(disk, part),
             // Of one that is gone the note may be there still.
@@ -249,7 +249,7 @@ impl<D: Disk> Part<D> {
     }
 
     /// Has it put into its place by `settler`, where nothing is noted of its octets: else it is done here, so that no note is ever beside octets of another file.
-    pub fn settled_by(mut self, settler: &Settler<D>) -> Self {
+    pub(crate) fn settled_by(mut self, settler: &Settler<D>) -> Self {
         self.settler = Some(settler.sender());
         self
     }
@@ -282,7 +282,7 @@ impl<D: Disk> Part<D> {
     }
 
     /// Computes its checksum when it is there.
-    pub fn with_checksum(mut self) -> Self {
+    pub(crate) fn with_checksum(mut self) -> Self {
         self.checksum = true;
         self
     }

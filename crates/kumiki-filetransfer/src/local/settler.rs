@@ -14,7 +14,7 @@ use crate::files::disk::{Disk, Errno, Synced};
 use super::{Receipt, checksum_of, directory_of, path_shown};
 
 /// So many files wait at most.
-pub const MOST: usize = 8;
+pub(crate) const MOST: usize = 8;
 
 /// A file that has come whole.
 pub(super) struct Whole<D: Disk> {
@@ -102,7 +102,7 @@ impl<D: Disk> Settler<D> {
 
     /// Without a thread: done in [`Settler::look`], as soon as more than `behind` wait.
     #[cfg(test)]
-    pub fn behind(behind: usize) -> Self {
+    pub(crate) fn behind(behind: usize) -> Self {
         let (whole, come) = mpsc::channel();
         let mut waiting = Vec::new();
         let look = move |wait: bool| {
@@ -121,7 +121,7 @@ impl<D: Disk> Settler<D> {
     }
 
     /// Sees what was done; where it is to `wait`, after some more. False where nothing more will be done.
-    pub fn look(&mut self, wait: bool) -> bool {
+    pub(crate) fn look(&mut self, wait: bool) -> bool {
         match &mut self.how {
             How::Thread(said) if wait => said.recv().is_ok(),
             How::Thread(said) => {

@@ -2,59 +2,10 @@
 
 use core::fmt::Display;
 
-use kumiki_filetransfer::osi::{
-    Attribute, ContentsType, Form, GeneralizedTime, GraphicString, Pathname, PermittedActions, Protocols,
-    ReadAttributes,
-};
+use kumiki_filetransfer::attributes::{exact_name, is_directory, name, octets, size};
+use kumiki_filetransfer::osi::{Attribute, ContentsType, GeneralizedTime, PermittedActions, Protocols, ReadAttributes};
 use kumiki_octets::text::counted;
 use serde_json::{Map, Value};
-
-/// How many octets a file has, if that was said.
-pub(crate) fn size(attributes: &ReadAttributes) -> Option<u64> {
-    attributes.size.as_ref()?.actual().copied()
-}
-
-/// When its contents were last modified, as it was said.
-pub(crate) fn modified(attributes: &ReadAttributes) -> Option<String> {
-    let time = attributes.modified.as_ref()?.actual()?;
-    Some(time.as_str().to_owned())
-}
-
-/// Its name, if that was said, with control characters escaped. Where it is no UTF-8, so are the octets that are no ASCII (`\xff`) and backslashes: in whichever character set it
-/// is, it must not look like another name.
-pub(crate) fn name(attributes: &ReadAttributes) -> Option<String> {
-    let pathname = attributes.pathname.as_ref()?;
-    if exact_name(attributes).is_some() {
-        return Some(pathname.to_string());
-    }
-    let octets = octets(pathname);
-    let shown = octets.iter().map(|octet| match octet {
-        0x80.. => format!("\\x{octet:02x}"),
-        b'\\' => "\\\\".to_owned(),
-        ascii => GraphicString::from(&[*ascii][..]).to_string(),
-    });
-    Some(shown.collect())
-}
-
-/// The same as it was said, to be asked for; none where it is no UTF-8.
-pub(crate) fn exact_name(attributes: &ReadAttributes) -> Option<String> {
-    String::from_utf8(octets(attributes.pathname.as_ref()?)).ok()
-}
-
-/// Its octets, with `/` between the components.
-fn octets(pathname: &Pathname) -> Vec<u8> {
-    let parts: Vec<&[u8]> = pathname.components().iter().map(GraphicString::octets).collect();
-    let whole = parts.join(&b'/');
-    match pathname {
-        Pathname::Incomplete(_) => whole,
-        Pathname::Complete(_) => [&b"/"[..], &whole].concat(),
-    }
-}
-
-/// Whether it is a directory, as far as that was said.
-pub(crate) fn is_directory(attributes: &ReadAttributes) -> bool {
-    attributes.contents_type.as_ref().and_then(Form::of) == Some(Form::Directory)
-}
 
 /// `2026-01-31 12:00:00`, or as it was written where that is no date.
 fn date(time: &GeneralizedTime) -> String {

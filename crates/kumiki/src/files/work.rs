@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use kumiki_filetransfer::attributes::{directory, size};
 use kumiki_filetransfer::osi::{
     self, Association, Call, Calls, Carrier, ContentsType, Duration, Failure, Gain, Layer, Lower, Operation,
     OperationOutcome, Protocols, PutMode, Task,
@@ -128,7 +129,7 @@ impl Task for Plan {
     fn heard(&mut self, outcome: &OperationOutcome) {
         self.told(&narrated(self.of, outcome));
         if let Ok(Gain::Attributes(attributes)) = &outcome.result {
-            self.expected = show::size(attributes);
+            self.expected = size(attributes);
         }
         self.outcomes.push(outcome.clone());
     }
@@ -517,12 +518,6 @@ pub(crate) fn names(url: &Url, more: &[String], make: impl Fn(String) -> Operati
     }
     let all = std::iter::once(&url.name).chain(more);
     Ok(all.cloned().map(make).collect())
-}
-
-/// The name of a directory, as filestores have it: without a slash at the end, and `.` for nothing.
-pub(crate) fn directory(name: &str) -> String {
-    let name = name.strip_suffix('/').unwrap_or(name);
-    if name.is_empty() { "." } else { name }.to_owned()
 }
 
 #[cfg(test)]

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use kumiki_filetransfer::files::disk::Disk;
-use kumiki_filetransfer::osi::{self, ReadAttributes};
+use crate::files::disk::Disk;
+use crate::osi::{self, ReadAttributes};
 
 use super::fetching::Job;
 use super::rows::Rows;
 use super::state::UnfetchedFile;
-use super::{Closed, Collection};
-use crate::files::show;
+use super::{Closed, Collection, Event, Teller};
+use crate::attributes;
 
-impl<D: Disk> Collection<'_, D> {
+impl<D: Disk, T: Teller> Collection<D, T> {
     /// Whether it is a file that is collected at all.
     pub(super) fn is_wanted(&self, name: &str, attributes: &ReadAttributes) -> bool {
-        !show::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
+        !attributes::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
     }
 
     /// Decides on all that was seen: what is missing, what may still grow, what is new.
     pub(super) fn decide(&mut self) {
         let mut seen = core::mem::take(&mut self.seen);
         let is_below = |(name, attributes): &&(String, ReadAttributes)| {
-            show::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
+            attributes::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
         };
         let below: Vec<String> = seen.iter().filter(is_below).map(|(name, _)| name.clone()).collect();
         for name in below {
@@ -43,13 +43,13 @@ impl<D: Disk> Collection<'_, D> {
                 waiting.push((name.clone(), why));
             }
         }
-        self.missing = rows.gaps();
-        for gap in &self.missing {
-            self.say("missing", gap, &[]);
+        self.done.missing = rows.gaps();
+        for gap in &self.done.missing {
+            self.teller.tell(gap, &Event::Missing);
         }
         for (name, why) in &waiting {
-            self.held = self.held.saturating_add(1);
-            self.say("held", name, &[("why", why.as_str().into())]);
+            self.done.held = self.done.held.saturating_add(1);
+            self.teller.tell(name, &Event::Held(why));
         }
         let waiting: BTreeSet<&str> = waiting.iter().map(|(name, _)| name.as_str()).collect();
         for (name, attributes) in &seen {
@@ -60,7 +60,7 @@ impl<D: Disk> Collection<'_, D> {
         if !self.wanted.dry_run
             && let Err(why) = self.state.hold(held)
         {
-            self.broken = Some(why);
+            self.done.broken = Some(why);
         }
         self.interrupted_first();
     }
@@ -81,12 +81,12 @@ impl<D: Disk> Collection<'_, D> {
             }
             (Closed::Row, None) | (Closed::Settled, _) => {}
         }
-        let (size, modified) = (show::size(attributes), show::modified(attributes));
+        let (size, modified) = (attributes::size(attributes), attributes::modified(attributes));
         if size.is_none() && modified.is_none() {
             let why = "neither size nor date is told, by which it could be seen to be finished";
             return Some(format!("{why}: --closed any takes it as it is"));
         }
-        let settle = self.settle.as_nanos() / 1_000_000_000;
+        let settle = self.wanted.settle.as_nanos() / 1_000_000_000;
         let before = self.state.held(name);
         let since = before.filter(|it| (it.size, &it.modified) == (size, &modified));
         // A clock that was put back starts again.
@@ -106,14 +106,14 @@ impl<D: Disk> Collection<'_, D> {
 
     /// Whether a file is here, as the responder tells of it now.
     fn is_known(&self, name: &str, attributes: &ReadAttributes) -> bool {
-        let told = (show::size(attributes), show::modified(attributes));
+        let told = (attributes::size(attributes), attributes::modified(attributes));
         let old = self.state.get(name);
         told != (None, None) && old.is_some_and(|old| (old.size, old.modified.clone()) == told)
     }
 
     /// Fetches a file, if what the responder says of it is new.
     fn consider(&mut self, name: &str, attributes: &ReadAttributes) {
-        let (size, modified) = (show::size(attributes), show::modified(attributes));
+        let (size, modified) = (attributes::size(attributes), attributes::modified(attributes));
         let old = self.state.get(name);
         let says_nothing = size.is_none() && modified.is_none();
         if self.is_known(name, attributes) {

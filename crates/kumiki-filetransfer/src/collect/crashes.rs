@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_filetransfer::files::disk::{Simulated, every_end};
-use kumiki_filetransfer::osi::{Attribute, GeneralizedTime, Message};
+use crate::files::disk::{Simulated, every_end};
+use crate::osi::{Attribute, GeneralizedTime, GraphicString, Message};
 
 use super::*;
 
@@ -15,25 +15,39 @@ fn remote() -> Remote {
     [file("one", "first"), file("two", "second")].into()
 }
 
-fn options() -> Options {
-    Options {
+fn wanted() -> Wanted {
+    Wanted {
         into: PathBuf::from("here"),
-        name: Vec::new(),
         names: None,
         prefix: String::new(),
         closed: Some(Closed::Any),
-        settle: "60s".to_owned(),
+        settle: Duration::from_secs(60),
         range: None,
         delete: true,
         dry_run: false,
         state: None,
-        json: false,
+        contents_type: None,
     }
+}
+
+/// Who wants to know nothing.
+struct Silent;
+
+impl Teller for Silent {
+    fn tell(&mut self, _: &str, _: &Event<'_>) {}
+
+    fn begin(&mut self, _: &str, _: Option<u64>) {}
+}
+
+fn open(disk: &Simulated, wanted: Wanted, behind: usize) -> Result<Collection<Simulated, Silent>, OpenError> {
+    let url: Url = "ftam://d/.".parse().unwrap();
+    let from = (Protocols::Ftam, &url);
+    Collection::open(disk.clone(), from, wanted, Settler::behind(behind), Silent)
 }
 
 fn attributes(name: &str, octets: &[u8]) -> ReadAttributes {
     ReadAttributes {
-        pathname: Some(osi::GraphicString::from(name).into()),
+        pathname: Some(GraphicString::from(name).into()),
         size: Some(Attribute::Actual(octets.len() as u64)),
         modified: Some(GeneralizedTime::written(b"20260101000000Z").into()),
         ..ReadAttributes::default()
@@ -69,16 +83,10 @@ fn answer(remote: &mut Remote, operation: Operation) -> Result<Gain, Failure> {
 
 /// One run, in which files are put into their places when more than `behind` wait for that; what is left at the responder, and whether it went well.
 fn collect(disk: &Simulated, mut remote: Remote, behind: usize) -> (Remote, bool) {
-    let wanted = options();
-    let url: Url = "ftam://d/.".parse().unwrap();
-    let manner = Manner { verbose: false, quiet: true };
-    let from = (Protocols::Ftam, &url);
-    let (disk, settler) = (disk.clone(), Settler::behind(behind));
-    let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
-    let Ok(mut collection) = opened else {
+    let Ok(mut collection) = open(disk, wanted(), behind) else {
         return (remote, false);
     };
-    while let Some(operation) = collection.next() {
+    while let Some(operation) = collection.poll_operation() {
         // Who has no power sends nothing.
         if disk.has_stopped() {
             return (remote, false);
@@ -89,7 +97,8 @@ fn collect(disk: &Simulated, mut remote: Remote, behind: usize) -> (Remote, bool
     }
     collection.settle_all();
     collection.tidy();
-    let is_done = collection.broken.is_none() && collection.failed.is_empty();
+    let done = collection.collected();
+    let is_done = done.broken.is_none() && done.failed.is_empty();
     (remote, is_done && !disk.has_stopped())
 }
 
@@ -157,13 +166,9 @@ fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
 #[test]
 fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_deleted_before() {
     let disk = Simulated::default();
-    let (wanted, url): (_, Url) = (options(), "ftam://d/.".parse().unwrap());
-    let manner = Manner { verbose: false, quiet: true };
-    let (from, settler) = ((Protocols::Ftam, &url), Settler::behind(MOST));
-    let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
-    let mut collection = opened.ok().unwrap();
+    let mut collection = open(&disk, wanted(), MOST).unwrap();
     let (mut remote, mut asked) = (remote(), Vec::new());
-    while let Some(operation) = collection.next() {
+    while let Some(operation) = collection.poll_operation() {
         let title = operation.title();
         let is_here = |name: &str| disk.files().contains_key(&format!("here/{name}"));
         asked.push((title.clone(), is_here("one"), is_here("two")));
@@ -188,15 +193,10 @@ fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_del
 #[test]
 fn no_more_than_some_files_wait_to_be_put_into_their_places() {
     let disk = Simulated::default();
-    let wanted = Options { delete: false, ..options() };
-    let url: Url = "ftam://d/.".parse().unwrap();
-    let manner = Manner { verbose: false, quiet: true };
-    let (from, settler) = ((Protocols::Ftam, &url), Settler::behind(usize::MAX));
-    let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
-    let mut collection = opened.ok().unwrap();
+    let mut collection = open(&disk, Wanted { delete: false, ..wanted() }, usize::MAX).unwrap();
     let file = |at: usize| (format!("f{at:02}"), b"octets".to_vec());
     let mut remote: Remote = (0..3 * MOST).map(file).collect();
-    while let Some(operation) = collection.next() {
+    while let Some(operation) = collection.poll_operation() {
         let waiting = disk.files().into_keys();
         let waiting = waiting.filter(|name| name.ends_with(".part"));
         assert!(waiting.count() <= MOST);
@@ -204,5 +204,5 @@ fn no_more_than_some_files_wait_to_be_put_into_their_places() {
         let result = answer(&mut remote, operation);
         collection.heard(&OperationOutcome { title, result });
     }
-    assert_eq!(collection.fetched, 3 * MOST as u64);
+    assert_eq!(collection.collected().fetched, 3 * MOST as u64);
 }

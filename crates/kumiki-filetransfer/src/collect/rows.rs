@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kumiki_octets::text::counted;
 
 /// The first and the last number that a row has, where that is known.
-pub(super) type Range = (u64, u64);
+pub type Range = (u64, u64);
 
 /// What names of a row have in common: what stands before the number, how many digits it has, what stands behind.
 type Key<'a> = (&'a str, usize, &'a str);

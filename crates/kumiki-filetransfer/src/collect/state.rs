@@ -9,13 +9,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kumiki_filetransfer::files::disk::{Disk, Errno, OFlags, Synced, System};
-use kumiki_filetransfer::osi::ReadAttributes;
+use crate::files::disk::{Disk, Errno, OFlags, Synced, System};
+use crate::osi::ReadAttributes;
 use serde_json::{Value, json};
 
-use crate::commands::Stop;
-use crate::files::show;
-use kumiki_filetransfer::local::{directory_of, path_shown};
+use crate::attributes;
+use crate::local::{directory_of, path_shown};
 
 /// So many lines more than files are no reason to write it again.
 const SPARE: usize = 1000;
@@ -81,8 +80,8 @@ impl Entry {
 
     /// Whether the responder says something else of it now. What it does not say each time is no sign of that.
     pub(super) fn has_changed(&self, attributes: &ReadAttributes) -> bool {
-        let size = self.size.zip(show::size(attributes));
-        let modified = self.modified.as_ref().zip(show::modified(attributes));
+        let size = self.size.zip(attributes::size(attributes));
+        let modified = self.modified.as_ref().zip(attributes::modified(attributes));
         size.is_some_and(|(old, new)| old != new) || modified.is_some_and(|(old, new)| *old != new)
     }
 
@@ -124,11 +123,11 @@ pub(super) struct State<D: Disk = System> {
 impl State {
     /// That of `path` on the disk of this machine.
     #[cfg(test)]
-    fn open(path: &Path, place: &str) -> Result<Self, Stop> {
+    fn open(path: &Path, place: &str) -> Result<Self, String> {
         let mut opened = None;
         kumiki_watchdog::until(|| match Self::open_on(System, path, place) {
             // Until its own program begins, a process that a test beside this one starts has the descriptors of this one, and with them the lock.
-            Err(Stop::Failed(why)) if why.ends_with(LOCKED) => false,
+            Err(why) if why.ends_with(LOCKED) => false,
             other => {
                 opened = Some(other);
                 true
@@ -140,8 +139,8 @@ impl State {
 
 impl<D: Disk> State<D> {
     /// That of `path`, or an empty one where there is none.
-    pub(super) fn open_on(disk: D, path: &Path, place: &str) -> Result<Self, Stop> {
-        let said = |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
+    pub(super) fn open_on(disk: D, path: &Path, place: &str) -> Result<Self, String> {
+        let said = |why: &dyn core::fmt::Display| format!("{}: {why}", path_shown(path));
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
         // It may be anything that is called so: nothing is written to it.
@@ -313,7 +312,7 @@ mod tests {
     use std::fs::OpenOptions;
     use std::io::Write as _;
 
-    use kumiki_filetransfer::osi::{Attribute, GeneralizedTime};
+    use crate::osi::{Attribute, GeneralizedTime};
     use proptest::prelude::*;
 
     use super::*;
@@ -419,7 +418,8 @@ mod tests {
         };
         let (date, later) = ("20260101000000Z", "20260101000001Z");
         let known = said(Some(3), Some(date));
-        let entry = Entry { size: show::size(&known), modified: show::modified(&known), ..Entry::default() };
+        let entry =
+            Entry { size: attributes::size(&known), modified: attributes::modified(&known), ..Entry::default() };
         assert!(!entry.has_changed(&known));
         assert!(entry.has_changed(&said(Some(4), Some(date))));
         assert!(entry.has_changed(&said(Some(3), Some(later))));

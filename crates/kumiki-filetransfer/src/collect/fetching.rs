@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use kumiki_filetransfer::files::disk::Disk;
-use kumiki_filetransfer::osi::{ContentsType, Failure, Operation, Protocols};
-use serde_json::Value;
+use crate::files::disk::Disk;
+use crate::osi::{ContentsType, Failure, Operation, Protocols};
 
 use super::placing::Whole;
 use super::state::State;
-use super::{Collection, Doing};
-use kumiki_filetransfer::local::{MOST, Part, Receipt};
+use super::{Collection, Doing, Event, Teller};
+use crate::local::{MOST, Part, Receipt};
 
 /// A file that is to be fetched.
 pub(super) struct Job {
@@ -32,10 +31,10 @@ impl Job {
     }
 }
 
-impl<D: Disk> Collection<'_, D> {
+impl<D: Disk, T: Teller> Collection<D, T> {
     /// Begins to fetch a file, or goes on where an earlier run was interrupted.
     fn begin(&self, job: &Job, part: PathBuf, path: &Path) -> Result<(Part<D>, Receipt, u64), String> {
-        let place = job.place(&self.state, self.contents_type.as_ref());
+        let place = job.place(&self.state, self.wanted.contents_type.as_ref());
         let (part, receipt) = Part::begin_in(self.disk.clone(), part, path, &place)?;
         let mut part = part.with_checksum().settled_by(&self.settler);
         let restart_at = match self.protocol {
@@ -57,16 +56,15 @@ impl<D: Disk> Collection<'_, D> {
         while self.whole.len() >= MOST {
             self.settle(true);
         }
-        if self.broken.is_some() {
+        if self.done.broken.is_some() {
             return None;
         }
         loop {
             let job = self.jobs.pop_front()?;
-            self.found += 1;
+            self.done.found += 1;
             if self.wanted.dry_run {
-                let why = if job.changed { "changed" } else { "new" };
-                let size = job.size.map_or(Value::Null, Value::from);
-                self.say(why, &job.name, &[("size", size)]);
+                let event = if job.changed { Event::Changed(job.size) } else { Event::New(job.size) };
+                self.teller.tell(&job.name, &event);
                 continue;
             }
             let path = match self.place(&job.name) {
@@ -84,11 +82,10 @@ impl<D: Disk> Collection<'_, D> {
                     return None;
                 }
             };
-            self.bar.begin(&job.name);
-            self.bar.expect(job.size);
+            self.teller.begin(&job.name, job.size);
             let operation = Operation::Get {
                 name: job.remote.clone(),
-                contents_type: self.contents_type.clone(),
+                contents_type: self.wanted.contents_type.clone(),
                 restart_at,
                 sink: Box::new(part),
             };

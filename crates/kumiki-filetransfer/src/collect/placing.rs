@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use kumiki_filetransfer::files::disk::Disk;
-use kumiki_filetransfer::osi::Failure;
+use crate::files::disk::Disk;
+use crate::osi::Failure;
 
-use super::Collection;
 use super::fetching::Job;
 use super::state::Entry;
-use kumiki_filetransfer::local::{Part, Receipt, Received, checksum, directory_of};
+use super::{Collection, Event, Teller};
+use crate::local::{Part, Receipt, Received, checksum, directory_of};
 
 /// A file that has come, or comes.
 pub(super) struct Whole {
@@ -20,7 +20,7 @@ pub(super) struct Whole {
     pub(super) receipt: Receipt,
 }
 
-impl<D: Disk> Collection<'_, D> {
+impl<D: Disk, T: Teller> Collection<D, T> {
     /// Files are here: the state says so when this is done.
     pub(super) fn keep(&mut self, all: Vec<Whole>) {
         if all.is_empty() {
@@ -35,19 +35,16 @@ impl<D: Disk> Collection<'_, D> {
             kept.push((job, it, local, is_known));
         }
         if let Err(why) = self.state.write(&lines) {
-            self.broken = Some(why);
+            self.done.broken = Some(why);
             return;
         }
         for (job, it, local, is_known) in kept {
             if is_known {
-                self.say("unchanged", &job.name, &[]);
+                self.teller.tell(&job.name, &Event::Unchanged);
             } else {
-                self.fetched += 1;
-                let mut more = vec![("bytes", it.size.into()), ("sha256", it.sha256.into()), ("local", local.into())];
-                if it.resumed > 0 {
-                    more.push(("resumed", it.resumed.into()));
-                }
-                self.say("fetched", &job.name, &more);
+                self.done.fetched += 1;
+                let (bytes, sha256, resumed) = (it.size, it.sha256.as_str(), it.resumed);
+                self.teller.tell(&job.name, &Event::Fetched { bytes, sha256, local: &local, resumed });
             }
             if self.wanted.delete {
                 self.to_check.push_back((job.remote, job.name));
@@ -88,7 +85,7 @@ impl<D: Disk> Collection<'_, D> {
 
     /// Takes what is in its place by now; where it is to `wait`, after some more. Nothing that is not counts as fetched.
     pub(super) fn settle(&mut self, wait: bool) {
-        if self.broken.is_some() {
+        if self.done.broken.is_some() {
             // What is in its place and not in the state is known by its checksum the next time.
             self.whole.clear();
         }
@@ -117,7 +114,7 @@ impl<D: Disk> Collection<'_, D> {
     }
 
     /// Waits until all that has come is in its place.
-    pub(super) fn settle_all(&mut self) {
+    pub fn settle_all(&mut self) {
         while !self.whole.is_empty() {
             self.settle(true);
         }
@@ -125,7 +122,7 @@ impl<D: Disk> Collection<'_, D> {
 
     /// Under which name a file comes: that of what an earlier run has left of it, or one that nothing waits under.
     pub(super) fn part(&self, job: &Job) -> PathBuf {
-        let place = job.place(&self.state, self.contents_type.as_ref());
+        let place = job.place(&self.state, self.wanted.contents_type.as_ref());
         let is_free = |part: &&PathBuf| self.whole.iter().all(|it| it.part != **part);
         let left = self.parts.iter().filter(is_free);
         let left = left.clone().find(|part| Part::is_of(&self.disk, part, &place)).or_else(|| left.clone().next());
@@ -134,7 +131,7 @@ impl<D: Disk> Collection<'_, D> {
 
     /// Files that an earlier run has left in the middle come first: others would take their names.
     pub(super) fn interrupted_first(&mut self) {
-        let kind = self.contents_type.as_ref();
+        let kind = self.wanted.contents_type.as_ref();
         let is_one = |job: &Job| {
             let place = job.place(&self.state, kind);
             let mut parts = self.parts.iter();

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use kumiki_filetransfer::files::disk::Disk;
-use kumiki_filetransfer::osi::Protocols;
+use crate::files::disk::Disk;
+use crate::osi::Protocols;
 
-use super::{Collection, STATE};
-use crate::files::work::directory;
+use super::{Collection, STATE, Teller};
+use crate::attributes::directory;
 
 /// The longest name of a file, in bytes, as most file systems have it.
 const LONGEST: usize = 255;
 
-impl<D: Disk> Collection<'_, D> {
+impl<D: Disk, T: Teller> Collection<D, T> {
     /// The name of a file below the directory.
     pub(super) fn remote(&self, name: &str) -> String {
         joined(self.protocol, &self.directory, name)
