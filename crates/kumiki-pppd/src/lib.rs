@@ -34,6 +34,7 @@ mod later;
 mod narrate;
 mod record;
 mod relay;
+mod secrets;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +42,8 @@ mod tests;
 pub use kumiki_io::Opening;
 pub use kumiki_ppp::ppp_daemon::misbehave::Script;
 pub use kumiki_ppp::ppp_daemon::{Config, End, Ipv4, Ipv6, Methods, Quality, Secret};
+
+pub use secrets::secrets;
 
 use later::{Upper, Watched};
 use narrate::Narrator;

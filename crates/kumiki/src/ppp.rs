@@ -315,25 +315,9 @@ fn map(text: &str) -> Result<u32, String> {
         .map_err(|_| "write up to 8 hexadecimal digits, such as a0000 for XON and XOFF".to_owned())
 }
 
-/// Names and secrets, one pair on each line.
 fn secrets(path: &Path) -> Result<Vec<Secret>, Stop> {
     let text = private::read(path).map_err(|why| unreadable("--secrets", path, &why))?;
-    let mut secrets = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let Some((name, secret)) = line.split_once(char::is_whitespace) else {
-            return Err(Stop::Input(format!(
-                "--secrets {}, line {}: this has a name and no secret; expected both with a blank between",
-                path.display(),
-                number + 1
-            )));
-        };
-        secrets.push(Secret { name: name.to_owned(), secret: secret.trim_start().to_owned() });
-    }
-    Ok(secrets)
+    kumiki_pppd::secrets(&text).map_err(|why| Stop::Input(format!("--secrets {}, {why}", path.display())))
 }
 
 /// What is done wrong on purpose.
@@ -400,6 +384,29 @@ fn config(args: &PppArgs) -> Result<Config, Stop> {
     })
 }
 
+/// Refuses options that do not go together.
+fn check(args: &PppArgs, options: &Options) -> Result<(), Stop> {
+    #[cfg(target_os = "linux")]
+    if args.above.tun.is_some() && options.walls.run_as().is_some() {
+        return Err(Stop::Input(
+            "--run-as: the addresses of --tun are set when they have been agreed on, and another user may not do that; start it as that user, with CAP_NET_ADMIN"
+                .to_owned(),
+        ));
+    }
+    if args.set.iter().any(|set| set.starts_with("hdlc.fcs")) {
+        return Err(Stop::Input("--set hdlc.fcs: both layers must know it; expected --fcs 16 or --fcs 32".to_owned()));
+    }
+    if args.above.tun.is_some() && args.terms.mtu < 1280 && !args.terms.no_ipv6 {
+        return Err(Stop::Input(
+            "--mtu is below 1280, which IPv6 needs; expected 1280 or more, or --no-ipv6".to_owned(),
+        ));
+    }
+    if args.above.run.is_some() && options.daemon.ipv4.is_none() {
+        return Err(Stop::Input("--run needs IPv4, and --no-ipv4 leaves it out; expected one of them".to_owned()));
+    }
+    Ok(())
+}
+
 /// `kumiki ppp`.
 pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
     let form = if args.json { Form::Json } else { Form::Text };
@@ -417,21 +424,7 @@ pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
         #[cfg(target_os = "linux")]
         walls: args.walls.walls()?,
     };
-    #[cfg(target_os = "linux")]
-    if args.above.tun.is_some() && options.walls.run_as().is_some() {
-        return Err(Stop::Input(
-            "--run-as: the addresses of --tun are set when they have been agreed on, and another user may not do that; start it as that user, with CAP_NET_ADMIN"
-                .to_owned(),
-        ));
-    }
-    if args.set.iter().any(|set| set.starts_with("hdlc.fcs")) {
-        return Err(Stop::Input("--set hdlc.fcs: both layers must know it; expected --fcs 16 or --fcs 32".to_owned()));
-    }
-    if args.above.tun.is_some() && args.terms.mtu < 1280 && !args.terms.no_ipv6 {
-        return Err(Stop::Input(
-            "--mtu is below 1280, which IPv6 needs; expected 1280 or more, or --no-ipv6".to_owned(),
-        ));
-    }
+    check(args, &options)?;
     let log = Logbook::standard(form);
     // Standard output may be the line itself.
     let is_line = matches!(options.line, Opening::Standard | Opening::Descriptor(0..=2));
@@ -449,9 +442,6 @@ pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
         let user = above.tun.as_deref().map_or_else(User::nothing, User::tun);
         return ended(&kumiki_pppd::run(&options, user, &mut tell)?);
     };
-    if options.daemon.ipv4.is_none() {
-        return Err(Stop::Input("--run needs IPv4, and --no-ipv4 leaves it out; expected one of them".to_owned()));
-    }
     if program == Program::Ping {
         return ping(args, &options, &mut tell, &mut Printer::new(form, None, &mut report));
     }

@@ -36,18 +36,11 @@ impl<D: Disk, T: Teller> Collection<D, T> {
     fn begin(&self, job: &Job, part: PathBuf, path: &Path) -> Result<(Part<D>, Receipt, u64), String> {
         let place = job.place(&self.state, self.wanted.contents_type.as_ref());
         let (part, receipt) = Part::begin_in(self.disk.clone(), part, path, &place)?;
-        let mut part = part.with_checksum().settled_by(&self.settler);
-        let restart_at = match self.protocol {
-            Protocols::Mms => part.known(),
-            Protocols::Ftam => {
-                let goes_on;
-                (part, goes_on) = part.recovering()?;
-                if !goes_on {
-                    part.begin_again()?;
-                }
-                0
-            }
-        };
+        let part = part.with_checksum().settled_by(&self.settler);
+        let (mut part, restart_at, goes_on) = part.going_on(self.protocol)?;
+        if self.protocol == Protocols::Ftam && !goes_on {
+            part.begin_again()?;
+        }
         Ok((part, receipt, restart_at))
     }
 

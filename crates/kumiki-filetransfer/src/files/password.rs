@@ -1,8 +1,10 @@
 //! Users and their passwords, from a file: a line `name:pbkdf2-sha256:rounds:salt:hash` for each, salt and hash in hexadecimal.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use kumiki_files::filestore::{Login, StoreError, User};
+use kumiki_live::{private, refusal};
 use sha2::Sha256;
 use thiserror::Error;
 
@@ -71,6 +73,19 @@ impl Passwords {
             users.insert(name, kept);
         }
         Ok(Self { users, anonymous: false })
+    }
+
+    /// Those of the file `path`, which nobody else may read: of these users, or of all where none is named.
+    ///
+    /// # Errors
+    /// It cannot be read, a line of it is malformed, or a user is not there.
+    pub fn read(path: &Path, users: &[String]) -> Result<Self, String> {
+        let text = private::read(path).map_err(|why| refusal::words(path, &why, refusal::Access::Read))?;
+        let passwords = Self::parse(&text).map_err(|why| why.to_string())?;
+        if users.is_empty() {
+            return Ok(passwords);
+        }
+        passwords.only(users).map_err(|name| format!("there is no user {name:?}"))
     }
 
     /// Only these of the users.

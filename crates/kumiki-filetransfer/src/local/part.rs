@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use crate::files::disk::{Disk, Errno, Synced, System};
-use crate::osi::{Message, Secured, Sink};
+use crate::osi::{Message, Protocols, Secured, Sink};
 use kumiki_live::refusal::{self, Access};
 
 pub use self::unfinished::part_of;
@@ -161,10 +161,7 @@ impl<D: Disk> Part<D> {
     }
 
     /// Keeps a note by which another run can recover the transfer, and goes on with what an earlier one has left. It is told whether there is such a thing.
-    ///
-    /// # Errors
-    /// What an earlier run has noted cannot be written again.
-    pub fn recovering(mut self) -> Result<(Self, bool), String> {
+    pub(crate) fn recovering(mut self) -> Result<(Self, bool), String> {
         if self.resume {
             let note = Note::new(self.disk.clone(), note_of(&self.part), self.place.clone());
             self.interrupted = note.read().filter(|at| at.offset <= self.old);
@@ -177,6 +174,20 @@ impl<D: Disk> Part<D> {
         }
         let goes_on = self.interrupted.is_some();
         Ok((self, goes_on))
+    }
+
+    /// Goes on with what an earlier run has left, as the protocol can: gives at which octet it is to be asked for, and whether the responder is to recover the transfer.
+    ///
+    /// # Errors
+    /// What an earlier run has noted cannot be written again.
+    pub fn going_on(self, by: Protocols) -> Result<(Self, u64, bool), String> {
+        match by {
+            Protocols::Mms => {
+                let known = self.known();
+                Ok((self, known, false))
+            }
+            Protocols::Ftam => self.recovering().map(|(part, goes_on)| (part, 0, goes_on)),
+        }
     }
 
     /// Notes of which file it is and nothing else, so that all that comes is compared. What was noted before would be of other octets once these are
@@ -243,7 +254,7 @@ impl<D: Disk> Part<D> {
     }
 
     /// So many bytes are there, of a file of this place that is known by its size and date.
-    pub fn known(&self) -> u64 {
+    fn known(&self) -> u64 {
         let note = note::text(&self.disk, &note_of(&self.part)).unwrap_or_default();
         if self.resume && note.ends_with(&format!(" {}\n", self.place)) { self.old } else { 0 }
     }

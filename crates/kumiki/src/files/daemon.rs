@@ -14,7 +14,7 @@ use kumiki_filetransfer::url;
 use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::walls::{Access, Calls, Needs, above, raise};
-use kumiki_live::{Duration, Form, LiveError, place, private, refusal};
+use kumiki_live::{Duration, Form, LiveError, place, refusal};
 
 use super::work;
 use crate::callers::{Callers, memory, pcap_most};
@@ -265,13 +265,7 @@ impl ListenAddress {
 
 /// The users of a file, or only these.
 fn passwords_of(path: &Path, users: &[String]) -> Result<Passwords, String> {
-    let said = |why: &dyn core::fmt::Display| format!("--passwords {}: {why}", path.display());
-    let text = private::read(path).map_err(|why| said(&refusal::words(path, &why, refusal::Access::Read)))?;
-    let passwords = Passwords::parse(&text).map_err(|why| said(&why))?;
-    if users.is_empty() {
-        return Ok(passwords);
-    }
-    passwords.only(users).map_err(|name| said(&format!("there is no user {name:?}")))
+    Passwords::read(path, users).map_err(|why| format!("--passwords {}: {why}", path.display()))
 }
 
 /// Who is let in, and what reads that again.
@@ -292,58 +286,64 @@ fn passwords(who: &AccessArgs) -> Result<(Passwords, Option<Reload>), Stop> {
     Ok((found, Some(reload)))
 }
 
+impl Serve {
+    /// What is served, to whom and how; transfers that broke are kept for so long.
+    fn daemon(&self, root: PathBuf, serves: Serves, keep: Duration) -> Result<Daemon, Stop> {
+        let (reach, limits) = (&self.reach, &self.limits);
+        let x121 = match &reach.x121 {
+            Some(digits) => digits.parse::<X121>().map_err(|why| Stop::Input(format!("--x121: {why}")))?,
+            None => X121::NONE,
+        };
+        let octets = |name: &str, text: &Option<String>| -> Result<Option<u64>, Stop> {
+            let octets = text.as_deref().map(|text| option::<Octets>(name, text));
+            Ok(octets.transpose()?.map(Octets::count))
+        };
+        let longest = limits.longest.as_deref();
+        let longest = longest.map(|text| some_time("--longest", text)).transpose()?;
+        let (passwords, reload) = passwords(&self.who)?;
+        Ok(Daemon {
+            serves,
+            root,
+            listen: reach.listen(),
+            passwords,
+            reload,
+            read_only: self.who.read_only,
+            quota: octets("--quota", &limits.quota)?,
+            files: limits.files,
+            longest_file: octets("--longest-file", &limits.longest_file)?,
+            limits: limits.callers.limits(limits.associations.into())?,
+            tries: limits.tries,
+            memory: memory(&limits.memory)?,
+            lock_idle: option("--lock-idle", &limits.lock_idle)?,
+            begin: limits.callers.begin()?,
+            idle: some_time("--idle", &limits.idle)?,
+            longest,
+            keep,
+            called: Sels { transport: reach.tsel, session: reach.ssel, presentation: reach.psel },
+            names: Names { ap_title: reach.title.map(Title::Oid), ..Names::default() },
+            tpdu_size: reach.tpdu,
+            x121,
+            circuit: reach.circuit(),
+            once: self.once,
+            pcap: self.pcap.clone(),
+            pcap_most: pcap_most(&self.pcap_most)?,
+            snaplen: self.snap.length(),
+            verbose: self.verbose,
+        })
+    }
+}
+
 /// Serves until Ctrl-C, or once. Transfers that broke are kept for so long.
 pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), Stop> {
-    let (reach, limits) = (&args.reach, &args.limits);
     let root = args.root.clone();
     let root = root.ok_or_else(|| Stop::Input("--root is missing".to_owned()))?;
-    reach.check()?;
-    if let (Some(size), false) = (reach.tpdu, reach.xot.is_empty()) {
+    args.reach.check()?;
+    if let (Some(size), false) = (args.reach.tpdu, args.reach.xot.is_empty()) {
         work::warn(Carrier::Xot, size);
     }
-    let x121 = match &reach.x121 {
-        Some(digits) => digits.parse::<X121>().map_err(|why| Stop::Input(format!("--x121: {why}")))?,
-        None => X121::NONE,
-    };
-    let octets = |name: &str, text: &Option<String>| -> Result<Option<u64>, Stop> {
-        let octets = text.as_deref().map(|text| option::<Octets>(name, text));
-        Ok(octets.transpose()?.map(Octets::count))
-    };
-    let longest = limits.longest.as_deref();
-    let longest = longest.map(|text| some_time("--longest", text)).transpose()?;
-    let (passwords, reload) = passwords(&args.who)?;
-    let behind = reload.clone();
-    let walls = args.walls.walls()?;
-    let needs = args.needs(&root)?;
-    let daemon = Daemon {
-        serves,
-        root,
-        listen: reach.listen(),
-        passwords,
-        reload,
-        read_only: args.who.read_only,
-        quota: octets("--quota", &limits.quota)?,
-        files: limits.files,
-        longest_file: octets("--longest-file", &limits.longest_file)?,
-        limits: limits.callers.limits(limits.associations.into())?,
-        tries: limits.tries,
-        memory: memory(&limits.memory)?,
-        lock_idle: option("--lock-idle", &limits.lock_idle)?,
-        begin: limits.callers.begin()?,
-        idle: some_time("--idle", &limits.idle)?,
-        longest,
-        keep,
-        called: Sels { transport: reach.tsel, session: reach.ssel, presentation: reach.psel },
-        names: Names { ap_title: reach.title.map(Title::Oid), ..Names::default() },
-        tpdu_size: reach.tpdu,
-        x121,
-        circuit: reach.circuit(),
-        once: args.once,
-        pcap: args.pcap.clone(),
-        pcap_most: pcap_most(&args.pcap_most)?,
-        snaplen: args.snap.length(),
-        verbose: args.verbose,
-    };
+    let (walls, needs) = (args.walls.walls()?, args.needs(&root)?);
+    let daemon = args.daemon(root, serves, keep)?;
+    let behind = daemon.reload.clone();
     let log = Logbook::standard(Form::Text);
     let mut say = |line: &str| log.tell(&shown(line));
     let mut ready = |bound: &[Listen]| -> Result<(), LiveError> {

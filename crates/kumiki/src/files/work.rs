@@ -17,7 +17,7 @@ use super::show;
 use crate::cli::Snap;
 use crate::commands::{Stop, capture_place, lines_shown, print, shown};
 use crate::live::option;
-use kumiki_filetransfer::local::{Contents, FetchTarget, Out, Part, note_beside, part_of, path_shown};
+use kumiki_filetransfer::local::{Contents, FetchTarget, Out, Part, Receipt, note_beside, part_of, path_shown};
 
 /// How much is told.
 #[derive(Args, Clone, Copy, Debug)]
@@ -295,6 +295,50 @@ pub(crate) fn target(url: &Url, target: Option<&Path>) -> Result<Option<PathBuf>
     }
 }
 
+/// What takes a file that is fetched.
+struct Destination {
+    /// Its name; standard output has none.
+    path: Option<PathBuf>,
+    sink: Box<dyn osi::Sink>,
+    receipt: Option<Receipt>,
+    /// At which octet it is to be asked for.
+    restart_at: u64,
+    /// The responder is to recover what was interrupted.
+    goes_on: bool,
+}
+
+impl Destination {
+    fn standard_output(is_text: bool, resume: bool) -> Result<Self, Stop> {
+        if resume {
+            return Err(Stop::Input("--resume goes on with a file, and standard output is none".to_owned()));
+        }
+        let sink = Box::new(Out::standard().with_newlines(is_text));
+        Ok(Self { path: None, sink, receipt: None, restart_at: 0, goes_on: false })
+    }
+
+    /// A device, a FIFO or a socket, or a file with what an earlier run has left of `place`, if it is to `resume`.
+    fn at(path: PathBuf, (place, of): (&str, Protocols), is_text: bool, resume: bool) -> Result<Self, Stop> {
+        match FetchTarget::of(&path).map_err(Stop::Input)? {
+            FetchTarget::Stream(stream) if resume => Err(Stop::Input(format!(
+                "--resume goes on with a file, and {} is a device, a FIFO or a socket",
+                path_shown(&stream)
+            ))),
+            FetchTarget::Stream(stream) => {
+                let (out, receipt) = Out::open(&stream).map_err(Stop::Input)?;
+                let sink = Box::new(out.with_newlines(is_text));
+                Ok(Self { path: Some(path), sink, receipt: Some(receipt), restart_at: 0, goes_on: false })
+            }
+            FetchTarget::File(file) => {
+                Part::try_place(&file).map_err(Stop::Input)?;
+                let (part, receipt) = Part::begin(&file, place, resume).map_err(Stop::Failed)?;
+                let (part, restart_at, goes_on) = part.going_on(of).map_err(Stop::Failed)?;
+                let sink = Box::new(part.with_newlines(is_text));
+                Ok(Self { path: Some(path), sink, receipt: Some(receipt), restart_at, goes_on })
+            }
+        }
+    }
+}
+
 /// Fetches the file of a URL. Lines that end with CR LF there end with LF here, if that `is_text`.
 pub(crate) fn get(
     call: &Call,
@@ -304,47 +348,16 @@ pub(crate) fn get(
     (contents_type, is_text): (Option<ContentsType>, bool),
     manner: Manner,
 ) -> Result<(), Stop> {
-    let name = url.name.clone();
-    let target = target(url, to)?;
-    let (mut receipt, mut restart_at) = (None, 0);
-    let mut goes_on = false;
-    let sink: Box<dyn osi::Sink> = match &target {
-        None if resume => {
-            return Err(Stop::Input("--resume goes on with a file, and standard output is none".to_owned()));
+    let (name, of) = (url.name.clone(), call.calls.protocol());
+    let Destination { path, sink, receipt, restart_at, goes_on } = match target(url, to)? {
+        None => Destination::standard_output(is_text, resume)?,
+        Some(path) => {
+            let kind = contents_type.as_ref().map_or_else(String::new, |it| format!(" as {it}"));
+            Destination::at(path, (&format!("{}{kind}", url.place()), of), is_text, resume)?
         }
-        None => Box::new(Out::standard().with_newlines(is_text)),
-        Some(path) => match FetchTarget::of(path).map_err(Stop::Input)? {
-            FetchTarget::Stream(path) if resume => {
-                return Err(Stop::Input(format!(
-                    "--resume goes on with a file, and {} is a device, a FIFO or a socket",
-                    path_shown(&path)
-                )));
-            }
-            FetchTarget::Stream(path) => {
-                let (out, its) = Out::open(&path).map_err(Stop::Input)?;
-                receipt = Some(its);
-                Box::new(out.with_newlines(is_text))
-            }
-            FetchTarget::File(path) => {
-                let mut place = url.place();
-                if let Some(contents_type) = &contents_type {
-                    place.push_str(&format!(" as {contents_type}"));
-                }
-                Part::try_place(&path).map_err(Stop::Input)?;
-                let (mut part, its) = Part::begin(&path, &place, resume).map_err(Stop::Failed)?;
-                match call.calls.protocol() {
-                    Protocols::Mms => restart_at = part.known(),
-                    Protocols::Ftam => {
-                        (part, goes_on) = part.recovering().map_err(Stop::Failed)?;
-                    }
-                }
-                receipt = Some(its);
-                Box::new(part.with_newlines(is_text))
-            }
-        },
     };
     let get = Operation::Get { name: name.clone(), contents_type, restart_at, sink };
-    let plan = match call.calls.protocol() {
+    let plan = match of {
         // The attributes only say how much will come: a peer that does not tell is no less good.
         // Who turns to a file in another way does not go on with what was interrupted there.
         Protocols::Ftam if !goes_on => vec![Operation::Stat { name }, get],
@@ -352,12 +365,12 @@ pub(crate) fn get(
     };
     let before = plan.len() - 1;
     work(call, plan, manner, None).and_then(|outcomes| all_done(outcomes.get(before..).unwrap_or_default())).map_err(
-        |why| match &target {
+        |why| match &path {
             Some(path) if resume => with_part(why, path),
             Some(_) | None => why,
         },
     )?;
-    if let (false, Some(path), Some(receipt)) = (manner.quiet, &target, &receipt) {
+    if let (false, Some(path), Some(receipt)) = (manner.quiet, &path, &receipt) {
         let it = receipt.read();
         let there = match (it.resumed, it.compared) {
             (0, 0) => String::new(),
