@@ -107,6 +107,40 @@ fn reading() -> Stage {
     })
 }
 
+/// To the file that is written, and writing it.
+fn putting(
+    units: FunctionalUnits,
+    name: &str,
+    (contents_type, mode): (&ContentsType, PutMode),
+    activity: Option<i64>,
+) -> [Stage; 2] {
+    use AccessRequest as Access;
+    use ProcessingMode as Mode;
+    let (mut access, mut processing, mut operation, over) = match mode {
+        PutMode::New => (Access::REPLACE, Mode::REPLACE, FaduOperation::Replace, Override::CreateFailure),
+        PutMode::Replace => {
+            (Access::REPLACE, Mode::REPLACE, FaduOperation::Replace, Override::DeleteAndCreateWithOldAttributes)
+        }
+        PutMode::Append => (Access::EXTEND, Mode::EXTEND, FaduOperation::Extend, Override::SelectOldObject),
+    };
+    let mut actions = ACTIONS;
+    let mut fadu_identity = FaduIdentity::First;
+    if contents_type.document_type() == Some(oids::FTAM_2) {
+        // Records are only inserted, at the end; a new file is empty.
+        (access, processing) = (Access::INSERT, Mode::INSERT);
+        (operation, fadu_identity) = (FaduOperation::Insert, FaduIdentity::End);
+        actions |= PermittedActions::INSERT;
+    }
+    let enter = if units.contains(FunctionalUnits::LIMITED_FILE_MANAGEMENT) {
+        create(name, contents_type.clone(), actions, over, access)
+    } else {
+        select(name, access)
+    };
+    let open = open(processing, Some(contents_type.clone()), activity);
+    let write = WriteRequest { fadu_operation: operation, fadu_identity, ..WriteRequest::default() };
+    [Stage::Ask(vec![enter, open]), Stage::Write(write)]
+}
+
 /// The steps of an operation, with these functional units and groups of attributes. `activity` is the number by which its transfer can be recovered, if it can.
 ///
 /// # Errors
@@ -127,51 +161,17 @@ pub(super) fn stages(
         Operation::Get { name, contents_type, .. } => {
             needs(U::READ)?;
             let open = open(ProcessingMode::READ, contents_type.clone(), activity);
-            let enter = vec![select(name, Access::READ), open];
-            [Stage::Ask(enter), reading(), leave()].into()
+            [Stage::Ask(vec![select(name, Access::READ), open]), reading(), leave()].into()
         }
         Operation::List { name } => {
             needs(U::READ)?;
-            let directory = ContentsType::directory(ENTRIES);
-            let open = open(ProcessingMode::READ, Some(directory), None);
-            let enter = vec![select(name, Access::READ), open];
-            [Stage::Ask(enter), reading(), leave()].into()
+            let open = open(ProcessingMode::READ, Some(ContentsType::directory(ENTRIES)), None);
+            [Stage::Ask(vec![select(name, Access::READ), open]), reading(), leave()].into()
         }
         Operation::Put { name, contents_type, mode, .. } => {
             needs(U::WRITE)?;
-            let records = contents_type.document_type() == Some(oids::FTAM_2);
-            let (access, processing, mut operation, over) = match mode {
-                PutMode::New => {
-                    (Access::REPLACE, ProcessingMode::REPLACE, FaduOperation::Replace, Override::CreateFailure)
-                }
-                PutMode::Replace => (
-                    Access::REPLACE,
-                    ProcessingMode::REPLACE,
-                    FaduOperation::Replace,
-                    Override::DeleteAndCreateWithOldAttributes,
-                ),
-                PutMode::Append => {
-                    (Access::EXTEND, ProcessingMode::EXTEND, FaduOperation::Extend, Override::SelectOldObject)
-                }
-            };
-            let (mut access, mut processing) = (access, processing);
-            let mut actions = ACTIONS;
-            let mut fadu_identity = FaduIdentity::First;
-            if records {
-                // Records are only inserted, at the end; a new file is empty.
-                (access, processing) = (Access::INSERT, ProcessingMode::INSERT);
-                (operation, fadu_identity) = (FaduOperation::Insert, FaduIdentity::End);
-                actions |= PermittedActions::INSERT;
-            }
-            let enter = if units.contains(U::LIMITED_FILE_MANAGEMENT) {
-                create(name, contents_type.clone(), actions, over, access)
-            } else {
-                select(name, access)
-            };
-            let open = open(processing, Some(contents_type.clone()), activity);
-            let write =
-                Stage::Write(WriteRequest { fadu_operation: operation, fadu_identity, ..WriteRequest::default() });
-            [Stage::Ask(vec![enter, open]), write, leave()].into()
+            let [enter, write] = putting(units, name, (contents_type, *mode), activity);
+            [enter, write, leave()].into()
         }
         Operation::Stat { name } => {
             needs(U::LIMITED_FILE_MANAGEMENT)?;

@@ -92,6 +92,43 @@ impl Run {
         self.failure.get_or_insert(failure);
         self.ended = true;
     }
+
+    /// Whether one of its requests is answered; an answer that overtakes is one that nobody can read.
+    fn is_answered(&mut self, invoke: u32) -> bool {
+        let Some(at) = self.waiting.iter().position(|it| *it == invoke) else {
+            return false;
+        };
+        self.waiting.remove(at);
+        if at > 0 {
+            let mut failure = Failure::local("answers do not come in the order of the requests");
+            failure.layer = Layer::Mms;
+            failure.remedy = "read with a window of 1".to_owned();
+            self.fail(failure);
+        }
+        true
+    }
+
+    /// The server says that it has the file that is sent.
+    fn obtained(&mut self, serving: &Serving) {
+        if let Operation::Put { source, .. } = &self.operation
+            && !serving.is_read(source.size())
+        {
+            self.fail(unread(serving.moved, source.size()));
+        }
+    }
+
+    /// What is looked at cannot be opened; `before`: why the directory has not told of it.
+    fn not_opened(&mut self, before: Option<ServiceError>, error: &ServiceError) {
+        let missing = error.class == ErrorClass::FILE && error.code == file_error::FILE_NON_EXISTENT;
+        match before {
+            Some(before) => self.fail(Failure::of_service_error(&before)),
+            None if missing => self.fail(Failure::of_service_error(error)),
+            None => {
+                let none = FileAttributes::default();
+                self.attributes = Some(Box::new(named(&self.operation, true, &none)));
+            }
+        }
+    }
 }
 
 /// The client's side of one association.
@@ -415,15 +452,8 @@ impl Client {
         let Some(run) = &mut self.run else {
             return;
         };
-        let Some(at) = run.waiting.iter().position(|it| *it == invoke) else {
+        if !run.is_answered(invoke) {
             return;
-        };
-        run.waiting.remove(at);
-        if at > 0 {
-            let mut failure = Failure::local("answers do not come in the order of the requests");
-            failure.layer = Layer::Mms;
-            failure.remedy = "read with a window of 1".to_owned();
-            run.fail(failure);
         }
         let phase = run.phase.clone();
         match (phase, answer) {
@@ -431,10 +461,7 @@ impl Client {
             // It may have become shorter than what is here: then all of it is wanted.
             (Phase::Opening, Err(_)) if run.at > 0 && run.failure.is_none() => {
                 run.at = 0;
-                if let Operation::Get { name, .. } = &run.operation {
-                    let request = open(name, 0);
-                    self.ask(request, out);
-                }
+                self.open_again(out);
             }
             (Phase::Reading { .. }, Ok(Response::FileRead(read))) => self.on_piece(read, out),
             (Phase::Reading { .. }, Err(error)) => {
@@ -446,10 +473,7 @@ impl Client {
             }
             (Phase::Reopening, _) if run.failure.is_none() => {
                 run.phase = Phase::Opening;
-                if let Operation::Get { name, .. } = &run.operation {
-                    let request = open(name, 0);
-                    self.ask(request, out);
-                }
+                self.open_again(out);
             }
             (Phase::Listing(last), Ok(Response::FileDirectory(part))) => {
                 self.on_list(last.as_ref(), part, out);
@@ -465,25 +489,13 @@ impl Client {
                 self.ask(Request::FileClose(opened.frsm), out);
             }
             (Phase::LookingAgain(before), Err(error)) => {
-                let missing = error.class == ErrorClass::FILE && error.code == file_error::FILE_NON_EXISTENT;
-                match before {
-                    Some(before) => run.fail(Failure::of_service_error(&before)),
-                    None if missing => run.fail(Failure::of_service_error(&error)),
-                    None => {
-                        let none = FileAttributes::default();
-                        run.attributes = Some(Box::new(named(&run.operation, true, &none)));
-                    }
-                }
+                run.not_opened(before, &error);
                 self.done(out);
             }
             // That a file does not close any more is no reason not to have it.
             (Phase::Closing | Phase::Reopening, _) => self.done(out),
             (Phase::Obtaining(serving), Ok(Response::ObtainFile)) => {
-                if let Operation::Put { source, .. } = &run.operation
-                    && !serving.is_read(source.size())
-                {
-                    run.fail(unread(serving.moved, source.size()));
-                }
+                run.obtained(&serving);
                 self.done(out);
             }
             (Phase::Changing, Ok(Response::FileRename | Response::FileDelete)) => self.done(out),
@@ -492,10 +504,17 @@ impl Client {
                 self.done(out);
             }
             (_, Ok(other)) => {
-                let mut failure = Failure::local(format!("an answer of {}", other.service()));
-                failure.layer = Layer::Mms;
-                self.abort(failure, out);
+                let failure = Failure::local(format!("an answer of {}", other.service()));
+                self.abort(Failure { layer: Layer::Mms, ..failure }, out);
             }
+        }
+    }
+
+    /// Asks for a file from its beginning.
+    fn open_again(&mut self, out: &mut Vec<Action>) {
+        if let Some(Operation::Get { name, .. }) = self.run.as_ref().map(|run| &run.operation) {
+            let request = open(name, 0);
+            self.ask(request, out);
         }
     }
 

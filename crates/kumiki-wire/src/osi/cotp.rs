@@ -283,6 +283,33 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// At the first octet behind the code of a TPDU of `total` octets, which is given too.
+    fn open(front: &'a [u8], total: usize) -> Result<(u8, Self), InvalidTpdu> {
+        let short = |need, have| InvalidTpdu {
+            why: Malformed::Short { protocol: "TPDU", need, have },
+            cause: Cause::NotSpecified,
+            up_to: front.len(),
+        };
+        let [li, code, ..] = front else {
+            return Err(short(2, front.len()));
+        };
+        let len = header_len(*li);
+        let tpdu = Code::of(*code).name();
+        let Some(header) = front.get(..len) else {
+            let mut refused = short(len, total.min(front.len()));
+            // What was not recorded may hold the rest; what was not sent does not.
+            if len > total {
+                refused.why = li_of(tpdu, len, total.saturating_sub(1));
+            }
+            return Err(refused);
+        };
+        let cursor = Self { tpdu, header, at: 2 };
+        if *li == 0 || *li == 255 {
+            return Err(cursor.length("LI", 3));
+        }
+        Ok((*code, cursor))
+    }
+
     fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], InvalidTpdu> {
         let rest = self.header.get(self.at..).unwrap_or_default();
         let Some(field) = rest.first_chunk::<N>() else {
@@ -324,6 +351,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The value of the last parameter of this code in the variable part, which is read to its end.
+    fn last(&mut self, wanted: u8) -> Result<Vec<u8>, InvalidTpdu> {
+        let mut found = Vec::new();
+        while let Some((code, value)) = self.parameter()? {
+            if code == wanted {
+                found = value.to_vec();
+            }
+        }
+        Ok(found)
+    }
+
     /// The next parameter of the variable part: its code and value.
     fn parameter(&mut self) -> Result<Option<(u8, &'a [u8])>, InvalidTpdu> {
         let rest = self.header.get(self.at..).unwrap_or_default();
@@ -339,6 +377,11 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// LI of a header of `len` octets is none that it can have.
+const fn li_of(tpdu: &'static str, len: usize, most: usize) -> Malformed {
+    Malformed::Length { protocol: tpdu, field: "LI", found: len.saturating_sub(1), least: DATA_LEN - 1, most }
+}
+
 impl Tpdu {
     /// Reads a TPDU of `total` octets from the octets at its front, at least its header; also gives the length of the header, behind
     /// which the user data begins.
@@ -347,51 +390,16 @@ impl Tpdu {
     /// The header is not all there ([`Malformed::Short`]: `need` says how long it is), is longer than the TPDU ([`Malformed::Length`]), or a
     /// protocol error.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), InvalidTpdu> {
-        let short = |need, have| InvalidTpdu {
-            why: Malformed::Short { protocol: "TPDU", need, have },
-            cause: Cause::NotSpecified,
-            up_to: front.len(),
-        };
-        let [li, code, ..] = front else {
-            return Err(short(2, front.len()));
-        };
-        let len = header_len(*li);
-        let code_of = Code::of(*code);
-        let Some(header) = front.get(..len) else {
-            let mut refused = short(len, total.min(front.len()));
-            // What was not recorded may hold the rest; what was not sent does not.
-            if len > total {
-                refused.why = Malformed::Length {
-                    protocol: code_of.name(),
-                    field: "LI",
-                    found: len.saturating_sub(1),
-                    least: DATA_LEN - 1,
-                    most: total.saturating_sub(1),
-                };
-            }
-            return Err(refused);
-        };
-        let mut cursor = Cursor { tpdu: code_of.name(), header, at: 2 };
-        if *li == 0 || *li == 255 {
-            return Err(cursor.length("LI", 3));
-        }
-        let tpdu = match code_of {
+        let (code, mut cursor) = Cursor::open(front, total)?;
+        let len = cursor.header.len();
+        let tpdu = match Code::of(code) {
             Code::Cr => Self::Request(Connection::parse(&mut cursor, true)?),
             Code::Cc => Self::Confirm(Connection::parse(&mut cursor, false)?),
             Code::Dt => {
                 let eot = cursor.u8()?;
                 if len != DATA_LEN {
-                    return Err(InvalidTpdu {
-                        why: Malformed::Length {
-                            protocol: "DT",
-                            field: "LI",
-                            found: len - 1,
-                            least: DATA_LEN - 1,
-                            most: DATA_LEN - 1,
-                        },
-                        cause: Cause::ParameterValue,
-                        up_to: 1,
-                    });
+                    let why = li_of("DT", len, DATA_LEN - 1);
+                    return Err(InvalidTpdu { why, cause: Cause::ParameterValue, up_to: 1 });
                 }
                 // TPDU-NR is without meaning in class 0.
                 Self::Data(Data { eot: eot & 0x80 != 0 })
@@ -399,31 +407,21 @@ impl Tpdu {
             Code::Dr => {
                 let (dst_ref, src_ref) = (cursor.u16()?, cursor.u16()?);
                 let reason = cursor.u8()?;
-                let mut additional = Vec::new();
-                while let Some((code, value)) = cursor.parameter()? {
-                    if code == parameter::ADDITIONAL {
-                        additional = value.to_vec();
-                    }
-                }
+                let additional = cursor.last(parameter::ADDITIONAL)?;
                 Self::Disconnect(Disconnect { dst_ref, src_ref, reason, additional })
             }
             Code::Er => {
                 let dst_ref = cursor.u16()?;
                 let cause = cursor.u8()?.into();
-                let mut invalid = Vec::new();
-                while let Some((code, value)) = cursor.parameter()? {
-                    if code == parameter::INVALID_TPDU {
-                        invalid = value.to_vec();
-                    }
-                }
+                let invalid = cursor.last(parameter::INVALID_TPDU)?;
                 Self::Error(Error { dst_ref, cause, invalid })
             }
             Code::Other(_) => {
                 return Err(InvalidTpdu {
                     why: Malformed::Field {
-                        protocol: code_of.name(),
+                        protocol: cursor.tpdu,
                         field: "TPDU code",
-                        found: u64::from(*code),
+                        found: u64::from(code),
                         expected: "0xe0 (CR), 0xd0 (CC), 0x80 (DR), 0xf0 (DT) or 0x70 (ER): class 0",
                     },
                     cause: Cause::TpduType,

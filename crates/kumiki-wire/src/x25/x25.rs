@@ -347,38 +347,41 @@ impl Body {
         }
     }
 
-    /// Reads what stands behind the first three octets, the last of which is `kind`; also gives how many octets are no user data.
-    fn parse(
-        (kind, modulo, typed): (u8, Modulo, bool),
-        rest: &[u8],
-        total: usize,
-    ) -> Result<(Self, usize), InvalidPacket> {
-        let extended = modulo == Modulo::Extended;
-        let len = FRONT + usize::from(extended);
+    /// Data and flow control, whose numbers stand in the type octet, or in that and the next one; none where it is another packet.
+    fn numbered((kind, modulo): (u8, Modulo), rest: &[u8], total: usize) -> Result<Option<Self>, InvalidPacket> {
+        let len = FRONT + usize::from(modulo == Modulo::Extended);
         if kind & 1 == 0 {
-            let body = match (modulo, rest) {
+            return Ok(Some(match (modulo, rest) {
                 (Modulo::Eight, _) => Self::Data { ps: kind >> 1 & 7, pr: kind >> 5, more: kind & 0x10 != 0 },
                 (Modulo::Extended, [second, ..]) => {
                     Self::Data { ps: kind >> 1, pr: *second >> 1, more: *second & 1 != 0 }
                 }
                 (Modulo::Extended, []) => return Err(short(len, total)),
-            };
-            return Ok((body, len));
+            }));
         }
         let (flow, pr) = match (modulo, rest) {
             (Modulo::Eight, _) => (kind & 0x1f, kind >> 5),
             (Modulo::Extended, [second, ..]) => (kind, *second >> 1),
             (Modulo::Extended, []) => (kind, 0),
         };
-        let flow = match flow {
-            kind::RR => Some(Self::Rr(pr)),
-            kind::RNR => Some(Self::Rnr(pr)),
-            kind::REJ => Some(Self::Rej(pr)),
-            _ => None,
+        let body = match flow {
+            kind::RR => Self::Rr(pr),
+            kind::RNR => Self::Rnr(pr),
+            kind::REJ => Self::Rej(pr),
+            _ => return Ok(None),
         };
-        if let Some(body) = flow {
-            between(total, len, len)?;
-            return Ok((body, len));
+        between(total, len, len)?;
+        Ok(Some(body))
+    }
+
+    /// Reads what stands behind the first three octets, the last of which is `kind`; also gives how many octets are no user data.
+    fn parse(
+        (kind, modulo, typed): (u8, Modulo, bool),
+        rest: &[u8],
+        total: usize,
+    ) -> Result<(Self, usize), InvalidPacket> {
+        if let Some(body) = Self::numbered((kind, modulo), rest, total)? {
+            return Ok((body, FRONT + usize::from(modulo == Modulo::Extended)));
         }
         // What has no user data is read whole, so that nothing of it is overlooked.
         let have = FRONT + rest.len();
@@ -421,19 +424,15 @@ impl Body {
             }
             kind::REGISTRATION => Self::Registration(false, rest.to_vec()),
             kind::REGISTRATION_CONFIRMATION => Self::Registration(true, rest.to_vec()),
-            _ => {
-                let why = Malformed::Field {
-                    protocol: "X.25",
-                    field: "packet type",
-                    found: kind.into(),
-                    expected: "one of X.25",
-                };
-                let diagnostic = diagnostic::UNIDENTIFIABLE;
-                return Err(InvalidPacket { why, diagnostic });
-            }
+            _ => return Err(unidentifiable(kind)),
         };
         Ok((body, total))
     }
+}
+
+fn unidentifiable(kind: u8) -> InvalidPacket {
+    let why = Malformed::Field { protocol: "X.25", field: "packet type", found: kind.into(), expected: "one of X.25" };
+    InvalidPacket { why, diagnostic: diagnostic::UNIDENTIFIABLE }
 }
 
 /// Cause, diagnostic code, and what is behind them.

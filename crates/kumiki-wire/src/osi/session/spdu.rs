@@ -195,6 +195,35 @@ pub struct Refuse {
     pub data: Option<Message>,
 }
 
+impl Refuse {
+    fn take(fields: &mut Fields) -> Self {
+        let user = fields.called_reference.take();
+        Self {
+            reference: reference(user, fields),
+            transport: fields.transport,
+            functional_units: fields.requirements.map(FunctionalUnits),
+            versions: fields.version,
+            reason: fields.reason.unwrap_or(refusal::USER),
+            enclosure: fields.enclosure.map(Enclosure::of),
+            data: fields.data.take(),
+        }
+    }
+
+    fn give(self, fields: &mut Fields) {
+        if let Some(reference) = self.reference {
+            fields.called_reference = some(reference.user);
+            fields.common_reference = some(reference.common);
+            fields.additional_reference = some(reference.additional);
+        }
+        fields.transport = self.transport;
+        fields.requirements = self.functional_units.map(|units| units.0);
+        fields.version = self.versions;
+        fields.enclosure = self.enclosure.map(Enclosure::bits);
+        fields.reason = Some(self.reason);
+        fields.data = self.data;
+    }
+}
+
 /// FN.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Finish {
@@ -215,6 +244,22 @@ pub struct Abort {
     pub data: Enclosed,
 }
 
+impl Abort {
+    fn take(fields: &mut Fields) -> Self {
+        Self {
+            transport: fields.transport,
+            reflect: fields.reflect.take().unwrap_or_default(),
+            data: Enclosed::take(fields),
+        }
+    }
+
+    fn give(self, fields: &mut Fields) {
+        fields.transport = self.transport;
+        fields.reflect = some(self.reflect);
+        self.data.give(fields);
+    }
+}
+
 /// MIP or MAP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
@@ -224,6 +269,33 @@ pub struct Point {
     pub number: SyncPoint,
     /// User data.
     pub data: Enclosed,
+}
+
+impl Point {
+    fn take(code: Code, fields: &mut Fields) -> Result<Self, Malformed> {
+        Ok(Self {
+            open: fields.sync_type.is_some_and(|bits| bits & 1 != 0),
+            number: serial(code, fields)?,
+            data: Enclosed::take(fields),
+        })
+    }
+
+    fn give(self, fields: &mut Fields) {
+        fields.sync_type = self.open.then_some(1);
+        fields.serial = Some(self.number);
+        self.data.give(fields);
+    }
+}
+
+/// The serial number, which must be there.
+fn serial(code: Code, fields: &Fields) -> Result<SyncPoint, Malformed> {
+    fields.serial.ok_or_else(|| Malformed::Length {
+        protocol: code.name(),
+        field: "serial number",
+        found: 0,
+        least: 1,
+        most: 6,
+    })
 }
 
 /// RS.
@@ -395,15 +467,6 @@ impl Spdu {
         if code.has_information() {
             fields.data = Some(information);
         }
-        let number = || {
-            fields.serial.ok_or_else(|| Malformed::Length {
-                protocol: code.name(),
-                field: "serial number",
-                found: 0,
-                least: 1,
-                most: 6,
-            })
-        };
         let tokens = Tokens(fields.tokens.unwrap_or(0));
         let setting = fields.token_setting.map(TokenSetting);
         Ok(match code {
@@ -414,26 +477,11 @@ impl Spdu {
                 tsdu_maximum: fields.tsdu_maximum,
                 version: fields.version.unwrap_or(version::TWO),
             },
-            Code::Rf => {
-                let user = fields.called_reference.take();
-                Self::Refuse(Refuse {
-                    reference: reference(user, &mut fields),
-                    transport: fields.transport,
-                    functional_units: fields.requirements.map(FunctionalUnits),
-                    versions: fields.version,
-                    reason: fields.reason.unwrap_or(refusal::USER),
-                    enclosure: fields.enclosure.map(Enclosure::of),
-                    data: fields.data.take(),
-                })
-            }
+            Code::Rf => Self::Refuse(Refuse::take(&mut fields)),
             Code::Fn => Self::Finish(Finish { transport: fields.transport, data: Enclosed::take(&mut fields) }),
             Code::Dn => Self::Disconnect(Enclosed::take(&mut fields)),
             Code::Nf => Self::NotFinished(Enclosed::take(&mut fields)),
-            Code::Ab => Self::Abort(Abort {
-                transport: fields.transport,
-                reflect: fields.reflect.take().unwrap_or_default(),
-                data: Enclosed::take(&mut fields),
-            }),
+            Code::Ab => Self::Abort(Abort::take(&mut fields)),
             Code::Aa => Self::AbortAccept,
             Code::Dt => Self::Data(Enclosed::take(&mut fields)),
             Code::Td => Self::TypedData(Enclosed::take(&mut fields)),
@@ -442,37 +490,22 @@ impl Spdu {
             Code::Pt => Self::PleaseTokens { tokens, data: Enclosed::take(&mut fields) },
             Code::Gtc => Self::GiveTokensConfirm(Enclosed::take(&mut fields)),
             Code::Gta => Self::GiveTokensAck,
-            Code::Mip | Code::Map => {
-                let number = number()?;
-                let point = Point {
-                    open: fields.sync_type.is_some_and(|bits| bits & 1 != 0),
-                    number,
-                    data: Enclosed::take(&mut fields),
-                };
-                if code == Code::Mip { Self::MinorSync(point) } else { Self::MajorSync(point) }
-            }
-            Code::Mia => Self::MinorSyncAck { number: number()?, data: Enclosed::take(&mut fields) },
-            Code::Maa => Self::MajorSyncAck { number: number()?, data: Enclosed::take(&mut fields) },
+            Code::Mip => Self::MinorSync(Point::take(code, &mut fields)?),
+            Code::Map => Self::MajorSync(Point::take(code, &mut fields)?),
+            Code::Mia => Self::MinorSyncAck { number: serial(code, &fields)?, data: Enclosed::take(&mut fields) },
+            Code::Maa => Self::MajorSyncAck { number: serial(code, &fields)?, data: Enclosed::take(&mut fields) },
             Code::Rs => Self::Resync(Resync {
                 kind: kind(fields.resync.unwrap_or(0))?,
-                number: number()?,
+                number: serial(code, &fields)?,
                 tokens: setting,
                 data: Enclosed::take(&mut fields),
             }),
-            Code::Ra => {
-                Self::ResyncAck(ResyncAck { number: number()?, tokens: setting, data: Enclosed::take(&mut fields) })
-            }
-            Code::Pr => match fields.prepare {
-                Some(kind @ 1..=4) => Self::Prepare(kind),
-                other => {
-                    return Err(Malformed::Field {
-                        protocol: code.name(),
-                        field: "prepare type",
-                        found: other.unwrap_or(0).into(),
-                        expected: "1 (MAA), 2 (RS), 3 (RA) or 4 (AB)",
-                    });
-                }
-            },
+            Code::Ra => Self::ResyncAck(ResyncAck {
+                number: serial(code, &fields)?,
+                tokens: setting,
+                data: Enclosed::take(&mut fields),
+            }),
+            Code::Pr => Self::Prepare(prepared(fields.prepare)?),
             Code::Er => Self::ExceptionReport { reflect: fields.reflect.take().unwrap_or_default() },
             Code::Ed => Self::ExceptionData { reason: fields.reason.unwrap_or(0), data: Enclosed::take(&mut fields) },
             Code::Cd | Code::Cda | Code::As | Code::Ar | Code::Ai | Code::Aia | Code::Ad | Code::Ada => {
@@ -496,45 +529,14 @@ impl Spdu {
                 fields.tsdu_maximum = tsdu_maximum;
                 fields.version = Some(version);
             }
-            Self::Refuse(refuse) => {
-                if let Some(reference) = refuse.reference {
-                    fields.called_reference = some(reference.user);
-                    fields.common_reference = some(reference.common);
-                    fields.additional_reference = some(reference.additional);
-                }
-                fields.transport = refuse.transport;
-                fields.requirements = refuse.functional_units.map(|units| units.0);
-                fields.version = refuse.versions;
-                fields.enclosure = refuse.enclosure.map(Enclosure::bits);
-                fields.reason = Some(refuse.reason);
-                fields.data = refuse.data;
-            }
+            Self::Refuse(refuse) => refuse.give(&mut fields),
             Self::Finish(finish) => {
                 fields.transport = finish.transport;
                 finish.data.give(&mut fields);
             }
-            Self::Abort(abort) => {
-                fields.transport = abort.transport;
-                fields.reflect = some(abort.reflect);
-                abort.data.give(&mut fields);
-            }
-            Self::Data(mut data) | Self::TypedData(mut data) => {
-                let information = data.data.take().unwrap_or_default();
-                if code == Code::Dt && data.enclosure.is_none() {
-                    let mut whole = information;
-                    whole.push_octets(&[code.si(), 0]);
-                    return Ok(whole);
-                }
-                data.give(&mut fields);
-                let mut whole = fields.emit(code)?;
-                whole.append(information);
-                return Ok(whole);
-            }
-            Self::Expedited(information) => {
-                let mut whole = information;
-                whole.push_octets(&[code.si(), 0]);
-                return Ok(whole);
-            }
+            Self::Abort(abort) => abort.give(&mut fields),
+            Self::Data(data) | Self::TypedData(data) => return informing(code, data),
+            Self::Expedited(information) => return Ok(bare(code, information)),
             Self::GiveTokens { tokens, data } | Self::PleaseTokens { tokens, data } => {
                 fields.tokens = (tokens != Tokens::default()).then_some(tokens.0);
                 data.give(&mut fields);
@@ -545,21 +547,13 @@ impl Spdu {
             | Self::GiveTokensConfirm(data)
             | Self::Other { data, .. } => data.give(&mut fields),
             Self::AbortAccept | Self::GiveTokensAck => {}
-            Self::MinorSync(point) | Self::MajorSync(point) => {
-                fields.sync_type = point.open.then_some(1);
-                fields.serial = Some(point.number);
-                point.data.give(&mut fields);
-            }
+            Self::MinorSync(point) | Self::MajorSync(point) => point.give(&mut fields),
             Self::MinorSyncAck { number, data } | Self::MajorSyncAck { number, data } => {
                 fields.serial = Some(number);
                 data.give(&mut fields);
             }
             Self::Resync(resync) => {
-                fields.resync = Some(match resync.kind {
-                    Kind::Restart => 0,
-                    Kind::Abandon => 1,
-                    Kind::Set => 2,
-                });
+                fields.resync = Some(bits(resync.kind));
                 fields.serial = Some(resync.number);
                 fields.token_setting = resync.tokens.map(|setting| setting.0);
                 resync.data.give(&mut fields);
@@ -602,6 +596,47 @@ impl Spdu {
             }
         }
         Ok(tsdu)
+    }
+}
+
+/// User information behind a header without parameters.
+fn bare(code: Code, mut information: Message) -> Message {
+    information.push_octets(&[code.si(), 0]);
+    information
+}
+
+/// DT or TD, whose user data is user information.
+fn informing(code: Code, mut data: Enclosed) -> Result<Message, Malformed> {
+    let information = data.data.take().unwrap_or_default();
+    if code == Code::Dt && data.enclosure.is_none() {
+        return Ok(bare(code, information));
+    }
+    let mut fields = Fields::default();
+    data.give(&mut fields);
+    let mut whole = fields.emit(code)?;
+    whole.append(information);
+    Ok(whole)
+}
+
+/// What is prepared, which must be one of those that there are.
+fn prepared(kind: Option<u8>) -> Result<u8, Malformed> {
+    match kind {
+        Some(kind @ 1..=4) => Ok(kind),
+        other => Err(Malformed::Field {
+            protocol: Code::Pr.name(),
+            field: "prepare type",
+            found: other.unwrap_or(0).into(),
+            expected: "1 (MAA), 2 (RS), 3 (RA) or 4 (AB)",
+        }),
+    }
+}
+
+/// The resync type of a kind.
+const fn bits(kind: Kind) -> u8 {
+    match kind {
+        Kind::Restart => 0,
+        Kind::Abandon => 1,
+        Kind::Set => 2,
     }
 }
 
