@@ -245,6 +245,60 @@ fn put(config: &SectionConfig, started: Started, line: &mut Line, flight: &mut V
     flight.push_back(started.ends + config.propagation);
 }
 
+/// What is counted of each direction, in the order in which it is told.
+const COUNTERS: [[&str; 23]; 2] = [
+    [
+        "a_frames",
+        "a_octets",
+        "a_drops",
+        "a_marks",
+        "a_busy_ns",
+        "a_line_frames",
+        "a_out_of_frame",
+        "a_b1_errors",
+        "a_b2_errors",
+        "a_b3_errors",
+        "a_line_rei",
+        "a_path_rei",
+        "a_positive",
+        "a_negative",
+        "a_doubtful_pointers",
+        "a_alarms",
+        "a_delivered",
+        "a_bad_fcs",
+        "a_aborts",
+        "a_runts",
+        "a_oversize",
+        "a_wrong_bits",
+        "a_new_pointers",
+    ],
+    [
+        "b_frames",
+        "b_octets",
+        "b_drops",
+        "b_marks",
+        "b_busy_ns",
+        "b_line_frames",
+        "b_out_of_frame",
+        "b_b1_errors",
+        "b_b2_errors",
+        "b_b3_errors",
+        "b_line_rei",
+        "b_path_rei",
+        "b_positive",
+        "b_negative",
+        "b_doubtful_pointers",
+        "b_alarms",
+        "b_delivered",
+        "b_bad_fcs",
+        "b_aborts",
+        "b_runts",
+        "b_oversize",
+        "b_wrong_bits",
+        "b_new_pointers",
+    ],
+];
+
 impl Element for Section {
     fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
         let port = usize::from(port != 0);
@@ -322,60 +376,8 @@ impl Element for Section {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let names: [[&'static str; 23]; 2] = [
-            [
-                "a_frames",
-                "a_octets",
-                "a_drops",
-                "a_marks",
-                "a_busy_ns",
-                "a_line_frames",
-                "a_out_of_frame",
-                "a_b1_errors",
-                "a_b2_errors",
-                "a_b3_errors",
-                "a_line_rei",
-                "a_path_rei",
-                "a_positive",
-                "a_negative",
-                "a_doubtful_pointers",
-                "a_alarms",
-                "a_delivered",
-                "a_bad_fcs",
-                "a_aborts",
-                "a_runts",
-                "a_oversize",
-                "a_wrong_bits",
-                "a_new_pointers",
-            ],
-            [
-                "b_frames",
-                "b_octets",
-                "b_drops",
-                "b_marks",
-                "b_busy_ns",
-                "b_line_frames",
-                "b_out_of_frame",
-                "b_b1_errors",
-                "b_b2_errors",
-                "b_b3_errors",
-                "b_line_rei",
-                "b_path_rei",
-                "b_positive",
-                "b_negative",
-                "b_doubtful_pointers",
-                "b_alarms",
-                "b_delivered",
-                "b_bad_fcs",
-                "b_aborts",
-                "b_runts",
-                "b_oversize",
-                "b_wrong_bits",
-                "b_new_pointers",
-            ],
-        ];
         let mut all = Vec::new();
-        for ((names, sending), line) in names.into_iter().zip(&self.sending).zip(&self.lines) {
+        for ((names, sending), line) in COUNTERS.into_iter().zip(&self.sending).zip(&self.lines) {
             let (tally, seen) = (sending.tally(), *line.receiver().counters());
             let found = *line.deframer().counters();
             let values = [
