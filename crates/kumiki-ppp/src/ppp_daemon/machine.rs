@@ -266,16 +266,12 @@ impl<N: Negotiator> Machine<N> {
         let event = match packet.code {
             code::CONFIGURE_REQUEST => {
                 all_whole(packet.data)?;
-                match self.state() {
-                    // Nobody looks at the options there.
-                    State::Initial | State::Starting | State::Closed | State::Closing | State::Stopping => {
-                        Event::RcrPlus
-                    }
-                    State::Stopped | State::ReqSent | State::AckRcvd | State::AckSent | State::Opened => {
-                        let (event, reply) = self.judge(packet.data, rng, acts);
-                        cause.reply = Some(reply);
-                        event
-                    }
+                if self.looks_at_requests() {
+                    let (event, reply) = self.judge(packet.data, rng, acts);
+                    cause.reply = Some(reply);
+                    event
+                } else {
+                    Event::RcrPlus
                 }
             }
             code::CONFIGURE_ACK => {
@@ -285,36 +281,12 @@ impl<N: Negotiator> Machine<N> {
                 }
                 Event::Rca
             }
-            code::CONFIGURE_NAK => {
-                self.is_answer(packet.identifier)?;
-                all_whole(packet.data)?;
-                if self.is_asking() {
-                    self.hear_nak(packet.data, rng, acts);
-                }
-                Event::Rcn
-            }
-            code::CONFIGURE_REJECT => {
-                self.is_answer(packet.identifier)?;
-                all_whole(packet.data)?;
-                if !is_part(packet.data, &self.request) {
-                    return Err(Dropped::NoAnswer);
-                }
-                if self.is_asking() {
-                    for item in options(packet.data).flatten() {
-                        self.negotiator.rejected(item.kind, acts);
-                    }
-                }
+            code::CONFIGURE_NAK | code::CONFIGURE_REJECT => {
+                self.hear_no(&packet, rng, acts)?;
                 Event::Rcn
             }
             code::TERMINATE_REQUEST => {
-                let end = End::PeerFinished { message: packet.data.iter().copied().take(MAX_TEXT).collect() };
-                if self.state() == State::Opened {
-                    acts.push(MachineAction::Because(N::PROTOCOL, end));
-                } else if !packet.data.is_empty() {
-                    let text = Text(packet.data);
-                    let name = protocol::Name(N::PROTOCOL);
-                    acts.push(MachineAction::Say(Kind::Note, format!("{name}: the peer says {text}")));
-                }
+                self.hear_terminate(packet.data, acts);
                 Event::Rtr
             }
             code::TERMINATE_ACK => Event::Rta,
@@ -327,8 +299,7 @@ impl<N: Negotiator> Machine<N> {
             // Known to LCP; echoes and the like do nothing to the automaton.
             code::PROTOCOL_REJECT..=code::TIME_REMAINING if N::PROTOCOL == protocol::LCP => Event::Rxr,
             unknown => {
-                let name = protocol::Name(N::PROTOCOL);
-                let text = format!("we do not know code {unknown} of {name}");
+                let text = format!("we do not know code {unknown} of {}", protocol::Name(N::PROTOCOL));
                 acts.push(MachineAction::Say(Kind::Refusal, text));
                 Event::Ruc
             }
@@ -341,9 +312,50 @@ impl<N: Negotiator> Machine<N> {
         Ok(())
     }
 
+    /// Wishes for what the peer would rather have, and does without what it rejects, which must be part of what it was asked.
+    fn hear_no(&mut self, packet: &Packet<'_>, rng: &mut Rng, acts: &mut Acts) -> Result<(), Dropped> {
+        self.is_answer(packet.identifier)?;
+        all_whole(packet.data)?;
+        let is_reject = packet.code == code::CONFIGURE_REJECT;
+        if is_reject && !is_part(packet.data, &self.request) {
+            return Err(Dropped::NoAnswer);
+        }
+        if !self.is_asking() {
+            return Ok(());
+        }
+        if !is_reject {
+            self.hear_nak(packet.data, rng, acts);
+            return Ok(());
+        }
+        for item in options(packet.data).flatten() {
+            self.negotiator.rejected(item.kind, acts);
+        }
+        Ok(())
+    }
+
+    /// Tells why the peer ends it, where it says so or it stood.
+    fn hear_terminate(&self, data: &[u8], acts: &mut Acts) {
+        if self.state() == State::Opened {
+            let end = End::PeerFinished { message: data.iter().copied().take(MAX_TEXT).collect() };
+            acts.push(MachineAction::Because(N::PROTOCOL, end));
+        } else if !data.is_empty() {
+            let text = Text(data);
+            let name = protocol::Name(N::PROTOCOL);
+            acts.push(MachineAction::Say(Kind::Note, format!("{name}: the peer says {text}")));
+        }
+    }
+
     /// Whether our request is on its way, so that answers to it change what we wish for.
     const fn is_asking(&self) -> bool {
         self.state().is_negotiating()
+    }
+
+    /// Whether the options of a request matter.
+    const fn looks_at_requests(&self) -> bool {
+        match self.state() {
+            State::Initial | State::Starting | State::Closed | State::Closing | State::Stopping => false,
+            State::Stopped | State::ReqSent | State::AckRcvd | State::AckSent | State::Opened => true,
+        }
     }
 
     const fn is_answer(&self, identifier: u8) -> Result<(), Dropped> {
