@@ -22,15 +22,14 @@ use std::collections::VecDeque;
 use std::io;
 
 use kumiki_graph::{
-    Address, Credit, DeviceId, Duration, Graph, GraphError, Handle, Indication, Instant, Report, Rng, TaskId,
-    Unit as UnitData,
+    Address, Credit, DeviceId, Duration, Graph, GraphError, Handle, Indication, Instant, Rng, TaskId, Unit as UnitData,
 };
 use kumiki_link::offload::{self, Merger, is_packet, packets};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
 
 use crate::clock::{Bell, Clock, Watch};
-use crate::device::{Arrival, RealCounters, RealDevice};
+use crate::device::{RealCounters, RealDevice};
 use crate::memory_link::LinkEnd;
 
 mod attention;
@@ -44,7 +43,7 @@ mod tests;
 
 use attention::Attention;
 pub use failure::Failure;
-use real::Real;
+use real::{Batch, Real};
 
 /// A graph, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -541,57 +540,17 @@ impl<C: Clock> Executor<C> {
             return false;
         };
         let waiting = real.waiting.len();
-        let mut failed = real.send_waiting().err();
+        let mut batch = Batch { failed: real.send_waiting().err(), ..Batch::default() };
         let moved = real.waiting.len() < waiting;
         // Super-segments go up as they are where the graph takes such.
         let whole = match real.wire {
             Some(Plug::Device(graph, device)) => self.hosts.get(graph.0).is_some_and(|host| host.bursts(device)),
             Some(Plug::Port(..) | Plug::Link(_) | Plug::Real(_)) | None => false,
         };
-        let mut read = 0;
-        let (mut changed, mut passed_over) = (false, false);
-        let mut room = 0;
-        let mut told = Vec::new();
-        while read < self.pace.batch.max(1) {
-            let (data, address) = match real.device.receive() {
-                Ok(Some(Arrival::Unit { data, source, .. })) => (data, source),
-                Ok(Some(Arrival::Up)) => {
-                    changed = true;
-                    real.state = Some(Report::Up);
-                    break;
-                }
-                Ok(Some(Arrival::Down)) => {
-                    changed = true;
-                    real.state = Some(Report::Down);
-                    // What was to go to a peer that is gone is not for the next one.
-                    real.waiting_packets = 0;
-                    for (packet, _) in core::mem::take(&mut real.waiting) {
-                        real.overflows(&packet);
-                    }
-                    break;
-                }
-                Ok(Some(Arrival::Room(octets))) => {
-                    room += octets;
-                    continue;
-                }
-                Ok(Some(Arrival::NoUnit)) => {
-                    // The device has done a batch's work without one.
-                    passed_over = true;
-                    break;
-                }
-                Ok(Some(Arrival::Told(indication))) => {
-                    read += 1;
-                    told.push(indication);
-                    continue;
-                }
-                Ok(None) => break,
-                Err(why) => {
-                    failed = Some(why);
-                    break;
-                }
-            };
+        let most = self.pace.batch.max(1);
+        while let Some((data, address)) = real.receive(&mut batch, most) {
             // A batch is one of packets, however they came: what is read at once stays in the processor's cache.
-            read += packets(&data);
+            batch.read += packets(&data);
             real.counters.super_received += u64::from(data.meta().segment_size != 0);
             let Some(plug) = real.wire else {
                 self.counters.unplugged += 1;
@@ -605,6 +564,7 @@ impl<C: Clock> Executor<C> {
                 self.counters.not_frames += u64::from(!cut);
             }
         }
+        let Batch { read, changed, passed_over, room, told, failed } = batch;
         real.counters.received += u64::try_from(read).unwrap_or(u64::MAX);
         real.counters.batches += u64::from(read > 0);
         if let Some(why) = failed {

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::io;
 
-use kumiki_graph::{Address, Report};
+use kumiki_graph::{Address, Indication, Report};
 use kumiki_link::offload::packets;
 use kumiki_octets::Message;
 
 use super::Plug;
 use crate::clock::Watch;
-use crate::device::{Descriptors, RealCounters, RealDevice, Sent};
+use crate::device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
 
 /// A device with what waits for it.
 pub(super) struct Real {
@@ -26,7 +26,62 @@ pub(super) struct Real {
     pub(super) counters: RealCounters,
 }
 
+/// What a device has said beside the units of a batch, and how it has gone on.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// How many packets and indications have come.
+    pub(super) read: usize,
+    /// Somebody has come or gone at its other end.
+    pub(super) changed: bool,
+    /// The device has done a batch's work without a unit.
+    pub(super) passed_over: bool,
+    /// How much more it takes, in octets.
+    pub(super) room: u64,
+    /// What it says of its sessions.
+    pub(super) told: Vec<Indication>,
+    pub(super) failed: Option<io::Error>,
+}
+
 impl Real {
+    /// The next unit of a batch of at most so many packets; none where the batch is over.
+    pub(super) fn receive(&mut self, batch: &mut Batch, most: usize) -> Option<(Message, Address)> {
+        while batch.read < most {
+            match self.device.receive() {
+                Ok(Some(Arrival::Unit { data, source, .. })) => return Some((data, source)),
+                Ok(Some(Arrival::Up)) => {
+                    batch.changed = true;
+                    self.state = Some(Report::Up);
+                    return None;
+                }
+                Ok(Some(Arrival::Down)) => {
+                    batch.changed = true;
+                    self.state = Some(Report::Down);
+                    // What was to go to a peer that is gone is not for the next one.
+                    self.waiting_packets = 0;
+                    for (packet, _) in core::mem::take(&mut self.waiting) {
+                        self.overflows(&packet);
+                    }
+                    return None;
+                }
+                Ok(Some(Arrival::Room(octets))) => batch.room += octets,
+                Ok(Some(Arrival::NoUnit)) => {
+                    batch.passed_over = true;
+                    return None;
+                }
+                Ok(Some(Arrival::Told(indication))) => {
+                    batch.read += 1;
+                    batch.told.push(indication);
+                }
+                Ok(None) => return None,
+                Err(why) => {
+                    batch.failed = Some(why);
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
     pub(super) fn watches(&self) -> impl Iterator<Item = Watch<'_>> {
         let Descriptors { read, write } = self.device.descriptors();
         let write = write.filter(|_| self.is_full || !self.waiting.is_empty());

@@ -13,7 +13,7 @@ use kumiki_octets::Message;
 
 use super::*;
 use crate::clock::{ManualClock, RealClock};
-use crate::device::{Descriptors, Sent};
+use crate::device::{Arrival, Descriptors, Sent};
 use crate::memory_link::MemoryLink;
 
 mod real;
