@@ -454,47 +454,7 @@ impl X25 {
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
-        let asked = circuit.flow;
-        let mut wrong = None;
-        if let Some((called, calling)) = block.facilities.packet_size() {
-            match (from_log2(called), from_log2(calling)) {
-                (Some(back), Some(out)) => {
-                    if !is_between(out, asked.packet_out, STANDARD.packet_out)
-                        || !is_between(back, asked.packet_in, STANDARD.packet_in)
-                    {
-                        let (ours, theirs) = (asked.packet_out, asked.packet_in);
-                        wrong = Some(format!(
-                            "CALL CONNECTED: packet sizes are {out} out and {back} in, expected from {ours} and {theirs}, which were asked for, towards {}",
-                            STANDARD.packet_out
-                        ));
-                    }
-                    (circuit.flow.packet_out, circuit.flow.packet_in) = (out, back);
-                }
-                _ => {
-                    wrong = Some(format!(
-                        "CALL CONNECTED: packet sizes are 2 to the power of {called} and {calling}, expected 4 to 12"
-                    ));
-                }
-            }
-        }
-        if let Some((called, calling)) = block.facilities.window() {
-            if !is_between(calling, asked.window_out, STANDARD.window_out)
-                || !is_between(called, asked.window_in, STANDARD.window_in)
-            {
-                let (ours, theirs) = (asked.window_out, asked.window_in);
-                wrong = Some(format!(
-                    "CALL CONNECTED: windows are {calling} out and {called} in, expected from {ours} and {theirs}, which were asked for, towards {}",
-                    STANDARD.window_out
-                ));
-            }
-            (circuit.flow.window_out, circuit.flow.window_in) = (calling, called);
-        }
-        let most = if circuit.fast_select == FastSelect::None { 0 } else { MOST_CALL_DATA.1 };
-        if block.data.len() > most {
-            let len = block.data.len();
-            wrong = Some(format!("CALL CONNECTED: called user data of {len} octets, expected {most} at most"));
-        }
-        if let Some(found) = wrong {
+        if let Some(found) = take_answer(circuit, &block) {
             let why = self.broken(found);
             if let Some(circuit) = self.circuit(handle) {
                 circuit.aborted(why, None, cx);
@@ -687,6 +647,51 @@ impl X25 {
             (P::Ready | P::TheirsWaiting | P::Transfer, _) => {}
         }
     }
+}
+
+/// Takes what the answer to a call agrees to; gives what is wrong with it, of several things the last.
+fn take_answer(circuit: &mut Circuit, block: &Block) -> Option<String> {
+    let asked = circuit.flow;
+    let mut wrong = None;
+    if let Some((called, calling)) = block.facilities.packet_size() {
+        match (from_log2(called), from_log2(calling)) {
+            (Some(back), Some(out)) => {
+                if !is_between(out, asked.packet_out, STANDARD.packet_out)
+                    || !is_between(back, asked.packet_in, STANDARD.packet_in)
+                {
+                    let (ours, theirs) = (asked.packet_out, asked.packet_in);
+                    wrong = Some(format!(
+                        "CALL CONNECTED: packet sizes are {out} out and {back} in, expected from {ours} and {theirs}, which were asked for, towards {}",
+                        STANDARD.packet_out
+                    ));
+                }
+                (circuit.flow.packet_out, circuit.flow.packet_in) = (out, back);
+            }
+            _ => {
+                wrong = Some(format!(
+                    "CALL CONNECTED: packet sizes are 2 to the power of {called} and {calling}, expected 4 to 12"
+                ));
+            }
+        }
+    }
+    if let Some((called, calling)) = block.facilities.window() {
+        if !is_between(calling, asked.window_out, STANDARD.window_out)
+            || !is_between(called, asked.window_in, STANDARD.window_in)
+        {
+            let (ours, theirs) = (asked.window_out, asked.window_in);
+            wrong = Some(format!(
+                "CALL CONNECTED: windows are {calling} out and {called} in, expected from {ours} and {theirs}, which were asked for, towards {}",
+                STANDARD.window_out
+            ));
+        }
+        (circuit.flow.window_out, circuit.flow.window_in) = (calling, called);
+    }
+    let most = if circuit.fast_select == FastSelect::None { 0 } else { MOST_CALL_DATA.1 };
+    if block.data.len() > most {
+        let len = block.data.len();
+        wrong = Some(format!("CALL CONNECTED: called user data of {len} octets, expected {most} at most"));
+    }
+    wrong
 }
 
 const fn most_data(fast_select: FastSelect) -> usize {
