@@ -53,27 +53,19 @@ impl Tcp {
             return;
         };
         let now = cx.now();
-        let full = self.is_full_of_callers();
-        let config = &self.shared.config;
-        if self.shared.memory.is_spent(config.memory) {
-            self.refuse_for_memory(&pair, &segment, cx);
-            return;
-        }
-        let cookie = match config.syn_cookies {
+        let cookie = match self.shared.config.syn_cookies {
             SynCookies::Never => false,
-            SynCookies::WhenFull => full,
+            SynCookies::WhenFull => self.is_full_of_callers(),
             SynCookies::Always => true,
         };
-        if full && !cookie {
-            self.shared.counters.backlog_full += 1;
-            cx.drop("no room for callers");
+        if self.is_called_in_vain(&pair, &segment, cookie, cx) {
             return;
         }
+        let config = &self.shared.config;
         let secret = self.shared.secret;
         let offer = Offer::of(&segment.options);
         let iss = if cookie {
-            let mss = offer.mss.unwrap_or_else(|| config.default_mss(pair.remote.ip()));
-            cookies::make(secret, &pair, segment.seq, mss, now)
+            self.cookie_for(&pair, segment.seq, &offer, now)
         } else {
             beyond(isn::initial(secret, &pair, now), least)
         };
@@ -106,6 +98,26 @@ impl Tcp {
         }
         caller.due = self.syn_due(0, now);
         self.half_open.insert(secret, caller, cx);
+    }
+
+    /// The ISS that says what is to be remembered of a SYN.
+    fn cookie_for(&self, pair: &Pair, irs: Seq, offer: &Offer, now: Instant) -> Seq {
+        let mss = offer.mss.unwrap_or_else(|| self.shared.config.default_mss(pair.remote.ip()));
+        cookies::make(self.shared.secret, pair, irs, mss, now)
+    }
+
+    /// Whether a SYN is turned away: for want of memory, or of room for callers where no `cookie` spares it.
+    fn is_called_in_vain(&mut self, pair: &Pair, segment: &Segment, cookie: bool, cx: &mut Context<'_>) -> bool {
+        if self.shared.memory.is_spent(self.shared.config.memory) {
+            self.refuse_for_memory(pair, segment, cx);
+            return true;
+        }
+        let is_full = self.is_full_of_callers() && !cookie;
+        if is_full {
+            self.shared.counters.backlog_full += 1;
+            cx.drop("no room for callers");
+        }
+        is_full
     }
 
     fn is_full_of_callers(&self) -> bool {
@@ -233,7 +245,6 @@ impl Tcp {
     /// A segment of a caller: SYN-RECEIVED of RFC 9293 section 3.10.7.4, for passive opens (MUST-11).
     pub(super) fn caller_says(&mut self, index: u32, segment: Segment, cx: &mut Context<'_>) {
         let secret = self.shared.secret;
-        let wish = self.wish_of_caller(index);
         let Some(caller) = self.half_open.get(index) else {
             return;
         };
@@ -241,20 +252,7 @@ impl Tcp {
         let window = u32::from(caller.offered);
         let is_syn_again = segment.has(Flags::SYN) && !segment.has(Flags::ACK) && segment.seq == caller.irs;
         if is_syn_again && !segment.has(Flags::RST) {
-            if !caller.ecn.on_syn_again(segment.flags, segment.ecn, wish) {
-                self.refuse_caller(index, cx);
-                return;
-            }
-            // It has not seen our SYN,ACK, or the last one is still on its way: who sends SYN upon SYN, or forges them, has no answer
-            // to each.
-            let interval = self.shared.config.challenge_interval;
-            if cx.now().saturating_since(caller.answered) < interval {
-                self.shared.counters.challenges_spared += 1;
-                return;
-            }
-            // Nobody will know which one it answers (MUST-18).
-            caller.at = None;
-            self.answer_again(index, cx);
+            self.caller_calls_again(index, &segment, cx);
             return;
         }
         let within = |seq: Seq| seq == nxt || seq.is_within(nxt, window);
@@ -266,13 +264,7 @@ impl Tcp {
             return;
         }
         if segment.has(Flags::RST) {
-            // RFC 5961 section 3.2; the user need not be told.
-            if segment.seq == nxt {
-                self.shared.counters.resets_received += 1;
-                self.half_open.remove(secret, index);
-            } else {
-                self.challenge_caller(index, cx);
-            }
+            self.caller_resets(index, segment.seq == nxt, cx);
             return;
         }
         if segment.has(Flags::SYN) {
@@ -284,15 +276,14 @@ impl Tcp {
             return;
         }
         if let (Some(recent), true) = (caller.offer.timestamp, self.shared.config.timestamps) {
-            match segment.options.timestamps {
-                // RFC 7323 section 3.2.
-                None => return,
-                Some((value, _)) if Seq(value).lt(Seq(recent)) => {
-                    self.shared.counters.paws_rejected += 1;
-                    self.challenge_caller(index, cx);
-                    return;
-                }
-                Some(_) => {}
+            // RFC 7323 section 3.2.
+            let Some((value, _)) = segment.options.timestamps else {
+                return;
+            };
+            if Seq(value).lt(Seq(recent)) {
+                self.shared.counters.paws_rejected += 1;
+                self.challenge_caller(index, cx);
+                return;
             }
         }
         if segment.ack != caller.iss + 1 {
@@ -303,15 +294,43 @@ impl Tcp {
             return;
         }
         let listener = caller.listener;
-        if !self.has_place(listener) {
-            // It will hear our SYN,ACK again, and answer again.
-            self.shared.counters.backlog_full += 1;
-            cx.drop("backlog full");
-            return;
-        }
-        if let Some(caller) = self.half_open.remove(secret, index) {
+        // Where there is no place it will hear our SYN,ACK again, and answer again.
+        if self.finds_place(listener, cx)
+            && let Some(caller) = self.half_open.remove(secret, index)
+        {
             self.promote(caller, segment, cx);
         }
+    }
+
+    /// RFC 5961 section 3.2; the user need not be told.
+    fn caller_resets(&mut self, index: u32, is_exact: bool, cx: &mut Context<'_>) {
+        if is_exact {
+            self.shared.counters.resets_received += 1;
+            self.half_open.remove(self.shared.secret, index);
+        } else {
+            self.challenge_caller(index, cx);
+        }
+    }
+
+    /// A caller sends its SYN again: it has not seen our SYN,ACK, or the last one is still on its way.
+    fn caller_calls_again(&mut self, index: u32, segment: &Segment, cx: &mut Context<'_>) {
+        let wish = self.wish_of_caller(index);
+        let Some(caller) = self.half_open.get(index) else {
+            return;
+        };
+        if !caller.ecn.on_syn_again(segment.flags, segment.ecn, wish) {
+            self.refuse_caller(index, cx);
+            return;
+        }
+        // Who sends SYN upon SYN, or forges them, has no answer to each.
+        let interval = self.shared.config.challenge_interval;
+        if cx.now().saturating_since(caller.answered) < interval {
+            self.shared.counters.challenges_spared += 1;
+            return;
+        }
+        // Nobody will know which one it answers (MUST-18).
+        caller.at = None;
+        self.answer_again(index, cx);
     }
 
     /// What is to be done about congestion marks in the connection with a caller.
@@ -322,8 +341,14 @@ impl Tcp {
         listener.map_or(config, |listener| IpQuality::from(listener.quality.special).ecn.unwrap_or(config))
     }
 
-    fn has_place(&mut self, listener: kumiki_graph::Handle) -> bool {
-        self.table.listener(listener).is_some_and(|listener| !listener.is_full())
+    /// Whether there is room for one more session of this listener.
+    fn finds_place(&mut self, listener: kumiki_graph::Handle, cx: &mut Context<'_>) -> bool {
+        let has_place = self.table.listener(listener).is_some_and(|listener| !listener.is_full());
+        if !has_place {
+            self.shared.counters.backlog_full += 1;
+            cx.drop("backlog full");
+        }
+        has_place
     }
 
     /// Says where we stand, as [`super::session::Session`] would.
@@ -399,16 +424,12 @@ impl Tcp {
             }
             return Err(segment);
         };
-        if !self.has_place(listener) {
-            self.shared.counters.backlog_full += 1;
-            cx.drop("backlog full");
+        if !self.finds_place(listener, cx) {
             return Ok(());
         }
         // It comes again: memory may have been spent since the SYN was answered.
         if self.shared.memory.is_spent(self.shared.config.memory) {
-            self.shared.counters.out_of_memory += 1;
-            self.shared.memory.refuse();
-            cx.drop("no memory for another connection");
+            self.lacks_memory(cx);
             return Ok(());
         }
         let most = usize::try_from(self.shared.config.time_waits).unwrap_or(usize::MAX);
@@ -418,16 +439,7 @@ impl Tcp {
             return Err(segment);
         }
         self.shared.counters.cookies_returned += 1;
-        let mut offer = Offer { mss: Some(found.mss), ..Offer::default() };
-        let mut classic = false;
-        if let (Some((value, echo)), true) = (segment.options.timestamps, self.shared.config.timestamps) {
-            offer.timestamp = Some(value);
-            (offer.window_scale, offer.sack, classic) = cookies::unstamp(echo);
-            // What is echoed says that and is no time: no round trip is measured by it.
-            segment.options.timestamps = Some((value, 0));
-        }
-        let wish = self.table.listener(listener).and_then(|it| IpQuality::from(it.quality.special).ecn);
-        let ecn = recalled(wish.unwrap_or(self.shared.config.ecn), classic, &segment);
+        let (offer, ecn) = self.recall(listener, found.mss, &mut segment);
         let caller = Caller {
             pair: *pair,
             listener,
@@ -450,6 +462,20 @@ impl Tcp {
         };
         self.promote(caller, segment, cx);
         Ok(())
+    }
+
+    /// What a caller has offered as its cookie and time stamps say it, and how its congestion marks are answered.
+    fn recall(&mut self, listener: kumiki_graph::Handle, mss: u16, segment: &mut Segment) -> (Offer, Answering) {
+        let mut offer = Offer { mss: Some(mss), ..Offer::default() };
+        let mut classic = false;
+        if let (Some((value, echo)), true) = (segment.options.timestamps, self.shared.config.timestamps) {
+            offer.timestamp = Some(value);
+            (offer.window_scale, offer.sack, classic) = cookies::unstamp(echo);
+            // What is echoed says that and is no time: no round trip is measured by it.
+            segment.options.timestamps = Some((value, 0));
+        }
+        let wish = self.table.listener(listener).and_then(|it| IpQuality::from(it.quality.special).ecn);
+        (offer, recalled(wish.unwrap_or(self.shared.config.ecn), classic, segment))
     }
 
     /// The handshake is done: `segment` is the first of a session.

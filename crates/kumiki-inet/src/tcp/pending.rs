@@ -241,10 +241,15 @@ impl Tcp {
 
     /// There is no memory for a caller: one that is told can go elsewhere, and does not come again and again.
     pub(super) fn refuse_for_memory(&mut self, pair: &Pair, segment: &Segment, cx: &mut Context<'_>) {
+        self.lacks_memory(cx);
+        self.reset_caller(pair, segment, cx);
+    }
+
+    /// There is no memory for a connection that would begin.
+    pub(super) fn lacks_memory(&mut self, cx: &mut Context<'_>) {
         self.shared.counters.out_of_memory += 1;
         self.shared.memory.refuse();
         cx.drop("no memory for another connection");
-        self.reset_caller(pair, segment, cx);
     }
 
     fn reset_caller(&mut self, pair: &Pair, segment: &Segment, cx: &mut Context<'_>) {
