@@ -12,19 +12,26 @@
 //! Data for which there is no room is no lie, for without flow control ([`kumiki_graph::FlowControl::None`]) it is what happens. What the packet *says*
 //! counts no more than that of a refused one. What it *asks* (sync, EDGE, SREQ, DREQ) is heard, or its sender would never learn of it.
 
-use kumiki_graph::{NoPath, Notice, Reason};
+use kumiki_graph::{Duration, NoPath, Notice, Reason};
+use kumiki_octets::Message;
 use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, Span, Traffic, code, val};
 use smallvec::SmallVec;
 
 use super::config::Recovery;
 use super::congestion::{self, Status};
 use super::context::{Ctx, Endpoint, Exchange};
-use super::control::at_or_before;
+use super::control::{Question, at_or_before};
 use super::judging::PacketRejection;
 use super::packet::{Arrived, Body};
 use super::receive::{Inserted, Piece};
-use super::send::Writer;
+use super::send::{Tag, Writer};
 use super::timers::Timer;
+
+/// The text of a packet as a piece of the stream, and where it ends there.
+fn piece_of(header: &Header, text: Message, tag: Option<Tag>) -> (Piece, u64) {
+    let end = header.seq.saturating_add(text.len() as u64);
+    (Piece { text, tag, end: header.options.contains(Options::EOM) }, end)
+}
 
 type Pieces = SmallVec<[Piece; 2]>;
 
@@ -49,10 +56,7 @@ impl Endpoint {
                 self.dirty = true;
                 self.via.get_or_insert(source);
                 if self.part.is_pair() {
-                    self.on_control(&control, &spans, ctx);
-                    let over = options.contains(Options::RCLOSE) || options.contains(Options::END);
-                    if !over && self.is_in_vain(ctx) {
-                        self.give_up(ctx);
+                    if !self.take_status(options, &control, &spans, ctx) {
                         return Ok(());
                     }
                 } else if header.key.is_returned()
@@ -60,22 +64,11 @@ impl Endpoint {
                 {
                     self.on_admission(control.rseq, &address, ctx);
                 }
-                if header.format == Format::Cntl {
-                    // Who does not know that we know its key tells it (P13).
-                    self.unshown = None;
-                }
-                self.know_peer(header.key, exchange.as_ref());
-                self.hear_modes(options);
-                self.receive.know_sent(header.seq);
-                if self.receive.noerr && header.seq > self.receive.rseq {
-                    self.pass_over(header.seq, &mut pieces, ctx);
-                }
-                self.receive.end_told(header.seq)
+                self.take_control(&header, exchange.as_ref(), &mut pieces, ctx)
             }
             Body::Data { tag, text } => {
                 ctx.shared.counters.data_received += 1;
-                let end = header.seq.saturating_add(text.len() as u64);
-                let piece = Piece { text, tag, end: options.contains(Options::EOM) };
+                let (piece, end) = piece_of(&header, text, tag);
                 if !self.take_data(&header, piece, &mut pieces, ctx) {
                     return Ok(());
                 }
@@ -86,8 +79,7 @@ impl Endpoint {
             // It has come before, or the context would not be here (P11).
             Body::First { text, .. } => {
                 ctx.shared.counters.first_received += 1;
-                let end = header.seq.saturating_add(text.len() as u64);
-                let piece = Piece { text, tag: None, end: options.contains(Options::EOM) };
+                let (piece, end) = piece_of(&header, text, None);
                 if piece.text.is_empty() {
                     self.dirty = true;
                     self.hear_modes(options);
@@ -101,19 +93,55 @@ impl Endpoint {
         self.count_received(&header);
         self.heard(ctx);
         let by_edge = self.answering.hear(header.sync, options.contains(Options::EDGE));
-        if options.contains(Options::WCLOSE)
-            && let Some(end) = end
-        {
+        if options.contains(Options::WCLOSE) {
+            self.close_at(end, &mut pieces, ctx);
+        }
+        self.finish_after(options, by_edge, pieces, ctx);
+        Ok(())
+    }
+
+    /// Hears what a control packet says of its sender; gives where that ends, if it has told it.
+    fn take_control(
+        &mut self,
+        header: &Header,
+        exchange: Option<&(Key, Traffic)>,
+        pieces: &mut Pieces,
+        ctx: &mut Ctx<'_, '_>,
+    ) -> Option<u64> {
+        if header.format == Format::Cntl {
+            // Who does not know that we know its key tells it (P13).
+            self.unshown = None;
+        }
+        self.know_peer(header.key, exchange);
+        self.hear_modes(header.options);
+        self.receive.know_sent(header.seq);
+        if self.receive.noerr && header.seq > self.receive.rseq {
+            self.pass_over(header.seq, pieces, ctx);
+        }
+        self.receive.end_told(header.seq)
+    }
+
+    /// Hears the status of the one peer; false where that has made it give up.
+    fn take_status(&mut self, options: Options, control: &Control, spans: &[Span], ctx: &mut Ctx<'_, '_>) -> bool {
+        self.on_control(control, spans, ctx);
+        let over = options.contains(Options::RCLOSE) || options.contains(Options::END);
+        let in_vain = !over && self.is_in_vain(ctx);
+        if in_vain {
+            self.give_up(ctx);
+        }
+        !in_vain
+    }
+
+    /// The peer writes nothing more; where it ends is known from this packet, or another one has told it.
+    fn close_at(&mut self, end: Option<u64>, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) {
+        if let Some(end) = end {
             self.receive.close_at(end);
         }
         if let Some(end) = self.receive.end.filter(|_| self.receive.noerr)
             && end > self.receive.rseq
-            && options.contains(Options::WCLOSE)
         {
-            self.pass_over(end, &mut pieces, ctx);
+            self.pass_over(end, pieces, ctx);
         }
-        self.finish_after(options, by_edge, pieces, ctx);
-        Ok(())
     }
 
     /// Takes the data of a packet with what it says of how it is sent. False where there is no room: then only what it asks is heard.
@@ -280,8 +308,7 @@ impl Endpoint {
     pub(crate) fn on_control(&mut self, control: &Control, spans: &[Span], ctx: &mut Ctx<'_, '_>) {
         let Control { rseq, alloc, echo } = *control;
         let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
-        let longest = self.longest_list(ctx.shared);
-        let board = &mut self.send.board;
+        let board = &self.send.board;
         // Of a peer that allows nothing no more can be wanted than that it answers.
         let shut = self.stalled.is_some() && board.in_flight() == 0;
         if self.asking.is_stale(echo) {
@@ -295,8 +322,59 @@ impl Endpoint {
         let is_sample = question.is_some() && self.part.is_sample();
         let rtt = is_sample.then(|| self.rtt.answered(echo, now)).flatten();
         ctx.shared.counters.samples += u64::from(rtt.is_some());
+        let (delivered, lost) = self.weigh(rseq, spans, question.as_ref(), ctx);
+        let board = &self.send.board;
+        let (in_flight, una) = (board.in_flight(), board.una());
+        let is_all_known = una == board.nxt();
+        if delivered > 0 {
+            self.lost_in_vain = 0;
+            self.go_on(ctx);
+        } else if lost > 0 && in_flight == 0 {
+            self.lost_in_vain = self.lost_in_vain.saturating_add(1);
+            // Who says that it has no room is asked as where its word counts (P22).
+            let shut = alloc <= una;
+            let times = self.lost_in_vain;
+            let wait = if shut { Some(self.rtt.wait_shut(times - 1)) } else { self.rtt.wait_in_vain(times) };
+            self.not_before = wait.map(|it| now + it);
+        }
+        if delivered > 0 || (is_all_known && !closing) {
+            (self.fresh_at, self.in_vain) = (now, 0);
+            self.asking.tails = 0;
+        } else if shut {
+            (self.fresh_at, self.in_vain) = (now, 0);
+        } else if question.is_some() {
+            self.in_vain = self.in_vain.saturating_add(1);
+        }
+        self.send.release();
+        self.allow(alloc, ctx);
+        self.news.0 += delivered;
+        self.news.1 += lost;
+        if question.is_some() {
+            self.on_answer(echo, in_flight, rtt, ctx);
+        }
+    }
+
+    /// A question has been answered: the controller hears what has come to light since the last answer.
+    fn on_answer(&mut self, echo: u32, in_flight: u64, rtt: Option<Duration>, ctx: &mut Ctx<'_, '_>) {
+        self.timers.clear(Timer::Wait, ctx.cx);
+        self.timers.clear(Timer::Late, ctx.cx);
+        if self.asking.is_open() {
+            self.arm_wait(ctx);
+        }
+        let (delivered, lost) = core::mem::take(&mut self.news);
+        let lost = lost.min(self.part.most_lost());
+        let limited = !core::mem::take(&mut self.window_limited);
+        let (now, min_rtt, sent_sync) = (ctx.now(), self.rtt.min(), self.asking.sync);
+        let status = Status { now, delivered, lost, in_flight, rtt, min_rtt, sync: echo, sent_sync, limited };
+        self.controller.on_status(&status);
+    }
+
+    /// What a status says of the octets that are out: how many have been delivered and lost.
+    fn weigh(&mut self, rseq: u64, spans: &[Span], question: Option<&Question>, ctx: &Ctx<'_, '_>) -> (u64, u64) {
+        let longest = self.longest_list(ctx.shared);
         let selective = self.recovery == Recovery::Selective;
         let spans = if selective { spans } else { &[] };
+        let board = &mut self.send.board;
         let came = board.came();
         let mut delivered = board.acknowledge(rseq);
         for span in spans {
@@ -329,44 +407,7 @@ impl Endpoint {
             // The answer leaves something in doubt, and no other is on its way.
             self.asking.doubt = true;
         }
-        let (in_flight, una) = (board.in_flight(), board.una());
-        let is_all_known = una == board.nxt();
-        if delivered > 0 {
-            self.lost_in_vain = 0;
-            self.go_on(ctx);
-        } else if lost > 0 && in_flight == 0 {
-            self.lost_in_vain = self.lost_in_vain.saturating_add(1);
-            // Who says that it has no room is asked as where its word counts (P22).
-            let shut = alloc <= una;
-            let times = self.lost_in_vain;
-            let wait = if shut { Some(self.rtt.wait_shut(times - 1)) } else { self.rtt.wait_in_vain(times) };
-            self.not_before = wait.map(|it| now + it);
-        }
-        if delivered > 0 || (is_all_known && !closing) {
-            (self.fresh_at, self.in_vain) = (now, 0);
-            self.asking.tails = 0;
-        } else if shut {
-            (self.fresh_at, self.in_vain) = (now, 0);
-        } else if question.is_some() {
-            self.in_vain = self.in_vain.saturating_add(1);
-        }
-        self.send.release();
-        self.allow(alloc, ctx);
-        self.news.0 += delivered;
-        self.news.1 += lost;
-        if question.is_some() {
-            self.timers.clear(Timer::Wait, ctx.cx);
-            self.timers.clear(Timer::Late, ctx.cx);
-            if self.asking.is_open() {
-                self.arm_wait(ctx);
-            }
-            let (delivered, lost) = core::mem::take(&mut self.news);
-            let lost = lost.min(self.part.most_lost());
-            let limited = !core::mem::take(&mut self.window_limited);
-            let (min_rtt, sent_sync) = (self.rtt.min(), self.asking.sync);
-            let status = Status { now, delivered, lost, in_flight, rtt, min_rtt, sync: echo, sent_sync, limited };
-            self.controller.on_status(&status);
-        }
+        (delivered, lost)
     }
 
     /// The peer allows what is below `alloc`.

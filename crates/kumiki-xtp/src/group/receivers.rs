@@ -44,6 +44,27 @@ pub(crate) struct Receiver {
     pub(crate) done: bool,
 }
 
+impl Receiver {
+    /// One that begins with this report.
+    pub(crate) const fn new(key: Key, to: IpAddr, report: &Control, rates: Option<Rates>) -> Self {
+        Self {
+            key,
+            to,
+            rseq: report.rseq,
+            alloc: report.alloc,
+            echo: report.echo,
+            spans: Vec::new(),
+            rates,
+            behind: None,
+            told: report.rseq,
+            lost: 0,
+            lately: 0,
+            missed: 0,
+            done: false,
+        }
+    }
+}
+
 /// The list.
 #[derive(Debug)]
 pub(crate) struct Receivers {
@@ -94,8 +115,9 @@ impl Receivers {
         self.list.len()
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.list.len() >= self.most
+    /// There is no room for this one, which is not among them.
+    pub(crate) fn is_full_for(&self, who: Address) -> bool {
+        self.list.len() >= self.most && !self.list.contains_key(&who)
     }
 
     /// There are as many as there must be.

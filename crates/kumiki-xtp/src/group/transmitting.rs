@@ -223,28 +223,21 @@ impl Endpoint {
             return;
         };
         let to = who.ip().unwrap_or_else(|| source.ip());
-        if !may_speak(to) || to.is_ipv4() != group.is_ipv4() || self.receivers().is_none() {
+        let is_somebody = may_speak(to) && to.is_ipv4() == group.is_ipv4();
+        let closing = self.send.writer != Writer::Open && self.send.is_all_sent();
+        let Some(receivers) = self.receivers().filter(|_| is_somebody) else {
             ctx.cx.drop("JCNTL of nobody");
             return;
-        }
-        let closing = self.send.writer != Writer::Open && self.send.is_all_sent();
-        let Some(receivers) = self.receivers() else {
-            return;
         };
-        let known = receivers.one(who).filter(|it| it.key == key.own());
-        let known = known.map(|it| (it.rseq, it.alloc));
-        let full = receivers.is_full() && receivers.one(who).is_none();
+        let known = receivers.one(who).filter(|it| it.key == key.own()).map(|it| it.rseq);
         let late = control.rseq < una;
-        let refused = if *destination != group {
-            Some(val::NO_LISTENER)
-        } else if full {
-            Some(val::NO_RESOURCE)
-        } else if known.is_none() && late && closing {
-            Some(val::IMPROPER_STATE)
-        } else {
-            None
-        };
-        if let Some(val) = refused {
+        let over = known.is_none() && late && closing;
+        let reasons = [
+            (*destination != group, val::NO_LISTENER),
+            (receivers.is_full_for(who), val::NO_RESOURCE),
+            (over, val::IMPROPER_STATE),
+        ];
+        if let Some((_, val)) = reasons.into_iter().find(|(holds, _)| *holds) {
             ctx.shared.counters.refused += 1;
             self.refuse_one(Some(to), code::JOIN_REFUSED, val, ctx);
             return;
@@ -256,7 +249,7 @@ impl Endpoint {
         self.heard(ctx);
         let room = control.alloc.saturating_sub(control.rseq);
         let begin = match known {
-            Some((rseq, _)) => rseq.max(control.rseq),
+            Some(rseq) => rseq.max(control.rseq),
             None if late => nxt,
             None => control.rseq,
         };
@@ -266,34 +259,24 @@ impl Endpoint {
         };
         if known.is_none() {
             let before = receivers.leave(who);
-            let receiver = Receiver {
-                key: key.own(),
-                to,
-                rseq: begin,
-                alloc: report.alloc,
-                echo: report.echo,
-                spans: Vec::new(),
-                rates: traffic.rates,
-                behind: None,
-                told: begin,
-                lost: 0,
-                lately: 0,
-                missed: 0,
-                done: false,
-            };
-            receivers.join(who, receiver);
-            ctx.shared.counters.joined += 1;
+            receivers.join(who, Receiver::new(key.own(), to, &report, traffic.rates));
             ctx.shared.counters.joined_late += u64::from(late);
-            if let Some(before) = before {
-                self.has_left(&before, Reason::Reset, ctx);
-            }
-            self.notice(Notice::Member(Box::new(Membership::Joined(to.into()))), ctx);
-            self.hear_rates();
+            self.has_joined(to, before.as_ref(), ctx);
         } else {
             receivers.report(who, &report, &[], nxt, now);
         }
         self.answer_join(to, key.returned(), begin, header.sync, ctx);
         self.hear_all(None, ctx);
+    }
+
+    /// Somebody receives from now on, in the place of who was there `before`.
+    fn has_joined(&mut self, to: IpAddr, before: Option<&Receiver>, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.joined += 1;
+        if let Some(before) = before {
+            self.has_left(before, Reason::Reset, ctx);
+        }
+        self.notice(Notice::Member(Box::new(Membership::Joined(to.into()))), ctx);
+        self.hear_rates();
     }
 
     /// Tells a receiver that it is one, and where it begins.
