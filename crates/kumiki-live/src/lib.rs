@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use kumiki_graph::{DeviceId, Graph, Instant, Protocol, Reason, Token};
-use kumiki_io::executor::DeviceConfig;
+use kumiki_graph::{DeviceId, Graph, Instant, NodeId, Protocol, Reason, Token};
+use kumiki_io::executor::{DeviceConfig, ElementId};
 use kumiki_io::{
     Clock as _, Executor, ExecutorEnd, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, cpu_time,
 };
@@ -330,6 +330,15 @@ impl Stack {
         self.frames.unwrap_or((self.ip, &self.device))
     }
 
+    /// Why it cannot go on.
+    fn failed(&self, failure: &Failure) -> LiveError {
+        let what = match failure {
+            Failure::Device(..) => format!("device {} is of no more use", self.device),
+            Failure::Graph(..) => "the stack cannot go on".to_owned(),
+        };
+        LiveError::System { what, why: failure.to_error() }
+    }
+
     /// The graph.
     ///
     /// # Errors
@@ -617,7 +626,7 @@ pub fn run<P: Protocol>(
     let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
     let (mut graph, device) = stack.build(Box::new(program), seed)?;
     let captures = CaptureBudget::endless(line.snaplen);
-    let mut capture = match &line.pcap {
+    let capture = match &line.pcap {
         Some(path) => begin_capture((path, &captures), &mut graph, stack.captured())?,
         None => None,
     };
@@ -631,76 +640,89 @@ pub fn run<P: Protocol>(
     let config = DeviceConfig { mtu: line.mtu.into(), burst };
     executor.set_device(host, device, config);
     let real = executor.add_real(line.device).map_err(system("no descriptor to wait for the device"))?;
-    let (inner, outer) = (Plug::Device(host, device), Plug::Real(real));
-    let impaired = match &line.impair {
-        Some(impair) => {
-            let [to_linux, to_kumiki] = impair.toward(ENDS).map_err(|fault| fault.under(&["impair"]))?;
-            let element = Impaired::new(to_kumiki, to_linux, line.seed);
-            let element = executor.add_element(Box::new(element));
-            executor.plug(outer, Plug::Port(element, 0));
-            executor.plug(Plug::Port(element, 1), inner);
-            Some(element)
-        }
-        None => {
-            executor.plug(inner, outer);
-            None
-        }
-    };
+    let ends = (Plug::Device(host, device), Plug::Real(real));
+    let impaired = join(&mut executor, ends, line.impair.as_ref().map(|it| (it, line.seed)))?;
     let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     #[cfg(target_os = "linux")]
     walls::raise(&line.walls, &walls::of_lines([], Vec::new()))?;
     let (began, cpu) = (clock.now(), cpu_time());
     executor.start()?;
-    let mut is_stopped = false;
+    let mut running = Running { watcher, node, wish, capture, captures, is_stopped: false };
     loop {
-        let ended = executor.run(LOOK, |executor| {
-            let Some(graph) = executor.graph_mut(host) else {
-                return true;
-            };
-            if let Some(capture) = &mut capture {
-                capture.take_from(graph);
-                captures_end(&captures);
-            }
-            let now = clock.now();
-            let Some((node, program)) = node.and_then(|node| Some((node, graph.protocol_mut::<P>(node)?))) else {
-                return true;
-            };
-            if wish.is_made()
-                && !core::mem::replace(&mut is_stopped, true)
-                && let Some(token) = watcher.stop(program, Reason::User)
-            {
-                // It says what it has to say in the next pass.
-                graph.wake(now, node, token);
-                return false;
-            }
-            watcher.look(program, now) || is_stopped
-        });
+        let ended = executor
+            .run(LOOK, |executor| executor.graph_mut(host).is_none_or(|graph| running.look::<P>(graph, clock.now())));
         if ended != ExecutorEnd::TimedOut {
             break;
         }
     }
-    if is_stopped {
+    if running.is_stopped {
         executor.run(FAREWELL, |executor| !executor.is_leaving());
     }
     let outcome = LiveOutcome {
-        interrupted: wish.is_made(),
+        interrupted: running.wish.is_made(),
         elapsed: clock.now().saturating_since(began),
         cpu: Duration::from_nanos(cpu_time().as_nanos().saturating_sub(cpu.as_nanos())),
         device: executor.real_counters(real),
         impaired: impaired.map(|element| executor.element_counters(element)).unwrap_or_default(),
     };
-    if let Some(capture) = capture {
+    if let Some(capture) = running.capture {
         capture.finish();
-        captures_end(&captures);
+        captures_end(&running.captures);
     }
-    if let Some(failure) = executor.failure() {
-        let what = match failure {
-            Failure::Device(..) => format!("device {} is of no more use", stack.device),
-            Failure::Graph(..) => "the stack cannot go on".to_owned(),
+    executor.failure().map_or(Ok(outcome), |failure| Err(stack.failed(failure)))
+}
+
+/// A program while it runs.
+struct Running<'a, W> {
+    watcher: &'a mut W,
+    node: Option<NodeId>,
+    wish: Wish,
+    capture: Option<Capture>,
+    captures: CaptureBudget,
+    /// It was told to end.
+    is_stopped: bool,
+}
+
+impl<W> Running<'_, W> {
+    /// Looks around after a pass; true where the program is done.
+    fn look<P: Protocol>(&mut self, graph: &mut Graph, now: Instant) -> bool
+    where
+        W: Watcher<P>,
+    {
+        if let Some(capture) = &mut self.capture {
+            capture.take_from(graph);
+            captures_end(&self.captures);
+        }
+        let Some((node, program)) = self.node.and_then(|node| Some((node, graph.protocol_mut::<P>(node)?))) else {
+            return true;
         };
-        return Err(LiveError::System { what, why: failure.to_error() });
+        if self.wish.is_made()
+            && !core::mem::replace(&mut self.is_stopped, true)
+            && let Some(token) = self.watcher.stop(program, Reason::User)
+        {
+            // It says what it has to say in the next pass.
+            graph.wake(now, node, token);
+            return false;
+        }
+        self.watcher.look(program, now) || self.is_stopped
     }
-    Ok(outcome)
+}
+
+/// Joins the two ends of a line, `impaired` with its seed where it is to be; gives the element that does that.
+fn join(
+    executor: &mut Executor<RealClock>,
+    (inner, outer): (Plug, Plug),
+    impaired: Option<(&FrameImpair, u64)>,
+) -> Result<Option<ElementId>, LiveError> {
+    let Some((impair, seed)) = impaired else {
+        executor.plug(inner, outer);
+        return Ok(None);
+    };
+    let [to_linux, to_kumiki] = impair.toward(ENDS).map_err(|fault| fault.under(&["impair"]))?;
+    let element = executor.add_element(Box::new(Impaired::new(to_kumiki, to_linux, seed)));
+    executor.plug(outer, Plug::Port(element, 0));
+    executor.plug(Plug::Port(element, 1), inner);
+    Ok(Some(element))
 }
 
 /// Begins a capture of what crosses between the node `upper`, which is called as its kind, and `lower`.
