@@ -12,14 +12,14 @@
 use core::net::IpAddr;
 use kumiki_ppp::ppp::Agreement;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol, Reason, Token};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, NodeId, Protocol, Reason, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
-    Clock as _, Executor, ExecutorEnd, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, RealId, Watch,
-    Wish, unguessable,
+    Bell, Clock as _, Executor, ExecutorEnd, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, RealId,
+    Watch, Wish, unguessable,
 };
 use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
@@ -30,6 +30,7 @@ use kumiki_live::capture::Capture;
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::{BATCH, Form, LOOK, LiveError, Stack, Watcher, system};
 
+mod kernel;
 mod later;
 mod narrate;
 mod record;
@@ -45,6 +46,7 @@ pub use kumiki_ppp::ppp_daemon::{Config, End, Ipv4, Ipv6, Methods, Quality, Secr
 
 pub use secrets::secrets;
 
+use kernel::Kernel;
 use later::{Upper, Watched};
 use narrate::Narrator;
 use record::Recorded;
@@ -255,6 +257,23 @@ impl Summary {
     }
 }
 
+/// A device on top of a link, and the kernel's end of it, where there are such.
+type Top = (Option<Box<dyn RealDevice>>, Option<Kernel>);
+
+impl Use<'_> {
+    /// Opens what is on top.
+    fn open(&mut self, mtu: u16) -> Result<Top, LiveError> {
+        match self {
+            Self::Tun(name) => {
+                let (tun, kernel) = Kernel::open(name, mtu)?;
+                Ok((Some(tun), Some(kernel)))
+            }
+            Self::Device(device) => Ok((device.take(), None)),
+            Self::Nothing | Self::Program(..) => Ok((None, None)),
+        }
+    }
+}
+
 /// The layers of a PPP link, and what `user` stands on.
 fn layers(user: &Use<'_>, options: &Options) -> Stack {
     let below = |layers: &[&str]| layers.iter().map(|&it| it.to_owned()).collect();
@@ -302,6 +321,22 @@ enum Ending {
     Wish(Wish),
 }
 
+impl Ending {
+    /// What is looked at for it. Where the process is ours, this puts it behind its walls.
+    #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "walls are Linux's"))]
+    fn wish(self, bell: &Bell, options: &Options, has_kernel: bool) -> Result<Wish, LiveError> {
+        match self {
+            Self::Signals => {
+                let wish = Wish::listen(bell).map_err(system("cannot listen to Ctrl-C"))?;
+                #[cfg(target_os = "linux")]
+                kumiki_live::walls::raise(&options.walls, &needs(options, has_kernel))?;
+                Ok(wish)
+            }
+            Self::Wish(wish) => Ok(wish),
+        }
+    }
+}
+
 /// Runs a link until it has ended, `user` is done, or somebody wants an end; tells by `say`, a line each time.
 ///
 /// # Errors
@@ -331,50 +366,18 @@ fn run_with(
     say: &mut dyn FnMut(&str),
 ) -> Result<Summary, LiveError> {
     let mut user = user.0;
-    let daemon = PppDaemon::new(options.daemon.clone()).map_err(|why| LiveError::Input(Fault::new(why.to_string())))?;
-    let mut stack = layers(&user, options);
-    stack.set(&options.set)?;
-    let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
-    let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![("ppp_daemon", Box::new(daemon))];
-    match &mut user {
-        Use::Nothing => {}
-        Use::Tun(_) | Use::Device(_) => nodes.push(("relay", Box::new(Relay))),
-        Use::Program(name, upper) => nodes.push((name, upper.node())),
-    }
-    let (mut graph, devices) = stack.graph(nodes, seed)?;
     let captures = CaptureBudget::endless(options.snaplen);
-    let capture = match &options.pcap {
-        Some(path) => kumiki_live::begin_capture((path, &captures), &mut graph, ("ppp", "hdlc"))?,
-        None => None,
-    };
-    let device = |name: &str| devices.get(name).copied().ok_or_else(|| missing(name));
-    let named = |name: &str| graph.node(name).ok_or_else(|| missing(name));
-    let found = Nodes {
-        daemon: named("ppp_daemon")?,
-        driver: named("ppp")?,
-        framing: named("hdlc")?,
-        user: graph.node(&stack.program),
-    };
-    let (line_device, tun_device) = (device("line")?, device("tun"));
-
+    let Assembled { graph, nodes, line: line_device, tun: tun_device, capture } =
+        assemble(&mut user, options, &captures)?;
     let clock = RealClock::start();
     let mut executor = Executor::new(clock, Pace { batch: BATCH, queue: QUEUE, ..Pace::default() });
     let host = executor.add_graph("host", graph);
-    let mut kernel = None;
-    let own = match &mut user {
-        Use::Tun(name) => {
-            let (tun, end) = Kernel::open(name, options.mtu)?;
-            kernel = Some(end);
-            Some(tun)
-        }
-        Use::Device(device) => device.take(),
-        Use::Nothing | Use::Program(..) => None,
-    };
+    let (own, kernel) = user.open(options.mtu)?;
     if let Some(tun) = own {
+        let at = tun_device.ok_or_else(|| missing("tun"))?;
         let real = executor.add_real(tun).map_err(system("no descriptor to wait for the device"))?;
-        let config = DeviceConfig { mtu: options.mtu.into(), burst: 1 };
-        executor.set_device(host, tun_device?, config);
-        executor.plug(Plug::Device(host, device("tun")?), Plug::Real(real));
+        executor.set_device(host, at, DeviceConfig { mtu: options.mtu.into(), burst: 1 });
+        executor.plug(Plug::Device(host, at), Plug::Real(real));
     }
     let mut narrator = Narrator::new(options.form, options.verbose, say);
     let mut line = Line::open(&options.line, options.persist).map_err(|why| LiveError::Line(why.to_string()))?;
@@ -382,37 +385,17 @@ fn run_with(
         narrator.terminal(name);
     }
     let bell = executor.bell();
-    let wish = match ending {
-        Ending::Signals => {
-            let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
-            #[cfg(target_os = "linux")]
-            kumiki_live::walls::raise(&options.walls, &needs(options, kernel.is_some()))?;
-            wish
-        }
-        Ending::Wish(wish) => wish,
-    };
+    let wish = ending.wish(&bell, options, kernel.is_some())?;
     if !line.is_up() {
         narrator.waits(&options.line);
-    }
-    while !line.is_up() && !wish.is_made() {
-        let came = line.receive().map_err(system("the line"))?;
-        if came.is_some() || line.is_up() {
-            continue;
-        }
-        let read = line.descriptors().read.map(|descriptor| Watch { descriptor, reading: true, writing: false });
-        let watches: Vec<Watch<'_>> = read.into_iter().collect();
-        clock.wait(clock.now() + LOOK, &bell, &watches);
+        wait_for(&mut line, &wish, &clock, &bell)?;
     }
     let program_end = line.program_end();
-    let mut device: Box<dyn RealDevice> = Box::new(line);
-    if let Some(prefix) = &options.record {
-        let recorded = Recorded::new(device, prefix);
-        device = Box::new(recorded.map_err(|why| LiveError::Line(why.to_string()))?);
-    }
+    let device = recorded(line, options.record.as_deref())?;
     let real = executor.add_real(device).map_err(system("no descriptor to wait for the line"))?;
     executor.plug(Plug::Device(host, line_device), Plug::Real(real));
-    let mut session = Session {
-        nodes: found,
+    let session = Session {
+        nodes,
         host,
         real,
         clock,
@@ -435,18 +418,68 @@ fn run_with(
         is_closing: false,
         failed: None,
     };
-    executor.start()?;
-    let ended = loop {
-        let ended = executor.run(LOOK, |executor| session.look(executor));
-        if ended != ExecutorEnd::TimedOut {
-            break ended;
-        }
-    };
-    if ended == ExecutorEnd::Failed {
-        let why = executor.failure().map(ToString::to_string);
-        return Err(LiveError::Line(why.unwrap_or_default()));
+    session.run(&mut executor)
+}
+
+/// A link in its graph, of which nothing is open yet.
+struct Assembled {
+    graph: Graph,
+    nodes: Nodes,
+    line: DeviceId,
+    /// Where packets are relayed to, if they are.
+    tun: Option<DeviceId>,
+    capture: Option<Capture>,
+}
+
+fn assemble(user: &mut Use<'_>, options: &Options, captures: &CaptureBudget) -> Result<Assembled, LiveError> {
+    let daemon = PppDaemon::new(options.daemon.clone()).map_err(|why| LiveError::Input(Fault::new(why.to_string())))?;
+    let mut stack = layers(user, options);
+    stack.set(&options.set)?;
+    let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
+    let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![("ppp_daemon", Box::new(daemon))];
+    match user {
+        Use::Nothing => {}
+        Use::Tun(_) | Use::Device(_) => nodes.push(("relay", Box::new(Relay))),
+        Use::Program(name, upper) => nodes.push((name, upper.node())),
     }
-    session.finish(&mut executor)
+    let (mut graph, devices) = stack.graph(nodes, seed)?;
+    let capture = match &options.pcap {
+        Some(path) => kumiki_live::begin_capture((path, captures), &mut graph, ("ppp", "hdlc"))?,
+        None => None,
+    };
+    let named = |name: &str| graph.node(name).ok_or_else(|| missing(name));
+    let nodes = Nodes {
+        daemon: named("ppp_daemon")?,
+        driver: named("ppp")?,
+        framing: named("hdlc")?,
+        user: graph.node(&stack.program),
+    };
+    let line = devices.get("line").copied().ok_or_else(|| missing("line"))?;
+    Ok(Assembled { graph, nodes, line, tun: devices.get("tun").copied(), capture })
+}
+
+/// Waits until somebody is at the other end of a line, or an end is wanted.
+fn wait_for(line: &mut Line, wish: &Wish, clock: &RealClock, bell: &Bell) -> Result<(), LiveError> {
+    while !line.is_up() && !wish.is_made() {
+        let came = line.receive().map_err(system("the line"))?;
+        if came.is_some() || line.is_up() {
+            continue;
+        }
+        let read = line.descriptors().read.map(|descriptor| Watch { descriptor, reading: true, writing: false });
+        let watches: Vec<Watch<'_>> = read.into_iter().collect();
+        clock.wait(clock.now() + LOOK, bell, &watches);
+    }
+    Ok(())
+}
+
+/// A line whose octets are kept, where there is a prefix for their files.
+fn recorded(line: Line, prefix: Option<&Path>) -> Result<Box<dyn RealDevice>, LiveError> {
+    let line = Box::new(line);
+    let Some(prefix) = prefix else {
+        return Ok(line);
+    };
+    let recorded = Recorded::new(line, prefix).map_err(|why| LiveError::Line(why.to_string()))?;
+    Ok(Box::new(recorded))
 }
 
 fn missing(name: &str) -> LiveError {
@@ -504,6 +537,22 @@ struct Session<'a, 's> {
 }
 
 impl Session<'_, '_> {
+    /// Runs the link until it has ended.
+    fn run(mut self, executor: &mut Executor<RealClock>) -> Result<Summary, LiveError> {
+        executor.start()?;
+        let ended = loop {
+            let ended = executor.run(LOOK, |executor| self.look(executor));
+            if ended != ExecutorEnd::TimedOut {
+                break ended;
+            }
+        };
+        if ended == ExecutorEnd::Failed {
+            let why = executor.failure().map(ToString::to_string);
+            return Err(LiveError::Line(why.unwrap_or_default()));
+        }
+        self.finish(executor)
+    }
+
     /// Looks around after a pass; true where the link has ended.
     fn look(&mut self, executor: &mut Executor<RealClock>) -> bool {
         let now = self.clock.now();
@@ -539,17 +588,7 @@ impl Session<'_, '_> {
             self.last.peer_name = Some(name.to_vec());
         }
         if (ipv4, ipv6) != (self.ipv4, self.ipv6) {
-            (self.ipv4, self.ipv6) = (ipv4, ipv6);
-            self.last.ipv4 = ipv4.or(self.last.ipv4);
-            self.last.ipv6 = ipv6.or(self.last.ipv6);
-            let mtu = self.last.agreed.map_or(u32::MAX, |agreed| agreed.peer_mru);
-            if let Some(kernel) = &mut self.kernel
-                && let Err(why) = kernel.follow(mtu, ipv4, ipv6)
-            {
-                self.failed = Some(why);
-                self.close(graph, now);
-            }
-            self.narrator.networks(now, ipv4, ipv6);
+            self.pass(graph, now, ipv4, ipv6);
         }
         let is_done = self.look_at_user(graph, now);
         if self.wish.is_made() && self.stop_user(graph, now, Reason::User) {
@@ -566,6 +605,27 @@ impl Session<'_, '_> {
             graph.wake(now, self.nodes.daemon, WAKE);
         }
         has_ended
+    }
+
+    /// Something else may pass from now on, between these addresses.
+    fn pass(
+        &mut self,
+        graph: &mut Graph,
+        now: Instant,
+        ipv4: Option<(Address, Address)>,
+        ipv6: Option<(Address, Address)>,
+    ) {
+        (self.ipv4, self.ipv6) = (ipv4, ipv6);
+        self.last.ipv4 = ipv4.or(self.last.ipv4);
+        self.last.ipv6 = ipv6.or(self.last.ipv6);
+        let mtu = self.last.agreed.map_or(u32::MAX, |agreed| agreed.peer_mru);
+        if let Some(kernel) = &mut self.kernel
+            && let Err(why) = kernel.follow(mtu, ipv4, ipv6)
+        {
+            self.failed = Some(why);
+            self.close(graph, now);
+        }
+        self.narrator.networks(now, ipv4, ipv6);
     }
 
     /// True where the program on top is done.
@@ -669,80 +729,5 @@ impl Session<'_, '_> {
         self.narrator.due(self.clock.now(), true);
         self.narrator.end(&summary);
         Ok(summary)
-    }
-}
-
-/// The kernel's end of the TUN device, which has the addresses of the link.
-#[cfg(target_os = "linux")]
-struct Kernel {
-    end: kumiki_io::KernelEnd,
-    mtu: u16,
-    ipv6: Option<Address>,
-}
-
-#[cfg(target_os = "linux")]
-impl Kernel {
-    fn open(name: &str, mtu: u16) -> Result<(Box<dyn RealDevice>, Self), LiveError> {
-        // Each packet is a frame on the line.
-        let (layer, packets) = (kumiki_io::tun::Layer::Ip, kumiki_io::Packets::Plain);
-        let opened = kumiki_io::Tun::open_as(name, kumiki_io::TunConfig { layer, mtu, packets });
-        let tun = opened.map_err(|why| LiveError::Line(why.to_string()))?;
-        let end = tun.kernel();
-        end.leave_link_local_to_us();
-        let kernel = Self { end, mtu, ipv6: None };
-        Ok((Box::new(tun), kernel))
-    }
-
-    /// Sets what is agreed on now.
-    fn follow(
-        &mut self,
-        mtu: u32,
-        ipv4: Option<(Address, Address)>,
-        ipv6: Option<(Address, Address)>,
-    ) -> Result<(), LiveError> {
-        let said = |why: kumiki_io::TunError| LiveError::Line(why.to_string());
-        if ipv4.is_none() && ipv6.is_none() {
-            self.ipv6 = None;
-            return self.end.set_up(false).map_err(said);
-        }
-        let mtu = u16::try_from(mtu).unwrap_or(u16::MAX).min(self.mtu);
-        self.end.set_mtu(mtu).map_err(said)?;
-        if let Some((local, remote)) = ipv4
-            && let Some(local) = local.ip()
-        {
-            self.end.set_address(local, 32, remote.get()).map_err(said)?;
-        }
-        self.end.set_up(true).map_err(said)?;
-        if let Some((address, _)) = ipv6
-            && let Some(local) = address.ip()
-            && self.ipv6 != Some(address)
-        {
-            self.ipv6 = Some(address);
-            self.end.set_address(local, 64, None).map_err(said)?;
-        }
-        Ok(())
-    }
-}
-
-/// TUN devices are Linux's: there is none here.
-#[cfg(not(target_os = "linux"))]
-struct Kernel;
-
-#[cfg(not(target_os = "linux"))]
-impl Kernel {
-    fn open(name: &str, mtu: u16) -> Result<(Box<dyn RealDevice>, Self), LiveError> {
-        match kumiki_live::open_tun(name, mtu, None, false) {
-            Ok(device) => Ok((device, Self)),
-            Err(why) => Err(LiveError::Line(why.to_string())),
-        }
-    }
-
-    fn follow(
-        &mut self,
-        _: u32,
-        _: Option<(Address, Address)>,
-        _: Option<(Address, Address)>,
-    ) -> Result<(), LiveError> {
-        Ok(())
     }
 }

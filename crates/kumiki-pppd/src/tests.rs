@@ -60,7 +60,7 @@ fn octets_are_kept_by_direction_and_in_order_with_times() {
 #[test]
 fn a_record_that_cannot_be_made_names_its_file() {
     let shelf = Box::new(MemoryDevice(VecDeque::new(), false));
-    let refused = Recorded::new(shelf, std::path::Path::new("/nowhere/at/all"));
+    let refused = Recorded::new(shelf, Path::new("/nowhere/at/all"));
     let why = refused.err().unwrap().to_string();
     assert!(why.starts_with("--record: /nowhere/at/all.sent: "), "{why}");
 }
