@@ -22,7 +22,7 @@ use kumiki_x25::x25::X25;
 use super::super::ends::server_mut;
 use super::super::journal::{Book, Bound};
 use super::super::refusal::{foreign, of_carrier, refusal, rejections, told};
-use super::super::{Lower, numbered, shown, stack};
+use super::super::{Carrier, Lower, numbered, shown, stack};
 use super::teller::Teller;
 use super::{Caller, Daemon, Serves, Shared};
 use kumiki_live::gate::Turnstile;
@@ -125,6 +125,31 @@ pub(super) struct Serve<'a> {
     over: Option<Instant>,
 }
 
+/// What carries the session of a caller.
+fn lower(daemon: &Daemon, carrier: Carrier) -> Lower {
+    Lower {
+        carrier,
+        tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
+        x121: daemon.x121,
+        answers: daemon.x121,
+        circuit: daemon.circuit.clone(),
+        timeout: daemon.begin,
+        longest: LONGEST,
+        ..Lower::default()
+    }
+}
+
+/// What writes a capture of the caller of this number, where captures are written and go on.
+fn recorder(shared: &Shared, number: u64, clock: RealClock, connection: &Connection) -> Option<Recorder> {
+    let path = numbered(shared.daemon.pcap.as_deref()?, number);
+    let begun = Recorder::begin((&path, &shared.pcap_budget), clock, connection);
+    // A caller has nothing to do with that.
+    begun.unwrap_or_else(|why| {
+        shared.pcap_budget.end(&why.to_string());
+        None
+    })
+}
+
 impl Serve<'_> {
     /// Serves a caller; gives the line for the log and its kind, and whether its association stood.
     pub(super) fn run(caller: Caller, account: &Account, shared: &Shared, teller: &Teller) -> Result<Last, LiveError> {
@@ -145,16 +170,7 @@ impl Serve<'_> {
         };
         let guard = shared.guard(book.clone(), Some(account), Some(turnstile));
         let server = server(daemon, guard);
-        let lower = Lower {
-            carrier,
-            tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
-            x121: daemon.x121,
-            answers: daemon.x121,
-            circuit: daemon.circuit.clone(),
-            timeout: daemon.begin,
-            longest: LONGEST,
-            ..Lower::default()
-        };
+        let lower = lower(daemon, carrier);
         let seed = unguessable().map_err(system("no random number"))?;
         let of = daemon.serves.protocol();
         let (mut graph, device) = stack(of, ("server", server), &lower, (local, remote), seed)?;
@@ -162,16 +178,7 @@ impl Serve<'_> {
         let node = graph.node("server");
         let node = node.ok_or_else(|| LiveError::Line("the stack has no server".to_owned()))?;
         let connection = Connection { socket, local, remote, called: true, mute: Arc::clone(&mute) };
-        let pcap = daemon.pcap.as_deref();
-        let pcap = pcap.map(|path| numbered(path, number));
-        let recorder = pcap.as_deref().and_then(|path| {
-            let begun = Recorder::begin((path, &shared.pcap_budget), clock, &connection);
-            // A caller has nothing to do with that.
-            begun.unwrap_or_else(|why| {
-                shared.pcap_budget.end(&why.to_string());
-                None
-            })
-        });
+        let recorder = recorder(shared, number, clock, &connection);
         let (line, watcher) = Line::new(connection, recorder).map_err(system("the connection"))?;
         let pace = Pace { batch: BATCH, ..Pace::default() };
         let mut executor = Executor::new(clock, pace);
@@ -182,7 +189,7 @@ impl Serve<'_> {
         let bell = executor.bell();
         account.on_sent_away(Box::new(move || bell.ring()));
         executor.start()?;
-        let mut serve = Serve {
+        let serve = Serve {
             number,
             remote,
             shared,
@@ -204,8 +211,12 @@ impl Serve<'_> {
             unlooked,
             over: None,
         };
+        serve.until_over(&mut executor)
+    }
+
+    fn until_over(mut self, executor: &mut Executor<RealClock>) -> Result<Last, LiveError> {
         let ended = loop {
-            let ended = executor.run(LOOK, |executor| serve.look(executor));
+            let ended = executor.run(LOOK, |executor| self.look(executor));
             if ended != ExecutorEnd::TimedOut {
                 break ended;
             }
@@ -215,7 +226,7 @@ impl Serve<'_> {
         {
             return Err(LiveError::Line(why.to_string()));
         }
-        Ok(serve.finish(&mut executor))
+        Ok(self.finish(executor))
     }
 
     /// Has a line written while the association goes on.
@@ -249,15 +260,7 @@ impl Serve<'_> {
             return true;
         };
         let stands = server.associations() > 0;
-        let mut is_short = false;
-        if stands && !self.has_begun {
-            self.has_begun = true;
-            is_short = self.account.stand(memory::STANDS).is_err();
-            if daemon.verbose {
-                let line = format!("{} {}: the association stands", date(), self.who());
-                self.tell(line);
-            }
-        }
+        let is_short = stands && !core::mem::replace(&mut self.has_begun, true) && !self.begin();
         if !stands && self.account.is_sent_away() {
             self.is_sent_away = true;
             return true;
@@ -274,38 +277,11 @@ impl Serve<'_> {
             let line = format!("{} {}: {did}; goes on", date(), self.who());
             self.tell(line);
         }
-        let last = server.last_end();
-        let is_ended = last.is_some();
-        // An AB ends the transport connection of whoever gets it (X.225), and class 0 has none but the network's.
-        let peer_was_last = match last {
-            Some(End::Aborted(_)) => true,
-            Some(End::Broken(_)) => self.watcher.traffic().is_owed,
-            Some(End::InOrder | End::Refused(_) | End::Rejected(..) | End::Stopped(_)) | None => false,
-        };
+        let end = server.last_end().map(|last| self.was_peer_last(last));
         if !stands {
-            // What was said last is still to be read there.
-            if is_ended || refusal(graph, daemon.serves.protocol()).is_some() {
-                if self.over.is_none() {
-                    self.shared.gate.advance(self.number, Step::Over);
-                }
-                let since = *self.over.get_or_insert(now);
-                let is_let_go = self.let_go.load(Ordering::SeqCst);
-                return is_down || peer_was_last || is_let_go || now >= since + GRACE;
-            }
-            // Of a caller that has left, or that speaks something else, nothing can come.
-            let is_left = graph.find::<Pipe>("pipe").is_some_and(Pipe::is_left);
-            if is_down || is_left && !self.watcher.traffic().is_full {
-                // Layers wait for a caller as long as this does.
-                self.is_late = !is_down && now >= Instant::ZERO + daemon.begin;
-                return true;
-            }
+            return self.look_without(graph, now, end, is_down);
         }
         let stopping = self.shared.stopping.load(Ordering::SeqCst);
-        if !stands {
-            self.is_late = now >= Instant::ZERO + self.shared.gate.begin(daemon.begin);
-            self.made_room = self.let_go.load(Ordering::SeqCst);
-            return stopping || self.is_late || self.made_room;
-        }
         let too_long = daemon.longest.is_some_and(|longest| now >= Instant::ZERO + longest);
         let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
             return true;
@@ -325,6 +301,49 @@ impl Serve<'_> {
             graph.wake(now, self.node, WAKE);
         }
         false
+    }
+
+    /// The association stands; false where there is no memory for it.
+    fn begin(&self) -> bool {
+        let has_memory = self.account.stand(memory::STANDS).is_ok();
+        if self.shared.daemon.verbose {
+            self.tell(format!("{} {}: the association stands", date(), self.who()));
+        }
+        has_memory
+    }
+
+    /// Whether nothing is to leave for the peer any more: an AB ends the transport connection of whoever gets it (X.225), and class 0 has none but the
+    /// network's.
+    fn was_peer_last(&self, end: &End) -> bool {
+        match end {
+            End::Aborted(_) => true,
+            End::Broken(_) => self.watcher.traffic().is_owed,
+            End::InOrder | End::Refused(_) | End::Rejected(..) | End::Stopped(_) => false,
+        }
+    }
+
+    /// Where no association stands, as it has not begun or has ended (`end`: whether the peer was the last to speak); true where all is over.
+    fn look_without(&mut self, graph: &mut Graph, now: Instant, end: Option<bool>, is_down: bool) -> bool {
+        let daemon = &self.shared.daemon;
+        let is_let_go = self.let_go.load(Ordering::SeqCst);
+        // What was said last is still to be read there.
+        if end.is_some() || refusal(graph, daemon.serves.protocol()).is_some() {
+            if self.over.is_none() {
+                self.shared.gate.advance(self.number, Step::Over);
+            }
+            let since = *self.over.get_or_insert(now);
+            return is_down || end == Some(true) || is_let_go || now >= since + GRACE;
+        }
+        // Of a caller that has left, or that speaks something else, nothing can come.
+        let is_left = graph.find::<Pipe>("pipe").is_some_and(Pipe::is_left);
+        if is_down || is_left && !self.watcher.traffic().is_full {
+            // Layers wait for a caller as long as this does.
+            self.is_late = !is_down && now >= Instant::ZERO + daemon.begin;
+            return true;
+        }
+        self.is_late = now >= Instant::ZERO + self.shared.gate.begin(daemon.begin);
+        self.made_room = is_let_go;
+        self.shared.stopping.load(Ordering::SeqCst) || self.is_late || self.made_room
     }
 
     fn finish(&self, executor: &mut Executor<RealClock>) -> Last {
