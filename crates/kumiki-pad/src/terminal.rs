@@ -5,10 +5,10 @@ use core::net::SocketAddr;
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, Mode, Request, Service};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, Mode, NodeId, Request, Service};
 use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
@@ -239,16 +239,12 @@ fn attend(
         }
     };
     let mut sockets = Sockets::new(SocketsConfig::default()).map_err(system("no sockets"))?;
-    let listen = match network.listen {
-        Some(at) => {
-            let bound = sockets.bind(at);
-            let bound = bound.map_err(|why| LiveError::Line(why.to_string()))?;
-            journal.told(&format!("listens at {bound}"));
-            Some(bound)
-        }
-        None => None,
-    };
-    let (device, mut visit, waiting): (Box<dyn RealDevice>, _, _) = match terminal {
+    let listen = network.listen.map(|at| sockets.bind(at)).transpose();
+    let listen = listen.map_err(|why| LiveError::Line(why.to_string()))?;
+    if let Some(bound) = listen {
+        journal.told(&format!("listens at {bound}"));
+    }
+    let (device, visit, waiting): (Box<dyn RealDevice>, _, _) = match terminal {
         Terminal::Standard(console) => {
             let waiting = console.waiting();
             (Box::new(console), None, Some(waiting))
@@ -274,38 +270,56 @@ fn attend(
     executor.plug(Plug::Device(host, tcp), Plug::Real(door));
     executor.plug(Plug::Device(host, tty), Plug::Real(real));
     executor.start()?;
-    let (mut over, mut closing) = (None, None);
-    let mut outcome = CallOutcome::default();
-    passes(&mut executor, host, (network, capture), journal, |graph| {
-        let Some(pad) = graph.protocol_mut::<Pad>(node) else {
+    let mut session =
+        Session { node, wish, visit, waiting, outcome: CallOutcome::default(), closing: None, over: None };
+    passes(&mut executor, host, (network, capture), journal, |graph| session.look(graph, clock.now()))?;
+    Ok((session.outcome, session.visit))
+}
+
+/// A terminal while it is served.
+struct Session<'a> {
+    node: NodeId,
+    wish: &'a Wish,
+    visit: Option<Visit>,
+    /// What of it waits to be shown, where that is known.
+    waiting: Option<Arc<AtomicUsize>>,
+    outcome: CallOutcome,
+    /// Since when the call is being cleared.
+    closing: Option<Instant>,
+    /// Since when all is over but for what is to leave.
+    over: Option<Instant>,
+}
+
+impl Session<'_> {
+    /// Looks around after a pass; true where it is served no more.
+    fn look(&mut self, graph: &mut Graph, now: Instant) -> bool {
+        let Some(pad) = graph.protocol_mut::<Pad>(self.node) else {
             return true;
         };
-        outcome = pad.outcome().clone();
-        let now = clock.now();
-        if let Some(visit) = &mut visit {
+        self.outcome = pad.outcome().clone();
+        if let Some(visit) = &mut self.visit {
             visit.watch(pad, now);
         }
-        if wish.is_made() && closing.is_none() {
-            closing = Some(now);
+        if self.wish.is_made() && self.closing.is_none() {
+            self.closing = Some(now);
             if !pad.close() {
                 return true;
             }
-            graph.wake(now, node, Pad::CLOSE);
+            graph.wake(now, self.node, Pad::CLOSE);
             return false;
         }
-        if closing.is_some_and(|at| now >= at + FAREWELL) {
+        if self.closing.is_some_and(|at| now >= at + FAREWELL) {
             return true;
         }
         if !pad.is_over() {
             return false;
         }
-        let since = *over.get_or_insert(now);
-        let is_shown = waiting.as_ref().is_none_or(|waiting| waiting.load(Ordering::Relaxed) == 0);
-        let has_left = !outcome.stood || outcome.why.is_some() || now >= since + FAREWELL;
+        let since = *self.over.get_or_insert(now);
+        let is_shown = self.waiting.as_ref().is_none_or(|waiting| waiting.load(Ordering::Relaxed) == 0);
+        let has_left = !self.outcome.stood || self.outcome.why.is_some() || now >= since + FAREWELL;
         // Standard output may take what was said last as late as it likes; where it is broken nothing waits for it.
         is_shown && has_left
-    })?;
-    Ok((outcome, visit))
+    }
 }
 
 /// Serves terminals that come by Telnet, as many as `doors` says, until somebody wants an end.

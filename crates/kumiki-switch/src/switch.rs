@@ -185,7 +185,7 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
         limit_memory(&mut built.graph, most, &mut say)?;
     }
     let captures = CaptureBudget::new(wanted.pcap_most, wanted.snaplen);
-    let mut capture = begin_capture(wanted, &mut built, &captures)?;
+    let capture = begin_capture(wanted, &mut built, &captures)?;
     let mut executor = Executor::new(clock, Pace::default());
     let graph = executor.add_graph("switch", built.graph);
     for (id, device) in built.devices {
@@ -198,61 +198,94 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
     walls::raise(&wanted.walls, &needs(config))?;
     executor.start()?;
     say("switches; Ctrl-C clears all calls and ends");
-    let is_wanted = || {
-        let told = wanted.end.as_ref();
-        wish.is_made() || told.is_some_and(|end| end.load(Ordering::Relaxed))
-    };
-    let mut closing = None;
-    let (mut throttle, mut allowances) = (Throttle::default(), Allowances::default());
+    let end = End { wish, told: wanted.end.as_deref(), closing: None };
+    let mut watch = Watch { switch: built.switch, callers: &callers, captures, capture, log: Log::default(), end };
     loop {
-        let ended = executor.run(LOOK, |executor| {
-            let Some(it) = executor.graph_mut(graph) else {
-                return true;
-            };
-            if let Some(capture) = &mut capture {
-                capture.take_from(it);
-            }
-            if let Some(remark) = captures.remark() {
-                say(&format!("{} --pcap: {remark}", date()));
-            }
-            let now = clock.now();
-            for (kind, line) in look(it, built.switch, &callers, &mut allowances, now) {
-                let line = format!("{} {line}", date());
-                match kind {
-                    None => say(&line),
-                    Some(kind) => {
-                        throttle.tell(kind, line, now).iter().for_each(|it| say(it));
-                    }
-                }
-            }
-            for line in throttle.due(now, false) {
-                say(&line);
-            }
-            match closing {
-                None if is_wanted() => {
-                    it.wake(now, built.switch, CLOSE);
-                    closing = Some(now + CLEARING);
-                    false
-                }
-                None => false,
-                Some(end) => now >= end,
-            }
-        });
+        let ended = executor
+            .run(LOOK, |executor| executor.graph_mut(graph).is_none_or(|it| watch.look(it, clock.now(), &mut say)));
         if ended == ExecutorEnd::Failed || ended == ExecutorEnd::Done {
             break;
         }
     }
-    for line in throttle.due(clock.now(), true) {
+    for line in watch.log.throttle.due(clock.now(), true) {
         say(&line);
     }
     summary(&executor, (graph, built.switch), callers.turned_away(), &mut say);
-    if let Some(capture) = capture {
+    if let Some(capture) = watch.capture.take() {
         capture.finish();
     }
-    if let Some(remark) = captures.remark() {
-        say(&format!("{} --pcap: {remark}", date()));
-    }
+    watch.captures_end(&mut say);
     executor.failure().map_or(Ok(()), |failure| Err(broken(failure)))
+}
+
+/// Who wants an end, and how far that is.
+struct End<'a> {
+    wish: Wish,
+    told: Option<&'a AtomicBool>,
+    /// All calls are being cleared: until then.
+    closing: Option<Instant>,
+}
+
+impl End<'_> {
+    /// True where it is over; wakes the switch when it is to clear all calls.
+    fn has_come(&mut self, graph: &mut Graph, switch: NodeId, now: Instant) -> bool {
+        let is_wanted = self.wish.is_made() || self.told.is_some_and(|end| end.load(Ordering::Relaxed));
+        match self.closing {
+            None if is_wanted => {
+                graph.wake(now, switch, CLOSE);
+                self.closing = Some(now + CLEARING);
+                false
+            }
+            None => false,
+            Some(end) => now >= end,
+        }
+    }
+}
+
+/// What is told, and how much of what others could have told.
+#[derive(Default)]
+struct Log {
+    throttle: Throttle,
+    allowances: Allowances,
+}
+
+/// What is looked at while it runs.
+struct Watch<'a> {
+    switch: NodeId,
+    callers: &'a Callers,
+    captures: CaptureBudget,
+    capture: Option<Capture>,
+    log: Log,
+    end: End<'a>,
+}
+
+impl Watch<'_> {
+    /// Looks around after a pass; true where it is over.
+    fn look(&mut self, graph: &mut Graph, now: Instant, say: &mut impl FnMut(&str)) -> bool {
+        if let Some(capture) = &mut self.capture {
+            capture.take_from(graph);
+        }
+        self.captures_end(say);
+        let Log { throttle, allowances } = &mut self.log;
+        for (kind, line) in look(graph, self.switch, self.callers, allowances, now) {
+            let line = format!("{} {line}", date());
+            match kind {
+                None => say(&line),
+                Some(kind) => throttle.tell(kind, line, now).iter().for_each(|it| say(it)),
+            }
+        }
+        for line in throttle.due(now, false) {
+            say(&line);
+        }
+        self.end.has_come(graph, self.switch, now)
+    }
+
+    /// Says, once, that captures have ended, and why.
+    fn captures_end(&self, say: &mut impl FnMut(&str)) {
+        if let Some(remark) = self.captures.remark() {
+            say(&format!("{} --pcap: {remark}", date()));
+        }
+    }
 }
 
 /// Calls may take `most` octets of memory together.
