@@ -259,15 +259,8 @@ pub(crate) fn programs_have_the_output(pcap: Option<&Path>) -> Result<(), Stop> 
     Err(Stop::Input(why.to_owned()))
 }
 
-fn config(args: &LinkArgs) -> Result<Config, Stop> {
-    if let Some(name) = args.program.first().and_then(|it| it.to_str()).filter(|it| it.starts_with('-')) {
-        return Err(Stop::Input(no_option(name)));
-    }
-    programs_have_the_output(args.pcap.as_deref())?;
-    if args.rate.is_some() && (args.up_trace.is_some() || args.down_trace.is_some()) {
-        let why = "--rate: a direction with a trace has no rate; give the other one its own, as in --up 'rate 1Mb/s'";
-        return Err(Stop::Input(why.to_owned()));
-    }
+/// What is set: the preset, then the options for both directions, then those for one.
+fn settings(args: &LinkArgs) -> Result<Vec<Command>, Stop> {
     let mut set = Vec::new();
     if let Some(name) = &args.preset {
         set.extend(
@@ -303,6 +296,19 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
         }
         set.push(Command::Set(way, changes));
     }
+    Ok(set)
+}
+
+fn config(args: &LinkArgs) -> Result<Config, Stop> {
+    if let Some(name) = args.program.first().and_then(|it| it.to_str()).filter(|it| it.starts_with('-')) {
+        return Err(Stop::Input(no_option(name)));
+    }
+    programs_have_the_output(args.pcap.as_deref())?;
+    if args.rate.is_some() && (args.up_trace.is_some() || args.down_trace.is_some()) {
+        let why = "--rate: a direction with a trace has no rate; give the other one its own, as in --up 'rate 1Mb/s'";
+        return Err(Stop::Input(why.to_owned()));
+    }
+    let set = settings(args)?;
     let linger: Duration = option("--linger", &args.linger)?;
     Ok(Config {
         program: args.program.clone(),
