@@ -95,7 +95,7 @@ impl Interleaved {
     /// [`Interleaved::update`] in a form that a test or a benchmark names.
     #[doc(hidden)]
     pub fn update_with(&mut self, form: Form, octets: &[u8]) {
-        form.run(Parities(self, octets));
+        form.run(ParityUpdate(self, octets));
     }
 
     #[inline(always)]
@@ -134,9 +134,9 @@ impl Interleaved {
 }
 
 /// The next octets of several signals.
-struct Parities<'a>(&'a mut Interleaved, &'a [u8]);
+struct ParityUpdate<'a>(&'a mut Interleaved, &'a [u8]);
 
-impl Work for Parities<'_> {
+impl Work for ParityUpdate<'_> {
     type Output = ();
 
     #[inline(always)]

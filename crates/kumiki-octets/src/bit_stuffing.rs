@@ -143,7 +143,7 @@ impl BitWriter {
 
 /// What a line brought.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Found {
+pub enum LineEvent {
     /// A frame, its check sequence among its octets.
     Frame(Vec<u8>),
     /// A frame that its sender aborted.
@@ -177,7 +177,7 @@ impl BitReader {
     }
 
     /// Takes `octets` of a line and shows what it finds to `see`.
-    pub fn read(&mut self, octets: &[u8], mut see: impl FnMut(Found)) {
+    pub fn read(&mut self, octets: &[u8], mut see: impl FnMut(LineEvent)) {
         for octet in octets {
             for bit in 0..8 {
                 if let Some(found) = self.bit(octet >> bit & 1 == 1) {
@@ -187,7 +187,7 @@ impl BitReader {
         }
     }
 
-    fn bit(&mut self, bit: bool) -> Option<Found> {
+    fn bit(&mut self, bit: bool) -> Option<LineEvent> {
         if bit {
             self.ones = (self.ones + 1).min(7);
             if self.ones == 7 {
@@ -228,15 +228,15 @@ impl BitReader {
         }
     }
 
-    fn abort(&mut self) -> Option<Found> {
+    fn abort(&mut self) -> Option<LineEvent> {
         let had = self.inside && (!self.frame.is_empty() || self.have > 5);
         self.clear();
         self.inside = false;
-        had.then_some(Found::Aborted)
+        had.then_some(LineEvent::Aborted)
     }
 
     /// A flag has come: its first zero and five of its ones were taken as bits of the frame.
-    fn flag(&mut self) -> Option<Found> {
+    fn flag(&mut self) -> Option<LineEvent> {
         let was_inside = core::mem::replace(&mut self.inside, true);
         // One zero and five ones: six bits, which may reach back into the octet before.
         let whole = self.have == 6;
@@ -247,9 +247,9 @@ impl BitReader {
         match (was_inside, short) {
             // Flags that share a zero leave fewer bits between them.
             (false, _) | (_, true) => None,
-            _ if long => Some(Found::Long),
-            _ if whole => Some(Found::Frame(frame)),
-            _ => Some(Found::Ragged),
+            _ if long => Some(LineEvent::Long),
+            _ if whole => Some(LineEvent::Frame(frame)),
+            _ => Some(LineEvent::Ragged),
         }
     }
 
@@ -266,7 +266,7 @@ mod tests {
 
     use super::*;
 
-    fn read(octets: &[u8], most: usize) -> Vec<Found> {
+    fn read(octets: &[u8], most: usize) -> Vec<LineEvent> {
         let mut found = Vec::new();
         BitReader::new(most).read(octets, |it| found.push(it));
         found
@@ -308,18 +308,18 @@ mod tests {
         line.flag();
         line.frame(&[4]);
         line.flag();
-        assert_eq!(read(line.octets(), 9), [Found::Aborted, Found::Frame(vec![4])]);
+        assert_eq!(read(line.octets(), 9), [LineEvent::Aborted, LineEvent::Frame(vec![4])]);
         let mut line = BitWriter::new();
         line.flag();
         line.frame(&[1, 2]);
         line.bit(false);
         line.flag();
-        assert_eq!(read(line.octets(), 9), [Found::Ragged]);
+        assert_eq!(read(line.octets(), 9), [LineEvent::Ragged]);
         let mut line = BitWriter::new();
         line.flag();
         line.frame(&[1, 2, 3]);
         line.flag();
-        assert_eq!(read(line.octets(), 2), [Found::Long]);
+        assert_eq!(read(line.octets(), 2), [LineEvent::Long]);
     }
 
     #[test]
@@ -345,7 +345,7 @@ mod tests {
                 prop_assert_eq!(counter.bits(), line.bits() - before);
                 (0..flags).for_each(|_| line.flag());
             }
-            let frames: Vec<Found> = frames.into_iter().map(Found::Frame).collect();
+            let frames: Vec<LineEvent> = frames.into_iter().map(LineEvent::Frame).collect();
             let mut found = Vec::new();
             let mut reader = BitReader::new(64);
             let (head, tail) = line.octets().split_at(cut % line.octets().len());
@@ -357,7 +357,7 @@ mod tests {
         #[test]
         fn any_octets_are_read(octets: Vec<u8>, most in 0_usize..20) {
             for found in read(&octets, most) {
-                if let Found::Frame(frame) = found {
+                if let LineEvent::Frame(frame) = found {
                     prop_assert!(frame.len() <= most);
                 }
             }

@@ -7,7 +7,7 @@
 //! of them fill less than a page, and all take about twice their octets and [`FEW`] pages at most; each octet is copied at most as often as pieces make a page. What is left of
 //! larger pages is copied out of them where memory is scarce ([`Outgoing::fit`]).
 
-use crate::{Blank, Brief, Message, Meta, Rare, Slice};
+use crate::{Blank, Message, Meta, OnDemand, ShortQueue, Slice};
 
 /// So many pieces may lie in pages of their own.
 const FEW: usize = 8;
@@ -30,19 +30,19 @@ const SHORT: usize = 128;
 /// ```
 #[derive(Debug, Default)]
 pub struct Outgoing {
-    here: Rare<Here>,
+    here: OnDemand<StreamQueues>,
     /// The place of the first octet not sent.
     next: u64,
 }
 
 /// What there is while there are octets.
 #[derive(Debug, Default)]
-struct Here {
+struct StreamQueues {
     sent: Pieces,
     unsent: Pieces,
 }
 
-impl Blank for Here {
+impl Blank for StreamQueues {
     const BLANK: &'static Self = &Self { sent: Pieces::NONE, unsent: Pieces::NONE };
 }
 
@@ -50,7 +50,7 @@ impl Blank for Here {
 #[derive(Debug, Default)]
 struct Pieces {
     /// Each with its place in the stream; none is empty.
-    pieces: Brief<(u64, Slice)>,
+    pieces: ShortQueue<(u64, Slice)>,
     octets: u64,
     /// Octets of memory that they hold on to.
     memory: usize,
@@ -60,7 +60,7 @@ struct Pieces {
 const SLACK: usize = 2048;
 
 impl Pieces {
-    const NONE: Self = Self { pieces: Brief::new(), octets: 0, memory: 0 };
+    const NONE: Self = Self { pieces: ShortQueue::new(), octets: 0, memory: 0 };
 
     /// Adds `slice`, whose place is `at`. What continues the last piece in its page is joined to it where it has less than `short` octets.
     fn push(&mut self, at: u64, mut slice: Slice, short: usize) {
@@ -159,7 +159,7 @@ impl Outgoing {
     /// Octets of memory that all of it holds on to: of a page all of it, however little of it is here. What is generated takes none.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let Here { sent, unsent } = &*self.here;
+        let StreamQueues { sent, unsent } = &*self.here;
         let (last, first) = (sent.pieces.back(), unsent.pieces.front());
         let both = last.zip(first).filter(|((_, last), (_, first))| last.shares_page(first));
         let twice = both.map_or(0, |(_, (_, first))| first.held());
@@ -191,7 +191,7 @@ impl Outgoing {
     /// What [`Outgoing::queue`] and then [`Outgoing::take`] of all of it come to for `data` that nothing waits in front of: it goes as it is, and is kept.
     /// Also how many octets had to be read for its sum.
     pub fn pass(&mut self, mut data: Message) -> (Message, u64) {
-        let Here { sent, unsent } = &mut *self.here;
+        let StreamQueues { sent, unsent } = &mut *self.here;
         let one = if unsent.octets == 0 { data.only_slice() } else { None };
         let Some(slice) = one else {
             let octets = data.len() as u64;
@@ -214,7 +214,7 @@ impl Outgoing {
         let mut packet = Message::new();
         let mut left = usize::try_from(octets).unwrap_or(usize::MAX);
         let mut read = 0;
-        let Here { sent, unsent } = &mut *self.here;
+        let StreamQueues { sent, unsent } = &mut *self.here;
         while left > 0 {
             let Some((at, mut slice)) = unsent.pop_front() else {
                 break;
@@ -274,7 +274,7 @@ impl Outgoing {
 
     /// Lets go of what was sent before place `upto`.
     pub fn release(&mut self, upto: u64) {
-        let Some(Here { sent, .. }) = self.here.own() else {
+        let Some(StreamQueues { sent, .. }) = self.here.own() else {
             return;
         };
         while let Some((at, slice)) = sent.pieces.front_mut() {

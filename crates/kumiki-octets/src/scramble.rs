@@ -96,7 +96,7 @@ impl Scrambler {
     pub fn scramble_with(&mut self, form: Form, octets: &mut [u8]) {
         // With narrower vectors the long way is longer.
         if octets.len() >= LONG && form.is_wide() {
-            self.0 = form.run(Long(self.0, octets));
+            self.0 = form.run(BulkScramble(self.0, octets));
         } else {
             self.0 = short(self.0, octets);
         }
@@ -124,9 +124,9 @@ fn short(register: Register, octets: &mut [u8]) -> Register {
 }
 
 /// What a sender does with many octets behind those of the register.
-struct Long<'a>(Register, &'a mut [u8]);
+struct BulkScramble<'a>(Register, &'a mut [u8]);
 
-impl Work for Long<'_> {
+impl Work for BulkScramble<'_> {
     type Output = Register;
 
     #[inline(always)]
@@ -350,16 +350,16 @@ pub fn frame_with(form: Form, position: usize, octets: &mut [u8]) {
     let Some(sequence) = FRAME.get(phase..phase + PERIODS * FRAME_PERIOD) else {
         return;
     };
-    form.run(Adding { sequence, octets });
+    form.run(SequenceAddition { sequence, octets });
 }
 
 /// Adds a sequence that begins again behind its end.
-struct Adding<'a> {
+struct SequenceAddition<'a> {
     sequence: &'static [u8],
     octets: &'a mut [u8],
 }
 
-impl Work for Adding<'_> {
+impl Work for SequenceAddition<'_> {
     type Output = ();
 
     #[inline(always)]

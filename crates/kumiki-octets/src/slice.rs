@@ -25,13 +25,13 @@ const SMALL: usize = 128;
 enum Source {
     Page(Page),
     Pattern(Pattern),
-    Inline(Few),
+    Inline(InlineOctets),
 }
 
 /// Octets held in place. Aligned, so that the whole moves in the same words in which it was written.
 #[derive(Clone, Copy)]
 #[repr(align(8))]
-struct Few([u8; INLINE]);
+struct InlineOctets([u8; INLINE]);
 
 impl Source {
     /// The same once more. A page's handle is split, which costs less than a clone.
@@ -60,8 +60,14 @@ pub struct Slice {
 
 impl Slice {
     /// No octets.
-    pub(crate) const EMPTY: Self =
-        Self { source: Source::Inline(Few([0; INLINE])), offset: 0, len: 0, sum: None, doubted: false, lease: None };
+    pub(crate) const EMPTY: Self = Self {
+        source: Source::Inline(InlineOctets([0; INLINE])),
+        offset: 0,
+        len: 0,
+        sum: None,
+        doubted: false,
+        lease: None,
+    };
 
     /// The whole of `page`.
     #[must_use]
@@ -83,7 +89,7 @@ impl Slice {
         let source = match inline.get_mut(..octets.len()) {
             Some(room) => {
                 room.copy_from_slice(octets);
-                Source::Inline(Few(inline))
+                Source::Inline(InlineOctets(inline))
             }
             None => Source::Page(Page::from(octets)),
         };
@@ -142,7 +148,7 @@ impl Slice {
     pub fn octets(&self) -> Option<&[u8]> {
         let all = match &self.source {
             Source::Page(page) => page.octets(),
-            Source::Inline(Few(octets)) => octets,
+            Source::Inline(InlineOctets(octets)) => octets,
             Source::Pattern(_) => return None,
         };
         let start = usize::try_from(self.offset).ok()?;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{Instant, Quality};
-use kumiki_octets::{Message, Rare};
+use kumiki_octets::{Message, OnDemand};
 use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 use super::buffers::Buffers;
@@ -70,9 +70,9 @@ pub(crate) struct Receive {
     pub(crate) shift: u8,
     /// The peer offered window scaling.
     pub(crate) scaling: bool,
-    pub(crate) queue: Rare<Reassembly>,
+    pub(crate) queue: OnDemand<Reassembly>,
     /// In-order data while nobody has accepted the connection.
-    pub(crate) held: Rare<VecDeque<(Message, bool)>>,
+    pub(crate) held: OnDemand<VecDeque<(Message, bool)>>,
     /// The peer's FIN has come in order.
     pub(crate) fin: bool,
     /// TS.Recent and when it was set.
@@ -111,8 +111,8 @@ impl Receive {
             user: 0,
             shift: 0,
             scaling: false,
-            queue: Rare::new(),
-            held: Rare::new(),
+            queue: OnDemand::new(),
+            held: OnDemand::new(),
             fin: false,
             ts_recent: (0, Instant::ZERO),
             last_ack_sent: Seq(0),

@@ -23,7 +23,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
-use kumiki_octets::{Blank, Brief, Rare};
+use kumiki_octets::{Blank, OnDemand, ShortQueue};
 use kumiki_wire::inet::tcp::Seq;
 
 mod arrival;
@@ -46,7 +46,7 @@ use timeline::Timeline;
 #[derive(Debug, Default)]
 struct UnderWay {
     /// In order, from `una` to `nxt` without a gap, none empty.
-    records: Brief<Transmission>,
+    records: ShortQueue<Transmission>,
     timeline: Timeline,
     /// What `sacked` records cover, in order; none touch.
     ranges: VecDeque<Span>,
@@ -83,7 +83,7 @@ impl Marks {
 
 impl Blank for UnderWay {
     const BLANK: &'static Self = &Self {
-        records: Brief::new(),
+        records: ShortQueue::new(),
         timeline: Timeline::new(),
         ranges: VecDeque::new(),
         tally: Tally::NONE,
@@ -111,7 +111,7 @@ pub struct Scoreboard {
     dup_thresh: u32,
     una: Seq,
     nxt: Seq,
-    under_way: Rare<UnderWay>,
+    under_way: OnDemand<UnderWay>,
     /// Time tells of losses.
     by_time: bool,
     delivered: u64,
@@ -130,7 +130,7 @@ impl Scoreboard {
             dup_thresh: DUP_THRESH,
             una: iss,
             nxt: iss,
-            under_way: Rare::new(),
+            under_way: OnDemand::new(),
             by_time: false,
             delivered: 0,
             order: 0,

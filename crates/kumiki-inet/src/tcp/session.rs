@@ -6,7 +6,7 @@ use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
 
 use kumiki_graph::{Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason};
-use kumiki_octets::{Message, Rare};
+use kumiki_octets::{Message, OnDemand};
 use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::buffers::Buffers;
@@ -142,8 +142,8 @@ pub(crate) struct Session {
     pub(crate) ts_offset: u32,
     pub(crate) sack: bool,
     pub(crate) last_sent: Instant,
-    pub(crate) challenges: Rare<Challenges>,
-    pub(crate) urgent: Rare<Urgent>,
+    pub(crate) challenges: OnDemand<Challenges>,
+    pub(crate) urgent: OnDemand<Urgent>,
     pub(crate) route: Route,
     pub(crate) path: Path,
     pub(crate) buffers: Buffers,
@@ -206,8 +206,8 @@ impl Session {
             ts_offset: super::isn::clock_offset(ctx.shared.secret, &pair),
             sack: config.sack,
             last_sent: ctx.now(),
-            challenges: Rare::new(),
-            urgent: Rare::new(),
+            challenges: OnDemand::new(),
+            urgent: OnDemand::new(),
             route: Route::default(),
             path: Path::new(config),
             buffers: Buffers::new(config, quality, ctx.cx.now()),

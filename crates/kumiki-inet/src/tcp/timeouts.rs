@@ -11,7 +11,7 @@
 use kumiki_graph::{
     Below, Duration, Indication, Instant, KeepAlive, Manage, Maybe, NoPath, Notice, Problem, Quality, Reason, Request,
 };
-use kumiki_octets::{Blank, Message, Rare};
+use kumiki_octets::{Blank, Message, OnDemand};
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::tcp::{Flags, UserTimeout};
@@ -59,7 +59,7 @@ impl Blank for Unusual {
 pub(crate) struct Timeouts {
     /// R2, as a count (MUST-21).
     pub(crate) retransmissions: u32,
-    unusual: Rare<Unusual>,
+    unusual: OnDemand<Unusual>,
     /// CHANGEABLE.
     changeable: bool,
     /// The next segment with room for it should carry the user timeout option.
@@ -83,7 +83,7 @@ impl Timeouts {
     pub(crate) fn new(config: &Config, quality: &Quality, now: Instant) -> Self {
         let mut timeouts = Self {
             retransmissions: config.max_retransmissions,
-            unusual: Rare::new(),
+            unusual: OnDemand::new(),
             changeable: true,
             uto_due: config.user_timeout_option,
             heard: now,

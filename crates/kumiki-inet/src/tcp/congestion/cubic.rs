@@ -9,7 +9,7 @@
 //! machine. The cube root is Newton's.
 
 use kumiki_graph::Instant;
-use kumiki_octets::{Blank, Rare};
+use kumiki_octets::{Blank, OnDemand};
 
 use super::window::Window;
 use super::{Acked, Config, Congestion, Loss};
@@ -59,14 +59,14 @@ impl Blank for Curve {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
-    curve: Rare<Curve>,
+    curve: OnDemand<Curve>,
 }
 
 impl Cubic {
     /// At the start of a connection.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { window: Window::new(config), curve: Rare::new() }
+        Self { window: Window::new(config), curve: OnDemand::new() }
     }
 
     fn cwnd(&self) -> f64 {

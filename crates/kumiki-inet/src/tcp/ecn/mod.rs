@@ -15,7 +15,7 @@
 //! | this file | how a session uses them, and the response |
 
 use kumiki_graph::{Instant, Maybe};
-use kumiki_octets::{Blank, Message, Rare};
+use kumiki_octets::{Blank, Message, OnDemand};
 use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::{AccEcn, Flags, Options, Seq};
@@ -88,7 +88,7 @@ pub(crate) struct Ecn {
     crossing: Answering,
     /// The acknowledgment being looked at told of marks.
     told: bool,
-    reductions: Rare<Reductions>,
+    reductions: OnDemand<Reductions>,
 }
 
 impl Ecn {
@@ -101,7 +101,7 @@ impl Ecn {
             plain: false,
             crossing: Answering::default(),
             told: false,
-            reductions: Rare::new(),
+            reductions: OnDemand::new(),
         }
     }
 

@@ -6,7 +6,7 @@
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_octets::Rare;
+use kumiki_octets::OnDemand;
 use kumiki_wire::inet::tcp::Seq;
 
 use super::config::{LossDetection, RateReduction};
@@ -66,7 +66,7 @@ pub(crate) struct Recovery {
     /// How the window shrinks in this fast recovery, where that is not at once.
     prr: Option<Box<Prr>>,
     /// Where recovery may turn out to have been for nothing.
-    undo: Rare<Undo>,
+    undo: OnDemand<Undo>,
     /// Duplicate acknowledgments that mean a loss, where reordering has been seen and RACK is not used; 0: as configured.
     dup_thresh: u32,
     /// Where time tells of losses.
@@ -86,7 +86,7 @@ impl Recovery {
             reduced_at: 0,
             limited: 0,
             prr: None,
-            undo: Rare::new(),
+            undo: OnDemand::new(),
             dup_thresh: 0,
             rack: None,
             tlp: None,

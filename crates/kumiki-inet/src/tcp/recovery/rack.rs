@@ -15,7 +15,7 @@
 //! - A fast recovery that was undone counts as reordering seen.
 
 use kumiki_graph::{Duration, Instant, Maybe};
-use kumiki_octets::{Blank, Rare};
+use kumiki_octets::{Blank, OnDemand};
 use kumiki_wire::inet::tcp::Seq;
 
 use crate::tcp::scoreboard::{AckOutcome, Sent};
@@ -88,7 +88,7 @@ pub(crate) struct Rack {
     rtt: Maybe<Duration>,
     /// RACK.min_RTT.
     min_rtt: Shortest,
-    order: Rare<Order>,
+    order: OnDemand<Order>,
 }
 
 impl Rack {
@@ -96,7 +96,7 @@ impl Rack {
         Self {
             rtt: Maybe::NONE,
             min_rtt: Shortest { since: Instant::ZERO, this: Maybe::NONE, before: Maybe::NONE },
-            order: Rare::new(),
+            order: OnDemand::new(),
         }
     }
 

@@ -6,7 +6,7 @@
 //! at the front: what it costs does not depend on the flight.
 
 use kumiki_graph::{Duration, Instant};
-use kumiki_octets::Brief;
+use kumiki_octets::ShortQueue;
 use kumiki_wire::inet::tcp::Seq;
 
 use super::{Scoreboard, Span};
@@ -53,12 +53,12 @@ pub struct Overdue {
 
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    sendings: Brief<Sending>,
+    sendings: ShortQueue<Sending>,
 }
 
 impl Timeline {
     pub(super) const fn new() -> Self {
-        Self { sendings: Brief::new() }
+        Self { sendings: ShortQueue::new() }
     }
 
     /// `span` was sent; orders come in order.

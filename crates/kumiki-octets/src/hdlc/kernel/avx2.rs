@@ -238,12 +238,12 @@ fn count<const MAP: bool>(octets: &[u8], accm: Accm) -> usize {
 }
 
 /// Where the next octets go.
-struct To<'a> {
+struct OutputCursor<'a> {
     room: &'a mut [MaybeUninit<u8>],
     at: usize,
 }
 
-impl To<'_> {
+impl OutputCursor<'_> {
     /// Writes whole vectors as long as nothing in them is escaped, and gives what is left.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
@@ -305,7 +305,7 @@ pub(super) fn stuff(octets: &[u8], accm: Accm, room: &mut [MaybeUninit<u8>]) -> 
 #[target_feature(enable = "avx2,popcnt")]
 fn stuff_all<const MAP: bool>(octets: &[u8], accm: Accm, room: &mut [MaybeUninit<u8>]) -> usize {
     let map = Map::new(accm);
-    let mut to = To { room, at: 0 };
+    let mut to = OutputCursor { room, at: 0 };
     let mut rest = octets;
     loop {
         rest = to.put_clean::<MAP>(rest, map);
@@ -322,7 +322,7 @@ fn stuff_all<const MAP: bool>(octets: &[u8], accm: Accm, room: &mut [MaybeUninit
 /// Writes the transparent form of the first `len` octets of a vector.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn stuff_vector(vector: __m256i, escaped: u64, len: usize, to: &mut To<'_>) {
+fn stuff_vector(vector: __m256i, escaped: u64, len: usize, to: &mut OutputCursor<'_>) {
     if escaped == 0 {
         to.put(vector, len);
         return;
@@ -363,7 +363,7 @@ fn unstuff_all<const MAP: bool>(
     room: &mut [MaybeUninit<u8>],
 ) -> Run {
     let map = Map::new(accm);
-    let mut to = To { room, at: 0 };
+    let mut to = OutputCursor { room, at: 0 };
     // Values of its own, which need not be in memory after each vector.
     let (mut pending, mut flag) = (*escape, false);
     let mut rest = octets;
@@ -420,7 +420,7 @@ fn unstuff_vector<const MAP: bool>(
     map: Map,
     pending: bool,
     limit: usize,
-    to: &mut To<'_>,
+    to: &mut OutputCursor<'_>,
 ) -> Option<(usize, bool)> {
     // Zeros behind a part are no flags, and without one this is 64.
     let flag = bits(_mm256_cmpeq_epi8(vector, all(FLAG))).trailing_zeros() as usize;
@@ -430,7 +430,7 @@ fn unstuff_vector<const MAP: bool>(
         if removed != 0 {
             let kept = lowest(len) & !removed;
             let mut room = [MaybeUninit::new(0); V + 16];
-            To { room: &mut room, at: 0 }.put_some(vector, kept);
+            OutputCursor { room: &mut room, at: 0 }.put_some(vector, kept);
             let whole = room.first_chunk().map(|whole: &[MaybeUninit<u8>; V]| {
                 // SAFETY: octets are initialized where the room was made, and `MaybeUninit` has the layout of what it holds.
                 unsafe { &*core::ptr::from_ref(whole).cast::<[u8; V]>() }

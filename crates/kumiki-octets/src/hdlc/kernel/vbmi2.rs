@@ -97,12 +97,12 @@ fn count<const MAP: bool>(octets: &[u8], accm: Accm) -> usize {
 }
 
 /// Where the next octets go.
-struct To<'a> {
+struct OutputCursor<'a> {
     room: &'a mut [MaybeUninit<u8>],
     at: usize,
 }
 
-impl To<'_> {
+impl OutputCursor<'_> {
     /// Writes whole vectors as long as nothing in them is escaped, and gives what is left.
     #[inline]
     #[target_feature(enable = "popcnt,avx512f,avx512bw,avx512vbmi")]
@@ -149,7 +149,7 @@ pub(super) fn stuff(octets: &[u8], accm: Accm, room: &mut [MaybeUninit<u8>]) -> 
 #[inline]
 #[target_feature(enable = "bmi2,popcnt,avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
 fn stuff_all<const MAP: bool>(octets: &[u8], accm: Accm, room: &mut [MaybeUninit<u8>]) -> usize {
-    let mut to = To { room, at: 0 };
+    let mut to = OutputCursor { room, at: 0 };
     let mut rest = octets;
     loop {
         rest = to.put_clean::<MAP>(rest, accm);
@@ -166,7 +166,7 @@ fn stuff_all<const MAP: bool>(octets: &[u8], accm: Accm, room: &mut [MaybeUninit
 /// Writes the transparent form of the first `len` octets of a vector.
 #[inline]
 #[target_feature(enable = "bmi2,popcnt,avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
-fn stuff_vector(vector: __m512i, escaped: u64, len: usize, to: &mut To<'_>) {
+fn stuff_vector(vector: __m512i, escaped: u64, len: usize, to: &mut OutputCursor<'_>) {
     if escaped == 0 {
         to.put(vector, len);
         return;
@@ -221,7 +221,7 @@ fn unstuff_all<const MAP: bool>(
     limit: usize,
     room: &mut [MaybeUninit<u8>],
 ) -> Run {
-    let mut to = To { room, at: 0 };
+    let mut to = OutputCursor { room, at: 0 };
     // Values of its own, which need not be in memory after each vector.
     let (mut pending, mut flag) = (*escape, false);
     let mut rest = octets;
@@ -278,7 +278,7 @@ fn unstuff_vector<const MAP: bool>(
     accm: Accm,
     pending: bool,
     limit: usize,
-    to: &mut To<'_>,
+    to: &mut OutputCursor<'_>,
 ) -> Option<(usize, bool)> {
     let flags = _mm512_cmpeq_epi8_mask(vector, all(FLAG));
     // Zeros behind a part are no flags, and without one this is 64.

@@ -207,7 +207,7 @@ fn a_bit_synchronous_frame_is_its_octets_stuffed_between_flags() {
     let mut reader = kumiki_octets::bit_stuffing::BitReader::new(100);
     reader.read(line.octets(), |it| found.push(it));
     // The check sequence that RFC 1662 appendix C.2 gives for these octets.
-    let [kumiki_octets::bit_stuffing::Found::Frame(octets)] = &found[..] else {
+    let [kumiki_octets::bit_stuffing::LineEvent::Frame(octets)] = &found[..] else {
         panic!("{found:?}");
     };
     assert_eq!(octets[..2], [0x03, 0x3f]);

@@ -14,13 +14,13 @@ impl<T: 'static> Blank for VecDeque<T> {
     const BLANK: &'static Self = &Self::new();
 }
 
-/// A value in memory of its own, which is there from when it is first changed until [`Rare::clear`]. Who only looks sees the blank one.
+/// A value in memory of its own, which is there from when it is first changed until [`OnDemand::clear`]. Who only looks sees the blank one.
 ///
 /// ```
-/// use kumiki_octets::Rare;
+/// use kumiki_octets::OnDemand;
 /// use std::collections::VecDeque;
 ///
-/// let mut queue: Rare<VecDeque<u64>> = Rare::default();
+/// let mut queue: OnDemand<VecDeque<u64>> = OnDemand::default();
 /// assert!(queue.is_empty() && !queue.exists());
 /// queue.push_back(7);
 /// assert_eq!((queue.front(), size_of_val(&queue)), (Some(&7), size_of::<usize>()));
@@ -28,15 +28,15 @@ impl<T: 'static> Blank for VecDeque<T> {
 /// assert!(queue.is_empty() && !queue.exists());
 /// ```
 #[derive(Clone)]
-pub struct Rare<T>(Option<Box<T>>);
+pub struct OnDemand<T>(Option<Box<T>>);
 
-impl<T> Default for Rare<T> {
+impl<T> Default for OnDemand<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Rare<T> {
+impl<T> OnDemand<T> {
     /// The blank one.
     #[must_use]
     pub const fn new() -> Self {
@@ -62,7 +62,7 @@ impl<T> Rare<T> {
     }
 }
 
-impl<T: Blank> Deref for Rare<T> {
+impl<T: Blank> Deref for OnDemand<T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
@@ -70,7 +70,7 @@ impl<T: Blank> Deref for Rare<T> {
     }
 }
 
-impl<T: Blank> DerefMut for Rare<T> {
+impl<T: Blank> DerefMut for OnDemand<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         self.0.get_or_insert_with(begin)
@@ -84,7 +84,7 @@ fn begin<T: Blank>() -> Box<T> {
     Box::default()
 }
 
-impl<T: Blank + fmt::Debug> fmt::Debug for Rare<T> {
+impl<T: Blank + fmt::Debug> fmt::Debug for OnDemand<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
     }

@@ -7,27 +7,27 @@ use std::collections::VecDeque;
 /// What it can do is named as in [`VecDeque`], and does the same.
 ///
 /// ```
-/// use kumiki_octets::Brief;
+/// use kumiki_octets::ShortQueue;
 ///
-/// let mut queue = Brief::new();
+/// let mut queue = ShortQueue::new();
 /// queue.push_back(1);
 /// queue.push_back(2);
 /// assert_eq!((queue.pop_front(), queue.front(), queue.len()), (Some(1), Some(&2), 1));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Brief<T> {
+pub struct ShortQueue<T> {
     /// `None` only where there is nothing.
     first: Option<T>,
     rest: VecDeque<T>,
 }
 
-impl<T> Default for Brief<T> {
+impl<T> Default for ShortQueue<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Brief<T> {
+impl<T> ShortQueue<T> {
     /// Without entries.
     #[must_use]
     pub const fn new() -> Self {
@@ -91,7 +91,7 @@ impl<T> Brief<T> {
         }
     }
 
-    /// As [`Brief::get`], to be changed.
+    /// As [`ShortQueue::get`], to be changed.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         match index.checked_sub(1) {
@@ -117,7 +117,7 @@ impl<T> Brief<T> {
         }
     }
 
-    /// Adds an entry that is then number `index`, which is at most [`Brief::len`].
+    /// Adds an entry that is then number `index`, which is at most [`ShortQueue::len`].
     pub fn insert(&mut self, index: usize, entry: T) {
         match index.checked_sub(1) {
             None => self.push_front(entry),
@@ -166,7 +166,7 @@ impl<T> Brief<T> {
     }
 }
 
-impl<T> FromIterator<T> for Brief<T> {
+impl<T> FromIterator<T> for ShortQueue<T> {
     fn from_iter<I: IntoIterator<Item = T>>(entries: I) -> Self {
         let mut entries = entries.into_iter();
         Self { first: entries.next(), rest: entries.collect() }
@@ -201,7 +201,7 @@ mod tests {
         ]
     }
 
-    fn agree(brief: &Brief<u16>, plain: &VecDeque<u16>) {
+    fn agree(brief: &ShortQueue<u16>, plain: &VecDeque<u16>) {
         assert_eq!((brief.len(), brief.is_empty()), (plain.len(), plain.is_empty()));
         assert_eq!((brief.front(), brief.back()), (plain.front(), plain.back()));
         assert_eq!(brief.only(), plain.front().filter(|_| plain.len() == 1));
@@ -210,14 +210,14 @@ mod tests {
             assert_eq!(brief.get(index), plain.get(index));
             assert!(brief.iter_from(index).eq(plain.range(index..)));
         }
-        let copy: Brief<u16> = plain.iter().copied().collect();
+        let copy: ShortQueue<u16> = plain.iter().copied().collect();
         assert_eq!(&copy, brief);
     }
 
     proptest! {
         #[test]
         fn it_is_a_queue(steps in prop::collection::vec(step(), 0..if cfg!(miri) { 20 } else { 100 })) {
-            let (mut brief, mut plain) = (Brief::new(), VecDeque::new());
+            let (mut brief, mut plain) = (ShortQueue::new(), VecDeque::new());
             for step in steps {
                 match step {
                     Step::Back(entry) => (brief.push_back(entry), plain.push_back(entry)).0,
@@ -249,7 +249,7 @@ mod tests {
         #[test]
         fn what_is_in_order_is_found(mut entries: Vec<u16>, least: u16) {
             entries.sort_unstable();
-            let brief: Brief<u16> = entries.iter().copied().collect();
+            let brief: ShortQueue<u16> = entries.iter().copied().collect();
             prop_assert_eq!(brief.partition_point(|it| *it < least), entries.partition_point(|it| *it < least));
         }
     }
