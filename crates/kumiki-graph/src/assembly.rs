@@ -90,7 +90,7 @@ pub(crate) struct Record(NonZeroU64);
 
 /// What a node is to handle, in the inbox of its task.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingInput {
     pub(crate) input: Input,
     /// When it becomes visible.
     pub(crate) at: Instant,
@@ -101,7 +101,7 @@ pub(crate) struct Waiting {
 
 #[repr(C)]
 pub(crate) struct Task {
-    pub(crate) inbox: VecDeque<Waiting>,
+    pub(crate) inbox: VecDeque<PendingInput>,
     /// What was spent beyond the whole nanoseconds that its runs have taken.
     pub(crate) rest_ps: u64,
     pub(crate) name: String,
@@ -251,11 +251,11 @@ impl Core {
 
     #[cold]
     fn post_later(&mut self, hop: Hop, record: Option<Record>, input: Input) {
-        self.post(Waiting { input, at: self.now(), record, hop });
+        self.post(PendingInput { input, at: self.now(), record, hop });
     }
 
     /// To the inbox of its task.
-    pub(crate) fn post(&mut self, waiting: Waiting) {
+    pub(crate) fn post(&mut self, waiting: PendingInput) {
         let task = self.nodes.get(waiting.hop.node().index()).map(|node| node.task);
         let Some(task) = task.and_then(|task| self.tasks.get_mut(task.0)) else {
             return;
@@ -384,7 +384,7 @@ impl Core {
             let woken = memory.take_woken();
             for (node, token) in woken {
                 let input = Input::Ready(pool, token);
-                self.post(Waiting { input, at, record: None, hop: Hop::to(node) });
+                self.post(PendingInput { input, at, record: None, hop: Hop::to(node) });
             }
         }
     }

@@ -16,7 +16,7 @@ use kumiki_octets::Message;
 
 use smallvec::SmallVec;
 
-use crate::assembly::{Core, EdgeEnd, End, Input, Memory, Record, Waiting};
+use crate::assembly::{Core, EdgeEnd, End, Input, Memory, PendingInput, Record};
 use crate::context::Pool;
 use crate::ledger::Ledger;
 use crate::timers::Timers;
@@ -83,7 +83,7 @@ pub struct Tapped {
 
 /// What a run of a task did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Ran {
+pub struct TaskRun {
     /// Inputs taken.
     pub inputs: usize,
     /// How long it took by the price lists, in whole nanoseconds; the rest is counted in the task's next run.
@@ -197,7 +197,7 @@ impl Graph {
         self.core.following = None;
         let record = self.core.tap_up(way.edge, &indication);
         if let End::Node { node, port } = way.to {
-            self.core.post(Waiting { input: Input::Pop(indication), at, record, hop: Hop::up(node, port) });
+            self.core.post(PendingInput { input: Input::Pop(indication), at, record, hop: Hop::up(node, port) });
         }
     }
 
@@ -216,7 +216,7 @@ impl Graph {
             return;
         }
         while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
-            self.core.post(Waiting { input: Input::Expire(timer, token), at, record: None, hop: Hop::to(node) });
+            self.core.post(PendingInput { input: Input::Expire(timer, token), at, record: None, hop: Hop::to(node) });
         }
     }
 
@@ -231,8 +231,8 @@ impl Graph {
     }
 
     /// Lets `task` handle up to `limit` of the inputs visible at `now`, then lets the nodes that were touched settle.
-    pub fn run(&mut self, task: TaskId, now: Instant, limit: usize) -> Ran {
-        let mut ran = Ran::default();
+    pub fn run(&mut self, task: TaskId, now: Instant, limit: usize) -> TaskRun {
+        let mut ran = TaskRun::default();
         self.core.clock = now;
         self.core.spent_ps = self.rest_ps(task).map_or(0, |rest| *rest);
         while ran.inputs < limit && self.standstill().is_none() {
@@ -263,7 +263,7 @@ impl Graph {
     }
 
     /// Runs one input and all that follows from it inside the task.
-    fn complete(&mut self, waiting: Waiting) {
+    fn complete(&mut self, waiting: PendingInput) {
         self.bound.begin();
         self.handle(waiting);
         self.follow();
@@ -342,8 +342,8 @@ impl Graph {
         first.is_some_and(|it| self.core.is_free(it.input.message()))
     }
 
-    fn handle(&mut self, waiting: Waiting) {
-        let Waiting { input, record, hop, .. } = waiting;
+    fn handle(&mut self, waiting: PendingInput) {
+        let PendingInput { input, record, hop, .. } = waiting;
         let node = hop.node();
         match input {
             Input::Push(request) => self.push(hop, record, request),
@@ -542,7 +542,7 @@ impl Graph {
     /// Lets `node` run in its turn, from `at` on, as though a timer of its had expired with `token`: for an owner that has changed a
     /// protocol from outside ([`Graph::protocol_mut`]), or something that it shares with it.
     pub fn wake(&mut self, at: Instant, node: NodeId, token: Token) {
-        self.core.post(Waiting { input: Input::Wake(token), at, record: None, hop: Hop::to(node) });
+        self.core.post(PendingInput { input: Input::Wake(token), at, record: None, hop: Hop::to(node) });
     }
 
     /// What each node did, by name, in the order of being added.

@@ -35,7 +35,7 @@ pub mod users;
 
 pub use account::{Account, Prices, Work};
 pub use context::{Context, MustWait, Pool, TimerSlot};
-pub use graph::{DeviceId, Graph, NodeId, Output, Ran, Standstill, Tapped, TaskId};
+pub use graph::{DeviceId, Graph, NodeId, Output, Standstill, Tapped, TaskId, TaskRun};
 pub use graph_error::GraphError;
 pub use kumiki_octets::{Address, AddressKind, AddressType};
 pub use protocol::{Above, Below, Protocol, Shape, Token};
@@ -46,5 +46,5 @@ pub use service::{
     Manage, Membership, Mode, NoPath, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality,
     RateLimit, Reason, Report, Request, Service, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
 };
-pub use time::{Duration, Instant, Maybe, Nanoseconds};
+pub use time::{Duration, Instant, Nanoseconds, OptionalTime};
 pub use timers::{TimerId, Timers};

@@ -205,20 +205,20 @@ nanoseconds!(Duration, Instant);
 /// is none, so the last time, 584 years on, is kept as the nanosecond before.
 ///
 /// ```
-/// use kumiki_graph::{Duration, Maybe};
+/// use kumiki_graph::{Duration, OptionalTime};
 ///
-/// let mut shortest = Maybe::NONE;
+/// let mut shortest = OptionalTime::NONE;
 /// assert!(shortest.is_none());
 /// shortest = Some(Duration::from_millis(20)).into();
 /// assert_eq!((shortest.known(), size_of_val(&shortest)), (Some(Duration::from_millis(20)), 8));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Maybe<T> {
+pub struct OptionalTime<T> {
     nanos: u64,
     is: PhantomData<T>,
 }
 
-impl<T> Maybe<T> {
+impl<T> OptionalTime<T> {
     /// None.
     pub const NONE: Self = Self { nanos: u64::MAX, is: PhantomData };
 
@@ -230,7 +230,7 @@ impl<T> Maybe<T> {
     }
 }
 
-impl<T: Nanoseconds> Maybe<T> {
+impl<T: Nanoseconds> OptionalTime<T> {
     /// It, where there is one.
     #[must_use]
     #[inline]
@@ -247,20 +247,20 @@ impl<T: Nanoseconds> Maybe<T> {
     }
 }
 
-impl<T> Default for Maybe<T> {
+impl<T> Default for OptionalTime<T> {
     fn default() -> Self {
         Self::NONE
     }
 }
 
-impl<T: Nanoseconds> From<Option<T>> for Maybe<T> {
+impl<T: Nanoseconds> From<Option<T>> for OptionalTime<T> {
     #[inline]
     fn from(known: Option<T>) -> Self {
         known.map_or(Self::NONE, |it| Self { nanos: it.nanos().min(u64::MAX - 1), is: PhantomData })
     }
 }
 
-impl<T: Nanoseconds + fmt::Debug> fmt::Debug for Maybe<T> {
+impl<T: Nanoseconds + fmt::Debug> fmt::Debug for OptionalTime<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.known(), f)
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use super::{DeviceId, Graph, NodeId, Ports, TaskId};
-use crate::assembly::{Device, Edge, EdgeEnd, End, Input, Layer, Node, Task, Waiting};
+use crate::assembly::{Device, Edge, EdgeEnd, End, Input, Layer, Node, PendingInput, Task};
 use crate::graph_error::GraphError;
 use crate::under_way::Hop;
 use crate::{Above, AccessPoint, Account, Below, Instant, Key, Prices, Protocol, Rng, Service, Shape};
@@ -262,7 +262,7 @@ impl Graph {
             }
         }
         for node in self.lower_first() {
-            self.core.post(Waiting { input: Input::Start, at: now, record: None, hop: Hop::to(node) });
+            self.core.post(PendingInput { input: Input::Start, at: now, record: None, hop: Hop::to(node) });
         }
         Ok(())
     }

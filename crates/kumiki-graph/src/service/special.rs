@@ -21,16 +21,16 @@ use kumiki_octets::{Message, Payload};
 /// assert_eq!(what.get(), Some(&Confirm(3)));
 /// assert_eq!(what.take::<Confirm>().as_deref(), Some(&Confirm(3)));
 /// ```
-pub struct Special(Box<dyn Owned>);
+pub struct Special(Box<dyn PayloadObject>);
 
 /// [`Payload`], as an object.
-trait Owned: Any + fmt::Debug + Send {
-    fn cloned(&self) -> Box<dyn Owned>;
+trait PayloadObject: Any + fmt::Debug + Send {
+    fn cloned(&self) -> Box<dyn PayloadObject>;
     fn message(&self) -> Option<&Message>;
 }
 
-impl<T: Payload> Owned for T {
-    fn cloned(&self) -> Box<dyn Owned> {
+impl<T: Payload> PayloadObject for T {
+    fn cloned(&self) -> Box<dyn PayloadObject> {
         Box::new(self.clone())
     }
 

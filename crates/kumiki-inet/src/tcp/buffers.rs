@@ -35,7 +35,7 @@
 //!
 //! Text ahead of its turn is counted by what its pieces take where they are small.
 
-use kumiki_graph::{Duration, Instant, Maybe, Quality};
+use kumiki_graph::{Duration, Instant, OptionalTime, Quality};
 
 use super::config::Config;
 use super::receive::MAX_WINDOW;
@@ -102,7 +102,7 @@ pub(crate) struct Buffers {
     /// What of it is in the sum of all connections.
     pub(super) counted: SessionMemory,
     /// The shortest round trip that timestamps tell of, before and since `epoch`.
-    shortest: [Maybe<Duration>; 2],
+    shortest: [OptionalTime<Duration>; 2],
     epoch: Instant,
     /// Since when `taken` octets were taken, and how many were in the round trip before.
     since: Instant,
@@ -116,7 +116,7 @@ impl Buffers {
             receive: Self::receive(config, quality),
             send: Self::send(config, quality),
             counted: SessionMemory::default(),
-            shortest: [Maybe::NONE; 2],
+            shortest: [OptionalTime::NONE; 2],
             epoch: now,
             since: now,
             taken: 0,
@@ -155,7 +155,7 @@ impl Buffers {
         }
         if now.saturating_since(self.epoch) > LATELY {
             let [_, since] = self.shortest;
-            self.shortest = [since, Maybe::NONE];
+            self.shortest = [since, OptionalTime::NONE];
             self.epoch = now;
         }
         let [_, since] = &mut self.shortest;

@@ -7,7 +7,7 @@
 //! | Overall | off unless configured; where it is on, each second has a random number of challenges around it |
 //! | ACK loops | two ends that disagree on sequence numbers answer each other; a segment is answered only once in [`super::Config::challenge_interval`], so such a loop ends. Copies in good standing of what was received lately are answered as often as a sender that sends everything again can need it |
 
-use kumiki_graph::{Duration, Instant, Maybe, Rng};
+use kumiki_graph::{Duration, Instant, OptionalTime, Rng};
 use kumiki_octets::Blank;
 
 /// Copies that one connection answers in a burst.
@@ -31,14 +31,15 @@ pub(crate) enum Standing {
 #[derive(Debug, Default)]
 pub(crate) struct Challenges {
     /// When anything misplaced was answered last, and anything impossible.
-    misplaced: Maybe<Instant>,
-    impossible: Maybe<Instant>,
+    misplaced: OptionalTime<Instant>,
+    impossible: OptionalTime<Instant>,
     /// When the whole burst will be there again.
     full: Instant,
 }
 
 impl Blank for Challenges {
-    const BLANK: &'static Self = &Self { misplaced: Maybe::NONE, impossible: Maybe::NONE, full: Instant::ZERO };
+    const BLANK: &'static Self =
+        &Self { misplaced: OptionalTime::NONE, impossible: OptionalTime::NONE, full: Instant::ZERO };
 }
 
 impl Challenges {

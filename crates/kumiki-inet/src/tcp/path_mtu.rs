@@ -28,7 +28,7 @@
 
 use core::net::IpAddr;
 
-use kumiki_graph::{Address, Below, Duration, Instant, Manage, Maybe, Request};
+use kumiki_graph::{Address, Below, Duration, Instant, Manage, OptionalTime, Request};
 use kumiki_wire::inet::tcp::Seq;
 
 use super::config::{Config, PathMtu};
@@ -60,7 +60,7 @@ pub(crate) struct Path {
     most: u32,
     /// When more is tried than the path was found to carry (RFC 8899's PMTU_RAISE_TIMER). Looked at when there is something
     /// to send, so it is no timer.
-    raise_at: Maybe<Instant>,
+    raise_at: OptionalTime<Instant>,
     /// When segments became shorter because the path seemed to be a black hole, and SND.NXT then, until that is acknowledged.
     doubted: Option<Box<(Instant, Seq)>>,
     /// Datagrams may be fragmented.
@@ -267,7 +267,7 @@ impl Session {
         if self.path.raise_at.known().is_none_or(|at| at > ctx.now()) {
             return;
         }
-        self.path.raise_at = Maybe::NONE;
+        self.path.raise_at = OptionalTime::NONE;
         match ctx.shared.config.path_mtu {
             PathMtu::ProbeOnBlackHole | PathMtu::Probe if self.sack => {
                 self.search_from(self.route.text, true, ctx.now());

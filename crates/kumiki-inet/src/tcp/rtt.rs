@@ -7,7 +7,7 @@
 //! | Left out | the reweighting of RFC 7323 appendix G: see [`Rtt::on_sample`] |
 
 use crate::settable::Settings;
-use kumiki_graph::{Duration, Maybe};
+use kumiki_graph::{Duration, OptionalTime};
 #[cfg(feature = "settings")]
 use kumiki_settings::{BuildError, Reader};
 
@@ -91,8 +91,8 @@ pub struct Rtt {
     /// SRTT; before there is a sample, RTO without back-off.
     srtt: Duration,
     /// RTTVAR, once there is a sample.
-    rttvar: Maybe<Duration>,
-    min: Maybe<Duration>,
+    rttvar: OptionalTime<Duration>,
+    min: OptionalTime<Duration>,
     samples: u32,
     /// How often RTO has been doubled since the last sample.
     back_offs: u32,
@@ -102,7 +102,7 @@ impl Rtt {
     /// An estimator without samples.
     #[must_use]
     pub const fn new(config: &Config) -> Self {
-        Self { srtt: config.initial, rttvar: Maybe::NONE, min: Maybe::NONE, samples: 0, back_offs: 0 }
+        Self { srtt: config.initial, rttvar: OptionalTime::NONE, min: OptionalTime::NONE, samples: 0, back_offs: 0 }
     }
 
     /// Takes a measured round-trip time and ends the back-off (RFC 6298 rules 2.2, 2.3 and the note after 5.7; RFC 9293
@@ -177,7 +177,7 @@ impl Rtt {
     /// Forgets all estimates and starts again with RTO = `initial`: 3 s when data transmission begins after a SYN had to
     /// be sent again (rule 5.7), or any time after several back-offs (the note after it).
     pub const fn restart(&mut self, initial: Duration) {
-        (self.srtt, self.rttvar) = (initial, Maybe::NONE);
+        (self.srtt, self.rttvar) = (initial, OptionalTime::NONE);
         self.back_offs = 0;
     }
 

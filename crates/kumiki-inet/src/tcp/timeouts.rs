@@ -9,7 +9,8 @@
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
 
 use kumiki_graph::{
-    Below, Duration, Indication, Instant, KeepAlive, Manage, Maybe, NoPath, Notice, Problem, Quality, Reason, Request,
+    Below, Duration, Indication, Instant, KeepAlive, Manage, NoPath, Notice, OptionalTime, Problem, Quality, Reason,
+    Request,
 };
 use kumiki_octets::{Blank, Message, OnDemand};
 use kumiki_wire::inet::IpParameters;
@@ -29,9 +30,9 @@ pub(super) const SOON: Duration = Duration::from_secs(100);
 #[derive(Debug)]
 struct Unusual {
     /// USER_TIMEOUT as the user or the configuration has it.
-    user_timeout: Maybe<Duration>,
+    user_timeout: OptionalTime<Duration>,
     /// REMOTE_UTO.
-    remote: Maybe<Duration>,
+    remote: OptionalTime<Duration>,
     keep_alive: KeepAlive,
     /// Keep-alive probes without an answer.
     probes: u32,
@@ -40,8 +41,13 @@ struct Unusual {
 }
 
 impl Unusual {
-    const NOTHING: Self =
-        Self { user_timeout: Maybe::NONE, remote: Maybe::NONE, keep_alive: KeepAlive::OFF, probes: 0, problem: None };
+    const NOTHING: Self = Self {
+        user_timeout: OptionalTime::NONE,
+        remote: OptionalTime::NONE,
+        keep_alive: KeepAlive::OFF,
+        probes: 0,
+        problem: None,
+    };
 }
 
 impl Default for Unusual {
@@ -67,7 +73,7 @@ pub(crate) struct Timeouts {
     /// When the peer was last heard of.
     pub(crate) heard: Instant,
     /// Since when data has been waiting to be acknowledged.
-    waiting: Maybe<Instant>,
+    waiting: OptionalTime<Instant>,
     /// The user takes what comes after it has released.
     half_close: bool,
     /// The user wants to be told (SHLD-20).
@@ -87,7 +93,7 @@ impl Timeouts {
             changeable: true,
             uto_due: config.user_timeout_option,
             heard: now,
-            waiting: Maybe::NONE,
+            waiting: OptionalTime::NONE,
             half_close: true,
             notices: true,
             told: false,
@@ -271,7 +277,7 @@ impl Session {
 
     /// Something new has been acknowledged: what is still waiting waits from now on.
     pub(super) const fn progressed(&mut self) {
-        self.timeouts.waiting = Maybe::NONE;
+        self.timeouts.waiting = OptionalTime::NONE;
         self.timers.clear(Timer::UserTimeout);
     }
 

@@ -6,7 +6,7 @@
 //! | The caller's part | cwnd and ssthresh; to ask only in the first slow start, before any loss (section 4.3) |
 //! | Left out | its use after an idle time, which the RFC permits |
 
-use kumiki_graph::{Duration, Maybe};
+use kumiki_graph::{Duration, OptionalTime};
 use kumiki_wire::inet::tcp::Seq;
 
 use super::Acked;
@@ -38,11 +38,11 @@ pub(super) struct Growth {
 #[derive(Clone, Debug, Default)]
 pub(super) struct HyStart {
     window_end: Option<Seq>,
-    last_round_min_rtt: Maybe<Duration>,
-    current_round_min_rtt: Maybe<Duration>,
+    last_round_min_rtt: OptionalTime<Duration>,
+    current_round_min_rtt: OptionalTime<Duration>,
     rtt_sample_count: u32,
     /// In conservative slow start: what a shorter round trip would refute.
-    css_baseline_min_rtt: Maybe<Duration>,
+    css_baseline_min_rtt: OptionalTime<Duration>,
     css_rounds: u32,
 }
 
@@ -73,7 +73,7 @@ impl HyStart {
         }
         if let Some(baseline) = self.css_baseline_min_rtt.known() {
             if current < baseline {
-                self.css_baseline_min_rtt = Maybe::NONE;
+                self.css_baseline_min_rtt = OptionalTime::NONE;
             }
         } else if let Some(last) = self.last_round_min_rtt.known() {
             let thresh = (last / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH);

@@ -14,7 +14,7 @@
 //! | `receiver`, `sender` | accurate feedback: who counts, and who is told |
 //! | this file | how a session uses them, and the response |
 
-use kumiki_graph::{Instant, Maybe};
+use kumiki_graph::{Instant, OptionalTime};
 use kumiki_octets::{Blank, Message, OnDemand};
 use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
@@ -66,11 +66,11 @@ struct Reductions {
     /// The same before the present recovery.
     before: Option<Seq>,
     /// No new data before (RFC 3168 section 6.1.2, the end of the third paragraph).
-    pause: Maybe<Instant>,
+    pause: OptionalTime<Instant>,
 }
 
 impl Blank for Reductions {
-    const BLANK: &'static Self = &Self { marked: false, reduced: None, before: None, pause: Maybe::NONE };
+    const BLANK: &'static Self = &Self { marked: false, reduced: None, before: None, pause: OptionalTime::NONE };
 }
 
 /// The variables of one connection.
@@ -485,7 +485,7 @@ impl Session {
             return false;
         };
         if until <= ctx.now() {
-            self.ecn.reductions.pause = Maybe::NONE;
+            self.ecn.reductions.pause = OptionalTime::NONE;
             return false;
         }
         self.timers.set(Timer::Pacing, until, ctx.cx);

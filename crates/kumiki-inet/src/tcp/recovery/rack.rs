@@ -14,7 +14,7 @@
 //!   when its own time has come, and no later than the RFC would have it.
 //! - A fast recovery that was undone counts as reordering seen.
 
-use kumiki_graph::{Duration, Instant, Maybe};
+use kumiki_graph::{Duration, Instant, OptionalTime};
 use kumiki_octets::{Blank, OnDemand};
 use kumiki_wire::inet::tcp::Seq;
 
@@ -31,8 +31,8 @@ const MIN_RTT_PERIOD: Duration = Duration::from_secs(150);
 struct Shortest {
     since: Instant,
     /// None before there is a sample.
-    this: Maybe<Duration>,
-    before: Maybe<Duration>,
+    this: OptionalTime<Duration>,
+    before: OptionalTime<Duration>,
 }
 
 /// What reo_wnd depends on beside RACK's own variables.
@@ -57,7 +57,7 @@ struct Order {
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
     /// When the reordering timer expires.
-    reordering_at: Maybe<Instant>,
+    reordering_at: OptionalTime<Instant>,
 }
 
 impl Order {
@@ -67,7 +67,7 @@ impl Order {
         dsack_round: None,
         reo_wnd_mult: 1,
         reo_wnd_persist: REO_WND_PERSIST,
-        reordering_at: Maybe::NONE,
+        reordering_at: OptionalTime::NONE,
     };
 }
 
@@ -85,7 +85,7 @@ impl Blank for Order {
 #[derive(Debug)]
 pub(crate) struct Rack {
     /// RACK.rtt.
-    rtt: Maybe<Duration>,
+    rtt: OptionalTime<Duration>,
     /// RACK.min_RTT.
     min_rtt: Shortest,
     order: OnDemand<Order>,
@@ -94,8 +94,8 @@ pub(crate) struct Rack {
 impl Rack {
     pub(crate) const fn new() -> Self {
         Self {
-            rtt: Maybe::NONE,
-            min_rtt: Shortest { since: Instant::ZERO, this: Maybe::NONE, before: Maybe::NONE },
+            rtt: OptionalTime::NONE,
+            min_rtt: Shortest { since: Instant::ZERO, this: OptionalTime::NONE, before: OptionalTime::NONE },
             order: OnDemand::new(),
         }
     }
